@@ -1,0 +1,38 @@
+"""What every family offers: A and its derivatives at the natural parameter η, and draws of y.
+
+p(y | η) = h(y) exp(y η - A(η)), so that A' is the mean of y, A'' its variance and A''' its third cumulant.
+The methods are pure functions of arrays; a family knows neither the features nor the noise.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+
+class Family(ABC):
+    """A one-parameter family acts entry by entry; a family with K classes on the last axis of η."""
+
+    @staticmethod
+    @abstractmethod
+    def log_partition(eta: np.ndarray) -> np.ndarray:
+        """A(η)."""
+
+    @staticmethod
+    @abstractmethod
+    def mean(eta: np.ndarray) -> np.ndarray:
+        """A'(η)."""
+
+    @staticmethod
+    @abstractmethod
+    def variance(eta: np.ndarray) -> np.ndarray:
+        """A''(η)."""
+
+    @staticmethod
+    @abstractmethod
+    def third_cumulant(eta: np.ndarray) -> np.ndarray:
+        """A'''(η)."""
+
+    @staticmethod
+    @abstractmethod
+    def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draws of y given η."""

@@ -1,0 +1,34 @@
+"""The normal distribution with unit variance: A(η) = ½ η²."""
+
+import numpy as np
+
+from dropglm.families.base import Family
+
+
+class Linear(Family):
+    """Linear regression, y ~ N(η, 1)."""
+
+    @staticmethod
+    def log_partition(eta: np.ndarray) -> np.ndarray:
+        """A(η) = ½ η²."""
+        return 0.5 * eta * eta
+
+    @staticmethod
+    def mean(eta: np.ndarray) -> np.ndarray:
+        """A'(η) = η."""
+        return eta
+
+    @staticmethod
+    def variance(eta: np.ndarray) -> np.ndarray:
+        """A''(η) = 1."""
+        return np.ones_like(eta)
+
+    @staticmethod
+    def third_cumulant(eta: np.ndarray) -> np.ndarray:
+        """A'''(η) = 0."""
+        return np.zeros_like(eta)
+
+    @staticmethod
+    def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draws of y ~ N(η, 1)."""
+        return rng.normal(eta)

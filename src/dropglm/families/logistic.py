@@ -1,0 +1,38 @@
+"""The Bernoulli distribution with p = 1 / (1 + e^-η): A(η) = log(1 + e^η).
+
+Every formula is built on e = exp(-|η|) <= 1, so that nothing overflows and both tails keep all their digits.
+"""
+
+import numpy as np
+
+from dropglm.families.base import Family
+
+
+class Logistic(Family):
+    """Logistic regression, y in {0, 1}."""
+
+    @staticmethod
+    def log_partition(eta: np.ndarray) -> np.ndarray:
+        """A(η) = log(1 + e^η) = max(η, 0) + log(1 + e^-|η|)."""
+        return np.maximum(eta, 0.0) + np.log1p(np.exp(-np.abs(eta)))
+
+    @staticmethod
+    def mean(eta: np.ndarray) -> np.ndarray:
+        """A'(η) = p = e^min(η, 0) / (1 + e^-|η|)."""
+        return np.exp(np.minimum(eta, 0.0)) / (1.0 + np.exp(-np.abs(eta)))
+
+    @staticmethod
+    def variance(eta: np.ndarray) -> np.ndarray:
+        """A''(η) = p (1 - p) = e / (1 + e)²."""
+        e = np.exp(-np.abs(eta))
+        return e / (1.0 + e) ** 2
+
+    @staticmethod
+    def third_cumulant(eta: np.ndarray) -> np.ndarray:
+        """A'''(η) = p (1 - p) (1 - 2p) = -A''(η) tanh(η/2)."""
+        return -Logistic.variance(eta) * np.tanh(0.5 * eta)
+
+    @staticmethod
+    def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draws of y in {0, 1}, with P(y = 1) = p."""
+        return (rng.random(np.shape(eta)) < Logistic.mean(eta)).astype(np.int64)

@@ -1,0 +1,48 @@
+"""One of K classes with p_k ∝ e^{η_k}: A(η) = log Σ_k e^{η_k}, over the last axis.
+
+The derivatives are tensors: A' = p has K entries, A'' = diag(p) - p pᵀ has K², A''' has K³.
+Adding a constant to all η_k changes nothing but A; every formula subtracts the largest first.
+"""
+
+import numpy as np
+
+from dropglm.families.base import Family
+
+
+class Multinomial(Family):
+    """Multinomial logistic regression, y in {0, …, K - 1}."""
+
+    @staticmethod
+    def log_partition(eta: np.ndarray) -> np.ndarray:
+        """A(η) = max η + log Σ_k e^{η_k - max η}; shape (…)."""
+        top = eta.max(axis=-1, keepdims=True)
+        return top[..., 0] + np.log(np.exp(eta - top).sum(axis=-1))
+
+    @staticmethod
+    def mean(eta: np.ndarray) -> np.ndarray:
+        """A'(η) = p; shape (…, K)."""
+        e = np.exp(eta - eta.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True)
+
+    @staticmethod
+    def variance(eta: np.ndarray) -> np.ndarray:
+        """A''(η) = diag(p) - p pᵀ; shape (…, K, K)."""
+        p = Multinomial.mean(eta)
+        off_diagonal = -p[..., :, None] * p[..., None, :]
+        K = np.arange(p.shape[-1])
+        # p_k (1 - p_k) as p_k Σ_{l≠k} p_l keeps its digits when p_k is close to 1.
+        off_diagonal[..., K, K] = 0.0
+        off_diagonal[..., K, K] = -off_diagonal.sum(axis=-1)
+        return off_diagonal
+
+    @staticmethod
+    def third_cumulant(eta: np.ndarray) -> np.ndarray:
+        """A'''(η)_klm = E[(y_k - p_k)(y_l - p_l)(y_m - p_m)], y the indicator; shape (…, K, K, K)."""
+        p = Multinomial.mean(eta)
+        residual = np.eye(p.shape[-1]) - p[..., None, :]  # of y = c, for each class c
+        return np.einsum("...c,...ck,...cl,...cm->...klm", p, residual, residual, residual)
+
+    @staticmethod
+    def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draws of the class, by the Gumbel trick; shape (…)."""
+        return np.argmax(eta + rng.gumbel(size=np.shape(eta)), axis=-1)

@@ -1,0 +1,27 @@
+"""The Poisson distribution with mean e^η: A(η) = e^η, and so are all its derivatives.
+
+Beyond η = 709.78 the mean exceeds float64 and the functions return infinity, without a warning: whoever asked
+can tell better what to do about it.
+"""
+
+import numpy as np
+
+from dropglm.families.base import Family
+
+
+class Poisson(Family):
+    """Poisson regression, y = 0, 1, 2, …"""
+
+    @staticmethod
+    def log_partition(eta: np.ndarray) -> np.ndarray:
+        """A(η) = e^η."""
+        with np.errstate(over="ignore"):
+            return np.exp(eta)
+
+    # e^η is its own derivative.
+    mean = variance = third_cumulant = log_partition
+
+    @staticmethod
+    def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draws of y ~ Poisson(e^η)."""
+        return rng.poisson(Poisson.mean(eta))

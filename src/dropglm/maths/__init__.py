@@ -1,0 +1,1 @@
+"""Stable scalar functions and how they are compiled. Imports nothing else of ours."""

@@ -1,0 +1,195 @@
+"""The public door to the penalty: checks the input, turns names into objects, calls the mathematics."""
+
+from numbers import Integral, Real
+from typing import Any, Literal, TypedDict, Unpack, overload
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils import check_array, check_random_state
+
+from dropglm.design import Design
+from dropglm.families import FAMILIES
+from dropglm.noise import Dropout, Gaussian, Noise, Together
+from dropglm.penalties import PENALTIES, Penalty
+from dropglm.penalties.monte_carlo import MonteCarlo
+from dropglm.registry import lookup, quoted
+
+
+class _Settings(TypedDict, total=False):
+    family: str
+    dropout: float
+    noise_std: float
+    kind: str
+    intercept: Any
+    sample_weight: Any
+    n_samples: int
+    random_state: Any
+    n_jobs: int | None
+
+
+@overload
+def noising_penalty(
+    coef: Any, X: Any, *, return_gradient: Literal[False] = ..., **settings: Unpack[_Settings]
+) -> float: ...
+@overload
+def noising_penalty(
+    coef: Any, X: Any, *, return_gradient: Literal[True], **settings: Unpack[_Settings]
+) -> tuple[float, np.ndarray]: ...
+def noising_penalty(
+    coef: Any,
+    X: Any,
+    *,
+    family: str = "logistic",
+    dropout: float = 0.0,
+    noise_std: float = 0.0,
+    kind: str = "gaussian",
+    intercept: Any = 0.0,
+    sample_weight: Any = None,
+    n_samples: int = 1000,
+    random_state: Any = None,
+    return_gradient: bool = False,
+    n_jobs: int | None = None,
+) -> float | tuple[float, np.ndarray]:
+    """R(β) = Σ_i w_i (E[A(x̃_i·β + b)] - A(x_i·β + b)): what feature noise adds to the loss.
+
+    The penalty does not depend on labels, is never negative, and turns noised training into ordinary
+    training: the mean loss over noised copies of the rows is the plain loss plus R.
+
+    Parameters
+    ----------
+    coef : array-like of shape (d,) or (1, d); (K, d) for the multinomial family
+        Coefficients β.
+    X : array-like or sparse of shape (n, d)
+        Features, float32 or float64; anything else is converted to float64. Never written to.
+    family : {"linear", "logistic", "poisson", "multinomial"}
+        Which log-partition function A.
+    dropout : float in [0, 1)
+        Each feature is dropped with this probability, and scaled up to keep its mean where it stays.
+    noise_std : float >= 0
+        Standard deviation of normal noise that is added to every feature, on top of dropout.
+    kind : {"quadratic", "gaussian", "exact", "monte_carlo"}
+        The paper's second-order expansion; the predictor's noise taken as normal; no approximation; the
+        mean over sampled copies. The multinomial family has quadratic and monte_carlo.
+    intercept : float, or array-like of shape (K,) for the multinomial family
+        b, which is neither noised nor penalised.
+    sample_weight : array-like of shape (n,), optional
+        w; a weight of 2 is the row twice.
+    n_samples : int
+        Noised copies of each row, for monte_carlo.
+    random_state : int, RandomState or None
+        Seed of the copies, for monte_carlo; the same one gives the same smooth function of β.
+    return_gradient : bool
+        Whether to return ∇R(β) as well.
+    n_jobs : int, optional
+        Threads; None is 1 (or what an enclosing joblib context says), -1 all cores.
+
+    Returns
+    -------
+    value : float
+    gradient : ndarray of coef's shape and X's dtype
+        Only with ``return_gradient=True``.
+
+    References
+    ----------
+    Wager, Wang and Liang (2013), "Dropout Training as Adaptive Regularization".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dropglm import noising_penalty
+    >>> X = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]])
+    >>> beta = [0.5, -1.0, 0.25]
+    >>> round(noising_penalty(beta, X, dropout=0.5, kind="exact"), 6)
+    0.16698
+    >>> value, gradient = noising_penalty(beta, X, dropout=0.5, return_gradient=True)
+    >>> round(value, 6), gradient.round(4)
+    (0.0, array([0.]))
+    """
+    lookup(FAMILIES, family, "family")
+    penalty = penalty_from(
+        kind, family, noise_from(dropout, noise_std), n_samples=n_samples, random_state=random_state
+    )
+    X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
+    coef = check_array(coef, ensure_2d=False, dtype=X.dtype, input_name="coef")
+    beta = _coefficients(coef, X.shape[1], family)
+    b = _intercepts(intercept, beta.shape[1])
+    weights = _weights(sample_weight, X.shape[0])
+    design = Design(X, threads=effective_n_jobs(n_jobs))
+
+    if not return_gradient:
+        return _finite(penalty.value(design, beta, b, weights), kind, family)
+    value, slopes = penalty.value_and_gradient(design, beta, b, weights)
+    return _finite(value, kind, family), slopes.beta.T.reshape(coef.shape)
+
+
+def noise_from(dropout: float, noise_std: float) -> Noise:
+    """Dropout and additive noise together, from the two numbers that users give."""
+    for name, number in (("dropout", dropout), ("noise_std", noise_std)):
+        if not isinstance(number, Real):
+            raise TypeError(f"{name} must be a number, got {number!r}.")
+    if not 0.0 <= dropout < 1.0:
+        raise ValueError(f"dropout must lie in [0, 1), got {dropout}.")
+    if not 0.0 <= noise_std < np.inf:
+        raise ValueError(f"noise_std must be finite and not negative, got {noise_std}.")
+    return Together((Dropout(float(dropout)), Gaussian(float(noise_std))))
+
+
+def penalty_from(
+    kind: str, family: str, noise: Noise, *, n_samples: int = 1000, random_state: Any = None
+) -> Penalty:
+    """The penalty of that kind for that family, from the table ``PENALTIES``."""
+    by_family = lookup(PENALTIES, kind, "kind")
+    if family not in by_family:
+        others = [name for name, families in PENALTIES.items() if family in families]
+        raise ValueError(f"The {family} family has no {kind} penalty; it has {quoted(others)}.")
+    penalty = by_family[family]
+    if not issubclass(penalty, MonteCarlo):
+        return penalty(FAMILIES[family], noise)
+    if not isinstance(n_samples, Integral) or n_samples < 1:
+        raise ValueError(f"n_samples must be a whole number above 0, got {n_samples!r}.")
+    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    return penalty(FAMILIES[family], noise, n_samples=int(n_samples), seed=seed)
+
+
+def _coefficients(coef: np.ndarray, d: int, family: str) -> np.ndarray:
+    """β of shape (d, K)."""
+    K = 1 if coef.ndim == 1 else len(coef)
+    if coef.ndim not in (1, 2) or coef.shape[-1] != d:
+        raise ValueError(f"coef has shape {coef.shape}, but X has {d} columns.")
+    if family == "multinomial" and K < 2:
+        raise ValueError(
+            f"The multinomial family needs coef of shape (K, {d}) with K >= 2, got {coef.shape}."
+        )
+    if family != "multinomial" and K != 1:
+        raise ValueError(
+            f"The {family} family needs coef of shape ({d},), got {coef.shape}; "
+            "several rows of coefficients are for the multinomial family."
+        )
+    return np.ascontiguousarray(coef.reshape(K, d).T)
+
+
+def _intercepts(intercept: Any, K: int) -> np.ndarray:
+    b = check_array(np.atleast_1d(intercept), ensure_2d=False, dtype=np.float64, input_name="intercept")
+    if b.shape not in ((1,), (K,)):
+        raise ValueError(f"intercept has shape {b.shape}, expected a number or shape ({K},).")
+    return np.broadcast_to(b, (K,))
+
+
+def _weights(sample_weight: Any, n: int) -> np.ndarray:
+    if sample_weight is None:
+        return np.ones(n)
+    weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, but X has {n} rows.")
+    if (weights < 0).any():
+        raise ValueError(f"sample_weight must not be negative, row {int(np.argmin(weights))} is.")
+    return np.asarray(weights)
+
+
+def _finite(value: float, kind: str, family: str) -> float:
+    if not np.isfinite(value):
+        raise ValueError(
+            f"The {kind} penalty of the {family} family overflows at these coefficients: the expected "
+            "log-partition exceeds float64; scale the coefficients, the features or the noise down."
+        )
+    return value

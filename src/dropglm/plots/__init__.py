@@ -1,0 +1,1 @@
+"""Pictures: one Display a file, in the manner of scikit-learn."""

@@ -1,0 +1,30 @@
+"""Names that users write, turned into objects; a wrong one is answered with the nearest right one."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+Entry = TypeVar("Entry")
+
+
+def lookup(registry: Mapping[str, Entry], name: Any, parameter: str) -> Entry:
+    """The registry's entry of that name.
+
+    Examples
+    --------
+    >>> lookup({"logistic": 1, "linear": 2}, "logistc", "family")
+    Traceback (most recent call last):
+    ValueError: family 'logistc' is unknown; did you mean 'logistic'? Known: 'linear', 'logistic'.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"{parameter} must be a name, got {name!r}; known: {quoted(registry)}.")
+    if name in registry:
+        return registry[name]
+    near = get_close_matches(name.lower(), registry, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise ValueError(f"{parameter} {name!r} is unknown; {hint}Known: {quoted(registry)}.")
+
+
+def quoted(names: Iterable[str]) -> str:
+    """The names in alphabetical order, for a message."""
+    return ", ".join(repr(name) for name in sorted(names))
