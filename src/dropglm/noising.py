@@ -99,19 +99,21 @@ def noising_penalty(
     >>> from dropglm import noising_penalty
     >>> X = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]])
     >>> beta = [0.5, -1.0, 0.25]
-    >>> round(noising_penalty(beta, X, dropout=0.5, kind="exact"), 6)
-    0.16698
+    >>> noising_penalty(beta, X, dropout=0.5, kind="exact")
+    0.1604
     >>> value, gradient = noising_penalty(beta, X, dropout=0.5, return_gradient=True)
-    >>> round(value, 6), gradient.round(4)
-    (0.0, array([0.]))
+    >>> value
+    0.1554
+    >>> gradient.round(3)
+    array([ 0.074, -0.159,  0.225])
     """
     lookup(FAMILIES, family, "family")
     penalty = penalty_from(
         kind, family, noise_from(dropout, noise_std), n_samples=n_samples, random_state=random_state
     )
     X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
-    coef = check_array(coef, ensure_2d=False, dtype=X.dtype, input_name="coef")
-    beta = _coefficients(coef, X.shape[1], family)
+    coef = _numbers(coef, "coef")
+    beta = _coefficients(coef, X.shape[1], family, X.dtype)
     b = _intercepts(intercept, beta.shape[1])
     weights = _weights(sample_weight, X.shape[0])
     design = Design(X, threads=effective_n_jobs(n_jobs))
@@ -131,7 +133,8 @@ def noise_from(dropout: float, noise_std: float) -> Noise:
         raise ValueError(f"dropout must lie in [0, 1), got {dropout}.")
     if not 0.0 <= noise_std < np.inf:
         raise ValueError(f"noise_std must be finite and not negative, got {noise_std}.")
-    return Together((Dropout(float(dropout)), Gaussian(float(noise_std))))
+    noises = (Dropout(float(dropout)), Gaussian(float(noise_std)))
+    return Together(tuple(noise for noise in noises if noise.relative or noise.absolute))
 
 
 def penalty_from(
@@ -151,25 +154,34 @@ def penalty_from(
     return penalty(FAMILIES[family], noise, n_samples=int(n_samples), seed=seed)
 
 
-def _coefficients(coef: np.ndarray, d: int, family: str) -> np.ndarray:
+def _numbers(array: Any, name: str) -> np.ndarray:
+    """A finite float64 array of at least one dimension."""
+    checked = check_array(
+        np.atleast_1d(array), ensure_2d=False, allow_nd=True, dtype=np.float64, input_name=name
+    )
+    return np.asarray(checked)
+
+
+def _coefficients(coef: np.ndarray, d: int, family: str, dtype: np.dtype) -> np.ndarray:
     """β of shape (d, K)."""
     K = 1 if coef.ndim == 1 else len(coef)
     if coef.ndim not in (1, 2) or coef.shape[-1] != d:
         raise ValueError(f"coef has shape {coef.shape}, but X has {d} columns.")
-    if family == "multinomial" and K < 2:
-        raise ValueError(
-            f"The multinomial family needs coef of shape (K, {d}) with K >= 2, got {coef.shape}."
-        )
-    if family != "multinomial" and K != 1:
+    several = FAMILIES[family].several
+    if several and K < 2:
+        raise ValueError(f"The {family} family needs coef of shape (K, {d}) with K >= 2, got {coef.shape}.")
+    if not several and K != 1:
         raise ValueError(
             f"The {family} family needs coef of shape ({d},), got {coef.shape}; "
             "several rows of coefficients are for the multinomial family."
         )
-    return np.ascontiguousarray(coef.reshape(K, d).T)
+    if np.abs(coef).max() > np.finfo(dtype).max:
+        raise ValueError(f"coef holds {np.abs(coef).max():.4g}, too large for X's {dtype}.")
+    return np.ascontiguousarray(coef.reshape(K, d).T, dtype=dtype)
 
 
 def _intercepts(intercept: Any, K: int) -> np.ndarray:
-    b = check_array(np.atleast_1d(intercept), ensure_2d=False, dtype=np.float64, input_name="intercept")
+    b = _numbers(intercept, "intercept")
     if b.shape not in ((1,), (K,)):
         raise ValueError(f"intercept has shape {b.shape}, expected a number or shape ({K},).")
     return np.broadcast_to(b, (K,))
@@ -178,12 +190,12 @@ def _intercepts(intercept: Any, K: int) -> np.ndarray:
 def _weights(sample_weight: Any, n: int) -> np.ndarray:
     if sample_weight is None:
         return np.ones(n)
-    weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    weights = _numbers(sample_weight, "sample_weight")
     if weights.shape != (n,):
         raise ValueError(f"sample_weight has shape {weights.shape}, but X has {n} rows.")
     if (weights < 0).any():
         raise ValueError(f"sample_weight must not be negative, row {int(np.argmin(weights))} is.")
-    return np.asarray(weights)
+    return weights
 
 
 def _finite(value: float, kind: str, family: str) -> float:

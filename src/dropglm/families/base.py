@@ -5,12 +5,15 @@ The methods are pure functions of arrays; a family knows neither the features no
 """
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
 
 class Family(ABC):
     """A one-parameter family acts entry by entry; a family with K classes on the last axis of η."""
+
+    several: ClassVar[bool] = False  # whether η has K entries for each row
 
     @staticmethod
     @abstractmethod

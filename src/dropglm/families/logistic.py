@@ -22,6 +22,13 @@ class Logistic(Family):
         return np.exp(np.minimum(eta, 0.0)) / (1.0 + np.exp(-np.abs(eta)))
 
     @staticmethod
+    def natural_parameter(p: np.ndarray) -> np.ndarray:
+        """η = log(p / (1 - p)), the inverse of the mean."""
+        if not ((p > 0.0) & (p < 1.0)).all():
+            raise ValueError(f"Probabilities must lie between 0 and 1, got {np.ravel(p).tolist()}.")
+        return np.log(p) - np.log1p(-p)
+
+    @staticmethod
     def variance(eta: np.ndarray) -> np.ndarray:
         """A''(η) = p (1 - p) = e / (1 + e)²."""
         e = np.exp(-np.abs(eta))

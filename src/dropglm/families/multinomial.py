@@ -12,11 +12,16 @@ from dropglm.families.base import Family
 class Multinomial(Family):
     """Multinomial logistic regression, y in {0, …, K - 1}."""
 
+    several = True
+
     @staticmethod
     def log_partition(eta: np.ndarray) -> np.ndarray:
-        """A(η) = max η + log Σ_k e^{η_k - max η}; shape (…)."""
-        top = eta.max(axis=-1, keepdims=True)
-        return top[..., 0] + np.log(np.exp(eta - top).sum(axis=-1))
+        """A(η) = max η + log(1 + Σ e^{η_k - max η} over the other classes); shape (…)."""
+        top = eta.argmax(axis=-1)[..., None]
+        largest = np.take_along_axis(eta, top, axis=-1)
+        e = np.exp(eta - largest)
+        np.put_along_axis(e, top, 0.0, axis=-1)
+        return largest[..., 0] + np.log1p(e.sum(axis=-1))
 
     @staticmethod
     def mean(eta: np.ndarray) -> np.ndarray:

@@ -47,10 +47,11 @@ class MonteCarlo(Penalty):
         def add(first: int, last: int, out: np.ndarray) -> None:
             rows = slice(first, last)
             X, columns = _narrowed(design.block(first, last), full=self.noise.absolute > 0)
+            narrow_beta = beta[columns].astype(np.float64)
             rng = np.random.default_rng([self.seed, first])
             for sign, copies in ((1.0 / self.n_samples, self._copies(X, rng)), (-1.0, [X])):
                 for copy in copies:
-                    eta = copy @ beta[columns].astype(np.float64) + intercept
+                    eta = copy @ narrow_beta + intercept
                     with np.errstate(over="ignore", invalid="ignore"):
                         A, A1 = self.family.log_partition(eta), self.family.mean(eta)
                         values[rows] += sign * weights[rows] * A.reshape(last - first)

@@ -1,1 +1,10 @@
-"""Pictures: one Display a file, in the manner of scikit-learn."""
+"""Pictures: one Display a file, in the manner of scikit-learn.
+
+A Display keeps the arrays that it draws as attributes; ``plot`` draws them, and only then needs Matplotlib.
+"""
+
+from dropglm.plots.loss_expansion import LossExpansionDisplay
+from dropglm.plots.penalty_curves import PenaltyCurvesDisplay
+from dropglm.plots.ridge_contours import RidgeContoursDisplay
+
+__all__ = ["LossExpansionDisplay", "PenaltyCurvesDisplay", "RidgeContoursDisplay"]

@@ -1,0 +1,42 @@
+# make demo   a table in the terminal and a page of pictures, from nothing but Python 3.11 and make
+# make test   the whole suite, with the linters
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test lint format bench reproduce clean
+
+demo: $(VENV)/.plots
+	$(BIN)/python examples/demo.py
+
+test: lint $(VENV)/.test
+	$(BIN)/python -m pytest --numprocesses auto
+
+lint: $(VENV)/.lint $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: $(VENV)/.lint
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# Needs DROPGLM_DATA, the folder with imdb.parquet; rewrites docs/measured.md and the README's table.
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.report
+
+# The paper's figures so far; the tables follow with the estimators.
+reproduce: demo
+
+# One stamp for each extra of pyproject.toml, all in one environment.
+$(VENV)/.%: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dropglm needs Python 3.11 or newer; set PYTHON=...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) --editable '.[$*]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +

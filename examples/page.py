@@ -1,0 +1,87 @@
+"""A self-contained HTML page of tables and figures."""
+
+import re
+from dataclasses import dataclass
+from html import escape
+from io import StringIO
+from typing import Any
+
+STYLE = """
+:root { color-scheme: light; }
+body { font: 1rem/1.5 system-ui, sans-serif; color: #222; background: #fff; margin: 0 auto; padding: 1rem;
+       max-width: 52rem; }
+h1 { font-size: 1.5rem; line-height: 1.25; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
+h2 { font-size: 1rem; margin: 2rem 0 0; }
+th, td { padding: .25rem .9rem .25rem 0; text-align: right; }
+th { border-bottom: 1px solid #222; }
+th.word, td.word { text-align: left; }
+figure { display: flex; flex-wrap: wrap; gap: 1rem; margin: 2rem 0; break-inside: avoid; }
+figure svg { flex: 1 1 18rem; max-width: 40rem; height: auto; }
+figcaption { flex-basis: 100%; color: #444; font-size: .95rem; }
+@media (max-width: 30rem) { table { font-size: .85rem; } th, td { padding-right: .6rem; } }
+"""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, a header and rows of text."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+
+    def _is_number(self, column: int) -> bool:
+        return all(re.fullmatch(r"[-+\d.e]+", row[column]) for row in self.rows)
+
+    def plain(self) -> str:
+        """For a terminal."""
+        widths = [max(map(len, column)) for column in zip(self.header, *self.rows, strict=True)]
+
+        def line(row: list[str]) -> str:
+            cells = (
+                cell.rjust(width) if self._is_number(k) else cell.ljust(width)
+                for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            return "  ".join(cells)
+
+        return "\n".join([self.title, line(self.header), *map(line, self.rows)])
+
+    def html(self) -> str:
+        """For a page."""
+
+        def line(row: list[str], tag: str) -> str:
+            marks = ("" if self._is_number(k) else ' class="word"' for k in range(len(row)))
+            cells = (f"<{tag}{mark}>{escape(cell)}</{tag}>" for mark, cell in zip(marks, row, strict=True))
+            return f"<tr>{''.join(cells)}</tr>"
+
+        body = "".join(line(row, "td") for row in self.rows)
+        head = f"<thead>{line(self.header, 'th')}</thead>"
+        title = f"<h2>{escape(self.title)}</h2>"
+        return f'{title}<div class="scroll"><table>{head}<tbody>{body}</tbody></table></div>'
+
+
+def _svg(figure: Any) -> str:
+    """A Matplotlib figure as an SVG element that takes the width it is given."""
+    text = StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    svg = text.getvalue()
+    # The XML prologue names a DTD elsewhere; the fixed size would not fit a phone.
+    svg = svg[svg.index("<svg") :]
+    return re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
+
+
+def page(title: str, tables: list[Table], figures: dict[str, list[Any]]) -> str:
+    """The whole document; figures are Matplotlib's, by caption, side by side where there is room."""
+    blocks = [table.html() for table in tables]
+    blocks += [
+        f"<figure>{''.join(map(_svg, panels))}<figcaption>{escape(caption)}</figcaption></figure>"
+        for caption, panels in figures.items()
+    ]
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n"
+        f"<body><h1>{escape(title)}</h1>\n{''.join(blocks)}</body></html>\n"
+    )

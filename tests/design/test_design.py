@@ -1,0 +1,189 @@
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from dropglm.design import Design, frequency_order, threads
+from dropglm.design.storage import BinaryRows, CsrRows, DenseRows
+from tests.storages import DESIGNS, MATRICES, binary, real
+
+
+def check_verbs(design, X, beta, rng, rtol=1e-12):
+    """Every verb against its definition."""
+    n, d = X.shape
+    eta, t = design.moments(beta)
+    assert_allclose(eta, X @ beta, rtol=rtol, atol=rtol)
+    assert_allclose(t, X**2 @ beta**2, rtol=rtol, atol=rtol)
+
+    slopes = rng.normal(size=(n, 2))
+    truth = X.T @ slopes[:, 0] + 2 * beta * (X.T**2 @ slopes[:, 1])
+    assert_allclose(design.backward(beta, slopes), truth, rtol=rtol, atol=rtol)
+
+    B = rng.normal(size=(d, 3)).astype(beta.dtype)
+    assert_allclose(design.dot(B), X @ B, rtol=rtol, atol=rtol)
+    assert_array_equal(design.block(1, 4).toarray(), X[1:4])
+    assert design.nnz == np.count_nonzero(X)
+
+
+@pytest.mark.parametrize("make", [real, binary])
+@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize("columns", [False, True])
+def test_every_matrix_gives_the_same_answers(name, make, columns, rng):
+    X = make(rng)
+    brought = MATRICES[name](X)
+    design = Design(brought)
+    if columns:
+        design.by_columns()
+    check_verbs(design, X, rng.normal(size=X.shape[1]), rng)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_float32_is_kept_and_summed_in_float64(name, rng):
+    X = real(rng).astype(np.float32)
+    design = DESIGNS[name](X)
+    beta = rng.normal(size=X.shape[1]).astype(np.float32)
+    assert design.dtype == np.float32
+    assert design.backward(beta, np.ones((len(X), 2))).dtype == np.float32
+    check_verbs(design, X, beta, rng, rtol=2e-6)
+    many = Design(np.full((1, 100_001), 0.1, np.float32))
+    assert_allclose(many.moments(np.ones(100_001, np.float32))[0], 100_001 * np.float64(np.float32(0.1)))
+
+
+def test_the_leanest_storage_is_chosen(rng):
+    assert isinstance(Design(real(rng)).rows, DenseRows)
+    assert isinstance(Design(sparse.csr_array(real(rng))).rows, CsrRows)
+    assert isinstance(Design(sparse.csr_array(binary(rng))).rows, BinaryRows)
+    assert isinstance(Design(sparse.csr_array(binary(rng))).by_columns().columns, BinaryRows)
+
+
+def test_arrays_are_shared_and_never_written_to(rng):
+    X = sparse.csr_array(real(rng))
+    before = X.copy()
+    design = Design(X)
+    assert np.shares_memory(design.rows.values, X.data)
+    assert np.shares_memory(design.rows.indices, X.indices)
+    with pytest.raises(ValueError, match="read-only"):
+        design.rows.values[0] = 1.0
+    for name in ("unsorted", "doubled entries", "stored zeros"):
+        brought = MATRICES[name](real(rng))
+        data, indices = brought.data.copy(), brought.indices.copy()
+        Design(brought).by_columns()
+        assert_array_equal(brought.data, data)
+        assert_array_equal(brought.indices, indices)
+    assert_array_equal(X.toarray(), before.toarray())
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_read_only_memory_maps_are_read_in_place(form, rng, tmp_path):
+    X = real(rng)
+    parts = {"dense": {"values": X}, "sparse": vars(sparse.csr_array(X))}[form]
+    mapped = {}
+    for name in ("values", "data", "indices", "indptr"):
+        if name in parts:
+            np.save(tmp_path / f"{name}.npy", parts[name])
+            mapped[name] = np.load(tmp_path / f"{name}.npy", mmap_mode="r")
+    brought = mapped.get("values")
+    if form == "sparse":
+        brought = sparse.csr_array((mapped["data"], mapped["indices"], mapped["indptr"]), shape=X.shape)
+    design = Design(brought)
+    assert np.shares_memory(design.rows.values, mapped["values" if form == "dense" else "data"])
+    check_verbs(design, X, rng.normal(size=X.shape[1]), rng)
+
+
+@pytest.mark.parametrize("make", [real, binary])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_renumbering_drops_what_never_occurs_and_changes_nothing_else(form, make, rng):
+    X = make(rng)
+    order = frequency_order(form(X))
+    counts = np.count_nonzero(X, axis=0)
+    assert set(order) == set(np.flatnonzero(counts))
+    assert np.all(np.diff(counts[order]) <= 0)
+    design = Design(form(X), order=order).by_columns()
+    beta = rng.normal(size=X.shape[1])
+    assert_allclose(design.moments(beta[order])[0], X @ beta, atol=1e-12)
+    slopes = rng.normal(size=(len(X), 2))
+    truth = Design(X).backward(beta, slopes)
+    assert_allclose(design.backward(beta[order], slopes), truth[order], atol=1e-12)
+
+
+def test_the_order_counts_all_matrices():
+    few, many = np.array([[1.0, 0.0, 0.0]]), np.array([[0.0, 1.0, 0.0], [0.0, 2.0, 0.0]])
+    assert_array_equal(frequency_order(few, many), [1, 0])
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("workers", [2, 3])
+def test_threads_change_nothing_but_rounding(name, workers, rng, monkeypatch):
+    monkeypatch.setattr(threads.even_pieces, "__defaults__", (40,))  # pieces of 40 entries
+    X = real(rng, n=60, d=30)
+    one, several = DESIGNS[name](X), DESIGNS[name](X)
+    several.threads = workers
+    assert len(one.pieces) > workers
+    beta, slopes = rng.normal(size=30), rng.normal(size=(60, 2))
+    check_verbs(several, X, beta, rng)
+    assert_array_equal(one.moments(beta), several.moments(beta))
+    assert_allclose(one.backward(beta, slopes), several.backward(beta, slopes), rtol=1e-13, atol=1e-13)
+
+
+def test_more_than_65536_rows_need_wider_row_numbers(rng):
+    n = 70_000
+    X = sparse.random_array((n, 5), density=0.3, rng=rng, format="csr")
+    for rows, width in ((65_536, np.uint16), (n, np.uint32)):
+        part = X[:rows]
+        design = Design(part).by_columns()
+        assert design.columns.indices.dtype == width
+        beta, slopes = rng.normal(size=5), rng.normal(size=(rows, 2))
+        truth = part.T @ slopes[:, 0] + 2 * beta * (part.power(2).T @ slopes[:, 1])
+        assert_allclose(design.backward(beta, slopes), truth, rtol=1e-10)
+
+
+def test_pieces_cover_everything_once(rng):
+    for n in (1, 2, 5, 1000):
+        cost = np.concatenate([[0], np.cumsum(rng.integers(0, 50, size=n))])
+        pieces = threads.even_pieces(cost, piece=60)
+        assert pieces[0][0] == 0
+        assert pieces[-1][1] == n
+        assert all(a[1] == b[0] for a, b in zip(pieces[:-1], pieces[1:], strict=True))
+
+
+def test_an_exception_in_a_thread_reaches_the_caller():
+    def fail(item):
+        raise ArithmeticError(f"piece {item}")
+
+    with pytest.raises(ArithmeticError, match="piece 0"):
+        threads.each(fail, [0, 1, 2], threads=2)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_threads_work_in_a_forked_process():
+    # A child that inherited a pool without threads would wait forever.
+    code = """
+import os, sys
+from dropglm.design.threads import each
+each(lambda x: x, range(4), 2)
+child = os.fork()
+if child == 0:
+    os._exit(0 if each(lambda x: x + 1, range(4), 2) == [1, 2, 3, 4] else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_the_kernels_run_without_the_compiler():
+    code = """
+import numpy as np
+from scipy import sparse
+from dropglm.design import Design
+X = np.array([[1.0, 2.0], [0.0, 3.0], [1.0, 0.0]])
+for matrix in (X, sparse.csr_array(X), sparse.csr_array(np.sign(X))):
+    design, dense = Design(matrix).by_columns(), matrix if matrix is X else matrix.toarray()
+    assert np.allclose(design.moments(np.array([1.0, -2.0]))[1], dense**2 @ [1.0, 4.0])
+    gradient = design.backward(np.array([1.0, -2.0]), np.ones((3, 2)))
+    assert np.allclose(gradient, dense.sum(0) + 2 * np.array([1.0, -2.0]) * (dense**2).sum(0))
+"""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment, timeout=60)

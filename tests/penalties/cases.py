@@ -1,0 +1,36 @@
+"""Every family × noise × penalty that the registries hold, ready to be evaluated."""
+
+import numpy as np
+
+from dropglm.families import FAMILIES
+from dropglm.noise import NOISES, Dropout, Gaussian, Together
+from dropglm.penalties import PENALTIES
+
+STRENGTH = {"dropout": 0.4, "gaussian": 0.5}
+NOISE_CASES = {name: noise(STRENGTH.get(name, 0.5)) for name, noise in NOISES.items()}
+NOISE_CASES["both"] = Together((Dropout(0.4), Gaussian(0.5)))
+
+CASES = {
+    f"{kind} {family} {noise}": (penalty, FAMILIES[family], NOISE_CASES[noise])
+    for kind, by_family in PENALTIES.items()
+    for family, penalty in by_family.items()
+    for noise in NOISE_CASES
+}
+
+
+def build(name):
+    """The penalty, and how many classes its coefficients have."""
+    penalty, family, noise = CASES[name]
+    settings = {"n_samples": 20, "seed": 3} if "monte_carlo" in name else {}
+    return penalty(family, noise, **settings), 3 if "multinomial" in name else 1
+
+
+def coefficients(rng, d, K):
+    """β, b and a direction for each, all of order 1."""
+    return rng.normal(scale=0.7, size=(4, d, K))[:2], rng.normal(scale=0.5, size=(2, K))
+
+
+def evaluate(name, design, beta, intercept, weights=None):
+    penalty, _ = build(name)
+    weights = np.ones(design.shape[0]) if weights is None else weights
+    return penalty.value_and_gradient(design, beta, intercept, weights)

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from dropglm import noising_penalty
+from tests.storages import real
+
+
+def sampled(beta, X, **settings):
+    return noising_penalty(beta, X, kind="monte_carlo", **settings)
+
+
+@pytest.mark.parametrize("family", ["linear", "logistic", "poisson"])
+@pytest.mark.parametrize("noises", [{"dropout": 0.5}, {"noise_std": 0.8}, {"dropout": 0.3, "noise_std": 0.5}])
+def test_it_agrees_with_the_exact_penalty_within_four_standard_errors(family, noises, rng):
+    X, beta = real(rng), rng.normal(scale=0.5, size=6)
+    exact, gradient = noising_penalty(beta, X, family=family, kind="exact", return_gradient=True, **noises)
+    draws = [
+        sampled(beta, X, family=family, n_samples=200, random_state=seed, return_gradient=True, **noises)
+        for seed in range(30)
+    ]
+    for truth, found in ((exact, [d[0] for d in draws]), (gradient, [d[1] for d in draws])):
+        found = np.array(found)
+        error = found.std(axis=0, ddof=1) / np.sqrt(len(found))
+        assert np.all(np.abs(found.mean(axis=0) - truth) <= 4 * error + 1e-12)
+
+
+def test_the_same_seed_is_the_same_function(rng):
+    X, beta = real(rng), rng.normal(size=6)
+    first = sampled(beta, X, dropout=0.5, random_state=1, return_gradient=True)
+    again = sampled(beta, X, dropout=0.5, random_state=1, return_gradient=True)
+    other = sampled(beta, X, dropout=0.5, random_state=2)
+    assert first[0] == again[0] != other
+    assert_array_equal(first[1], again[1])
+
+
+def test_the_sampled_function_is_convex_and_smooth(rng):
+    """Common random numbers: loss + R is convex along a line, which independent draws would not be."""
+    X, beta, direction = real(rng), rng.normal(size=6), rng.normal(size=6)
+    line = np.linspace(-1, 1, 41)
+    values = [
+        np.logaddexp(0, X @ (beta + h * direction)).sum()
+        + sampled(beta + h * direction, X, dropout=0.5, n_samples=50, random_state=0)
+        for h in line
+    ]
+    assert np.diff(values, 2).min() > -1e-10
+
+
+def test_copies_do_not_depend_on_storage_block_or_threads(rng, monkeypatch):
+    X, beta = real(rng, n=50), rng.normal(size=6)
+    settings = {"dropout": 0.5, "noise_std": 0.2, "n_samples": 20, "random_state": 0}
+    monkeypatch.setattr("dropglm.penalties.monte_carlo.BLOCK", 60)
+    dense = sampled(beta, X, **settings)
+    assert_allclose(sampled(beta, sparse.csr_array(X), **settings), dense, rtol=1e-13)
+    assert_allclose(sampled(beta, sparse.csc_array(X), n_jobs=2, **settings), dense, rtol=1e-13)
+
+
+def test_wide_sparse_rows_cost_what_their_entries_cost(rng):
+    X = sparse.random_array((20, 2_000_000), density=1e-5, rng=rng, format="csr")
+    beta = rng.normal(size=X.shape[1])
+    exact = noising_penalty(beta, X, dropout=0.5, kind="exact")
+    found, gradient = sampled(beta, X, dropout=0.5, n_samples=300, random_state=0, return_gradient=True)
+    assert found == pytest.approx(exact, rel=0.1)
+    assert gradient.shape == beta.shape

@@ -1,0 +1,165 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from dropglm import noising_penalty
+from tests.storages import MATRICES, binary, real
+
+KINDS = ["quadratic", "gaussian", "exact", "monte_carlo"]
+
+
+@pytest.mark.parametrize("make", [real, binary])
+@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_matrix_gives_the_same_answer(kind, name, make, rng):
+    X, beta = make(rng), rng.normal(size=6)
+    settings = {"dropout": 0.5, "kind": kind, "random_state": 0, "n_samples": 10, "return_gradient": True}
+    value, gradient = noising_penalty(beta, X, **settings)
+    other, other_gradient = noising_penalty(beta, MATRICES[name](X), **settings)
+    assert other == pytest.approx(value, rel=1e-12)
+    assert_allclose(other_gradient, gradient, rtol=1e-11, atol=1e-13)
+
+
+def test_gradient_has_the_shape_of_coef_and_the_dtype_of_x(rng):
+    X = real(rng)
+    for coef in (np.ones(6), np.ones((1, 6)), [1] * 6):
+        for dtype in (np.float32, np.float64):
+            value, gradient = noising_penalty(coef, X.astype(dtype), dropout=0.5, return_gradient=True)
+            assert isinstance(value, float)
+            assert gradient.shape == np.shape(coef)
+            assert gradient.dtype == dtype
+    coef = np.ones((3, 6))
+    _, gradient = noising_penalty(
+        coef, X, dropout=0.5, family="multinomial", kind="quadratic", return_gradient=True
+    )
+    assert gradient.shape == (3, 6)
+
+
+def test_other_types_of_x_are_converted(rng):
+    X, beta = binary(rng), rng.normal(size=6)
+    value = noising_penalty(beta, X, dropout=0.5)
+    for brought in (X.tolist(), X.astype(int), X.astype(bool), X.astype(">f8"), sparse.lil_array(X)):
+        assert noising_penalty(beta, brought, dropout=0.5) == pytest.approx(value, rel=1e-14)
+
+
+def test_no_noise_is_no_penalty(rng):
+    for kind in KINDS:
+        value, gradient = noising_penalty(np.ones(6), real(rng), kind=kind, return_gradient=True)
+        assert value == pytest.approx(0.0, abs=1e-10)
+        assert_allclose(gradient, 0.0, atol=1e-10)
+
+
+def test_the_intercept_is_not_noised(rng):
+    """An intercept equals a feature of ones only in the predictor, not in the noise."""
+    X, beta = real(rng), rng.normal(size=6)
+    with_ones = np.column_stack([X, np.ones(len(X))])
+    intercept = noising_penalty(beta, X, dropout=0.5, intercept=0.8)
+    feature = noising_penalty(np.append(beta, 0.8), with_ones, dropout=0.5)
+    assert intercept < feature
+
+
+def test_nothing_is_written_to(rng):
+    X, beta, weight = real(rng), rng.normal(size=6), np.ones(7)
+    copies = X.copy(), beta.copy(), weight.copy()
+    for array in (X, beta, weight):
+        array.flags.writeable = False
+    for kind in KINDS:
+        noising_penalty(
+            beta, X, dropout=0.5, kind=kind, sample_weight=weight, n_samples=5, return_gradient=True
+        )
+    for array, copy in zip((X, beta, weight), copies, strict=True):
+        assert_array_equal(array, copy)
+
+
+def test_threads_give_the_same_answer(rng):
+    X, beta = sparse.random_array((3000, 400), density=0.2, rng=rng, format="csr"), rng.normal(size=400)
+    one = noising_penalty(beta, X, dropout=0.5, return_gradient=True)
+    for n_jobs in (2, -1):
+        several = noising_penalty(beta, X, dropout=0.5, return_gradient=True, n_jobs=n_jobs)
+        assert several[0] == pytest.approx(one[0], rel=1e-13)
+        assert_allclose(several[1], one[1], rtol=1e-11, atol=1e-13)
+
+
+X_OK = np.array([[1.0, 2.0], [3.0, 0.0]])
+BAD = {
+    "nan in X": (dict(X=[[np.nan, 1.0]]), ValueError, "X contains NaN"),
+    "infinity in X": (dict(X=[[np.inf, 1.0]]), ValueError, "X contains infinity"),
+    "nan in sparse X": (dict(X=sparse.csr_array([[np.nan, 1.0]])), ValueError, "X contains NaN"),
+    "nan in coef": (dict(coef=[np.nan, 1.0]), ValueError, "coef contains NaN"),
+    "infinite intercept": (dict(intercept=np.inf), ValueError, "intercept contains infinity"),
+    "nan in sample_weight": (dict(sample_weight=[1.0, np.nan]), ValueError, "sample_weight contains NaN"),
+    "coef too large for float32": (
+        dict(X=X_OK.astype(np.float32), coef=[1e300, 1.0]),
+        ValueError,
+        "coef holds 1e\\+300, too large for X's float32",
+    ),
+    "X of one dimension": (dict(X=[1.0, 2.0]), ValueError, "Expected 2D array, got 1D array"),
+    "X without rows": (dict(X=np.empty((0, 2))), ValueError, "0 sample"),
+    "X without columns": (dict(X=np.empty((2, 0))), ValueError, "0 feature"),
+    "words in X": (dict(X=[["a", "b"]]), ValueError, "could not convert string"),
+    "coef too long": (dict(coef=[1.0] * 3), ValueError, r"coef has shape \(3,\), but X has 2 columns"),
+    "coef a number": (dict(coef=1.0), ValueError, r"coef has shape \(1,\), but X has 2 columns"),
+    "coef of three dimensions": (dict(coef=np.ones((1, 1, 2))), ValueError, "coef has shape"),
+    "two rows of coef": (dict(coef=np.ones((2, 2))), ValueError, "needs coef of shape \\(2,\\)"),
+    "one row of coef for the multinomial": (
+        dict(family="multinomial", kind="quadratic"),
+        ValueError,
+        r"needs coef of shape \(K, 2\) with K >= 2, got \(2,\)",
+    ),
+    "intercepts too many": (dict(intercept=[1.0, 2.0, 3.0]), ValueError, "intercept has shape"),
+    "weights too many": (
+        dict(sample_weight=[1.0] * 3),
+        ValueError,
+        "sample_weight has shape .* X has 2 rows",
+    ),
+    "negative weight": (dict(sample_weight=[1.0, -1.0]), ValueError, "must not be negative, row 1 is"),
+    "unknown family": (dict(family="logstic"), ValueError, "did you mean 'logistic'"),
+    "unknown kind": (dict(kind="Quadratc"), ValueError, "did you mean 'quadratic'"),
+    "hopeless kind": (dict(kind="zzz"), ValueError, "kind 'zzz' is unknown; Known: 'exact'"),
+    "a family that is no name": (dict(family=3), TypeError, "family must be a name, got 3"),
+    "dropout of 1": (dict(dropout=1.0), ValueError, r"dropout must lie in \[0, 1\), got 1.0"),
+    "negative dropout": (dict(dropout=-0.1), ValueError, r"dropout must lie in \[0, 1\)"),
+    "dropout nan": (dict(dropout=np.nan), ValueError, r"dropout must lie in \[0, 1\), got nan"),
+    "dropout a word": (dict(dropout="half"), TypeError, "dropout must be a number, got 'half'"),
+    "negative noise_std": (dict(noise_std=-1.0), ValueError, "noise_std must be finite and not negative"),
+    "infinite noise_std": (dict(noise_std=np.inf), ValueError, "noise_std must be finite"),
+    "no samples": (
+        dict(kind="monte_carlo", n_samples=0),
+        ValueError,
+        "n_samples must be a whole number above 0",
+    ),
+    "half a sample": (
+        dict(kind="monte_carlo", n_samples=0.5),
+        ValueError,
+        "n_samples must be a whole number",
+    ),
+    "a penalty that the family lacks": (
+        dict(family="multinomial", kind="exact", coef=np.ones((3, 2))),
+        ValueError,
+        "The multinomial family has no exact penalty; it has 'monte_carlo', 'quadratic'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_answered_with_a_sentence(case):
+    change, error, message = BAD[case]
+    settings = {"coef": [1.0, 1.0], "X": X_OK, "dropout": 0.5, **change}
+    with pytest.raises(error, match=message):
+        noising_penalty(**settings)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_overflow_of_poisson_is_an_error_not_an_infinity(kind):
+    settings = {"family": "poisson", "dropout": 0.5, "noise_std": 3.0, "kind": kind}
+    with pytest.raises(ValueError, match=f"The {kind} penalty of the poisson family overflows"):
+        noising_penalty([800.0], [[1.0]], return_gradient=True, **settings)
+
+
+@pytest.mark.parametrize("kind", ["quadratic", "gaussian", "exact"])
+def test_poisson_near_overflow_is_right(kind):
+    """R grows by e^700 with the intercept."""
+    settings = {"family": "poisson", "dropout": 0.5, "kind": kind}
+    small, large = (noising_penalty([0.3], [[1.0]], intercept=b, **settings) for b in (0.0, 700.0))
+    assert large / np.exp(700.0) == pytest.approx(small)

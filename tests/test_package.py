@@ -1,0 +1,49 @@
+"""What a user meets before the first call."""
+
+import os
+import subprocess
+import sys
+
+import dropglm
+
+
+def python(code, **environment):
+    command = [sys.executable, "-W", "error", "-c", code]
+    run = subprocess.run(
+        command, check=True, capture_output=True, text=True, env={**os.environ, **environment}
+    )
+    return run.stdout.strip()
+
+
+def test_every_public_name_is_there():
+    for name in dropglm.__all__:
+        assert getattr(dropglm, name) is not None
+
+
+def test_importing_compiles_nothing_and_loads_no_extra():
+    code = """
+import sys
+import dropglm
+from numba.core.dispatcher import Dispatcher
+compiled = [
+    f"{module.__name__}.{name}" for module in list(sys.modules.values()) if module.__name__.startswith("dropglm")
+    for name, value in vars(module).items() if isinstance(value, Dispatcher) and value.signatures
+]
+extras = [name for name in ("matplotlib", "polars", "pandas", "typer", "rich", "skops", "pooch") if name in sys.modules]
+print(compiled + extras)
+"""
+    assert python(code) == "[]"
+
+
+def test_the_compiled_kernels_are_kept_between_processes(tmp_path):
+    """The second process finds what the first one compiled."""
+    code = """
+import numpy as np
+from scipy import sparse
+from dropglm import noising_penalty
+from dropglm.design import kernels
+noising_penalty(np.ones(3), sparse.csr_array(2 * np.eye(3)), dropout=0.5, return_gradient=True)
+print(sum(kernels.moments.stats.cache_misses.values()))
+"""
+    assert python(code, NUMBA_CACHE_DIR=str(tmp_path)) == "1"
+    assert python(code, NUMBA_CACHE_DIR=str(tmp_path)) == "0"
