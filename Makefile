@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint format bench reproduce clean
+.PHONY: demo test lint format bench reproduce lock clean
 
 demo: $(VENV)/.plots
 	$(BIN)/python examples/demo.py
@@ -36,6 +36,15 @@ $(VENV)/.%: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) --editable '.[$*]'
 	@touch $@
+
+# The newest versions that fit pyproject.toml, tried in an environment of their own.
+lock:
+	rm -rf $(VENV)-lock
+	$(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/python -m pip install --quiet '.[all,test,lint,bench]'
+	{ head -1 constraints.txt; $(VENV)-lock/bin/python -m pip list --format=freeze | grep -viE '^(dropglm|pip|setuptools)='; } > constraints.new
+	mv constraints.new constraints.txt
+	rm -rf $(VENV)-lock
 
 clean:
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,7 +1,7 @@
 """The IMDB bigram matrix that the benchmarks share, built once and kept in ``benchmarks/.cache``.
 
-25,000 training reviews; lower case, ``<br />`` removed, words with apostrophes whole, punctuation kept as tokens,
-uni- and bigrams that occur in at least two of the 50,000 labelled reviews, present or absent.
+25,000 training reviews; lower case, ``<br />`` removed, words with apostrophes whole, punctuation kept as
+tokens, uni- and bigrams that occur in at least two of the 50,000 labelled reviews, present or absent.
 """
 
 import os

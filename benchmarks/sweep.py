@@ -1,14 +1,14 @@
 """One value and gradient of each penalty, against the products that plain ridge regression needs.
 
-The rival is SciPy's ``X @ w`` + ``X.T @ r`` on the same matrix in the same run, one thread each. The contestants
-take turns in bursts, as a solver would call them and so that a noisy neighbour disturbs them alike; the medians of
-all calls are compared.
+The rival is SciPy's ``X @ w`` + ``X.T @ r`` on the same matrix in the same run, one thread each. The
+contestants take turns in bursts, as a solver would call them and so that a noisy neighbour disturbs them
+alike; since a neighbour can only add time, the fastest call of each is compared.
 
     DROPGLM_DATA=… python -m benchmarks.sweep
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -20,22 +20,24 @@ from dropglm import noising_penalty
 from dropglm.design import Design, frequency_order, kernels
 from dropglm.families import Logistic
 from dropglm.noise import Dropout
-from dropglm.penalties import PENALTIES
+from dropglm.penalties import PENALTIES, Penalty
 
 Work = Callable[[], object]
 
+# Precision, and whether the features are counts rather than ones.
+CASES = ((np.float32, False), (np.float64, False), (np.float32, True), (np.float64, True))
 
-def medians(contestants: dict[str, Work], rounds: int = 7, burst: int = 5) -> dict[str, float]:
-    """Median seconds of each over bursts in turn; the first call of a burst warms the caches and is not counted."""
-    times: dict[str, list[float]] = {name: [] for name in contestants}
+
+def fastest(contestants: Mapping[str, Work], rounds: int = 10, burst: int = 5) -> dict[str, float]:
+    """Seconds of the fastest call of each, over bursts in turn."""
+    best = dict.fromkeys(contestants, np.inf)
     for _ in range(rounds):
         for name, work in contestants.items():
-            work()
             for _ in range(burst):
                 start = time.perf_counter()
                 work()
-                times[name].append(time.perf_counter() - start)
-    return {name: float(np.median(taken)) for name, taken in times.items()}
+                best[name] = min(best[name], time.perf_counter() - start)
+    return best
 
 
 def resident(field: str) -> int:
@@ -44,20 +46,32 @@ def resident(field: str) -> int:
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
 
 
-def compare(dtype: type) -> None:
-    """Print the table for one precision."""
-    tiny = sparse.csr_array(np.eye(3, dtype=dtype)[:, [2, 0, 1, 2]])  # to have the compiler in memory before
-    for kind in ("quadratic", "gaussian"):
-        penalty = PENALTIES[kind]["logistic"](Logistic, Dropout(0.5))
-        penalty.value_and_gradient(Design(tiny).by_columns(), np.ones((4, 1), dtype), np.zeros(1), np.ones(3))
+def logistic(kind: str) -> Penalty:
+    return PENALTIES[kind]["logistic"](Logistic, Dropout(0.5))
+
+
+def compile_for(dtype: type) -> None:
+    """Have the compiler and the kernels in memory before memory is measured."""
+    tiny = sparse.csr_array(np.eye(3, dtype=dtype)[:, [2, 0, 1, 2]])
+    for values in (1, 2):
+        design = Design(values * tiny, order=frequency_order(tiny)).by_columns()
+        for kind in ("quadratic", "gaussian"):
+            logistic(kind).value_and_gradient(design, np.ones((4, 1), dtype), np.zeros(1), np.ones(3))
     kernels.has_doubles(tiny.indptr, tiny.indices, 4)
+
+
+def measure(dtype: type, *, counts: bool = False) -> list[tuple[str, str]]:
+    """Rows of (what, result) for one precision; the features are all ones unless ``counts``."""
+    compile_for(dtype)
     before = resident("VmRSS")
     X = bigrams(dtype)
     n, d = X.shape
+    rng = np.random.default_rng(0)
+    if counts:
+        X.data = (1 + rng.poisson(0.5, size=X.nnz)).astype(dtype)
     csr_bytes = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts anew
 
-    rng = np.random.default_rng(0)
     w, r = rng.normal(scale=0.1, size=d).astype(dtype), rng.normal(size=n).astype(dtype)
     start = time.perf_counter()
     order = frequency_order(X)
@@ -66,7 +80,7 @@ def compare(dtype: type) -> None:
     beta, b, weights = w[order][:, None].copy(), np.zeros(1), np.ones(n)
 
     def sweep(kind: str, threads: int) -> Work:
-        penalty = PENALTIES[kind]["logistic"](Logistic, Dropout(0.5))
+        penalty = logistic(kind)
 
         def work() -> None:
             design.threads = threads
@@ -74,36 +88,47 @@ def compare(dtype: type) -> None:
 
         return work
 
-    taken = medians(
+    taken = fastest(
         {
             "scipy": lambda: (X @ w, X.T @ r),
-            "quadratic, 1 thread": sweep("quadratic", 1),
-            "quadratic, 2 threads": sweep("quadratic", 2),
-            "gaussian, 1 thread": sweep("gaussian", 1),
-            "gaussian, 2 threads": sweep("gaussian", 2),
+            **{f"{kind} {k}": sweep(kind, k) for kind in ("quadratic", "gaussian") for k in (1, 2)},
         }
     )
     peak = resident("VmHWM") - before
-    single = {
-        "exact, 1 thread": sweep("exact", 1),
-        "noising_penalty quadratic, from the raw matrix": lambda: noising_penalty(
-            w, X, dropout=0.5, kind="quadratic", return_gradient=True
-        ),
-    }
-    taken |= medians(single, rounds=1, burst=2)
-
-    print(f"\nIMDB bigrams, {n:,} rows, {d:,} features, {X.nnz:,} entries, {np.dtype(dtype).name}")
-    for name, seconds in taken.items():
-        print(f"  {name:<48}{1e3 * seconds:9.1f} ms{seconds / taken['scipy']:9.2f} x scipy")
+    rows = [("SciPy `X @ w` + `X.T @ r`, 1 thread", f"{1e3 * taken['scipy']:.1f} ms")]
     for kind in ("quadratic", "gaussian"):
-        gain = taken[f"{kind}, 1 thread"] / taken[f"{kind}, 2 threads"]
-        print(f"  {kind}: two threads {gain:.2f} times as fast as one")
-    print(f"  exact: {taken['exact, 1 thread'] / taken['quadratic, 1 thread']:.0f} times quadratic")
-    print(f"  preparation, once a fit: {1e3 * preparation:.0f} ms")
-    print(f"  peak memory, X included: {peak / csr_bytes:.2f} times the CSR arrays")
+        one, two = taken[f"{kind} 1"], taken[f"{kind} 2"]
+        rows += [
+            (f"{kind}, 1 thread", f"{1e3 * one:.1f} ms, **{one / taken['scipy']:.2f}** of SciPy's"),
+            (f"{kind}, 2 threads", f"{1e3 * two:.1f} ms, **{one / two:.2f}** times as fast as 1 thread"),
+        ]
+    if not counts:
+        taken |= fastest({"exact": sweep("exact", 1)}, rounds=1, burst=1)
+        ratio = taken["exact"] / taken["quadratic 1"]
+        rows.append(("exact, 1 thread", f"{taken['exact']:.2f} s, **{ratio:.0f}** times quadratic"))
+    single = {"call": lambda: noising_penalty(w, X, dropout=0.5, kind="quadratic", return_gradient=True)}
+    taken |= fastest(single, rounds=1, burst=3)
+    call = f"{1e3 * taken['call']:.0f} ms, {taken['call'] / taken['scipy']:.1f} times SciPy's"
+    rows += [
+        ("`noising_penalty`, quadratic, one call on the raw matrix with all checks", call),
+        ("preparation before a fit (order of the features, columns)", f"{1e3 * preparation:.0f} ms"),
+        ("peak memory with X itself, over X's CSR arrays", f"**{peak / csr_bytes:.2f}**"),
+    ]
+    return rows
+
+
+def titled_measure(dtype: type, counts: bool) -> tuple[str, list[tuple[str, str]]]:
+    """The rows, under what they are about."""
+    with threadpool_limits(1):
+        rows = measure(dtype, counts=counts)
+    X = bigrams(dtype)
+    values = "counts" if counts else "ones"
+    return f"{X.shape[0]:,} × {X.shape[1]:,}, {X.nnz:,} non-zero {values}, {np.dtype(dtype).name}", rows
 
 
 if __name__ == "__main__":
-    with threadpool_limits(1):
-        compare(np.float32)
-        compare(np.float64)
+    for case in CASES:
+        title, rows = titled_measure(*case)
+        print(f"\n{title}")
+        for what, result in rows:
+            print(f"  {what:<75}{result}")

@@ -1,8 +1,8 @@
 """What feature noise adds to the loss: a table in the terminal and a page of pictures.
 
-Rows like short texts are made on the spot (few of 2,000 words each, frequent words in many rows), with coefficients of
-a model that uses them. The penalty is computed by every method that the library has, beside the paper's three figures
-on what the quadratic method gets right and wrong. Writes ``demo/index.html``.
+Rows like short texts are made on the spot (few of 2,000 words each, frequent words in many rows), with
+coefficients of a model that uses them. The penalty is computed by every method that the library has, beside
+three of the paper's figures on what the quadratic method gets right and wrong. Writes ``demo/index.html``.
 """
 
 import time
@@ -11,12 +11,12 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from page import Table, page
 from scipy import sparse
 
 from dropglm import noising_penalty
 from dropglm.plots import LossExpansionDisplay, PenaltyCurvesDisplay, RidgeContoursDisplay
 from dropglm.plots.axes import fresh_axes
-from page import Table, page
 
 OUT = Path("demo/index.html")
 ROWS, WORDS, LENGTH = 500, 2000, 40
@@ -36,7 +36,7 @@ def methods(X: sparse.csr_array, coef: np.ndarray) -> Table:
     rates = (0.1, 0.5, 0.9)
     rows = []
     for kind in ("exact", "gaussian", "quadratic", "monte_carlo"):
-        settings = {"kind": kind, "random_state": 0, "n_samples": 200}
+        settings: dict[str, Any] = {"kind": kind, "random_state": 0, "n_samples": 200}
         noising_penalty(coef, X[:1], dropout=0.5, **settings)  # compiles, or loads what was compiled
         start = time.perf_counter()
         values = [noising_penalty(coef, X, dropout=rate, **settings) for rate in rates]
@@ -56,7 +56,8 @@ def forms(rng: np.random.Generator) -> Table:
     p = 1.0 / (1.0 + np.exp(-eta))
     curvature = {"linear": np.ones(60), "logistic": p * (1.0 - p), "poisson": np.exp(eta)}
     rows = []
-    for label, noise in (("additive noise", {"noise_std": 1.0}), ("dropout", {"dropout": 0.5})):
+    noises: dict[str, dict[str, Any]] = {"additive noise": {"noise_std": 1.0}, "dropout": {"dropout": 0.5}}
+    for label, noise in noises.items():
         for family, V in curvature.items():
             weight = V @ X**2 if "dropout" in noise else np.full(5, V.sum())
             formula = 0.5 * weight @ beta**2
@@ -78,16 +79,14 @@ def pictures(rng: np.random.Generator) -> dict[str, list[Any]]:
     panels = [fresh_axes(), fresh_axes()]
     RidgeContoursDisplay.from_predictions(X, p, coef).plot(axes=panels)
     return {
-        "The true penalty (solid) and the quadratic one (dashed) against the noise level, by the row's predicted "
-        "probability p. The quadratic is too large at p = ½ and too small for confident rows (Figure 1a).": [
-            PenaltyCurvesDisplay.from_probabilities().plot().figure_
-        ],
-        "Why: the expansion of the log-partition at p = ½ stays above it, those at p = 0.05 and 0.95 fall below "
-        "(Figure A.1).": [LossExpansionDisplay.from_probabilities().plot().figure_],
-        "Level curves of a likelihood (solid) and of two ridges (dashed). The plain ridge ignores the features' scales; "
-        "the Fisher-scaled one, which dropout comes close to, takes them from the likelihood (Figure A.2).": [
-            panel.figure for panel in panels
-        ],
+        "The true penalty (solid) and the quadratic one (dashed) against the noise level, by the row's "
+        "predicted probability p. The quadratic is too large at p = ½ and too small for confident rows "
+        "(Figure 1a).": [PenaltyCurvesDisplay.from_probabilities().plot().figure_],
+        "Why: the expansion of the log-partition at p = ½ stays above it, those at p = 0.05 and 0.95 fall "
+        "below (Figure A.1).": [LossExpansionDisplay.from_probabilities().plot().figure_],
+        "Level curves of a likelihood (solid) and of two ridges (dashed). The plain ridge ignores the "
+        "features' scales; the Fisher-scaled one, which dropout comes close to, takes them from the "
+        "likelihood (Figure A.2).": [panel.figure for panel in panels],
     }
 
 

@@ -1,6 +1,6 @@
 """Answers found in another way: by enumeration, by integration, by differences."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 from scipy.integrate import quad
@@ -43,8 +43,8 @@ def integrated(A, eta, s2):
     def integrand(z):
         return A(eta + s * z) * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
 
-    pieces = zip(edges[:-1], edges[1:], strict=True)
-    return sum(quad(integrand, a, b, epsabs=1e-13, epsrel=1e-12, limit=200)[0] for a, b in pieces)
+    pieces = (quad(integrand, a, b, epsabs=1e-13, epsrel=1e-12, limit=200) for a, b in pairwise(edges))
+    return sum(piece[0] for piece in pieces)
 
 
 def central_difference(f, step):

@@ -1,6 +1,9 @@
 import os
 import subprocess
 import sys
+import threading
+import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -147,15 +150,30 @@ def test_pieces_cover_everything_once(rng):
         pieces = threads.even_pieces(cost, piece=60)
         assert pieces[0][0] == 0
         assert pieces[-1][1] == n
-        assert all(a[1] == b[0] for a, b in zip(pieces[:-1], pieces[1:], strict=True))
+        assert all(a[1] == b[0] for a, b in pairwise(pieces))
 
 
-def test_an_exception_in_a_thread_reaches_the_caller():
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_answers_come_in_the_order_of_the_items(workers):
+    def slow_at_first(item):
+        time.sleep(0.01 if item < 3 else 0.0)
+        return item * item
+
+    assert threads.each(slow_at_first, range(20), workers) == [item * item for item in range(20)]
+    assert threads.each(slow_at_first, [], workers) == []
+
+
+@pytest.mark.parametrize("where", ["the caller's thread", "another thread"])
+def test_an_exception_in_a_thread_reaches_the_caller(where):
+    caller = threading.current_thread()
+
     def fail(item):
-        raise ArithmeticError(f"piece {item}")
+        time.sleep(0.01)  # so that both threads get work
+        if (threading.current_thread() is caller) == (where == "the caller's thread"):
+            raise ArithmeticError("lost")
 
-    with pytest.raises(ArithmeticError, match="piece 0"):
-        threads.each(fail, [0, 1, 2], threads=2)
+    with pytest.raises(ArithmeticError, match="lost"):
+        threads.each(fail, range(6), threads=2)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

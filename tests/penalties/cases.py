@@ -5,6 +5,7 @@ import numpy as np
 from dropglm.families import FAMILIES
 from dropglm.noise import NOISES, Dropout, Gaussian, Together
 from dropglm.penalties import PENALTIES
+from dropglm.penalties.monte_carlo import MonteCarlo
 
 STRENGTH = {"dropout": 0.4, "gaussian": 0.5}
 NOISE_CASES = {name: noise(STRENGTH.get(name, 0.5)) for name, noise in NOISES.items()}
@@ -21,8 +22,8 @@ CASES = {
 def build(name):
     """The penalty, and how many classes its coefficients have."""
     penalty, family, noise = CASES[name]
-    settings = {"n_samples": 20, "seed": 3} if "monte_carlo" in name else {}
-    return penalty(family, noise, **settings), 3 if "multinomial" in name else 1
+    settings = {"n_samples": 20, "seed": 3} if issubclass(penalty, MonteCarlo) else {}
+    return penalty(family, noise, **settings), 3 if family.several else 1
 
 
 def coefficients(rng, d, K):

@@ -9,7 +9,7 @@ from dropglm import noising_penalty
 from dropglm.noise import Noise
 from dropglm.penalties.exact import dropout_rate
 from dropglm.penalties.exact_logistic import MAX_REACH
-from tests.oracles import enumerated, softplus
+from tests.oracles import central_difference, enumerated, softplus
 
 A = {"logistic": softplus, "poisson": np.exp}
 DROPOUTS = (0.01, 0.1, 0.5, 0.9, 0.99)
@@ -61,7 +61,7 @@ def test_nodes_follow_the_range_of_the_noised_predictor(reach, dropout, rng):
 
 def test_beyond_its_range_it_says_so_and_names_the_row():
     X = np.diag([1.0, 2.0 * MAX_REACH])
-    message = r"cannot reach row 1: its noised predictor spreads to 4.777e\+04, beyond 1.194e\+04; .*kind 'gaussian'"
+    message = r"cannot reach row 1: .* spreads to 4.777e\+04, beyond 1.194e\+04; .*use kind 'gaussian'"
     with pytest.raises(ValueError, match=message):
         exact([1.0, 1.0], X, dropout=0.5)
     assert exact([1.0, 1.0], X[:1], dropout=0.5) > 0.0
@@ -85,12 +85,11 @@ def test_factors_that_vanish_leave_the_gradient_finite():
     truth = enumerated(softplus, np.ones((1, 3)), z, dropout=0.5).sum()
     assert value == pytest.approx(truth, abs=1e-9)
     for j in range(3):
-        up, down = z + 1e-4 * np.eye(3)[j], z - 1e-4 * np.eye(3)[j]
-        ones = np.ones((1, 3))
-        slope = (
-            enumerated(softplus, ones, up, dropout=0.5) - enumerated(softplus, ones, down, dropout=0.5)
-        ) / 2e-4
-        assert gradient[j] == pytest.approx(slope[0], abs=1e-7)
+        slope = central_difference(
+            lambda h, j=j: enumerated(softplus, np.ones((1, 3)), z + h * np.eye(3)[j], dropout=0.5).sum(),
+            1e-3,
+        )
+        assert gradient[j] == pytest.approx(slope, abs=1e-9)
 
 
 def test_long_rows_are_summed_without_overflow(rng):

@@ -11,8 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from dropglm.design import kernels
-from dropglm.design.storage import BinaryRows, DenseRows, Matrix, Rows, entries_before, narrowed, store
+from dropglm.design.storage import DenseRows, Matrix, Rows, entries_before, store
 from dropglm.design.threads import each, even_pieces
+from dropglm.design.transpose import transposed
 
 # (rows, η, t) -> (Σ f, ∂f/∂η, ∂f/∂t), for the slice of rows that η and t belong to.
 Pointwise = Callable[[slice, np.ndarray, np.ndarray], tuple[float, np.ndarray, np.ndarray]]
@@ -51,7 +52,7 @@ class Design:
         self.shape: tuple[int, int] = self._matrix.shape
         self.dtype: np.dtype = self._matrix.dtype
         self.threads = threads
-        self.rows: Rows = store(self._matrix, self.dtype)
+        self.rows: Rows = store(self._matrix)
         self.columns: Rows | None = None
         self.pieces = even_pieces(entries_before(self.rows))
         self._column_pieces: list[tuple[int, int]] = []
@@ -63,11 +64,7 @@ class Design:
         need no copy: they run along the gradient already.
         """
         if self.columns is None and not isinstance(self.rows, DenseRows):
-            entries = self._matrix
-            if isinstance(self.rows, BinaryRows):
-                ones = np.ones(entries.nnz, np.int8)  # to be thrown away again
-                entries = sparse.csr_array((ones, entries.indices, entries.indptr), entries.shape)
-            self.columns = narrowed(store(entries.tocsc().T, self.dtype), self.shape[0])
+            self.columns = transposed(self.rows, self.shape)
             # A column costs about as much as four entries, however short it is.
             each_column = 4 * np.arange(self.shape[1] + 1)
             self._column_pieces = even_pieces(entries_before(self.columns) + each_column)
@@ -165,4 +162,6 @@ def _renumbered(X: Matrix, order: np.ndarray) -> Matrix:
         return X[:, order]
     rank = np.zeros(X.shape[1], X.indices.dtype)
     rank[order] = np.arange(len(order))
-    return sparse.csr_array((X.data, rank[X.indices], X.indptr), (X.shape[0], len(order)))
+    indices = np.empty_like(X.indices)
+    kernels.renumber(X.indices, rank, indices)
+    return sparse.csr_array((X.data, indices, X.indptr), (X.shape[0], len(order)))

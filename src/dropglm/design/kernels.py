@@ -72,3 +72,32 @@ def has_doubles(indptr, indices, d):
                 return True
             last_row[indices[k]] = i
     return False
+
+
+@kernel
+def count_entries(rows, n, counts):
+    """Add the number of entries of each column to counts."""
+    for i in range(n):
+        start, stop = span(rows, i)
+        for k in range(start, stop):
+            counts[column(rows, k)] += 1
+
+
+@kernel
+def transpose(rows, n, place, indices, values):
+    """Sort the entries by column, column j's from place_j on; values of size 0 are not kept."""
+    for i in range(n):
+        start, stop = span(rows, i)
+        for k in range(start, stop):
+            j = column(rows, k)
+            indices[place[j]] = i
+            if values.size:
+                values[place[j]] = value(rows, i, k)
+            place[j] += 1
+
+
+@kernel
+def renumber(indices, rank, renumbered):
+    """renumbered_k = rank[indices_k]; NumPy would convert all indices to 64 bits first."""
+    for k in range(indices.size):
+        renumbered[k] = rank[indices[k]]

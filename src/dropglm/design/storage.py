@@ -99,25 +99,15 @@ def _value(rows, i, k):
     return VALUE.get(_storage_class(rows))
 
 
-def store(X: Matrix, dtype: np.dtype) -> Any:
-    """X in the leanest of the three forms, read only, sharing X's arrays where their types allow.
-
-    ``dtype`` is the type that binary rows compute in.
-    """
+def store(X: Matrix) -> Rows:
+    """X in the leanest of the three forms, sharing X's arrays where their types allow."""
     if not sparse.issparse(X):
-        return DenseRows(_read_only(X))
-    indptr = _read_only(X.indptr.astype(np.int64, copy=False))
-    indices = _read_only(_unsigned(X.indices))
+        return DenseRows(read_only(X))
+    indptr = read_only(X.indptr.astype(np.int64, copy=False))
+    indices = read_only(_unsigned(X.indices))
     if (X.data == 1).all():
-        return BinaryRows(indptr, indices, _read_only(np.ones(1, dtype)))
-    return CsrRows(indptr, indices, _read_only(X.data))
-
-
-def narrowed(rows: CsrRows | BinaryRows, width: int) -> CsrRows | BinaryRows:
-    """The same rows with 16-bit column numbers, if there are so few columns: less to read, 3 % a sweep."""
-    if width > np.iinfo(np.uint16).max + 1:
-        return rows
-    return rows._replace(indices=_read_only(rows.indices.astype(np.uint16)))
+        return BinaryRows(indptr, indices, read_only(np.ones(1, X.dtype)))
+    return CsrRows(indptr, indices, read_only(X.data))
 
 
 def entries_before(rows: Rows) -> np.ndarray:
@@ -133,8 +123,9 @@ def _unsigned(indices: np.ndarray) -> np.ndarray:
     return indices.view(np.uint32) if indices.itemsize == 4 else indices.astype(np.uint32)
 
 
-def _read_only(array: np.ndarray) -> np.ndarray:
-    # One Numba type for arrays that may be written to and those that may not: half the compilations.
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A view that cannot be written to, contiguous and aligned; a copy where X's array is not."""
+    # Also gives Numba one type for arrays that may be written to and those that may not.
     view = np.require(np.asarray(array), requirements=["C", "A"]).view()
     view.flags.writeable = False
     return view

@@ -1,8 +1,9 @@
 """Work in pieces, on threads."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
 from typing import TypeVar
@@ -12,21 +13,42 @@ import numpy as np
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
-# Entries a piece: large enough to hide the cost of a call (some 40 µs), small enough for an even load.
-PIECE = 1 << 20
+# Entries a piece: large enough to hide the cost of a call (some 20 µs), small enough for an even load.
+PIECE = 1 << 19
 
 
 def each(work: Callable[[Item], Answer], items: Iterable[Item], threads: int) -> list[Answer]:
     """``[work(item) for item in items]``, by that many threads; an exception of one is raised here."""
     items = list(items)
-    if threads == 1 or len(items) == 1:
+    workers = min(threads, len(items))
+    if workers <= 1:
         return [work(item) for item in items]
-    return list(_pool(threads).map(work, items))
+    answers: dict[int, Answer] = {}
+    todo = deque(enumerate(items))
+
+    def take_one_after_another() -> None:
+        while todo:
+            try:
+                k, item = todo.popleft()
+            except IndexError:  # another thread was faster
+                return
+            answers[k] = work(item)
+
+    # The caller's thread is one of the workers. A future for every item instead cost 60 µs each.
+    others = [_pool(workers - 1).submit(take_one_after_another) for _ in range(workers - 1)]
+    try:
+        take_one_after_another()
+    finally:
+        todo.clear()  # nothing more to start if this thread was interrupted
+        wait(others)
+    for other in others:
+        other.result()
+    return [answers[k] for k in range(len(items))]
 
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    # Kept: a new pool takes 0.25 ms, a waiting one 0.08 ms, and a sweep asks twice within 10 ms.
+    # Kept: a new pool takes 0.25 ms, and a sweep asks twice within 10 ms.
     return ThreadPoolExecutor(threads, thread_name_prefix="dropglm")
 
 

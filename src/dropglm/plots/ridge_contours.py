@@ -13,9 +13,9 @@ RINGS = (0.5, 1.0, 1.5)
 class RidgeContoursDisplay:
     """Two coefficients, a likelihood around its peak, and two ridges that pull on it.
 
-    The likelihood is its second-order expansion ½ (β - β̂)ᵀ I (β - β̂) with Fisher information I. The left panel
-    adds the ridge ½λ‖β‖², the right one ½λ βᵀ diag(I) β, which dropout comes close to: its level curves take the
-    scale of the likelihood's, feature by feature.
+    The likelihood is its second-order expansion ½ (β - β̂)ᵀ I (β - β̂) with Fisher information I. The left
+    panel adds the ridge ½λ‖β‖², the right one ½λ βᵀ diag(I) β, which dropout comes close to: its level
+    curves take the scale of the likelihood's, feature by feature.
 
     Parameters
     ----------

@@ -1,0 +1,1 @@
+"""Speed as a ratio against a named rival, in one run. ``make bench`` runs them all."""

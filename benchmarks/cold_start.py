@@ -1,0 +1,61 @@
+"""What a user waits for before the first answer, each figure from fresh processes.
+
+python -m benchmarks.cold_start
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+IMPORT = """
+import time
+import sklearn.linear_model
+start = time.perf_counter()
+import dropglm
+print(time.perf_counter() - start)
+"""
+
+FIRST_CALL = """
+import time
+import numpy as np
+from scipy import sparse
+from dropglm import noising_penalty
+X = sparse.random_array((1000, 500), density=0.02, rng=np.random.default_rng(0), format="csr")
+start = time.perf_counter()
+noising_penalty(np.ones(500), X, dropout=0.5, kind={kind!r}, return_gradient=True)
+print(time.perf_counter() - start)
+"""
+
+
+def seconds(code: str, cache: str, runs: int) -> float:
+    """Median over processes of the number that the code prints, with Numba's cache in that folder."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+    command = [sys.executable, "-c", code]
+    return float(
+        np.median([float(subprocess.check_output(command, env=environment, text=True)) for _ in range(runs)])
+    )
+
+
+def measure() -> list[tuple[str, str]]:
+    """Rows of (what, how long)."""
+    rows = []
+    with tempfile.TemporaryDirectory() as cache:
+        rows.append(
+            ("`import dropglm` on top of `import sklearn.linear_model`", seconds(IMPORT, cache, runs=5))
+        )
+    for kind in ("gaussian", "exact"):
+        code = FIRST_CALL.format(kind=kind)
+        with tempfile.TemporaryDirectory() as cache:
+            rows.append(
+                (f"first {kind} penalty with gradient, nothing compiled yet", seconds(code, cache, runs=1))
+            )
+            rows.append((f"first {kind} penalty with gradient, new process", seconds(code, cache, runs=5)))
+    return [(what, f"{time:.2f} s") for what, time in rows]
+
+
+if __name__ == "__main__":
+    for what, time in measure():
+        print(f"{what:<70}{time:>8}")
