@@ -82,6 +82,13 @@ def test_threads_give_the_same_answer(rng):
 
 
 X_OK = np.array([[1.0, 2.0], [3.0, 0.0]])
+
+
+def _broken(X, index):
+    X.indices[0] = index
+    return X
+
+
 BAD = {
     "nan in X": (dict(X=[[np.nan, 1.0]]), ValueError, "X contains NaN"),
     "infinity in X": (dict(X=[[np.inf, 1.0]]), ValueError, "X contains infinity"),
@@ -98,6 +105,16 @@ BAD = {
     "X without rows": (dict(X=np.empty((0, 2))), ValueError, "0 sample"),
     "X without columns": (dict(X=np.empty((2, 0))), ValueError, "0 feature"),
     "words in X": (dict(X=[["a", "b"]]), ValueError, "could not convert string"),
+    "sparse X with a column beyond the last": (
+        dict(X=_broken(sparse.csr_array(X_OK), 7)),
+        ValueError,
+        "X is not a valid sparse matrix: .*indices",
+    ),
+    "sparse X with a negative column": (
+        dict(X=_broken(sparse.csc_array(X_OK), -1)),
+        ValueError,
+        "X is not a valid sparse matrix: .*indices",
+    ),
     "coef too long": (dict(coef=[1.0] * 3), ValueError, r"coef has shape \(3,\), but X has 2 columns"),
     "coef a number": (dict(coef=1.0), ValueError, r"coef has shape \(1,\), but X has 2 columns"),
     "coef of three dimensions": (dict(coef=np.ones((1, 1, 2))), ValueError, "coef has shape"),

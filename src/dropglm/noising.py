@@ -5,6 +5,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 
 from dropglm.design import Design
@@ -111,7 +112,7 @@ def noising_penalty(
     penalty = penalty_from(
         kind, family, noise_from(dropout, noise_std), n_samples=n_samples, random_state=random_state
     )
-    X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
+    X = _features(X)
     coef = _numbers(coef, "coef")
     beta = _coefficients(coef, X.shape[1], family, X.dtype)
     b = _intercepts(intercept, beta.shape[1])
@@ -152,6 +153,17 @@ def penalty_from(
         raise ValueError(f"n_samples must be a whole number above 0, got {n_samples!r}.")
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     return penalty(FAMILIES[family], noise, n_samples=int(n_samples), seed=seed)
+
+
+def _features(X: Any) -> Any:
+    X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
+    if sparse.issparse(X):
+        # Kernels trust the indices, and would read beyond the coefficients.
+        try:
+            X.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(f"X is not a valid sparse matrix: {error}.") from None
+    return X
 
 
 def _numbers(array: Any, name: str) -> np.ndarray:

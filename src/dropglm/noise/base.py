@@ -47,12 +47,17 @@ class Noise(ABC):
 
     def variance_vjp(self, design: Design, beta: np.ndarray, u: np.ndarray) -> np.ndarray:
         """∇_β Σ_i u_i s²_i; (d,)."""
-        slopes = np.stack([np.zeros_like(u), self.relative * u], axis=1)
-        return design.backward(beta, slopes) + self.shrinkage(beta, float(u.sum()))
+        return self.pull_back(design, beta, np.stack([np.zeros_like(u), u], axis=1))
 
-    def shrinkage(self, beta: np.ndarray, total: float) -> np.ndarray | float:
+    def pull_back(self, design: Design, beta: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+        """∇_β of a function of all η_i and s²_i, given its slopes in them side by side, (n, 2); (d,)."""
+        gradient = design.backward(beta, slopes * np.array([1.0, self.relative]))
+        gradient += self.shrinkage(beta, slopes[:, 1])
+        return gradient
+
+    def shrinkage(self, beta: np.ndarray, u: np.ndarray) -> np.ndarray | float:
         """The part of ∇_β Σ_i u_i s²_i that the features have no part in: 2 · absolute · Σu · β."""
-        return 2.0 * self.absolute * total * beta if self.absolute else 0.0
+        return 2.0 * self.absolute * float(u.sum()) * beta if self.absolute else 0.0
 
     @abstractmethod
     def sample(self, X: Matrix, rng: np.random.Generator) -> Matrix:

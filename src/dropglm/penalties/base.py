@@ -27,9 +27,9 @@ class Penalty(ABC):
         self.family = family
         self.noise = noise
 
-    @abstractmethod
     def value(self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
-        """R(β)."""
+        """R(β) alone, for the price of the gradient unless a penalty knows better."""
+        return self.value_and_gradient(design, beta, intercept, weights)[0]
 
     @abstractmethod
     def value_and_gradient(
@@ -53,14 +53,9 @@ class RowPenalty(Penalty):
         self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, Slopes]:
         """R(β) and ∇R(β) = Xᵀ r_η + (∂s²/∂β)ᵀ r_s², whatever the noise and the storage."""
-        b = beta[:, 0]
         value, slopes = self._forward(design, beta, intercept, weights)
-        in_eta, in_s2 = slopes[:, 0].sum(), slopes[:, 1].sum()
-        slopes[:, 1] *= self.noise.relative
-        gradient = design.backward(b, slopes)
-        if self.noise.absolute:
-            gradient += self.noise.shrinkage(b, in_s2)
-        return value, Slopes(gradient[:, None], np.array([in_eta]))
+        gradient = self.noise.pull_back(design, beta[:, 0], slopes)
+        return value, Slopes(gradient[:, None], slopes[:, 0].sum(keepdims=True))
 
     def _forward(
         self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray

@@ -31,14 +31,14 @@ class ExactLogistic(Penalty):
     """R(β) = Σ_i E softplus(η̃_i) - softplus(η_i), for dropout and additive Gaussian noise, to 1e-11 a row."""
 
     def value(self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
-        """R(β)."""
-        return self._evaluate(design, beta, intercept, weights, 0)[0]
+        """R(β), at half the price of value and gradient."""
+        return self._evaluate(design, beta, intercept, weights, with_gradient=False)[0]
 
     def value_and_gradient(
         self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, Slopes]:
         """R(β) with its slopes."""
-        return self._evaluate(design, beta, intercept, weights, len(beta))
+        return self._evaluate(design, beta, intercept, weights, with_gradient=True)
 
     def _evaluate(
         self,
@@ -46,30 +46,18 @@ class ExactLogistic(Penalty):
         beta: np.ndarray,
         intercept: np.ndarray,
         weights: np.ndarray,
-        size: int,
+        *,
+        with_gradient: bool,
     ) -> tuple[float, Slopes]:
-        """The gradient's size is d, or 0 where none is wanted."""
-        b = beta[:, 0]
-        delta, v = dropout_rate(self.noise), self.noise.absolute_variance(b)
-        r, r_b, r_v, reach = np.empty((4, len(weights)))
-        gradient = design.sum_over_rows(
-            lambda first, last, out: _add_rows(
-                design.rows,
-                b,
-                intercept[0],
-                delta,
-                v,
-                weights,
-                first,
-                last,
-                r,
-                r_b,
-                r_v,
-                reach,
-                out,
-            ),
-            size,
-        )
+        b, coef = intercept[0], beta[:, 0]
+        delta, v = dropout_rate(self.noise), self.noise.absolute_variance(coef)
+        answers = np.empty((len(weights), 4))
+
+        def add(first: int, last: int, out: np.ndarray) -> None:
+            _add_rows(design.rows, coef, b, delta, v, weights, first, last, answers, out)
+
+        gradient = design.sum_over_rows(add, len(coef) if with_gradient else 0)
+        r, r_b, r_v, reach = answers.T
         if not (reach <= MAX_REACH).all():
             row = int(np.argmax(reach))
             raise ValueError(
@@ -77,91 +65,114 @@ class ExactLogistic(Penalty):
                 f"{reach[row]:.4g}, beyond {MAX_REACH:.4g}; scale the coefficients or the features down, "
                 "or use kind 'gaussian'."
             )
-        if size:
-            gradient += self.noise.shrinkage(b, float(r_v.sum()))
+        if with_gradient:
+            gradient += self.noise.shrinkage(coef, r_v)
         return float(r.sum()), Slopes(gradient[:, None], r_b.sum(keepdims=True))
 
 
-@inlined
-def _powers(angle, count, re, im):
-    """Set re + i·im to e^{i·angle·k} for k = 1 … count: doubling, so that each step is one vector loop."""
-    re[0], im[0] = math.cos(angle), math.sin(angle)
-    known = 1
-    while known < count:
-        a, b = re[known - 1], im[known - 1]
-        for k in range(min(known, count - known)):
-            re[known + k] = a * re[k] - b * im[k]
-            im[known + k] = a * im[k] + b * re[k]
-        known *= 2
-
-
 @summing_kernel
-def _add_rows(rows, beta, b, delta, v, weights, first, last, r, r_b, r_v, reach, gradient):
-    """Set r_i, its slopes in b and v, and reach_i; add r's gradient in β; for rows first to last - 1."""
-    keep = 1.0 - delta
-    re, im, phi_re, phi_im = np.empty((4, MAX_NODES))
+def _add_rows(rows, beta, b, delta, v, weights, first, last, answers, gradient):
+    """Set answers_i = (r, ∂r/∂b, ∂r/∂v, reach), and add ∂r/∂β to the gradient unless its size is 0."""
+    room = np.empty((4, MAX_NODES))
     for i in range(first, last):
-        start, stop = span(rows, i)
-        eta, squares, above, below = b, 0.0, b, b
-        for k in range(start, stop):
-            z = float(value(rows, i, k)) * beta[column(rows, k)]
-            eta += z
-            squares += z * z
-            above += max(z, 0.0) / keep
-            below += min(z, 0.0) / keep
-        # Normal noise of standard deviation τ adds min(τ²/2, 7.5 τ): past 7.5 τ it has probability 3e-14.
-        reach[i] = max(abs(above), abs(below)) + min(0.5 * v, 7.5 * math.sqrt(v))
-        if not reach[i] <= MAX_REACH:
+        eta, variance, reach = _moments(rows, i, beta, b, delta, v)
+        answers[i, 3] = reach
+        if not reach <= MAX_REACH:
             continue
-        h = 2.0 * math.pi / (reach[i] + DIGITS)
+        h = 2.0 * math.pi / (reach + DIGITS)
         count = int(LAST / h)
+        powers, phi = (room[0, :count], room[1, :count]), (room[2, :count], room[3, :count])
+        _characteristic(rows, i, beta, b, delta, h, powers, phi)
 
-        _powers(h * b, count, phi_re, phi_im)
-        for k in range(start, stop):
-            z = float(value(rows, i, k)) * beta[column(rows, k)]
-            if z != 0.0:
-                _powers(h * z / keep, count, re, im)
-                for m in range(count):
-                    f_re, f_im = delta + keep * re[m], keep * im[m]
-                    a = phi_re[m]
-                    phi_re[m] = a * f_re - phi_im[m] * f_im
-                    phi_im[m] = a * f_im + phi_im[m] * f_re
-
-        w = weights[i]
-        total = 0.5 * (eta * eta + delta / keep * squares + v) / (2.0 * math.pi)
-        slope_b, slope_v = eta / (2.0 * math.pi), 0.25 / math.pi
+        # The trapezoid rule and its slopes. φ becomes φ / sinh πt on the way, as the gradient needs it.
+        total, slope_b, slope_v = 0.25 * (eta * eta + variance) / math.pi, 0.5 * eta / math.pi, 0.25 / math.pi
+        re, im = phi
         for m in range(count):
             t = h * (m + 1)
             shrink = math.exp(-0.5 * t * t * v)
             over_sinh = 1.0 / math.sinh(math.pi * t)
-            total += (1.0 - shrink * phi_re[m]) * over_sinh / t
-            phi_re[m] *= shrink * over_sinh
-            phi_im[m] *= shrink * over_sinh
-            slope_b += phi_im[m]
-            slope_v += 0.5 * t * phi_re[m]
+            total += (1.0 - shrink * re[m]) * over_sinh / t
+            re[m] *= shrink * over_sinh
+            im[m] *= shrink * over_sinh
+            slope_b += im[m]
+            slope_v += 0.5 * t * re[m]
         e = math.exp(-abs(eta))
         p = (1.0 if eta >= 0.0 else e) / (1.0 + e)
-        # log 2 - softplus(η) + η/2 = log 2 - |η|/2 - log(1 + e^-|η|)
-        r[i] = w * (h * total + math.log(2.0) - 0.5 * abs(eta) - math.log1p(e))
-        r_b[i] = w * (h * slope_b + 0.5 - p)
-        r_v[i] = w * h * slope_v
-        if gradient.size == 0:
-            continue
+        w = weights[i]
+        # η/2 + log 2 - softplus(η) = log 2 - |η|/2 - log(1 + e^-|η|)
+        answers[i, 0] = w * (h * total + math.log(2.0) - 0.5 * abs(eta) - math.log1p(e))
+        answers[i, 1] = w * (h * slope_b + 0.5 - p)
+        answers[i, 2] = w * h * slope_v
+        if gradient.size:
+            plain = 0.5 * h * eta / math.pi + 0.5 - p  # ∂r/∂η but for φ
+            _add_gradient(rows, i, beta, delta, h, w, plain, powers, phi, gradient)
 
-        at_zero = h * eta / (2.0 * math.pi) + 0.5 - p
-        flat = at_zero + h * np.sum(phi_im[:count])
-        for k in range(start, stop):
-            j, x = column(rows, k), float(value(rows, i, k))
-            z = x * beta[j]
-            if z == 0.0:
-                gradient[j] += w * x * flat
-                continue
-            # ∂φ/∂β_j = φ · i t x e^{itu} / f_j; the t cancels, and what is wanted is -Re(iφe/f) = Im(φe/f).
-            _powers(h * z / keep, count, re, im)
-            total = 0.0
-            for m in range(count):
-                f_re, f_im = delta + keep * re[m], keep * im[m]
-                g_re, g_im = re[m] * f_re + im[m] * f_im, im[m] * f_re - re[m] * f_im
-                size = f_re * f_re + f_im * f_im + 1e-300  # f may vanish, and then φ does
-                total += (phi_re[m] * g_im + phi_im[m] * g_re) / size
-            gradient[j] += w * x * (at_zero + h * (total + delta / keep * z / (2.0 * math.pi)))
+
+@summing_kernel
+def _moments(rows, i, beta, b, delta, v):
+    """η, Var[η̃], and a bound on |η̃| that noise exceeds with a probability below 1e-13."""
+    eta, squares, above, below = b, 0.0, b, b
+    start, stop = span(rows, i)
+    for k in range(start, stop):
+        z = float(value(rows, i, k)) * beta[column(rows, k)]
+        eta += z
+        squares += z * z
+        above += max(z, 0.0) / (1.0 - delta)
+        below += min(z, 0.0) / (1.0 - delta)
+    # Normal noise raises the step's error by E e^|N(0, v)| <= 2 e^{v/2}; beyond 7.5 √v there is none.
+    normal = min(0.5 * v, 7.5 * math.sqrt(v))
+    return eta, delta / (1.0 - delta) * squares + v, max(abs(above), abs(below)) + normal
+
+
+@summing_kernel
+def _characteristic(rows, i, beta, b, delta, h, powers, phi):
+    """Set φ(kh) e^{(kh)²v/2}, k = 1, 2, …, of row i, as real and imaginary parts."""
+    _set_powers(h * b, phi)
+    re, im = phi
+    e_re, e_im = powers
+    start, stop = span(rows, i)
+    for k in range(start, stop):
+        z = float(value(rows, i, k)) * beta[column(rows, k)]
+        if z != 0.0:
+            _set_powers(h * z / (1.0 - delta), powers)
+            for m in range(re.size):
+                f_re, f_im = delta + (1.0 - delta) * e_re[m], (1.0 - delta) * e_im[m]
+                re[m], im[m] = re[m] * f_re - im[m] * f_im, re[m] * f_im + im[m] * f_re
+
+
+@summing_kernel
+def _add_gradient(rows, i, beta, delta, h, w, plain, powers, phi, gradient):
+    """Add w ∂r/∂β_j for the features of row i, given φ / sinh πt.
+
+    ∂φ/∂β_j = φ · i t x_j e^{itu_j} / f_j; the t cancels, and what is wanted is -Re(iφe/f) = Im(φe/f).
+    """
+    re, im = phi
+    e_re, e_im = powers
+    start, stop = span(rows, i)
+    for k in range(start, stop):
+        j, x = column(rows, k), float(value(rows, i, k))
+        if x == 0.0:
+            continue
+        z = x * beta[j]
+        _set_powers(h * z / (1.0 - delta), powers)
+        total = 0.5 * delta / (1.0 - delta) * z / math.pi
+        for m in range(re.size):
+            f_re, f_im = delta + (1.0 - delta) * e_re[m], (1.0 - delta) * e_im[m]
+            # e times the conjugate of f; f may vanish, and then φ does
+            g_re, g_im = e_re[m] * f_re + e_im[m] * f_im, e_im[m] * f_re - e_re[m] * f_im
+            total += (re[m] * g_im + im[m] * g_re) / (f_re * f_re + f_im * f_im + 1e-300)
+        gradient[j] += w * x * (plain + h * total)
+
+
+@inlined
+def _set_powers(angle, powers):
+    """Set e^{i·angle·k}, k = 1, 2, …, by doubling, so that each step is one loop of vector instructions."""
+    re, im = powers
+    re[0], im[0] = math.cos(angle), math.sin(angle)
+    known = 1
+    while known < re.size:
+        a, b = re[known - 1], im[known - 1]
+        for k in range(min(known, re.size - known)):
+            re[known + k] = a * re[k] - b * im[k]
+            im[known + k] = a * im[k] + b * re[k]
+        known *= 2

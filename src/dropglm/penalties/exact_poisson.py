@@ -17,10 +17,6 @@ from dropglm.penalties.exact import dropout_rate
 class ExactPoisson(Penalty):
     """R(β) = Σ_i E exp(η̃_i) - exp(η_i), for dropout and additive Gaussian noise."""
 
-    def value(self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
-        """R(β); costs as much as with its gradient."""
-        return self.value_and_gradient(design, beta, intercept, weights)[0]
-
     def value_and_gradient(
         self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, Slopes]:
@@ -34,7 +30,7 @@ class ExactPoisson(Penalty):
             ),
             len(b),
         )
-        gradient += self.noise.shrinkage(b, float(r_v.sum()))
+        gradient += self.noise.shrinkage(b, r_v)
         # r is its own slope in the intercept.
         return float(r.sum()), Slopes(gradient[:, None], r.sum(keepdims=True))
 

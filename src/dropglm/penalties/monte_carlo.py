@@ -29,10 +29,6 @@ class MonteCarlo(Penalty):
         self.n_samples = n_samples
         self.seed = seed
 
-    def value(self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
-        """R(β); costs as much as with its gradient."""
-        return self.value_and_gradient(design, beta, intercept, weights)[0]
-
     def value_and_gradient(
         self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, Slopes]:
