@@ -7,6 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
@@ -42,6 +45,27 @@ def test_every_matrix_gives_the_same_answers(name, make, columns, rng):
     if columns:
         design.by_columns()
     check_verbs(design, X, rng.normal(size=X.shape[1]), rng)
+
+
+@given(
+    X=arrays(
+        np.float64,
+        array_shapes(min_dims=2, max_dims=2, max_side=9),
+        elements=st.sampled_from([0.0, 0.0, 1.0, 1.0, -2.5, 1e-8, 1e3]),
+    ),
+    name=st.sampled_from(sorted(DESIGNS)),
+    ones=st.booleans(),
+)
+def test_any_matrix_gives_the_answers_of_numpy(X, name, ones):
+    X = (X != 0).astype(float) if ones else X
+    rng = np.random.default_rng(0)
+    beta, slopes = rng.normal(size=X.shape[1]), rng.normal(size=(len(X), 2))
+    design = DESIGNS[name](X)
+    eta, t = design.moments(beta)
+    assert_allclose(eta, X @ beta, rtol=1e-10, atol=1e-7)
+    assert_allclose(t, X**2 @ beta**2, rtol=1e-12)
+    truth = X.T @ slopes[:, 0] + 2 * beta * (X.T**2 @ slopes[:, 1])
+    assert_allclose(design.backward(beta, slopes), truth, rtol=1e-9, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", DESIGNS)
