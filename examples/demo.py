@@ -83,7 +83,9 @@ def pictures(rng: np.random.Generator) -> dict[str, list[Any]]:
         "predicted probability p. The quadratic is too large at p = ½ and too small for confident rows "
         "(Figure 1a).": [PenaltyCurvesDisplay.from_probabilities().plot().figure_],
         "Why: the expansion of the log-partition at p = ½ stays above it, those at p = 0.05 and 0.95 fall "
-        "below (Figure A.1).": [LossExpansionDisplay.from_probabilities().plot().figure_],
+        "far below it on their other side (Figure A.1).": [
+            LossExpansionDisplay.from_probabilities().plot().figure_
+        ],
         "Level curves of a likelihood (solid) and of two ridges (dashed). The plain ridge ignores the "
         "features' scales; the Fisher-scaled one, which dropout comes close to, takes them from the "
         "likelihood (Figure A.2).": [panel.figure for panel in panels],

@@ -1,8 +1,8 @@
 """Dropout training in a dozen lines: any optimiser, the loss, and the noising penalty.
 
-The paper's simulation: 50 useful features, each active in 4 % of the rows, among 1,000 nuisance features
-that are always active. Ridge regression must shrink all of them alike; the dropout penalty leaves the rare
-ones room.
+The paper's simulation, 10 runs of 75 training rows: 50 useful features, each active in 4 % of the rows, among
+1,000 nuisance features that are always active. Ridge regression must shrink all of them alike; the dropout
+penalty leaves the rare ones room. Both strengths are the paper's.
 """
 
 import numpy as np
@@ -14,16 +14,18 @@ from dropglm import noising_penalty
 rng = np.random.default_rng(0)
 
 
-def rows(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Features and labels of n rows."""
-    X = np.hstack([np.zeros((n, 50)), rng.normal(size=(n, 1000))])
-    for i, group in enumerate(rng.integers(25, size=n)):
+def rows(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Features and labels; a row of group 0 to 4 has that group's ten useful features."""
+    X = np.hstack([np.zeros((len(groups), 50)), rng.normal(size=(len(groups), 1000))])
+    for x, group in zip(X, groups, strict=True):
         if group < 5:
-            X[i, 10 * group : 10 * group + 10] = rng.choice([-1, 1]) * rng.exponential(3.5355, size=10)
-    return X, rng.random(n) < expit(0.057 * X[:, :50].sum(axis=1))
+            x[10 * group : 10 * group + 10] = rng.choice([-1, 1]) * rng.exponential(3.5355, size=10)
+    return X, rng.random(len(groups)) < expit(0.057 * X[:, :50].sum(axis=1))
 
 
-def objective(coef: np.ndarray, dropout: float, l2: float) -> tuple[float, np.ndarray]:
+def objective(
+    coef: np.ndarray, X: np.ndarray, y: np.ndarray, dropout: float, l2: float
+) -> tuple[float, np.ndarray]:
     """Noised logistic loss with a ridge, and its gradient."""
     eta = X @ coef
     penalty, slope = noising_penalty(coef, X, dropout=dropout, return_gradient=True)
@@ -31,10 +33,15 @@ def objective(coef: np.ndarray, dropout: float, l2: float) -> tuple[float, np.nd
     return value, X.T @ (expit(eta) - y) + slope + l2 * coef
 
 
-X, y = rows(500)
-X_test, y_test = rows(10_000)
-active = X_test[:, :50].any(axis=1)
-for name, settings in {"ridge, λ = 32": (0.0, 32.0), "dropout, δ = 0.9": (0.9, 0.0)}.items():
-    coef = minimize(objective, np.zeros(1050), args=settings, jac=True, method="L-BFGS-B").x
-    hits = (X_test @ coef > 0) == y_test
-    print(f"{name:<18} accuracy where useful features are active: {hits[active].mean():.3f}")
+methods = {"ridge, λ = 32": (0.0, 32.0), "dropout, δ = 0.9": (0.9, 0.0)}
+accuracy: dict[str, list[float]] = {name: [] for name in methods}
+for _ in range(10):
+    X, y = rows(np.arange(75) % 25)
+    X_active, y_active = rows(rng.integers(5, size=1000))
+    for name, settings in methods.items():
+        start = np.zeros(X.shape[1])
+        coef = minimize(objective, start, args=(X, y, *settings), jac=True, method="L-BFGS-B").x
+        accuracy[name].append(float(np.mean((X_active @ coef > 0) == y_active)))
+for name, runs in accuracy.items():
+    error = np.std(runs, ddof=1) / np.sqrt(len(runs))
+    print(f"{name:<17} accuracy where useful features are active: {np.mean(runs):.3f} ± {error:.3f}")

@@ -101,7 +101,11 @@ BAD = {
         ValueError,
         "coef holds 1e\\+300, too large for X's float32",
     ),
-    "X of one dimension": (dict(X=[1.0, 2.0]), ValueError, "Expected 2D array, got 1D array"),
+    "X of one dimension": (
+        dict(X=[1.0, 2.0]),
+        ValueError,
+        "X is no array of numbers: Expected 2D array, got 1D array instead",
+    ),
     "X without rows": (dict(X=np.empty((0, 2))), ValueError, "0 sample"),
     "X without columns": (dict(X=np.empty((2, 0))), ValueError, "0 feature"),
     "words in X": (dict(X=[["a", "b"]]), ValueError, "could not convert string"),
@@ -141,16 +145,20 @@ BAD = {
     "dropout a word": (dict(dropout="half"), TypeError, "dropout must be a number, got 'half'"),
     "negative noise_std": (dict(noise_std=-1.0), ValueError, "noise_std must be finite and not negative"),
     "infinite noise_std": (dict(noise_std=np.inf), ValueError, "noise_std must be finite"),
-    "no samples": (
-        dict(kind="monte_carlo", n_samples=0),
-        ValueError,
-        "n_samples must be a whole number above 0",
-    ),
-    "half a sample": (
-        dict(kind="monte_carlo", n_samples=0.5),
-        ValueError,
-        "n_samples must be a whole number",
-    ),
+    "no samples": (dict(n_samples=0), ValueError, "n_samples must be above 0, got 0"),
+    "half a sample": (dict(n_samples=0.5), TypeError, "n_samples must be a whole number, got 0.5"),
+    "no threads": (dict(n_jobs=0), ValueError, "n_jobs must not be 0"),
+    "threads in words": (dict(n_jobs="two"), TypeError, "n_jobs must be a whole number, got 'two'"),
+    "a negative seed": (dict(random_state=-1), ValueError, "random_state must be an int .* got -1"),
+    "a seed in words": (dict(random_state="a"), ValueError, "random_state must be an int .* got 'a'"),
+    "empty coef": (dict(coef=[]), ValueError, "coef is no array of numbers: .*0 sample"),
+    "words in coef": (dict(coef=["a", "b"]), ValueError, "coef is no array of numbers: could not convert"),
+    "ragged X": (dict(X=[[1.0], [1.0, 2.0]]), ValueError, "X is no array of numbers: setting an array"),
+    "complex X": (dict(X=[[1j, 2.0]]), TypeError, "X is no array .*omplex"),
+    "a number beyond all floats": (dict(X=[[10**400, 1]]), ValueError, "X is no array of numbers: int too"),
+    "dates": (dict(X=np.array([["2020-01-01", "2021-01-01"]], "M8[D]")), TypeError, "X holds dates"),
+    "masked X": (dict(X=np.ma.masked_equal(X_OK, 0.0)), TypeError, "X is a masked array"),
+    "X is nothing": (dict(X=None), ValueError, "X is no array of numbers"),
     "a penalty that the family lacks": (
         dict(family="multinomial", kind="exact", coef=np.ones((3, 2))),
         ValueError,
@@ -163,8 +171,9 @@ BAD = {
 def test_bad_input_is_answered_with_a_sentence(case):
     change, error, message = BAD[case]
     settings = {"coef": [1.0, 1.0], "X": X_OK, "dropout": 0.5, **change}
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=message) as caught:
         noising_penalty(**settings)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -172,6 +181,37 @@ def test_overflow_of_poisson_is_an_error_not_an_infinity(kind):
     settings = {"family": "poisson", "dropout": 0.5, "noise_std": 3.0, "kind": kind}
     with pytest.raises(ValueError, match=f"The {kind} penalty of the poisson family overflows"):
         noising_penalty([800.0], [[1.0]], return_gradient=True, **settings)
+
+
+@pytest.mark.parametrize("kind", ["quadratic", "gaussian", "exact"])
+def test_overflow_of_the_gradient_alone_is_an_error(kind):
+    """The value is 4e41 or so, its slope beyond float32."""
+    settings = {"family": "poisson", "dropout": 0.1, "intercept": 10.0, "kind": kind}
+    X = np.array([[8.0]], dtype=np.float32)
+    assert np.isfinite(noising_penalty([10.0], X, **settings))
+    with pytest.raises(ValueError, match="it or its gradient exceeds float32"):
+        noising_penalty([10.0], X, return_gradient=True, **settings)
+
+
+def test_a_row_of_weight_zero_may_hold_anything():
+    settings = {"family": "poisson", "dropout": 0.5, "sample_weight": [1.0, 0.0]}
+    alone = noising_penalty([3.0], [[1.0]], family="poisson", dropout=0.5)
+    for X in ([[1.0], [300.0]], sparse.csr_array([[1.0], [300.0]])):
+        assert noising_penalty([3.0], X, **settings) == pytest.approx(alone)
+
+
+def test_float32_features_are_multiplied_in_float64():
+    """x² of 1e20 or 1e-23 is beyond float32."""
+    for x in (1e20, 1e-23):
+        for coef, settings in (
+            ([1.0], {"family": "linear"}),
+            ([[0.0], [1e-30]], {"family": "multinomial", "kind": "quadratic"}),
+        ):
+            X = np.array([[x]], dtype=np.float32)
+            curvature = 1.0 if len(coef) == 1 else 0.25
+            found = noising_penalty(coef, X, dropout=0.5, **settings)
+            truth = 0.5 * curvature * (float(X[0, 0]) * float(np.float32(np.max(coef)))) ** 2
+            assert found == pytest.approx(truth, rel=1e-9, abs=0.0)
 
 
 @pytest.mark.parametrize("kind", ["quadratic", "gaussian", "exact"])

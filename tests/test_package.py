@@ -46,3 +46,38 @@ print(sum(kernels.moments.stats.cache_misses.values()))
 """
     assert python(code, NUMBA_CACHE_DIR=str(tmp_path)) == "1"
     assert python(code, NUMBA_CACHE_DIR=str(tmp_path)) == "0"
+
+
+def test_it_works_where_no_cache_can_be_written():
+    """Numba refuses to cache if no folder can be written to; then we compile without a cache."""
+    code = """
+from numba.core import caching
+def refuse(self):
+    raise OSError("read-only")
+caching._CacheLocator.ensure_cache_path = refuse
+import numpy as np
+from dropglm import noising_penalty
+from dropglm.design import kernels
+print(round(noising_penalty(np.ones(3), np.eye(3), dropout=0.5), 4), kernels.moments.stats.cache_path)
+"""
+    value, path = python(code).split()
+    assert value == "0.2808"
+    assert path == "None"
+
+
+def test_overflow_leaves_no_warning_beside_its_error():
+    code = """
+from dropglm import noising_penalty
+for coef, X, settings in (
+    ([1e200], [[1e-200]], {"noise_std": 1.0}),
+    ([[1e155], [0.0]], [[1.0]], {"family": "multinomial", "kind": "quadratic", "noise_std": 0.5}),
+    ([1e300, -1e300], [[1e300, 1e300]], {"kind": "monte_carlo", "noise_std": 1e300, "n_samples": 9}),
+    ([800.0], [[1.0]], {"family": "poisson", "kind": "exact", "dropout": 0.5}),
+):
+    try:
+        noising_penalty(coef, X, return_gradient=True, **settings)
+    except ValueError as error:
+        print("overflows" in str(error))
+"""
+    assert python(code).split() == ["True"] * 4
+    assert python(code, NUMBA_DISABLE_JIT="1").split() == ["True"] * 4

@@ -1,13 +1,11 @@
 """The public door to the penalty: checks the input, turns names into objects, calls the mathematics."""
 
-from numbers import Integral, Real
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
-from sklearn.utils import check_array, check_random_state
 
+from dropglm import checks
 from dropglm.design import Design
 from dropglm.families import FAMILIES
 from dropglm.noise import Dropout, Gaussian, Noise, Together
@@ -36,6 +34,10 @@ def noising_penalty(
 def noising_penalty(
     coef: Any, X: Any, *, return_gradient: Literal[True], **settings: Unpack[_Settings]
 ) -> tuple[float, np.ndarray]: ...
+@overload
+def noising_penalty(
+    coef: Any, X: Any, *, return_gradient: bool, **settings: Unpack[_Settings]
+) -> float | tuple[float, np.ndarray]: ...
 def noising_penalty(
     coef: Any,
     X: Any,
@@ -53,15 +55,17 @@ def noising_penalty(
 ) -> float | tuple[float, np.ndarray]:
     """R(β) = Σ_i w_i (E[A(x̃_i·β + b)] - A(x_i·β + b)): what feature noise adds to the loss.
 
-    The penalty does not depend on labels, is never negative, and turns noised training into ordinary
-    training: the mean loss over noised copies of the rows is the plain loss plus R.
+    The penalty does not depend on labels, is never negative (but for sampling and rounding error), and
+    turns noised training into ordinary training: the mean loss over noised copies of the rows is the
+    plain loss plus R.
 
     Parameters
     ----------
     coef : array-like of shape (d,) or (1, d); (K, d) for the multinomial family
         Coefficients β.
     X : array-like or sparse of shape (n, d)
-        Features, float32 or float64; anything else is converted to float64. Never written to.
+        Features, float32 or float64; anything else is converted to float64. Never written to. Coefficients
+        are rounded to its precision: finite differences of the value need float64.
     family : {"linear", "logistic", "poisson", "multinomial"}
         Which log-partition function A.
     dropout : float in [0, 1)
@@ -69,20 +73,21 @@ def noising_penalty(
     noise_std : float >= 0
         Standard deviation of normal noise that is added to every feature, on top of dropout.
     kind : {"quadratic", "gaussian", "exact", "monte_carlo"}
-        The paper's second-order expansion; the predictor's noise taken as normal; no approximation; the
-        mean over sampled copies. The multinomial family has quadratic and monte_carlo.
+        The paper's second-order expansion; the predictor's noise taken as normal (logistic: to an absolute
+        error of 8.2e-9 a row); no approximation (logistic: while noised predictors stay within 11,900, to
+        1e-11 a row); the mean over sampled copies. The multinomial family has quadratic and monte_carlo.
     intercept : float, or array-like of shape (K,) for the multinomial family
         b, which is neither noised nor penalised.
     sample_weight : array-like of shape (n,), optional
         w; a weight of 2 is the row twice.
     n_samples : int
         Noised copies of each row, for monte_carlo.
-    random_state : int, RandomState or None
-        Seed of the copies, for monte_carlo; the same one gives the same smooth function of β.
+    random_state : int, RandomState, Generator or None
+        Seed of the copies, for monte_carlo; the same int gives the same smooth function of β.
     return_gradient : bool
         Whether to return ∇R(β) as well.
     n_jobs : int, optional
-        Threads; None is 1 (or what an enclosing joblib context says), -1 all cores.
+        Threads; None is 1, -1 all cores.
 
     Returns
     -------
@@ -109,27 +114,37 @@ def noising_penalty(
     array([ 0.074, -0.159,  0.225])
     """
     lookup(FAMILIES, family, "family")
-    penalty = penalty_from(
-        kind, family, noise_from(dropout, noise_std), n_samples=n_samples, random_state=random_state
-    )
-    X = _features(X)
-    coef = _numbers(coef, "coef")
+    noise = noise_from(dropout, noise_std)
+    penalty = penalty_from(kind, family, noise, n_samples=n_samples, random_state=random_state)
+    threads = checks.threads(n_jobs)
+    X = checks.features(X)
+    coef = checks.numbers(coef, "coef")
     beta = _coefficients(coef, X.shape[1], family, X.dtype)
     b = _intercepts(intercept, beta.shape[1])
-    weights = _weights(sample_weight, X.shape[0])
-    design = Design(X, threads=effective_n_jobs(n_jobs))
+    weights = checks.weights(sample_weight, X.shape[0])
+    if not weights.all():
+        X = _emptied(X, weights == 0)
 
-    if not return_gradient:
-        return _finite(penalty.value(design, beta, b, weights), kind, family)
-    value, slopes = penalty.value_and_gradient(design, beta, b, weights)
-    return _finite(value, kind, family), slopes.beta.T.reshape(coef.shape)
+    value, gradient = 0.0, np.zeros_like(beta)
+    if noise.parts:
+        design = Design(X, threads=threads)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if return_gradient:
+                value, (gradient, _) = penalty.value_and_gradient(design, beta, b, weights)
+            else:
+                value = penalty.value(design, beta, b, weights)
+    if not (np.isfinite(value) and np.isfinite(gradient).all()):
+        raise ValueError(
+            f"The {kind} penalty of the {family} family overflows at these coefficients: it or its gradient "
+            f"exceeds {np.dtype(X.dtype)}; scale the coefficients, the features or the noise down."
+        )
+    return (value, gradient.T.reshape(coef.shape)) if return_gradient else value
 
 
 def noise_from(dropout: float, noise_std: float) -> Noise:
     """Dropout and additive noise together, from the two numbers that users give."""
-    for name, number in (("dropout", dropout), ("noise_std", noise_std)):
-        if not isinstance(number, Real):
-            raise TypeError(f"{name} must be a number, got {number!r}.")
+    checks.number(dropout, "dropout")
+    checks.number(noise_std, "noise_std")
     if not 0.0 <= dropout < 1.0:
         raise ValueError(f"dropout must lie in [0, 1), got {dropout}.")
     if not 0.0 <= noise_std < np.inf:
@@ -146,32 +161,14 @@ def penalty_from(
     if family not in by_family:
         others = [name for name, families in PENALTIES.items() if family in families]
         raise ValueError(f"The {family} family has no {kind} penalty; it has {quoted(others)}.")
+    checks.whole_number(n_samples, "n_samples")
+    if n_samples < 1:
+        raise ValueError(f"n_samples must be above 0, got {n_samples}.")
+    seed = checks.seed(random_state)
     penalty = by_family[family]
-    if not issubclass(penalty, MonteCarlo):
-        return penalty(FAMILIES[family], noise)
-    if not isinstance(n_samples, Integral) or n_samples < 1:
-        raise ValueError(f"n_samples must be a whole number above 0, got {n_samples!r}.")
-    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    return penalty(FAMILIES[family], noise, n_samples=int(n_samples), seed=seed)
-
-
-def _features(X: Any) -> Any:
-    X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), input_name="X")
-    if sparse.issparse(X):
-        # Kernels trust the indices, and would read beyond the coefficients.
-        try:
-            X.check_format(full_check=True)
-        except ValueError as error:
-            raise ValueError(f"X is not a valid sparse matrix: {error}.") from None
-    return X
-
-
-def _numbers(array: Any, name: str) -> np.ndarray:
-    """A finite float64 array of at least one dimension."""
-    checked = check_array(
-        np.atleast_1d(array), ensure_2d=False, allow_nd=True, dtype=np.float64, input_name=name
-    )
-    return np.asarray(checked)
+    if issubclass(penalty, MonteCarlo):
+        return penalty(FAMILIES[family], noise, n_samples=int(n_samples), seed=seed)
+    return penalty(FAMILIES[family], noise)
 
 
 def _coefficients(coef: np.ndarray, d: int, family: str, dtype: np.dtype) -> np.ndarray:
@@ -192,28 +189,14 @@ def _coefficients(coef: np.ndarray, d: int, family: str, dtype: np.dtype) -> np.
     return np.ascontiguousarray(coef.reshape(K, d).T, dtype=dtype)
 
 
+def _emptied(X: Any, rows: np.ndarray) -> Any:
+    """X with zeros in these rows: a row of weight 0 counts for nothing, even if it would overflow."""
+    kept = (~rows).astype(X.dtype)[:, None]
+    return X.multiply(kept).tocsr() if sparse.issparse(X) else X * kept
+
+
 def _intercepts(intercept: Any, K: int) -> np.ndarray:
-    b = _numbers(intercept, "intercept")
+    b = checks.numbers(intercept, "intercept")
     if b.shape not in ((1,), (K,)):
         raise ValueError(f"intercept has shape {b.shape}, expected a number or shape ({K},).")
     return np.broadcast_to(b, (K,))
-
-
-def _weights(sample_weight: Any, n: int) -> np.ndarray:
-    if sample_weight is None:
-        return np.ones(n)
-    weights = _numbers(sample_weight, "sample_weight")
-    if weights.shape != (n,):
-        raise ValueError(f"sample_weight has shape {weights.shape}, but X has {n} rows.")
-    if (weights < 0).any():
-        raise ValueError(f"sample_weight must not be negative, row {int(np.argmin(weights))} is.")
-    return weights
-
-
-def _finite(value: float, kind: str, family: str) -> float:
-    if not np.isfinite(value):
-        raise ValueError(
-            f"The {kind} penalty of the {family} family overflows at these coefficients: the expected "
-            "log-partition exceeds float64; scale the coefficients, the features or the noise down."
-        )
-    return value

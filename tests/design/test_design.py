@@ -200,6 +200,20 @@ def test_an_exception_in_a_thread_reaches_the_caller(where):
         threads.each(fail, range(6), threads=2)
 
 
+def test_an_exception_stops_the_other_lanes_at_their_next_item():
+    done = []
+
+    def work(item):
+        if item == "bad":
+            raise KeyboardInterrupt
+        time.sleep(0.02)
+        done.append(item)
+
+    with pytest.raises(KeyboardInterrupt):
+        threads.in_lanes(work, [["bad"], list(range(50))])
+    assert len(done) <= 2
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_threads_work_in_a_forked_process():
     # A child that inherited a pool without threads would wait forever.

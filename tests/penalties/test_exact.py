@@ -1,3 +1,4 @@
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -61,7 +62,7 @@ def test_nodes_follow_the_range_of_the_noised_predictor(reach, dropout, rng):
 
 def test_beyond_its_range_it_says_so_and_names_the_row():
     X = np.diag([1.0, 2.0 * MAX_REACH])
-    message = r"cannot reach row 1: .* spreads to 4.777e\+04, beyond 1.194e\+04; .*use kind 'gaussian'"
+    message = r"cannot reach row 1: .* spreads to 47768.8, beyond 11942.2; .*use kind 'gaussian'"
     with pytest.raises(ValueError, match=message):
         exact([1.0, 1.0], X, dropout=0.5)
     assert exact([1.0, 1.0], X[:1], dropout=0.5) > 0.0
@@ -90,6 +91,28 @@ def test_factors_that_vanish_leave_the_gradient_finite():
             1e-3,
         )
         assert gradient[j] == pytest.approx(slope, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("coef", "intercept", "dropout"),
+    [
+        ([-800.0], 0.0, 0.5),  # e^η underflows, its expectation does not
+        ([-400.0, -400.0], 0.0, 0.5),
+        ([-705.0], -30.0, 0.5),
+        ([1e-9], 0.0, 0.5),  # the first order cancels, and the second is all there is
+        ([1.3183984244425977e-08], 34.736788252250825, 0.027064759736136087),
+        ([3e-5, -2e-4], 1.0, 0.99),
+        ([0.3, -0.49], 0.0, 0.2),
+    ],
+)
+def test_poisson_keeps_its_digits_at_both_ends(coef, intercept, dropout):
+    with mpmath.workdps(60):
+        delta, b = mpmath.mpf(dropout), mpmath.mpf(intercept)
+        factors = [delta + (1 - delta) * mpmath.exp(mpmath.mpf(z) / (1 - delta)) for z in coef]
+        truth = mpmath.exp(b) * mpmath.fprod(factors) - mpmath.exp(b + mpmath.fsum(map(mpmath.mpf, coef)))
+        truth = float(truth)
+    found = exact(coef, np.ones((1, len(coef))), family="poisson", intercept=intercept, dropout=dropout)
+    assert found == pytest.approx(truth, rel=1e-11, abs=0.0)
 
 
 def test_long_rows_are_summed_without_overflow(rng):

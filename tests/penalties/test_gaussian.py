@@ -20,6 +20,12 @@ def test_the_poisson_penalty_is_the_normal_integral(eta, s2):
     assert found == pytest.approx(integrated(np.exp, eta, s2) - np.exp(eta), rel=1e-9, abs=1e-12)
 
 
+def test_poisson_stands_a_very_negative_predictor():
+    """e^{-840} underflows, e^{-840 + s²/2} does not: s² = 1600."""
+    found = noising_penalty([-40.0], [[1.0]], family="poisson", intercept=-800.0, dropout=0.5)
+    assert found == pytest.approx(np.exp(-40.0), rel=1e-12)
+
+
 @pytest.mark.parametrize("family", ["logistic", "poisson"])
 def test_it_is_exact_for_additive_noise(family, rng):
     X, beta = rng.normal(size=(5, 4)), rng.normal(scale=0.4, size=4)

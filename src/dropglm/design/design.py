@@ -12,7 +12,7 @@ from scipy import sparse
 
 from dropglm.design import kernels
 from dropglm.design.storage import DenseRows, Matrix, Rows, entries_before, store
-from dropglm.design.threads import each, even_pieces
+from dropglm.design.threads import each, even_pieces, in_lanes
 from dropglm.design.transpose import transposed
 
 # (rows, η, t) -> (Σ f, ∂f/∂η, ∂f/∂t), for the slice of rows that η and t belong to.
@@ -60,7 +60,7 @@ class Design:
     def by_columns(self) -> Self:
         """Store the columns as well, so that ``backward`` reads them in order; returns itself.
 
-        Worth its time (that of some ten sweeps) before a fit, not for a single evaluation. Dense rows
+        Worth its time (that of some ten evaluations) before a fit, not for a single one. Dense rows
         need no copy: they run along the gradient already.
         """
         if self.columns is None and not isinstance(self.rows, DenseRows):
@@ -119,17 +119,19 @@ class Design:
         """
         pieces = pieces or self.pieces
         workers = min(self.threads, len(pieces))
+        shares = [np.zeros(shape) for _ in range(workers)]
 
-        def share(worker: int) -> np.ndarray:
-            out = np.zeros(shape)
-            for first, last in pieces[worker::workers]:
-                add(first, last, out)
-            return out
+        def piece(item: tuple[np.ndarray, tuple[int, int]]) -> None:
+            share, (first, last) = item
+            add(first, last, share)
 
-        total, *others = each(share, range(workers), workers)
+        # Who does which piece is settled beforehand, so that the same call gives the same rounding.
+        in_lanes(piece, [[(shares[k], bounds) for bounds in pieces[k::workers]] for k in range(workers)])
+        total, *others = shares
         for other in others:
             total += other
-        return total.astype(self.dtype, copy=False)
+        with np.errstate(over="ignore"):
+            return total.astype(self.dtype, copy=False)
 
     @property
     def nnz(self) -> int:

@@ -42,7 +42,6 @@ class BinaryRows(NamedTuple):
 
     indptr: np.ndarray
     indices: np.ndarray
-    one: np.ndarray  # (1,), holds the dtype
 
 
 Rows = DenseRows | CsrRows | BinaryRows
@@ -58,9 +57,9 @@ COLUMN: dict[type, Callable] = {
     BinaryRows: lambda rows, k: rows.indices[k],
 }
 VALUE: dict[type, Callable] = {
-    DenseRows: lambda rows, i, k: rows.values[i, k],
-    CsrRows: lambda rows, i, k: rows.values[k],
-    BinaryRows: lambda rows, i, k: rows.one.dtype.type(1),
+    DenseRows: lambda rows, i, k: np.float64(rows.values[i, k]),
+    CsrRows: lambda rows, i, k: np.float64(rows.values[k]),
+    BinaryRows: lambda rows, i, k: 1.0,
 }
 
 
@@ -75,7 +74,7 @@ def column(rows: Rows, k: int) -> Any:
 
 
 def value(rows: Rows, i: int, k: int) -> Any:
-    """Value of entry k of row i."""
+    """Value of entry k of row i, in float64 whatever it is stored in."""
     return VALUE[type(rows)](rows, i, k)
 
 
@@ -106,7 +105,7 @@ def store(X: Matrix) -> Rows:
     indptr = read_only(X.indptr.astype(np.int64, copy=False))
     indices = read_only(_unsigned(X.indices))
     if (X.data == 1).all():
-        return BinaryRows(indptr, indices, read_only(np.ones(1, X.dtype)))
+        return BinaryRows(indptr, indices)
     return CsrRows(indptr, indices, read_only(X.data))
 
 

@@ -2,10 +2,11 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
+from threading import Event
 from typing import TypeVar
 
 import numpy as np
@@ -18,32 +19,54 @@ PIECE = 1 << 19
 
 
 def each(work: Callable[[Item], Answer], items: Iterable[Item], threads: int) -> list[Answer]:
-    """``[work(item) for item in items]``, by that many threads; an exception of one is raised here."""
+    """``[work(item) for item in items]``; each thread takes the next item when it is done with one."""
     items = list(items)
-    workers = min(threads, len(items))
-    if workers <= 1:
-        return [work(item) for item in items]
     answers: dict[int, Answer] = {}
+
+    def answer(numbered: tuple[int, Item]) -> None:
+        number, item = numbered
+        answers[number] = work(item)
+
     todo = deque(enumerate(items))
+    in_lanes(answer, [_drained(todo) for _ in range(min(threads, len(items)))])
+    return [answers[number] for number in range(len(items))]
 
-    def take_one_after_another() -> None:
-        while todo:
-            try:
-                k, item = todo.popleft()
-            except IndexError:  # another thread was faster
-                return
-            answers[k] = work(item)
 
-    # The caller's thread is one of the workers. A future for every item instead cost 60 µs each.
-    others = [_pool(workers - 1).submit(take_one_after_another) for _ in range(workers - 1)]
+def in_lanes(work: Callable[[Item], object], lanes: Sequence[Iterable[Item]]) -> None:
+    """``work(item)`` for the items of every lane, a thread a lane; an exception of one is raised here.
+
+    The caller's thread takes the first lane. An exception or Ctrl-C stops all lanes at their next item.
+    What overflows becomes infinite without a warning: whoever asked sees it in the result.
+    """
+    stop = Event()
+
+    def go(lane: Iterable[Item]) -> None:
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                for item in lane:
+                    if stop.is_set():
+                        return
+                    work(item)
+        except BaseException:
+            stop.set()
+            raise
+
+    others = [_pool(len(lanes) - 1).submit(go, lane) for lane in lanes[1:]]
     try:
-        take_one_after_another()
+        if lanes:
+            go(lanes[0])
     finally:
-        todo.clear()  # nothing more to start if this thread was interrupted
         wait(others)
     for other in others:
         other.result()
-    return [answers[k] for k in range(len(items))]
+
+
+def _drained(todo: deque[Item]) -> Iterator[Item]:
+    while todo:
+        try:
+            yield todo.popleft()
+        except IndexError:  # another thread was faster
+            return
 
 
 @cache

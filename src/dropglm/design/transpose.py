@@ -20,5 +20,5 @@ def transposed(rows: CsrRows | BinaryRows, shape: tuple[int, int]) -> CsrRows | 
     values = np.empty(0) if isinstance(rows, BinaryRows) else np.empty_like(rows.values)
     kernels.transpose(rows, n, indptr[:-1].copy(), indices, values)
     if isinstance(rows, BinaryRows):
-        return BinaryRows(read_only(indptr), read_only(indices), rows.one)
+        return BinaryRows(read_only(indptr), read_only(indices))
     return CsrRows(read_only(indptr), read_only(indices), read_only(values))

@@ -62,7 +62,7 @@ class ExactLogistic(Penalty):
             row = int(np.argmax(reach))
             raise ValueError(
                 f"The exact penalty cannot reach row {row}: its noised predictor spreads to "
-                f"{reach[row]:.4g}, beyond {MAX_REACH:.4g}; scale the coefficients or the features down, "
+                f"{reach[row]:.6g}, beyond {MAX_REACH:.6g}; scale the coefficients or the features down, "
                 "or use kind 'gaussian'."
             )
         if with_gradient:
@@ -114,7 +114,7 @@ def _moments(rows, i, beta, b, delta, v):
     eta, squares, above, below = b, 0.0, b, b
     start, stop = span(rows, i)
     for k in range(start, stop):
-        z = float(value(rows, i, k)) * beta[column(rows, k)]
+        z = value(rows, i, k) * beta[column(rows, k)]
         eta += z
         squares += z * z
         above += max(z, 0.0) / (1.0 - delta)
@@ -132,7 +132,7 @@ def _characteristic(rows, i, beta, b, delta, h, powers, phi):
     e_re, e_im = powers
     start, stop = span(rows, i)
     for k in range(start, stop):
-        z = float(value(rows, i, k)) * beta[column(rows, k)]
+        z = value(rows, i, k) * beta[column(rows, k)]
         if z != 0.0:
             _set_powers(h * z / (1.0 - delta), powers)
             for m in range(re.size):
@@ -150,7 +150,7 @@ def _add_gradient(rows, i, beta, delta, h, w, plain, powers, phi, gradient):
     e_re, e_im = powers
     start, stop = span(rows, i)
     for k in range(start, stop):
-        j, x = column(rows, k), float(value(rows, i, k))
+        j, x = column(rows, k), value(rows, i, k)
         if x == 0.0:
             continue
         z = x * beta[j]

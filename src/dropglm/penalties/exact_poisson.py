@@ -9,7 +9,8 @@ import numpy as np
 
 from dropglm.design import Design
 from dropglm.design.storage import column, span, value
-from dropglm.maths.compile import kernel
+from dropglm.maths.compile import inlined, kernel
+from dropglm.maths.exponential import exp_above_tangent
 from dropglm.penalties.base import Penalty, Slopes
 from dropglm.penalties.exact import dropout_rate
 
@@ -38,23 +39,32 @@ class ExactPoisson(Penalty):
 @kernel
 def _add_rows(rows, beta, b, delta, v, weights, first, last, r, r_v, gradient):
     """Set r_i and ∂r_i/∂v, and add r's gradient in β, for rows first to last - 1."""
-    log_drop = math.log(delta) if delta > 0.0 else -math.inf
-    log_keep = math.log1p(-delta)
     for i in range(first, last):
         eta, increase = b, 0.5 * v
         start, stop = span(rows, i)
         for k in range(start, stop):
-            z = float(value(rows, i, k)) * beta[column(rows, k)]
-            # κ(z) = log(e^{log δ} + e^{log(1-δ) + z/(1-δ)}), the larger exponential taken out
-            kept = log_keep + z / (1.0 - delta)
-            kappa = max(log_drop, kept) + math.log1p(math.exp(-abs(log_drop - kept)))
+            z = value(rows, i, k) * beta[column(rows, k)]
             eta += z
-            increase += kappa - z
-        noised, plain = weights[i] * math.exp(eta + increase), weights[i] * math.exp(eta)
-        r[i] = plain * math.expm1(increase)
+            increase += _cumulant_increase(z, delta)
+        noised, plain = weights[i] * np.exp(eta + increase), weights[i] * np.exp(eta)
+        # e^{η+c} (1 - e^{-c}) rather than e^η (e^c - 1), which is 0·∞ where η is very negative.
+        r[i] = -noised * np.expm1(-increase)
         r_v[i] = 0.5 * noised
         for k in range(start, stop):
-            j, x = column(rows, k), float(value(rows, i, k))
+            j, x = column(rows, k), value(rows, i, k)
             # κ'(z) = e^u / (δ + (1-δ) e^u), u = z/(1-δ)
-            slope = 1.0 / (1.0 - delta + delta * math.exp(-x * beta[j] / (1.0 - delta)))
+            slope = 1.0 / (1.0 - delta + delta * np.exp(-x * beta[j] / (1.0 - delta)))
             gradient[j] += x * (noised * slope - plain)
+
+
+@inlined
+def _cumulant_increase(z, delta):
+    """κ(z) - z >= 0, to all digits also where z is small."""
+    u = z * delta / (1.0 - delta)
+    if abs(z) < 0.5 and abs(u) < 0.5:
+        # κ(z) - z = log(δ e^{-z} + (1-δ) e^u), whose first-order terms cancel: δz = (1-δ)u
+        return np.log1p(delta * exp_above_tangent(-z) + (1.0 - delta) * exp_above_tangent(u))
+    if delta == 0.0:
+        return 0.0
+    dropped, kept = math.log(delta) - z, math.log1p(-delta) + u
+    return max(dropped, kept) + np.log1p(np.exp(-abs(dropped - kept)))

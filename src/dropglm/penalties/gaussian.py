@@ -23,5 +23,7 @@ class GaussianPoisson(RowPenalty):
 
     def rows(self, eta: np.ndarray, s2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """r(η, s²), which is its own slope in η."""
-        r = self.family.mean(eta) * np.expm1(0.5 * s2)
-        return r, r, 0.5 * self.family.mean(eta + 0.5 * s2)
+        noised = self.family.mean(eta + 0.5 * s2)
+        # e^{η+c} (1 - e^{-c}) rather than e^η (e^c - 1), which is 0·∞ where η is very negative.
+        r = -noised * np.expm1(-0.5 * s2)
+        return r, r, 0.5 * noised

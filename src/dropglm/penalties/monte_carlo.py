@@ -1,7 +1,7 @@
 """The expectation as a mean over noised copies of the rows.
 
-The copies depend on the seed alone, not on β: value and gradient belong to one smooth (and convex) function,
-and two evaluations can be compared. They do not depend on storage or threads either.
+The copies depend on the seed alone, not on β: value and gradient belong to one smooth function, convex
+together with the loss, and two evaluations can be compared. They do not depend on storage or threads either.
 """
 
 from collections.abc import Iterator
@@ -48,12 +48,11 @@ class MonteCarlo(Penalty):
             for sign, copies in ((1.0 / self.n_samples, self._copies(X, rng)), (-1.0, [X])):
                 for copy in copies:
                     eta = copy @ narrow_beta + intercept
-                    with np.errstate(over="ignore", invalid="ignore"):
-                        A, A1 = self.family.log_partition(eta), self.family.mean(eta)
-                        values[rows] += sign * weights[rows] * A.reshape(last - first)
-                        residual = sign * weights[rows, None] * A1
-                        slopes[rows] += residual
-                        out[columns] += copy.T @ residual
+                    A, A1 = self.family.log_partition(eta), self.family.mean(eta)
+                    values[rows] += sign * weights[rows] * A.reshape(last - first)
+                    residual = sign * weights[rows, None] * A1
+                    slopes[rows] += residual
+                    out[columns] += copy.T @ residual
 
         gradient = design.sum_over_rows(add, *beta.shape, pieces=blocks)
         return float(values.sum()), Slopes(gradient, slopes.sum(axis=0))

@@ -1,0 +1,90 @@
+"""What users bring, checked: a complaint is one sentence that names the parameter."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count
+from scipy import sparse
+from sklearn.utils import check_array, check_random_state
+
+
+def number(given: Any, name: str) -> None:
+    """Refuse what is no number."""
+    if not isinstance(given, Real) or isinstance(given, bool):
+        raise TypeError(f"{name} must be a number, got {given!r}.")
+
+
+def whole_number(given: Any, name: str) -> None:
+    """Refuse what is no whole number."""
+    if not isinstance(given, Integral) or isinstance(given, bool):
+        raise TypeError(f"{name} must be a whole number, got {given!r}.")
+
+
+def threads(n_jobs: int | None) -> int:
+    """Number of threads: None is 1, -1 all cores, -2 all but one, and so on."""
+    if n_jobs is None:
+        return 1
+    whole_number(n_jobs, "n_jobs")
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; 1 is one thread, -1 all cores.")
+    return int(n_jobs) if n_jobs > 0 else max(1, cpu_count() + 1 + int(n_jobs))
+
+
+def seed(random_state: Any) -> int:
+    """A number that tells all draws."""
+    largest = np.iinfo(np.int32).max
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(largest))
+    try:
+        return int(check_random_state(random_state).randint(largest))
+    except ValueError:
+        raise ValueError(
+            f"random_state must be an int from 0 to 2^32 - 1, a RandomState, a Generator or None, "
+            f"got {random_state!r}."
+        ) from None
+
+
+def _checked(array: Any, name: str, **requirements: Any) -> Any:
+    """The array after scikit-learn's checks, whose complaints become one sentence that names the array."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array; fill in its missing entries first.")
+    if getattr(getattr(array, "dtype", None), "kind", None) in ("m", "M"):
+        raise TypeError(f"{name} holds dates or time spans, not numbers.")
+    try:
+        return check_array(array, input_name=name, **requirements)
+    except (TypeError, ValueError, OverflowError) as error:
+        complaint = str(error).splitlines()[0].rstrip(" :.")
+        named = complaint if f"Input {name} " in complaint else f"{name} is no array of numbers: {complaint}"
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{named}.") from None
+
+
+def features(X: Any) -> Any:
+    """X as a finite float32 or float64 array or as valid CSR or CSC, with at least one row and column."""
+    X = _checked(X, "X", accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+    if sparse.issparse(X):
+        # Kernels trust the indices, and would read beyond the coefficients.
+        try:
+            X.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(f"X is not a valid sparse matrix: {error}.") from None
+    return X
+
+
+def numbers(array: Any, name: str) -> np.ndarray:
+    """A finite float64 array of at least one dimension."""
+    if np.isscalar(array) or getattr(array, "ndim", 1) == 0:
+        array = [array]
+    return np.asarray(_checked(array, name, ensure_2d=False, allow_nd=True, dtype=np.float64))
+
+
+def weights(sample_weight: Any, n: int) -> np.ndarray:
+    """A weight for each of the n rows, none negative."""
+    if sample_weight is None:
+        return np.ones(n)
+    checked = numbers(sample_weight, "sample_weight")
+    if checked.shape != (n,):
+        raise ValueError(f"sample_weight has shape {checked.shape}, but X has {n} rows.")
+    if (checked < 0).any():
+        raise ValueError(f"sample_weight must not be negative, row {int(np.argmin(checked))} is.")
+    return checked
