@@ -12,8 +12,8 @@ from dropglm.plots.axes import COLOURS, INK, fresh_axes
 class LossExpansionDisplay:
     """A(η) = log(1 + e^η), the label-free part of the logistic loss, and its second-order expansions.
 
-    The expansion at p = ½ stays above the curve; those at confident predictions fall below it on their other side. That is
-    why the quadratic penalty is too large for the one and too small for the others.
+    The expansion at p = ½ stays above the curve; those at confident predictions fall below it on their
+    other side. That is why the quadratic penalty is too large for the one and too small for the others.
 
     Parameters
     ----------
