@@ -45,12 +45,12 @@ class MonteCarlo(Penalty):
             X, columns = _narrowed(design.block(first, last), full=self.noise.absolute > 0)
             narrow_beta = beta[columns].astype(np.float64)
             rng = np.random.default_rng([self.seed, first])
-            for sign, copies in ((1.0 / self.n_samples, self._copies(X, rng)), (-1.0, [X])):
+            for factor, copies in ((1.0 / self.n_samples, self._copies(X, rng)), (-1.0, [X])):
                 for copy in copies:
                     eta = copy @ narrow_beta + intercept
                     A, A1 = self.family.log_partition(eta), self.family.mean(eta)
-                    values[rows] += sign * weights[rows] * A.reshape(last - first)
-                    residual = sign * weights[rows, None] * A1
+                    values[rows] += factor * weights[rows] * A.reshape(last - first)
+                    residual = factor * weights[rows, None] * A1
                     slopes[rows] += residual
                     out[columns] += copy.T @ residual
 
