@@ -31,6 +31,13 @@ def _doubled(X):
     return sparse.csr_array((csr.data[order], csr.col[order], indptr), shape=X.shape)
 
 
+def _doubled_in_order(X):
+    csr = _doubled(X)
+    csr.sort_indices()
+    assert not csr.has_canonical_format
+    return csr
+
+
 def _with_zeros(X):
     csr = sparse.csr_array(X)
     i, j = np.argwhere(X == 0)[0]
@@ -50,6 +57,7 @@ MATRICES = {
     "int64 indices": _wide_indices,
     "unsorted": _unsorted,
     "doubled entries": _doubled,
+    "doubled entries in order": _doubled_in_order,
     "stored zeros": _with_zeros,
 }
 

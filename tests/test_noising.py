@@ -1,9 +1,13 @@
+import inspect
+
+import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from dropglm import noising_penalty
+from dropglm.design import Design
 from tests.storages import MATRICES, binary, real
 
 KINDS = ["quadratic", "gaussian", "exact", "monte_carlo"]
@@ -79,6 +83,48 @@ def test_threads_give_the_same_answer(rng):
         several = noising_penalty(beta, X, dropout=0.5, return_gradient=True, n_jobs=n_jobs)
         assert several[0] == pytest.approx(one[0], rel=1e-13)
         assert_allclose(several[1], one[1], rtol=1e-11, atol=1e-13)
+
+
+def test_the_signature_is_the_documented_one():
+    defaults = {
+        "family": "logistic",
+        "dropout": 0.0,
+        "noise_std": 0.0,
+        "kind": "gaussian",
+        "intercept": 0.0,
+        "sample_weight": None,
+        "n_samples": 1000,
+        "random_state": None,
+        "return_gradient": False,
+        "n_jobs": None,
+    }
+    coef, X, *keywords = inspect.signature(noising_penalty).parameters.values()
+    assert (coef.name, X.name) == ("coef", "X")
+    assert {parameter.name: parameter.default for parameter in keywords} == defaults
+    assert {parameter.kind for parameter in keywords} == {inspect.Parameter.KEYWORD_ONLY}
+
+
+def test_n_jobs_is_the_number_of_threads(monkeypatch):
+    used = []
+
+    def recorded(X, *, threads):
+        used.append(threads)
+        return Design(X, threads=threads)
+
+    monkeypatch.setattr("dropglm.noising.Design", recorded)
+    for n_jobs in (None, 1, 3, -1):
+        noising_penalty([1.0, 1.0], X_OK, dropout=0.5, n_jobs=n_jobs)
+    assert used == [1, 1, 3, joblib.cpu_count()]
+
+
+def test_squares_of_float32_coefficients_are_summed_in_float64():
+    """β² of 1e20 is beyond float32; σ = 1e-20 brings s² back to 1."""
+    X = np.zeros((1, 1), dtype=np.float32)
+    for kind in ("gaussian", "exact"):
+        value, _ = noising_penalty([1e20], X, noise_std=1e-20, kind=kind, return_gradient=True)
+        assert value == pytest.approx(0.112912, abs=1e-6)
+    two = noising_penalty([[0.0], [1e20]], X, family="multinomial", kind="quadratic", noise_std=1e-20)
+    assert two == pytest.approx(0.125, rel=1e-6)
 
 
 X_OK = np.array([[1.0, 2.0], [3.0, 0.0]])

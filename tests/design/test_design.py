@@ -175,6 +175,16 @@ def test_pieces_cover_everything_once(rng):
         assert pieces[0][0] == 0
         assert pieces[-1][1] == n
         assert all(a[1] == b[0] for a, b in pairwise(pieces))
+    assert [len(threads.even_pieces(np.arange(n + 1), piece=10)) for n in (10, 11, 50, 77)] == [1, 4, 4, 8]
+
+
+def test_threads_do_not_add_to_the_same_sum():
+    """Two threads that share a gradient of one entry would lose additions."""
+    n = 1 << 21
+    design = Design(np.ones((n, 1), np.float32), threads=2)
+    assert len(design.pieces) >= 4
+    slopes = np.tile([1.0, 0.0], (n, 1))
+    assert design.backward(np.ones(1, np.float32), slopes)[0] == n
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])

@@ -33,6 +33,12 @@ def test_is_even_never_negative_and_zero_without_noise(eta, v):
     assert at(-eta, v) == [r, -r_eta, r_v] or eta == 0.0
 
 
+def test_rounding_does_not_make_it_negative():
+    etas = np.linspace(-20.0, 20.0, 4001)
+    for v in (1e-18, 1e-17, 1e-16, 1e-15):
+        assert increase(etas, np.full_like(etas, v))[0].min() >= 0.0
+
+
 @given(eta=st.floats(-20, 20), v=st.floats(0.01, 50))
 def test_slopes_are_the_slopes_of_the_value(eta, v):
     _, r_eta, r_v = at(eta, v)

@@ -93,6 +93,20 @@ def test_factors_that_vanish_leave_the_gradient_finite():
         assert gradient[j] == pytest.approx(slope, abs=1e-9)
 
 
+@pytest.mark.parametrize("family", A)
+def test_a_coefficient_of_zero_has_a_slope(family, rng):
+    """∂R/∂β_j = x_j (E A'(η̃) - A'(η)) where β_j = 0."""
+    X, beta = rng.normal(size=(3, 4)), np.array([0.8, 0.0, -0.5, 0.0])
+    _, gradient = exact(beta, X, family=family, dropout=0.4, return_gradient=True)
+    for j in (1, 3):
+        step = np.eye(4)[j]
+        slope = central_difference(
+            lambda h, step=step: enumerated(A[family], X, beta + h * step, dropout=0.4).sum(), 1e-3
+        )
+        assert gradient[j] == pytest.approx(slope, abs=1e-9)
+        assert abs(slope) > 1e-3
+
+
 @pytest.mark.parametrize(
     ("coef", "intercept", "dropout"),
     [

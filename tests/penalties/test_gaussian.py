@@ -26,6 +26,11 @@ def test_poisson_stands_a_very_negative_predictor():
     assert found == pytest.approx(np.exp(-40.0), rel=1e-12)
 
 
+def test_poisson_keeps_its_digits_where_the_noise_is_small():
+    found = noising_penalty([1e-9], [[1.0]], family="poisson", dropout=0.5)
+    assert found == pytest.approx(np.exp(1e-9) * 0.5e-18, rel=1e-12, abs=0.0)
+
+
 @pytest.mark.parametrize("family", ["logistic", "poisson"])
 def test_it_is_exact_for_additive_noise(family, rng):
     X, beta = rng.normal(size=(5, 4)), rng.normal(scale=0.4, size=4)

@@ -4,6 +4,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from dropglm import noising_penalty
+from dropglm.design import Design
+from dropglm.families import Logistic
+from dropglm.noise import Gaussian
+from dropglm.penalties.monte_carlo import MonteCarlo
 from tests.storages import real
 
 
@@ -63,3 +67,47 @@ def test_wide_sparse_rows_cost_what_their_entries_cost(rng):
     found, gradient = sampled(beta, X, dropout=0.5, n_samples=300, random_state=0, return_gradient=True)
     assert found == pytest.approx(exact, rel=0.1)
     assert gradient.shape == beta.shape
+
+
+def test_every_block_has_its_own_copies_and_none_is_lost(rng, monkeypatch):
+    """The same row ten times, two to a block: ten different penalties, which change with the seed."""
+    monkeypatch.setattr("dropglm.penalties.monte_carlo.BLOCK", 12)
+    X, beta = np.tile(rng.normal(size=6), (10, 1)), rng.normal(size=6)
+
+    def shares(seed):
+        settings = {"dropout": 0.5, "n_samples": 3, "random_state": seed}
+        # a weight of 0 would empty the row, and so move the blocks
+        return [sampled(beta, X, sample_weight=row + 1e-15, **settings) for row in np.eye(10)]
+
+    one, other = shares(1), shares(2)
+    for values in (one, other):  # with 3 copies of 6 features two rows may share all masks, but not many do
+        assert len({round(value, 9) for value in values}) >= 9
+    assert not {round(value, 9) for value in one} & {round(value, 9) for value in other}
+    assert sum(one) == pytest.approx(sampled(beta, X, dropout=0.5, n_samples=3, random_state=1))
+
+
+def test_a_copy_is_no_larger_than_a_block(rng, monkeypatch):
+    monkeypatch.setattr("dropglm.penalties.monte_carlo.BLOCK", 60)
+    sizes = []
+
+    class Recorded(Gaussian):
+        def sample(self, X, rng):
+            copy = super().sample(X, rng)
+            sizes.append(copy.size)
+            return copy
+
+    penalty = MonteCarlo(Logistic, Recorded(0.5), n_samples=2)
+    penalty.value(Design(real(rng, n=50)), np.ones((6, 1)), np.zeros(1), np.ones(50))
+    assert max(sizes) <= 60
+    assert sum(sizes) == 2 * 50 * 6
+
+
+def test_without_a_seed_the_copies_are_new(rng):
+    X, beta = real(rng), rng.normal(size=6)
+    assert sampled(beta, X, dropout=0.5, n_samples=5) != sampled(beta, X, dropout=0.5, n_samples=5)
+
+
+def test_a_generator_is_a_seed_too(rng):
+    X, beta = real(rng), rng.normal(size=6)
+    values = [sampled(beta, X, dropout=0.5, random_state=np.random.default_rng(0)) for _ in range(2)]
+    assert values[0] == values[1]

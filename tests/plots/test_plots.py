@@ -74,6 +74,16 @@ def test_contours_are_drawn_on_given_or_on_new_axes():
     assert display.plot(axes=axes).figure_ is axes[0].figure
 
 
+def test_the_level_curves_pass_through_the_optimum():
+    display = RidgeContoursDisplay(np.diag([1.0, 9.0]), np.array([2.0, 2.0]), strength=1.0).plot()
+    for ax, ridge, optimum in zip(display.axes_, display.ridges, display.optima, strict=True):
+        likelihood, penalty = (curves.levels for curves in ax.collections if hasattr(curves, "levels"))
+        away = optimum - display.peak
+        distances = np.array([0.5, 1.0, 1.5])
+        assert_allclose(likelihood, distances**2 * (away @ display.information @ away))
+        assert_allclose(penalty, distances**2 * (optimum @ ridge @ optimum))
+
+
 def test_bad_probabilities_and_shapes_are_refused():
     for display in (PenaltyCurvesDisplay, LossExpansionDisplay):
         with pytest.raises(ValueError, match="between 0 and 1"):
