@@ -5,9 +5,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dropglm.design import threads
+from dropglm.penalties import PENALTIES
 from tests.oracles import central_difference
 from tests.penalties.cases import CASES, build, coefficients, evaluate
 from tests.storages import DESIGNS, binary, real
+
+
+def test_every_penalty_knows_dropout_and_gaussian_noise():
+    for kind, by_family in PENALTIES.items():
+        for family in by_family:
+            for noise in ("dropout", "gaussian", "both"):
+                assert f"{kind} {family} {noise}" in CASES
 
 
 @pytest.mark.parametrize("make", [real, binary])

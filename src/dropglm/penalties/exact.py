@@ -4,7 +4,10 @@ from dropglm.noise import Dropout, Gaussian, Noise
 
 
 def dropout_rate(noise: Noise) -> float:
-    """δ of the noise's dropout part, 0 if it has none; additive Gaussian noise may come with it."""
+    """δ of the noise's dropout part, 0 if it has none; additive Gaussian noise may come with it.
+
+    Any other noise is refused: the exact penalties do not know its distribution.
+    """
     delta = 0.0
     for part in noise.parts:
         if isinstance(part, Dropout):

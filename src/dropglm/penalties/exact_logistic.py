@@ -17,7 +17,9 @@ import numpy as np
 
 from dropglm.design import Design
 from dropglm.design.storage import column, span, value
+from dropglm.families import Family
 from dropglm.maths.compile import inlined, summing_kernel
+from dropglm.noise import Noise
 from dropglm.penalties.base import Penalty, Slopes
 from dropglm.penalties.exact import dropout_rate
 
@@ -29,6 +31,10 @@ MAX_REACH = 2.0 * math.pi * MAX_NODES / LAST - DIGITS
 
 class ExactLogistic(Penalty):
     """R(β) = Σ_i E softplus(η̃_i) - softplus(η_i), for dropout and additive Gaussian noise, to 1e-11 a row."""
+
+    def __init__(self, family: type[Family], noise: Noise) -> None:
+        super().__init__(family, noise)
+        self.delta = dropout_rate(noise)
 
     def value(self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
         """R(β), at half the price of value and gradient."""
@@ -50,11 +56,11 @@ class ExactLogistic(Penalty):
         with_gradient: bool,
     ) -> tuple[float, Slopes]:
         b, coef = intercept[0], beta[:, 0]
-        delta, v = dropout_rate(self.noise), self.noise.absolute_variance(coef)
+        v = self.noise.absolute_variance(coef)
         answers = np.empty((len(weights), 4))
 
         def add(first: int, last: int, out: np.ndarray) -> None:
-            _add_rows(design.rows, coef, b, delta, v, weights, first, last, answers, out)
+            _add_rows(design.rows, coef, b, self.delta, v, weights, first, last, answers, out)
 
         gradient = design.sum_over_rows(add, len(coef) if with_gradient else 0)
         r, r_b, r_v, reach = answers.T

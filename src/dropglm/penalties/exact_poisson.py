@@ -9,8 +9,10 @@ import numpy as np
 
 from dropglm.design import Design
 from dropglm.design.storage import column, span, value
+from dropglm.families import Family
 from dropglm.maths.compile import inlined, kernel
 from dropglm.maths.exponential import exp_above_tangent
+from dropglm.noise import Noise
 from dropglm.penalties.base import Penalty, Slopes
 from dropglm.penalties.exact import dropout_rate
 
@@ -18,16 +20,20 @@ from dropglm.penalties.exact import dropout_rate
 class ExactPoisson(Penalty):
     """R(β) = Σ_i E exp(η̃_i) - exp(η_i), for dropout and additive Gaussian noise."""
 
+    def __init__(self, family: type[Family], noise: Noise) -> None:
+        super().__init__(family, noise)
+        self.delta = dropout_rate(noise)
+
     def value_and_gradient(
         self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, Slopes]:
         """R(β) with its slopes."""
         b = beta[:, 0]
-        delta, v = dropout_rate(self.noise), self.noise.absolute_variance(b)
+        v = self.noise.absolute_variance(b)
         r, r_v = np.empty(len(weights)), np.empty(len(weights))
         gradient = design.sum_over_rows(
             lambda first, last, out: _add_rows(
-                design.rows, b, intercept[0], delta, v, weights, first, last, r, r_v, out
+                design.rows, b, intercept[0], self.delta, v, weights, first, last, r, r_v, out
             ),
             len(b),
         )
