@@ -13,7 +13,8 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from dropglm.design import Design, frequency_order, threads
+from dropglm import threads
+from dropglm.design import Design, frequency_order
 from dropglm.design.storage import BinaryRows, CsrRows, DenseRows
 from tests.storages import DESIGNS, MATRICES, binary, real
 
@@ -229,7 +230,7 @@ def test_threads_work_in_a_forked_process():
     # A child that inherited a pool without threads would wait forever.
     code = """
 import os, sys
-from dropglm.design.threads import each
+from dropglm.threads import each
 each(lambda x: x, range(4), 2)
 child = os.fork()
 if child == 0:

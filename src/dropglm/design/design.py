@@ -12,7 +12,7 @@ from scipy import sparse
 
 from dropglm.design import kernels
 from dropglm.design.storage import DenseRows, Matrix, Rows, entries_before, store
-from dropglm.design.threads import each, even_pieces, in_lanes
+from dropglm.threads import each, even_pieces, in_lanes
 from dropglm.design.transpose import transposed
 
 # (rows, η, t) -> (Σ f, ∂f/∂η, ∂f/∂t), for the slice of rows that η and t belong to.

@@ -12,7 +12,7 @@ import numpy as np
 
 from dropglm.design import Design
 from dropglm.design.storage import column, span, value
-from dropglm.design.threads import each
+from dropglm.threads import each
 from dropglm.maths.compile import kernel
 from dropglm.penalties.base import Penalty, Slopes
 
