@@ -2,8 +2,16 @@
 
 from importlib.metadata import version
 
+from dropglm.estimators import LinearRegression, LogisticRegression, LogisticRegressionCV, PoissonRegressor
 from dropglm.noising import noising_penalty
 
 __version__ = version("dropglm")
 
-__all__ = ["__version__", "noising_penalty"]
+__all__ = [
+    "LinearRegression",
+    "LogisticRegression",
+    "LogisticRegressionCV",
+    "PoissonRegressor",
+    "__version__",
+    "noising_penalty",
+]

@@ -55,19 +55,21 @@ def _checked(array: Any, name: str, **requirements: Any) -> Any:
         return check_array(array, input_name=name, **requirements)
     except (TypeError, ValueError, OverflowError) as error:
         complaint = str(error).splitlines()[0].rstrip(" :.")
+        if complaint.startswith("Expected 2D array"):
+            complaint += "; Reshape your data, a row with reshape(1, -1) and a column with reshape(-1, 1)"
         named = complaint if f"Input {name} " in complaint else f"{name} is no array of numbers: {complaint}"
         raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{named}.") from None
 
 
-def features(X: Any) -> Any:
+def features(X: Any, name: str = "X") -> Any:
     """X as a finite float32 or float64 array or as valid CSR or CSC, with at least one row and column."""
-    X = _checked(X, "X", accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+    X = _checked(X, name, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
     if sparse.issparse(X):
         # Kernels trust the indices, and would read beyond the coefficients.
         try:
             X.check_format(full_check=True)
         except ValueError as error:
-            raise ValueError(f"X is not a valid sparse matrix: {error}.") from None
+            raise ValueError(f"{name} is not a valid sparse matrix: {error}.") from None
     return X
 
 
@@ -78,13 +80,21 @@ def numbers(array: Any, name: str) -> np.ndarray:
     return np.asarray(_checked(array, name, ensure_2d=False, allow_nd=True, dtype=np.float64))
 
 
-def weights(sample_weight: Any, n: int) -> np.ndarray:
-    """A weight for each of the n rows, none negative."""
-    if sample_weight is None:
+def weights(given: Any, n: int, name: str = "sample_weight", rows: str = "X") -> np.ndarray:
+    """A weight for each of the n rows, none negative; one number is for all of them, None is 1."""
+    if given is None:
         return np.ones(n)
-    checked = numbers(sample_weight, "sample_weight")
+    checked = numbers(given, name)
+    if isinstance(given, Real):
+        checked = np.full(n, float(given))
     if checked.shape != (n,):
-        raise ValueError(f"sample_weight has shape {checked.shape}, but X has {n} rows.")
+        raise ValueError(f"{name} has shape {checked.shape}, but {rows} has {n} rows.")
     if (checked < 0).any():
-        raise ValueError(f"sample_weight must not be negative, row {int(np.argmin(checked))} is.")
+        raise ValueError(f"{name} must not be negative, row {int(np.argmin(checked))} is.")
     return checked
+
+
+def some_weight(weights: np.ndarray) -> None:
+    """Refuse weights that leave nothing to fit."""
+    if not weights.any():
+        raise ValueError("sample_weight is zero in every row.")

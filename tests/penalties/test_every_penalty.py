@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dropglm.design import threads
+from dropglm import threads
 from dropglm.penalties import PENALTIES
 from tests.oracles import central_difference
 from tests.penalties.cases import CASES, build, coefficients, evaluate

@@ -12,8 +12,9 @@ from scipy import sparse
 
 from dropglm.design import kernels
 from dropglm.design.storage import DenseRows, Matrix, Rows, entries_before, store
-from dropglm.threads import each, even_pieces, in_lanes
 from dropglm.design.transpose import transposed
+from dropglm.threads import each, even_pieces, in_lanes
+from dropglm.vectors import side_by_side
 
 # (rows, η, t) -> (Σ f, ∂f/∂η, ∂f/∂t), for the slice of rows that η and t belong to.
 Pointwise = Callable[[slice, np.ndarray, np.ndarray], tuple[float, np.ndarray, np.ndarray]]
@@ -88,6 +89,22 @@ class Design:
 
         return sum(each(piece, self.pieces, self.threads)), slopes
 
+    def ray(self, beta: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """Xd, X²(β·d) and X²d² for a direction d, one below the other; (3, n) and float64.
+
+        They tell the moments at every point of the ray β + step·d: η + step·Xd and
+        t + 2·step·X²(β·d) + step²·X²d². A line search then needs no further pass over X.
+        """
+        pairs = side_by_side(beta, direction, self.threads)  # one cache line brings both
+        coefficients = np.empty((3, self.shape[0]))
+        each(lambda bounds: kernels.ray(self.rows, pairs, *bounds, *coefficients), self.pieces, self.threads)
+        return coefficients
+
+    def sum_of_squares(self, q: np.ndarray) -> np.ndarray:
+        """Σ_i q_i x_ij² of each feature; (d,) in X's dtype."""
+        half = np.full(self.shape[1], 0.5, self.dtype)
+        return self.backward(half, np.stack([np.zeros_like(q), q], axis=1))
+
     def backward(self, beta: np.ndarray, slopes: np.ndarray) -> np.ndarray:
         """Xᵀr + 2β·(X²)ᵀq for slopes (r, q) side by side, the gradient of Σ_i f_i; (d,) in X's dtype."""
         if self.columns is None:
@@ -109,6 +126,12 @@ class Design:
         eta = np.zeros((self.shape[0], beta.shape[1]))
         each(lambda bounds: kernels.dot(self.rows, beta, *bounds, eta), self.pieces, self.threads)
         return eta
+
+    def transposed_dot(self, r: np.ndarray) -> np.ndarray:
+        """Xᵀr for slopes of shape (n, K); (d, K) in X's dtype."""
+        zero = np.zeros(self.shape[1], self.dtype)
+        columns = [self.backward(zero, np.stack([slope, np.zeros_like(slope)], axis=1)) for slope in r.T]
+        return np.stack(columns, axis=1)
 
     def sum_over_rows(
         self, add: AddRows, *shape: int, pieces: list[tuple[int, int]] | None = None
@@ -132,6 +155,12 @@ class Design:
             total += other
         with np.errstate(over="ignore"):
             return total.astype(self.dtype, copy=False)
+
+    @property
+    def smallest(self) -> float:
+        """The smallest entry, or 0 if none is negative."""
+        entries = self._matrix.data if sparse.issparse(self._matrix) else self._matrix
+        return min(float(entries.min()), 0.0) if entries.size else 0.0
 
     @property
     def nnz(self) -> int:

@@ -28,6 +28,21 @@ def moments(rows, beta, first, last, eta, t):
 
 
 @kernel
+def ray(rows, pairs, first, last, linear, crossed, squares):
+    """Σ_j x_ij d_j, Σ_j x_ij² β_j d_j and Σ_j x_ij² d_j² for rows first to last - 1; pairs_j = (β_j, d_j)."""
+    for i in range(first, last):
+        u, c, q = 0.0, 0.0, 0.0
+        start, stop = span(rows, i)
+        for k in range(start, stop):
+            j, x = column(rows, k), value(rows, i, k)
+            z = x * pairs[j, 1]
+            u += z
+            c += z * (x * pairs[j, 0])
+            q += z * z
+        linear[i], crossed[i], squares[i] = u, c, q
+
+
+@kernel
 def collect(columns, beta, slopes, first, last, gradient):
     """gradient_j = Σ_i x_ij r_i + 2 β_j Σ_i x_ij² q_i for columns first to last - 1."""
     for j in range(first, last):

@@ -35,6 +35,21 @@ class Family(ABC):
     def third_cumulant(eta: np.ndarray) -> np.ndarray:
         """A'''(η)."""
 
+    @classmethod
+    def own_variance(cls, eta: np.ndarray) -> np.ndarray:
+        """The diagonal of A''(η) where it is a matrix, else A''(η); shape of eta."""
+        return cls.variance(eta)
+
+    @staticmethod
+    @abstractmethod
+    def natural_parameter(mean: np.ndarray) -> np.ndarray:
+        """η with A'(η) = mean, for a mean inside the range of A'."""
+
+    @staticmethod
+    @abstractmethod
+    def conjugate(y: np.ndarray) -> np.ndarray:
+        """A*(y) = sup_η yη - A(η), so that the loss A(η) - yη + A*(y) is 0 for a perfect fit; shape (…)."""
+
     @staticmethod
     @abstractmethod
     def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -29,6 +29,16 @@ class Linear(Family):
         return np.zeros_like(eta)
 
     @staticmethod
+    def natural_parameter(mean: np.ndarray) -> np.ndarray:
+        """η = mean."""
+        return mean
+
+    @staticmethod
+    def conjugate(y: np.ndarray) -> np.ndarray:
+        """A*(y) = ½ y², which makes the loss ½ (y - η)²."""
+        return 0.5 * y * y
+
+    @staticmethod
     def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draws of y ~ N(η, 1)."""
         return rng.normal(eta)

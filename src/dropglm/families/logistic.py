@@ -4,6 +4,7 @@ Every formula is built on e = exp(-|η|) <= 1, so that nothing overflows and bot
 """
 
 import numpy as np
+from scipy.special import xlogy
 
 from dropglm.families.base import Family
 
@@ -22,13 +23,6 @@ class Logistic(Family):
         return np.exp(np.minimum(eta, 0.0)) / (1.0 + np.exp(-np.abs(eta)))
 
     @staticmethod
-    def natural_parameter(p: np.ndarray) -> np.ndarray:
-        """η = log(p / (1 - p)), the inverse of the mean."""
-        if not ((p > 0.0) & (p < 1.0)).all():
-            raise ValueError(f"Probabilities must lie between 0 and 1, got {np.ravel(p).tolist()}.")
-        return np.log(p) - np.log1p(-p)
-
-    @staticmethod
     def variance(eta: np.ndarray) -> np.ndarray:
         """A''(η) = p (1 - p) = e / (1 + e)²."""
         e = np.exp(-np.abs(eta))
@@ -38,6 +32,18 @@ class Logistic(Family):
     def third_cumulant(eta: np.ndarray) -> np.ndarray:
         """A'''(η) = p (1 - p) (1 - 2p) = -A''(η) tanh(η/2)."""
         return -Logistic.variance(eta) * np.tanh(0.5 * eta)
+
+    @staticmethod
+    def natural_parameter(mean: np.ndarray) -> np.ndarray:
+        """η = log(p / (1 - p))."""
+        if not ((mean > 0.0) & (mean < 1.0)).all():
+            raise ValueError(f"Probabilities must lie between 0 and 1, got {np.ravel(mean).tolist()}.")
+        return np.log(mean) - np.log1p(-mean)
+
+    @staticmethod
+    def conjugate(y: np.ndarray) -> np.ndarray:
+        """A*(y) = y log y + (1 - y) log(1 - y), which is 0 for y in {0, 1}."""
+        return xlogy(y, y) + xlogy(1.0 - y, 1.0 - y)
 
     @staticmethod
     def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -5,6 +5,7 @@ Adding a constant to all η_k changes nothing but A; every formula subtracts the
 """
 
 import numpy as np
+from scipy.special import xlogy
 
 from dropglm.families.base import Family
 
@@ -40,12 +41,29 @@ class Multinomial(Family):
         off_diagonal[..., K, K] = -off_diagonal.sum(axis=-1)
         return off_diagonal
 
+    @classmethod
+    def own_variance(cls, eta: np.ndarray) -> np.ndarray:
+        """p_k (1 - p_k); shape (…, K)."""
+        p = cls.mean(eta)
+        return p * (1.0 - p)
+
     @staticmethod
     def third_cumulant(eta: np.ndarray) -> np.ndarray:
         """A'''(η)_klm = E[(y_k - p_k)(y_l - p_l)(y_m - p_m)], y the indicator; shape (…, K, K, K)."""
         p = Multinomial.mean(eta)
         residual = np.eye(p.shape[-1]) - p[..., None, :]  # of y = c, for each class c
         return np.einsum("...c,...ck,...cl,...cm->...klm", p, residual, residual, residual)
+
+    @staticmethod
+    def natural_parameter(mean: np.ndarray) -> np.ndarray:
+        """η = log p, less the mean over the classes; shape (…, K)."""
+        eta = np.log(mean)
+        return eta - eta.mean(axis=-1, keepdims=True)
+
+    @staticmethod
+    def conjugate(y: np.ndarray) -> np.ndarray:
+        """A*(y) = Σ_k y_k log y_k, which is 0 for an indicator; shape (…)."""
+        return xlogy(y, y).sum(axis=-1)
 
     @staticmethod
     def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:

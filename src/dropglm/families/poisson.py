@@ -5,6 +5,7 @@ can tell better what to do about it.
 """
 
 import numpy as np
+from scipy.special import xlogy
 
 from dropglm.families.base import Family
 
@@ -20,6 +21,16 @@ class Poisson(Family):
 
     # e^η is its own derivative.
     mean = variance = third_cumulant = log_partition
+
+    @staticmethod
+    def natural_parameter(mean: np.ndarray) -> np.ndarray:
+        """η = log mean."""
+        return np.log(mean)
+
+    @staticmethod
+    def conjugate(y: np.ndarray) -> np.ndarray:
+        """A*(y) = y log y - y."""
+        return xlogy(y, y) - y
 
     @staticmethod
     def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -1,7 +1,11 @@
 """The expectation as a mean over noised copies of the rows.
 
-The copies depend on the seed alone, not on β: value and gradient belong to one smooth function, convex
-together with the loss, and two evaluations can be compared. They do not depend on storage or threads either.
+The copies depend on the seed alone, not on β: value and gradient belong to one smooth function, and two
+evaluations can be compared. They do not depend on storage or threads either.
+
+From each copy's A(η̃) the tangent A(η) + A'(η)(η̃ - η) is taken away, whose mean is A(η). What is left is never
+negative, since A is convex, and varies far less. Without that a fit could run off to infinity: the copies of a row
+are on average a little beside it, and the loss of the row itself would pay for moving along the difference.
 """
 
 from collections.abc import Iterator
@@ -19,7 +23,7 @@ BLOCK = 1 << 18
 
 
 class MonteCarlo(Penalty):
-    """R(β) = Σ_i 1/S Σ_s A(x̃_i^s·β + b) - A(x_i·β + b) over S = ``n_samples`` noised copies of each row.
+    """R(β) = Σ_i 1/S Σ_s A(η̃_i^s) - A(η_i) - A'(η_i)(η̃_i^s - η_i) over S = ``n_samples`` noised copies of each row.
 
     Additive noise makes dense copies: its cost is n·d·S, also for sparse rows.
     """
@@ -45,20 +49,39 @@ class MonteCarlo(Penalty):
             X, columns = _narrowed(design.block(first, last), full=self.noise.absolute > 0)
             narrow_beta = beta[columns].astype(np.float64)
             rng = np.random.default_rng([self.seed, first])
-            for factor, copies in ((1.0 / self.n_samples, self._copies(X, rng)), (-1.0, [X])):
-                for copy in copies:
-                    eta = copy @ narrow_beta + intercept
-                    A, A1 = self.family.log_partition(eta), self.family.mean(eta)
-                    values[rows] += factor * weights[rows] * A.reshape(last - first)
-                    residual = factor * weights[rows, None] * A1
-                    slopes[rows] += residual
-                    out[columns] += copy.T @ residual
+            w = weights[rows, None]
+            eta = X @ narrow_beta + intercept
+            A, A1 = self.family.log_partition(eta), self.family.mean(eta)
+            drift = np.zeros_like(eta)
+            for copy in self._copies(X, rng):
+                noised = copy @ narrow_beta + intercept
+                shift = noised - eta
+                divergence = self.family.log_partition(noised) - A - _along_classes(A1 * shift, A.ndim)
+                values[rows] += weights[rows] * divergence.reshape(last - first) / self.n_samples
+                residual = w * (self.family.mean(noised) - A1) / self.n_samples
+                slopes[rows] += residual
+                out[columns] += copy.T @ residual
+                drift += shift / self.n_samples
+            bend = w * _bent(self.family, eta, drift)
+            slopes[rows] -= bend
+            out[columns] -= X.T @ bend
 
         gradient = design.sum_over_rows(add, *beta.shape, pieces=blocks)
         return float(values.sum()), Slopes(gradient, slopes.sum(axis=0))
 
     def _copies(self, X: sparse.csr_array, rng: np.random.Generator) -> Iterator[Matrix]:
         return (self.noise.sample(X, rng) for _ in range(self.n_samples))
+
+
+def _along_classes(products: np.ndarray, ndim: int) -> np.ndarray:
+    """The products summed over the classes, where A has no axis for them."""
+    return products if products.ndim == ndim else products.sum(axis=-1)
+
+
+def _bent(family: type[Family], eta: np.ndarray, drift: np.ndarray) -> np.ndarray:
+    """A''(η) times the drift; (n, K)."""
+    A2 = family.variance(eta)
+    return A2 * drift if A2.ndim == drift.ndim else np.einsum("nkl,nl->nk", A2, drift)
 
 
 def _narrowed(X: sparse.csr_array, *, full: bool) -> tuple[sparse.csr_array, np.ndarray]:

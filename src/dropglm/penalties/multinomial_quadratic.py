@@ -12,9 +12,9 @@ import numpy as np
 
 from dropglm.design import Design
 from dropglm.design.storage import column, span, value
-from dropglm.threads import each
 from dropglm.maths.compile import kernel
 from dropglm.penalties.base import Penalty, Slopes
+from dropglm.threads import each
 
 
 class MultinomialQuadratic(Penalty):

@@ -1,0 +1,82 @@
+"""The text data sets as matrices of n-grams, built once and kept in ``benchmarks/.cache``.
+
+Lower case, ``<br />`` removed, words with apostrophes whole, punctuation kept as tokens; an n-gram is present
+or absent, and belongs to the vocabulary if it is in at least two of the rows that a model may see (those
+of the test set it may not).
+"""
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+CACHE = Path(__file__).parent / ".cache"
+WORDS = {1: "unigrams", 2: "bigrams", 3: "trigrams"}
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows with labels, rows without, and rows to test on."""
+
+    X: sparse.csr_array
+    y: np.ndarray
+    X_unlabeled: sparse.csr_array
+    X_test: sparse.csr_array
+    y_test: np.ndarray
+
+
+def imdb(n: int) -> Split:
+    """IMDB's own split with 1- to n-grams: 25,000 labelled, 50,000 unlabelled, 25,000 test; labelled shuffled."""
+    path = CACHE / f"imdb_{WORDS[n]}.npz"
+    labels = read("imdb").select("split", "label")
+    if not path.exists():
+        texts = read("imdb")["text"].to_list()  # train, test, unsup
+        vocabulary = vectorizer(n).fit(texts[:25_000] + texts[50_000:]).vocabulary_
+        CACHE.mkdir(exist_ok=True)
+        sparse.save_npz(path, vectorizer(n, vocabulary).transform(texts), compressed=False)
+    X, y = sparse.csr_array(sparse.load_npz(path), dtype=np.float32), labels["label"].to_numpy()
+    shuffled = np.random.default_rng(0).permutation(25_000)
+    return Split(X[shuffled], y[shuffled], X[50_000:], X[25_000:50_000], y[25_000:50_000])
+
+
+def thirds(name: str, seed: int) -> Split:
+    """Unigrams of a data set without a split, shuffled and cut into labelled, unlabelled and test rows."""
+    data = read(name)
+    texts, y = np.array(data["text"].to_list(), object), data["label"].to_numpy()
+    train, unlabeled, test = np.array_split(np.random.default_rng(seed).permutation(len(y)), 3)
+    count = vectorizer(1).fit(texts[np.concatenate([train, unlabeled])])
+    X, X_unlabeled, X_test = (sparse.csr_array(count.transform(texts[k])) for k in (train, unlabeled, test))
+    return Split(X, y[train], X_unlabeled, X_test, y[test])
+
+
+def read(name: str) -> Any:
+    """A data set as a data frame, its rows in the file's order."""
+    import polars as pl
+
+    folder = os.environ.get("DROPGLM_DATA")
+    if folder is None:
+        sys.exit(f"Set DROPGLM_DATA to the folder that holds {name}.parquet.")
+    return pl.read_parquet(Path(folder) / f"{name}.parquet")
+
+
+def vectorizer(n: int, vocabulary: dict[str, int] | None = None) -> Any:
+    """scikit-learn's, with these notes' tokens."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    return CountVectorizer(
+        preprocessor=_lower,
+        token_pattern=r"[\w']+|[^\w\s]",
+        ngram_range=(1, n),
+        min_df=2 if vocabulary is None else 1,
+        vocabulary=vocabulary,
+        binary=True,
+        dtype=np.float32,
+    )
+
+
+def _lower(text: str) -> str:
+    return text.lower().replace("<br />", " ")

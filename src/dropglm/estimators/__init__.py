@@ -1,0 +1,7 @@
+"""The scikit-learn front: checks, labels and wiring. No formula lives here."""
+
+from dropglm.estimators.classifier import LogisticRegression
+from dropglm.estimators.cv import LogisticRegressionCV
+from dropglm.estimators.regressor import LinearRegression, PoissonRegressor
+
+__all__ = ["LinearRegression", "LogisticRegression", "LogisticRegressionCV", "PoissonRegressor"]

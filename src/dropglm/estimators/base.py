@@ -1,0 +1,181 @@
+"""What the estimators share: settings become objects, input is checked, a problem is solved and reported on."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dropglm import checks
+from dropglm.estimators.callbacks import CallbackSupportMixin, Tasks
+from dropglm.estimators.features import Features
+from dropglm.estimators.problem import Problem
+from dropglm.noising import noise_from, penalty_from
+from dropglm.penalties import PENALTIES, Penalty
+from dropglm.penalties.ridges import RIDGES, Ridge
+from dropglm.registry import lookup
+from dropglm.solvers import LBFGS, Result, Status
+
+# Noised copies of a row for the monte_carlo penalty of a fit, which passes over all of them in every iteration.
+COPIES = 100
+
+
+class LinearModel(CallbackSupportMixin, BaseEstimator):
+    """Settings, checks and predictor of a model that is linear in its features."""
+
+    # Rows without labels mean the same to every estimator that takes them, so routing needs no further word.
+    __metadata_request__fit = {"X_unlabeled": True, "unlabeled_weight": True}  # noqa: RUF012
+
+    def _check_settings(self) -> None:
+        """Refuse settings that are no numbers or out of range."""
+        for name in ("l2", "discount", "tol"):
+            for given in np.atleast_1d(np.asarray(getattr(self, name), object)):
+                checks.number(given, name)
+                if not 0.0 <= given < np.inf:
+                    raise ValueError(f"{name} must be finite and not negative, got {given}.")
+        checks.whole_number(self.max_iter, "max_iter")
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter must be above 0, got {self.max_iter}.")
+        for name in ("fit_intercept", "warm_start"):
+            if not isinstance(getattr(self, name, False), (bool, np.bool_)):
+                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}.")
+
+    def _penalty(self, family: str, dropout: float) -> Penalty | None:
+        """The noising penalty, or None where there is no noise."""
+        lookup(PENALTIES, self.penalty, "penalty")
+        noise = noise_from(dropout, self.noise_std)
+        if not noise.parts:
+            return None
+        return penalty_from(self.penalty, family, noise, n_samples=COPIES, random_state=self.random_state)
+
+    def _checked_features(
+        self, X: Any, X_unlabeled: Any, unlabeled_weight: Any
+    ) -> tuple[Any, Any, np.ndarray | None]:
+        """X and X_unlabeled as finite matrices over the same features, and the weights of the latter's rows."""
+        checked = checks.features(X)
+        validate_data(self, X, skip_check_array=True)  # names and number of the features
+        X = checked
+        if X_unlabeled is None:
+            if unlabeled_weight is not None:
+                raise ValueError("unlabeled_weight was given without X_unlabeled.")
+            return X, None, None
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and hasattr(X_unlabeled, "columns") and list(X_unlabeled.columns) != list(names):
+            raise ValueError("X_unlabeled has other feature names than X, or has them in another order.")
+        unlabeled = checks.features(X_unlabeled, "X_unlabeled")
+        if unlabeled.shape[1] != X.shape[1]:
+            raise ValueError(f"X_unlabeled has {unlabeled.shape[1]} columns, but X has {X.shape[1]}.")
+        m = unlabeled.shape[0]
+        return X, unlabeled, checks.weights(unlabeled_weight, m, "unlabeled_weight", "X_unlabeled")
+
+    def _ridge(self, ridge: Any, features: Features, ridges: dict[str, Ridge] = RIDGES) -> Ridge:
+        """The ridge of that name, or the one whose weights are given."""
+        if isinstance(ridge, str):
+            return lookup(ridges, ridge, "ridge")
+        given = checks.numbers(ridge, "ridge")
+        if given.shape != (features.d,):
+            raise ValueError(f"ridge has shape {given.shape}, but X has {features.d} columns.")
+        if (given < 0).any():
+            raise ValueError(f"ridge must not be negative, feature {int(np.argmin(given))} is.")
+        taken = features.taken(given[None, :])
+        return lambda design, y, weights: np.repeat(taken, y.shape[1], axis=1)
+
+    def _start(self, problem: Problem, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Where the solver starts: the null model, or with warm_start the last fit's coefficients of these rows."""
+        if not (self.warm_start and hasattr(self, "coef_")):
+            return problem.null_model()
+        coef, intercept = np.atleast_2d(self.coef_)[rows], np.atleast_1d(self.intercept_)[rows]
+        if coef.shape != (problem.y.shape[1], problem.features.d):
+            raise ValueError(
+                f"warm_start needs the classes and features of the last fit, whose coefficients have shape "
+                f"{np.shape(self.coef_)}; set warm_start=False to start anew."
+            )
+        intercept = intercept.astype(np.float64) if self.fit_intercept else np.zeros(len(coef))
+        return problem.features.taken(coef), intercept
+
+    def _solver(self, threads: int) -> LBFGS:
+        return LBFGS(tol=self.tol, max_iter=self.max_iter, threads=threads)
+
+    def _solve(
+        self,
+        problem: Problem,
+        penalty: Penalty | None,
+        ridge: Ridge,
+        tasks: Tasks,
+        rows: slice,
+        attributes: Callable[[np.ndarray, np.ndarray], dict[str, Any]],
+    ) -> tuple[np.ndarray, np.ndarray, Result]:
+        """Coefficients (K, d), intercepts (K,) and how they were found, for these rows of coef_."""
+        features = problem.features
+        weights = self.l2 * ridge(features.labeled, problem.y, problem.weights)
+        objective = problem.objective(penalty, weights.astype(features.labeled.dtype), self.discount)
+
+        def fitted(point: Any) -> dict[str, Any]:
+            beta, intercept = objective.split(point.theta)
+            return attributes(features.given_back(beta), intercept)
+
+        theta, result = self._solver(features.threads).minimize(
+            objective, objective.join(*self._start(problem, rows)), self._reporter(tasks.problem(fitted))
+        )
+        beta, intercept = objective.split(theta)
+        return features.given_back(beta), intercept, result
+
+    def _reporter(self, callback: Callable | None) -> Callable | None:
+        """The callback, which prints every tenth iteration where the user wants to hear of it."""
+        if not self.verbose:
+            return callback
+
+        def report(number: int, point: Any) -> bool:
+            if number % 10 == 0 or number == 1:
+                print(
+                    f"{type(self).__name__}: iteration {number:>4}, objective {point.value:.8g}", flush=True
+                )
+            return callback is not None and callback(number, point)
+
+        return report
+
+    def _warn(self, results: list[Result]) -> None:
+        """Say it where a fit did not converge, with numbers and with what to change."""
+        failed = [r for r in results if r.status in (Status.MAX_ITER, Status.STALLED)]
+        if not failed:
+            return
+        worst = max(failed, key=lambda result: result.gradient_norm)
+        advice = (
+            "raise max_iter or l2, or scale the features"
+            if worst.status is Status.MAX_ITER
+            else "raise tol, or give X as float64"
+        )
+        which = "" if len(results) == 1 else f" ({len(failed)} of {len(results)} problems)"
+        warnings.warn(
+            f"{type(self).__name__} {worst.status.value}{which}: after {worst.n_iter} iterations the gradient norm "
+            f"is {worst.gradient_norm:.2g}, above tol = {self.tol:g} (objective {worst.objective:.6g}); {advice}.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Xβ + b for new rows; (n, K)."""
+        check_is_fitted(self)
+        checked = checks.features(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return np.asarray(checked @ np.atleast_2d(self.coef_).T) + np.atleast_1d(self.intercept_)
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn may expect."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def without_empty_rows(X: Any, weights: np.ndarray, *others: np.ndarray) -> tuple[Any, ...]:
+    """All arrays without the rows of weight 0, which count for nothing even where they would overflow."""
+    kept = weights > 0
+    if kept.all():
+        return X, weights, *others
+    if sparse.issparse(X):
+        X = X.tocsr()
+    return X[kept], weights[kept], *(other[kept] for other in others)

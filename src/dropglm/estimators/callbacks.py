@@ -1,0 +1,65 @@
+"""scikit-learn's callbacks, where the installed version has them (1.9 and later)."""
+
+from collections.abc import Callable
+from typing import Any
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn 1.8
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing to support."""
+
+    def with_callbacks(method: Callable) -> Callable:
+        """The method itself."""
+        return method
+
+
+class Tasks:
+    """The tasks of a fit, as callbacks see them: the fit, its problems, the iterations of each.
+
+    Parameters
+    ----------
+    estimator : estimator
+    data : dict
+        X, y and metadata, as the callbacks get them.
+    problems : int
+    max_iter : int
+    """
+
+    def __init__(self, estimator: Any, data: dict[str, Any], problems: int, max_iter: int) -> None:
+        self.estimator = estimator
+        self.data = data
+        self.max_iter = max_iter
+        self.root: Any = None
+        if getattr(estimator, "_skl_callbacks", None):
+            self.root = estimator._init_callback_context(max_subtasks=problems)
+            self.root.call_on_fit_task_begin(estimator=estimator, **data)
+
+    def problem(self, attributes: Callable[[Any], dict[str, Any]]) -> Callable[[int, Any], bool] | None:
+        """What a solver calls after each iteration of the next problem, with its number and the point reached.
+
+        ``attributes`` turns a point into the attributes of an estimator that is fitted so far.
+        """
+        if self.root is None:
+            return None
+        task = self.root.subcontext(task_name="problem", max_subtasks=self.max_iter)
+        task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+
+        def after_iteration(number: int, point: Any) -> bool:
+            iteration = task.subcontext(task_name="iteration")
+            iteration.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+            return iteration.call_on_fit_task_end(
+                estimator=self.estimator,
+                reconstruction_attributes=lambda: attributes(point),
+                **self.data,
+            )
+
+        return after_iteration
+
+    def end(self) -> None:
+        """The fit is over, and the estimator is fitted."""
+        if self.root is not None:
+            self.root.call_on_fit_task_end(
+                estimator=self.estimator, reconstruction_attributes=dict, **self.data
+            )

@@ -1,0 +1,6 @@
+"""What a fit minimises: loss of the labelled rows, noising penalty of all rows, ridge."""
+
+from dropglm.objective.block import Block, Labels, semi_supervised
+from dropglm.objective.objective import Line, Objective, Point
+
+__all__ = ["Block", "Labels", "Line", "Objective", "Point", "semi_supervised"]

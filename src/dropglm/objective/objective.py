@@ -1,0 +1,154 @@
+"""Labelled loss + noising penalty + discounted penalty of the unlabelled rows + ridge, as one smooth function.
+
+    f(β, b) = Σ_blocks f_block(β, b) + ½ Σ_jk λ_jk β_jk²
+
+A plain sum over blocks of rows, which share nothing but the coefficients. The unknowns are one vector
+θ = (β, b), β row after row.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dropglm import vectors
+from dropglm.families import Family
+from dropglm.objective.block import Block
+from dropglm.objective.row_term import RowTerm
+from dropglm.objective.terms import Coefficients, Share, Term
+from dropglm.penalties import Penalty, RowPenalty
+
+
+@dataclass(frozen=True)
+class Point:
+    """Value and gradient at θ."""
+
+    theta: np.ndarray
+    value: float
+    gradient: np.ndarray
+    shares: tuple[Share, ...]
+    ridge: float  # Σ λ β²
+
+
+class Objective:
+    """The function that a fit minimises, for every family and penalty.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        Their designs have the same features.
+    family : type of Family
+    penalty : Penalty or None
+        None where there is no noise.
+    ridge : ndarray of shape (d, K)
+        λ, one for each coefficient, in the features' dtype.
+    fit_intercept : bool
+        Whether b may move.
+    threads : int
+        For the algebra on θ; the designs have their own.
+    """
+
+    def __init__(
+        self,
+        blocks: Sequence[Block],
+        family: type[Family],
+        penalty: Penalty | None,
+        ridge: np.ndarray,
+        *,
+        fit_intercept: bool = True,
+        threads: int = 1,
+    ) -> None:
+        self.terms = [_term(block, family, penalty) for block in blocks]
+        self.ridge = ridge
+        self.fit_intercept = fit_intercept
+        self.threads = threads
+
+    @property
+    def passes(self) -> int:
+        """Passes over the rows of a block, so far."""
+        return sum(term.passes for term in self.terms)
+
+    def join(self, beta: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+        """θ of (d, K) and (K,)."""
+        return np.concatenate([beta.ravel(), intercept.astype(beta.dtype, copy=False)])
+
+    def split(self, theta: np.ndarray) -> Coefficients:
+        """β and b of θ; β is a view."""
+        size = self.ridge.size
+        return theta[:size].reshape(self.ridge.shape), theta[size:].astype(np.float64)
+
+    def at(self, theta: np.ndarray) -> Point:
+        """Value and gradient at θ."""
+        beta = theta[: self.ridge.size]
+        ridge = vectors.form(self.ridge.ravel(), beta, beta, self.threads)
+        return self._point(theta, tuple(term.at(*self.split(theta)) for term in self.terms), ridge)
+
+    def along(self, point: Point, direction: np.ndarray) -> "Line":
+        """The function on the ray from that point."""
+        return Line(self, point, direction)
+
+    def preconditioner(self, point: Point) -> np.ndarray:
+        """The diagonal of the Fisher information plus the ridge, all of it above 0."""
+        fishers = [term.fisher(share) for term, share in zip(self.terms, point.shares, strict=True)]
+        by_beta, by_intercept = self.ridge, np.zeros(self.ridge.shape[1])
+        for beta, intercept in fishers:
+            by_beta, by_intercept = by_beta + beta, by_intercept + intercept
+        diagonal = self.join(by_beta, by_intercept)
+        # A row's many features can stand for the intercept between them, so that the objective bends less along it,
+        # the rest following, than by itself. With the tenth 25 iterations did on IMDB's bigrams what took 36.
+        diagonal[self.ridge.size :] *= 0.1
+        # A feature that no row with a weight has may lack all curvature; any positive number will do for it.
+        floor = np.finfo(diagonal.dtype).eps * max(float(diagonal.max()), np.finfo(diagonal.dtype).tiny)
+        return np.maximum(diagonal, floor)
+
+    def _point(self, theta: np.ndarray, shares: tuple[Share, ...], ridge: float) -> Point:
+        by_beta, by_intercept = shares[0].beta, shares[0].intercept
+        for other in shares[1:]:
+            by_beta, by_intercept = by_beta + other.beta, by_intercept + other.intercept
+        gradient = self.join(by_beta, by_intercept if self.fit_intercept else np.zeros_like(by_intercept))
+        size = self.ridge.size
+        vectors.add_product(gradient[:size], self.ridge.ravel(), theta[:size], self.threads)
+        return Point(theta, sum(share.value for share in shares) + 0.5 * ridge, gradient, shares, ridge)
+
+
+class Line:
+    """f(θ + step · direction) as a function of the step."""
+
+    def __init__(self, objective: Objective, point: Point, direction: np.ndarray) -> None:
+        self.objective = objective
+        self.point = point
+        self.direction = direction
+        start, towards = objective.split(point.theta), objective.split(direction)
+        self.lines = [
+            term.along(share, start, towards)
+            for term, share in zip(objective.terms, point.shares, strict=True)
+        ]
+        size, threads = objective.ridge.size, objective.threads
+        ridge, beta, d = objective.ridge.ravel(), point.theta[:size], direction[:size]
+        self.crossed = vectors.form(ridge, beta, d, threads)
+        self.square = vectors.form(ridge, d, d, threads)
+
+    def value_and_slope(self, step: float) -> tuple[float, float]:
+        """The value and its derivative with respect to the step."""
+        value, slope = 0.5 * self._ridge(step), self.crossed + step * self.square
+        for line in self.lines:
+            line_value, line_slope = line.value_and_slope(step)
+            value, slope = value + line_value, slope + line_slope
+        return value, slope
+
+    def arrive(self, step: float) -> Point:
+        """The point at that step; cheapest for the step that was looked at last."""
+        theta = vectors.moved(self.point.theta, step, self.direction, self.objective.threads)
+        beta, _ = self.objective.split(theta)
+        shares = tuple(line.arrive(step, beta) for line in self.lines)
+        return self.objective._point(theta, shares, self._ridge(step))
+
+    def _ridge(self, step: float) -> float:
+        return self.point.ridge + step * (2.0 * self.crossed + step * self.square)
+
+
+def _term(block: Block, family: type[Family], penalty: Penalty | None) -> Term:
+    """The cheapest term that can do it."""
+    if not family.several and (penalty is None or isinstance(penalty, RowPenalty)):
+        return RowTerm(block, family, penalty)
+    return Term(block, family, penalty)

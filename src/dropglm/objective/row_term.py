@@ -1,0 +1,134 @@
+"""A block's share of the objective where a row's share is a function of its η and s² alone.
+
+Along a ray β + step·d both are polynomials in the step,
+
+    η + step·u,      t + 2·step·c + step²·q,      with u = Xd, c = X²(β·d), q = X²d²,
+
+so one pass over the rows serves all steps that a line search tries, and one more gives the gradient where it ends.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dropglm.families import Family
+from dropglm.objective.block import Block
+from dropglm.objective.terms import Coefficients, Share, Term, TermLine
+from dropglm.penalties import RowPenalty
+from dropglm.threads import each, even_pieces
+
+# Rows that a thread works on at a time: few enough for the cache, enough to hide the price of NumPy's calls.
+PIECE = 1 << 12
+
+
+@dataclass(frozen=True)
+class RowShare(Share):
+    """A share, with the moments that the next line starts from."""
+
+    t: np.ndarray  # (n,)
+
+
+class RowTerm(Term):
+    """The share of a block whose penalty is a ``RowPenalty``, or none, in a family with one η a row."""
+
+    penalty: RowPenalty | None
+
+    def __init__(self, block: Block, family: type[Family], penalty: RowPenalty | None) -> None:
+        super().__init__(block, family, penalty)
+        self.pieces = [
+            slice(*bounds) for bounds in even_pieces(np.arange(len(block.penalty_weights) + 1), PIECE)
+        ]
+
+    def at(self, beta: np.ndarray, intercept: np.ndarray) -> RowShare:
+        """The share at these coefficients."""
+        eta, t = self.block.design.moments(beta[:, 0])
+        self.passes += 1
+        start = RowShare(0.0, beta, intercept, (eta + intercept)[:, None], t)
+        still = np.zeros((3, len(t)))
+        return _RowLine(self, start, still, _norms(beta, np.zeros_like(beta), self.absolute)).arrive(
+            0.0, beta
+        )
+
+    def along(self, here: Share, start: Coefficients, direction: Coefficients) -> TermLine:
+        """The share along the ray start + step · direction."""
+        assert isinstance(here, RowShare)
+        (beta, _), (d_beta, d_intercept) = start, direction
+        ray = self.block.design.ray(beta[:, 0], d_beta[:, 0])
+        self.passes += 1
+        ray[0] += d_intercept
+        return _RowLine(self, here, ray, _norms(beta, d_beta, self.absolute))
+
+    def rows(self, rows: slice, eta: np.ndarray, s2: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Σ f of these rows, and of each row the slopes in η and in s²."""
+        labels, value, f_eta, f_s2 = self.block.labels, 0.0, np.zeros_like(eta), np.zeros_like(eta)
+        if labels is not None:
+            w, y = labels.weights[rows], labels.y[rows, 0]
+            value += float(np.sum(w * (self.family.log_partition(eta) - y * eta)))
+            f_eta += w * (self.family.mean(eta) - y)
+        if self.penalty is not None:
+            pi = self.block.penalty_weights[rows]
+            r, r_eta, r_s2 = self.penalty.rows(eta, s2)
+            value += float(np.sum(pi * r))
+            f_eta += pi * r_eta
+            f_s2 += pi * r_s2
+        return value, f_eta, f_s2
+
+
+class _RowLine:
+    """A line on which a step costs a look at every row's η and s², not at its features."""
+
+    def __init__(
+        self, term: RowTerm, here: RowShare, ray: np.ndarray, norms: tuple[float, float, float]
+    ) -> None:
+        self.term = term
+        self.here = here
+        self.ray = ray
+        self.norms = norms
+        self.slopes = np.empty((len(here.t), 2))
+        self.last: tuple[float, float] = np.nan, np.nan  # step and value that the slopes belong to
+
+    def value_and_slope(self, step: float) -> tuple[float, float]:
+        term, (bb, bd, dd) = self.term, self.norms
+
+        def piece(rows: slice) -> tuple[float, float]:
+            eta, t = self._moments(step, rows)
+            u, c, q = self.ray[:, rows]
+            s2 = term.relative * t + (bb + step * (2.0 * bd + step * dd))
+            value, f_eta, f_s2 = term.rows(rows, eta, s2)
+            self.slopes[rows, 0], self.slopes[rows, 1] = f_eta, f_s2
+            s2_slope = 2.0 * (term.relative * (c + step * q) + (bd + step * dd))
+            return value, float(np.sum(f_eta * u + f_s2 * s2_slope))
+
+        answers = each(piece, term.pieces, term.block.design.threads)
+        value = term.constant + sum(value for value, _ in answers)
+        self.last = step, value
+        return value, sum(slope for _, slope in answers)
+
+    def arrive(self, step: float, beta: np.ndarray) -> RowShare:
+        term = self.term
+        if self.last[0] != step:
+            self.value_and_slope(step)
+        eta, t = self._moments(step, slice(None))
+        design = term.block.design
+        if term.penalty is None:
+            gradient = design.backward(beta[:, 0], self.slopes)
+        else:
+            gradient = term.penalty.noise.pull_back(design, beta[:, 0], self.slopes)
+        term.passes += 1
+        by_intercept = self.slopes[:, 0].sum(keepdims=True)
+        return RowShare(self.last[1], gradient[:, None], by_intercept, eta[:, None], t)
+
+    def _moments(self, step: float, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        u, c, q = self.ray[:, rows]
+        eta = self.here.eta[rows, 0] + step * u
+        # Where a coefficient goes to zero, rounding could leave t below it.
+        return eta, np.maximum(self.here.t[rows] + step * (2.0 * c + step * q), 0.0)
+
+
+def _norms(beta: np.ndarray, d_beta: np.ndarray, absolute: float) -> tuple[float, float, float]:
+    """Absolute · (‖β‖², β·d, ‖d‖²), which tell the part of s² that all rows share."""
+    if absolute == 0.0:
+        return 0.0, 0.0, 0.0
+    pairs = ((beta, beta), (beta, d_beta), (d_beta, d_beta))
+    bb, bd, dd = (absolute * float(np.sum(np.multiply(a, b, dtype=np.float64))) for a, b in pairs)
+    return bb, bd, dd

@@ -1,0 +1,69 @@
+"""A step along a ray that meets Wolfe's conditions.
+
+    φ(step) <= φ(0) + c₁ step φ'(0)      (it descends)        |φ'(step)| <= c₂ |φ'(0)|      (far enough)
+
+``low`` is the longest step known to descend and to be too short, ``high`` the shortest known to be too long.
+"""
+
+import math
+from typing import NamedTuple
+
+from dropglm.solvers.base import Ray
+
+DESCENT = 1e-4  # c₁
+CURVATURE = 0.5  # c₂
+MAX_TRIALS = 40
+MAX_GROWTH = 10.0
+# Relative differences of the value that rounding can make.
+ROUNDING = 1e-14
+
+
+class Trial(NamedTuple):
+    """A step with its value and slope."""
+
+    step: float
+    value: float
+    slope: float
+
+
+def search(ray: Ray, value: float, slope: float, step: float = 1.0) -> float | None:
+    """The step, the first try being the one given; None if there is none that descends."""
+    start = low = Trial(0.0, value, slope)
+    high: Trial | None = None
+    if not slope < 0.0:
+        return None
+    for _ in range(MAX_TRIALS):
+        trial = Trial(step, *ray.value_and_slope(step))
+        bound = value + DESCENT * step * slope + ROUNDING * abs(value)
+        if not (trial.value <= bound and math.isfinite(trial.slope)):
+            high = trial
+        elif abs(trial.slope) <= CURVATURE * abs(start.slope):
+            return step
+        elif trial.slope > 0.0:
+            high = trial
+        else:
+            low = trial
+        step = _beyond(start, low) if high is None else _between(low, high)
+    return low.step or None
+
+
+def _beyond(start: Trial, low: Trial) -> float:
+    """A longer step: where the slope would vanish if it went on changing at its mean rate so far."""
+    bend = (low.slope - start.slope) / low.step
+    guess = low.step - low.slope / bend if bend > 0.0 else math.inf
+    return min(max(guess, 2.0 * low.step), MAX_GROWTH * low.step)
+
+
+def _between(low: Trial, high: Trial) -> float:
+    """The minimum of the cubic through both ends, kept away from them."""
+    width = high.step - low.step
+    if not (math.isfinite(high.value) and math.isfinite(high.slope)):
+        return low.step + 0.1 * width
+    chord = 3.0 * (low.value - high.value) / width + low.slope + high.slope
+    root = chord * chord - low.slope * high.slope
+    guess = 0.5
+    if root >= 0.0:
+        r = math.sqrt(root)
+        bottom = high.slope - low.slope + 2.0 * r
+        guess = 1.0 - (high.slope + r - chord) / bottom if bottom != 0.0 else 0.5
+    return low.step + width * min(max(guess, 0.05), 0.95)

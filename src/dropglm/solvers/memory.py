@@ -1,0 +1,180 @@
+"""The curvature that L-BFGS has seen, and the direction that it makes of it.
+
+Of the last m steps it keeps s = θ_{k+1} - θ_k and y = g_{k+1} - g_k. The direction of the two-loop recursion
+(Nocedal 1980) is a combination of the s_i, of P⁻¹y_i and of P⁻¹g, P the preconditioner, and finding its
+coefficients takes nothing of these vectors but their products. Products with a new y are differences of
+products with two gradients; so an iteration reads every vector twice, once for s_i·g and y_i·P⁻¹g and once to
+combine them, where the recursion itself would read each four times.
+"""
+
+import numpy as np
+
+from dropglm.maths.compile import summing_kernel
+from dropglm.vectors import in_pieces
+
+# Entries whose sums stay in the first-level cache while vector after vector is added to them.
+BLOCK = 1024
+
+
+class Memory:
+    """The last ``length`` pairs (s, y) and the present gradient, in the metric of a preconditioner.
+
+    Parameters
+    ----------
+    preconditioner : ndarray of shape (N,)
+        The diagonal of P.
+    gradient : ndarray of shape (N,)
+        g at the start.
+    length : int
+        m.
+    threads : int
+    """
+
+    def __init__(
+        self, preconditioner: np.ndarray, gradient: np.ndarray, length: int, threads: int = 1
+    ) -> None:
+        self.inverse = np.reciprocal(preconditioner)
+        self.gradient = gradient
+        self.threads = threads
+        # The system hands out rows when they are first written to: a short run does not pay for a long memory.
+        shape = length, len(gradient)
+        self.s, self.y = np.empty(shape, gradient.dtype), np.empty(shape, gradient.dtype)
+        self.slots: list[int] = []  # rows in use, oldest first
+        self.sy = np.zeros((length, length))  # s_i·y_j, for i older than j or i = j
+        self.yy = np.zeros((length, length))  # y_i·P⁻¹y_j
+        self.sg, self.yg, self.gg = self._products(gradient)
+
+    def direction(self) -> tuple[np.ndarray, float]:
+        """The direction of descent, and the function's slope along it."""
+        a, e = np.zeros(len(self.s)), np.zeros(len(self.s))
+        scale = 1.0
+        for i in reversed(self.slots):
+            a[i] = (self.sg[i] - self.sy[i] @ a) / self.sy[i, i]
+        if self.slots:
+            newest = self.slots[-1]
+            scale = self.sy[newest, newest] / self.yy[newest, newest]
+        for i in self.slots:
+            yz = scale * (self.yg[i] - self.yy[i] @ a) + self.sy[:, i] @ e
+            e[i] = a[i] - yz / self.sy[i, i]
+        slope = -(scale * (self.gg - a @ self.yg) + e @ self.sg)
+
+        slots = np.array(self.slots, np.int64)
+        d = np.empty_like(self.gradient)
+        in_pieces(
+            lambda first, last: _combine(
+                self.s, self.y, self.inverse, self.gradient, slots, a, e, scale, first, last, d
+            ),
+            len(d),
+            self.threads,
+        )
+        return d, float(slope)
+
+    def update(self, step: float, direction: np.ndarray, gradient: np.ndarray) -> None:
+        """Remember the step that led to this gradient, unless the function bends the wrong way along it."""
+        slot = len(self.slots) if len(self.slots) < len(self.s) else self.slots.pop(0)
+        s, y = self.s[slot], self.y[slot]
+        shares = in_pieces(
+            lambda first, last: _remember(
+                step,
+                *(part[first:last] for part in (direction, self.gradient, gradient, self.inverse, s, y)),
+            ),
+            len(s),
+            self.threads,
+        )
+        sy, yy = np.sum(shares, axis=0)
+        self.gradient = gradient
+        old_sg, old_yg = self.sg, self.yg
+        bends = sy > 0.0 and yy > 0.0 and np.isfinite(sy / yy)
+        if bends:
+            self.slots.append(slot)
+        self.sg, self.yg, self.gg = self._products(gradient)
+        self.sy[slot] = 0.0
+        self.sy[:, slot], self.yy[:, slot], self.yy[slot] = 0.0, 0.0, 0.0
+        if bends:
+            older = self.slots[:-1]
+            self.sy[older, slot] = (self.sg - old_sg)[older]
+            self.yy[older, slot] = self.yy[slot, older] = (self.yg - old_yg)[older]
+            self.sy[slot, slot], self.yy[slot, slot] = sy, yy
+
+    def change_metric(self, preconditioner: np.ndarray) -> None:
+        """Take another preconditioner; what the pairs tell of the curvature stays."""
+        np.reciprocal(preconditioner, out=self.inverse)
+        for j in self.slots:
+            _, self.yy[:, j], _ = self._products(self.y[j])
+        self.sg, self.yg, self.gg = self._products(self.gradient)
+
+    def _products(self, g: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """s_i·g and y_i·P⁻¹g for every pair, and g·P⁻¹g."""
+        length = len(self.s)
+        slots = np.array(self.slots, np.int64)
+
+        def piece(first: int, last: int) -> np.ndarray:
+            sums = np.zeros(2 * length + 1)
+            _multiply(self.s, self.y, self.inverse, g, slots, first, last, sums)
+            return sums
+
+        sums = np.sum(in_pieces(piece, len(g), self.threads), axis=0)
+        return sums[:length], sums[length:-1], float(sums[-1])
+
+
+@summing_kernel
+def _multiply(s, y, inverse, g, slots, first, last, sums):
+    """Add s_i·g, y_i·P⁻¹g and g·P⁻¹g, over entries first to last - 1."""
+    room = np.empty(BLOCK)
+    for start in range(first, last, BLOCK):
+        stop = min(start + BLOCK, last)
+        # Slices count from 0, and only where indices cannot be negative does the compiler use vector instructions.
+        g_block, inverse_block, scaled = g[start:stop], inverse[start:stop], room[: stop - start]
+        total = 0.0
+        for j in range(scaled.size):
+            scaled[j] = np.float64(inverse_block[j]) * g_block[j]
+            total += scaled[j] * g_block[j]
+        sums[2 * len(s)] += total
+        for i in slots:
+            s_block, y_block = s[i, start:stop], y[i, start:stop]
+            sg, yg = 0.0, 0.0
+            for j in range(scaled.size):
+                sg += np.float64(s_block[j]) * g_block[j]
+                yg += y_block[j] * scaled[j]
+            sums[i] += sg
+            sums[len(s) + i] += yg
+
+
+@summing_kernel
+def _combine(s, y, inverse, g, slots, a, e, scale, first, last, d):
+    """D = -(scale · P⁻¹(g - Σ a_i y_i) + Σ e_i s_i), for entries first to last - 1."""
+    room = np.empty(BLOCK)
+    for start in range(first, last, BLOCK):
+        stop = min(start + BLOCK, last)
+        g_block, inverse_block, d_block, q = (
+            g[start:stop],
+            inverse[start:stop],
+            d[start:stop],
+            room[: stop - start],
+        )
+        for j in range(q.size):
+            q[j] = -g_block[j]
+        for i in slots:
+            y_block, factor = y[i, start:stop], a[i]
+            for j in range(q.size):
+                q[j] += factor * y_block[j]
+        for j in range(q.size):
+            q[j] *= scale * inverse_block[j]
+        for i in slots:
+            s_block, factor = s[i, start:stop], e[i]
+            for j in range(q.size):
+                q[j] -= factor * s_block[j]
+        for j in range(q.size):
+            d_block[j] = q[j]
+
+
+@summing_kernel
+def _remember(step, d, old, new, inverse, s, y):
+    """Set s = step · d and y = new - old, and return s·y and y·P⁻¹y."""
+    sy, yy = 0.0, 0.0
+    for j in range(s.size):
+        s[j] = step * d[j]
+        y[j] = new[j] - old[j]
+        sy += np.float64(s[j]) * y[j]
+        yy += np.float64(y[j]) * y[j] * inverse[j]
+    return sy, yy
