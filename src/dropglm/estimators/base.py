@@ -1,5 +1,6 @@
 """What the estimators share: settings become objects, input is checked, a problem is solved and reported on."""
 
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -154,7 +155,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
             f"{type(self).__name__} {worst.status.value}{which}: after {worst.n_iter} iterations the gradient norm "
             f"is {worst.gradient_norm:.2g}, above tol = {self.tol:g} (objective {worst.objective:.6g}); {advice}.",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=outside(),
         )
 
     def _scores(self, X: Any) -> np.ndarray:
@@ -179,3 +180,11 @@ def without_empty_rows(X: Any, weights: np.ndarray, *others: np.ndarray) -> tupl
     if sparse.issparse(X):
         X = X.tocsr()
     return X[kept], weights[kept], *(other[kept] for other in others)
+
+
+def outside() -> int:
+    """The ``stacklevel`` of a warning that points at the user's own line."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals["__name__"].split(".")[0] in ("dropglm", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level

@@ -11,13 +11,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from dropglm import checks
-from dropglm.estimators.base import LinearModel, without_empty_rows
+from dropglm.estimators.base import LinearModel, outside, without_empty_rows
 from dropglm.estimators.callbacks import Tasks, with_callbacks
 from dropglm.estimators.features import Features
 from dropglm.estimators.problem import Problem
 from dropglm.families import Logistic, Multinomial
 from dropglm.noising import noise_from
-from dropglm.penalties import PENALTIES
+from dropglm.penalties import PENALTIES, Penalty
 from dropglm.registry import lookup
 from dropglm.solvers import Result
 
@@ -303,25 +303,38 @@ class LogisticRegression(LogisticModel):
         self.n_iter_ = np.array([result.n_iter for result in results])
         self.result_ = results[0] if len(results) == 1 else tuple(results)
         self._warn(results)
-        self._warn_if_unbounded(data, penalty)
+        self._warn_if_unbounded(data, problems, penalty)
         tasks.end()
         return self
 
-    def _warn_if_unbounded(self, data: Checked, penalty: Any) -> None:
+    def _warn_if_unbounded(self, data: Checked, problems: list[Problem], penalty: Penalty | None) -> None:
         """Say it where the objective has no minimum, however small the gradient has become."""
-        if self.l2 > 0 or (penalty is not None and self.penalty != "quadratic"):
-            return
-        if (self._best(np.asarray(data.X @ self.coef_.T) + self.intercept_) != data.y).any():
-            return
-        why = (
-            "the quadratic penalty vanishes as coefficients grow"
-            if penalty is not None
-            else "there is neither noise nor a ridge"
-        )
-        warnings.warn(
-            f"The rows are separable and {why}, so the objective has no minimum: the coefficients, now up to "
-            f"{np.abs(self.coef_).max():.3g}, are where the solver stopped. Set l2 above 0 or take "
-            "penalty='gaussian' with dropout.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+        why = None if self.l2 > 0 else self._unbounded(data, problems, penalty)
+        if why is not None:
+            warnings.warn(
+                f"The objective has no minimum: {why}. The coefficients, now up to "
+                f"{np.abs(self.coef_).max():.3g}, are where the solver stopped. Set l2 above 0 or take "
+                "penalty='gaussian' with dropout.",
+                ConvergenceWarning,
+                stacklevel=outside(),
+            )
+
+    def _unbounded(self, data: Checked, problems: list[Problem], penalty: Penalty | None) -> str | None:
+        """Why coefficients without a ridge may grow for ever, if they may."""
+        if penalty is None or self.penalty == "quadratic":
+            scores = np.asarray(data.X @ self.coef_.T) + self.intercept_
+            if (self._best(scores) != data.y).any():
+                return None
+            if penalty is None:
+                return "the rows are separable and there is neither noise nor a ridge"
+            return "the rows are separable and the quadratic penalty vanishes as coefficients grow"
+        if self.penalty == "gaussian" or penalty.noise.absolute or problems[0].family.several:
+            return None
+        for problem in problems:
+            side = 2.0 * problem.y - 1.0
+            design = problem.features.labeled
+            # Σ_i ±|x_ij| reaches Σ_i |x_ij| where all of a feature's entries speak for the same class.
+            agreed, all_of_it = (np.abs(design.transposed_dot(r)[:, 0]) for r in (side, np.ones_like(side)))
+            if design.smallest >= 0.0 and (agreed >= all_of_it * (1.0 - 1e-6)).any():
+                return "some features occur in one class only, and dropout alone never speaks against them"
+        return None

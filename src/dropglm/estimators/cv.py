@@ -40,15 +40,77 @@ class Candidate(NamedTuple):
 
 
 class LogisticRegressionCV(LogisticModel):
-    """placeholder"""
+    """Logistic regression whose dropout, ridge and discount are chosen by cross-validation.
+
+    Every setting that has a grid takes a number (or a name) as well, which is a grid of one. Labelled rows are
+    split into folds; unlabelled rows join the fit of every fold. The grid is walked along paths from strong to weak
+    penalties, each fit starting where the last one ended, and ``n_jobs`` threads walk paths and folds at the same
+    time over one copy of X. The chosen point is then fitted to all rows.
+
+    Parameters
+    ----------
+    dropout : float or sequence of float
+        Probability with which a feature is dropped from a row.
+    noise_std : float >= 0
+        Standard deviation of normal noise that is added to every feature.
+    l2 : float or sequence of float
+        λ of the ridge ½λ‖β‖² beside the noising penalty.
+    penalty : {"gaussian", "exact", "quadratic", "monte_carlo"}
+        As for ``LogisticRegression``.
+    discount : float or sequence of float
+        α, how much an unlabelled row counts in the penalty compared with a labelled one. Without unlabelled rows
+        it does not matter, and one value is tried.
+    ridge : "auto", name, array-like of shape (d,), or a sequence of names and arrays
+        How l2 is spread over the features; "auto" tries "uniform" and, where no feature is negative, "naive_bayes".
+    cv : int, splitter or iterable
+        As everywhere in scikit-learn; a number is that of stratified folds.
+    scoring : str, callable or None
+        Any scorer of scikit-learn; None is accuracy.
+    one_standard_error : bool
+        Take the largest dropout, and the largest l2 with it, whose score is within a standard error of the best.
+    fit_intercept, multi_class, class_weight, max_iter, random_state
+        As for ``LogisticRegression``.
+    tol : float
+        For the last fit; those of the search stop at 1e-2, which leaves 1e-4 of the objective to gain.
+    n_jobs : int, optional
+        Threads; None is 1, -1 all cores.
+    verbose : int
+        Show a progress bar unless 0.
+
+    Attributes
+    ----------
+    dropout_, l2_, ridge_, discount_
+        What was chosen.
+    best_score_ : float
+        Its mean score over the folds.
+    best_index_ : int
+        Its place in ``cv_results_``.
+    best_estimator_ : LogisticRegression
+        The model that was fitted to all rows.
+    cv_results_ : dict of arrays
+        A line for each point of the grid, as in scikit-learn's GridSearchCV.
+    classes_, coef_, intercept_, n_iter_, multi_class_, result_, n_features_in_, feature_names_in_
+        Those of the last fit; see ``LogisticRegression``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dropglm import LogisticRegressionCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = (rng.random((200, 30)) < 0.3).astype(float)
+    >>> y = X[:, :5].sum(axis=1) > X[:, 5:10].sum(axis=1)
+    >>> model = LogisticRegressionCV(l2=(1.0, 0.1), cv=3).fit(X, y, X_unlabeled=X[:50])
+    >>> model.dropout_, model.l2_, model.ridge_, model.discount_
+    (0.35, 0.1, 'naive_bayes', 1.0)
+    """
 
     def __init__(
         self,
         dropout: Any = (0.8, 0.65, 0.5, 0.35),
         noise_std: float = 0.0,
-        l2: Any = (3.0, 1.0, 0.3, 0.1),
+        l2: Any = (10.0, 3.0, 1.0, 0.3, 0.1),
         penalty: str = "gaussian",
-        discount: Any = 0.1,
+        discount: Any = (1.0, 0.1),
         *,
         ridge: Any = "auto",
         cv: Any = 5,

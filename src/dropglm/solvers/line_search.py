@@ -44,7 +44,7 @@ def search(ray: Ray, value: float, slope: float, step: float = 1.0) -> float | N
         else:
             low = trial
         step = _beyond(start, low) if high is None else _between(low, high)
-    return low.step or None
+    return low.step if low.value < value else None
 
 
 def _beyond(start: Trial, low: Trial) -> float:
@@ -60,10 +60,8 @@ def _between(low: Trial, high: Trial) -> float:
     if not (math.isfinite(high.value) and math.isfinite(high.slope)):
         return low.step + 0.1 * width
     chord = 3.0 * (low.value - high.value) / width + low.slope + high.slope
-    root = chord * chord - low.slope * high.slope
-    guess = 0.5
-    if root >= 0.0:
-        r = math.sqrt(root)
-        bottom = high.slope - low.slope + 2.0 * r
-        guess = 1.0 - (high.slope + r - chord) / bottom if bottom != 0.0 else 0.5
-    return low.step + width * min(max(guess, 0.05), 0.95)
+    root = math.sqrt(max(chord * chord - low.slope * high.slope, 0.0))
+    bottom = high.slope - low.slope + 2.0 * root
+    guess = 1.0 - (high.slope + root - chord) / bottom if bottom != 0.0 else 0.5
+    # Beside a wall so steep that the cubic overflows, nothing is known but the direction.
+    return low.step + width * (min(max(guess, 0.05), 0.95) if math.isfinite(guess) else 0.1)

@@ -1,0 +1,198 @@
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from dropglm.solvers import LBFGS, Status
+from dropglm.solvers.memory import Memory
+from tests.objective.cases import CASES, objective_of, somewhere
+
+
+@dataclass
+class Place:
+    theta: np.ndarray
+    value: float
+    gradient: np.ndarray
+
+
+class Parabola:
+    """½ (θ - c)ᵀ H (θ - c): no GLM, and all that a solver needs."""
+
+    def __init__(self, H, centre, constant=0.0):
+        self.H, self.centre, self.constant = H, centre, constant
+        self.passes = 0
+
+    def at(self, theta):
+        self.passes += 1
+        gradient = self.H @ (theta - self.centre)
+        value = self.constant + 0.5 * (theta - self.centre) @ gradient
+        return Place(theta, value, gradient.astype(theta.dtype))
+
+    def along(self, point, direction):
+        return ParabolaRay(self, point, direction)
+
+    def preconditioner(self, point):
+        return np.diag(self.H).astype(point.theta.dtype)
+
+
+class ParabolaRay:
+    def __init__(self, parabola, point, direction):
+        self.parabola, self.point, self.direction = parabola, point, direction
+
+    def value_and_slope(self, step):
+        place = self.arrive(step)
+        return place.value, float(place.gradient @ self.direction)
+
+    def arrive(self, step):
+        moved = (self.point.theta + step * self.direction).astype(self.point.theta.dtype)
+        return self.parabola.at(moved)
+
+
+def parabola(rng, d=20, **options):
+    root = rng.normal(size=(d, d)) * np.exp(rng.normal(size=d))
+    return Parabola(root.T @ root + np.eye(d), rng.normal(size=d), **options)
+
+
+def test_it_finds_the_minimum_of_a_parabola(rng):
+    function = parabola(rng, constant=1.0)
+    theta, result = LBFGS(tol=1e-9).minimize(function, np.zeros(20))
+    assert result.status is Status.CONVERGED
+    assert_allclose(theta, function.centre, atol=1e-6)
+    assert result.objective == pytest.approx(1.0)
+    assert result.passes == function.passes
+
+
+def test_a_perfect_fit_ends_too(rng):
+    """At a minimum of 0 no gradient is small beside the objective."""
+    function = parabola(rng)
+    theta, result = LBFGS(tol=1e-4).minimize(function, np.zeros(20))
+    assert result.status is Status.CONVERGED
+    assert_allclose(theta, function.centre, atol=1e-6)
+
+
+def test_started_at_the_minimum_it_stays_there(rng):
+    function = parabola(rng, constant=1.0)
+    theta, result = LBFGS().minimize(function, function.centre.copy())
+    assert (result.status, result.n_iter) == (Status.CONVERGED, 0)
+    assert_array_equal(theta, function.centre)
+
+
+def test_the_history_is_what_happened(rng):
+    function = parabola(rng, constant=1.0)
+    theta, result = LBFGS(tol=1e-6).minimize(function, np.zeros(20))
+    assert {len(column) for column in result.history} == {result.n_iter + 1}
+    assert np.all(np.diff(result.history.objective) < 0)
+    assert result.history.objective[-1] == result.objective == function.at(theta).value
+    assert result.history.gradient_norm[-1] == result.gradient_norm <= 1e-6
+    gradient = function.at(theta).gradient
+    truth = np.sqrt(gradient @ (gradient / np.diag(function.H)) / (2 * result.objective))
+    assert result.gradient_norm == pytest.approx(truth)
+
+
+def test_it_stops_where_it_is_told_to(rng):
+    function = parabola(rng, constant=1.0)
+    _, result = LBFGS(tol=0.0, max_iter=3).minimize(function, np.zeros(20))
+    assert (result.status, result.n_iter) == (Status.MAX_ITER, 3)
+    seen = []
+
+    def callback(number, point):
+        seen.append((number, point.value))
+        return number == 2
+
+    _, result = LBFGS(tol=0.0).minimize(function, np.zeros(20), callback)
+    assert (result.status, result.n_iter) == (Status.CALLBACK, 2)
+    assert [number for number, _ in seen] == [1, 2]
+    assert [value for _, value in seen] == list(result.history.objective[1:])
+
+
+def test_where_rounding_hides_the_descent_it_says_so(rng):
+    class Rounded(Parabola):
+        def at(self, theta):
+            place = super().at(theta)
+            return Place(theta, round(place.value, 2), place.gradient)
+
+    exact = parabola(rng)
+    _, result = LBFGS(tol=1e-9).minimize(Rounded(exact.H, exact.centre, constant=1.0), np.zeros(20))
+    assert result.status is Status.STALLED
+    assert result.objective == 1.0
+
+
+def test_an_infinite_start_is_refused():
+    function = Parabola(np.eye(2), np.array([np.inf, 0.0]))
+    with pytest.raises(ValueError, match="not finite at the start"), np.errstate(invalid="ignore"):
+        LBFGS().minimize(function, np.zeros(2))
+
+
+def test_single_precision_stays_single(rng):
+    function = parabola(rng, constant=1.0)
+    theta, result = LBFGS(tol=1e-3).minimize(function, np.zeros(20, np.float32))
+    assert theta.dtype == np.float32
+    assert result.status is Status.CONVERGED
+
+
+@pytest.mark.parametrize(("kind", "family"), CASES)
+def test_it_minimises_every_objective(kind, family, rng):
+    """Optimality is a gradient of nearly zero."""
+    objective = objective_of(kind, family, rng)
+    theta, result = LBFGS(tol=1e-9).minimize(objective, 0.0 * somewhere(objective, rng))
+    assert result.status is Status.CONVERGED
+    assert np.abs(objective.at(theta).gradient).max() <= 1e-6
+
+
+def two_loops(pairs, g, inverse):
+    """Nocedal's recursion as it stands in the book."""
+    q, alphas = g.copy(), []
+    for s, y in reversed(pairs):
+        alphas.append(s @ q / (s @ y))
+        q -= alphas[-1] * y
+    s, y = pairs[-1] if pairs else (1.0, 1.0)
+    z = inverse * q * ((s @ y) / (y @ (inverse * y)) if pairs else 1.0)
+    for (s, y), alpha in zip(pairs, reversed(alphas), strict=True):
+        z += (alpha - y @ z / (s @ y)) * s
+    return -z
+
+
+@pytest.mark.parametrize("length", [1, 3, 8])
+def test_the_direction_is_that_of_the_two_loops(length, rng):
+    H = parabola(rng).H
+    inverse, g = 1 / np.diag(H), rng.normal(size=20)
+    memory, pairs = Memory(np.diag(H), g, length), []
+    for k in range(7):
+        direction, slope = memory.direction()
+        assert_allclose(direction, two_loops(pairs, g, inverse), rtol=1e-7, atol=1e-9)
+        assert slope == pytest.approx(g @ direction)
+        new = g + H @ (0.3 * direction)
+        memory.update(0.3, direction, new)
+        pairs = [*pairs, (0.3 * direction, new - g)][-length:]
+        g = new
+        if k == 4:
+            inverse = rng.uniform(0.5, 2.0, size=20)
+            memory.change_metric(1 / inverse)
+        assert memory.gg == pytest.approx(g @ (inverse * g))
+
+
+def test_a_pair_that_bends_the_wrong_way_is_not_remembered(rng):
+    g = rng.normal(size=5)
+    memory = Memory(np.ones(5), g, 3)
+    direction, _ = memory.direction()
+    memory.update(1.0, direction, g - 2.0 * direction)
+    assert memory.slots == []
+    assert_allclose(memory.direction()[0], -(g - 2.0 * direction))
+
+
+def test_long_vectors_are_worked_on_in_pieces(rng, monkeypatch):
+    monkeypatch.setattr("dropglm.vectors.PIECE", 100)
+    H, g = rng.uniform(1, 5, size=5000), rng.normal(size=5000)
+    ends = []
+    for threads in (1, 2):
+        memory, gradient, pairs = Memory(H, g, 4, threads), g, []
+        for _ in range(6):
+            direction, _ = memory.direction()
+            new = gradient + (H + 1) * 0.5 * direction
+            memory.update(0.5, direction, new)
+            pairs = [*pairs, (0.5 * direction, new - gradient)][-4:]
+            gradient = new
+        ends.append(memory.direction()[0])
+        assert_allclose(ends[-1], two_loops(pairs, gradient, 1 / H), rtol=1e-6, atol=1e-12)
+    assert_array_equal(*ends)
