@@ -1,8 +1,8 @@
 """The text data sets as matrices of n-grams, built once and kept in ``benchmarks/.cache``.
 
 Lower case, ``<br />`` removed, words with apostrophes whole, punctuation kept as tokens; an n-gram is present
-or absent, and belongs to the vocabulary if it is in at least two of the rows that a model may see (those
-of the test set it may not).
+or absent. The vocabulary is that of the rows that a model may see, labelled or not: for IMDB what is in at
+least two of them, for the small sets all of it.
 """
 
 import os
@@ -30,7 +30,12 @@ class Split:
 
 
 def imdb(n: int) -> Split:
-    """IMDB's own split with 1- to n-grams: 25,000 labelled, 50,000 unlabelled, 25,000 test; labelled shuffled."""
+    """IMDB's own split with 1- to n-grams: 25,000 labelled, 50,000 unlabelled, 25,000 test rows.
+
+    In the file's order, where the reviews of a film stand together: folds that are blocks of it are about
+    other films than the rest, as the test set is. Over shuffled rows cross-validation promised 90.4 %
+    (unigrams) and found 89.05 %; over blocks it promises 87.8 %, chooses a stronger ridge, and finds 89.3 %.
+    """
     path = CACHE / f"imdb_{WORDS[n]}.npz"
     labels = read("imdb").select("split", "label")
     if not path.exists():
@@ -39,8 +44,7 @@ def imdb(n: int) -> Split:
         CACHE.mkdir(exist_ok=True)
         sparse.save_npz(path, vectorizer(n, vocabulary).transform(texts), compressed=False)
     X, y = sparse.csr_array(sparse.load_npz(path), dtype=np.float32), labels["label"].to_numpy()
-    shuffled = np.random.default_rng(0).permutation(25_000)
-    return Split(X[shuffled], y[shuffled], X[50_000:], X[25_000:50_000], y[25_000:50_000])
+    return Split(X[:25_000], y[:25_000], X[50_000:], X[25_000:50_000], y[25_000:50_000])
 
 
 def thirds(name: str, seed: int) -> Split:
@@ -48,7 +52,7 @@ def thirds(name: str, seed: int) -> Split:
     data = read(name)
     texts, y = np.array(data["text"].to_list(), object), data["label"].to_numpy()
     train, unlabeled, test = np.array_split(np.random.default_rng(seed).permutation(len(y)), 3)
-    count = vectorizer(1).fit(texts[np.concatenate([train, unlabeled])])
+    count = vectorizer(1, min_df=1).fit(texts[np.concatenate([train, unlabeled])])
     X, X_unlabeled, X_test = (sparse.csr_array(count.transform(texts[k])) for k in (train, unlabeled, test))
     return Split(X, y[train], X_unlabeled, X_test, y[test])
 
@@ -63,15 +67,15 @@ def read(name: str) -> Any:
     return pl.read_parquet(Path(folder) / f"{name}.parquet")
 
 
-def vectorizer(n: int, vocabulary: dict[str, int] | None = None) -> Any:
-    """scikit-learn's, with these notes' tokens."""
+def vectorizer(n: int, vocabulary: dict[str, int] | None = None, min_df: int = 2) -> Any:
+    """The vectorizer of scikit-learn, with the tokens above."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     return CountVectorizer(
         preprocessor=_lower,
         token_pattern=r"[\w']+|[^\w\s]",
         ngram_range=(1, n),
-        min_df=2 if vocabulary is None else 1,
+        min_df=min_df if vocabulary is None else 1,
         vocabulary=vocabulary,
         binary=True,
         dtype=np.float32,

@@ -1,8 +1,8 @@
 """Dropout against ridge on the paper's simulation: 100 runs of 75 training rows.
 
-50 useful features, each active in 4 % of the rows, hide among 1,000 nuisance features that are always active. Ridge
-regression must shrink all of them alike; the dropout penalty leaves the rare ones room. Both strengths are
-the paper's, and dropout has no ridge beside it.
+50 useful features, each active in 4 % of the rows, hide among 1,000 nuisance features that are always active.
+Ridge regression must shrink all of them alike; the dropout penalty leaves the rare ones room. Both strengths
+are the paper's, and dropout has no ridge beside it.
 """
 
 import numpy as np
@@ -26,6 +26,4 @@ for _ in range(100):
         accuracy[name].append((float(right[active].mean()), float(right.mean())))
 for name, runs in accuracy.items():
     (active_mean, mean), (active_error, error) = np.mean(runs, axis=0), np.std(runs, axis=0, ddof=1) / 10
-    print(
-        f"{name:<17} active rows {active_mean:.3f} ± {active_error:.3f}, all rows {mean:.3f} ± {error:.3f}"
-    )
+    print(f"{name:<17} active rows {active_mean:.3f} ± {active_error:.3f}, all rows {mean:.3f} ± {error:.3f}")

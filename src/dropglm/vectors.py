@@ -1,8 +1,8 @@
 """Algebra on long vectors, on threads and without BLAS.
 
 BLAS starts threads of its own for every product, which made a solver 40 times slower on a busy machine; and
-a product of two float32 vectors would be summed in float32. Sums here are float64, piece by piece in an order that
-does not depend on the number of threads.
+a product of two float32 vectors would be summed in float32. Sums here are float64, piece by piece in an order
+that does not depend on the number of threads.
 """
 
 from collections.abc import Callable

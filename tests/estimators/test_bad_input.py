@@ -148,5 +148,5 @@ def test_predicting_other_features():
 def test_a_class_that_a_fold_cannot_learn():
     rows, labels = np.tile(X, (3, 1)), np.array([0, 1] * 5 + [1, 2])
     fold = [(np.arange(10), np.arange(10, 12))]
-    with pytest.raises(ValueError, match="Fold 0 has no row of class .*2.* to train on"):
+    with pytest.raises(ValueError, match=r"Fold 0 has no row of class .*2.* to train on"):
         LogisticRegressionCV(cv=fold).fit(rows, labels)

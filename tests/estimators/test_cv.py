@@ -14,7 +14,7 @@ GRID = {"dropout": (0.7, 0.3), "l2": (1.0, 0.1), "discount": (0.5, 0.1), "ridge"
 
 @pytest.fixture
 def exact_search(monkeypatch):
-    """A search whose fits are as exact as the last one, so that they can be compared with fits from scratch."""
+    """A search whose fits are as exact as the last one, and can be compared with fits from scratch."""
     monkeypatch.setattr(module, "SEARCH_TOL", 1e-8)
     return {"tol": 1e-8}
 
@@ -68,7 +68,7 @@ def test_several_classes(exact_search, rng):
 
 
 def test_a_fold_sees_nothing_of_the_rows_it_holds_out(rng):
-    """Other labels in the rows held out leave the predictors of a fold, and so a score without labels, as they are."""
+    """Other labels in the rows held out leave a fold's predictors as they are."""
     X, y = words(rng, n=60)
     fold = [(np.arange(30), np.arange(30, 60))]
     other = y.copy()

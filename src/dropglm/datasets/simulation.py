@@ -1,8 +1,8 @@
 """The paper's simulation of rare but useful features (its section 4.1).
 
-Rows belong to 25 groups. Each of the first five has ten useful features of its own, all of one random sign and with
-exponential sizes; they are 0 in other rows, so that a useful feature is active in 4 % of them. A thousand nuisance
-features are standard normal everywhere. Useful features have E[x²] = 1 over all rows too.
+Rows belong to 25 groups. Each of the first five has ten useful features of its own, all of one random sign
+and with exponential sizes; they are 0 in other rows, so that a useful feature is active in 4 % of them. A
+thousand nuisance features are standard normal everywhere. Useful features have E[x²] = 1 over all rows too.
 
     P(y = 1) = 1 / (1 + exp(-0.057 · sum of the useful features))
 """

@@ -1,4 +1,4 @@
-"""What the estimators share: settings become objects, input is checked, a problem is solved and reported on."""
+"""What the estimators share: settings become objects, input is checked, problems are solved."""
 
 import sys
 import warnings
@@ -21,7 +21,8 @@ from dropglm.penalties.ridges import RIDGES, Ridge
 from dropglm.registry import lookup
 from dropglm.solvers import LBFGS, Result, Status
 
-# Noised copies of a row for the monte_carlo penalty of a fit, which passes over all of them in every iteration.
+# Noised copies of a row for the monte_carlo penalty of a fit, which passes over all of them in every
+# iteration.
 COPIES = 100
 
 
@@ -56,7 +57,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
     def _checked_features(
         self, X: Any, X_unlabeled: Any, unlabeled_weight: Any
     ) -> tuple[Any, Any, np.ndarray | None]:
-        """X and X_unlabeled as finite matrices over the same features, and the weights of the latter's rows."""
+        """X and X_unlabeled as finite matrices over the same features, and the weights of the latter."""
         checked = checks.features(X)
         validate_data(self, X, skip_check_array=True)  # names and number of the features
         X = checked
@@ -86,7 +87,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         return lambda design, y, weights: np.repeat(taken, y.shape[1], axis=1)
 
     def _start(self, problem: Problem, rows: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Where the solver starts: the null model, or with warm_start the last fit's coefficients of these rows."""
+        """Where the solver starts: the null model, or with warm_start these rows of the last coef_."""
         if not (self.warm_start and hasattr(self, "coef_")):
             return problem.null_model()
         coef, intercept = np.atleast_2d(self.coef_)[rows], np.atleast_1d(self.intercept_)[rows]
@@ -152,8 +153,9 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         )
         which = "" if len(results) == 1 else f" ({len(failed)} of {len(results)} problems)"
         warnings.warn(
-            f"{type(self).__name__} {worst.status.value}{which}: after {worst.n_iter} iterations the gradient norm "
-            f"is {worst.gradient_norm:.2g}, above tol = {self.tol:g} (objective {worst.objective:.6g}); {advice}.",
+            f"{type(self).__name__} {worst.status.value}{which}: after {worst.n_iter} iterations the "
+            f"gradient norm is {worst.gradient_norm:.2g}, above tol = {self.tol:g} (objective "
+            f"{worst.objective:.6g}); {advice}.",
             ConvergenceWarning,
             stacklevel=outside(),
         )

@@ -15,6 +15,9 @@ except ImportError:  # scikit-learn 1.8
         return method
 
 
+__all__ = ["CallbackSupportMixin", "Tasks", "with_callbacks"]
+
+
 class Tasks:
     """The tasks of a fit, as callbacks see them: the fit, its problems, the iterations of each.
 
@@ -37,7 +40,7 @@ class Tasks:
             self.root.call_on_fit_task_begin(estimator=estimator, **data)
 
     def problem(self, attributes: Callable[[Any], dict[str, Any]]) -> Callable[[int, Any], bool] | None:
-        """What a solver calls after each iteration of the next problem, with its number and the point reached.
+        """What a solver calls after each iteration of the next problem.
 
         ``attributes`` turns a point into the attributes of an estimator that is fitted so far.
         """

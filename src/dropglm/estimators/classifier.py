@@ -115,7 +115,7 @@ class LogisticModel(ClassifierMixin, LinearModel):
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class; (n, K).
 
-        Of several classes one against the rest each has a probability of its own; they are scaled to sum to 1.
+        Of several classes one against the rest each has a probability of its own, scaled to sum to 1.
         """
         scores = self._scores(X)
         if scores.shape[1] == 1:
@@ -136,9 +136,10 @@ class LogisticModel(ClassifierMixin, LinearModel):
 class LogisticRegression(LogisticModel):
     """Logistic regression with feature noise integrated out.
 
-    Minimises Σ_i w_i loss_i + n/(n + α m) (R(β) + α R_unlabeled(β)) + ½ l2 ‖β‖², where R(β) = Σ_i w_i E[A(η̃_i)] - A(η_i) is
-    what noise on the features adds to the logistic loss on average. R needs no labels, so rows without labels
-    make it a better penalty. n and m are the sums of the rows' weights, labelled and not.
+    Minimises Σ_i w_i loss_i + n/(n + α m) (R(β) + α R_unlabeled(β)) + ½ l2 ‖β‖², where R(β) = Σ_i w_i
+    E[A(η̃_i)] - A(η_i) is what noise on the features adds to the logistic loss on average. R needs no labels,
+    so rows without labels make it a better penalty. n and m are the sums of the rows' weights, labelled and
+    not.
 
     Parameters
     ----------
@@ -147,17 +148,17 @@ class LogisticRegression(LogisticModel):
     noise_std : float >= 0
         Standard deviation of normal noise that is added to every feature.
     l2 : float >= 0
-        λ of the ridge ½λ‖β‖² beside the noising penalty, on the summed objective. With dropout = 0 the model is
-        scikit-learn's LogisticRegression at C = 1/l2.
+        λ of the ridge ½λ‖β‖² beside the noising penalty, on the summed objective. With dropout = 0 the model
+        is scikit-learn's LogisticRegression at C = 1/l2.
     penalty : {"gaussian", "exact", "quadratic", "monte_carlo"}
-        The predictor's noise taken as normal, in closed form; no approximation, some hundred times slower; the
-        paper's second-order expansion, which is not convex and over-fits without ridge; the mean over 100 noised
-        copies of the rows.
+        The predictor's noise taken as normal, in closed form; no approximation, some hundred times slower;
+        the paper's second-order expansion, which is not convex and over-fits without ridge; the mean over 100
+        noised copies of the rows.
     discount : float >= 0
         α, how much an unlabelled row counts in the penalty compared with a labelled one.
     ridge : {"uniform", "naive_bayes"} or array-like of shape (d,)
-        How l2 is spread over the features: evenly; in inverse proportion to the square of each feature's log ratio of
-        class frequencies, as NB-SVM would scale them; by the weights given.
+        How l2 is spread over the features: evenly; in inverse proportion to the square of each feature's log
+        ratio of class frequencies, as NB-SVM would scale them; by the weights given.
     fit_intercept : bool
         Whether there is an intercept, which is neither noised nor penalised.
     multi_class : {"auto", "multinomial", "ovr"}
@@ -166,8 +167,8 @@ class LogisticRegression(LogisticModel):
     class_weight : dict, "balanced" or None
         Factors of the rows' weights, by class.
     tol : float
-        Stop when the relative norm of the gradient (``result_.gradient_norm``) is below this; the objective is then
-        within about tol² of its minimum.
+        Stop when the relative norm of the gradient (``result_.gradient_norm``) is below this; the objective
+        is then within about tol² of its minimum.
     max_iter : int
     warm_start : bool
         Start from the coefficients of the last fit.

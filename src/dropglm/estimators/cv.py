@@ -1,7 +1,7 @@
 """Dropout, ridge and discount chosen by cross-validation.
 
 All folds share the design of the whole X: a fold is a weight of 0 for the rows that it holds out. So no fold
-copies X, its threads read the same memory, and the predictors of the rows held out are those of the last step.
+copies X, and all threads read the same memory.
 """
 
 import time
@@ -42,10 +42,10 @@ class Candidate(NamedTuple):
 class LogisticRegressionCV(LogisticModel):
     """Logistic regression whose dropout, ridge and discount are chosen by cross-validation.
 
-    Every setting that has a grid takes a number (or a name) as well, which is a grid of one. Labelled rows are
-    split into folds; unlabelled rows join the fit of every fold. The grid is walked along paths from strong to weak
-    penalties, each fit starting where the last one ended, and ``n_jobs`` threads walk paths and folds at the same
-    time over one copy of X. The chosen point is then fitted to all rows.
+    Every setting that has a grid takes a number (or a name) as well, which is a grid of one. Labelled rows
+    are split into folds; unlabelled rows join the fit of every fold. The grid is walked along paths from
+    strong to weak penalties, each fit starting where the last one ended, and ``n_jobs`` threads walk paths
+    and folds at the same time over one copy of X. The chosen point is then fitted to all rows.
 
     Parameters
     ----------
@@ -58,16 +58,18 @@ class LogisticRegressionCV(LogisticModel):
     penalty : {"gaussian", "exact", "quadratic", "monte_carlo"}
         As for ``LogisticRegression``.
     discount : float or sequence of float
-        α, how much an unlabelled row counts in the penalty compared with a labelled one. Without unlabelled rows
-        it does not matter, and one value is tried.
+        α, how much an unlabelled row counts in the penalty compared with a labelled one. Without unlabelled
+        rows it does not matter, and one value is tried.
     ridge : "auto", name, array-like of shape (d,), or a sequence of names and arrays
-        How l2 is spread over the features; "auto" tries "uniform" and, where no feature is negative, "naive_bayes".
+        How l2 is spread over the features; "auto" tries "uniform" and, where no feature is negative,
+        "naive_bayes".
     cv : int, splitter or iterable
         As everywhere in scikit-learn; a number is that of stratified folds.
     scoring : str, callable or None
         Any scorer of scikit-learn; None is accuracy.
     one_standard_error : bool
-        Take the largest dropout, and the largest l2 with it, whose score is within a standard error of the best.
+        Take the largest dropout, and the largest l2 with it, whose score is within a standard error of the
+        best.
     fit_intercept, multi_class, class_weight, max_iter, random_state
         As for ``LogisticRegression``.
     tol : float
@@ -101,16 +103,16 @@ class LogisticRegressionCV(LogisticModel):
     >>> y = X[:, :5].sum(axis=1) > X[:, 5:10].sum(axis=1)
     >>> model = LogisticRegressionCV(l2=(1.0, 0.1), cv=3).fit(X, y, X_unlabeled=X[:50])
     >>> model.dropout_, model.l2_, model.ridge_, model.discount_
-    (0.35, 0.1, 'naive_bayes', 1.0)
+    (0.4, 0.1, 'naive_bayes', 1.0)
     """
 
     def __init__(
         self,
-        dropout: Any = (0.8, 0.65, 0.5, 0.35),
+        dropout: Any = (0.8, 0.6, 0.4),
         noise_std: float = 0.0,
         l2: Any = (10.0, 3.0, 1.0, 0.3, 0.1),
         penalty: str = "gaussian",
-        discount: Any = (1.0, 0.1),
+        discount: Any = (1.0, 0.2),
         *,
         ridge: Any = "auto",
         cv: Any = 5,
@@ -231,7 +233,8 @@ class _Search:
         self.folds = folds
         noisy = any(noise_from(delta, model.noise_std).parts for delta in _values(model.dropout, "dropout"))
         self.problems = model._problems(data, features, noisy=noisy)
-        # The rows that a fold holds out are scored by their predictors: as features of a model that only adds them up.
+        # The rows that a fold holds out are scored by their predictors: as features of a model that only adds
+        # them up.
         K = sum(problem.y.shape[1] for problem in self.problems)
         self.judge = LogisticRegression()
         self.judge.classes_, self.judge.multi_class_ = model.classes_, model.multi_class_
@@ -242,7 +245,8 @@ class _Search:
     def run(self, grid: list[Candidate], threads: int) -> dict[str, np.ndarray]:
         """Score, seconds and iterations of every candidate in every fold; (candidates, folds) each.
 
-        Candidates that differ in dropout and l2 only form a path, along which each fit starts where the last one ended.
+        Candidates that differ in dropout and l2 only form a path, along which each fit starts where the last
+        one ended.
         """
         outcomes = {name: np.empty((len(grid), len(self.folds))) for name in ("score", "seconds", "n_iter")}
         paths: dict[tuple[int, float], list[int]] = {}
@@ -310,7 +314,8 @@ def _folds(cv: Any, data: Checked, classes: np.ndarray) -> list[tuple[np.ndarray
         missing = np.flatnonzero(weighted == 0)
         if len(missing):
             raise ValueError(
-                f"Fold {number} has no row of class {classes[missing[0]]!r} to train on; use fewer folds or shuffle them."
+                f"Fold {number} has no row of class {classes[missing[0]]!r} to train on; "
+                "use fewer folds or shuffle them."
             )
     return folds
 
@@ -329,7 +334,7 @@ def _values(given: Any, name: str) -> list[float]:
 
 
 def _ridges(given: Any, features: Features) -> list[Any]:
-    """The grid's ridges: a name or an array of numbers is a grid of one, "auto" stands for all that can be done."""
+    """The grid's ridges: a name or an array of numbers is a grid of one, "auto" all that can be done."""
     if isinstance(given, str) and given == "auto":
         return ["uniform"] if features.labeled.smallest < 0.0 else list(RIDGES)
     if isinstance(given, str) or all(np.isscalar(item) and not isinstance(item, str) for item in given):

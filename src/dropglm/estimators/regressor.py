@@ -126,8 +126,8 @@ class LinearRegression(_Regressor):
     """Linear regression with feature noise integrated out.
 
     Minimises ½ Σ_i w_i (y_i - η_i)² + R(β) + ½ l2 ‖β‖², where R(β) = ½ Σ_i w_i s_i² is what noise adds to the
-    loss on average, s_i² the variance of the noised predictor. For dropout that is a ridge scaled by each feature's
-    sum of squares. Unlabelled rows help to estimate those.
+    loss on average, s_i² the variance of the noised predictor. For dropout that is a ridge scaled by each
+    feature's sum of squares. Unlabelled rows help to estimate those.
 
     Parameters
     ----------
@@ -185,8 +185,8 @@ class LinearRegression(_Regressor):
 class PoissonRegressor(_Regressor):
     """Poisson regression with feature noise integrated out.
 
-    Minimises Σ_i w_i (e^η_i - y_i η_i + y_i log y_i - y_i) + R(β) + ½ l2 ‖β‖², where R(β) = Σ_i w_i E[e^η̃_i] - e^η_i is
-    what noise on the features adds to the loss on average.
+    Minimises Σ_i w_i (e^η_i - y_i η_i + y_i log y_i - y_i) + R(β) + ½ l2 ‖β‖², where R(β) = Σ_i w_i E[e^η̃_i]
+    - e^η_i is what noise on the features adds to the loss on average.
 
     Parameters
     ----------
@@ -195,11 +195,11 @@ class PoissonRegressor(_Regressor):
     noise_std : float >= 0
         Standard deviation of normal noise that is added to every feature.
     l2 : float >= 0
-        λ of the ridge ½λ‖β‖² beside the noising penalty, on the summed objective. With dropout = 0 the model is
-        scikit-learn's PoissonRegressor at alpha = l2 / n, n the sum of weights.
+        λ of the ridge ½λ‖β‖² beside the noising penalty, on the summed objective. With dropout = 0 the model
+        is scikit-learn's PoissonRegressor at alpha = l2 / n, n the sum of weights.
     penalty : {"gaussian", "exact", "quadratic", "monte_carlo"}
-        The predictor's noise taken as normal; no approximation; the paper's second-order expansion; the mean over
-        100 noised copies of the rows.
+        The predictor's noise taken as normal; no approximation; the paper's second-order expansion; the mean
+        over 100 noised copies of the rows.
     discount : float >= 0
         α, how much an unlabelled row counts in the penalty compared with a labelled one.
     ridge : "uniform" or array-like of shape (d,)

@@ -1,4 +1,4 @@
-"""Labelled loss + noising penalty + discounted penalty of the unlabelled rows + ridge, as one smooth function.
+"""Labelled loss + noising penalty + discounted penalty of the unlabelled rows + ridge, in one function.
 
     f(β, b) = Σ_blocks f_block(β, b) + ½ Σ_jk λ_jk β_jk²
 
@@ -94,8 +94,9 @@ class Objective:
         for beta, intercept in fishers:
             by_beta, by_intercept = by_beta + beta, by_intercept + intercept
         diagonal = self.join(by_beta, by_intercept)
-        # A row's many features can stand for the intercept between them, so that the objective bends less along it,
-        # the rest following, than by itself. With the tenth 25 iterations did on IMDB's bigrams what took 36.
+        # A row's many features can stand for the intercept between them, so that the objective bends less
+        # along it, the rest following, than by itself. With the tenth 25 iterations did on IMDB's bigrams
+        # what took 36.
         diagonal[self.ridge.size :] *= 0.1
         # A feature that no row with a weight has may lack all curvature; any positive number will do for it.
         floor = np.finfo(diagonal.dtype).eps * max(float(diagonal.max()), np.finfo(diagonal.dtype).tiny)

@@ -4,7 +4,7 @@ Along a ray β + step·d both are polynomials in the step,
 
     η + step·u,      t + 2·step·c + step²·q,      with u = Xd, c = X²(β·d), q = X²d²,
 
-so one pass over the rows serves all steps that a line search tries, and one more gives the gradient where it ends.
+so one pass over the rows serves all steps that a line search tries, and one more the gradient at its end.
 """
 
 from dataclasses import dataclass

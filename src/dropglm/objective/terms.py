@@ -95,7 +95,7 @@ Coefficients = tuple[np.ndarray, np.ndarray]
 
 
 class _EvaluatedLine:
-    """A line on which every step is an evaluation; the last is kept, since a search ends where it looked last."""
+    """A line on which every step is an evaluation; the last is kept, since a search ends there."""
 
     def __init__(self, term: Term, start: Coefficients, direction: Coefficients) -> None:
         self.term = term

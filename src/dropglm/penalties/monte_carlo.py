@@ -4,8 +4,9 @@ The copies depend on the seed alone, not on β: value and gradient belong to one
 evaluations can be compared. They do not depend on storage or threads either.
 
 From each copy's A(η̃) the tangent A(η) + A'(η)(η̃ - η) is taken away, whose mean is A(η). What is left is never
-negative, since A is convex, and varies far less. Without that a fit could run off to infinity: the copies of a row
-are on average a little beside it, and the loss of the row itself would pay for moving along the difference.
+negative, since A is convex, and varies far less. Without that a fit could run off to infinity: the copies of
+a row are on average a little beside it, and the loss of the row itself would pay for moving along the
+difference.
 """
 
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ BLOCK = 1 << 18
 
 
 class MonteCarlo(Penalty):
-    """R(β) = Σ_i 1/S Σ_s A(η̃_i^s) - A(η_i) - A'(η_i)(η̃_i^s - η_i) over S = ``n_samples`` noised copies of each row.
+    """R(β) = Σ_i 1/S Σ_s A(η̃_i^s) - A(η_i) - A'(η_i)(η̃_i^s - η_i) over S = ``n_samples`` noised copies.
 
     Additive noise makes dense copies: its cost is n·d·S, also for sparse rows.
     """

@@ -21,8 +21,8 @@ def uniform(design: Design, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def naive_bayes(design: Design, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The weights 1/r_j², r_j the log ratio of a feature's frequencies in the class and in the others.
 
-    Frequencies are smoothed by adding one, as in NB-SVM (Wang and Manning 2012), which scales features by r_j.
-    Seen as a prior that is a ridge of its own for each feature; the dropout penalty does not change
+    Frequencies are smoothed by adding one, as in NB-SVM (Wang and Manning 2012), which scales features by
+    r_j. Seen as a prior that is a ridge of its own for each feature; the dropout penalty does not change
     when features are scaled.
     """
     if design.smallest < 0.0:

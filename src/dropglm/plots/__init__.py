@@ -3,8 +3,16 @@
 A Display keeps the arrays that it draws as attributes; ``plot`` draws them, and only then needs Matplotlib.
 """
 
+from dropglm.plots.convergence import ConvergenceDisplay
+from dropglm.plots.cv_surface import CVSurfaceDisplay
 from dropglm.plots.loss_expansion import LossExpansionDisplay
 from dropglm.plots.penalty_curves import PenaltyCurvesDisplay
 from dropglm.plots.ridge_contours import RidgeContoursDisplay
 
-__all__ = ["LossExpansionDisplay", "PenaltyCurvesDisplay", "RidgeContoursDisplay"]
+__all__ = [
+    "CVSurfaceDisplay",
+    "ConvergenceDisplay",
+    "LossExpansionDisplay",
+    "PenaltyCurvesDisplay",
+    "RidgeContoursDisplay",
+]

@@ -12,11 +12,16 @@ class Place(Protocol):
     """Value and gradient of a function at θ."""
 
     @property
-    def theta(self) -> np.ndarray: ...
+    def theta(self) -> np.ndarray:
+        """θ."""
+
     @property
-    def value(self) -> float: ...
+    def value(self) -> float:
+        """f(θ)."""
+
     @property
-    def gradient(self) -> np.ndarray: ...
+    def gradient(self) -> np.ndarray:
+        """∇f(θ)."""
 
 
 class Ray(Protocol):
@@ -67,8 +72,8 @@ class History(NamedTuple):
 class Result:
     """How a minimisation went.
 
-    ``gradient_norm`` is √(gᵀP⁻¹g / 2f) with P the preconditioner and f the objective. Its square estimates the
-    share of the objective that is still to be gained.
+    ``gradient_norm`` is √(gᵀP⁻¹g / 2f) with P the preconditioner and f the objective. Its square estimates
+    the share of the objective that is still to be gained.
     """
 
     status: Status

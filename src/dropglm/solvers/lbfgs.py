@@ -8,12 +8,12 @@ from dropglm.solvers.base import Callback, Function, History, Result, Status
 from dropglm.solvers.line_search import search
 from dropglm.solvers.memory import Memory
 
-# Iterations after which the preconditioner is taken anew: far from the start the function bends otherwise than there.
-# On IMDB's bigrams 25 iterations then do what takes 44 without.
+# Iterations after which the preconditioner is taken anew: far from the start the function bends otherwise
+# than there. On IMDB's bigrams 25 iterations then do what takes 44 without.
 REFRESHES = {5, 10, 20, 40, 80, 160}
 
-# Entries of the vectors kept, where there is a choice: a long memory costs little while it fits the cache, and on
-# breast_cancer's 30 unscaled features 55 iterations with 100 vectors do what takes 298 with 10.
+# Entries of the vectors kept, where there is a choice: a long memory costs little while it fits the cache,
+# and on breast_cancer's 30 unscaled features 55 iterations with 100 vectors do what takes 298 with 10.
 MEMORY = 1 << 20
 
 
@@ -24,8 +24,8 @@ class LBFGS:
     Parameters
     ----------
     tol : float
-        Stop when √(gᵀP⁻¹g / 2f), with g the gradient, P the preconditioner and f the objective, is at most this: about
-        tol² of the objective is then left to gain.
+        Stop when √(gᵀP⁻¹g / 2f), with g the gradient, P the preconditioner and f the objective, is at most
+        this: about tol² of the objective is then left to gain.
     max_iter : int
     memory : int, optional
         Number of past steps whose curvature is kept; by default 10, up to 100 where vectors are short.

@@ -36,7 +36,8 @@ class Memory:
         self.inverse = np.reciprocal(preconditioner)
         self.gradient = gradient
         self.threads = threads
-        # The system hands out rows when they are first written to: a short run does not pay for a long memory.
+        # The system hands out rows when they are first written to: a short run does not pay for a long
+        # memory.
         shape = length, len(gradient)
         self.s, self.y = np.empty(shape, gradient.dtype), np.empty(shape, gradient.dtype)
         self.slots: list[int] = []  # rows in use, oldest first
@@ -123,7 +124,8 @@ def _multiply(s, y, inverse, g, slots, first, last, sums):
     room = np.empty(BLOCK)
     for start in range(first, last, BLOCK):
         stop = min(start + BLOCK, last)
-        # Slices count from 0, and only where indices cannot be negative does the compiler use vector instructions.
+        # Slices count from 0, and only where indices cannot be negative does the compiler use vector
+        # instructions.
         g_block, inverse_block, scaled = g[start:stop], inverse[start:stop], room[: stop - start]
         total = 0.0
         for j in range(scaled.size):
