@@ -30,6 +30,13 @@ def check_verbs(design, X, beta, rng, rtol=1e-12):
     truth = X.T @ slopes[:, 0] + 2 * beta * (X.T**2 @ slopes[:, 1])
     assert_allclose(design.backward(beta, slopes), truth, rtol=rtol, atol=rtol)
 
+    direction = rng.normal(size=d).astype(beta.dtype)
+    truth = [X @ direction, X**2 @ (beta * direction), X**2 @ direction**2]
+    assert_allclose(design.ray(beta, direction), truth, rtol=rtol, atol=rtol)
+    assert_allclose(design.transposed_dot(slopes), X.T @ slopes, rtol=rtol, atol=rtol)
+    assert_allclose(design.sum_of_squares(slopes[:, 0]), X.T**2 @ slopes[:, 0], rtol=rtol, atol=rtol)
+    assert design.smallest == min(X.min(), 0.0)
+
     B = rng.normal(size=(d, 3)).astype(beta.dtype)
     assert_allclose(design.dot(B), X @ B, rtol=rtol, atol=rtol)
     assert_array_equal(design.block(1, 4).toarray(), X[1:4])

@@ -204,6 +204,18 @@ def test_dropout_does_not_change_when_features_are_scaled(rng):
     assert_allclose(plain.coef_, scaled.coef_ * scales, atol=1e-5)
 
 
+def test_linear_dropout_is_a_ridge_scaled_by_the_sums_of_squares(rng):
+    X, y = words(rng, d=5)[0][:, :4], rng.normal(size=60)
+    U = words(rng, n=40, d=5)[0][:, :4]
+    model = LinearRegression(dropout=0.3, noise_std=0.2, l2=0.5, discount=0.6, tol=1e-9)
+    model.fit(X, y, X_unlabeled=U)
+    share = 60 / (60 + 0.6 * 40)
+    squares = 60 * 0.2**2 + 0.3 / 0.7 * share * ((X**2).sum(axis=0) + 0.6 * (U**2).sum(axis=0))
+    centred = X - X.mean(axis=0)
+    truth = np.linalg.solve(centred.T @ centred + np.diag(squares) + 0.5 * np.eye(4), centred.T @ y)
+    assert_allclose(model.coef_, truth, atol=1e-7)
+
+
 def test_data_frames_keep_their_names(rng):
     pl = pytest.importorskip("polars")
     X, y = words(rng, d=3)

@@ -1,7 +1,7 @@
 import mpmath
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from dropglm.families import FAMILIES, Logistic, Multinomial
 from tests.oracles import central_difference
@@ -103,6 +103,42 @@ def test_samples_of_the_multinomial_have_its_frequencies(rng):
 def test_the_natural_parameter_inverts_the_mean():
     p = np.array([1e-300, 1e-9, 0.05, 0.5, 0.95, 1 - 1e-9])
     assert_allclose(Logistic.mean(Logistic.natural_parameter(p)), p, rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_natural_parameter_inverts_the_mean_of_every_family(name, rng):
+    eta = rng.normal(size=(4, 3))
+    eta -= eta.mean(axis=1, keepdims=True)  # all that a multinomial mean can tell
+    assert_allclose(FAMILIES[name].natural_parameter(FAMILIES[name].mean(eta)), eta, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_conjugate_is_the_most_that_y_eta_less_a_can_be(name, rng):
+    """So the loss A - yη + A* is 0 at η = natural_parameter(y), and positive beside it."""
+    family = FAMILIES[name]
+    eta = rng.normal(size=(4, 3))
+    y = family.mean(eta)
+
+    def loss(eta):
+        product = (y * eta).sum(axis=-1) if family.several else y * eta
+        return family.log_partition(eta) - product + family.conjugate(y)
+
+    assert_allclose(loss(eta), 0.0, atol=1e-12)
+    assert np.all(loss(eta + rng.normal(size=(4, 3))) > 0.0)
+
+
+def test_labels_that_are_certain_have_no_conjugate():
+    assert_array_equal(Logistic.conjugate(np.array([0.0, 1.0])), [0.0, 0.0])
+    assert_array_equal(Multinomial.conjugate(np.eye(3)), np.zeros(3))
+    assert_allclose(FAMILIES["poisson"].conjugate(np.array([0.0, 1.0, 3.0])), [0.0, -1.0, 3 * np.log(3) - 3])
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_own_variance_is_the_diagonal(name, rng):
+    eta = rng.normal(size=(4, 3))
+    variance = FAMILIES[name].variance(eta)
+    diagonal = variance[:, range(3), range(3)] if FAMILIES[name].several else variance
+    assert_allclose(FAMILIES[name].own_variance(eta), diagonal, rtol=1e-13)
 
 
 @pytest.mark.parametrize("name", SCALAR)

@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
+from sklearn.exceptions import NotFittedError
 
-from dropglm.plots import LossExpansionDisplay, PenaltyCurvesDisplay, RidgeContoursDisplay
+from dropglm import LogisticRegression, LogisticRegressionCV
+from dropglm.plots import (
+    ConvergenceDisplay,
+    CVSurfaceDisplay,
+    LossExpansionDisplay,
+    PenaltyCurvesDisplay,
+    RidgeContoursDisplay,
+)
 from tests.oracles import integrated, softplus
 
 matplotlib.use("Agg")
@@ -82,6 +90,44 @@ def test_the_level_curves_pass_through_the_optimum():
         distances = np.array([0.5, 1.0, 1.5])
         assert_allclose(likelihood, distances**2 * (away @ display.information @ away))
         assert_allclose(penalty, distances**2 * (optimum @ ridge @ optimum))
+
+
+def test_convergence_is_drawn_for_every_problem(rng):
+    X = rng.normal(size=(60, 4))
+    for y, curves in ((X[:, 0] > 0, 1), (X[:, :3].argmax(axis=1), 3)):
+        model = LogisticRegression().fit(X, y)
+        display = ConvergenceDisplay.from_estimator(model).plot()
+        objective, gradient = display.axes_
+        assert (len(objective.lines), len(gradient.lines)) == (curves, curves + 1)  # and the tolerance
+        assert_allclose(gradient.lines[0].get_ydata(), display.results[0].history.gradient_norm)
+        assert objective.get_yscale() == gradient.get_yscale() == "log"
+    _, axes = plt.subplots(1, 2)
+    assert display.plot(axes=axes).figure_ is axes[0].figure
+    with pytest.raises(NotFittedError):
+        ConvergenceDisplay.from_estimator(LogisticRegression())
+
+
+def test_the_cv_surface_shows_the_scores_and_the_choice(rng):
+    X = (rng.random((80, 6)) < 0.5).astype(float)
+    y = X[:, 0] + X[:, 1] + rng.random(80) > 1.2
+    model = LogisticRegressionCV(dropout=(0.2, 0.6), l2=(1.0, 10.0, 0.1), cv=2, scoring="neg_log_loss").fit(
+        X, y
+    )
+    display = CVSurfaceDisplay.from_estimator(model).plot()
+    assert_allclose(display.l2s, [0.1, 1.0, 10.0])
+    for params, score in zip(model.cv_results_["params"], model.cv_results_["mean_test_score"], strict=True):
+        if params["ridge"] == model.ridge_:
+            a, b = (0.2, 0.6).index(params["dropout"]), (0.1, 1.0, 10.0).index(params["l2"])
+            assert display.scores[a, b] == score
+    assert display.scores.max() == model.best_score_
+    assert len(display.ax_.texts) == 6
+    (frame,) = display.ax_.patches
+    centre = np.array(frame.get_xy()) + 0.46
+    assert_allclose(
+        centre, [list(display.l2s).index(model.l2_), list(display.dropouts).index(model.dropout_)]
+    )
+    _, ax = plt.subplots()
+    assert display.plot(ax=ax).ax_ is ax
 
 
 def test_bad_probabilities_and_shapes_are_refused():

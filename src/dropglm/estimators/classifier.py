@@ -202,7 +202,7 @@ class LogisticRegression(LogisticModel):
     >>> model.predict([[1, 0, 0, 0]])
     array(['good'], dtype='<U4')
     >>> model.fit(X, [1, 1, 0, 0], X_unlabeled=[[1, 1, 1, 0], [0, 1, 1, 1]]).coef_.round(2)
-    array([[ 0.88,  0.  ,  0.  , -0.88]])
+    array([[ 1.33,  0.  ,  0.  , -1.33]])
     """
 
     def __init__(
