@@ -16,6 +16,7 @@ from dropglm.estimators.callbacks import CallbackSupportMixin, Tasks
 from dropglm.estimators.features import Features
 from dropglm.estimators.problem import Problem
 from dropglm.noising import noise_from, penalty_from
+from dropglm.objective import Coefficients
 from dropglm.penalties import PENALTIES, Penalty
 from dropglm.penalties.ridges import RIDGES, Ridge
 from dropglm.registry import lookup
@@ -86,10 +87,10 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         taken = features.taken(given[None, :])
         return lambda design, y, weights: np.repeat(taken, y.shape[1], axis=1)
 
-    def _start(self, problem: Problem, rows: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Where the solver starts: the null model, or with warm_start these rows of the last coef_."""
+    def _start(self, problem: Problem, rows: slice) -> Coefficients | None:
+        """These rows of the last fit's coefficients, if the user wants to start from there."""
         if not (self.warm_start and hasattr(self, "coef_")):
-            return problem.null_model()
+            return None
         coef, intercept = np.atleast_2d(self.coef_)[rows], np.atleast_1d(self.intercept_)[rows]
         if coef.shape != (problem.y.shape[1], problem.features.d):
             raise ValueError(
@@ -98,9 +99,6 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
             )
         intercept = intercept.astype(np.float64) if self.fit_intercept else np.zeros(len(coef))
         return problem.features.taken(coef), intercept
-
-    def _solver(self, threads: int) -> LBFGS:
-        return LBFGS(tol=self.tol, max_iter=self.max_iter, threads=threads)
 
     def _solve(
         self,
@@ -113,17 +111,20 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
     ) -> tuple[np.ndarray, np.ndarray, Result]:
         """Coefficients (K, d), intercepts (K,) and how they were found, for these rows of coef_."""
         features = problem.features
-        weights = self.l2 * ridge(features.labeled, problem.y, problem.weights)
-        objective = problem.objective(penalty, weights.astype(features.labeled.dtype), self.discount)
 
         def fitted(point: Any) -> dict[str, Any]:
-            beta, intercept = objective.split(point.theta)
+            size = problem.y.shape[1]
+            beta, intercept = point.theta[:-size].reshape(-1, size), point.theta[-size:]
             return attributes(features.given_back(beta), intercept)
 
-        theta, result = self._solver(features.threads).minimize(
-            objective, objective.join(*self._start(problem, rows)), self._reporter(tasks.problem(fitted))
+        (beta, intercept), result = problem.solve(
+            penalty,
+            self.l2 * ridge(features.labeled, problem.y, problem.weights),
+            self.discount,
+            LBFGS(tol=self.tol, max_iter=self.max_iter, threads=features.threads),
+            self._start(problem, rows),
+            self._reporter(tasks.problem(fitted)),
         )
-        beta, intercept = objective.split(theta)
         return features.given_back(beta), intercept, result
 
     def _reporter(self, callback: Callable | None) -> Callable | None:

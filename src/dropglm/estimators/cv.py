@@ -20,14 +20,13 @@ from dropglm import checks
 from dropglm.estimators.callbacks import with_callbacks
 from dropglm.estimators.classifier import Checked, LogisticModel, LogisticRegression
 from dropglm.estimators.features import Features
+from dropglm.estimators.problem import ROUGH
 from dropglm.noising import noise_from
+from dropglm.objective import Coefficients
 from dropglm.penalties.ridges import RIDGES
 from dropglm.progress import Progress
 from dropglm.solvers import LBFGS
 from dropglm.threads import each
-
-# The search needs scores, not digits: at this tolerance the objective is within 1e-4 of its minimum.
-SEARCH_TOL = 1e-2
 
 
 class Candidate(NamedTuple):
@@ -279,25 +278,24 @@ class _Search:
         # The naive-Bayes ridge looks at labels: at those of the fold's own rows only.
         spreads = [ridge(features.labeled, problem.y, weights) for problem in problems]
         family = "multinomial" if model.multi_class_ == "multinomial" else "logistic"
-        solver = LBFGS(max(model.tol, SEARCH_TOL), model.max_iter, threads=features.threads)
-        starts = [problem.null_model() for problem in problems]
-        row_starts = starts  # of the strongest ridge at the last dropout rate
+        solver = LBFGS(max(model.tol, ROUGH), model.max_iter, threads=features.threads)
+        last: list[Coefficients | None] = [None] * len(problems)
+        strongest = last  # ridge at the dropout rate before: where the next rate starts
         for k, candidate in enumerate(path):
             begin = time.perf_counter()
-            if k and candidate.dropout != path[k - 1].dropout:
-                starts = row_starts
+            new_rate = k == 0 or candidate.dropout != path[k - 1].dropout
             penalty = model._penalty(family, candidate.dropout)
-            n_iter = 0
-            for number, (problem, spread) in enumerate(zip(problems, spreads, strict=True)):
-                objective = problem.objective(penalty, candidate.l2 * spread, candidate.discount)
-                theta, result = solver.minimize(objective, objective.join(*starts[number]))
-                starts = [*starts[:number], objective.split(theta), *starts[number + 1 :]]
-                n_iter += result.n_iter
-            if k == 0 or candidate.dropout != path[k - 1].dropout:
-                row_starts = starts
-            eta = np.hstack([features.labeled.dot(beta) + b for beta, b in starts])[test]
-            seconds = time.perf_counter() - begin
-            yield self._score(eta, test), seconds, n_iter
+            solved = [
+                problem.solve(penalty, candidate.l2 * spread, candidate.discount, solver, start)
+                for problem, spread, start in zip(
+                    problems, spreads, strongest if new_rate else last, strict=True
+                )
+            ]
+            last = [coefficients for coefficients, _ in solved]
+            strongest = last if new_rate else strongest
+            eta = np.hstack([features.labeled.dot(beta) + b for (beta, b), _ in solved])[test]
+            n_iter = sum(result.n_iter for _, result in solved)
+            yield self._score(eta, test), time.perf_counter() - begin, n_iter
 
     def _score(self, eta: np.ndarray, rows: np.ndarray) -> float:
         y = self.model.classes_[self.data.y[rows]]

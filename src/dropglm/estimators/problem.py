@@ -1,13 +1,17 @@
 """One fit, once everything the user said has become arrays and objects."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dropglm.estimators.features import Features
 from dropglm.families import Family
-from dropglm.objective import Block, Labels, Objective, semi_supervised
+from dropglm.objective import Block, Coefficients, Labels, Objective, semi_supervised
 from dropglm.penalties import Penalty
+from dropglm.solvers import LBFGS, Callback, Result
+
+# The tolerance where a minimum is only a way to another one or is to be scored: 1e-4 of the objective left.
+ROUGH = 1e-2
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,33 @@ class Problem:
             threads=features.threads,
         )
 
-    def null_model(self) -> tuple[np.ndarray, np.ndarray]:
+    def solve(
+        self,
+        penalty: Penalty | None,
+        ridge: np.ndarray,
+        discount: float,
+        solver: LBFGS,
+        start: Coefficients | None = None,
+        callback: Callback | None = None,
+    ) -> tuple[Coefficients, Result]:
+        """β and b at the minimum, and how it was found; the start is the null model unless given.
+
+        The penalty of an unlabelled row, E A(η̃) - A(η), is not convex without a loss beside it, and from the
+        null model a fit with few labels may end with most rows in one class (on thirds of IMDB-2k at 80 %
+        where it should be at 85 %). So the labelled rows alone, which are convex, are fitted first.
+        """
+        objective = self.objective(penalty, ridge, discount)
+        passes = 0
+        if start is None:
+            start = self.null_model()
+            if len(objective.terms) > 1:
+                roughly = replace(solver, tol=max(solver.tol, ROUGH))
+                start, first = self.solve(penalty, ridge, 0.0, roughly, start)
+                passes = first.passes
+        theta, result = solver.minimize(objective, objective.join(*start), callback)
+        return objective.split(theta), replace(result, passes=passes + result.passes)
+
+    def null_model(self) -> Coefficients:
         """β = 0, and the intercept that is then best; the natural place to start."""
         K = self.y.shape[1]
         beta = np.zeros((self.features.labeled.shape[1], K), self.features.labeled.dtype)

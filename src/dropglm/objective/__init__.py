@@ -2,5 +2,6 @@
 
 from dropglm.objective.block import Block, Labels, semi_supervised
 from dropglm.objective.objective import Line, Objective, Point
+from dropglm.objective.terms import Coefficients
 
-__all__ = ["Block", "Labels", "Line", "Objective", "Point", "semi_supervised"]
+__all__ = ["Block", "Coefficients", "Labels", "Line", "Objective", "Point", "semi_supervised"]
