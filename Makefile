@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint format bench reproduce lock clean
+.PHONY: demo test lint format bench accuracy reproduce lock clean
 
 demo: $(VENV)/.plots
 	$(BIN)/python examples/demo.py
@@ -26,6 +26,10 @@ format: $(VENV)/.lint
 # Needs DROPGLM_DATA, the folder with imdb.parquet; rewrites docs/measured.md and the README's table.
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.report
+
+# Needs DROPGLM_DATA with all text data sets; takes some 20 minutes and goes on where it was stopped.
+accuracy: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.accuracy
 
 # The paper's figures so far; the tables follow with the estimators.
 reproduce: demo
