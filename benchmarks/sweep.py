@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from benchmarks.imdb import bigrams
+from benchmarks.text import imdb
 from dropglm import noising_penalty
 from dropglm.design import Design, frequency_order, kernels
 from dropglm.families import Logistic
@@ -44,6 +44,12 @@ def resident(field: str) -> int:
     """Bytes of memory in use (VmRSS) or at most in use so far (VmHWM), on Linux."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+
+def bigrams(dtype: type) -> sparse.csr_array:
+    """IMDB's training reviews, over the n-grams that occur in them."""
+    X = imdb(2).X
+    return sparse.csr_array(X[:, np.unique(X.indices)], dtype=dtype)
 
 
 def logistic(kind: str) -> Penalty:

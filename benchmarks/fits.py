@@ -1,0 +1,240 @@
+"""Whole fits against the solvers that users know, on IMDB's uni- and bigrams.
+
+Ours is dropout with a ridge (gaussian, dropout = 0.5, l2 = 1), once to a relative objective gap of 1e-4 (tol
+= 1e-2) and once at its default tolerance. The rivals solve plain L2 logistic regression at C = 0.1, each at
+the tolerance it comes with. All get the same rows in the precision that suits them, and two threads where
+they can use them. They take turns, and the fastest fit of each counts.
+
+    DROPGLM_DATA=… python -m benchmarks.fits
+"""
+
+import cProfile
+import pstats
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression as Theirs
+from threadpoolctl import threadpool_limits
+
+from benchmarks.sweep import resident
+from benchmarks.text import WORDS, Split, imdb
+from dropglm import LogisticRegression, LogisticRegressionCV
+
+Rows = list[tuple[str, ...]]
+ours = partial(LogisticRegression, dropout=0.5, l2=1.0, n_jobs=2)
+GAP = 1e-2  # the tolerance that leaves 1e-4 of the objective
+
+
+class Skglm:
+    """skglm's L-BFGS, whose loss is a mean over rows, without intercept, for labels of ±1."""
+
+    def fit(self, X: Any, y: np.ndarray) -> "Skglm":
+        """Fit at C = 0.1."""
+        from skglm import GeneralizedLinearEstimator
+        from skglm.datafits import Logistic
+        from skglm.penalties import L2
+        from skglm.solvers import LBFGS
+
+        self.model = GeneralizedLinearEstimator(Logistic(), L2(10.0 / X.shape[0]), LBFGS())
+        self.model.fit(sparse.csc_matrix(X), 2.0 * y - 1.0)
+        return self
+
+    def score(self, X: Any, y: np.ndarray) -> float:
+        """Accuracy."""
+        return float(np.mean((X @ np.ravel(self.model.coef_) > 0) == y))
+
+
+def snapml() -> Any:
+    from snapml import LogisticRegression as Snap
+
+    return Snap(regularizer=10.0, n_jobs=2, fit_intercept=True)  # its regularizer is 1/C
+
+
+RIVALS: dict[str, tuple[Callable[[], Any], type]] = {
+    "scikit-learn lbfgs": (lambda: Theirs(C=0.1), np.float64),
+    "scikit-learn lbfgs, float32": (lambda: Theirs(C=0.1), np.float32),
+    "scikit-learn liblinear": (lambda: Theirs(C=0.1, solver="liblinear"), np.float64),
+    "scikit-learn newton-cg": (lambda: Theirs(C=0.1, solver="newton-cg"), np.float64),
+    "snapml": (snapml, np.float32),
+    "skglm lbfgs": (Skglm, np.float64),
+}
+
+
+def fastest_fits(models: Mapping[str, tuple[Callable[[], Any], Any, np.ndarray]], rounds: int = 3) -> Any:
+    """Seconds of the fastest fit, and the fitted model, of each; they take turns."""
+    best: dict[str, tuple[float, Any]] = {}
+    for _ in range(rounds):
+        for name, (make, X, y) in models.items():
+            start = time.perf_counter()
+            with warnings.catch_warnings():
+                warnings.simplefilter(
+                    "ignore", ConvergenceWarning
+                )  # theirs, at their own number of iterations
+                model = make().fit(X, y)
+            taken = time.perf_counter() - start
+            if name not in best or taken < best[name][0]:
+                best[name] = taken, model
+    return best
+
+
+def against_rivals(split: Split) -> Rows:
+    """Seconds, our time over theirs, test accuracy, and how far from the minimum."""
+    double = sparse.csr_array(split.X, dtype=np.float64)
+    matrix = {np.float32: split.X, np.float64: double}
+    models = {name: (make, matrix[dtype], split.y) for name, (make, dtype) in RIVALS.items()}
+    names = {"dropglm, gap 1e-4": GAP, "dropglm, default": 1e-4}
+    for name, tol in names.items():
+        models[name] = partial(ours, tol=tol), split.X, split.y
+    best = fastest_fits(models)
+    lowest = ours(tol=1e-7, max_iter=1000).fit(split.X, split.y).result_.objective
+    rough, _ = best["dropglm, gap 1e-4"]
+    rows = []
+    for name, (taken, model) in best.items():
+        accuracy = f"{100 * model.score(split.X_test, split.y_test):.2f}"
+        gap = ""
+        if name in names:
+            gap = f"{model.result_.objective / lowest - 1:.0e} after {model.result_.n_iter} iterations"
+        rows.append((name, f"{taken:.2f} s", f"**{rough / taken:.2f}**", accuracy, gap))
+    return rows
+
+
+def with_unlabelled_rows(split: Split) -> Rows:
+    """What 50,000 rows without labels add to the time."""
+    alone, both = [], []
+    for _ in range(3):
+        for times, rows in ((alone, {}), (both, {"X_unlabeled": split.X_unlabeled})):
+            start = time.perf_counter()
+            model = ours(tol=GAP, discount=0.1).fit(split.X, split.y, **rows)
+            times.append(time.perf_counter() - start)
+    accuracy = 100 * model.score(split.X_test, split.y_test)
+    ratio = f"**{min(both) / min(alone):.2f}** times the labelled fit"
+    return [("25,000 labelled and 50,000 unlabelled rows", f"{min(both):.2f} s", ratio, f"{accuracy:.2f}")]
+
+
+def cross_validation(split: Split) -> Rows:
+    """A grid of 5 × 4 × 3 points and 5 folds against one fit."""
+    start = time.perf_counter()
+    ours().fit(split.X, split.y)
+    one = time.perf_counter() - start
+    start = time.perf_counter()
+    ours(tol=GAP).fit(split.X, split.y)
+    rough = time.perf_counter() - start
+    rng = np.random.default_rng(0)
+    start = time.perf_counter()
+    model = LogisticRegressionCV(
+        dropout=(0.8, 0.65, 0.5, 0.35, 0.2),
+        l2=(10.0, 3.0, 1.0, 0.3),
+        ridge=["uniform", "naive_bayes", rng.uniform(0.5, 2.0, size=split.X.shape[1])],
+        n_jobs=2,
+    ).fit(split.X, split.y)
+    taken = time.perf_counter() - start
+    ratio = (
+        f"**{taken / one:.0f}** times a fit at the default tolerance, {taken / rough:.0f} times one to 1e-4"
+    )
+    accuracy = 100 * model.score(split.X_test, split.y_test)
+    return [("60 points × 5 folds and the last fit", f"{taken:.0f} s", ratio, f"{accuracy:.2f}")]
+
+
+def more_rows(split: Split) -> Rows:
+    """Time against the number of rows."""
+    rng = np.random.default_rng(0)
+    order = rng.permutation(split.X.shape[0])
+    models = {
+        f"{n:,} rows": (partial(ours, tol=GAP), split.X[order[:n]], split.y[order[:n]])
+        for n in (6_000, 12_000, 25_000)
+    }
+    best = fastest_fits(models)
+    return [
+        (name, f"{taken:.2f} s", f"{1e6 * taken / models[name][1].shape[0]:.0f} µs a row", "")
+        for name, (taken, _) in best.items()
+    ]
+
+
+def memory(n: int) -> Rows:
+    """Peak memory over the CSR arrays, X itself included; for a process of its own."""
+    tiny = sparse.csr_array(np.eye(4, dtype=np.float32)[:, [2, 0, 1, 2]])
+    LogisticRegression(n_jobs=2).fit(tiny, [0, 1, 0, 1])  # compiles, or loads what was compiled
+    split = imdb(n)
+    X, y = split.X, split.y
+    del split
+    csr = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    loaded = resident("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts anew
+    ours().fit(X, y)
+    # What loading left behind is not the fit's; X is.
+    peak = resident("VmHWM") - loaded + csr
+    return [
+        (
+            f"IMDB {WORDS[n]}, float32",
+            f"{csr / 2**20:.0f} MiB",
+            f"**{peak / csr:.2f}** times as much at most",
+            "",
+        )
+    ]
+
+
+PARTS = {
+    "checking X": ("checks.py", "features"),
+    "order and columns": ("features.py", "__init__"),
+    "pass for a direction": ("design.py", "ray"),
+    "pass for a gradient": ("design.py", "backward"),
+    "rows' functions along the line": ("row_term.py", "value_and_slope"),
+    "L-BFGS: direction": ("memory.py", "direction"),
+    "L-BFGS: products": ("memory.py", "update"),
+    "other sums over θ": ("vectors.py", "form"),
+    "preconditioner": ("objective.py", "preconditioner"),
+}
+
+
+def profile(split: Split) -> Rows:
+    """Where the time of a fit goes, on one thread."""
+    profiler = cProfile.Profile()
+    profiler.enable()
+    ours(tol=GAP, n_jobs=1).fit(split.X, split.y)
+    profiler.disable()
+    stats = pstats.Stats(profiler)
+    total = stats.total_tt  # type: ignore[attr-defined]
+    found = {
+        (Path(file).name, function): (calls, cumulative)
+        for (file, _, function), (_, calls, _, cumulative, _) in stats.stats.items()  # type: ignore[attr-defined]
+        if "dropglm" in file
+    }
+    rows: Rows = [("whole fit, one thread, profiled", f"{total:.2f} s", "", "")]
+    for name, key in PARTS.items():
+        calls, cumulative = found.get(key, (0, 0.0))
+        rows.append(
+            (name, f"{1e3 * cumulative:.0f} ms", f"{100 * cumulative / total:.0f} %", f"{calls} calls")
+        )
+    return rows
+
+
+def measure(n: int) -> dict[str, Rows]:
+    """All tables for 1- to n-grams but that of the memory."""
+    split = imdb(n)
+    ours(max_iter=3).fit(split.X[:100], split.y[12_450:12_550])  # compiles, or loads what was compiled
+    title = f"IMDB {WORDS[n]}, 25,000 × {split.X.shape[1]:,}, {split.X.nnz:,} ones"
+    with threadpool_limits(2):
+        tables = {f"{title}: against the rivals": against_rivals(split)}
+    with threadpool_limits(1):
+        tables[f"{title}: unlabelled rows"] = with_unlabelled_rows(split)
+        tables[f"{title}: more rows"] = more_rows(split)
+        tables[f"{title}: where the time goes"] = profile(split)
+        if n == 2:
+            tables[f"{title}: cross-validation"] = cross_validation(split)
+    return tables
+
+
+if __name__ == "__main__":
+    for n in (1, 2):
+        for title, rows in measure(n).items():
+            print(f"\n{title}")
+            for row in rows:
+                print("  " + "".join(f"{cell:<40}" for cell in row))
+    print(memory(2))
