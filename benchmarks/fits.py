@@ -12,7 +12,7 @@ import cProfile
 import pstats
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from benchmarks.sweep import resident
 from benchmarks.text import WORDS, Split, imdb
 from dropglm import LogisticRegression, LogisticRegressionCV
 
-Rows = list[tuple[str, ...]]
+Rows = Sequence[tuple[str, ...]]
 ours = partial(LogisticRegression, dropout=0.5, l2=1.0, n_jobs=2)
 GAP = 1e-2  # the tolerance that leaves 1e-4 of the objective
 
@@ -87,7 +87,7 @@ def fastest_fits(models: Mapping[str, tuple[Callable[[], Any], Any, np.ndarray]]
 def against_rivals(split: Split) -> Rows:
     """Seconds, our time over theirs, test accuracy, and how far from the minimum."""
     double = sparse.csr_array(split.X, dtype=np.float64)
-    matrix = {np.float32: split.X, np.float64: double}
+    matrix: dict[type, Any] = {np.float32: split.X, np.float64: double}
     models = {name: (make, matrix[dtype], split.y) for name, (make, dtype) in RIVALS.items()}
     names = {"dropglm, gap 1e-4": GAP, "dropglm, default": 1e-4}
     for name, tol in names.items():
@@ -107,9 +107,14 @@ def against_rivals(split: Split) -> Rows:
 
 def with_unlabelled_rows(split: Split) -> Rows:
     """What 50,000 rows without labels add to the time."""
-    alone, both = [], []
+    alone: list[float] = []
+    both: list[float] = []
+    cases: list[tuple[list[float], dict[str, Any]]] = [
+        (alone, {}),
+        (both, {"X_unlabeled": split.X_unlabeled}),
+    ]
     for _ in range(3):
-        for times, rows in ((alone, {}), (both, {"X_unlabeled": split.X_unlabeled})):
+        for times, rows in cases:
             start = time.perf_counter()
             model = ours(tol=GAP, discount=0.1).fit(split.X, split.y, **rows)
             times.append(time.perf_counter() - start)
@@ -206,7 +211,7 @@ def profile(split: Split) -> Rows:
         for (file, _, function), (_, calls, _, cumulative, _) in stats.stats.items()  # type: ignore[attr-defined]
         if "dropglm" in file
     }
-    rows: Rows = [("whole fit, one thread, profiled", f"{total:.2f} s", "", "")]
+    rows: list[tuple[str, ...]] = [("whole fit, one thread, profiled", f"{total:.2f} s", "", "")]
     for name, key in PARTS.items():
         calls, cumulative = found.get(key, (0, 0.0))
         rows.append(

@@ -61,9 +61,9 @@ def main() -> None:
     parts = [
         "# What is measured\n\nWritten by `make bench`; do not edit.\n",
         f"Machine: {machine()}.\n",
-        "## Whole fits\n\nOurs is logistic regression with dropout 0.5 and l2 = 1 on two threads, to a relative "
-        "objective gap of 1e-4 (tol = 1e-2) and at its default tolerance; the rivals are plain L2 at C = 0.1, at "
-        "their own tolerances. The fastest of three fits in turns, in one run.\n",
+        "## Whole fits\n\nOurs is logistic regression with dropout 0.5 and l2 = 1 on two threads, to a "
+        "relative objective gap of 1e-4 (tol = 1e-2) and at its default tolerance; rivals are plain L2 at "
+        "C = 0.1, at their own tolerances. The fastest of three fits in turns, in one run.\n",
         *(f"### {title}\n\n{rows}\n" for title, rows in whole.items()),
         "## The sweep: one value and gradient on IMDB's bigrams\n\n"
         "The fastest of many calls in turns, in one run, BLAS limited to one thread. SciPy's two products "
