@@ -15,6 +15,13 @@ def number(given: Any, name: str) -> None:
         raise TypeError(f"{name} must be a number, got {given!r}.")
 
 
+def not_negative(given: Any, name: str) -> None:
+    """Refuse what is no finite number from 0 on."""
+    number(given, name)
+    if not 0.0 <= given < np.inf:
+        raise ValueError(f"{name} must be finite and not negative, got {given}.")
+
+
 def whole_number(given: Any, name: str) -> None:
     """Refuse what is no whole number."""
     if not isinstance(given, Integral) or isinstance(given, bool):
@@ -57,7 +64,12 @@ def _checked(array: Any, name: str, **requirements: Any) -> Any:
         complaint = str(error).splitlines()[0].rstrip(" :.")
         if complaint.startswith("Expected 2D array"):
             complaint += "; Reshape your data, a row with reshape(1, -1) and a column with reshape(-1, 1)"
-        named = complaint if f"Input {name} " in complaint else f"{name} is no array of numbers: {complaint}"
+        if complaint.startswith(("Found array with", "Expected 2D array")):
+            named = f"{name} has the wrong shape: {complaint}"
+        elif f"Input {name} " in complaint:
+            named = complaint
+        else:
+            named = f"{name} is no array of numbers: {complaint}"
         raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{named}.") from None
 
 

@@ -164,9 +164,9 @@ def penalty_from(
     checks.whole_number(n_samples, "n_samples")
     if n_samples < 1:
         raise ValueError(f"n_samples must be above 0, got {n_samples}.")
-    seed = checks.seed(random_state)
     penalty = by_family[family]
     if issubclass(penalty, MonteCarlo):
+        seed = checks.seed(random_state)
         return penalty(FAMILIES[family], noise, n_samples=int(n_samples), seed=seed)
     return penalty(FAMILIES[family], noise)
 

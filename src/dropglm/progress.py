@@ -2,6 +2,7 @@
 
 import sys
 import time
+from threading import Lock
 from types import TracebackType
 from typing import Self
 
@@ -26,16 +27,18 @@ class Progress:
         self.total = total
         self.shown = shown
         self.done = 0
+        self.lock = Lock()
         self.start = self.drawn = time.monotonic()
 
     def __enter__(self) -> Self:
         return self
 
     def advance(self) -> None:
-        """One step is done."""
-        self.done += 1
-        if self.shown and (time.monotonic() - self.drawn > EVERY or self.done == self.total):
-            self._draw()
+        """One step is done, on any thread."""
+        with self.lock:
+            self.done += 1
+            if self.shown and (time.monotonic() - self.drawn > EVERY or self.done == self.total):
+                self._draw()
 
     def _draw(self) -> None:
         self.drawn = time.monotonic()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
-from threading import Event
+from threading import Event, local
 from typing import TypeVar
 
 import numpy as np
@@ -39,8 +39,10 @@ def in_lanes(work: Callable[[Item], object], lanes: Sequence[Iterable[Item]]) ->
     What overflows becomes infinite without a warning: whoever asked sees it in the result.
     """
     stop = Event()
+    depth = getattr(_nesting, "depth", 0)
 
     def go(lane: Iterable[Item]) -> None:
+        _nesting.depth = depth + 1
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 for item in lane:
@@ -50,8 +52,10 @@ def in_lanes(work: Callable[[Item], object], lanes: Sequence[Iterable[Item]]) ->
         except BaseException:
             stop.set()
             raise
+        finally:
+            _nesting.depth = depth
 
-    others = [_pool(len(lanes) - 1).submit(go, lane) for lane in lanes[1:]]
+    others = [_pool(depth, len(lanes) - 1).submit(go, lane) for lane in lanes[1:]]
     try:
         if lanes:
             go(lanes[0])
@@ -69,8 +73,13 @@ def _drained(todo: deque[Item]) -> Iterator[Item]:
             return
 
 
+# How many loops on threads this thread is inside of. Each level has a pool of its own: in a shared one, lanes
+# that wait for inner lanes could hold all the workers that those need.
+_nesting = local()
+
+
 @cache
-def _pool(threads: int) -> ThreadPoolExecutor:
+def _pool(depth: int, threads: int) -> ThreadPoolExecutor:
     # Kept: a new pool takes 0.25 ms, and a sweep asks twice within 10 ms.
     return ThreadPoolExecutor(threads, thread_name_prefix="dropglm")
 

@@ -45,6 +45,30 @@ def _form(weights, a, b):
     return total
 
 
+def dot(a: np.ndarray, b: np.ndarray, threads: int = 1) -> float:
+    """Σ_j a_j b_j."""
+    return sum(in_pieces(lambda first, last: _dot(a[first:last], b[first:last]), len(a), threads))
+
+
+@summing_kernel
+def _dot(a, b):
+    total = 0.0
+    for j in range(a.size):
+        total += np.float64(a[j]) * b[j]
+    return total
+
+
+def add_scaled(total: np.ndarray, factor: float, a: np.ndarray, threads: int = 1) -> None:
+    """Add factor · a_j to total_j."""
+    in_pieces(lambda first, last: _add_scaled(total[first:last], factor, a[first:last]), len(a), threads)
+
+
+@summing_kernel
+def _add_scaled(total, factor, a):
+    for j in range(a.size):
+        total[j] += factor * a[j]
+
+
 def add_product(total: np.ndarray, a: np.ndarray, b: np.ndarray, threads: int = 1) -> None:
     """Add a_j b_j to total_j."""
     in_pieces(

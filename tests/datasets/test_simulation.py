@@ -18,3 +18,8 @@ def test_useful_features_are_rare_of_one_sign_and_as_large_as_the_others(rng):
     p = 1 / (1 + np.exp(-SIGNAL * useful.sum(axis=1)))
     assert_allclose(y[active].mean(), p[active].mean(), atol=0.02)
     assert abs(np.mean(y - p)) < 0.01
+    # The labels follow the useful features: P(y = 1) where their sum is positive and where it is negative.
+    for side in (1, -1):
+        rows = np.sign(useful.sum(axis=1)) == side
+        assert_allclose(y[rows].mean(), p[rows].mean(), atol=0.02)
+        assert side * (p[rows].mean() - 0.5) > 0.2

@@ -34,7 +34,9 @@ def check_verbs(design, X, beta, rng, rtol=1e-12):
     truth = [X @ direction, X**2 @ (beta * direction), X**2 @ direction**2]
     assert_allclose(design.ray(beta, direction), truth, rtol=rtol, atol=rtol)
     assert_allclose(design.transposed_dot(slopes), X.T @ slopes, rtol=rtol, atol=rtol)
-    assert_allclose(design.sum_of_squares(slopes[:, 0]), X.T**2 @ slopes[:, 0], rtol=rtol, atol=rtol)
+    centre, weights = rng.normal(size=d).astype(beta.dtype), rng.random((n, 2))
+    truth = ((X - centre) ** 2).T @ weights[:, 0] + X.T**2 @ weights[:, 1]
+    assert_allclose(design.spread(centre, weights), truth, rtol=rtol, atol=rtol)
     assert design.smallest == min(X.min(), 0.0)
 
     B = rng.normal(size=(d, 3)).astype(beta.dtype)
@@ -261,3 +263,9 @@ for matrix in (X, sparse.csr_array(X), sparse.csr_array(np.sign(X))):
 """
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment, timeout=60)
+
+
+def test_loops_inside_loops_finish():
+    """With one pool for all levels, the inner loops would wait for workers that the outer ones hold."""
+    found = threads.each(lambda a: sum(threads.each(lambda b: a * b, range(4), 4)), range(4), 4)
+    assert found == [0, 6, 12, 18]

@@ -46,7 +46,7 @@ FITS = {
         CLASSIFIERS,
         {"sample_weight": [1, 0, 0, 1]},
         ValueError,
-        "rows of one class only",
+        "No row of class 1 has a weight above 0",
     ),
     "weights of nothing": (EVERY, {"unlabeled_weight": [1.0]}, ValueError, "without X_unlabeled"),
     "short unlabelled weights": (

@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.metrics import log_loss, make_scorer
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import check_scoring, log_loss, make_scorer
 from sklearn.model_selection import StratifiedKFold
 
 from dropglm import LogisticRegression, LogisticRegressionCV
-from dropglm.estimators import cv as module
+from dropglm.estimators import search
 from tests.estimators.test_fits import words
 
 GRID = {"dropout": (0.7, 0.3), "l2": (1.0, 0.1), "discount": (0.5, 0.1), "ridge": ("uniform", "naive_bayes")}
@@ -15,7 +16,7 @@ GRID = {"dropout": (0.7, 0.3), "l2": (1.0, 0.1), "discount": (0.5, 0.1), "ridge"
 @pytest.fixture
 def exact_search(monkeypatch):
     """A search whose fits are as exact as the last one, and can be compared with fits from scratch."""
-    monkeypatch.setattr(module, "ROUGH", 1e-8)
+    monkeypatch.setattr(search, "ROUGH", 1e-8)
     return {"tol": 1e-8}
 
 
@@ -26,7 +27,7 @@ def test_every_score_is_that_of_a_fit_from_scratch(scoring, unlabeled, exact_sea
     rows = {"X_unlabeled": sparse.csr_array(words(rng, n=30)[0])} if unlabeled else {}
     search = LogisticRegressionCV(**GRID, **exact_search, cv=3, scoring=scoring, n_jobs=2)
     search.fit(sparse.csr_array(X), y, **rows)
-    scorer = module.check_scoring(LogisticRegression(), scoring=scoring)
+    scorer = check_scoring(LogisticRegression(), scoring=scoring)
     results = search.cv_results_
     assert len(results["params"]) == (16 if unlabeled else 8)
     for k, params in enumerate(results["params"]):
@@ -162,3 +163,106 @@ def test_a_scorer_of_ones_own(rng):
     own = LogisticRegressionCV(**GRID, cv=2, scoring=scorer).fit(X, y)
     named = LogisticRegressionCV(**GRID, cv=2, scoring="accuracy").fit(X, y)
     assert_array_equal(own.cv_results_["mean_test_score"], named.cv_results_["mean_test_score"])
+
+
+def test_threads_inside_threads_do_not_wait_for_each_other(rng, monkeypatch):
+    """As many chains as there are pieces in a chain's own loops."""
+    monkeypatch.setattr("dropglm.objective.row_term.PIECE", 8)
+    X, y = words(rng, n=90)
+    for n_jobs in (4, 8, 16):
+        LogisticRegressionCV(dropout=0.5, l2=1.0, ridge="uniform", cv=2, n_jobs=n_jobs).fit(X, y)
+
+
+def test_the_model_that_is_fitted_is_the_one_that_was_scored(exact_search, rng):
+    """With 0 among the dropouts "auto" could mean one thing in the search and another after it."""
+    X, _ = words(rng, n=90)
+    y = X[:, :3].argmax(axis=1)
+    found = LogisticRegressionCV(
+        dropout=(0.9, 0.0), l2=1.0, cv=2, scoring="neg_log_loss", **exact_search
+    ).fit(X, y)
+    assert found.dropout_ == 0.0
+    assert found.multi_class_ == found.best_estimator_.multi_class_ == "ovr"
+    train, test = next(StratifiedKFold(2).split(X, y))
+    alone = LogisticRegression(**found.best_params_, multi_class="ovr", tol=1e-8).fit(X[train], y[train])
+    truth = -log_loss(y[test], alone.predict_proba(X[test]))
+    assert found.cv_results_["split0_test_score"][found.best_index_] == pytest.approx(truth, abs=1e-5)
+
+
+def test_class_weights_are_not_weights_of_the_scores(rng):
+    X, y = words(rng, n=60)
+    settings = {"dropout": 0.5, "l2": (1.0, 0.1), "cv": 2, "class_weight": "balanced"}
+    plain, ones = (LogisticRegressionCV(**settings).fit(X, y, weight) for weight in (None, np.ones(60)))
+    assert_array_equal(plain.cv_results_["mean_test_score"], ones.cv_results_["mean_test_score"])
+
+
+def test_a_row_that_a_fold_names_twice_counts_twice(exact_search, rng):
+    X, y = words(rng, n=60)
+    train = np.append(np.arange(40), [1, 1, 2])
+    fold = [(train, np.arange(40, 60))]
+    settings = {"dropout": 0.5, "l2": 1.0, "ridge": "uniform", "scoring": "neg_log_loss"}
+    found = LogisticRegressionCV(**settings, cv=fold, **exact_search).fit(X, y)
+    alone = LogisticRegression(tol=1e-8).fit(X[train], y[train])
+    assert found.best_score_ == pytest.approx(-log_loss(y[40:], alone.predict_proba(X[40:])), abs=1e-5)
+
+
+def test_a_fold_does_not_see_the_words_of_rows_held_out(exact_search, rng):
+    """The naive-Bayes ridge smooths over the vocabulary of the rows that it is computed from."""
+    X, y = words(rng, n=60, d=12)
+    X = np.hstack([X, np.vstack([np.zeros((30, 50)), np.ones((30, 50))])])
+    fold = [(np.arange(30), np.arange(30, 60))]
+    settings = {"dropout": 0.5, "l2": 1.0, "ridge": "naive_bayes"}
+    found = LogisticRegressionCV(**settings, cv=fold, scoring="neg_log_loss", **exact_search).fit(X, y)
+    alone = LogisticRegression(**settings, tol=1e-8).fit(X[:30], y[:30])
+    assert found.best_score_ == pytest.approx(-log_loss(y[30:], alone.predict_proba(X[30:])), abs=1e-5)
+
+
+def candidates(*points):
+    return [search.Candidate(dropout, l2, ridge, 0.1) for dropout, l2, ridge in points]
+
+
+def test_one_standard_error_by_hand():
+    grid = candidates((0.8, 1.0, 0), (0.5, 3.0, 0), (0.5, 1.0, 0), (0.3, 1.0, 0), (0.9, 9.0, 1))
+    # The best has the mean 0.8 and, over four folds, the standard error 0.1 / 2 / √3 = 0.0289.
+    scores = np.array([[0.7] * 4, [0.775] * 4, [0.78] * 4, [0.75, 0.85, 0.75, 0.85], [0.79] * 4])
+    assert search.chosen(grid, scores, one_standard_error=False) == 3
+    assert search.chosen(grid, scores, one_standard_error=True) == 1
+    assert search.chosen(grid, scores[:, :1], one_standard_error=True) == 4
+
+
+def test_a_score_that_is_nan_is_never_the_best():
+    grid = candidates((0.8, 1.0, 0), (0.5, 1.0, 0), (0.3, 1.0, 0))
+    scores = np.array([[0.7, 0.7], [np.nan, 0.9], [0.8, 0.8]])
+    assert search.chosen(grid, scores, one_standard_error=False) == 2
+    outcomes = dict.fromkeys(search.FIGURES, scores)
+    assert list(search.table(grid, ["uniform"], outcomes)["rank_test_score"]) == [2, 3, 1]
+    with pytest.raises(ValueError, match="Every score is NaN"):
+        search.chosen(grid, scores * np.nan, one_standard_error=False)
+
+
+def test_the_score_is_that_of_the_scorer(rng):
+    X, y = words(rng)
+    model = LogisticRegressionCV(dropout=0.5, l2=1.0, cv=2, scoring="neg_log_loss").fit(X, y)
+    assert model.score(X, y) == pytest.approx(-log_loss(y, model.predict_proba(X)))
+
+
+def test_a_generator_gives_the_same_search_on_any_number_of_threads(rng):
+    X, y = words(rng, n=40)
+    settings = {
+        "penalty": "monte_carlo",
+        "dropout": (0.5, 0.3),
+        "l2": 1.0,
+        "cv": 2,
+        "scoring": "neg_log_loss",
+    }
+    one, two = (
+        LogisticRegressionCV(**settings, n_jobs=k, random_state=np.random.default_rng(1)).fit(X, y)
+        for k in (1, 2)
+    )
+    assert_allclose(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
+
+
+def test_fits_of_the_search_that_do_not_converge_are_counted(rng):
+    X, y = words(rng)
+    with pytest.warns(ConvergenceWarning) as caught:
+        LogisticRegressionCV(dropout=0.5, l2=(1.0, 1e-4), ridge="uniform", cv=2, max_iter=1).fit(X, y)
+    assert any("of the 4 fits of the search did not converge" in str(warning.message) for warning in caught)

@@ -3,8 +3,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
 
 from dropglm import LinearRegression, LogisticRegression, PoissonRegressor, noising_penalty
+from dropglm.design import Design
+from dropglm.penalties.ridges import naive_bayes
 from dropglm.solvers import Status
 from tests.storages import MATRICES
 
@@ -224,3 +227,86 @@ def test_data_frames_keep_their_names(rng):
     assert_array_equal(model.predict(frame), LogisticRegression().fit(X, y, X_unlabeled=X).predict(X))
     with pytest.raises(ValueError, match="X_unlabeled has other feature names"):
         model.fit(frame, y, X_unlabeled=frame.rename({"ugly": "fine"}))
+
+
+@pytest.mark.parametrize("shift", [0.0, 10.0, 1e4])
+@pytest.mark.parametrize("model", [LogisticRegression(dropout=0.0), LinearRegression(dropout=0.0)])
+def test_features_far_from_zero_are_fitted_as_well(shift, model, rng):
+    """A shift of the features moves the intercept, and nothing else where there is no noise."""
+    X, y = rng.normal(size=(80, 5)), rng.normal(size=80)
+    y = (X[:, 0] + X[:, 1] + y > 0).astype(float)
+    near, far = clone(model).fit(X, y), clone(model).fit(X + shift, y)
+    assert_allclose(far.coef_, near.coef_, atol=2e-3)
+    assert far.result_.objective == pytest.approx(near.result_.objective, rel=1e-6)
+
+
+def test_the_tolerance_is_kept_on_unscaled_and_correlated_features():
+    """About tol² of the objective is left, as the documentation says; ten times that is let pass."""
+    X, y = load_breast_cancer(return_X_y=True)
+    best = LogisticRegression(dropout=0.0, tol=1e-8, max_iter=2000).fit(X, y).result_.objective
+    for tol in (1e-2, 1e-3, 1e-4):
+        found = LogisticRegression(dropout=0.0, tol=tol, max_iter=2000).fit(X, y).result_.objective
+        assert found / best - 1 <= 10 * tol**2
+
+
+def test_features_of_very_different_scales_are_all_fitted(rng):
+    X, y = words(rng)
+    scales = 10.0 ** np.array([8, -8, 0, 4, -4, 0, 0, 2, -2, 1, 0, 0])
+    plain = LogisticRegression(l2=0.0, tol=1e-8).fit(X, y)
+    scaled = LogisticRegression(l2=0.0, tol=1e-8).fit(X * scales, y)
+    assert_allclose(scaled.coef_ * scales, plain.coef_, atol=1e-4)
+    with pytest.raises(ValueError, match="squares of the features exceed float32; scale"):
+        LogisticRegression().fit((X * 1e25).astype(np.float32), y)
+
+
+def test_a_warm_start_far_away_is_no_excuse_to_stop():
+    """The preconditioner of a far start makes any gradient look small."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    y = rng.poisson(np.exp(0.3 * X[:, 0]))
+    cold = PoissonRegressor(dropout=0.1).fit(X, y)
+    warm = PoissonRegressor(dropout=0.1, warm_start=True).fit(X, y)
+    warm.coef_ = np.full(3, 5.0)
+    assert warm.fit(X, y).result_.objective == pytest.approx(cold.result_.objective, rel=1e-4)
+
+
+def test_rows_without_weight_count_for_nothing(rng):
+    X, y = words(rng)
+    U = words(rng, n=30)[0]
+    wild = np.vstack([X, 1e3 * np.ones((1, 12))])
+    weights = np.append(np.ones(60), 0.0)
+    model = PoissonRegressor(dropout=0.2)
+    plain = model.fit(X, y, X_unlabeled=U).coef_
+    assert_array_equal(model.fit(wild, np.append(y, 5), weights, X_unlabeled=U).coef_, plain)
+    wild_unlabeled = np.vstack([U, 1e3 * np.ones((1, 12))])
+    found = model.fit(X, y, X_unlabeled=wild_unlabeled, unlabeled_weight=np.append(np.ones(30), 0.0)).coef_
+    assert_array_equal(found, plain)
+
+
+def test_intercepts_of_a_multinomial_model_sum_to_nothing(rng):
+    X, _ = words(rng, n=90)
+    model = LogisticRegression(penalty="quadratic").fit(X, X[:, :3].argmax(axis=1))
+    assert abs(model.intercept_.sum()) < 1e-12
+
+
+def test_no_ridge_exceeds_ten_thousand_times_l2(rng):
+    X, y = words(rng)
+    X[:, 5] = 1.0  # tells nothing
+    weights = naive_bayes(Design(X), y[:, None].astype(float), np.ones(60))
+    assert weights.max() == pytest.approx(1e4)
+
+
+def test_a_plain_fit_leaves_numpys_global_state_alone(rng):
+    X, y = words(rng)
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    LogisticRegression().fit(X, y)
+    assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+
+def test_a_fit_that_fails_leaves_the_last_one_as_it_was(rng):
+    X, y = words(rng)
+    model = LogisticRegression(warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="warm_start"):
+        model.fit(X, X[:, :3].argmax(axis=1))
+    assert_array_equal(model.classes_, [0, 1])
+    assert model.score(X, y) > 0.7

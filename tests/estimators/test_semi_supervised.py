@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from dropglm import LinearRegression, LogisticRegression, LogisticRegressionCV, PoissonRegressor
+from dropglm.solvers import Status
 from tests.estimators.test_fits import words
 
 ESTIMATORS = [LogisticRegression(), LinearRegression(), PoissonRegressor(dropout=0.2)]
@@ -105,3 +106,19 @@ def test_our_own_search_takes_them_from_a_pipeline_too(rng):
     assert_array_equal(
         pipeline["model"].coef_, LogisticRegressionCV(**settings).fit(X, y, X_unlabeled=U).coef_
     )
+
+
+def test_a_classifier_starts_from_its_labelled_fit(rng):
+    """The passes of the labelled fit are counted, and few labels among many rows do not end in one class."""
+    X, y = words(rng, n=20)
+    U = words(rng, n=400)[0]
+    model = LogisticRegression(l2=0.01, dropout=0.3, discount=1.0).fit(X, y, X_unlabeled=U)
+    assert model.result_.passes > 4 * model.result_.n_iter + 3
+    assert 0.2 < model.predict(U).mean() < 0.8
+
+
+def test_a_count_model_stands_unlabelled_rows_larger_than_its_labelled_ones(rng):
+    X, y = words(rng)
+    model = PoissonRegressor(dropout=0.1).fit(X, y, X_unlabeled=30.0 * np.ones((1, 12)))
+    assert model.result_.status is Status.CONVERGED
+    assert np.isfinite(model.predict(X)).all()

@@ -159,7 +159,7 @@ def test_the_direction_is_that_of_the_two_loops(length, rng):
     inverse, g = 1 / np.diag(H), rng.normal(size=20)
     memory, pairs = Memory(np.diag(H), g, length), []
     for k in range(7):
-        direction, slope = memory.direction()
+        direction, slope = memory.direction(), memory.slope
         assert_allclose(direction, two_loops(pairs, g, inverse), rtol=1e-7, atol=1e-9)
         assert slope == pytest.approx(g @ direction)
         new = g + H @ (0.3 * direction)
@@ -175,10 +175,24 @@ def test_the_direction_is_that_of_the_two_loops(length, rng):
 def test_a_pair_that_bends_the_wrong_way_is_not_remembered(rng):
     g = rng.normal(size=5)
     memory = Memory(np.ones(5), g, 3)
-    direction, _ = memory.direction()
+    direction = memory.direction()
     memory.update(1.0, direction, g - 2.0 * direction)
     assert memory.slots == []
-    assert_allclose(memory.direction()[0], -(g - 2.0 * direction))
+    assert_allclose(memory.direction(), -(g - 2.0 * direction))
+
+
+def test_a_full_memory_loses_nothing_but_its_oldest_pair_when_one_is_refused(rng):
+    H = np.diag(rng.uniform(1, 3, size=6))
+    g = rng.normal(size=6)
+    memory = Memory(np.ones(6), g, 3)
+    for k in range(8):
+        direction = memory.direction()
+        bend = -1.0 if k == 4 else 1.0
+        g = g + bend * H @ (0.3 * direction)
+        memory.update(0.3, direction, g)
+        assert len(set(memory.slots)) == len(memory.slots)
+        pairs = [(memory.s[i], memory.y[i]) for i in memory.slots]
+        assert_allclose(memory.direction(), two_loops(pairs, g, np.ones(6)), rtol=1e-7, atol=1e-9)
 
 
 def test_long_vectors_are_worked_on_in_pieces(rng, monkeypatch):
@@ -188,11 +202,11 @@ def test_long_vectors_are_worked_on_in_pieces(rng, monkeypatch):
     for threads in (1, 2):
         memory, gradient, pairs = Memory(H, g, 4, threads), g, []
         for _ in range(6):
-            direction, _ = memory.direction()
+            direction = memory.direction()
             new = gradient + (H + 1) * 0.5 * direction
             memory.update(0.5, direction, new)
             pairs = [*pairs, (0.5 * direction, new - gradient)][-4:]
             gradient = new
-        ends.append(memory.direction()[0])
+        ends.append(memory.direction())
         assert_allclose(ends[-1], two_loops(pairs, gradient, 1 / H), rtol=1e-6, atol=1e-12)
     assert_array_equal(*ends)

@@ -100,10 +100,27 @@ class Design:
         each(lambda bounds: kernels.ray(self.rows, pairs, *bounds, *coefficients), self.pieces, self.threads)
         return coefficients
 
-    def sum_of_squares(self, q: np.ndarray) -> np.ndarray:
-        """Σ_i q_i x_ij² of each feature; (d,) in X's dtype."""
-        half = np.full(self.shape[1], 0.5, self.dtype)
-        return self.backward(half, np.stack([np.zeros_like(q), q], axis=1))
+    def spread(self, centre: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Σ_i p_i (x_ij - m_j)² + q_i x_ij² of each feature, with centre m and weights (p, q); (d,)."""
+        total = float(weights[:, 0].sum())
+        if self.columns is None:
+            # Rows that store their zeros meet every entry; of others the entries not met are added at the
+            # end.
+            implicit = 0.0 if isinstance(self.rows, DenseRows) else 1.0
+            met = self.sum_over_rows(
+                lambda first, last, out: kernels.scatter_spread(
+                    self.rows, centre, weights, implicit, first, last, out
+                ),
+                self.shape[1],
+            )
+            return met + (implicit * total * np.square(centre, dtype=np.float64)).astype(self.dtype)
+        spread, columns = np.empty(self.shape[1], self.dtype), self.columns
+        each(
+            lambda bounds: kernels.collect_spread(columns, centre, weights, total, *bounds, spread),
+            self._column_pieces,
+            self.threads,
+        )
+        return spread
 
     def backward(self, beta: np.ndarray, slopes: np.ndarray) -> np.ndarray:
         """Xᵀr + 2β·(X²)ᵀq for slopes (r, q) side by side, the gradient of Σ_i f_i; (d,) in X's dtype."""

@@ -67,6 +67,36 @@ def scatter(rows, beta, slopes, first, last, gradient):
 
 
 @kernel
+def collect_spread(columns, centre, weights, total, first, last, spread):
+    """Σ_i p_i (x_ij - m_j)² + q_i x_ij² for columns first to last - 1; weights_i = (p_i, q_i), total = Σ p.
+
+    Taken about the centre m entry by entry: Σ p x² - m² Σ p would lose its digits where m is large.
+    """
+    for j in range(first, last):
+        m = np.float64(centre[j])
+        centred, plain, met = 0.0, 0.0, 0.0
+        start, stop = span(columns, j)
+        for k in range(start, stop):
+            i, x = column(columns, k), value(columns, j, k)
+            centred += weights[i, 0] * (x - m) * (x - m)
+            plain += weights[i, 1] * x * x
+            met += weights[i, 0]
+        spread[j] = centred + plain + m * m * (total - met)
+
+
+@kernel
+def scatter_spread(rows, centre, weights, implicit, first, last, spread):
+    """Add p_i ((x_ij - m_j)² - implicit · m_j²) + q_i x_ij² over rows first to last - 1 to spread_j."""
+    for i in range(first, last):
+        p, q = weights[i, 0], weights[i, 1]
+        start, stop = span(rows, i)
+        for k in range(start, stop):
+            j, x = column(rows, k), value(rows, i, k)
+            m = np.float64(centre[j])
+            spread[j] += p * ((x - m) * (x - m) - implicit * m * m) + q * x * x
+
+
+@kernel
 def dot(rows, beta, first, last, eta):
     """Add Σ_j x_ij β_jk over the features of rows first to last - 1 to η_ik, for K classes at once."""
     for i in range(first, last):

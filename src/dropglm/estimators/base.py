@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dropglm import checks
-from dropglm.estimators.callbacks import CallbackSupportMixin, Tasks
+from dropglm.estimators.callbacks import Tasks
 from dropglm.estimators.features import Features
-from dropglm.estimators.problem import Problem
+from dropglm.estimators.problem import Problem, Watch
 from dropglm.noising import noise_from, penalty_from
 from dropglm.objective import Coefficients
 from dropglm.penalties import PENALTIES, Penalty
@@ -27,7 +27,7 @@ from dropglm.solvers import LBFGS, Result, Status
 COPIES = 100
 
 
-class LinearModel(CallbackSupportMixin, BaseEstimator):
+class LinearModel(BaseEstimator):
     """Settings, checks and predictor of a model that is linear in its features."""
 
     # Rows without labels mean the same to every estimator that takes them, so routing needs no further word.
@@ -35,11 +35,13 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
 
     def _check_settings(self) -> None:
         """Refuse settings that are no numbers or out of range."""
-        for name in ("l2", "discount", "tol"):
-            for given in np.atleast_1d(np.asarray(getattr(self, name), object)):
-                checks.number(given, name)
-                if not 0.0 <= given < np.inf:
-                    raise ValueError(f"{name} must be finite and not negative, got {given}.")
+        checks.not_negative(self.l2, "l2")
+        checks.not_negative(self.discount, "discount")
+        self._check_solver()
+
+    def _check_solver(self) -> None:
+        """The same for those that have no grid in a search."""
+        checks.not_negative(self.tol, "tol")
         checks.whole_number(self.max_iter, "max_iter")
         if self.max_iter < 1:
             raise ValueError(f"max_iter must be above 0, got {self.max_iter}.")
@@ -72,8 +74,10 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         unlabeled = checks.features(X_unlabeled, "X_unlabeled")
         if unlabeled.shape[1] != X.shape[1]:
             raise ValueError(f"X_unlabeled has {unlabeled.shape[1]} columns, but X has {X.shape[1]}.")
-        m = unlabeled.shape[0]
-        return X, unlabeled, checks.weights(unlabeled_weight, m, "unlabeled_weight", "X_unlabeled")
+        weights = checks.weights(unlabeled_weight, unlabeled.shape[0], "unlabeled_weight", "X_unlabeled")
+        if not weights.any():
+            return X, None, None
+        return X, *without_empty_rows(unlabeled, weights)
 
     def _ridge(self, ridge: Any, features: Features, ridges: dict[str, Ridge] = RIDGES) -> Ridge:
         """The ridge of that name, or the one whose weights are given."""
@@ -112,9 +116,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         """Coefficients (K, d), intercepts (K,) and how they were found, for these rows of coef_."""
         features = problem.features
 
-        def fitted(point: Any) -> dict[str, Any]:
-            size = problem.y.shape[1]
-            beta, intercept = point.theta[:-size].reshape(-1, size), point.theta[-size:]
+        def fitted(beta: np.ndarray, intercept: np.ndarray) -> dict[str, Any]:
             return attributes(features.given_back(beta), intercept)
 
         (beta, intercept), result = problem.solve(
@@ -127,17 +129,15 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         )
         return features.given_back(beta), intercept, result
 
-    def _reporter(self, callback: Callable | None) -> Callable | None:
-        """The callback, which prints every tenth iteration where the user wants to hear of it."""
+    def _reporter(self, watch: Watch | None) -> Watch | None:
+        """The same, which prints every tenth iteration where the user wants to hear of it."""
         if not self.verbose:
-            return callback
+            return watch
 
-        def report(number: int, point: Any) -> bool:
+        def report(number: int, objective: float, coefficients: Callable[[], Coefficients]) -> bool:
             if number % 10 == 0 or number == 1:
-                print(
-                    f"{type(self).__name__}: iteration {number:>4}, objective {point.value:.8g}", flush=True
-                )
-            return callback is not None and callback(number, point)
+                print(f"{type(self).__name__}: iteration {number:>4}, objective {objective:.8g}", flush=True)
+            return watch is not None and watch(number, objective, coefficients)
 
         return report
 

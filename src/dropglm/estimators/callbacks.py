@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from dropglm.estimators.problem import Watch
+
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # scikit-learn 1.8
@@ -35,26 +37,28 @@ class Tasks:
         self.data = data
         self.max_iter = max_iter
         self.root: Any = None
+        self.task: Any = None
         if getattr(estimator, "_skl_callbacks", None):
             self.root = estimator._init_callback_context(max_subtasks=problems)
             self.root.call_on_fit_task_begin(estimator=estimator, **data)
 
-    def problem(self, attributes: Callable[[Any], dict[str, Any]]) -> Callable[[int, Any], bool] | None:
-        """What a solver calls after each iteration of the next problem.
+    def problem(self, attributes: Callable[..., dict[str, Any]]) -> Watch | None:
+        """What watches the iterations of the next problem.
 
-        ``attributes`` turns a point into the attributes of an estimator that is fitted so far.
+        ``attributes`` turns β and b into the attributes of an estimator that is fitted so far.
         """
         if self.root is None:
             return None
-        task = self.root.subcontext(task_name="problem", max_subtasks=self.max_iter)
+        self._end_problem()
+        task = self.task = self.root.subcontext(task_name="problem", max_subtasks=self.max_iter)
         task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
 
-        def after_iteration(number: int, point: Any) -> bool:
+        def after_iteration(number: int, objective: float, coefficients: Callable) -> bool:
             iteration = task.subcontext(task_name="iteration")
             iteration.call_on_fit_task_begin(estimator=self.estimator, **self.data)
             return iteration.call_on_fit_task_end(
                 estimator=self.estimator,
-                reconstruction_attributes=lambda: attributes(point),
+                reconstruction_attributes=lambda: attributes(*coefficients()),
                 **self.data,
             )
 
@@ -63,6 +67,11 @@ class Tasks:
     def end(self) -> None:
         """The fit is over, and the estimator is fitted."""
         if self.root is not None:
+            self._end_problem()
             self.root.call_on_fit_task_end(
                 estimator=self.estimator, reconstruction_attributes=dict, **self.data
             )
+
+    def _end_problem(self) -> None:
+        if self.task is not None:
+            self.task.call_on_fit_task_end(estimator=self.estimator, **self.data)

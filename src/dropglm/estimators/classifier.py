@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from dropglm import checks
 from dropglm.estimators.base import LinearModel, outside, without_empty_rows
-from dropglm.estimators.callbacks import Tasks, with_callbacks
+from dropglm.estimators.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from dropglm.estimators.features import Features
 from dropglm.estimators.problem import Problem
 from dropglm.families import Logistic, Multinomial
@@ -29,8 +29,10 @@ class Checked(NamedTuple):
     """What a fit was given, after the checks."""
 
     X: Any
+    classes: np.ndarray
     y: np.ndarray  # numbers of the classes
-    weights: np.ndarray
+    sample_weights: np.ndarray
+    weights: np.ndarray  # those, times the weights of the classes
     X_unlabeled: Any
     unlabeled_weights: np.ndarray | None
 
@@ -41,20 +43,21 @@ class LogisticModel(ClassifierMixin, LinearModel):
     def _checked(
         self, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, unlabeled_weight: Any
     ) -> Checked:
-        """The input, checked; sets ``classes_``."""
+        """The input, checked."""
         lookup(MULTI_CLASS, self.multi_class, "multi_class")
         lookup(PENALTIES, self.penalty, "penalty")
         X, X_unlabeled, unlabeled_weights = self._checked_features(X, X_unlabeled, unlabeled_weight)
         n = X.shape[0]
-        self.classes_, y = self._checked_labels(y, n)
-        weights = checks.weights(sample_weight, n)
-        checks.some_weight(weights)
-        weights = weights * self._class_weights(y, weights)[y]
-        if np.count_nonzero(np.bincount(y, weights)) < 2:
+        classes, y = self._checked_labels(y, n)
+        sample_weights = checks.weights(sample_weight, n)
+        checks.some_weight(sample_weights)
+        weights = sample_weights * self._class_weights(classes, y, sample_weights)[y]
+        by_class = np.bincount(y, weights)
+        if not by_class.all():
             raise ValueError(
-                "The weights leave rows of one class only; a classifier needs at least 2 classes."
+                f"No row of class {classes[by_class.argmin()]} has a weight above 0; leave its rows out."
             )
-        return Checked(X, y, weights, X_unlabeled, unlabeled_weights)
+        return Checked(X, classes, y, sample_weights, weights, X_unlabeled, unlabeled_weights)
 
     def _checked_labels(self, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
         """The classes, and the number of each row's."""
@@ -63,26 +66,32 @@ class LogisticModel(ClassifierMixin, LinearModel):
         y = column_or_1d(y, warn=True)
         if len(y) != n:
             raise ValueError(f"y has {len(y)} entries, but X has {n} rows: inconsistent numbers of samples.")
-        if y.dtype.kind == "f" and not np.isfinite(y).all():
-            raise ValueError("Input y contains NaN or infinity; give rows without labels as X_unlabeled.")
+        missing = y.dtype.kind == "f" and not np.isfinite(y).all()
+        if missing or (y.dtype.kind == "O" and any(label is None or label != label for label in y)):
+            raise ValueError(
+                "Input y contains NaN, None or infinity; give rows without labels as X_unlabeled."
+            )
         check_classification_targets(y)
         classes, numbers = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
-                f"y has one class only, {classes[0]!r}; a classifier needs at least 2 classes in the data."
+                f"y has one class only, {classes[0]}; a classifier needs at least 2 classes in the data."
             )
         return classes, numbers
 
-    def _class_weights(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def _class_weights(self, classes: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The factor of each class."""
-        if self.class_weight == "balanced":
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             by_class = np.bincount(y, weights)
             return weights.sum() / (len(by_class) * np.where(by_class > 0, by_class, np.inf))
-        return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[y])
+        factors = compute_class_weight(self.class_weight, classes=classes, y=classes[y])
+        if not (np.isfinite(factors).all() and (factors >= 0).all()):
+            raise ValueError(f"class_weight must be finite and not negative, got {self.class_weight}.")
+        return factors
 
     def _problems(self, data: Checked, features: Features, *, noisy: bool) -> list[Problem]:
         """One problem for two classes or a multinomial model, else one for each class against the rest."""
-        K = len(self.classes_)
+        K = len(data.classes)
         indicators = (data.y[:, None] == np.arange(K)).astype(np.float64)
         joint = MULTI_CLASS[self.multi_class]
         if joint is None:
@@ -94,7 +103,7 @@ class LogisticModel(ClassifierMixin, LinearModel):
             targets = [indicators] if joint else [indicators[:, [k]] for k in range(K)]
         self.multi_class_ = "multinomial" if targets[0].shape[1] > 1 else "ovr"
         family = Multinomial if self.multi_class_ == "multinomial" else Logistic
-        rest = data.weights, data.unlabeled_weights, bool(self.fit_intercept)
+        rest = data.weights, data.unlabeled_weights, bool(self.fit_intercept), True
         return [Problem(features, family, y, *rest) for y in targets]
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -122,18 +131,21 @@ class LogisticModel(ClassifierMixin, LinearModel):
             return np.hstack([Logistic.mean(-scores), Logistic.mean(scores)])
         if self.multi_class_ == "multinomial":
             return Multinomial.mean(scores)
-        p = Logistic.mean(scores)
-        total = p.sum(axis=1, keepdims=True)
-        # Where no class has any probability left they have equal shares of it.
-        return np.where(total > 0, p / np.where(total > 0, total, 1), 1 / p.shape[1]).astype(p.dtype)
+        # p_k / Σ p, which also stands predictors so low that every p_k is 0
+        return Multinomial.mean(-Logistic.log_partition(-scores))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The logarithm of ``predict_proba``; (n, K)."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        scores = self._scores(X)
+        if scores.shape[1] == 1:
+            return -np.hstack([Logistic.log_partition(scores), Logistic.log_partition(-scores)])
+        if self.multi_class_ == "multinomial":
+            return scores - Multinomial.log_partition(scores)[:, None]
+        log_p = -Logistic.log_partition(-scores)
+        return log_p - Multinomial.log_partition(log_p)[:, None]
 
 
-class LogisticRegression(LogisticModel):
+class LogisticRegression(CallbackSupportMixin, LogisticModel):
     """Logistic regression with feature noise integrated out.
 
     Minimises Σ_i w_i loss_i + n/(n + α m) (R(β) + α R_unlabeled(β)) + ½ l2 ‖β‖², where R(β) = Σ_i w_i
@@ -270,8 +282,8 @@ class LogisticRegression(LogisticModel):
         """
         self._check_settings()
         data = self._checked(X, y, sample_weight, X_unlabeled, unlabeled_weight)
-        X, weights, y = without_empty_rows(data.X, data.weights, data.y)
-        data = data._replace(X=X, weights=weights, y=y)
+        X, weights, y, sample_weights = without_empty_rows(data.X, data.weights, data.y, data.sample_weights)
+        data = data._replace(X=X, weights=weights, y=y, sample_weights=sample_weights)
         return self._train(data, Features(data.X, data.X_unlabeled, checks.threads(self.n_jobs)))
 
     def _train(self, data: Checked, features: Features) -> Self:
@@ -281,7 +293,8 @@ class LogisticRegression(LogisticModel):
         problems = self._problems(data, features, noisy=noisy)
         several = self.multi_class_ == "multinomial"
         penalty = self._penalty("multinomial" if several else "logistic", self.dropout)
-        given = {"X": data.X, "y": self.classes_[data.y], "metadata": {"sample_weight": data.weights}}
+        metadata = {"sample_weight": data.sample_weights}
+        given = {"X": data.X, "y": data.classes[data.y], "metadata": metadata}
         tasks = Tasks(self, given, len(problems), self.max_iter)
         K = sum(problem.y.shape[1] for problem in problems)
         coef, intercept = np.zeros((K, features.d), features.labeled.dtype), np.zeros(K)
@@ -291,7 +304,8 @@ class LogisticRegression(LogisticModel):
 
             def attributes(part: np.ndarray, b: np.ndarray, rows: slice = rows) -> dict[str, Any]:
                 coef[rows], intercept[rows] = part, b
-                return {"coef_": coef.copy(), "intercept_": intercept.astype(coef.dtype)}
+                fitted = {"coef_": coef.copy(), "intercept_": intercept.astype(coef.dtype)}
+                return fitted | {"classes_": data.classes}
 
             coef[rows], intercept[rows], result = self._solve(
                 problem, penalty, ridge, tasks, rows, attributes
@@ -300,42 +314,50 @@ class LogisticRegression(LogisticModel):
         if several:
             # Adding a constant to all classes changes nothing.
             intercept -= intercept.mean()
+        self.classes_ = data.classes
         self.coef_, self.intercept_ = coef, intercept.astype(coef.dtype)
         self.n_iter_ = np.array([result.n_iter for result in results])
         self.result_ = results[0] if len(results) == 1 else tuple(results)
         self._warn(results)
-        self._warn_if_unbounded(data, problems, penalty)
+        spread = ridge(features.labeled, problems[0].y, data.weights)
+        if not (self.l2 * spread > 0).all():
+            self._warn_if_unbounded(problems, penalty)
         tasks.end()
         return self
 
-    def _warn_if_unbounded(self, data: Checked, problems: list[Problem], penalty: Penalty | None) -> None:
-        """Say it where the objective has no minimum, however small the gradient has become."""
-        why = None if self.l2 > 0 else self._unbounded(data, problems, penalty)
-        if why is not None:
-            warnings.warn(
-                f"The objective has no minimum: {why}. The coefficients, now up to "
-                f"{np.abs(self.coef_).max():.3g}, are where the solver stopped. Set l2 above 0 or take "
-                "penalty='gaussian' with dropout.",
-                ConvergenceWarning,
-                stacklevel=outside(),
-            )
+    def _warn_if_unbounded(self, problems: list[Problem], penalty: Penalty | None) -> None:
+        """Say it where the objective is known to have no minimum, however small the gradient has become."""
+        for k, problem in enumerate(problems):
+            rows = slice(None) if problem.family.several else slice(k, k + 1)
+            why = self._unbounded(problem, penalty, rows)
+            if why is not None:
+                warnings.warn(
+                    f"The objective has no minimum: {why}. The coefficients, now up to "
+                    f"{np.abs(self.coef_).max():.3g}, are where the solver stopped. Set l2 above 0 or take "
+                    "penalty='gaussian' with dropout.",
+                    ConvergenceWarning,
+                    stacklevel=outside(),
+                )
+                return
 
-    def _unbounded(self, data: Checked, problems: list[Problem], penalty: Penalty | None) -> str | None:
-        """Why coefficients without a ridge may grow for ever, if they may."""
+    def _unbounded(self, problem: Problem, penalty: Penalty | None, rows: slice) -> str | None:
+        """Why coefficients without a ridge may grow for ever, where that is easy to see."""
+        design = problem.features.labeled
         if penalty is None or self.penalty == "quadratic":
-            scores = np.asarray(data.X @ self.coef_.T) + self.intercept_
-            if (self._best(scores) != data.y).any():
+            eta = design.dot(problem.features.taken(self.coef_[rows])) + self.intercept_[rows]
+            truth = problem.y.argmax(axis=1) if problem.family.several else problem.y[:, 0]
+            if (self._best(eta) != truth).any():
                 return None
             if penalty is None:
                 return "the rows are separable and there is neither noise nor a ridge"
             return "the rows are separable and the quadratic penalty vanishes as coefficients grow"
-        if self.penalty == "gaussian" or penalty.noise.absolute or problems[0].family.several:
+        if self.penalty == "gaussian" or penalty.noise.absolute or problem.family.several:
             return None
-        for problem in problems:
-            side = 2.0 * problem.y - 1.0
-            design = problem.features.labeled
-            # Σ_i ±|x_ij| reaches Σ_i |x_ij| where all of a feature's entries speak for the same class.
-            agreed, all_of_it = (np.abs(design.transposed_dot(r)[:, 0]) for r in (side, np.ones_like(side)))
-            if design.smallest >= 0.0 and (agreed >= all_of_it * (1.0 - 1e-6)).any():
-                return "some features occur in one class only, and dropout alone never speaks against them"
+        if design.smallest < 0.0:
+            return None
+        # Σ_i ±x_ij reaches Σ_i x_ij where all of a feature's entries speak for the same class.
+        side = 2.0 * problem.y - 1.0
+        agreed, all_of_it = (np.abs(design.transposed_dot(r)[:, 0]) for r in (side, np.ones_like(side)))
+        if ((agreed >= all_of_it * (1.0 - 1e-6)) & (all_of_it > 0.0)).any():
+            return "some features occur in one class only, and dropout alone never speaks against them"
         return None

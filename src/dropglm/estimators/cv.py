@@ -1,41 +1,20 @@
-"""Dropout, ridge and discount chosen by cross-validation.
+"""Dropout, ridge and discount chosen by cross-validation."""
 
-All folds share the design of the whole X: a fold is a weight of 0 for the rows that it holds out. So no fold
-copies X, and all threads read the same memory.
-"""
-
-import time
-from collections.abc import Iterator
-from dataclasses import replace
-from inspect import signature
+import warnings
 from itertools import product
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-from scipy.stats import rankdata
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 
 from dropglm import checks
-from dropglm.estimators.callbacks import with_callbacks
-from dropglm.estimators.classifier import Checked, LogisticModel, LogisticRegression
+from dropglm.estimators.base import outside
+from dropglm.estimators.classifier import LogisticModel, LogisticRegression
 from dropglm.estimators.features import Features
-from dropglm.estimators.problem import ROUGH
+from dropglm.estimators.search import Candidate, Search, chosen, folds_from, table
 from dropglm.noising import noise_from
-from dropglm.objective import Coefficients
 from dropglm.penalties.ridges import RIDGES
-from dropglm.progress import Progress
-from dropglm.solvers import LBFGS
-from dropglm.threads import each
-
-
-class Candidate(NamedTuple):
-    """A point of the grid."""
-
-    dropout: float
-    l2: float
-    ridge: Any
-    discount: float
 
 
 class LogisticRegressionCV(LogisticModel):
@@ -63,14 +42,16 @@ class LogisticRegressionCV(LogisticModel):
         How l2 is spread over the features; "auto" tries "uniform" and, where no feature is negative,
         "naive_bayes".
     cv : int, splitter or iterable
-        As everywhere in scikit-learn; a number is that of stratified folds.
+        As everywhere in scikit-learn; a number is that of stratified folds. For groups pass the splits
+        themselves, ``list(GroupKFold(5).split(X, y, groups))``.
     scoring : str, callable or None
-        Any scorer of scikit-learn; None is accuracy.
+        A scorer of scikit-learn; None is accuracy. It sees predictions only: in place of X a callable gets
+        the predictors of the rows held out, and in place of the model one that passes them on.
     one_standard_error : bool
-        Take the largest dropout, and the largest l2 with it, whose score is within a standard error of the
-        best.
+        With the best ridge and discount, take the largest dropout, and the largest l2 with it, whose score is
+        within a standard error of the best.
     fit_intercept, multi_class, class_weight, max_iter, random_state
-        As for ``LogisticRegression``.
+        As for ``LogisticRegression``; "balanced" is about all rows, not those of a fold.
     tol : float
         For the last fit; those of the search stop at 1e-2, which leaves 1e-4 of the objective to gain.
     n_jobs : int, optional
@@ -82,10 +63,12 @@ class LogisticRegressionCV(LogisticModel):
     ----------
     dropout_, l2_, ridge_, discount_
         What was chosen.
+    best_params_ : dict
+        The same four.
     best_score_ : float
-        Its mean score over the folds.
+        Their mean score over the folds.
     best_index_ : int
-        Its place in ``cv_results_``.
+        Their place in ``cv_results_``.
     best_estimator_ : LogisticRegression
         The model that was fitted to all rows.
     cv_results_ : dict of arrays
@@ -144,7 +127,6 @@ class LogisticRegressionCV(LogisticModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -172,200 +154,108 @@ class LogisticRegressionCV(LogisticModel):
         -------
         self
         """
-        self._check_settings()
+        self._check_solver()
+        grids = self._grids()
         if not isinstance(self.one_standard_error, (bool, np.bool_)):
             raise TypeError(f"one_standard_error must be True or False, got {self.one_standard_error!r}.")
         data = self._checked(X, y, sample_weight, X_unlabeled, unlabeled_weight)
-        folds = _folds(self.cv, data, self.classes_)
+        folds = folds_from(self.cv, data)
         threads = checks.threads(self.n_jobs)
         features = Features(data.X, data.X_unlabeled, threads)
-        grid = self._grid(features)
-        search = _Search(self, data, features, folds, weighted=sample_weight is not None)
-        outcomes = search.run(grid, threads)
-
-        self.cv_results_ = _table(grid, outcomes)
-        self.best_index_ = _chosen(grid, outcomes["score"], one_standard_error=self.one_standard_error)
-        best = grid[self.best_index_]
-        self.dropout_, self.l2_, self.ridge_, self.discount_ = best
-        self.best_score_ = float(outcomes["score"][self.best_index_].mean())
+        grid = self._points(grids, features)
+        noisy = any(noise_from(point.dropout, self.noise_std).parts for point in grid)
+        problems = self._problems(data, features, noisy=noisy)
+        family = "multinomial" if problems[0].family.several else "logistic"
+        # Made once, so that candidates of the same dropout have the same copies where the penalty is sampled.
+        penalties = {dropout: self._penalty(family, dropout) for dropout in grids["dropout"]}
+        ridges = [self._ridge(ridge, features) for ridge in self._ridges(features)]
+        search = Search(
+            data,
+            features,
+            problems,
+            penalties,
+            ridges,
+            folds,
+            self._scorer(),
+            weighted=sample_weight is not None,
+        )
+        outcomes = search.run(
+            grid, tol=self.tol, max_iter=self.max_iter, threads=threads, shown=bool(self.verbose)
+        )
+        self._warn_of_the_search(outcomes)
+        names = self._ridges(features)
+        self.cv_results_ = table(grid, names, outcomes)
+        self.best_index_ = chosen(grid, outcomes["score"], one_standard_error=self.one_standard_error)
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        for name, value in self.best_params_.items():
+            setattr(self, f"{name}_", value)
 
         shared = LogisticRegression().get_params().keys() & self.get_params().keys()
-        settings = {name: getattr(self, name) for name in shared} | best._asdict()
+        settings = {name: getattr(self, name) for name in shared} | self.best_params_
+        # What "auto" stood for in the search, whatever it would stand for by itself.
+        settings |= {"multi_class": self.multi_class_, "verbose": 0}
         self.best_estimator_ = LogisticRegression(**settings)
-        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+        for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(self.best_estimator_, name, getattr(self, name))
         self.best_estimator_._train(data, features)
-        for name in ("coef_", "intercept_", "n_iter_", "result_", "multi_class_"):
+        for name in ("classes_", "coef_", "intercept_", "n_iter_", "result_"):
             setattr(self, name, getattr(self.best_estimator_, name))
         return self
 
-    def _grid(self, features: Features) -> list[Candidate]:
-        """The points of the grid, strong penalties first."""
-        dropouts, l2s, discounts = (
-            sorted(_values(getattr(self, name), name), reverse=True) for name in ("dropout", "l2", "discount")
-        )
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The score of the predictions for X by ``scoring``."""
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(self._scorer()(self, X, y, **weights))
+
+    def _scorer(self) -> Any:
+        if isinstance(self.scoring, (list, tuple, set, dict)):
+            raise TypeError(f"scoring must be one scorer, got {self.scoring!r}.")
+        return check_scoring(self, scoring="accuracy" if self.scoring is None else self.scoring)
+
+    def _grids(self) -> dict[str, list[float]]:
+        """The values of dropout, l2 and discount, strong ones first; one number is a grid of one."""
+        grids: dict[str, list[float]] = {}
+        for name in ("dropout", "l2", "discount"):
+            given = getattr(self, name)
+            values: list[Any] = list(given) if np.iterable(given) and not isinstance(given, str) else [given]
+            if not values:
+                raise ValueError(f"{name} is an empty grid; give at least one value.")
+            for value in values:
+                if name == "dropout":
+                    noise_from(value, self.noise_std)
+                else:
+                    checks.not_negative(value, name)
+            grids[name] = sorted(values, reverse=True)
+        return grids
+
+    def _ridges(self, features: Features) -> list[Any]:
+        """The ridges: a name or an array of numbers is a grid of one, "auto" all that can be done."""
+        if isinstance(self.ridge, str):
+            auto = ["uniform"] if features.labeled.smallest < 0.0 else list(RIDGES)
+            return auto if self.ridge == "auto" else [self.ridge]
+        given: list[Any] = list(self.ridge) if np.iterable(self.ridge) else []
+        if not given:
+            raise TypeError(f"ridge must be a name, an array or a sequence of these, got {self.ridge!r}.")
+        return given if any(np.iterable(item) for item in given) else [self.ridge]
+
+    def _points(self, grids: dict[str, list[float]], features: Features) -> list[Candidate]:
+        """The grid's points, path by path, strong penalties first."""
         # Without unlabelled rows there is nothing to discount.
-        discounts = discounts if features.unlabeled is not None else discounts[:1]
-        ridges = _ridges(self.ridge, features)
+        discounts = grids["discount"] if features.unlabeled is not None else grids["discount"][:1]
+        ridges = range(len(self._ridges(features)))
         return [
             Candidate(dropout, l2, ridge, discount)
-            for ridge, discount, dropout, l2 in product(ridges, discounts, dropouts, l2s)
+            for ridge, discount, dropout, l2 in product(ridges, discounts, grids["dropout"], grids["l2"])
         ]
 
-
-class _Search:
-    """The fits of a cross-validation, and their scores."""
-
-    def __init__(
-        self,
-        model: LogisticRegressionCV,
-        data: Checked,
-        features: Features,
-        folds: list[tuple[np.ndarray, np.ndarray]],
-        *,
-        weighted: bool,
-    ) -> None:
-        self.model = model
-        self.data = data
-        self.features = features
-        self.folds = folds
-        noisy = any(noise_from(delta, model.noise_std).parts for delta in _values(model.dropout, "dropout"))
-        self.problems = model._problems(data, features, noisy=noisy)
-        # The rows that a fold holds out are scored by their predictors: as features of a model that only adds
-        # them up.
-        K = sum(problem.y.shape[1] for problem in self.problems)
-        self.judge = LogisticRegression()
-        self.judge.classes_, self.judge.multi_class_ = model.classes_, model.multi_class_
-        self.judge.coef_, self.judge.intercept_, self.judge.n_features_in_ = np.eye(K), np.zeros(K), K
-        self.scorer = check_scoring(self.judge, scoring=model.scoring)
-        self.weighted = weighted and _takes_weights(self.scorer)
-
-    def run(self, grid: list[Candidate], threads: int) -> dict[str, np.ndarray]:
-        """Score, seconds and iterations of every candidate in every fold; (candidates, folds) each.
-
-        Candidates that differ in dropout and l2 only form a path, along which each fit starts where the last
-        one ended.
-        """
-        outcomes = {name: np.empty((len(grid), len(self.folds))) for name in ("score", "seconds", "n_iter")}
-        paths: dict[tuple[int, float], list[int]] = {}
-        for number, candidate in enumerate(grid):
-            paths.setdefault((id(candidate.ridge), candidate.discount), []).append(number)
-        chains = [(fold, path) for path in paths.values() for fold in range(len(self.folds))]
-        # Threads that have no chain of their own help with the loops.
-        self.features.threads = max(1, threads // len(chains))
-        with Progress("fits", len(grid) * len(self.folds), shown=bool(self.model.verbose)) as progress:
-
-            def walk(chain: tuple[int, list[int]]) -> None:
-                fold, path = chain
-                for number, outcome in zip(path, self._walk(fold, [grid[k] for k in path]), strict=True):
-                    for name, value in zip(outcomes, outcome, strict=True):
-                        outcomes[name][number, fold] = value
-                    progress.advance()
-
-            each(walk, chains, threads)
-        self.features.threads = threads
-        return outcomes
-
-    def _walk(self, fold: int, path: list[Candidate]) -> Iterator[tuple[float, float, float]]:
-        """Score, seconds and iterations of the candidates along a path."""
-        train, test = self.folds[fold]
-        model, features, data = self.model, self.features, self.data
-        weights = np.zeros_like(data.weights)
-        weights[train] = data.weights[train]
-        problems = [replace(problem, weights=weights) for problem in self.problems]
-        ridge = model._ridge(path[0].ridge, features)
-        # The naive-Bayes ridge looks at labels: at those of the fold's own rows only.
-        spreads = [ridge(features.labeled, problem.y, weights) for problem in problems]
-        family = "multinomial" if model.multi_class_ == "multinomial" else "logistic"
-        solver = LBFGS(max(model.tol, ROUGH), model.max_iter, threads=features.threads)
-        last: list[Coefficients | None] = [None] * len(problems)
-        strongest = last  # ridge at the dropout rate before: where the next rate starts
-        for k, candidate in enumerate(path):
-            begin = time.perf_counter()
-            new_rate = k == 0 or candidate.dropout != path[k - 1].dropout
-            penalty = model._penalty(family, candidate.dropout)
-            solved = [
-                problem.solve(penalty, candidate.l2 * spread, candidate.discount, solver, start)
-                for problem, spread, start in zip(
-                    problems, spreads, strongest if new_rate else last, strict=True
-                )
-            ]
-            last = [coefficients for coefficients, _ in solved]
-            strongest = last if new_rate else strongest
-            eta = np.hstack([features.labeled.dot(beta) + b for (beta, b), _ in solved])[test]
-            n_iter = sum(result.n_iter for _, result in solved)
-            yield self._score(eta, test), time.perf_counter() - begin, n_iter
-
-    def _score(self, eta: np.ndarray, rows: np.ndarray) -> float:
-        y = self.model.classes_[self.data.y[rows]]
-        if self.weighted:
-            return float(self.scorer(self.judge, eta, y, sample_weight=self.data.weights[rows]))
-        return float(self.scorer(self.judge, eta, y))
-
-
-def _folds(cv: Any, data: Checked, classes: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Rows to train on and rows to score, of every fold."""
-    folds = list(check_cv(cv, data.y, classifier=True).split(data.X, data.y))
-    for number, (train, _) in enumerate(folds):
-        weighted = np.bincount(data.y[train], data.weights[train], minlength=len(classes))
-        missing = np.flatnonzero(weighted == 0)
-        if len(missing):
-            raise ValueError(
-                f"Fold {number} has no row of class {classes[missing[0]]!r} to train on; "
-                "use fewer folds or shuffle them."
+    def _warn_of_the_search(self, outcomes: dict[str, np.ndarray]) -> None:
+        failed, fits = int((outcomes["converged"] == 0).sum()), outcomes["converged"].size
+        if failed:
+            warnings.warn(
+                f"{failed} of the {fits} fits of the search did not converge within {self.max_iter} "
+                "iterations; raise max_iter or leave weak penalties out of the grid.",
+                ConvergenceWarning,
+                stacklevel=outside(),
             )
-    return folds
-
-
-def _takes_weights(scorer: Any) -> bool:
-    score = getattr(scorer, "_score_func", None)
-    return score is not None and "sample_weight" in signature(score).parameters
-
-
-def _values(given: Any, name: str) -> list[float]:
-    """The grid's values: a number is a grid of one."""
-    values = list(np.atleast_1d(np.asarray(given, object)))
-    if not values:
-        raise ValueError(f"{name} is an empty grid; give at least one value.")
-    return values
-
-
-def _ridges(given: Any, features: Features) -> list[Any]:
-    """The grid's ridges: a name or an array of numbers is a grid of one, "auto" all that can be done."""
-    if isinstance(given, str) and given == "auto":
-        return ["uniform"] if features.labeled.smallest < 0.0 else list(RIDGES)
-    if isinstance(given, str) or all(np.isscalar(item) and not isinstance(item, str) for item in given):
-        return [given]
-    return list(given)
-
-
-def _chosen(grid: list[Candidate], scores: np.ndarray, *, one_standard_error: bool) -> int:
-    """The best candidate, the first of equals; or the strongest within a standard error of the best."""
-    means = scores.mean(axis=1)
-    best = int(np.argmax(means))
-    if not one_standard_error:
-        return best
-    error = scores[best].std(ddof=1) / np.sqrt(scores.shape[1])
-    near = [k for k, mean in enumerate(means) if mean >= means[best] - error]
-    return max(near, key=lambda k: (grid[k].dropout, grid[k].l2))
-
-
-def _table(grid: list[Candidate], outcomes: dict[str, np.ndarray]) -> dict[str, Any]:
-    """The outcomes as scikit-learn's searches give them: a column for every parameter and figure."""
-    scores = outcomes["score"]
-    means = scores.mean(axis=1)
-    columns: dict[str, Any] = {"params": [candidate._asdict() for candidate in grid]}
-    for name in Candidate._fields:
-        column = np.empty(len(grid), object)
-        column[:] = [getattr(candidate, name) for candidate in grid]
-        columns[f"param_{name}"] = column
-    for fold in range(scores.shape[1]):
-        columns[f"split{fold}_test_score"] = scores[:, fold]
-    return columns | {
-        "mean_test_score": means,
-        "std_test_score": scores.std(axis=1),
-        "rank_test_score": rankdata(-means, method="min").astype(np.int32),
-        "mean_fit_time": outcomes["seconds"].mean(axis=1),
-        "mean_n_iter": outcomes["n_iter"].mean(axis=1),
-    }

@@ -51,6 +51,10 @@ class Features:
 
 
 def _by_rows(X: Any, dtype: np.dtype) -> Matrix:
-    if sparse.issparse(X):
-        return sparse.csr_array(X, dtype=dtype)
-    return np.ascontiguousarray(X, dtype=dtype)
+    with np.errstate(over="ignore"):
+        rows = (
+            sparse.csr_array(X, dtype=dtype) if sparse.issparse(X) else np.ascontiguousarray(X, dtype=dtype)
+        )
+    if X.dtype != dtype and not np.isfinite(rows.data if sparse.issparse(rows) else rows).all():
+        raise ValueError(f"X_unlabeled holds numbers too large for the {dtype} of X.")
+    return rows

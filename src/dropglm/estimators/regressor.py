@@ -8,14 +8,14 @@ from sklearn.utils.validation import column_or_1d
 
 from dropglm import checks
 from dropglm.estimators.base import LinearModel, without_empty_rows
-from dropglm.estimators.callbacks import Tasks, with_callbacks
+from dropglm.estimators.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from dropglm.estimators.features import Features
 from dropglm.estimators.problem import Problem
 from dropglm.families import FAMILIES
 from dropglm.penalties.ridges import RIDGES
 
 
-class _Regressor(RegressorMixin, LinearModel):
+class _Regressor(CallbackSupportMixin, RegressorMixin, LinearModel):
     """A generalized linear model of one number a row."""
 
     family: ClassVar[str]
@@ -93,7 +93,7 @@ class _Regressor(RegressorMixin, LinearModel):
         ridge = self._ridge(self.ridge, features, {"uniform": RIDGES["uniform"]})
         family = FAMILIES[self.family]
         problem = Problem(features, family, y[:, None], weights, unlabeled_weights, self.fit_intercept)
-        tasks = Tasks(self, {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}, 1, self.max_iter)
+        tasks = Tasks(self, {"X": X, "y": y, "metadata": {"sample_weight": weights}}, 1, self.max_iter)
         coef, intercept, result = self._solve(problem, penalty, ridge, tasks, slice(None), _attributes)
         self.__dict__.update(_attributes(coef, intercept))
         self.n_iter_ = result.n_iter

@@ -74,17 +74,17 @@ class Term:
         """The share along the ray start + step · direction."""
         return _EvaluatedLine(self, start, direction)
 
-    def fisher(self, here: Share) -> "Coefficients":
+    def fisher(self, here: Share, mean: np.ndarray) -> "Coefficients":
         """The Fisher information's diagonal, loss and penalty together, to second order in the noise.
 
-        Σ_i (w_i + relative·π_i) A''(η_i) x_ij² + absolute · Σ_i π_i A''(η_i) for a feature, and
-        Σ_i w_i A''(η_i) for the intercept.
+        Σ_i w_i A''(η_i) (x_ij - x̄_j)² + relative · Σ_i π_i A''(η_i) x_ij² + absolute · Σ_i π_i A''(η_i) for a
+        feature, the predictor of the mean row x̄ held fixed, and Σ_i w_i A''(η_i) for that predictor.
         """
         design, labels, pi = self.block.design, self.block.labels, self.block.penalty_weights
         A2 = self.family.own_variance(here.eta)
         w = np.zeros(len(A2)) if labels is None else labels.weights
-        weighted = (w + self.relative * pi)[:, None] * A2
-        by_beta = np.stack([design.sum_of_squares(column) for column in weighted.T], axis=1)
+        weights = [np.stack([w * a, self.relative * pi * a], axis=1) for a in A2.T]
+        by_beta = np.stack([design.spread(mean, columns) for columns in weights], axis=1)
         self.passes += A2.shape[1]
         by_beta += (self.absolute * (pi[:, None] * A2).sum(axis=0)).astype(by_beta.dtype)
         return by_beta, (w[:, None] * A2).sum(axis=0)

@@ -27,9 +27,13 @@ def naive_bayes(design: Design, y: np.ndarray, weights: np.ndarray) -> np.ndarra
     """
     if design.smallest < 0.0:
         raise ValueError("ridge 'naive_bayes' needs features that are not negative; use 'uniform'.")
-    own = 1.0 + design.transposed_dot(weights[:, None] * y)
-    other = 1.0 + design.transposed_dot(weights[:, None] * (1.0 - y))
-    r = np.log(own / own.sum(axis=0)) - np.log(other / other.sum(axis=0))
+    own = design.transposed_dot(weights[:, None] * y)
+    other = design.transposed_dot(weights[:, None] * (1.0 - y))
+    # Features of rows without a weight or a label are no part of the vocabulary.
+    seen = own + other > 0.0
+    frequencies = [np.where(seen, 1.0 + counts, 0.0) for counts in (own, other)]
+    shares = [counts / counts.sum(axis=0) for counts in frequencies]
+    r = np.log(np.where(seen, shares[0], 1.0)) - np.log(np.where(seen, shares[1], 1.0))
     return np.maximum(np.abs(r), FLOOR).astype(design.dtype) ** -2
 
 

@@ -65,14 +65,14 @@ class History(NamedTuple):
 
     objective: np.ndarray
     gradient_norm: np.ndarray
-    step: np.ndarray  # length of the step that led here, nan at the start
+    step: np.ndarray  # multiple of the direction that led here, nan at the start
 
 
 @dataclass(frozen=True)
 class Result:
     """How a minimisation went.
 
-    ``gradient_norm`` is √(gᵀP⁻¹g / 2f) with P the preconditioner and f the objective. Its square estimates
+    ``gradient_norm`` is √(gᵀHg / 2f), f the objective and H an inverse of its curvature. Its square estimates
     the share of the objective that is still to be gained.
     """
 

@@ -24,8 +24,9 @@ class LBFGS:
     Parameters
     ----------
     tol : float
-        Stop when √(gᵀP⁻¹g / 2f), with g the gradient, P the preconditioner and f the objective, is at most
-        this: about tol² of the objective is then left to gain.
+        Stop when √(gᵀHg / 2f), with g the gradient and f the objective, is at most this, H being the inverse
+        of the preconditioner as well as that of the curvature seen so far. About tol² · f is then left to
+        gain.
     max_iter : int
     memory : int, optional
         Number of past steps whose curvature is kept; by default 10, up to 100 where vectors are short.
@@ -44,32 +45,40 @@ class LBFGS:
         """The minimum or a point as close to it as the settings allow, and how it was found."""
         passes = function.passes
         point = function.at(start)
-        if not np.isfinite(point.value):
-            raise ValueError("The objective is not finite at the start.")
+        if not (np.isfinite(point.value) and np.isfinite(point.gradient).all()):
+            raise ValueError(
+                "The objective is not finite at the start: the features, the targets or the coefficients to "
+                "start from are too large; scale them down."
+            )
         length = self.memory or min(max(10, MEMORY // len(start)), 100)
         memory = Memory(function.preconditioner(point), point.gradient, length, self.threads)
-        # At a perfect fit nothing is left to compare the gradient with, but what there was at the start.
-        floor = point.value * np.finfo(start.dtype).eps ** 1.5
-        seen = [(point.value, _relative(memory, point.value, floor), np.nan)]
-        status = Status.MAX_ITER
+        seen = [(point.value, _relative(memory, point.value), np.nan)]
+        fresh = True  # whether the preconditioner is this point's own
         while True:
             n_iter = len(seen) - 1
-            if seen[-1][1] <= self.tol or 0.5 * memory.gg <= floor:
+            if seen[-1][1] <= self.tol and not fresh:
+                memory.change_metric(function.preconditioner(point))
+                fresh, seen[-1] = True, (point.value, _relative(memory, point.value), seen[-1][2])
+            if seen[-1][1] <= self.tol:
                 status = Status.CONVERGED
                 break
             if n_iter == self.max_iter:
+                status = Status.MAX_ITER
                 break
-            direction, slope = memory.direction()
+            slope, direction = memory.slope, memory.direction()
             ray = function.along(point, direction)
             step = search(ray, point.value, slope)
             if step is None:
-                status = Status.STALLED
+                # A perfect fit leaves nothing to compare the gradient with, but what there was at the start.
+                nothing = 0.5 * memory.gg <= np.finfo(start.dtype).eps * seen[0][0]
+                status = Status.CONVERGED if nothing else Status.STALLED
                 break
             point = ray.arrive(step)
             memory.update(step, direction, point.gradient)
-            if n_iter + 1 in REFRESHES:
+            fresh = n_iter + 1 in REFRESHES
+            if fresh:
                 memory.change_metric(function.preconditioner(point))
-            seen.append((point.value, _relative(memory, point.value, floor), step))
+            seen.append((point.value, _relative(memory, point.value), step))
             if callback is not None and callback(n_iter + 1, point):
                 status = Status.CALLBACK
                 break
@@ -79,5 +88,6 @@ class LBFGS:
         return point.theta, result
 
 
-def _relative(memory: Memory, value: float, floor: float) -> float:
-    return float(np.sqrt(memory.gg / (2.0 * max(value, floor, np.finfo(np.float64).tiny))))
+def _relative(memory: Memory, value: float) -> float:
+    """√(gᵀHg / 2f), the larger of the two."""
+    return float(np.sqrt(max(memory.gg, -memory.slope) / (2.0 * max(value, np.finfo(np.float64).tiny))))

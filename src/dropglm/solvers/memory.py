@@ -45,8 +45,27 @@ class Memory:
         self.yy = np.zeros((length, length))  # y_i·P⁻¹y_j
         self.sg, self.yg, self.gg = self._products(gradient)
 
-    def direction(self) -> tuple[np.ndarray, float]:
-        """The direction of descent, and the function's slope along it."""
+    @property
+    def slope(self) -> float:
+        """The function's slope along the direction: -g·Hg, H the curvature's inverse as known so far."""
+        return self._combination()[-1]
+
+    def direction(self) -> np.ndarray:
+        """The direction of descent, -Hg."""
+        a, e, scale, _ = self._combination()
+        slots = np.array(self.slots, np.int64)
+        d = np.empty_like(self.gradient)
+        in_pieces(
+            lambda first, last: _combine(
+                self.s, self.y, self.inverse, self.gradient, slots, a, e, scale, first, last, d
+            ),
+            len(d),
+            self.threads,
+        )
+        return d
+
+    def _combination(self) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """The a, e and scale of Hg = scale · P⁻¹(g - Σ a_i y_i) + Σ e_i s_i, and the slope along -Hg."""
         a, e = np.zeros(len(self.s)), np.zeros(len(self.s))
         scale = 1.0
         for i in reversed(self.slots):
@@ -57,22 +76,13 @@ class Memory:
         for i in self.slots:
             yz = scale * (self.yg[i] - self.yy[i] @ a) + self.sy[:, i] @ e
             e[i] = a[i] - yz / self.sy[i, i]
-        slope = -(scale * (self.gg - a @ self.yg) + e @ self.sg)
-
-        slots = np.array(self.slots, np.int64)
-        d = np.empty_like(self.gradient)
-        in_pieces(
-            lambda first, last: _combine(
-                self.s, self.y, self.inverse, self.gradient, slots, a, e, scale, first, last, d
-            ),
-            len(d),
-            self.threads,
-        )
-        return d, float(slope)
+        return a, e, scale, -float(scale * (self.gg - a @ self.yg) + e @ self.sg)
 
     def update(self, step: float, direction: np.ndarray, gradient: np.ndarray) -> None:
         """Remember the step that led to this gradient, unless the function bends the wrong way along it."""
-        slot = len(self.slots) if len(self.slots) < len(self.s) else self.slots.pop(0)
+        if len(self.slots) == len(self.s):
+            self.slots.pop(0)
+        slot = next(k for k in range(len(self.s)) if k not in self.slots)
         s, y = self.s[slot], self.y[slot]
         shares = in_pieces(
             lambda first, last: _remember(
