@@ -89,6 +89,7 @@ def against_rivals(split: Split) -> Rows:
     double = sparse.csr_array(split.X, dtype=np.float64)
     matrix: dict[type, Any] = {np.float32: split.X, np.float64: double}
     models = {name: (make, matrix[dtype], split.y) for name, (make, dtype) in RIVALS.items()}
+    models["snapml"] = snapml, sparse.csr_matrix(split.X), split.y  # it does not know csr_array
     names = {"dropglm, gap 1e-4": GAP, "dropglm, default": 1e-4}
     for name, tol in names.items():
         models[name] = partial(ours, tol=tol), split.X, split.y

@@ -110,8 +110,14 @@ class Memory:
     def change_metric(self, preconditioner: np.ndarray) -> None:
         """Take another preconditioner; what the pairs tell of the curvature stays."""
         np.reciprocal(preconditioner, out=self.inverse)
-        for j in self.slots:
-            _, self.yy[:, j], _ = self._products(self.y[j])
+        slots = np.array(self.slots, np.int64)
+
+        def piece(first: int, last: int) -> np.ndarray:
+            yy = np.zeros_like(self.yy)
+            _square(self.y, self.inverse, slots, first, last, yy)
+            return yy
+
+        self.yy = np.sum(in_pieces(piece, len(self.inverse), self.threads), axis=0)
         self.sg, self.yg, self.gg = self._products(self.gradient)
 
     def _products(self, g: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -150,6 +156,28 @@ def _multiply(s, y, inverse, g, slots, first, last, sums):
                 yg += y_block[j] * scaled[j]
             sums[i] += sg
             sums[len(s) + i] += yg
+
+
+@summing_kernel
+def _square(y, inverse, slots, first, last, yy):
+    """Add y_i·P⁻¹y_j, over entries first to last - 1; block by block, so that each y is read once."""
+    room = np.empty(BLOCK)
+    for start in range(first, last, BLOCK):
+        stop = min(start + BLOCK, last)
+        inverse_block, scaled = inverse[start:stop], room[: stop - start]
+        for a in range(slots.size):
+            i = slots[a]
+            y_block = y[i, start:stop]
+            for j in range(scaled.size):
+                scaled[j] = np.float64(inverse_block[j]) * y_block[j]
+            for b in range(a + 1):
+                k = slots[b]
+                other, total = y[k, start:stop], 0.0
+                for j in range(scaled.size):
+                    total += scaled[j] * other[j]
+                yy[i, k] += total
+                if k != i:
+                    yy[k, i] += total
 
 
 @summing_kernel
