@@ -52,6 +52,14 @@ def seed(random_state: Any) -> int:
         ) from None
 
 
+def seed_or_none(random_state: Any) -> None:
+    """Refuse what is no seed, without drawing from what is one."""
+    if random_state is not None and not isinstance(
+        random_state, (np.random.Generator, np.random.RandomState)
+    ):
+        seed(random_state)
+
+
 def _checked(array: Any, name: str, **requirements: Any) -> Any:
     """The array after scikit-learn's checks, whose complaints become one sentence that names the array."""
     if isinstance(array, np.ma.MaskedArray):

@@ -164,6 +164,7 @@ def penalty_from(
     checks.whole_number(n_samples, "n_samples")
     if n_samples < 1:
         raise ValueError(f"n_samples must be above 0, got {n_samples}.")
+    checks.seed_or_none(random_state)
     penalty = by_family[family]
     if issubclass(penalty, MonteCarlo):
         seed = checks.seed(random_state)

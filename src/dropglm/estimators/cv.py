@@ -84,8 +84,8 @@ class LogisticRegressionCV(LogisticModel):
     >>> X = (rng.random((200, 30)) < 0.3).astype(float)
     >>> y = X[:, :5].sum(axis=1) > X[:, 5:10].sum(axis=1)
     >>> model = LogisticRegressionCV(l2=(1.0, 0.1), cv=3).fit(X, y, X_unlabeled=X[:50])
-    >>> model.dropout_, model.l2_, model.ridge_, model.discount_
-    (0.4, 0.1, 'naive_bayes', 0.2)
+    >>> model.dropout_, model.l2_, model.ridge_
+    (0.4, 0.1, 'naive_bayes')
     """
 
     def __init__(
