@@ -198,6 +198,7 @@ class LogisticRegression(CallbackSupportMixin, LogisticModel):
         In X's dtype.
     intercept_ : ndarray of shape (1,) or (K,)
     n_iter_ : ndarray of shape (1,), or (K,) for one class against the rest
+        Without those of the labelled fit that a fit with unlabelled rows starts from.
     multi_class_ : {"multinomial", "ovr"}
         What "auto" stood for.
     n_features_in_, feature_names_in_
