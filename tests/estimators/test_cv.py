@@ -16,7 +16,7 @@ GRID = {"dropout": (0.7, 0.3), "l2": (1.0, 0.1), "discount": (0.5, 0.1), "ridge"
 @pytest.fixture
 def exact_search(monkeypatch):
     """A search whose fits are as exact as the last one, and can be compared with fits from scratch."""
-    monkeypatch.setattr(search, "ROUGH", 1e-8)
+    monkeypatch.setattr(search, "SEARCH_TOL", 1e-8)
     return {"tol": 1e-8}
 
 

@@ -53,7 +53,7 @@ class LogisticRegressionCV(LogisticModel):
     fit_intercept, multi_class, class_weight, max_iter, random_state
         As for ``LogisticRegression``; "balanced" is about all rows, not those of a fold.
     tol : float
-        For the last fit; those of the search stop at 1e-2, which leaves 1e-4 of the objective to gain.
+        For the last fit; those of the search stop at 3e-2, which leaves 1e-3 of the objective to gain.
     n_jobs : int, optional
         Threads; None is 1, -1 all cores.
     verbose : int

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from dropglm.estimators.features import Features
 from dropglm.families import Family
-from dropglm.objective import Block, Coefficients, Labels, Objective, Point, semi_supervised
+from dropglm.objective import Block, Coefficients, Labels, Objective, Point, mean_row, semi_supervised
 from dropglm.penalties import Penalty
 from dropglm.solvers import LBFGS, Result
 
-# The tolerance where a minimum is only a way to another one or is to be scored: 1e-4 of the objective left.
+# The tolerance where a minimum is only on the way to another one: 1e-4 of the objective is left.
 ROUGH = 1e-2
 
 # Called after each iteration with its number, the objective and a function that returns β and b; true ends
@@ -33,9 +34,7 @@ class Problem:
 
     def objective(self, penalty: Penalty | None, ridge: np.ndarray, discount: float) -> Objective:
         """What to minimise, given λ for every coefficient and the discount α of the unlabelled rows."""
-        features = self.features
-        labeled = Block(features.labeled, self.weights, Labels(self.y, self.weights))
-        unlabeled = None
+        features, labeled, unlabeled = self.features, self._labeled, None
         if features.unlabeled is not None and self.unlabeled_weights is not None:
             unlabeled = Block(features.unlabeled, self.unlabeled_weights)
         return Objective(
@@ -44,8 +43,18 @@ class Problem:
             penalty,
             ridge,
             fit_intercept=self.fit_intercept,
+            mean=self._mean,
             threads=features.threads,
         )
+
+    @property
+    def _labeled(self) -> Block:
+        return Block(self.features.labeled, self.weights, Labels(self.y, self.weights))
+
+    @cached_property
+    def _mean(self) -> np.ndarray:
+        """x̄, a pass over the rows that all points of a grid share."""
+        return mean_row([self._labeled])
 
     def solve(
         self,

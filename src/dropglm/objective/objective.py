@@ -45,6 +45,8 @@ class Objective:
         λ, one for each coefficient, in the features' dtype.
     fit_intercept : bool
         Whether b may move.
+    mean : ndarray of shape (d,), optional
+        x̄, for those who know it already.
     threads : int
         For the algebra on θ; the designs have their own.
     """
@@ -57,11 +59,14 @@ class Objective:
         ridge: np.ndarray,
         *,
         fit_intercept: bool = True,
+        mean: np.ndarray | None = None,
         threads: int = 1,
     ) -> None:
         self.terms = [_term(block, family, penalty) for block in blocks]
         self.ridge = ridge
-        self.mean = _mean_row(blocks) if fit_intercept else np.zeros(len(ridge), ridge.dtype)
+        self.mean = mean_row(blocks) if mean is None else mean
+        if not fit_intercept:
+            self.mean = np.zeros_like(self.mean)
         self.fit_intercept = fit_intercept
         self.threads = threads
 
@@ -112,11 +117,10 @@ class Objective:
         for other in shares[1:]:
             by_beta, by_intercept = by_beta + other.beta, by_intercept + other.intercept
         by_intercept = by_intercept if self.fit_intercept else np.zeros_like(by_intercept)
+        gradient, size = _flat(by_beta, by_intercept), self.ridge.size
         # c fixed, a step in β moves b by -x̄.
-        for column, slope in zip(by_beta.T, by_intercept, strict=True):
+        for column, slope in zip(gradient[:size].reshape(self.ridge.shape).T, by_intercept, strict=True):
             vectors.add_scaled(column, -slope, self.mean, self.threads)
-        gradient = _flat(by_beta, by_intercept)
-        size = self.ridge.size
         vectors.add_product(gradient[:size], self.ridge.ravel(), theta[:size], self.threads)
         return Point(theta, sum(share.value for share in shares) + 0.5 * ridge, gradient, shares, ridge)
 
@@ -161,7 +165,7 @@ def _flat(beta: np.ndarray, intercept: np.ndarray) -> np.ndarray:
     return np.concatenate([beta.ravel(), intercept.astype(beta.dtype)])
 
 
-def _mean_row(blocks: Sequence[Block]) -> np.ndarray:
+def mean_row(blocks: Sequence[Block]) -> np.ndarray:
     """x̄, the mean of the labelled rows under their weights; (d,)."""
     total, weight = np.zeros(blocks[0].design.shape[1]), 0.0
     for block in blocks:
