@@ -2,7 +2,6 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 
 from dropglm import LinearRegression, LogisticRegression
@@ -126,7 +125,8 @@ def test_a_callback_may_stop_a_fit(rng):
 
 def test_scikit_learns_own_callbacks_work(rng):
     X, y = words(rng)
-    monitor = ScoringMonitor(scoring="accuracy")
-    model = LogisticRegression().set_callbacks(monitor, ProgressBar()).fit(X, y)
+    callbacks = pytest.importorskip("sklearn.callback")  # scikit-learn 1.9 and later
+    monitor = callbacks.ScoringMonitor(scoring="accuracy")
+    model = LogisticRegression().set_callbacks(monitor, callbacks.ProgressBar()).fit(X, y)
     assert model.result_.status is Status.CONVERGED
     assert monitor.get_logs()

@@ -10,7 +10,7 @@ from sklearn.metrics import check_scoring
 
 from dropglm import checks
 from dropglm.estimators.base import outside
-from dropglm.estimators.classifier import LogisticModel, LogisticRegression
+from dropglm.estimators.classifier import Checked, LogisticModel, LogisticRegression
 from dropglm.estimators.features import Features
 from dropglm.estimators.search import Candidate, Search, chosen, folds_from, table
 from dropglm.noising import noise_from
@@ -162,19 +162,19 @@ class LogisticRegressionCV(LogisticModel):
         folds = folds_from(self.cv, data)
         threads = checks.threads(self.n_jobs)
         features = Features(data.X, data.X_unlabeled, threads)
-        grid = self._points(grids, features)
+        ridges = self._ridges(features)
+        grid = self._points(grids, len(ridges), features)
         noisy = any(noise_from(point.dropout, self.noise_std).parts for point in grid)
         problems = self._problems(data, features, noisy=noisy)
         family = "multinomial" if problems[0].family.several else "logistic"
         # Made once, so that candidates of the same dropout have the same copies where the penalty is sampled.
         penalties = {dropout: self._penalty(family, dropout) for dropout in grids["dropout"]}
-        ridges = [self._ridge(ridge, features) for ridge in self._ridges(features)]
         search = Search(
             data,
             features,
             problems,
             penalties,
-            ridges,
+            [self._ridge(ridge, features) for ridge in ridges],
             folds,
             self._scorer(),
             weighted=sample_weight is not None,
@@ -183,14 +183,16 @@ class LogisticRegressionCV(LogisticModel):
             grid, tol=self.tol, max_iter=self.max_iter, threads=threads, shown=bool(self.verbose)
         )
         self._warn_of_the_search(outcomes)
-        names = self._ridges(features)
-        self.cv_results_ = table(grid, names, outcomes)
+        self.cv_results_ = table(grid, ridges, outcomes)
         self.best_index_ = chosen(grid, outcomes["score"], one_standard_error=self.one_standard_error)
         self.best_params_ = self.cv_results_["params"][self.best_index_]
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         for name, value in self.best_params_.items():
             setattr(self, f"{name}_", value)
+        return self._refit(data, features)
 
+    def _refit(self, data: Checked, features: Features) -> Self:
+        """Fit the best candidate to all rows."""
         shared = LogisticRegression().get_params().keys() & self.get_params().keys()
         settings = {name: getattr(self, name) for name in shared} | self.best_params_
         # What "auto" stood for in the search, whatever it would stand for by itself.
@@ -240,15 +242,12 @@ class LogisticRegressionCV(LogisticModel):
             raise TypeError(f"ridge must be a name, an array or a sequence of these, got {self.ridge!r}.")
         return given if any(np.iterable(item) for item in given) else [self.ridge]
 
-    def _points(self, grids: dict[str, list[float]], features: Features) -> list[Candidate]:
+    def _points(self, grids: dict[str, list[float]], n_ridges: int, features: Features) -> list[Candidate]:
         """The grid's points, path by path, strong penalties first."""
         # Without unlabelled rows there is nothing to discount.
         discounts = grids["discount"] if features.unlabeled is not None else grids["discount"][:1]
-        ridges = range(len(self._ridges(features)))
-        return [
-            Candidate(dropout, l2, ridge, discount)
-            for ridge, discount, dropout, l2 in product(ridges, discounts, grids["dropout"], grids["l2"])
-        ]
+        axes = (range(n_ridges), discounts, grids["dropout"], grids["l2"])
+        return [Candidate(dropout, l2, ridge, discount) for ridge, discount, dropout, l2 in product(*axes)]
 
     def _warn_of_the_search(self, outcomes: dict[str, np.ndarray]) -> None:
         failed, fits = int((outcomes["converged"] == 0).sum()), outcomes["converged"].size
