@@ -113,9 +113,9 @@ class Objective:
         return np.where(curved, diagonal, 1.0).astype(diagonal.dtype)
 
     def _point(self, theta: np.ndarray, shares: tuple[Share, ...], ridge: float) -> Point:
-        by_beta, by_intercept = shares[0].beta, shares[0].intercept
+        by_beta, by_intercept = shares[0].by_beta, shares[0].by_intercept
         for other in shares[1:]:
-            by_beta, by_intercept = by_beta + other.beta, by_intercept + other.intercept
+            by_beta, by_intercept = by_beta + other.by_beta, by_intercept + other.by_intercept
         by_intercept = by_intercept if self.fit_intercept else np.zeros_like(by_intercept)
         gradient, size = _flat(by_beta, by_intercept), self.ridge.size
         # c fixed, a step in β moves b by -x̄.

@@ -43,11 +43,8 @@ class RowTerm(Term):
         """The share at these coefficients."""
         eta, t = self.block.design.moments(beta[:, 0])
         self.passes += 1
-        start = RowShare(0.0, beta, intercept, (eta + intercept)[:, None], t)
-        still = np.zeros((3, len(t)))
-        return _RowLine(self, start, still, _norms(beta, np.zeros_like(beta), self.absolute)).arrive(
-            0.0, beta
-        )
+        still, norms = np.zeros((3, len(t))), _norms(beta, np.zeros_like(beta), self.absolute)
+        return _RowLine(self, eta + intercept, t, still, norms).arrive(0.0, beta)
 
     def along(self, here: Share, start: Coefficients, direction: Coefficients) -> TermLine:
         """The share along the ray start + step · direction."""
@@ -56,7 +53,7 @@ class RowTerm(Term):
         ray = self.block.design.ray(beta[:, 0], d_beta[:, 0])
         self.passes += 1
         ray[0] += d_intercept
-        return _RowLine(self, here, ray, _norms(beta, d_beta, self.absolute))
+        return _RowLine(self, here.eta[:, 0], here.t, ray, _norms(beta, d_beta, self.absolute))
 
     def rows(self, rows: slice, eta: np.ndarray, s2: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Σ f of these rows, and of each row the slopes in η and in s²."""
@@ -78,13 +75,18 @@ class _RowLine:
     """A line on which a step costs a look at every row's η and s², not at its features."""
 
     def __init__(
-        self, term: RowTerm, here: RowShare, ray: np.ndarray, norms: tuple[float, float, float]
+        self,
+        term: RowTerm,
+        eta: np.ndarray,
+        t: np.ndarray,
+        ray: np.ndarray,
+        norms: tuple[float, float, float],
     ) -> None:
         self.term = term
-        self.here = here
+        self.eta, self.t = eta, t  # where the line starts
         self.ray = ray
         self.norms = norms
-        self.slopes = np.empty((len(here.t), 2))
+        self.slopes = np.empty((len(t), 2))
         self.last: tuple[float, float] = np.nan, np.nan  # step and value that the slopes belong to
 
     def value_and_slope(self, step: float) -> tuple[float, float]:
@@ -120,9 +122,9 @@ class _RowLine:
 
     def _moments(self, step: float, rows: slice) -> tuple[np.ndarray, np.ndarray]:
         u, c, q = self.ray[:, rows]
-        eta = self.here.eta[rows, 0] + step * u
+        eta = self.eta[rows] + step * u
         # Where a coefficient goes to zero, rounding could leave t below it.
-        return eta, np.maximum(self.here.t[rows] + step * (2.0 * c + step * q), 0.0)
+        return eta, np.maximum(self.t[rows] + step * (2.0 * c + step * q), 0.0)
 
 
 def _norms(beta: np.ndarray, d_beta: np.ndarray, absolute: float) -> tuple[float, float, float]:

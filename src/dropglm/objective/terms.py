@@ -20,8 +20,8 @@ class Share:
     """Value and gradient of a term, and the predictors they belong to."""
 
     value: float
-    beta: np.ndarray  # ∂f/∂β, (d, K)
-    intercept: np.ndarray  # ∂f/∂b, (K,)
+    by_beta: np.ndarray  # ∂f/∂β, (d, K)
+    by_intercept: np.ndarray  # ∂f/∂b, (K,)
     eta: np.ndarray  # (n, K)
 
 
@@ -106,7 +106,8 @@ class _EvaluatedLine:
     def value_and_slope(self, step: float) -> tuple[float, float]:
         here = self._at(step)
         d_beta, d_intercept = self.direction
-        slope = np.sum(np.multiply(here.beta, d_beta, dtype=np.float64)) + here.intercept @ d_intercept
+        slope = np.sum(np.multiply(here.by_beta, d_beta, dtype=np.float64))
+        slope += here.by_intercept @ d_intercept
         return here.value, float(slope)
 
     def arrive(self, step: float, beta: np.ndarray) -> Share:

@@ -9,7 +9,7 @@ from dropglm.solvers import Result
 
 
 class ConvergenceDisplay:
-    """How a fit went: the objective above its lowest value, and the norm of the gradient against the
+    """How a fit went: the objective above its last value, and the norm of the gradient against the
     tolerance.
 
     Parameters
