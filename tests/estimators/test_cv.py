@@ -135,6 +135,19 @@ def test_warm_starts_save_iterations(rng):
     assert path.cv_results_["mean_n_iter"].sum() < 0.8 * np.sum(apart)
 
 
+def test_the_next_dropout_starts_from_the_last_one_too(rng):
+    X, y = words(rng, n=200, d=40)
+    rates = (0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6)
+    path = LogisticRegressionCV(dropout=rates, l2=1.0, ridge="uniform", cv=2).fit(X, y)
+    apart = [
+        LogisticRegressionCV(dropout=rate, l2=1.0, ridge="uniform", cv=2)
+        .fit(X, y)
+        .cv_results_["mean_n_iter"][0]
+        for rate in rates
+    ]
+    assert path.cv_results_["mean_n_iter"].sum() < 0.8 * np.sum(apart)
+
+
 def test_one_number_is_a_grid_of_one_and_auto_is_what_can_be_done(rng):
     X, y = words(rng)
     search = LogisticRegressionCV(dropout=0.5, l2=1.0, cv=2).fit(X, y)

@@ -189,6 +189,21 @@ def test_passes_over_the_rows_are_counted(rng):
     assert objective.passes - before == 2 * 2
 
 
+def test_where_all_coefficients_vanish_no_variance_falls_below_zero():
+    """t - 2t + t is 0 but for rounding, which has either sign."""
+    rng = np.random.default_rng(3)
+    X, y, w = rng.normal(size=(300, 6)), np.ones((300, 1)), np.ones(300)
+    objective = Objective(
+        [Block(Design(X), w, Labels(y, w))],
+        FAMILIES["logistic"],
+        penalty_of("gaussian", "logistic"),
+        np.ones((6, 1)),
+    )
+    point = objective.at(somewhere(objective, rng))
+    end = objective.along(point, -point.theta).arrive(1.0)
+    assert end.shares[0].t.min() >= 0.0
+
+
 def test_noise_that_is_none_is_no_penalty(rng):
     assert NOISE.parts
     plain = objective_of("none", "logistic", rng, discount=0.0)

@@ -118,6 +118,22 @@ def test_where_rounding_hides_the_descent_it_says_so(rng):
     assert result.objective == 1.0
 
 
+def test_the_preconditioner_is_taken_anew_on_the_way_and_before_the_end(rng):
+    seen = []
+
+    class Watched(Parabola):
+        def preconditioner(self, point):
+            seen.append(self.passes)
+            return super().preconditioner(point)
+
+    exact = parabola(rng, d=40)
+    _, result = LBFGS(tol=1e-9).minimize(Watched(exact.H, exact.centre, constant=1.0), np.zeros(40))
+    assert result.status is Status.CONVERGED
+    refreshed = sum(number <= result.n_iter for number in (5, 10, 20, 40, 80, 160))
+    assert refreshed >= 3
+    assert len(seen) == 1 + refreshed + (result.n_iter not in (5, 10, 20, 40, 80, 160))
+
+
 def test_an_infinite_start_is_refused():
     function = Parabola(np.eye(2), np.array([np.inf, 0.0]))
     with pytest.raises(ValueError, match="not finite at the start"), np.errstate(invalid="ignore"):

@@ -64,3 +64,13 @@ def test_uphill_there_is_no_step():
 def test_a_slope_that_lies_is_found_out():
     """The value never falls, whatever the slope at the start promised."""
     assert search(Ray(lambda t: 1.0 + t, lambda t: 1.0), 1.0, -1.0) is None
+
+
+def test_a_flat_place_that_is_hardly_lower_is_not_enough():
+    """φ = -t + a t² + b t³ with φ(1) = -1e-5 and φ'(1) = 0: flat at the first try, but not low."""
+    a, b = 1.99997, -0.99998
+    ray = Ray(lambda t: -t + a * t**2 + b * t**3, lambda t: -1 + 2 * a * t + 3 * b * t**2)
+    assert ray.value_and_slope(1.0) == pytest.approx((-1e-5, 0.0), abs=1e-12)
+    step = search(ray, 0.0, -1.0)
+    assert step != 1.0
+    assert_wolfe(ray, step)
