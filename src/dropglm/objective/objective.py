@@ -8,7 +8,7 @@ unknown than b: features that are not 0 on average make η move with β and b al
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -101,16 +101,16 @@ class Objective:
 
     def preconditioner(self, point: Point) -> np.ndarray:
         """The diagonal of the Fisher information plus the ridge, all of it above 0."""
-        by_beta, by_intercept = self.ridge, np.zeros(self.ridge.shape[1])
+        diagonal, size = _flat(self.ridge, np.zeros(self.ridge.shape[1])), self.ridge.size
         for term, share in zip(self.terms, point.shares, strict=True):
-            beta, intercept = term.fisher(share, self.mean)
-            by_beta, by_intercept = by_beta + beta, by_intercept + intercept
-        diagonal = _flat(by_beta, by_intercept)
+            by_beta, by_intercept = term.fisher(share, self.mean)
+            diagonal[:size] += by_beta.ravel()
+            diagonal[size:] += by_intercept
         if not np.isfinite(diagonal).all():
             raise ValueError(f"The squares of the features exceed {diagonal.dtype}; scale the features down.")
         # A feature that no row with a weight has may lack all curvature; any positive number will do for it.
-        curved = diagonal > np.finfo(diagonal.dtype).tiny
-        return np.where(curved, diagonal, 1.0).astype(diagonal.dtype)
+        diagonal[diagonal <= np.finfo(diagonal.dtype).tiny] = 1.0
+        return diagonal
 
     def _point(self, theta: np.ndarray, shares: tuple[Share, ...], ridge: float) -> Point:
         by_beta, by_intercept = shares[0].by_beta, shares[0].by_intercept
@@ -122,7 +122,10 @@ class Objective:
         for column, slope in zip(gradient[:size].reshape(self.ridge.shape).T, by_intercept, strict=True):
             vectors.add_scaled(column, -slope, self.mean, self.threads)
         vectors.add_product(gradient[:size], self.ridge.ravel(), theta[:size], self.threads)
-        return Point(theta, sum(share.value for share in shares) + 0.5 * ridge, gradient, shares, ridge)
+        value = sum(share.value for share in shares) + 0.5 * ridge
+        # The gradient has the slopes now; keeping them twice would cost a long vector a point.
+        shares = tuple(replace(share, by_beta=np.empty((0, self.ridge.shape[1]))) for share in shares)
+        return Point(theta, value, gradient, shares, ridge)
 
 
 class Line:
