@@ -16,6 +16,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,9 @@ def tasks() -> Iterator[tuple[str, int, Callable[[], Split]]]:
     """Name, seed and rows of every task."""
     for name in THIRDS:
         for seed in range(SEEDS):
-            yield name, seed, lambda name=name, seed=seed: thirds(name, seed)  # type: ignore[misc]
+            yield name, seed, partial(thirds, name, seed)
     for n in (1, 2):
-        yield f"imdb {WORDS[n]}", 0, lambda n=n: imdb(n)  # type: ignore[misc]
+        yield f"imdb {WORDS[n]}", 0, partial(imdb, n)
 
 
 def fitted(method: str, split: Split) -> tuple[Any, dict[str, Any]]:

@@ -9,12 +9,12 @@ they can use them. They take turns, and the fastest fit of each counts.
 """
 
 import cProfile
-import pstats
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -209,12 +209,12 @@ def profile(split: Split) -> Rows:
     profiler.enable()
     ours(tol=GAP, n_jobs=1).fit(split.X, split.y)
     profiler.disable()
-    stats = pstats.Stats(profiler)
-    total = stats.total_tt  # type: ignore[attr-defined]
+    entries = profiler.getstats()
+    total = sum(entry.inlinetime for entry in entries)
     found = {
-        (Path(file).name, function): (calls, cumulative)
-        for (file, _, function), (_, calls, _, cumulative, _) in stats.stats.items()  # type: ignore[attr-defined]
-        if "dropglm" in file
+        (Path(entry.code.co_filename).name, entry.code.co_name): (entry.callcount, entry.totaltime)
+        for entry in entries
+        if isinstance(entry.code, CodeType) and "dropglm" in entry.code.co_filename
     }
     rows: list[tuple[str, ...]] = [("whole fit, one thread, profiled", f"{total:.2f} s", "", "")]
     for name, key in PARTS.items():

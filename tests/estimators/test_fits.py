@@ -296,11 +296,14 @@ def test_no_ridge_exceeds_ten_thousand_times_l2(rng):
     assert weights.max() == pytest.approx(1e4)
 
 
-def test_a_plain_fit_leaves_numpys_global_state_alone(rng):
+def test_a_fit_that_samples_nothing_draws_nothing(rng):
     X, y = words(rng)
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
-    LogisticRegression().fit(X, y)
-    assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+    given = np.random.default_rng(0)
+    before = given.bit_generator.state
+    LogisticRegression(random_state=given).fit(X, y)
+    assert given.bit_generator.state == before
+    LogisticRegression(random_state=given, penalty="monte_carlo").fit(X, y)
+    assert given.bit_generator.state != before
 
 
 def test_a_fit_that_fails_leaves_the_last_one_as_it_was(rng):

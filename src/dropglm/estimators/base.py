@@ -3,13 +3,13 @@
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from dropglm import checks
 from dropglm.estimators.callbacks import Tasks
@@ -31,7 +31,7 @@ class LinearModel(BaseEstimator):
     """Settings, checks and predictor of a model that is linear in its features."""
 
     # Rows without labels mean the same to every estimator that takes them, so routing needs no further word.
-    __metadata_request__fit = {"X_unlabeled": True, "unlabeled_weight": True}  # noqa: RUF012
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_unlabeled": True, "unlabeled_weight": True}
 
     def _check_settings(self) -> None:
         """Refuse settings that are no numbers or out of range."""
@@ -78,6 +78,15 @@ class LinearModel(BaseEstimator):
         if not weights.any():
             return X, None, None
         return X, *without_empty_rows(unlabeled, weights)
+
+    def _checked_target(self, y: Any, n: int) -> np.ndarray:
+        """The entries of y, one for each row."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        if len(y) != n:
+            raise ValueError(f"y has {len(y)} entries, but X has {n} rows: inconsistent numbers of samples.")
+        return y
 
     def _ridge(self, ridge: Any, features: Features, ridges: dict[str, Ridge] = RIDGES) -> Ridge:
         """The ridge of that name, or the one whose weights are given."""

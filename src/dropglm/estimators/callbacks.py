@@ -6,18 +6,12 @@ from typing import Any
 from dropglm.estimators.problem import Watch
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # scikit-learn 1.8
+    import sklearn.callback as theirs
+except ImportError:  # scikit-learn 1.8: nothing to support, and methods stay as they are
+    theirs = None
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing to support."""
-
-    def with_callbacks(method: Callable) -> Callable:
-        """The method itself."""
-        return method
-
-
-__all__ = ["CallbackSupportMixin", "Tasks", "with_callbacks"]
+CallbackSupportMixin: Any = getattr(theirs, "CallbackSupportMixin", type("CallbackSupportMixin", (), {}))
+with_callbacks: Any = getattr(theirs, "with_callbacks", lambda method: method)
 
 
 class Tasks:

@@ -8,7 +8,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from dropglm import checks
 from dropglm.estimators.base import LinearModel, outside, without_empty_rows
@@ -61,11 +60,7 @@ class LogisticModel(ClassifierMixin, LinearModel):
 
     def _checked_labels(self, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
         """The classes, and the number of each row's."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
-        if len(y) != n:
-            raise ValueError(f"y has {len(y)} entries, but X has {n} rows: inconsistent numbers of samples.")
+        y = self._checked_target(y, n)
         missing = y.dtype.kind == "f" and not np.isfinite(y).all()
         if missing or (y.dtype.kind == "O" and any(label is None or label != label for label in y)):
             raise ValueError(

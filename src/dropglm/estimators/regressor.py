@@ -4,7 +4,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import column_or_1d
 
 from dropglm import checks
 from dropglm.estimators.base import LinearModel, without_empty_rows
@@ -83,7 +82,7 @@ class _Regressor(CallbackSupportMixin, RegressorMixin, LinearModel):
         threads = checks.threads(self.n_jobs)
         X, X_unlabeled, unlabeled_weights = self._checked_features(X, X_unlabeled, unlabeled_weight)
         n = X.shape[0]
-        y = self._checked_target(y, n)
+        y = checks.numbers(self._checked_target(y, n), "y")
         weights = checks.weights(sample_weight, n)
         checks.some_weight(weights)
         X, weights, y = without_empty_rows(X, weights, y)
@@ -105,14 +104,6 @@ class _Regressor(CallbackSupportMixin, RegressorMixin, LinearModel):
     def predict(self, X: Any) -> np.ndarray:
         """The mean of y given X; (n,)."""
         return FAMILIES[self.family].mean(self._scores(X)[:, 0])
-
-    def _checked_target(self, y: Any, n: int) -> np.ndarray:
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = checks.numbers(column_or_1d(y, warn=True), "y")
-        if len(y) != n:
-            raise ValueError(f"y has {len(y)} entries, but X has {n} rows: inconsistent numbers of samples.")
-        return y
 
     def _check_reachable(self, y: np.ndarray) -> None:
         """Refuse a y that the family cannot have."""
