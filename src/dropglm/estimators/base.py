@@ -117,26 +117,25 @@ class LinearModel(BaseEstimator):
         self,
         problem: Problem,
         penalty: Penalty | None,
-        ridge: Ridge,
+        ridge: np.ndarray,
         tasks: Tasks,
         rows: slice,
         attributes: Callable[[np.ndarray, np.ndarray], dict[str, Any]],
-    ) -> tuple[np.ndarray, np.ndarray, Result]:
-        """Coefficients (K, d), intercepts (K,) and how they were found, for these rows of coef_."""
+    ) -> tuple[Coefficients, Result]:
+        """β and b for these rows of coef_, and how they were found, given λ for every coefficient."""
         features = problem.features
 
         def fitted(beta: np.ndarray, intercept: np.ndarray) -> dict[str, Any]:
             return attributes(features.given_back(beta), intercept)
 
-        (beta, intercept), result = problem.solve(
+        return problem.solve(
             penalty,
-            self.l2 * ridge(features.labeled, problem.y, problem.weights),
+            ridge,
             self.discount,
             LBFGS(tol=self.tol, max_iter=self.max_iter, threads=features.threads),
             self._start(problem, rows),
             self._reporter(tasks.problem(fitted)),
         )
-        return features.given_back(beta), intercept, result
 
     def _reporter(self, watch: Watch | None) -> Watch | None:
         """The same, which prints every tenth iteration where the user wants to hear of it."""

@@ -1,143 +1,19 @@
-"""Classification: labels become classes, classes become one problem or several."""
+"""Logistic regression with feature noise integrated out."""
 
 import warnings
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from dropglm import checks
-from dropglm.estimators.base import LinearModel, outside, without_empty_rows
+from dropglm.estimators.base import outside, without_empty_rows
 from dropglm.estimators.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from dropglm.estimators.features import Features
-from dropglm.estimators.problem import Problem
-from dropglm.families import Logistic, Multinomial
+from dropglm.estimators.logistic_model import Checked, LogisticModel
+from dropglm.estimators.minimum import why_none
 from dropglm.noising import noise_from
-from dropglm.penalties import PENALTIES, Penalty
-from dropglm.registry import lookup
 from dropglm.solvers import Result
-
-# Whether several classes are fitted in one model; "auto" asks the penalty.
-MULTI_CLASS = {"auto": None, "multinomial": True, "ovr": False}
-
-
-class Checked(NamedTuple):
-    """What a fit was given, after the checks."""
-
-    X: Any
-    classes: np.ndarray
-    y: np.ndarray  # numbers of the classes
-    sample_weights: np.ndarray
-    weights: np.ndarray  # those, times the weights of the classes
-    X_unlabeled: Any
-    unlabeled_weights: np.ndarray | None
-
-
-class LogisticModel(ClassifierMixin, LinearModel):
-    """Checks of a classifier's input, and its predictions from ``coef_``, ``intercept_`` and ``classes_``."""
-
-    def _checked(
-        self, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, unlabeled_weight: Any
-    ) -> Checked:
-        """The input, checked."""
-        lookup(MULTI_CLASS, self.multi_class, "multi_class")
-        lookup(PENALTIES, self.penalty, "penalty")
-        X, X_unlabeled, unlabeled_weights = self._checked_features(X, X_unlabeled, unlabeled_weight)
-        n = X.shape[0]
-        classes, y = self._checked_labels(y, n)
-        sample_weights = checks.weights(sample_weight, n)
-        checks.some_weight(sample_weights)
-        weights = sample_weights * self._class_weights(classes, y, sample_weights)[y]
-        by_class = np.bincount(y, weights)
-        if not by_class.all():
-            raise ValueError(
-                f"No row of class {classes[by_class.argmin()]} has a weight above 0; leave its rows out."
-            )
-        return Checked(X, classes, y, sample_weights, weights, X_unlabeled, unlabeled_weights)
-
-    def _checked_labels(self, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """The classes, and the number of each row's."""
-        y = self._checked_target(y, n)
-        missing = y.dtype.kind == "f" and not np.isfinite(y).all()
-        if missing or (y.dtype.kind == "O" and any(label is None or label != label for label in y)):
-            raise ValueError(
-                "Input y contains NaN, None or infinity; give rows without labels as X_unlabeled."
-            )
-        check_classification_targets(y)
-        classes, numbers = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"y has one class only, {classes[0]}; a classifier needs at least 2 classes in the data."
-            )
-        return classes, numbers
-
-    def _class_weights(self, classes: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The factor of each class."""
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            by_class = np.bincount(y, weights)
-            return weights.sum() / (len(by_class) * np.where(by_class > 0, by_class, np.inf))
-        factors = compute_class_weight(self.class_weight, classes=classes, y=classes[y])
-        if not (np.isfinite(factors).all() and (factors >= 0).all()):
-            raise ValueError(f"class_weight must be finite and not negative, got {self.class_weight}.")
-        return factors
-
-    def _problems(self, data: Checked, features: Features, *, noisy: bool) -> list[Problem]:
-        """One problem for two classes or a multinomial model, else one for each class against the rest."""
-        K = len(data.classes)
-        indicators = (data.y[:, None] == np.arange(K)).astype(np.float64)
-        joint = MULTI_CLASS[self.multi_class]
-        if joint is None:
-            # Without noise there is no penalty that could be missing.
-            joint = not noisy or "multinomial" in PENALTIES[self.penalty]
-        if K == 2:
-            targets = [indicators[:, [1]]]
-        else:
-            targets = [indicators] if joint else [indicators[:, [k]] for k in range(K)]
-        self.multi_class_ = "multinomial" if targets[0].shape[1] > 1 else "ovr"
-        family = Multinomial if self.multi_class_ == "multinomial" else Logistic
-        rest = data.weights, data.unlabeled_weights, bool(self.fit_intercept), True
-        return [Problem(features, family, y, *rest) for y in targets]
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """The predictors Xβ + b; (n,) for two classes, where it speaks for the second, else (n, K)."""
-        scores = self._scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class that is most likely; (n,)."""
-        scores = self._scores(X)
-        return self.classes_[self._best(scores)]
-
-    @staticmethod
-    def _best(scores: np.ndarray) -> np.ndarray:
-        """The number of the class with the largest predictor; (n,)."""
-        return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class; (n, K).
-
-        Of several classes one against the rest each has a probability of its own, scaled to sum to 1.
-        """
-        scores = self._scores(X)
-        if scores.shape[1] == 1:
-            return np.hstack([Logistic.mean(-scores), Logistic.mean(scores)])
-        if self.multi_class_ == "multinomial":
-            return Multinomial.mean(scores)
-        # p_k / Σ p, which also stands predictors so low that every p_k is 0
-        return Multinomial.mean(-Logistic.log_partition(-scores))
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The logarithm of ``predict_proba``; (n, K)."""
-        scores = self._scores(X)
-        if scores.shape[1] == 1:
-            return -np.hstack([Logistic.log_partition(scores), Logistic.log_partition(-scores)])
-        if self.multi_class_ == "multinomial":
-            return scores - Multinomial.log_partition(scores)[:, None]
-        log_p = -Logistic.log_partition(-scores)
-        return log_p - Multinomial.log_partition(log_p)[:, None]
 
 
 class LogisticRegression(CallbackSupportMixin, LogisticModel):
@@ -295,6 +171,7 @@ class LogisticRegression(CallbackSupportMixin, LogisticModel):
         K = sum(problem.y.shape[1] for problem in problems)
         coef, intercept = np.zeros((K, features.d), features.labeled.dtype), np.zeros(K)
         results: list[Result] = []
+        reasons: list[str | None] = []
         for k, problem in enumerate(problems):
             rows = slice(None) if several else slice(k, k + 1)
 
@@ -303,10 +180,11 @@ class LogisticRegression(CallbackSupportMixin, LogisticModel):
                 fitted = {"coef_": coef.copy(), "intercept_": intercept.astype(coef.dtype)}
                 return fitted | {"classes_": data.classes}
 
-            coef[rows], intercept[rows], result = self._solve(
-                problem, penalty, ridge, tasks, rows, attributes
-            )
+            spread = self.l2 * ridge(features.labeled, problem.y, problem.weights)
+            found, result = self._solve(problem, penalty, spread, tasks, rows, attributes)
+            coef[rows], intercept[rows] = features.given_back(found[0]), found[1]
             results.append(result)
+            reasons.append(None if spread.all() else why_none(problem, penalty, found))
         if several:
             # Adding a constant to all classes changes nothing.
             intercept -= intercept.mean()
@@ -315,45 +193,17 @@ class LogisticRegression(CallbackSupportMixin, LogisticModel):
         self.n_iter_ = np.array([result.n_iter for result in results])
         self.result_ = results[0] if len(results) == 1 else tuple(results)
         self._warn(results)
-        spread = ridge(features.labeled, problems[0].y, data.weights)
-        if not (self.l2 * spread > 0).all():
-            self._warn_if_unbounded(problems, penalty)
+        self._warn_of(next(filter(None, reasons), None))
         tasks.end()
         return self
 
-    def _warn_if_unbounded(self, problems: list[Problem], penalty: Penalty | None) -> None:
-        """Say it where the objective is known to have no minimum, however small the gradient has become."""
-        for k, problem in enumerate(problems):
-            rows = slice(None) if problem.family.several else slice(k, k + 1)
-            why = self._unbounded(problem, penalty, rows)
-            if why is not None:
-                warnings.warn(
-                    f"The objective has no minimum: {why}. The coefficients, now up to "
-                    f"{np.abs(self.coef_).max():.3g}, are where the solver stopped. Set l2 above 0 or take "
-                    "penalty='gaussian' with dropout.",
-                    ConvergenceWarning,
-                    stacklevel=outside(),
-                )
-                return
-
-    def _unbounded(self, problem: Problem, penalty: Penalty | None, rows: slice) -> str | None:
-        """Why coefficients without a ridge may grow for ever, where that is easy to see."""
-        design = problem.features.labeled
-        if penalty is None or self.penalty == "quadratic":
-            eta = design.dot(problem.features.taken(self.coef_[rows])) + self.intercept_[rows]
-            truth = problem.y.argmax(axis=1) if problem.family.several else problem.y[:, 0]
-            if (self._best(eta) != truth).any():
-                return None
-            if penalty is None:
-                return "the rows are separable and there is neither noise nor a ridge"
-            return "the rows are separable and the quadratic penalty vanishes as coefficients grow"
-        if self.penalty == "gaussian" or penalty.noise.absolute or problem.family.several:
-            return None
-        if design.smallest < 0.0:
-            return None
-        # Σ_i ±x_ij reaches Σ_i x_ij where all of a feature's entries speak for the same class.
-        side = 2.0 * problem.y - 1.0
-        agreed, all_of_it = (np.abs(design.transposed_dot(r)[:, 0]) for r in (side, np.ones_like(side)))
-        if ((agreed >= all_of_it * (1.0 - 1e-6)) & (all_of_it > 0.0)).any():
-            return "some features occur in one class only, and dropout alone never speaks against them"
-        return None
+    def _warn_of(self, why: str | None) -> None:
+        """Say it where the objective has no minimum, however small the gradient has become."""
+        if why is not None:
+            warnings.warn(
+                f"The objective has no minimum: {why}. The coefficients, now up to "
+                f"{np.abs(self.coef_).max():.3g}, are where the solver stopped. Set l2 above 0 or take "
+                "penalty='gaussian' with dropout.",
+                ConvergenceWarning,
+                stacklevel=outside(),
+            )

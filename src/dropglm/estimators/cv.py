@@ -10,8 +10,9 @@ from sklearn.metrics import check_scoring
 
 from dropglm import checks
 from dropglm.estimators.base import outside
-from dropglm.estimators.classifier import Checked, LogisticModel, LogisticRegression
+from dropglm.estimators.classifier import LogisticRegression
 from dropglm.estimators.features import Features
+from dropglm.estimators.logistic_model import Checked, LogisticModel
 from dropglm.estimators.search import Candidate, Search, chosen, folds_from, table
 from dropglm.noising import noise_from
 from dropglm.penalties.ridges import RIDGES

@@ -14,8 +14,9 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.model_selection import check_cv
 
-from dropglm.estimators.classifier import Checked, LogisticRegression
+from dropglm.estimators.classifier import LogisticRegression
 from dropglm.estimators.features import Features
+from dropglm.estimators.logistic_model import Checked
 from dropglm.estimators.problem import Problem
 from dropglm.objective import Coefficients
 from dropglm.penalties import Penalty

@@ -1,7 +1,7 @@
 """What every penalty offers, and the chain rule that most of them share."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,12 @@ class Penalty(ABC):
 
     Coefficients have shape (d, K), intercepts (K,); K is 1 except for the multinomial family.
     """
+
+    # What it leaves a classifier without ridge free to do: to grow certain of all rows, where it vanishes; to
+    # grow certain of a feature that occurs in one class only, because noise as it is drawn never turns it
+    # around.
+    vanishes: ClassVar[bool] = False
+    spares_one_sided: ClassVar[bool] = False
 
     def __init__(self, family: type[Family], noise: Noise) -> None:
         self.family = family

@@ -32,6 +32,8 @@ MAX_REACH = 2.0 * math.pi * MAX_NODES / LAST - DIGITS
 class ExactLogistic(Penalty):
     """R(β) = Σ_i E softplus(η̃_i) - softplus(η_i), for dropout and additive Gaussian noise, to 1e-11 a row."""
 
+    spares_one_sided = True
+
     def __init__(self, family: type[Family], noise: Noise) -> None:
         super().__init__(family, noise)
         self.delta = dropout_rate(noise)

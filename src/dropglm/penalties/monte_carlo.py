@@ -29,6 +29,8 @@ class MonteCarlo(Penalty):
     Additive noise makes dense copies: its cost is n·d·S, also for sparse rows.
     """
 
+    spares_one_sided = True
+
     def __init__(self, family: type[Family], noise: Noise, *, n_samples: int = 1000, seed: int = 0) -> None:
         super().__init__(family, noise)
         self.n_samples = n_samples

@@ -20,6 +20,8 @@ from dropglm.threads import each
 class MultinomialQuadratic(Penalty):
     """R(β) = ½ Σ_i tr(A''(η_i) Σ_i)."""
 
+    vanishes = True
+
     def value(self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
         """R(β)."""
         return self._forward(design, beta, intercept, weights)[0]

@@ -12,6 +12,8 @@ class Quadratic(RowPenalty):
     on rows that are predicted with confidence, however large the noise.
     """
 
+    vanishes = True
+
     def rows(self, eta: np.ndarray, s2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """½ A'' s², ½ A''' s² and ½ A''."""
         A2, A3 = self.family.variance(eta), self.family.third_cumulant(eta)
