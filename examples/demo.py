@@ -12,11 +12,11 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from dropout_training import study
 from page import Table, page
 from scipy import sparse
 
-from dropglm import LogisticRegression, LogisticRegressionCV, noising_penalty
-from dropglm.datasets.simulation import ACTIVE_GROUPS, GROUPS, simulated
+from dropglm import LogisticRegressionCV, noising_penalty
 from dropglm.plots import (
     ConvergenceDisplay,
     CVSurfaceDisplay,
@@ -42,19 +42,9 @@ def texts(rng: np.random.Generator) -> sparse.csr_array:
 
 def simulation(rng: np.random.Generator) -> Table:
     """The paper's simulation study: accuracy where useful features are active, and over all rows."""
-    models = {
-        "ridge, λ = 32": LogisticRegression(dropout=0.0, l2=32.0, fit_intercept=False),
-        "dropout, δ = 0.9": LogisticRegression(dropout=0.9, l2=0.0, fit_intercept=False),
-    }
-    scores: dict[str, list[tuple[float, float]]] = {name: [] for name in models}
-    for _ in range(RUNS):
-        X, y = simulated(np.arange(75) % GROUPS, rng)
-        groups = rng.integers(GROUPS, size=1000)
-        X_test, y_test = simulated(groups, rng)
-        for name, model in models.items():
-            right = model.fit(X, y).predict(X_test) == y_test
-            scores[name].append((float(right[groups < ACTIVE_GROUPS].mean()), float(right.mean())))
-    rows = [[name, *(f"{mean:.3f}" for mean in np.mean(runs, axis=0))] for name, runs in scores.items()]
+    rows = [
+        [name, *(f"{mean:.3f}" for mean in scores.mean(axis=0))] for name, scores in study(RUNS, rng).items()
+    ]
     rows += [["the paper, L2", "0.66", "0.53"], ["the paper, dropout", "0.73", "0.55"]]
     title = f"Simulation of rare but useful features, 75 training rows, {RUNS} runs (the paper: 100)"
     return Table(title, ["method", "active rows", "all rows"], rows)

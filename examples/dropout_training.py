@@ -10,20 +10,29 @@ import numpy as np
 from dropglm import LogisticRegression
 from dropglm.datasets.simulation import ACTIVE_GROUPS, GROUPS, simulated
 
-rng = np.random.default_rng(0)
-models = {
+MODELS = {
     "ridge, λ = 32": LogisticRegression(dropout=0.0, l2=32.0, fit_intercept=False),
     "dropout, δ = 0.9": LogisticRegression(dropout=0.9, l2=0.0, fit_intercept=False),
 }
-accuracy: dict[str, list[tuple[float, float]]] = {name: [] for name in models}
-for _ in range(100):
-    X, y = simulated(np.arange(75) % GROUPS, rng)
-    groups = rng.integers(GROUPS, size=2000)
-    X_test, y_test = simulated(groups, rng)
-    active = groups < ACTIVE_GROUPS
-    for name, model in models.items():
-        right = model.fit(X, y).predict(X_test) == y_test
-        accuracy[name].append((float(right[active].mean()), float(right.mean())))
-for name, runs in accuracy.items():
-    (active_mean, mean), (active_error, error) = np.mean(runs, axis=0), np.std(runs, axis=0, ddof=1) / 10
-    print(f"{name:<17} active rows {active_mean:.3f} ± {active_error:.3f}, all rows {mean:.3f} ± {error:.3f}")
+
+
+def study(runs: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Accuracy where useful features are active and over all rows, by model; (runs, 2) each."""
+    accuracy: dict[str, list[tuple[float, float]]] = {name: [] for name in MODELS}
+    for _ in range(runs):
+        X, y = simulated(np.arange(75) % GROUPS, rng)
+        groups = rng.integers(GROUPS, size=2000)
+        X_test, y_test = simulated(groups, rng)
+        active = groups < ACTIVE_GROUPS
+        for name, model in MODELS.items():
+            right = model.fit(X, y).predict(X_test) == y_test
+            accuracy[name].append((float(right[active].mean()), float(right.mean())))
+    return {name: np.array(scores) for name, scores in accuracy.items()}
+
+
+if __name__ == "__main__":
+    for name, scores in study(100, np.random.default_rng(0)).items():
+        (active, overall), (active_error, error) = scores.mean(axis=0), scores.std(axis=0, ddof=1) / 10
+        print(
+            f"{name:<17} active rows {active:.3f} ± {active_error:.3f}, all rows {overall:.3f} ± {error:.3f}"
+        )

@@ -101,8 +101,23 @@ def even_pieces(cost: np.ndarray, piece: int = PIECE) -> list[tuple[int, int]]:
     [(0, 2), (2, 3), (3, 4), (4, 5)]
     """
     n = len(cost) - 1
-    total = float(cost[-1] - cost[0])
-    count = 4 * max(1, round(total / (4 * piece))) if total > piece else 1
+    count = _count(float(cost[-1] - cost[0]), piece)
     cuts = np.searchsorted(cost, np.linspace(cost[0], cost[-1], count + 1))
     cuts[0], cuts[-1] = 0, n
     return [(int(a), int(b)) for a, b in pairwise(np.unique(cuts))]
+
+
+def even_ranges(size: int, piece: int) -> list[tuple[int, int]]:
+    """The same for entries that cost the same each, without a search among them.
+
+    Examples
+    --------
+    >>> even_ranges(9, piece=2)
+    [(0, 2), (2, 4), (4, 6), (6, 9)]
+    """
+    count = _count(size, piece)
+    return list(pairwise(size * k // count for k in range(count + 1)))
+
+
+def _count(total: float, piece: int) -> int:
+    return 4 * max(1, round(total / (4 * piece))) if total > piece else 1

@@ -6,13 +6,12 @@ that does not depend on the number of threads.
 """
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from dropglm.maths.compile import summing_kernel
-from dropglm.threads import each
+from dropglm.threads import each, even_ranges
 
 # Entries of a vector that a thread works on at a time.
 PIECE = 1 << 16
@@ -20,10 +19,7 @@ PIECE = 1 << 16
 
 def in_pieces(work: Callable[[int, int], Any], size: int, threads: int) -> list[Any]:
     """``work(first, last)`` for the pieces of a vector of that size, in order."""
-    # A multiple of four, as in even_pieces, whose search among the entries would cost as much as a sum.
-    count = 4 * max(1, round(size / (4 * PIECE))) if size > PIECE else 1
-    cuts = [size * k // count for k in range(count + 1)]
-    return each(lambda bounds: work(*bounds), list(pairwise(cuts)), threads)
+    return each(lambda bounds: work(*bounds), even_ranges(size, PIECE), threads)
 
 
 def form(weights: np.ndarray, a: np.ndarray, b: np.ndarray, threads: int = 1) -> float:

@@ -15,7 +15,7 @@ from dropglm.families import Family
 from dropglm.objective.block import Block
 from dropglm.objective.terms import Coefficients, Share, Term, TermLine
 from dropglm.penalties import RowPenalty
-from dropglm.threads import each, even_pieces
+from dropglm.threads import each, even_ranges
 
 # Rows that a thread works on at a time: few enough for the cache, enough to hide the price of NumPy's calls.
 PIECE = 1 << 12
@@ -35,9 +35,7 @@ class RowTerm(Term):
 
     def __init__(self, block: Block, family: type[Family], penalty: RowPenalty | None) -> None:
         super().__init__(block, family, penalty)
-        self.pieces = [
-            slice(*bounds) for bounds in even_pieces(np.arange(len(block.penalty_weights) + 1), PIECE)
-        ]
+        self.pieces = [slice(*bounds) for bounds in even_ranges(len(block.penalty_weights), PIECE)]
 
     def at(self, beta: np.ndarray, intercept: np.ndarray) -> RowShare:
         """The share at these coefficients."""
