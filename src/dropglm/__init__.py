@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 from dropglm.estimators import LinearRegression, LogisticRegression, LogisticRegressionCV, PoissonRegressor
 from dropglm.noising import noising_penalty
+from dropglm.text import NgramVectorizer
 
 __version__ = version("dropglm")
 
@@ -11,6 +12,7 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "LogisticRegressionCV",
+    "NgramVectorizer",
     "PoissonRegressor",
     "__version__",
     "noising_penalty",

@@ -33,10 +33,10 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def advance(self) -> None:
-        """One step is done, on any thread."""
+    def advance(self, steps: int = 1) -> None:
+        """So many steps are done, on any thread."""
         with self.lock:
-            self.done += 1
+            self.done += steps
             if self.shown and (time.monotonic() - self.drawn > EVERY or self.done == self.total):
                 self._draw()
 
