@@ -4,7 +4,7 @@ from importlib.metadata import version
 
 from dropglm.estimators import LinearRegression, LogisticRegression, LogisticRegressionCV, PoissonRegressor
 from dropglm.noising import noising_penalty
-from dropglm.text import NgramVectorizer
+from dropglm.text import NgramVectorizer, TextClassifier
 
 __version__ = version("dropglm")
 
@@ -14,6 +14,7 @@ __all__ = [
     "LogisticRegressionCV",
     "NgramVectorizer",
     "PoissonRegressor",
+    "TextClassifier",
     "__version__",
     "noising_penalty",
 ]

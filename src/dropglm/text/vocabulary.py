@@ -1,7 +1,7 @@
 """The n-grams that are features, and where they occur in new texts."""
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -44,6 +44,26 @@ class Vocabulary:
     def __getstate__(self) -> dict[str, np.ndarray]:
         """What cannot be made again."""
         return {"letters": self.letters, "ends": self.ends, "spelling": self.spelling}
+
+    def check(self) -> Self:
+        """Itself, if its arrays fit each other; kernels would read beyond those that do not."""
+        words = len(self.ends) - 1
+        if not (
+            (str(self.letters.dtype), self.letters.ndim) == ("uint8", 1)
+            and (str(self.ends.dtype), self.ends.ndim) == ("int64", 1)
+            and (str(self.spelling.dtype), self.spelling.ndim) == ("int32", 2)
+            and words >= 0
+            and self.ends[0] == 0
+            and self.ends[-1] == len(self.letters)
+            and (np.diff(self.ends) >= 0).all()
+            and self.spelling.size
+            and (self.spelling[:, 0] >= 0).all()
+            and self.spelling.max() < words
+            and self.spelling.min() >= NONE
+            and not ((self.spelling[:, :-1] == NONE) & (self.spelling[:, 1:] != NONE)).any()
+        ):
+            raise ValueError("the arrays of the vocabulary do not fit each other")
+        return self
 
     @property
     def longest(self) -> int:

@@ -1,0 +1,321 @@
+"""Texts with labels, and texts without, to a model that explains itself."""
+
+from collections.abc import Iterable
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from dropglm import model_files
+from dropglm.estimators import LogisticRegression, LogisticRegressionCV
+from dropglm.text.explanation import Explanation, Weighted, class_weights, explanation, strongest
+from dropglm.text.rows import row_range
+from dropglm.text.summary import Summary, summarised
+from dropglm.text.tokens import WORDS_AND_PUNCTUATION
+from dropglm.text.vectorizer import NgramVectorizer
+from dropglm.text.vocabulary import Vocabulary
+
+# What is tried where the user gives no value.
+GRID: dict[str, Any] = {
+    "dropout": (0.8, 0.5),
+    "l2": (10.0, 3.0, 1.0, 0.3),
+    "ridge": "auto",
+    "discount": 0.2,
+}
+
+
+class TextClassifier(ClassifierMixin, BaseEstimator):
+    """Logistic regression with dropout on the n-grams of texts, which tunes itself and explains itself.
+
+    Parameters
+    ----------
+    ngram_range, min_df, max_df, max_features, lowercase, token_pattern, strip_html
+        As for ``NgramVectorizer``; texts without labels count for ``min_df`` and ``max_df`` too.
+    tune : bool
+        Choose what is None below by cross-validation, on a small grid. If False, it is what
+        ``LogisticRegression`` takes.
+    dropout, l2, discount, ridge : optional
+        As for ``LogisticRegression``, or several values to choose from as for ``LogisticRegressionCV``.
+    penalty, class_weight, max_iter, tol, random_state
+        As for ``LogisticRegression``.
+    cv, scoring
+        As for ``LogisticRegressionCV``. A number of folds becomes that of the smallest class's texts if that
+        is smaller.
+    n_jobs : int, optional
+        Threads; None is 1, -1 all cores.
+    verbose : int
+        Show progress bars unless 0.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels.
+    vectorizer_ : NgramVectorizer
+        What turns texts into features.
+    model_ : LogisticRegression
+        What turns features into labels.
+    search_ : LogisticRegressionCV
+        How the model was chosen, if it was.
+    summary_ : Summary
+        What was learnt from how much, what was chosen, and how sure cross-validation is; print it.
+
+    Examples
+    --------
+    >>> from dropglm import TextClassifier
+    >>> good = ["a lovely film", "great fun and a great cast", "lovely music, great story", "fun for all"]
+    >>> bad = ["a dull film", "boring and long", "dull story, boring cast", "long and dull", "no fun"]
+    >>> model = TextClassifier(ngram_range=(1, 1), min_df=1, tune=False, l2=0.1)
+    >>> model = model.fit(good + bad, ["good"] * 4 + ["bad"] * 5, unlabeled=["lovely cast", "a great story"])
+    >>> model.predict(["a lovely story"])
+    array(['good'], dtype='<U4')
+    >>> print(model.explain("a lovely story, truly"))
+    good, probability 0.76
+      good  lovely  +1.24
+      good  a       +0.47
+      good  story   +0.04
+      good  ,       +0.03
+    unknown: truly
+    """
+
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"unlabeled": True}
+
+    def __init__(
+        self,
+        ngram_range: tuple[int, int] = (1, 2),
+        min_df: float = 2,
+        max_df: float = 1.0,
+        max_features: int | None = None,
+        *,
+        lowercase: bool = True,
+        token_pattern: str = WORDS_AND_PUNCTUATION,
+        strip_html: bool = True,
+        tune: bool = True,
+        dropout: Any = None,
+        l2: Any = None,
+        discount: Any = None,
+        ridge: Any = None,
+        penalty: str = "gaussian",
+        class_weight: Any = None,
+        cv: Any = 5,
+        scoring: Any = "accuracy",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.ngram_range = ngram_range
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.lowercase = lowercase
+        self.token_pattern = token_pattern
+        self.strip_html = strip_html
+        self.tune = tune
+        self.dropout = dropout
+        self.l2 = l2
+        self.discount = discount
+        self.ridge = ridge
+        self.penalty = penalty
+        self.class_weight = class_weight
+        self.cv = cv
+        self.scoring = scoring
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        texts: Iterable[str],
+        y: Any,
+        unlabeled: Iterable[str] | None = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Learn n-grams, settings and coefficients.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Texts with labels.
+        y : array-like of shape (n,)
+            Labels of any type.
+        unlabeled : iterable of str, optional
+            Texts without labels.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the texts with labels.
+
+        Returns
+        -------
+        self
+        """
+        if not isinstance(self.tune, (bool, np.bool_)):
+            raise TypeError(f"tune must be True or False, got {self.tune!r}.")
+        labeled, more = _listed(texts, "texts"), _listed([] if unlabeled is None else unlabeled, "unlabeled")
+        y = _labels(y, len(labeled))
+        self.vectorizer_ = NgramVectorizer(**self._shared(NgramVectorizer))
+        X = self.vectorizer_.fit_transform([*labeled, *more])
+        n = len(labeled)
+        rows = {"X_unlabeled": row_range(X, n, n + len(more))} if more else {}
+        estimator = self._estimator(y)
+        estimator.fit(row_range(X, 0, n), y, sample_weight=sample_weight, **rows)
+        searched = isinstance(estimator, LogisticRegressionCV)
+        if searched:
+            self.search_ = estimator
+        elif hasattr(self, "search_"):
+            del self.search_
+        self.model_ = estimator.best_estimator_ if searched else estimator
+        self.classes_ = estimator.classes_
+        self.summary_ = summarised(self.model_, estimator if searched else None, X, y, len(more))
+        return self
+
+    def _shared(self, kind: type) -> dict[str, Any]:
+        """Our settings that this kind of estimator has as well."""
+        names = kind().get_params().keys() & self.get_params().keys()
+        return {name: getattr(self, name) for name in names}
+
+    def _estimator(self, y: np.ndarray) -> LogisticRegression | LogisticRegressionCV:
+        """The model to fit: one with a search if there is anything to choose."""
+        given = {name: getattr(self, name) for name in GRID if getattr(self, name) is not None}
+        several = any(np.iterable(value) and not isinstance(value, str) for value in given.values())
+        if not several and (len(given) == len(GRID) or not self.tune):
+            settings = self._shared(LogisticRegression)
+            return LogisticRegression(
+                **{name: value for name, value in settings.items() if name not in GRID}
+                | given
+                | {"verbose": 0}
+            )
+        settings = self._shared(LogisticRegressionCV)
+        grid = GRID if self.tune else {name: LogisticRegression().get_params()[name] for name in GRID}
+        return LogisticRegressionCV(**settings | grid | given | {"cv": self._folds(y)})
+
+    def _folds(self, y: np.ndarray) -> Any:
+        """The folds; not more than the smallest class has texts."""
+        if not isinstance(self.cv, (int, np.integer)) or isinstance(self.cv, bool):
+            return self.cv
+        classes, counts = np.unique(y, return_counts=True)
+        if counts.min() < 2:
+            raise ValueError(
+                f"Class {classes[counts.argmin()]!s} has one text only, too few to cross-validate; give more "
+                "of them, or set tune=False."
+            )
+        return int(min(self.cv, counts.min()))
+
+    def predict(self, texts: Iterable[str]) -> np.ndarray:
+        """The class of each text that is most likely; (n,)."""
+        X = self._features(texts)
+        return self.model_.predict(X)
+
+    def predict_proba(self, texts: Iterable[str]) -> np.ndarray:
+        """The probability of each class; (n, K), in the order of ``classes_``."""
+        X = self._features(texts)
+        return self.model_.predict_proba(X)
+
+    def predict_log_proba(self, texts: Iterable[str]) -> np.ndarray:
+        """The logarithm of ``predict_proba``; (n, K)."""
+        X = self._features(texts)
+        return self.model_.predict_log_proba(X)
+
+    def decision_function(self, texts: Iterable[str]) -> np.ndarray:
+        """The predictors; (n,) for two classes, where they speak for the second, else (n, K)."""
+        X = self._features(texts)
+        return self.model_.decision_function(X)
+
+    def _features(self, texts: Iterable[str]) -> Any:
+        check_is_fitted(self, "model_")
+        return self.vectorizer_.transform(texts)
+
+    def top_features(self, k: int = 10) -> dict[Any, list[Weighted]]:
+        """The n-grams that speak most for each class, and how much each adds to its predictor."""
+        check_is_fitted(self, "model_")
+        return strongest(self.vectorizer_.ngrams_, class_weights(self.model_), self.classes_, k)
+
+    def explain(self, text: str) -> Explanation:
+        """What each n-gram of a text adds to which class, and which words are unknown."""
+        check_is_fitted(self, "model_")
+        return explanation(self.vectorizer_, self.model_, text)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file, all of it or nothing; ``load`` reads it.
+
+        The file has no code in it. What is needed to predict and to explain is kept; ``search_``
+        and the history of the fit are not.
+        """
+        check_is_fitted(self, "model_")
+        vocabulary = self.vectorizer_.ngrams_
+        plain = (bool, int, float, str, tuple, list, type(None))
+        model_files.write(
+            path,
+            "TextClassifier",
+            {
+                "settings": {
+                    name: value for name, value in self.get_params().items() if isinstance(value, plain)
+                },
+                "classes": np.asarray(self.classes_),
+                "multi_class": self.model_.multi_class_,
+                "coef": self.model_.coef_,
+                "intercept": self.model_.intercept_,
+                "chosen": {name: getattr(self.model_, name) for name in GRID},
+                "summary": self.summary_.to_dict(),
+                **vocabulary.__getstate__(),
+            },
+        )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """The model that ``save`` wrote."""
+        state = model_files.read(path, "TextClassifier")
+        try:
+            return cls(**state["settings"])._restored(**state)
+        except (KeyError, TypeError, ValueError) as error:
+            raise model_files.ModelFileError(f"{path} is a damaged model file: {error}.") from None
+
+    def _restored(
+        self,
+        *,
+        settings: dict[str, Any],
+        classes: np.ndarray,
+        multi_class: str,
+        coef: np.ndarray,
+        intercept: np.ndarray,
+        chosen: dict[str, Any],
+        summary: dict[str, Any],
+        **vocabulary: np.ndarray,
+    ) -> Self:
+        """Itself with what was fitted."""
+        ngrams = Vocabulary(**vocabulary).check()
+        rows = 1 if len(classes) == 2 else len(classes)
+        fits = len(classes) > 1 and coef.shape == (rows, len(ngrams)) and intercept.shape == (rows,)
+        if not fits or not np.isfinite(coef).all():
+            raise ValueError("the coefficients do not fit the vocabulary and the classes")
+        self.vectorizer_ = NgramVectorizer(**self._shared(NgramVectorizer))
+        self.vectorizer_.ngrams_ = ngrams
+        self.model_ = LogisticRegression(**chosen)
+        self.model_.coef_, self.model_.intercept_, self.model_.multi_class_ = coef, intercept, multi_class
+        self.model_.classes_ = self.classes_ = classes
+        self.model_.n_features_in_ = len(ngrams)
+        self.summary_ = Summary(**summary)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn may expect."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _listed(texts: Any, name: str) -> list[str]:
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
+        raise TypeError(f"{name} must be a list or another iterable of strings, got {str(texts)[:40]!r}.")
+    return list(texts)
+
+
+def _labels(y: Any, n: int) -> np.ndarray:
+    y = np.asarray(y)
+    if y.shape != (n,):
+        raise ValueError(f"y has shape {y.shape}, but there are {n} texts with labels.")
+    return y

@@ -1,0 +1,128 @@
+"""What speaks for which class."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dropglm.estimators import LogisticRegression
+from dropglm.text.vectorizer import NgramVectorizer
+from dropglm.text.vocabulary import Vocabulary
+
+
+class Weighted(NamedTuple):
+    """An n-gram, and what it adds to the predictor of a class."""
+
+    ngram: str
+    weight: float
+
+
+class Contribution(NamedTuple):
+    """An n-gram of a text, the class that it speaks for most, and what it adds to each class."""
+
+    ngram: str
+    label: Any
+    weight: float
+    weights: list[float]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a text is given its class.
+
+    Attributes
+    ----------
+    label, probability
+        The class that is most likely.
+    probabilities : dict
+        That of each class.
+    base : list of float
+        The predictor of each class for a text without known n-grams.
+    contributions : list of Contribution
+        The n-grams of the text that the model knows, those that matter most first.
+    unknown : list of str
+        Words that the model does not know, in the order of the text.
+    """
+
+    label: Any
+    probability: float
+    probabilities: dict[Any, float]
+    base: list[float]
+    contributions: list[Contribution]
+    unknown: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same in plain types, for JSON."""
+        return asdict(self) | {
+            "probabilities": {str(label): p for label, p in self.probabilities.items()},
+            "contributions": [entry._asdict() for entry in self.contributions],
+        }
+
+    def __str__(self) -> str:
+        width = max((len(str(entry.label)) for entry in self.contributions), default=0)
+        length = max((len(entry.ngram) for entry in self.contributions), default=0)
+        lines = [f"{self.label}, probability {self.probability:.2f}"]
+        lines += [
+            f"  {entry.label!s:<{width}}  {entry.ngram:<{length}}  {entry.weight:+.2f}"
+            for entry in self.contributions
+        ]
+        if self.unknown:
+            lines.append(f"unknown: {', '.join(self.unknown)}")
+        return "\n".join(lines)
+
+
+def class_weights(model: LogisticRegression, columns: Any = slice(None)) -> np.ndarray:
+    """What each feature adds to the predictor of each class; (K, features).
+
+    For two classes that of the first is the negative of the second's. In a multinomial model only differences
+    between classes matter; each feature's weights are taken from their mean.
+    """
+    return _of_classes(model, model.coef_[:, columns])
+
+
+def _of_classes(model: LogisticRegression, weights: np.ndarray) -> np.ndarray:
+    if len(weights) == 1:
+        return np.concatenate([-weights, weights])
+    if model.multi_class_ == "multinomial":
+        return weights - weights.mean(axis=0)
+    return weights
+
+
+def strongest(
+    vocabulary: Vocabulary, weights: np.ndarray, classes: np.ndarray, k: int
+) -> dict[Any, list[Weighted]]:
+    """The k n-grams with the largest weights of each class, of those with weights above 0."""
+    found = {}
+    for label, row in zip(classes.tolist(), weights, strict=True):
+        first = np.argsort(-row, kind="stable")[:k]
+        first = first[row[first] > 0]
+        names = vocabulary.names(first)
+        found[label] = [Weighted(name, float(row[j])) for name, j in zip(names, first, strict=True)]
+    return found
+
+
+def explanation(vectorizer: NgramVectorizer, model: LogisticRegression, text: str) -> Explanation:
+    """What each n-gram of the text adds to which class."""
+    X = vectorizer.transform([text])
+    vocabulary = vectorizer.ngrams_
+    weights = class_weights(model, X.indices) * X.data
+    order = np.argsort(-np.abs(weights).max(axis=0), kind="stable")
+    names = vocabulary.names(X.indices)
+    labels = model.classes_.tolist()
+    probabilities = model.predict_proba(X)[0]
+    contributions = []
+    for j in order:
+        favoured = int(weights[:, j].argmax())
+        all_weights = [float(weight) for weight in weights[:, j]]
+        contributions.append(Contribution(names[j], labels[favoured], all_weights[favoured], all_weights))
+    known = set(vocabulary.words)
+    tokens = dict.fromkeys(vectorizer._tokenizer(1).words(text))
+    best = int(probabilities.argmax())
+    return Explanation(
+        label=labels[best],
+        probability=float(probabilities[best]),
+        probabilities={label: float(p) for label, p in zip(labels, probabilities, strict=True)},
+        base=[float(b) for b in _of_classes(model, np.atleast_1d(model.intercept_)[:, None])[:, 0]],
+        contributions=contributions,
+        unknown=[token for token in tokens if token not in known],
+    )

@@ -1,0 +1,215 @@
+"""Model files: data and no code, all of it or nothing."""
+
+import json
+import os
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+from skops import io
+
+from dropglm import TextClassifier, model_files
+from dropglm.model_files import ModelFileError
+
+
+@pytest.fixture
+def saved(tmp_path):
+    model = TextClassifier(tune=False, min_df=1).fit(["good film", "bad film", "good", "bad"], [1, 0, 1, 0])
+    path = tmp_path / "model.skops"
+    model.save(path)
+    return path, model
+
+
+def test_what_was_saved_is_read(saved):
+    path, model = saved
+    again = TextClassifier.load(path)
+    texts = ["good film", "bad", "other"]
+    np.testing.assert_array_equal(again.predict_proba(texts), model.predict_proba(texts))
+    assert again.get_params() == model.get_params()
+    assert again.summary_ == model.summary_
+    assert again.top_features() == model.top_features()
+    again.save(path)
+    np.testing.assert_array_equal(TextClassifier.load(path).predict_proba(texts), model.predict_proba(texts))
+
+
+def test_no_other_file_is_left_and_rights_are_the_users(saved):
+    path, _ = saved
+    assert os.listdir(path.parent) == [path.name]
+    plain = path.parent / "plain"
+    plain.touch()
+    assert path.stat().st_mode == plain.stat().st_mode
+
+
+class Trap:
+    """Leaves a file where its pickle is opened."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+def test_a_pickle_is_not_run(tmp_path):
+    path, sprung = tmp_path / "model.skops", tmp_path / "sprung"
+    path.write_bytes(pickle.dumps(Trap(sprung)))
+    with pytest.raises(ModelFileError, match="is no model file of dropglm"):
+        TextClassifier.load(path)
+    assert not sprung.exists()
+
+
+def test_a_pickle_inside_an_array_is_not_run(saved, tmp_path):
+    path, _ = saved
+    sprung = tmp_path / "sprung"
+    array = np.empty(1, object)
+    array[0] = Trap(sprung)
+    evil = path.with_name("evil.skops")
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(evil, "w") as new:
+        for name in old.namelist():
+            if name.endswith(".npy"):
+                with new.open(name, "w") as file:
+                    np.save(file, array, allow_pickle=True)
+            else:
+                new.writestr(name, old.read(name))
+    with pytest.raises(ModelFileError, match="damaged model file"):
+        TextClassifier.load(evil)
+    assert not sprung.exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"format": 1, "kind": "TextClassifier", "state": Trap("sprung")},
+        {"format": 1, "kind": "TextClassifier", "state": {"run": os.mkdir}},
+        {"format": 1, "kind": "TextClassifier", "state": TextClassifier()},
+        {"format": 1, "kind": "TextClassifier", "state": {"ufunc": np.exp}},
+    ],
+    ids=["object", "function", "estimator", "ufunc"],
+)
+def test_a_type_that_is_no_plain_data_is_refused(content, tmp_path):
+    """Even types that skops itself trusts."""
+    path = tmp_path / "model.skops"
+    io.dump(content, path)
+    with pytest.raises(ModelFileError, match="not plain data only; nothing of it was built or run"):
+        TextClassifier.load(path)
+
+
+def test_a_loader_under_another_name_is_refused(saved):
+    path, _ = saved
+    for key, value in (("__loader__", "ObjectNode"), ("__class__", "system"), ("__module__", "os")):
+        evil = path.with_name(f"{key}.skops")
+        with zipfile.ZipFile(path) as old, zipfile.ZipFile(evil, "w") as new:
+            for name in old.namelist():
+                content = old.read(name)
+                if name == "schema.json":
+                    schema = json.loads(content)
+                    schema["content"]["state"]["content"]["settings"][key] = value
+                    content = json.dumps(schema).encode()
+                new.writestr(name, content)
+        with pytest.raises(ModelFileError, match="not plain data only"):
+            TextClassifier.load(evil)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
+def test_a_truncated_file_gets_a_sentence(saved, share):
+    path, _ = saved
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(ModelFileError, match=r"no model file of dropglm, or a part of one is missing"):
+        TextClassifier.load(path)
+
+
+def test_flipped_bytes_never_pass_unseen(saved, rng):
+    """Every part has a checksum of its own; what is not covered (names, offsets) does not reach the data."""
+    path, model = saved
+    whole = bytearray(path.read_bytes())
+    expected = model.predict_proba(["good film"])
+    for place in rng.integers(len(whole), size=200):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        try:
+            found = TextClassifier.load(path).predict_proba(["good film"])
+        except ModelFileError:
+            continue
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_compressed_parts_are_refused(saved):
+    path, _ = saved
+    bomb = path.with_name("bomb.skops")
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+    with pytest.raises(ModelFileError, match="compressed parts"):
+        TextClassifier.load(bomb)
+
+
+def test_a_newer_or_foreign_file_gets_a_sentence(tmp_path):
+    path = tmp_path / "model.skops"
+    io.dump({"format": 2, "dropglm": "9.1", "kind": "TextClassifier", "state": {}}, path)
+    with pytest.raises(
+        ModelFileError, match=r"written by dropglm 9.1, in format 2; .* install the newer one"
+    ):
+        TextClassifier.load(path)
+    io.dump({"format": 1, "kind": "Horse", "state": {}}, path)
+    with pytest.raises(ModelFileError, match="holds a 'Horse', not a TextClassifier"):
+        TextClassifier.load(path)
+    io.dump([1, 2], path)
+    with pytest.raises(ModelFileError, match="is no model file of dropglm"):
+        TextClassifier.load(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("other.txt", "")
+    with pytest.raises(ModelFileError, match="is no model file of dropglm"):
+        TextClassifier.load(path)
+    io.dump({"format": 1, "kind": "TextClassifier", "state": {"settings": {}}}, path)
+    with pytest.raises(ModelFileError, match="damaged model file"):
+        TextClassifier.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("ends", lambda a: a + 1),
+        ("ends", lambda a: a[::-1].copy()),
+        ("spelling", lambda a: a + 1000),
+        ("spelling", lambda a: a[:, ::-1].copy()),
+        ("spelling", lambda a: a.astype(np.int64)),
+        ("letters", lambda a: a[:-1]),
+        ("coef", lambda a: a[:, :-1]),
+        ("coef", lambda a: a * np.nan),
+        ("intercept", lambda a: a[:0]),
+        ("classes", lambda a: a[:1]),
+    ],
+)
+def test_arrays_that_do_not_fit_each_other_are_refused(saved, name, change):
+    """The kernels would read beyond them."""
+    path, _ = saved
+    state = model_files.read(path, "TextClassifier")
+    state[name] = change(state[name])
+    model_files.write(path, "TextClassifier", state)
+    with pytest.raises(ModelFileError, match="do not fit"):
+        TextClassifier.load(path)
+
+
+def test_places_that_cannot_be_read_or_written_get_a_sentence(saved, tmp_path):
+    _, model = saved
+    with pytest.raises(FileNotFoundError, match=r"nowhere cannot be read: No such file"):
+        TextClassifier.load(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match="cannot be written: No such file"):
+        model.save(tmp_path / "no" / "model.skops")
+    with pytest.raises(OSError, match=r"cannot be read"):
+        TextClassifier.load(tmp_path)
+
+
+def test_a_failed_save_leaves_the_old_model_and_nothing_else(saved, monkeypatch):
+    path, model = saved
+    old = path.read_bytes()
+
+    def fail(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="no space left"):
+        model.save(path)
+    assert path.read_bytes() == old
+    assert os.listdir(path.parent) == [path.name]
