@@ -1,5 +1,6 @@
 """Archives that mean harm: refused in one sentence, and nothing lands on the disk."""
 
+import contextlib
 import gzip
 import io
 import os
@@ -10,6 +11,8 @@ import tarfile
 import zipfile
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dropglm.datasets import DATASETS, DatasetError
 from dropglm.datasets.archive import OTHERS, members
@@ -158,6 +161,18 @@ def test_a_cut_archive_is_damaged(read, pack, keep):
     with pytest.raises(DatasetError) as error:
         read(content[: int(keep * len(content))])
     refused(error)
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred])
+@given(changes=st.dictionaries(st.integers(0, 10**6), st.integers(0, 255), min_size=1, max_size=30))
+def test_no_change_of_bytes_in_an_archive_brings_another_error(tmp_path_factory, pack, changes):
+    content = bytearray(pack(RT))
+    for at, value in changes.items():
+        content[at % len(content)] = value
+    path = tmp_path_factory.mktemp("changed") / "archive"
+    path.write_bytes(content)
+    with contextlib.suppress(DatasetError):
+        list(members(path, small("rt", "http://here", b"", 4, 2).table.archive))
 
 
 def test_headers_that_announce_headers_are_refused(read):

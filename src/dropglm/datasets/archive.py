@@ -30,7 +30,7 @@ DAMAGE = (
     NotImplementedError,  # a compression that zipfile does not know
     RecursionError,  # headers that announce headers
     UnicodeError,
-    gzip.BadGzipFile,
+    OSError,  # not gzip, or an offset before the start
 )
 
 
@@ -43,26 +43,22 @@ def members(path: Path, archive: Archive) -> Iterator[Member]:
     try:
         with path.open("rb") as file:
             zipped = file.read(2) == b"PK"
-        found = (zip_members if zipped else tar_members)(path, archive)
-        pattern, n = re.compile(archive.pattern), 0
-        for name, content in found:
-            match = pattern.fullmatch(name)
-            if match:
-                n += 1
-                if n > archive.members:
-                    raise WrongArchiveError(f"it has more than {archive.members:,} members with rows")
-                yield match, content
+        n = 0
+        for n, member in enumerate((zip_members if zipped else tar_members)(path, archive), start=1):
+            if n > archive.members:
+                raise WrongArchiveError(f"it has more than {archive.members:,} members with rows")
+            yield member
         if n < archive.members:
             raise WrongArchiveError(f"it has {n:,} of {archive.members:,} members with rows")
     except WrongArchiveError as error:
         raise DatasetError(f"The archive from {archive.address} was refused: {error}.") from None
     except DAMAGE as error:
-        raise DatasetError(f"The archive from {archive.address} is damaged: {error}.") from None
+        reason = str(error).rstrip(".")
+        raise DatasetError(f"The archive from {archive.address} is damaged: {reason}.") from None
 
 
-def tar_members(path: Path, archive: Archive) -> Iterator[tuple[str, bytes]]:
-    """Names and bytes of the plain files with rows in a tar that gzip compressed."""
-    pattern = re.compile(archive.pattern)
+def tar_members(path: Path, archive: Archive) -> Iterator[Member]:
+    """The members with rows of a tar that gzip compressed."""
     with gzip.open(path) as plain:
         stream = Bounded(plain, archive.unpacked, "it unpacks")
         # r| reads on and on: nothing seeks, and every byte is counted.
@@ -73,30 +69,32 @@ def tar_members(path: Path, archive: Archive) -> Iterator[tuple[str, bytes]]:
                     continue
                 if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or member.issparse():
                     raise WrongArchiveError(f"{member.name!r} in it is not a plain file")
-                if pattern.fullmatch(member.name):
-                    content = tar.extractfile(member)
-                    assert content is not None  # it is for other than files alone
-                    yield member.name, whole(content, member.name, archive)
+                match = re.fullmatch(archive.pattern, member.name)
+                content = tar.extractfile(member)
+                if match and content:
+                    yield match, whole(content, member.name, archive)
 
 
-def zip_members(path: Path, archive: Archive) -> Iterator[tuple[str, bytes]]:
-    """Names and bytes of the plain files with rows in a zip."""
-    pattern, total = re.compile(archive.pattern), 0
+def zip_members(path: Path, archive: Archive) -> Iterator[Member]:
+    """The members with rows of a zip."""
+    left = archive.unpacked * MEGABYTE
     with zipfile.ZipFile(path) as zipped:
         for n, member in enumerate(zipped.infolist()):
             check(member.filename, n, archive)
             if member.is_dir():
                 continue
             kind = stat.S_IFMT(member.external_attr >> 16)
-            if kind not in (0, stat.S_IFREG) or member.flag_bits & 1:
+            encrypted = member.flag_bits & 1
+            if kind not in (0, stat.S_IFREG) or encrypted:
                 raise WrongArchiveError(f"{member.filename!r} in it is not a plain file")
-            if pattern.fullmatch(member.filename):
+            match = re.fullmatch(archive.pattern, member.filename)
+            if match:
                 with zipped.open(member) as content:
                     data = whole(content, member.filename, archive)
-                total += len(data)
-                if total > archive.unpacked * MEGABYTE:
+                left -= len(data)
+                if left < 0:
                     raise WrongArchiveError(f"it unpacks to more than {archive.unpacked:g} MB")
-                yield member.filename, data
+                yield match, data
 
 
 class Readable(Protocol):

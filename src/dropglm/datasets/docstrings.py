@@ -73,8 +73,9 @@ def sources(folder: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         for name in sorted(files):
-            if name.endswith(".py") and name not in SKIPPED_FILES:
-                yield Path(place) / name
+            path = Path(place) / name
+            if path.suffix == ".py" and name not in SKIPPED_FILES and path.is_file():  # no dead link
+                yield path
 
 
 def docstrings_of(source: bytes) -> Iterator[str]:
@@ -87,7 +88,7 @@ def docstrings_of(source: bytes) -> Iterator[str]:
     """
     try:
         todo: list[Any] = [ast.parse(source)]
-    except (SyntaxError, ValueError):  # a template, or another Python's
+    except (SyntaxError, ValueError, RecursionError):  # a template, or another Python's
         return
     while todo:
         node = todo.pop(0)
@@ -167,6 +168,7 @@ def parts(
         "texts_test": X[n_labeled:ends],
         "y_test": y[n_labeled:ends],
         "unlabeled": X[ends:],
+        "class_names": tuple(collected()),  # not all may be installed
     }
 
 

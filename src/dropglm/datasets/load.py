@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dropglm.datasets import fetch as files
-from dropglm.datasets import parquet
+from dropglm.datasets import files, parquet
 from dropglm.datasets.catalogue import DATASETS
 from dropglm.datasets.dataset import Dataset
 from dropglm.datasets.entry import Entry
@@ -69,9 +68,9 @@ def load_dataset(
     else:
         path = files.fetch(entry.table, data_home, download=download, shown=_shown(verbose))
         parts = entry.parts(parquet.read(path, entry.table))
+    parts.setdefault("class_names", entry.classes)
     return Dataset(
         name=name,
-        class_names=entry.classes,
         description=f"{entry.summary[0].upper()}{entry.summary[1:]}. {entry.note}",
         citation=entry.citation,
         terms=entry.terms,

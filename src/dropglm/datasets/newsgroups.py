@@ -97,8 +97,8 @@ TERMS = "No licence stated."
 LANG = "Lang: NewsWeeder: Learning to Filter Netnews, ICML 1995."
 PAIRS = f"{LANG} The pair: Wang, Manning: Baselines and Bigrams, ACL 2012."
 PAIRS_NOTE = (
-    "Headers are removed, signatures and quotes are not. Split by date, as the whole is; join both parts for "
-    "a cross-validation. Rows are ordered by class: shuffle them."
+    "Headers are removed, which leaves a handful empty; signatures and quotes are not. Split by date, as the "
+    "whole is; join both parts for a cross-validation. Rows are ordered by class: shuffle them."
 )
 
 NEWSGROUPS = Entry(

@@ -7,6 +7,8 @@ written to the user's folder.
 
 import errno
 import os
+import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +22,7 @@ from dropglm.datasets.errors import DatasetError
 from dropglm.progress import Progress
 
 TIMEOUT = 30.0  # seconds without a byte
+DAY = 86_400.0  # seconds
 # pooch's own is 1 kB, each flushed: 84 MB from this machine to itself take 1.0 s so, and 0.2 s with this.
 CHUNK = 1 << 16
 
@@ -55,8 +58,9 @@ def fetch(
     place = cache()
     with one_sentence(table, place):
         place.mkdir(parents=True, exist_ok=True)
-        # All that is unfinished lies in a folder of its own, which goes whatever happens; if the machine
-        # stops meanwhile, the folder stays and is never looked into.
+        clear(place, table)
+        # All that is unfinished lies in a folder of its own, which goes whatever happens. If the process is
+        # killed the folder stays, and is never looked into; the next fetch clears it away.
         with TemporaryDirectory(prefix=f".{table.file}-", dir=place) as scratch:
             original = downloaded(table.archive, Path(scratch), shown)
             columns = parsed(original, table.archive, table.rows, shown)
@@ -65,6 +69,13 @@ def fetch(
             parquet.write(columns, table, unfinished)
             unfinished.replace(place / table.file)
     return place / table.file
+
+
+def clear(place: Path, table: Table) -> None:
+    """Remove what killed processes left behind; what is younger than a day may be another's work."""
+    for left in place.glob(f".{table.file}-*"):
+        if time.time() - left.stat().st_mtime > DAY:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def folder(data_home: str | os.PathLike[str] | None) -> Path | None:
@@ -92,7 +103,7 @@ def downloaded(archive: Archive, place: Path, shown: bool) -> Path:
     log.setLevel("WARNING")  # the bar says it
     responses: list[Any] = []
     try:
-        with Progress("MB", max(1, round(archive.megabytes)), shown=shown) as progress:
+        with Progress("MB downloaded", max(1, round(archive.megabytes)), shown=shown) as progress:
             get = pooch.HTTPDownloader(
                 progressbar=Megabytes(progress, archive),
                 chunk_size=CHUNK,
@@ -146,7 +157,10 @@ class Megabytes:
 def parsed(path: Path, archive: Archive, expected: int, shown: bool) -> Columns:
     """The columns from an archive that lies there, as many rows as expected."""
     with Progress("parts read", archive.members, shown=shown) as progress:
-        columns = archive.parse(counted(members(path, archive), progress))
+        try:
+            columns = archive.parse(counted(members(path, archive), progress))
+        except ValueError:  # no rows, or no text
+            raise DatasetError(f"The archive from {archive.address} has members without text.") from None
     rows = len(next(iter(columns.values())))
     if rows != expected:
         raise DatasetError(f"The archive from {archive.address} has {rows:,} rows instead of {expected:,}.")

@@ -1,18 +1,21 @@
 """Where files are looked for, and what a download leaves behind when something goes wrong."""
 
+import contextlib
 import errno
 import os
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dropglm.datasets import DATASETS, DatasetError, fetch, listing, load_dataset, parquet, where
-from dropglm.datasets import fetch as fetch_by_name
 from tests.datasets.archives import served, small, zipped
 from tests.datasets.test_parsers import RT
 
@@ -82,7 +85,7 @@ def test_a_bar_shows_the_download_and_the_parsing(rt, capfd):
         rt(address)
         fetch("rt", verbose=True)
     shown = capfd.readouterr().err
-    assert "1/1 MB" in shown
+    assert "1/1 MB downloaded" in shown
     assert "2/2 parts read" in shown
 
 
@@ -168,7 +171,7 @@ def test_a_kill_between_writing_and_renaming_leaves_nothing_that_is_taken_for_da
         import os, pathlib, sys
         from dropglm.datasets import DATASETS, fetch
         from tests.datasets.archives import small
-        from tests.datasets.test_fetch import CONTENT
+        from tests.datasets.test_files import CONTENT
         DATASETS["rt"] = small("rt", sys.argv[1], CONTENT, 4, 2)
         pathlib.Path.replace = lambda self, target: os._exit(9)
         fetch("rt")
@@ -182,6 +185,36 @@ def test_a_kill_between_writing_and_renaming_leaves_nothing_that_is_taken_for_da
         assert where("rt") is None
         rt(address)
         assert load_dataset("rt").texts[3] == "worse"
+
+
+def test_what_a_killed_process_left_is_cleared_away_after_a_day(rt, places):
+    old, young = places[1] / ".rt.parquet-old", places[1] / ".rt.parquet-young"
+    for folder in (old, young):
+        folder.mkdir(parents=True)
+        (folder / "archive").write_bytes(b"half")
+    os.utime(old, (0, 0))
+    with served(CONTENT) as (address, _):
+        rt(address)
+        fetch("rt")
+    assert sorted(os.listdir(places[1])) == [".rt.parquet-young", "rt.parquet"]
+
+
+def test_two_may_fetch_at_once(rt, places):
+    with served(CONTENT) as (address, _), ThreadPoolExecutor(4) as pool:
+        rt(address)
+        assert set(pool.map(fetch, ["rt"] * 4)) == {places[1] / "rt.parquet"}
+    assert os.listdir(places[1]) == ["rt.parquet"]
+    assert load_dataset("rt").texts[3] == "worse"
+
+
+def test_members_without_text_are_refused(rt, places):
+    for texts in (b"", b"\n"):
+        empty = zipped(dict.fromkeys(RT, texts))
+        with served(empty) as (address, _):
+            rt(address, empty)
+            with pytest.raises(DatasetError, match=r"has members without text|has 2 rows instead of 4"):
+                load_dataset("rt")
+    assert os.listdir(places[1]) == []
 
 
 def test_no_room_is_one_sentence(rt, places, monkeypatch):
@@ -223,6 +256,19 @@ def test_a_damaged_file_is_named_with_what_to_do(rt, places, damage):
     assert "\n" not in str(error.value)
 
 
+@given(st.dictionaries(st.integers(0, 10**6), st.integers(0, 255), min_size=1, max_size=30))
+def test_no_change_of_bytes_in_a_file_brings_another_error(tmp_path_factory, changes):
+    table = small("rt", "http://here", b"", 4, 2).table
+    path = tmp_path_factory.mktemp("changed") / "rt.parquet"
+    write_rows(path, list("abcd"))
+    content = bytearray(path.read_bytes())
+    for at, value in changes.items():
+        content[at % len(content)] = value
+    path.write_bytes(content)
+    with contextlib.suppress(DatasetError):
+        parquet.read(path, table)
+
+
 @pytest.mark.parametrize(
     ("columns", "complaint"),
     [
@@ -251,7 +297,7 @@ def test_a_download_can_be_forbidden(rt, places):
 def test_what_has_no_published_checksum_is_not_downloaded(places):
     assert DATASETS["athr"].table.archive is None
     with pytest.raises(DatasetError) as error:
-        fetch_by_name("athr")
+        fetch("athr")
     assert "no checksum" in one_sentence(error)
 
 
