@@ -10,7 +10,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -74,8 +74,9 @@ def fetch(
 def clear(place: Path, table: Table) -> None:
     """Remove what killed processes left behind; what is younger than a day may be another's work."""
     for left in place.glob(f".{table.file}-*"):
-        if time.time() - left.stat().st_mtime > DAY:
-            shutil.rmtree(left, ignore_errors=True)
+        with suppress(FileNotFoundError):  # another cleared it
+            if time.time() - left.stat().st_mtime > DAY:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def folder(data_home: str | os.PathLike[str] | None) -> Path | None:
