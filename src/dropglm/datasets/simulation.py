@@ -7,8 +7,12 @@ thousand nuisance features are standard normal everywhere. Useful features have 
     P(y = 1) = 1 / (1 + exp(-0.057 · sum of the useful features))
 """
 
+from typing import Any
+
 import numpy as np
 
+from dropglm import checks
+from dropglm.datasets.entry import Entry
 from dropglm.families import Logistic
 
 GROUPS, ACTIVE_GROUPS, USEFUL, NUISANCE = 25, 5, 10, 1000
@@ -32,3 +36,24 @@ def simulated(groups: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray,
     mine = groups[:, None] == np.arange(useful) // USEFUL
     X = np.hstack([np.where(mine, size, 0.0), rng.normal(size=(n, NUISANCE))])
     return X, Logistic.sample(SIGNAL * X[:, :useful].sum(axis=1), rng)
+
+
+def parts(*, n_rows: int = 75, random_state: Any = 0) -> dict[str, Any]:
+    """The fields of ``Dataset``: as many rows of each group as there can be."""
+    checks.whole_number(n_rows, "n_rows")
+    if n_rows < 1:
+        raise ValueError(f"n_rows must be 1 or more, got {n_rows}.")
+    groups = np.arange(n_rows) % GROUPS
+    X, y = simulated(groups, np.random.default_rng(checks.seed(random_state)))
+    return {"X": X, "y": y.astype(np.int64), "groups": groups}
+
+
+SIMULATION = Entry(
+    summary="the paper's simulation: 50 rare useful features, 1,000 of noise",
+    rows=None,
+    classes=("0", "1"),
+    terms="Computed here.",
+    citation="Wager, Wang, Liang: Dropout Training as Adaptive Regularization, NIPS 2013.",
+    note="Options: n_rows, random_state. Rows take turns through the 25 groups.",
+    parts=parts,
+)

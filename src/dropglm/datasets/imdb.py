@@ -1,0 +1,78 @@
+"""The Large Movie Review Dataset: reviews of IMDB, half of them without a label."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dropglm.datasets.entry import Archive, Columns, Entry, Member, Table
+
+SPLITS = ("train", "test", "unsup")
+
+
+def parse(members: Iterable[Member]) -> Columns:
+    """The reviews by split, positive before negative, then by number."""
+    rows = []
+    for match, content in members:
+        split, folder, number, rating = match.groups()
+        unlabeled = folder == "unsup"
+        rows.append(
+            (
+                SPLITS.index("unsup" if unlabeled else split),
+                -1 if unlabeled else int(folder == "pos"),
+                int(number),
+                -1 if unlabeled else int(rating),
+                content.decode("utf-8"),
+            )
+        )
+    rows.sort(key=lambda row: (row[0], -row[1], row[2]))
+    splits, labels, ids, ratings, texts = (list(column) for column in zip(*rows, strict=True))
+    names = [SPLITS[split] for split in splits]
+    return {"split": names, "label": labels, "id": ids, "rating": ratings, "text": texts}
+
+
+def parts(frame: Any) -> dict[str, Any]:
+    """The fields of ``Dataset``."""
+    texts, y = frame["text"].to_numpy(), frame["label"].to_numpy().astype(np.int64)
+    split = frame["split"].cast(str).to_numpy()
+    train, test, unlabeled = (split == name for name in SPLITS)
+    return {
+        "texts": texts[train],
+        "y": y[train],
+        "unlabeled": texts[unlabeled],
+        "texts_test": texts[test],
+        "y_test": y[test],
+    }
+
+
+TABLE = Table(
+    file="imdb.parquet",
+    rows=100_000,
+    columns={"split": "Categorical", "label": "Int8", "id": "Int32", "rating": "Int8", "text": "String"},
+    archive=Archive(
+        address="https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",
+        # TensorFlow Datasets publishes it (url_checksums/imdb_reviews.txt).
+        checksum="sha256:c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe",
+        megabytes=84.1,
+        pattern=r"aclImdb/(train|test)/(pos|neg|unsup)/(\d{1,5})_(\d{1,2})\.txt",
+        members=100_000,
+        unpacked=700,
+        largest=1,
+        parse=parse,
+    ),
+)
+
+IMDB = Entry(
+    summary="IMDB reviews, positive or negative",
+    rows=100_000,
+    classes=("negative", "positive"),
+    terms="No licence stated; the authors ask that the paper be cited.",
+    citation="Maas, Daly, Pham, Huang, Ng, Potts: Learning Word Vectors for Sentiment Analysis, ACL 2011.",
+    note=(
+        "25,000 labelled, 25,000 test and 50,000 unlabelled reviews, with their <br /> markup. Rows are "
+        "ordered by class: shuffle them. Reviews of a film stand together within a class; the authors kept "
+        "films of the test part out of the training part."
+    ),
+    parts=parts,
+    table=TABLE,
+)
