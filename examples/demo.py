@@ -13,10 +13,10 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from dropout_training import study
-from page import Table, page
 from scipy import sparse
 
 from dropglm import LogisticRegressionCV, noising_penalty
+from dropglm.pages import Table, page
 from dropglm.plots import (
     ConvergenceDisplay,
     CVSurfaceDisplay,

@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from dropglm.datasets import load_dataset
 from dropglm.estimators import LinearRegression, LogisticRegression, LogisticRegressionCV, PoissonRegressor
 from dropglm.noising import noising_penalty
 from dropglm.text import NgramVectorizer, TextClassifier
@@ -16,5 +17,6 @@ __all__ = [
     "PoissonRegressor",
     "TextClassifier",
     "__version__",
+    "load_dataset",
     "noising_penalty",
 ]

@@ -16,7 +16,7 @@ WORDS = {
 
 
 def written(label, rng):
-    words = WORDS[label].split() + ["a", "the", "film", "cast", "story", "music", "and", "of", "with"]
+    words = [*WORDS[label].split(), "a", "the", "film", "cast", "story", "music", "and", "of", "with"]
     return " ".join(rng.choice(words, size=8))
 
 

@@ -6,6 +6,7 @@ A Display keeps the arrays that it draws as attributes; ``plot`` draws them, and
 from dropglm.plots.convergence import ConvergenceDisplay
 from dropglm.plots.cv_surface import CVSurfaceDisplay
 from dropglm.plots.loss_expansion import LossExpansionDisplay
+from dropglm.plots.ngram_weights import NgramWeightsDisplay
 from dropglm.plots.penalty_curves import PenaltyCurvesDisplay
 from dropglm.plots.ridge_contours import RidgeContoursDisplay
 
@@ -13,6 +14,7 @@ __all__ = [
     "CVSurfaceDisplay",
     "ConvergenceDisplay",
     "LossExpansionDisplay",
+    "NgramWeightsDisplay",
     "PenaltyCurvesDisplay",
     "RidgeContoursDisplay",
 ]
