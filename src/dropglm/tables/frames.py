@@ -76,8 +76,8 @@ def complete(frame: "DataFrame", columns: Columns, name: str, start: int = 1) ->
     if columns.label is not None:
         missing = _no_label(frame[columns.label])
         if missing.any():
-            others = int(missing.sum()) - 1
-            more = f", nor have {others:,} rows after it" if others else ""
+            count = int(missing.sum())
+            more = f" ({count:,} rows have none)" if count > 1 else ""
             raise TableError(f"{name}: row {start + _first(missing)} has no label{more}; {UNLABELED}.")
     return frame
 

@@ -52,11 +52,11 @@ def _check_ends(stream: IO[bytes], name: str) -> None:
 def _expression(column: str, kind: Any, columns: Columns, name: str) -> Any:
     """The column as a string, or a label as what it is."""
     pl = polars()
-    words = kind in (pl.String, pl.Categorical, pl.Enum)
+    words = kind in (pl.String, pl.Categorical, pl.Enum, pl.Null)
     if column == columns.text and not words:
         raise TableError(f"{name}: column {column!r} holds {kind}, where a text must be a string.")
     if column == columns.label and not words:
-        if not (kind.is_integer() or kind.is_float() or kind in (pl.Boolean, pl.Null)):
+        if not (kind.is_integer() or kind.is_float() or kind == pl.Boolean):
             raise TableError(f"{name}: column {column!r} holds {kind}, which is no label.")
         return pl.col(column)
     if kind.is_nested() or kind == pl.Binary:

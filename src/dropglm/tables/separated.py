@@ -32,7 +32,7 @@ def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, 
     [('a\nb, c', '007')]
     """
     # The module's own limit is 131,072 characters and the same for all its users; ours is that of the lines.
-    csv.field_size_limit(max(csv.field_size_limit(), lines.longest + 1))
+    csv.field_size_limit(max(csv.field_size_limit(), lines.longest))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         header = _header(reader, lines)

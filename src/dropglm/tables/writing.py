@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from dropglm.tables.complaint import TableError, polars
 from dropglm.tables.compression import COMPRESSIONS
@@ -49,21 +49,37 @@ def write(frames: "DataFrame | Iterable[DataFrame]", path: Place, *, format: str
     kind, compression = format_of(name, "jsonl" if path == "-" and format is None else format)
     pieces: Any = [frames] if isinstance(frames, polars().DataFrame) else frames
     if kind.rows is None:
-        pieces = [polars().concat(pieces, how="vertical_relaxed")]
-    with _target(path, name) as plain, ExitStack() as stack:
+        pieces = _together(pieces, name)
+    header: list[str] | None = None
+    with _complaints(name), _target(path, name) as plain, ExitStack() as stack:
         stream = stack.enter_context(COMPRESSIONS[compression](plain, "wb")) if compression else plain
-        for i, frame in enumerate(pieces):
-            data = _bytes(kind, frame, i == 0, name)
-            with _complaints(name):
-                stream.write(data)
-                stream.flush()
+        for frame in pieces:
+            if frame.columns != (header or frame.columns):
+                raise TableError(
+                    f"{name}: frames of one table have the columns {header} and {frame.columns}."
+                )
+            stream.write(_bytes(kind, frame, header is None, name))
+            stream.flush()
+            header = frame.columns
+        if header is None:
+            raise TableError(f"{name}: there are no frames to write.")
 
 
-def _bytes(kind: Format, frame: "DataFrame", first: bool, name: str) -> memoryview:
+def _together(frames: "Iterable[DataFrame]", name: str) -> "list[DataFrame]":
+    """All frames as one; polars has no way to add to a Parquet file."""
+    pl = polars()
+    frames = list(frames)
+    try:
+        return [pl.concat(frames, how="vertical_relaxed")] if frames else []
+    except pl.exceptions.PolarsError:
+        raise TableError(f"{name}: frames of one table have different columns.") from None
+
+
+def _bytes(kind: Format, frame: "DataFrame", with_header: bool, name: str) -> memoryview:
     pl = polars()
     buffer = BytesIO()
     try:
-        kind.write(frame, buffer, first)
+        kind.write(frame, buffer, with_header)
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise TableError(f"{name}: the table cannot be written as {kind.name} ({reason}).") from None
@@ -83,24 +99,18 @@ def _target(path: Place, name: str) -> Iterator[Any]:
     if final.is_dir():
         raise TableError(f"{name}: this is a folder; name a file in it.")
     if final.exists() and not final.is_file():  # a named pipe or /dev/null takes no copy's place
-        with _opened(final, name) as stream:
+        with open(final, "wb") as stream:
             yield stream
         return
     part = final.with_name(f".{final.name}.{os.getpid()}.part")
     try:
-        with _opened(part, name) as stream:
+        with open(part, "wb") as stream:
             yield stream
-        with _complaints(name):
-            if final.exists():
-                shutil.copymode(final, part)
-            os.replace(part, final)
+        if final.exists():
+            shutil.copymode(final, part)
+        os.replace(part, final)
     finally:
         part.unlink(missing_ok=True)
-
-
-def _opened(path: Path, name: str) -> IO[bytes]:
-    with _complaints(name):
-        return open(path, "wb")
 
 
 @contextmanager
