@@ -102,6 +102,11 @@ TABLES = {
         GOOD.decode().encode("utf-16-le"),
         "the header (line 1) holds a NUL byte",
     ),
+    "two objects": (
+        "t.jsonl",
+        b'{"text": "a", "label": 1} {}',
+        "is not JSON: it goes on after its end, at character 26.",
+    ),
     "not json": (
         "t.jsonl",
         b'{"text": "a", "label": 1}\n\n{"text" "b"}\n',
@@ -239,6 +244,25 @@ TABLES = {
 }
 
 
+def first_bad_byte(data, encoding):
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
+class Pieces(io.BytesIO):
+    """Bytes that arrive a few at a time."""
+
+    def __init__(self, data, step):
+        super().__init__(data)
+        self.step = step
+
+    def read1(self, size=-1):
+        return super().read1(self.step)
+
+
 def complaint(path, **settings):
     """The one sentence, without the file's name before it."""
     with pytest.raises(tables.TableError) as caught:
@@ -287,6 +311,8 @@ def test_settings_that_make_no_sense(tmp_path):
         (TypeError, "format must be a name, got 1", {"format": 1}),
         (ValueError, "Encoding 'lattin-1' is unknown (did you mean 'latin-1'?).", {"encoding": "lattin-1"}),
         (ValueError, "Encoding 'base64' is unknown", {"encoding": "base64"}),
+        (ValueError, "Encoding 'punycode' is unknown", {"encoding": "punycode"}),
+        (ValueError, "longest must be above 0, got 0.", {"longest": 0}),
         (ValueError, "Encoding '?' is unknown; 'utf-8', 'utf-16'", {"encoding": "?"}),
         (ValueError, "The delimiter must be one character", {"delimiter": "::"}),
         (ValueError, "Column 'text' is asked for twice.", {"label": "text"}),
@@ -323,6 +349,26 @@ def test_the_bad_byte_is_found_beyond_the_first_piece(tmp_path):
         f"row 300001 (line 600002) is not UTF-8: byte {11 + 300_000 * len(row):,} of the file is 0xff; "
         "pass its --encoding, such as cp1252."
     )
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-16", "utf-32-be", "gbk", "euc_jp", "shift_jis", "iso2022_jp"]
+)
+def test_the_bad_byte_is_found_in_every_encoding(encoding, rng):
+    """Bytes thrown into a text, which arrives in pieces: the complaint counts as the codec does."""
+    told = 0
+    for _ in range(100):
+        data = bytearray('text,label\n"日\n本",x\n語,y\n'.encode(encoding))
+        data.insert(rng.integers(4, len(data)), rng.integers(256))
+        file = Pieces(bytes(data), int(rng.integers(1, 40)))
+        start = first_bad_byte(data, encoding)
+        if start is not None:
+            with pytest.raises(tables.TableError) as caught:
+                tables.read(file, "text", "label", format="csv", encoding=encoding)
+            if "pass its --encoding" in str(caught.value):
+                told += 1
+                assert f": byte {start} of the file is 0x{data[start]:02x};" in str(caught.value)
+    assert told > 5
 
 
 def test_one_endless_line_takes_little_memory(tmp_path):

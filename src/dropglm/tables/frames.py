@@ -39,9 +39,7 @@ def _frame(rows: Sequence[tuple[Any, ...]], columns: Columns, name: str, start: 
         column: _kind(entries) if column == columns.label else pl.String for column, entries in values.items()
     }
     try:
-        return pl.DataFrame(
-            [pl.Series(column, entries, kinds[column], strict=False) for column, entries in values.items()]
-        )
+        return pl.DataFrame([pl.Series(column, entries, kinds[column]) for column, entries in values.items()])
     except UnicodeEncodeError:
         row = next(
             row for row, entries in zip(count(start), rows, strict=False) if any(map(_halved, entries))

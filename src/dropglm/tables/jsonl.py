@@ -34,7 +34,7 @@ def _no_constant(name: str) -> None:
 
 
 # Two keys of one name, and NaN, are let pass by the module unless it is told.
-_decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant).decode
+_decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant).raw_decode
 
 
 def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, ...]]:
@@ -47,27 +47,30 @@ def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, 
     >>> list(rows(lines, Columns("text", "label", keep=("id",)), ","))
     [('007', 1, '7')]
     """
-    first: tuple[str, str] | None = None
+    text_of, label_of = columns.text, columns.label
+    kind, kind_row = "", 0  # of the first label, and where it stands
     for line in lines:
-        if line.isspace():
+        line = line.strip()
+        if not line:
             lines.skip()
             continue
         record = _record(line, lines)
-        text = _value(record, columns.text, lines)
-        if text is not None and not isinstance(text, str):
-            raise lines.complaint(
-                f"has {KINDS[type(text)]} for its {columns.text!r}, where a text must be a string"
-            )
+        text = record.get(text_of)
+        if type(text) is not str:
+            _check_text(record, text_of, lines)
         values = [text]
-        if columns.label is not None:
-            label = _value(record, columns.label, lines, hint=f"; {UNLABELED}")
-            kind = _kind_of_label(label, lines)
-            if label is not None:
-                first = first or (kind, f"row {lines.row}")
-                if kind != first[0]:
-                    raise lines.complaint(f"has {kind} for its label, but {first[1]} has {first[0]}")
+        if label_of is not None:
+            label = record.get(label_of)
+            found = KINDS[type(label)]
+            if type(label) is not str:
+                _check_label(record, label_of, lines)
+            if found != kind and label is not None:
+                if kind:
+                    raise lines.complaint(f"has {found} for its label, but row {kind_row} has {kind}")
+                kind, kind_row = found, lines.row
             values.append(label)
-        values.extend(_string(record.get(name)) for name in columns.keep)
+        for name in columns.keep:
+            values.append(_string(record.get(name)))
         yield tuple(values)
         lines.done()
     if lines.row == 1:
@@ -76,11 +79,13 @@ def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, 
 
 def _record(line: str, lines: Lines) -> dict[str, Any]:
     try:
-        record = _decode(line)
+        record, end = _decode(line)
     except json.JSONDecodeError as error:
         raise lines.complaint(f"is not JSON: {error.msg} at character {error.pos + 1}") from None
     except (ValueError, RecursionError) as error:
         raise lines.complaint(f"is not JSON that can be read: {error}") from None
+    if end < len(line):
+        raise lines.complaint(f"is not JSON: it goes on after its end, at character {end + 1}")
     if not isinstance(record, dict):
         raise lines.complaint(
             f'is {KINDS[type(record)]}; each line must be an object such as {{"text": "..."}}'
@@ -88,20 +93,28 @@ def _record(line: str, lines: Lines) -> dict[str, Any]:
     return record
 
 
-def _value(record: dict[str, Any], name: str, lines: Lines, hint: str = "") -> Any:
+def _check_text(record: dict[str, Any], name: str, lines: Lines) -> None:
+    """Refuse what is neither a string nor null, which is told later with its row."""
     if name not in record:
-        near = nearest(name, record)
-        raise lines.complaint(f"has no {name!r}{near}; its keys: {listed(record)}{'' if near else hint}")
-    return record[name]
+        raise lines.complaint(f"has no {name!r}{nearest(name, record)}; its keys: {listed(record)}")
+    if record[name] is not None:
+        kind = KINDS[type(record[name])]
+        raise lines.complaint(f"has {kind} for its {name!r}, where a text must be a string")
 
 
-def _kind_of_label(label: Any, lines: Lines) -> str:
-    kind = KINDS[type(label)]
+def _check_label(record: dict[str, Any], name: str, lines: Lines) -> None:
+    """Refuse what is no label; null is counted later, over all rows."""
+    if name not in record:
+        hint = nearest(name, record)
+        keys = f"its keys: {listed(record)}{'' if hint else f'; {UNLABELED}'}"
+        raise lines.complaint(f"has no {name!r}{hint}; {keys}")
+    label = record[name]
     if isinstance(label, (list, dict)):
-        raise lines.complaint(f"has {kind} for its label, which must be a string, a number, true or false")
+        raise lines.complaint(
+            f"has {KINDS[type(label)]} for its label, which must be a string, a number, true or false"
+        )
     if isinstance(label, (int, float)) and not -(2**63) <= label < 2**63:
         raise lines.complaint("has a label beyond the 64-bit numbers; write it as a string")
-    return kind
 
 
 def _string(value: Any) -> str | None:

@@ -4,7 +4,6 @@ import codecs
 import encodings.aliases
 import select
 from collections import deque
-from collections.abc import Callable
 from typing import IO
 
 from dropglm.tables.complaint import TableError, nearest
@@ -12,6 +11,8 @@ from dropglm.tables.source import chunk
 
 CHUNK = 1 << 20
 LONGEST = 10_000_000  # characters of a row; beyond, a quote is more likely unclosed than a text that long
+
+NO_TEXT = ("idna", "punycode", "undefined")  # codecs of strings, but not of texts
 
 # UTF-32 comes first: its mark starts with that of UTF-16.
 MARKS = {
@@ -45,7 +46,7 @@ def codec(encoding: str) -> codecs.CodecInfo:
     """
     try:
         info = codecs.lookup(encoding)
-        if info._is_text_encoding and info.incrementaldecoder is not None:
+        if info._is_text_encoding and info.name not in NO_TEXT:
             return info
     except (LookupError, ValueError):
         pass
@@ -114,7 +115,7 @@ class Lines:
         self._whole: deque[str] = deque()
         self._part: list[str] = []
         self._part_size = 0
-        self._decode: Callable[[bytes, bool], str] | None = None
+        self._decoder: codecs.IncrementalDecoder | None = None
 
     def __iter__(self) -> "Lines":
         return self
@@ -132,7 +133,9 @@ class Lines:
                 f"is longer than {self.longest:,} characters; probably a quote or a line end is missing"
             )
         if "\0" in line:
-            raise self.complaint("holds a NUL byte; it is no text, or text in UTF-16 (--encoding utf-16)")
+            raise self.complaint(
+                "holds a NUL byte; it is no text, or text in another encoding (--encoding utf-16-le)"
+            )
         return line
 
     def done(self) -> None:
@@ -183,11 +186,12 @@ class Lines:
 
     def _text(self) -> str:
         data = chunk(self.stream, CHUNK, self.name)
-        if self._decode is None:
-            self._decode = self._decoder(data)
+        if self._decoder is None:
+            self._decoder = self._make_decoder(data)
         self._bytes += len(data)
+        state = self._decoder.getstate()
         try:
-            text = self._decode(data, not data)
+            text = self._decoder.decode(data, not data)
         except UnicodeDecodeError as error:
             # The rows before the bad byte come first, so that the complaint counts them.
             after = len(error.object) - error.start
@@ -195,15 +199,17 @@ class Lines:
                 f"is not {error.encoding.upper()}: byte {self._bytes - after:,} of the file "
                 f"is 0x{error.object[error.start]:02x}; pass its --encoding, such as cp1252"
             )
-            return self._decode(data[: len(data) - after], False) if after < len(data) else ""
+            self._decoder.setstate(state)
+            return self._decoder.decode(data[: len(data) - after]) if after < len(data) else ""
+        except UnicodeError as error:
+            raise TableError(f"{self.name}: this cannot be read as {self.encoding} ({error}).") from None
         self.ended = not data
         return text
 
-    def _decoder(self, start: bytes) -> Callable[[bytes, bool], str]:
+    def _make_decoder(self, start: bytes) -> codecs.IncrementalDecoder:
         for magic, hint in STRANGERS.items():
             if start.startswith(magic):
                 raise TableError(f"{self.name}: this {hint.format(format=self.format)}.")
         if self.encoding is None:
             self.encoding = next((name for mark, name in MARKS.items() if start.startswith(mark)), "utf-8")
-        make = codec(self.encoding).incrementaldecoder
-        return make().decode
+        return codec(self.encoding).incrementaldecoder()

@@ -97,9 +97,7 @@ def batches(
     >>> [frame["text"].to_list() for frame in batches(table, "text", size=2, format="jsonl")]
     [['a', 'b'], ['c']]
     """
-    checks.whole_number(size, "size")
-    if size < 1:
-        raise ValueError(f"size must be above 0, got {size}.")
+    _above_zero(size, "size")
     columns = Columns(text, label, tuple(keep))
     start = 1
     for frame in _frames(path, columns, size, format, encoding, delimiter, longest, prompt=True):
@@ -119,6 +117,7 @@ def _frames(
     prompt: bool,
 ) -> Iterator["DataFrame"]:
     """Frames that may lack texts and labels, at least one row in all."""
+    _above_zero(longest, "longest")
     name = name_of(path, "standard input")
     kind, compression = format_of(name, format)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
@@ -144,3 +143,9 @@ def _frames(
             raise TableError(
                 f"{name}: this table has {'a header' if kind.header else 'columns'} but no rows."
             )
+
+
+def _above_zero(given: int, name: str) -> None:
+    checks.whole_number(given, name)
+    if given < 1:
+        raise ValueError(f"{name} must be above 0, got {given}.")

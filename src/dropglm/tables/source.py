@@ -20,10 +20,12 @@ def is_stream(place: Place) -> bool:
 
 def name_of(place: Place, standard: str) -> str:
     """What the table is called in messages."""
+    if place == "-":
+        return standard
     if not is_stream(place):
         return str(place)
     name = getattr(place, "name", None)
-    return name if isinstance(name, str) and place != "-" else standard
+    return name if isinstance(name, str) else "the open file"
 
 
 @contextmanager
