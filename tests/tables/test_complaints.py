@@ -118,6 +118,11 @@ TABLES = {
         "row 2 (line 2) is not JSON: Unterminated",
     ),
     "list": ("t.jsonl", b'["a", 1]\n', "row 1 (line 1) is a list; each line must be an object"),
+    "array": (
+        "t.jsonl",
+        b'[\n{"text": "a", "label": 1}\n]',
+        "row 1 (line 1) starts a JSON array; JSON Lines has one",
+    ),
     "word": ("t.jsonl", b'"a"\n', "row 1 (line 1) is a string; each line"),
     "nan": (
         "t.jsonl",

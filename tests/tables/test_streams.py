@@ -72,6 +72,25 @@ def test_standard_streams_have_names(monkeypatch):
         tables.read("-", "text", format="csv")
 
 
+def test_standard_streams_may_be_closed(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    monkeypatch.setattr("sys.stdout", None)
+    with pytest.raises(tables.TableError, match="standard input: it is closed"):
+        tables.read("-", "text", format="csv")
+    with pytest.raises(tables.TableError, match="standard output: it is closed"):
+        tables.write(FRAME, "-")
+
+
+def test_a_stream_may_take_a_part_at_a_time():
+    class Narrow(io.BytesIO):
+        def write(self, data):
+            return super().write(data[:3])
+
+    file = Narrow()
+    tables.write(FRAME, file, format="csv")
+    assert file.getvalue() == b"text,label\na,x\nb,y\n"
+
+
 def test_standard_output_is_json_lines(monkeypatch):
     file = io.TextIOWrapper(io.BytesIO())
     monkeypatch.setattr("sys.stdout", file)

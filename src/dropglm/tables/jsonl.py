@@ -81,6 +81,10 @@ def _record(line: str, lines: Lines) -> dict[str, Any]:
     try:
         record, end = _decode(line)
     except json.JSONDecodeError as error:
+        if line.startswith("[") and lines.row == 1:
+            raise lines.complaint(
+                "starts a JSON array; JSON Lines has one object a line, without brackets"
+            ) from None
         raise lines.complaint(f"is not JSON: {error.msg} at character {error.pos + 1}") from None
     except (ValueError, RecursionError) as error:
         raise lines.complaint(f"is not JSON that can be read: {error}") from None

@@ -1,6 +1,5 @@
 """Tables of texts and labels, as a whole or in batches."""
 
-import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from dropglm.tables.complaint import TableError, polars
 from dropglm.tables.formats import format_of
 from dropglm.tables.frames import complete, frames, typed
 from dropglm.tables.lines import LONGEST, Lines, codec
-from dropglm.tables.source import Place, is_stream, name_of, opened
+from dropglm.tables.source import Place, is_path, name_of, opened
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -128,7 +127,7 @@ def _frames(
         codec(encoding)
     with opened(path, compression) as stream:
         if kind.rows is None:
-            file = None if is_stream(path) or compression else os.fspath(path)  # type: ignore[arg-type]
+            file = path if is_path(path) and not compression else None
             found = parquet.frames(stream, file, columns, size, name)
         else:
             lines = Lines(stream, name, kind.name, encoding=encoding, header=kind.header, longest=longest)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, TypeAlias, TypeGuard
 
 from dropglm.tables.complaint import TableError
 from dropglm.tables.compression import COMPRESSIONS, DAMAGED
@@ -13,19 +13,26 @@ from dropglm.tables.compression import COMPRESSIONS, DAMAGED
 Place: TypeAlias = str | os.PathLike[str] | IO[bytes]
 
 
-def is_stream(place: Place) -> bool:
-    """Whether the bytes come from or go to something that is open already."""
-    return place == "-" or not isinstance(place, (str, os.PathLike))
+def is_path(place: Place) -> TypeGuard[str | os.PathLike[str]]:
+    """Whether it is a file yet to be opened, not standard input or output or a file that is open already."""
+    return place != "-" and isinstance(place, (str, os.PathLike))
 
 
 def name_of(place: Place, standard: str) -> str:
     """What the table is called in messages."""
     if place == "-":
         return standard
-    if not is_stream(place):
+    if is_path(place):
         return str(place)
     name = getattr(place, "name", None)
     return name if isinstance(name, str) else "the open file"
+
+
+def standard(stream: Any, name: str) -> Any:
+    """The bytes of standard input or output, which are None where the shell has closed them."""
+    if stream is None:
+        raise TableError(f"{name}: it is closed.")
+    return stream.buffer
 
 
 @contextmanager
@@ -34,8 +41,8 @@ def opened(place: Place, compression: str | None) -> Iterator[IO[bytes]]:
     with ExitStack() as stack:
         stream: Any
         if place == "-":
-            stream = sys.stdin.buffer
-        elif isinstance(place, (str, os.PathLike)):
+            stream = standard(sys.stdin, "standard input")
+        elif is_path(place):
             stream = stack.enter_context(_file(Path(place)))
         elif hasattr(place, "read"):
             stream = place

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dropglm.tables.complaint import TableError, polars
 from dropglm.tables.compression import COMPRESSIONS
 from dropglm.tables.formats import Format, format_of
-from dropglm.tables.source import Place, is_stream, name_of
+from dropglm.tables.source import Place, is_path, name_of, standard
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -58,7 +58,9 @@ def write(frames: "DataFrame | Iterable[DataFrame]", path: Place, *, format: str
                 raise TableError(
                     f"{name}: frames of one table have the columns {header} and {frame.columns}."
                 )
-            stream.write(_bytes(kind, frame, header is None, name))
+            data = _bytes(kind, frame, header is None, name)
+            while data:  # standard output without a buffer (PYTHONUNBUFFERED) may take a part at a time
+                data = data[int(stream.write(data)) :]
             stream.flush()
             header = frame.columns
         if header is None:
@@ -90,12 +92,12 @@ def _bytes(kind: Format, frame: "DataFrame", with_header: bool, name: str) -> me
 def _target(path: Place, name: str) -> Iterator[Any]:
     """The stream to write to; a file takes its name when all is written."""
     if path == "-":
-        yield sys.stdout.buffer
+        yield standard(sys.stdout, "standard output")
         return
-    if is_stream(path):
+    if not is_path(path):
         yield path
         return
-    final = Path(os.path.realpath(path))  # type: ignore[arg-type]
+    final = Path(os.path.realpath(path))
     if final.is_dir():
         raise TableError(f"{name}: this is a folder; name a file in it.")
     if final.exists() and not final.is_file():  # a named pipe or /dev/null takes no copy's place
