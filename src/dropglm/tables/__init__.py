@@ -1,0 +1,9 @@
+"""Tables of texts and labels: read from files and standard input, written to files and standard output."""
+
+from dropglm.tables.complaint import TableError
+from dropglm.tables.formats import FORMATS
+from dropglm.tables.frames import typed
+from dropglm.tables.reading import batches, read
+from dropglm.tables.writing import write
+
+__all__ = ["FORMATS", "TableError", "batches", "read", "typed", "write"]

@@ -1,0 +1,40 @@
+"""What can be wrong with a table is one sentence that names the file."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from types import ModuleType
+
+SHOWN = 12  # names of columns in a sentence; more hide the hint
+
+
+class TableError(ValueError):
+    """A table that cannot be read or written; the message is one sentence."""
+
+
+def polars() -> ModuleType:
+    """Polars, imported when the first table is read, so that the library works without it."""
+    try:
+        import polars
+    except ImportError:
+        raise ImportError("Tables need polars; install it with: pip install 'dropglm[text]'.") from None
+    return polars
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint at the known name that is most like this one, empty if none is.
+
+    Examples
+    --------
+    >>> nearest("LABELS", ["text", "label"])
+    " (did you mean 'label'?)"
+    """
+    folded = {other.casefold().strip(): other for other in known}
+    near = get_close_matches(name.casefold().strip(), folded, n=1)
+    return f" (did you mean {folded[near[0]]!r}?)" if near else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """The names in their order, the first dozen of them."""
+    names = list(names)
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(map(repr, names[:SHOWN])) + more

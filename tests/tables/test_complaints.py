@@ -1,0 +1,416 @@
+"""Every bad table gets one sentence that names the file and, where it helps, the row and the line."""
+
+import bz2
+import contextlib
+import gzip
+import io
+import lzma
+import sys
+import tracemalloc
+
+import polars as pl
+import pytest
+
+from dropglm import tables
+
+GOOD = b"text,label\na,x\nb,y\n"
+
+
+def parquet(**columns):
+    file = io.BytesIO()
+    pl.DataFrame(columns).write_parquet(file)
+    return file.getvalue()
+
+
+PARQUET = parquet(text=["a", "b"], label=["x", "y"])
+
+# File name, bytes, and what the sentence says after the file's name.
+TABLES = {
+    "unclosed quote": (
+        "t.csv",
+        b'text,label\na,x\n"b,y\nc,x\n',
+        "row 2 (lines 3 to 4) opens a quote that is never",
+    ),
+    "text after a quote": (
+        "t.csv",
+        b'text,label\n"a"b,x\n',
+        "row 1 (line 2) has more text after a closing quote",
+    ),
+    "quote closed rows later": (
+        "t.csv",
+        b'text,label\n"a,x\nb,y\n"c",x\n',
+        "row 1 (lines 2 to 4) has more text",
+    ),
+    "too many fields": (
+        "t.csv",
+        b"text,label\na,x\nb,c,y\n",
+        "row 2 (line 3) has 3 fields, but the header has 2",
+    ),
+    "too few fields": (
+        "t.csv",
+        b'text,label\n"a\nb",x\nc\n',
+        "row 2 (line 4) has 1 field, but the header has 2",
+    ),
+    "rows after quoted newlines": (
+        "t.csv",
+        b'text,label\r\n"a\r\n\r\nb",x\r\n\r\nc,y\r\nd,\r\n',
+        "row 3 has no label; rows without labels belong in a file of their own, --unlabeled.",
+    ),
+    "carriage returns": ("t.csv", b"text,label\ra,x\rb,y\r", "the header (line 1) holds a carriage return"),
+    "column twice": ("t.csv", b"text,label,text\na,x,b\n", "2 columns are named 'text'; rename all but one."),
+    "labels missing": (
+        "t.csv",
+        b"text,label\na,x\nb,\nc,y\nd, \n",
+        "row 2 has no label (2 rows have none); rows",
+    ),
+    "other column": (
+        "t.csv",
+        b"Txt,label\na,x\n",
+        "no column is named 'text' (did you mean 'Txt'?); its columns: 'Txt', 'label'.",
+    ),
+    "case of a column": ("t.csv", b"TEXT,label\na,x\n", "(did you mean 'TEXT'?)"),
+    "many columns": ("t.csv", b",".join([b"c%d" % i for i in range(40)]), "'c11' and 28 more."),
+    "semicolons": ("t.csv", b"text;label\na;x\n", "is one column if ',' parts them; pass --delimiter ';'."),
+    "tabs": ("t.csv", b"text\tlabel\na\tx\n", "pass --format tsv."),
+    "commas": ("t.tsv", b"text,label\na,x\n", "pass --delimiter ','."),
+    "header only": ("t.csv", b"text,label\n", "this table has a header but no rows."),
+    "empty csv": ("t.csv", b"", "this file is empty."),
+    "blank csv": ("t.csv", b"\xef\xbb\xbf \n\r\n\t\n", "this file is empty."),
+    "empty json": ("t.jsonl", b"", "this file is empty."),
+    "blank json": ("t.jsonl", b"\xef\xbb\xbf\n \n", "this file is empty."),
+    "empty parquet": ("t.parquet", b"", "this file is empty."),
+    "empty gzip": ("t.csv.gz", b"", "this file is empty."),
+    "parquet without rows": ("t.parquet", parquet(text=[], label=[]), "this table has columns but no rows."),
+    "latin-1": (
+        "t.csv",
+        b'text,label\n"a\nb",x\nn\xe9,y\n',
+        "row 2 (line 4) is not UTF-8: byte 20 of the file is 0xe9; pass its --encoding, such as cp1252.",
+    ),
+    "character cut short": (
+        "t.csv",
+        GOOD + b"\xe2\x82",
+        "row 3 (line 4) is not UTF-8: byte 19 of the file is 0xe2",
+    ),
+    "latin-1 json": (
+        "t.jsonl",
+        b'{"text": "\xff"}',
+        "row 1 (line 1) is not UTF-8: byte 10 of the file is 0xff",
+    ),
+    "nul": ("t.csv", b"text,label\na,x\nb\0,y\n", "row 2 (line 3) holds a NUL byte"),
+    "utf-16 without a mark": (
+        "t.csv",
+        GOOD.decode().encode("utf-16-le"),
+        "the header (line 1) holds a NUL byte",
+    ),
+    "two objects": (
+        "t.jsonl",
+        b'{"text": "a", "label": 1} {}',
+        "is not JSON: it goes on after its end, at character 26.",
+    ),
+    "not json": (
+        "t.jsonl",
+        b'{"text": "a", "label": 1}\n\n{"text" "b"}\n',
+        "row 2 (line 3) is not JSON: Expecting ':' delimiter at character 9.",
+    ),
+    "cut json": (
+        "t.jsonl",
+        b'{"text": "a", "label": 1}\n{"text": "b',
+        "row 2 (line 2) is not JSON: Unterminated",
+    ),
+    "list": ("t.jsonl", b'["a", 1]\n', "row 1 (line 1) is a list; each line must be an object"),
+    "array": (
+        "t.jsonl",
+        b'[\n{"text": "a", "label": 1}\n]',
+        "row 1 (line 1) starts a JSON array; JSON Lines has one",
+    ),
+    "word": ("t.jsonl", b'"a"\n', "row 1 (line 1) is a string; each line"),
+    "nan": (
+        "t.jsonl",
+        b'{"text": "a", "label": NaN}\n',
+        "row 1 (line 1) is not JSON that can be read: NaN is no",
+    ),
+    "key twice": (
+        "t.jsonl",
+        b'{"text": "a", "text": "b", "label": 1}\n',
+        "row 1 (line 1) is not JSON that can be",
+    ),
+    "deep": (
+        "t.jsonl",
+        b"[" * 100_000 + b"\n",
+        "row 1 (line 1) is not JSON that can be read: maximum recursion",
+    ),
+    "digits": (
+        "t.jsonl",
+        b'{"text": "a", "label": ' + b"9" * 5000 + b"}",
+        "row 1 (line 1) is not JSON that can be",
+    ),
+    "lacks the text": (
+        "t.jsonl",
+        b'{"text": "a", "label": 1}\n{"txt": "b", "label": 1}\n',
+        "row 2 (line 2) has no 'text' (did you mean 'txt'?); its keys: 'txt', 'label'.",
+    ),
+    "lacks the label": (
+        "t.jsonl",
+        b'{"text": "a"}\n',
+        "row 1 (line 1) has no 'label'; its keys: 'text'; rows without",
+    ),
+    "null label": (
+        "t.jsonl",
+        b'{"text": "a", "label": 1}\n{"text": "b", "label": null}\n',
+        "row 2 has no label; rows",
+    ),
+    "null labels": (
+        "t.jsonl",
+        b'{"text": "a", "label": null}\n' * 3,
+        "row 1 has no label (3 rows have none); rows",
+    ),
+    "null text": ("t.jsonl", b'{"text": null, "label": 1}\n', "row 1 has no text (null in 'text')."),
+    "number for a text": (
+        "t.jsonl",
+        b'{"text": 1, "label": 1}\n',
+        "row 1 (line 1) has a number for its 'text', where",
+    ),
+    "labels of two kinds": (
+        "t.jsonl",
+        b'{"text": "a", "label": 1}\n{"text": "b", "label": "1"}\n',
+        "row 2 (line 2) has a string for its label, but row 1 has a number.",
+    ),
+    "truth and numbers": (
+        "t.jsonl",
+        b'{"text": "a", "label": 1}\n{"text": "b", "label": true}\n',
+        "row 2 (line 2) has true or false for its label, but row 1 has a number.",
+    ),
+    "list for a label": (
+        "t.jsonl",
+        b'{"text": "a", "label": [1]}\n',
+        "row 1 (line 1) has a list for its label",
+    ),
+    "huge label": (
+        "t.jsonl",
+        b'{"text": "a", "label": 1e999}\n',
+        "row 1 (line 1) has a label beyond the 64-bit",
+    ),
+    "half a pair": ("t.jsonl", b'{"text": "\\ud800", "label": 1}\n', "row 1 holds half of a surrogate pair"),
+    "cut parquet": ("t.parquet", PARQUET[:-20], "this Parquet file is cut short."),
+    "short parquet": ("t.parquet", PARQUET[:5], "this Parquet file is cut short."),
+    "no parquet": ("t.parquet", GOOD, "this is not a Parquet file; pass its --format."),
+    "broken parquet": ("t.parquet", b"PAR1abcdPAR1", "this Parquet file is damaged ("),
+    "numbers in parquet": (
+        "t.parquet",
+        parquet(text=[1], label=[1]),
+        "column 'text' holds Int64, where a text must",
+    ),
+    "lists in parquet": (
+        "t.parquet",
+        parquet(text=["a"], label=[[1]]),
+        "column 'label' holds List(Int64), which is",
+    ),
+    "nulls in parquet": (
+        "t.parquet",
+        parquet(text=["a", None], label=[1, 1]),
+        "row 2 has no text (null in 'text').",
+    ),
+    "nan in parquet": (
+        "t.parquet",
+        parquet(text=["a", "b"], label=[1.0, float("nan")]),
+        "row 2 has no label; rows",
+    ),
+    "no label in parquet": ("t.parquet", parquet(text=["a"], label=[None]), "row 1 has no label; rows"),
+    "other column in parquet": ("t.parquet", parquet(txt=["a"], label=[1]), "(did you mean 'txt'?)"),
+    "cut gzip": ("t.csv.gz", gzip.compress(GOOD * 99)[:-20], "the compressed data ends too early"),
+    "cut bzip2": ("t.csv.bz2", bz2.compress(GOOD * 99)[:-20], "the compressed data ends too early"),
+    "cut xz": ("t.csv.xz", lzma.compress(GOOD * 99)[:-20], "the compressed data ends too early"),
+    "no gzip": ("t.csv.gz", GOOD, "this file cannot be read (Not a gzipped file"),
+    "no bzip2": ("t.csv.bz2", GOOD, "this file cannot be read (Invalid data stream"),
+    "no xz": ("t.csv.xz", GOOD, "this file cannot be read (Input format not supported"),
+    "gzip by its bytes": (
+        "t.csv",
+        gzip.compress(GOOD),
+        "this is compressed with gzip; pass --format csv.gz.",
+    ),
+    "bzip2 by its bytes": ("t.jsonl", bz2.compress(GOOD), "bzip2; pass --format jsonl.bz2."),
+    "xz by its bytes": ("t.tsv", lzma.compress(GOOD), "xz; pass --format tsv.xz."),
+    "parquet by its bytes": ("t.csv", PARQUET, "this is a Parquet file; pass --format parquet."),
+    "workbook": ("t.csv", b"PK\x03\x04\x14\x00", "this is a zip archive or a workbook"),
+    "long field": (
+        "t.csv",
+        b'text,label\na,x\n"' + b"b" * 2000 + b'",y\n',
+        "row 2 (line 3) is longer than 1,000 char",
+    ),
+    "long row": ("t.csv", b'text,label\n"' + b"b\n" * 2000, "row 1 (lines 2 to "),
+    "long json": ("t.jsonl", b'{"text": "' + b"b" * 2000, "row 1 (line 1) is longer than 1,000 characters"),
+    "unknown suffix": (
+        "t.xlsx",
+        b"",
+        "the suffix tells no format; pass --format, one of 'csv', 'jsonl', 'parquet', 'ts",
+    ),
+    "no suffix": ("t", b"", "the suffix tells no format"),
+    "only a compression": ("t.gz", b"", "the suffix tells no format"),
+}
+
+
+def first_bad_byte(data, encoding):
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
+class Pieces(io.BytesIO):
+    """Bytes that arrive a few at a time."""
+
+    def __init__(self, data, step):
+        super().__init__(data)
+        self.step = step
+
+    def read1(self, size=-1):
+        return super().read1(self.step)
+
+
+def complaint(path, **settings):
+    """The one sentence, without the file's name before it."""
+    with pytest.raises(tables.TableError) as caught:
+        tables.read(path, "text", "label", **settings)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.endswith(".")
+    assert message.startswith(f"{path}: ")
+    return message.removeprefix(f"{path}: ")
+
+
+@pytest.mark.parametrize(("name", "data", "sentence"), TABLES.values(), ids=TABLES)
+def test_a_bad_table_is_told_in_one_sentence(tmp_path, name, data, sentence):
+    path = tmp_path / name
+    path.write_bytes(data)
+    longest = 1000 if b"b" * 99 in data or b"b\n" * 99 in data else 10_000_000
+    assert sentence in complaint(path, longest=longest)
+    with pytest.raises(tables.TableError):
+        list(tables.batches(path, "text", "label", longest=longest))
+
+
+def test_a_file_that_cannot_be_opened(tmp_path, monkeypatch):
+    assert complaint(tmp_path / "none.csv") == "there is no such file."
+    (tmp_path / "folder.csv").mkdir()
+    assert complaint(tmp_path / "folder.csv") == "this is a folder; name a file in it."
+    (tmp_path / "t.csv").write_bytes(GOOD)
+    assert complaint(tmp_path / "t.csv" / "u.csv") == "this file cannot be opened (Not a directory)."
+
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr("builtins.open", refuse)  # root may read all
+    assert complaint(tmp_path / "t.csv") == "you may not read this file (permission denied)."
+
+
+def test_settings_that_make_no_sense(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(GOOD)
+    for error, sentence, settings in (
+        (
+            ValueError,
+            "Format 'cvs' is unknown (did you mean 'csv'?); known: 'csv', 'jsonl'",
+            {"format": "cvs"},
+        ),
+        (ValueError, "Format 'x.csv' is unknown", {"format": "x.csv"}),
+        (TypeError, "format must be a name, got 1", {"format": 1}),
+        (ValueError, "Encoding 'lattin-1' is unknown (did you mean 'latin-1'?).", {"encoding": "lattin-1"}),
+        (ValueError, "Encoding 'base64' is unknown", {"encoding": "base64"}),
+        (ValueError, "Encoding 'punycode' is unknown", {"encoding": "punycode"}),
+        (ValueError, "longest must be above 0, got 0.", {"longest": 0}),
+        (ValueError, "Encoding '?' is unknown; 'utf-8', 'utf-16'", {"encoding": "?"}),
+        (ValueError, "The delimiter must be one character", {"delimiter": "::"}),
+        (ValueError, "Column 'text' is asked for twice.", {"label": "text"}),
+        (TypeError, "A column must be a name, got 3.", {"label": 3}),
+    ):
+        with pytest.raises(error) as caught:
+            tables.read(path, "text", **settings)
+        assert sentence in str(caught.value)
+    with pytest.raises(ValueError, match="size must be above 0, got 0"):
+        list(tables.batches(path, "text", size=0))
+    with pytest.raises(TypeError, match="open as text; open it as bytes"):
+        tables.read(io.StringIO("text\na\n"), "text", format="csv")
+    with pytest.raises(TypeError, match="A table must be a path, '-' or an open binary file, got 3"):
+        tables.read(3, "text", format="csv")
+
+
+def test_the_given_encoding_is_used(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("text,label\né,x\n".encode("cp1252"))
+    assert tables.read(path, "text", encoding="cp1252")["text"].to_list() == ["é"]
+    path.write_bytes("text,label\né,x\n".encode("cp500"))
+    assert tables.read(path, "text", encoding="cp500")["text"].to_list() == ["é"]
+    path.write_bytes("text,label\na,x\n".encode("utf-16-le") + b"\x00\xdc\n\0")
+    assert "row 2 (line 3) is not UTF-16-LE: byte 30 of the file is 0x00" in complaint(
+        path, encoding="utf-16-le"
+    )
+
+
+def test_the_bad_byte_is_found_beyond_the_first_piece(tmp_path):
+    path = tmp_path / "t.csv"
+    row = '"é\nü",x\n'.encode()
+    path.write_bytes(b"text,label\n" + row * 300_000 + b"\xff,y\n" + row * 300_000)
+    assert complaint(path) == (
+        f"row 300001 (line 600002) is not UTF-8: byte {11 + 300_000 * len(row):,} of the file is 0xff; "
+        "pass its --encoding, such as cp1252."
+    )
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-16", "utf-32-be", "gbk", "euc_jp", "shift_jis", "iso2022_jp"]
+)
+def test_the_bad_byte_is_found_in_every_encoding(encoding, rng):
+    """Bytes thrown into a text, which arrives in pieces: the complaint counts as the codec does."""
+    told = 0
+    for _ in range(100):
+        data = bytearray('text,label\n"日\n本",x\n語,y\n'.encode(encoding))
+        data.insert(rng.integers(4, len(data)), rng.integers(256))
+        file = Pieces(bytes(data), int(rng.integers(1, 40)))
+        start = first_bad_byte(data, encoding)
+        if start is not None:
+            with pytest.raises(tables.TableError) as caught:
+                tables.read(file, "text", "label", format="csv", encoding=encoding)
+            if "pass its --encoding" in str(caught.value):
+                told += 1
+                assert f": byte {start} of the file is 0x{data[start]:02x};" in str(caught.value)
+    assert told > 5
+
+
+def test_one_endless_line_takes_little_memory(tmp_path):
+    for name, start in (("t.csv", b'text,label\n"'), ("t.jsonl", b'{"text": "'), ("u.csv", b"")):
+        path = tmp_path / name
+        with open(path, "wb") as file:
+            file.write(start)
+            for _ in range(50):
+                file.write(b"x" * 1_000_000)
+        tracemalloc.start()
+        assert "is longer than 10,000,000 characters" in complaint(path)
+        assert tracemalloc.get_traced_memory()[1] < 40e6
+        tracemalloc.stop()
+
+
+def test_zstandard_works_or_says_what_it_needs(tmp_path):
+    path = tmp_path / "t.csv.zst"
+    path.write_bytes(b"\x28\xb5\x2f\xfd")
+    with pytest.raises(tables.TableError, match=r"needs Python 3\.14|ends too early"):
+        tables.read(path, "text")
+
+
+def test_missing_polars_is_told_in_one_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(
+        ImportError, match=r"Tables need polars; install it with: pip install 'dropglm\[text\]'\."
+    ):
+        tables.read(io.BytesIO(GOOD), "text", format="csv")
+
+
+def test_damaged_parquet_is_refused_or_read_whole(tmp_path, rng):
+    """Flip bytes anywhere: a sentence, or as many rows as there were."""
+    path = tmp_path / "t.parquet"
+    data = bytearray(parquet(text=[f"text {i}" for i in range(100)], label=list(range(100))))
+    for _ in range(200):
+        broken = data.copy()
+        broken[rng.integers(4, len(data) - 4)] ^= 1 << rng.integers(8)
+        path.write_bytes(broken)
+        with contextlib.suppress(tables.TableError):
+            assert tables.read(path, "text", "label").height == 100

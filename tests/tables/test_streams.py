@@ -1,0 +1,206 @@
+"""Pipes, standard input and output, and files that are whole or not there."""
+
+import gzip
+import io
+import os
+import stat
+import subprocess
+import sys
+import tracemalloc
+
+import polars as pl
+import pytest
+
+from dropglm import tables
+
+FRAME = pl.DataFrame({"text": ["a", "b"], "label": ["x", "y"]})
+
+
+@pytest.fixture
+def pipe():
+    read, write = os.pipe()
+    with open(read, "rb") as reader, open(write, "wb", buffering=0) as writer:
+        yield reader, writer
+
+
+@pytest.mark.parametrize(
+    ("format", "header", "row"),
+    [("jsonl", "", '{{"text": "{}"}}\n'), ("csv", "id,text\n", '1,"{}"\n'), ("tsv", "text\n", "{}\n")],
+)
+def test_rows_come_out_of_a_pipe_while_it_is_open(pipe, format, header, row):
+    reader, writer = pipe
+    frames = tables.batches(reader, "text", format=format)
+    writer.write((header + row.format("a") + row.format("b")).encode())
+    assert next(frames)["text"].to_list() == ["a", "b"]
+    writer.write((row.format("c") + row.format("late")[:3]).encode())  # and the start of another row
+    assert next(frames)["text"].to_list() == ["c"]
+    writer.write(row.format("late")[3:].encode())
+    assert next(frames)["text"].to_list() == ["late"]
+    writer.close()
+    assert list(frames) == []
+
+
+def test_a_row_is_counted_over_all_batches(pipe):
+    reader, writer = pipe
+    frames = tables.batches(reader, "text", "label", format="csv")
+    writer.write(b"text,label\na,x\nb,y\n")
+    assert next(frames).height == 2
+    writer.write(b"c,x\nd,\n")
+    with pytest.raises(tables.TableError, match=r"row 4 has no label; rows without labels"):
+        next(frames)
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet", "csv.gz"])
+def test_standard_input_and_output(format):
+    """One process writes what another reads."""
+    file = io.BytesIO()
+    tables.write(FRAME, file, format=format)
+    code = f"""
+from dropglm import tables
+tables.write(tables.batches("-", "text", "label", format={format!r}), "-", format={format!r})
+"""
+    command = [sys.executable, "-W", "error", "-c", code]
+    run = subprocess.run(command, input=file.getvalue(), capture_output=True, check=True)
+    assert tables.read(io.BytesIO(run.stdout), "text", "label", format=format).equals(FRAME)
+
+
+def test_standard_streams_have_names(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"text\n")))
+    with pytest.raises(tables.TableError, match="standard input: the suffix tells no format; pass --format"):
+        tables.read("-", "text")
+    with pytest.raises(tables.TableError, match="standard input: this table has a header but no rows"):
+        tables.read("-", "text", format="csv")
+
+
+def test_standard_streams_may_be_closed(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    monkeypatch.setattr("sys.stdout", None)
+    with pytest.raises(tables.TableError, match="standard input: it is closed"):
+        tables.read("-", "text", format="csv")
+    with pytest.raises(tables.TableError, match="standard output: it is closed"):
+        tables.write(FRAME, "-")
+
+
+def test_a_stream_may_take_a_part_at_a_time():
+    class Narrow(io.BytesIO):
+        def write(self, data):
+            return super().write(data[:3])
+
+    file = Narrow()
+    tables.write(FRAME, file, format="csv")
+    assert file.getvalue() == b"text,label\na,x\nb,y\n"
+
+
+def test_standard_output_is_json_lines(monkeypatch):
+    file = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr("sys.stdout", file)
+    tables.write(FRAME, "-")
+    assert file.buffer.getvalue() == b'{"text":"a","label":"x"}\n{"text":"b","label":"y"}\n'
+
+
+def test_what_is_written_leaves_at_once(pipe):
+    """Each frame is in the pipe before the next one is asked for."""
+    reader, writer = pipe
+
+    def frames():
+        yield FRAME
+        assert reader.read1() == b"text,label\na,x\nb,y\n"
+        yield FRAME
+        assert reader.read1() == b"a,x\nb,y\n"
+
+    tables.write(frames(), writer, format="csv")
+
+
+def test_a_reader_that_left_is_a_broken_pipe(pipe):
+    reader, writer = pipe
+    reader.close()
+    with pytest.raises(BrokenPipeError):
+        tables.write(FRAME, writer, format="csv")
+
+
+def test_a_file_is_there_only_when_it_is_whole(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("old")
+    path.chmod(0o640)
+
+    def frames():
+        yield FRAME
+        assert path.read_text() == "old"
+        raise KeyError("in between")
+
+    with pytest.raises(KeyError):
+        tables.write(frames(), path)
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["t.csv"]
+    tables.write([FRAME, FRAME], path)
+    assert path.read_text() == "text,label\na,x\nb,y\na,x\nb,y\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert os.listdir(tmp_path) == ["t.csv"]
+
+
+def test_a_table_may_replace_the_one_it_is_made_from(tmp_path):
+    tables.write(FRAME, tmp_path / "t.csv")
+    tables.write(tables.batches(tmp_path / "t.csv", "label", size=1), tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == "label\nx\ny\n"
+
+
+def test_links_and_devices_stay_what_they_are(tmp_path):
+    (tmp_path / "link.csv").symlink_to(tmp_path / "t.csv")
+    tables.write(FRAME, tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert tables.read(tmp_path / "t.csv", "text", "label").equals(FRAME)
+    tables.write(FRAME, os.devnull, format="csv")
+    assert not os.path.isfile(os.devnull)
+
+
+def test_the_same_table_gives_the_same_compressed_bytes(tmp_path):
+    first, second = tmp_path / "a.csv.gz", tmp_path / "b.csv.gz"
+    tables.write(FRAME, first)
+    tables.write(FRAME, second)
+    assert first.read_bytes() == second.read_bytes()
+    assert gzip.decompress(first.read_bytes()) == b"text,label\na,x\nb,y\n"
+
+
+def test_what_cannot_be_written_is_told_in_one_sentence(tmp_path):
+    nested = pl.DataFrame({"a": [[1]]})
+    for frame, path, sentence in (
+        (FRAME, tmp_path / "none" / "t.csv", "there is no such folder to write to."),
+        (FRAME, tmp_path, "the suffix tells no format"),
+        (
+            nested,
+            tmp_path / "t.csv",
+            "the table cannot be written as csv (CSV format does not support nested data).",
+        ),
+    ):
+        with pytest.raises(tables.TableError) as caught:
+            tables.write(frame, path)
+        assert f"{path}: {sentence}" in str(caught.value)
+    with pytest.raises(tables.TableError, match="this is a folder; name a file in it"):
+        tables.write(FRAME, tmp_path, format="csv")
+    for name in ("t.parquet", "t.csv"):
+        with pytest.raises(tables.TableError, match="there are no frames to write"):
+            tables.write([], tmp_path / name)
+        with pytest.raises(tables.TableError, match="frames of one table have"):
+            tables.write([FRAME, FRAME.rename({"text": "other"})], tmp_path / name)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_a_full_disk_is_told_in_one_sentence():
+    with pytest.raises(
+        tables.TableError, match=r"/dev/full: this file cannot be written \(No space left on device\)\."
+    ):
+        tables.write(FRAME, "/dev/full", format="csv")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "csv.gz"])
+def test_memory_follows_the_batch(tmp_path, suffix):
+    frame = pl.DataFrame({"text": ["some words " * 20] * 1000})
+    path = tmp_path / f"t.{suffix}"
+    tables.write([frame] * 100, path)  # 22 MB
+    tracemalloc.start()
+    assert sum(frame.height for frame in tables.batches(path, "text", size=1000)) == 100_000
+    assert (
+        tracemalloc.get_traced_memory()[1] < 7e6
+    )  # a piece of 1 MB, as bytes, as text and as lines, and the batch
+    tracemalloc.stop()
