@@ -16,7 +16,7 @@ from dropout_training import study
 from scipy import sparse
 
 from dropglm import LogisticRegressionCV, noising_penalty
-from dropglm.pages import Table, page
+from dropglm.pages import Table, figure, page
 from dropglm.plots import (
     ConvergenceDisplay,
     CVSurfaceDisplay,
@@ -133,7 +133,8 @@ def main() -> None:
         print(f"\n{table.plain()}")
     OUT.parent.mkdir(exist_ok=True)
     figures = pictures(rng) | training(X, coef, rng)
-    OUT.write_text(page("dropglm: dropout without sampling", tables, figures), encoding="utf-8")
+    blocks = [table.html() for table in tables] + [figure(*captioned) for captioned in figures.items()]
+    OUT.write_text(page("dropglm: dropout without sampling", blocks), encoding="utf-8")
     print(f"\nThe same with pictures: {OUT}")
 
 

@@ -1,6 +1,7 @@
 """A self-contained HTML page of tables and figures."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from io import StringIO
@@ -16,9 +17,14 @@ table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular
 h2 { font-size: 1rem; margin: 2rem 0 0; }
 th, td { padding: .25rem .9rem .25rem 0; text-align: right; }
 th { border-bottom: 1px solid #222; }
-th.word, td.word { text-align: left; }
+th.word, td.word { text-align: left; overflow-wrap: anywhere; }
 figure { display: flex; flex-wrap: wrap; gap: 1rem; margin: 2rem 0; break-inside: avoid; }
 figure svg { flex: 1 1 18rem; max-width: 40rem; height: auto; }
+.text { line-height: 1.9; overflow-wrap: anywhere; }
+.text mark { color: inherit; border-radius: .2rem; padding: .1rem .15rem; }
+.text .unknown { text-decoration: underline dotted #888; }
+.key { color: #444; font-size: .95rem; }
+.key mark { color: inherit; padding: .1rem .4rem; border-radius: .2rem; }
 figcaption { flex-basis: 100%; color: #444; font-size: .95rem; }
 @media (max-width: 30rem) { table { font-size: .85rem; } th, td { padding-right: .6rem; } }
 """
@@ -72,13 +78,13 @@ def _svg(figure: Any) -> str:
     return re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
 
 
-def page(title: str, tables: list[Table], figures: dict[str, list[Any]]) -> str:
-    """The whole document; figures are Matplotlib's, by caption, side by side where there is room."""
-    blocks = [table.html() for table in tables]
-    blocks += [
-        f"<figure>{''.join(map(_svg, panels))}<figcaption>{escape(caption)}</figcaption></figure>"
-        for caption, panels in figures.items()
-    ]
+def figure(caption: str, panels: list[Any]) -> str:
+    """Matplotlib's figures side by side where there is room, with a caption."""
+    return f"<figure>{''.join(map(_svg, panels))}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def page(title: str, blocks: Iterable[str]) -> str:
+    """The whole document, from blocks of HTML one below the other."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -78,7 +78,7 @@ def test_the_result_tells_how_it_went(rng):
 def test_verbose_tells_every_tenth_iteration(rng, capsys):
     X, y = words(rng)
     LogisticRegression(verbose=1).fit(X, y)
-    assert "LogisticRegression: iteration    1, objective" in capsys.readouterr().out
+    assert "LogisticRegression: iteration    1, objective" in capsys.readouterr().err
 
 
 class Recorder:

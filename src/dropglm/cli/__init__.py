@@ -1,1 +1,14 @@
-"""x"""
+"""The command line: arguments in, library calls out."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command; ``python -m dropglm`` does the same."""
+    try:
+        from dropglm.cli.app import run
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("dropglm"):
+            raise
+        sys.exit(f"dropglm: the command line needs {error.name}: pip install 'dropglm[cli]'.")
+    sys.exit(run())

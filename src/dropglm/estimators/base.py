@@ -144,7 +144,10 @@ class LinearModel(BaseEstimator):
 
         def report(number: int, objective: float, coefficients: Callable[[], Coefficients]) -> bool:
             if number % 10 == 0 or number == 1:
-                print(f"{type(self).__name__}: iteration {number:>4}, objective {objective:.8g}", flush=True)
+                print(
+                    f"{type(self).__name__}: iteration {number:>4}, objective {objective:.8g}",
+                    file=sys.stderr,
+                )
             return watch is not None and watch(number, objective, coefficients)
 
         return report

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any
 
 from dropglm.registry import quoted
-from dropglm.tables import jsonl, separated
+from dropglm.tables import jsonl, plain, separated
 from dropglm.tables.columns import Columns
 from dropglm.tables.complaint import TableError, nearest
 from dropglm.tables.compression import COMPRESSIONS
@@ -58,6 +58,7 @@ FORMATS = {
     ),
     "jsonl": Format("jsonl", jsonl.rows, lambda frame, stream, header: frame.write_ndjson(stream)),
     "parquet": Format("parquet", None, lambda frame, stream, header: frame.write_parquet(stream)),
+    "txt": Format("txt", plain.rows, plain.write),
 }
 SAME = {"ndjson": "jsonl"}
 

@@ -184,9 +184,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         if not several and (len(given) == len(GRID) or not self.tune):
             settings = self._shared(LogisticRegression)
             return LogisticRegression(
-                **{name: value for name, value in settings.items() if name not in GRID}
-                | given
-                | {"verbose": 0}
+                **{name: value for name, value in settings.items() if name not in GRID} | given
             )
         settings = self._shared(LogisticRegressionCV)
         grid = GRID if self.tune else {name: LogisticRegression().get_params()[name] for name in GRID}

@@ -116,7 +116,7 @@ def explanation(vectorizer: NgramVectorizer, model: LogisticRegression, text: st
         all_weights = [float(weight) for weight in weights[:, j]]
         contributions.append(Contribution(names[j], labels[favoured], all_weights[favoured], all_weights))
     known = set(vocabulary.words)
-    tokens = dict.fromkeys(vectorizer._tokenizer(1).words(text))
+    tokens = dict.fromkeys(vectorizer.tokens(text))
     best = int(probabilities.argmax())
     return Explanation(
         label=labels[best],

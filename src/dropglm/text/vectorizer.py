@@ -132,6 +132,10 @@ class NgramVectorizer(BaseEstimator):
             rows.add(tokens, *vocabulary.find(tokens, threads))
         return rows.matrix(vocabulary.column_of, len(vocabulary), binary=bool(self.binary), dtype=self.dtype)
 
+    def tokens(self, text: str) -> list[str]:
+        """The tokens of one text, known or not."""
+        return self._tokenizer(1).words(text)
+
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The n-gram of each column."""
         return np.array(self._vocabulary().names(), dtype=object)

@@ -1,0 +1,70 @@
+"""``dropglm evaluate``: how good a model is on texts with labels."""
+
+from typing import Annotated
+
+import typer
+
+from dropglm.cli import options, terminal
+from dropglm.cli.measures import Measures, measured
+from dropglm.cli.train import labelled
+from dropglm.text import TextClassifier
+
+
+def evaluate(
+    model: options.ModelFile,
+    table: Annotated[
+        str, typer.Argument(help="Table with texts and labels; - is standard input.", show_default=False)
+    ],
+    text: options.Text = "text",
+    label: options.Label = "label",
+    format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
+    threads: options.Threads = -1,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Measure accuracy, log loss, confusion and calibration on a table of texts with labels."""
+    classifier = TextClassifier.load(model).set_params(n_jobs=threads)
+    with terminal.step(f"Reading {table}", quiet=quiet):
+        texts, y = labelled(
+            table, text, label, {"format": format, "encoding": encoding, "delimiter": delimiter}
+        )
+    with terminal.step("Predicting", quiet=quiet):
+        measures = measured(classifier, texts, y)
+    if json:
+        terminal.as_json(measures.to_dict())
+        return
+    terminal.pairs(
+        [
+            ("texts", f"{measures.texts:,}"),
+            ("accuracy", f"{measures.accuracy:.4f} ± {measures.standard_error:.4f}"),
+            ("log loss", f"{measures.log_loss:.4f}"),
+            ("calibration error", f"{measures.calibration_error:.4f}"),
+        ]
+    )
+    _tables(measures)
+
+
+def _tables(measures: Measures) -> None:
+    terminal.table(
+        "Confusion: texts of each class, by the class that they were given",
+        ("", *measures.classes),
+        (
+            (name, *(f"{count:,}" for count in row))
+            for name, row in zip(measures.classes, measures.confusion, strict=True)
+        ),
+    )
+    terminal.table(
+        "Calibration: how many are right, by the probability of the class given",
+        ("probability", "texts", "mean probability", "right"),
+        (
+            (
+                f"{bin['from']:.1f} to {bin['to']:.1f}",
+                f"{bin['texts']:,}",
+                f"{bin['probability']:.3f}",
+                f"{bin['right']:.3f}",
+            )
+            for bin in measures.calibration
+        ),
+    )

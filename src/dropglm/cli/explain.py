@@ -1,0 +1,70 @@
+"""``dropglm explain``: what a model has learnt, and why it gives a text its label."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dropglm.cli import options, terminal
+from dropglm.cli.explanation_page import explanation_page
+from dropglm.cli.train import tell_top
+from dropglm.text import TextClassifier
+from dropglm.text.explanation import Explanation
+
+
+def explain(
+    model: options.ModelFile,
+    texts: Annotated[
+        list[str] | None, typer.Argument(help="Texts to explain, each in quotes.", show_default=False)
+    ] = None,
+    top: Annotated[
+        int, typer.Option(help="N-grams to show for each class and text.", min=1, rich_help_panel=options.HOW)
+    ] = 15,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a page with pictures, which needs nothing else to be opened.",
+            show_default=False,
+            rich_help_panel=options.HOW,
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Show the n-grams that speak for each class, and what each n-gram of a text adds to which class."""
+    classifier = TextClassifier.load(model)
+    best = classifier.top_features(top)
+    explained = {text: classifier.explain(text) for text in texts or ()}
+    if html is not None:
+        html.write_text(explanation_page(classifier, model.name, explained, top), encoding="utf-8")
+    if json:
+        terminal.as_json(
+            {
+                "summary": classifier.summary_.to_dict(),
+                "top_features": {
+                    str(label): [entry._asdict() for entry in row] for label, row in best.items()
+                },
+                "texts": [{"text": text} | why.to_dict() for text, why in explained.items()],
+            }
+        )
+        return
+    terminal.pairs(classifier.summary_.lines())
+    tell_top(best)
+    for text, why in explained.items():
+        _tell(text, why, top)
+    if html is not None:
+        terminal.complain(f"the page is {html}")
+
+
+def _tell(text: str, why: Explanation, top: int) -> None:
+    shown = text if len(text) <= 60 else f"{text[:59]}…"
+    terminal.table(
+        f"{shown!r}: {why.label}, probability {why.probability:.2f}",
+        ("n-gram", "speaks for", "adds"),
+        ((entry.ngram, str(entry.label), f"{entry.weight:+.2f}") for entry in why.contributions[:top]),
+        words=2,
+    )
+    rest = len(why.contributions) - top
+    if rest > 0:
+        terminal.pairs([("more", f"{rest} n-grams with smaller weights")])
+    if why.unknown:
+        terminal.pairs([("unknown", ", ".join(why.unknown))])

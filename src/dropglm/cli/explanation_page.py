@@ -1,0 +1,92 @@
+"""A page that shows what a model has learnt, and its reasons for some texts."""
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from dropglm.cli.terminal import visible
+from dropglm.pages import Table, figure, page
+from dropglm.plots import NgramWeightsDisplay
+from dropglm.plots.axes import COLOURS
+from dropglm.text import TextClassifier
+from dropglm.text.explanation import Explanation
+
+
+def explanation_page(model: TextClassifier, name: str, explained: Mapping[str, Explanation], top: int) -> str:
+    """The page as HTML; it loads nothing from elsewhere."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    said = Table(
+        "The model", ["", ""], [[heading, visible(text)] for heading, text in model.summary_.lines()]
+    )
+    labels = model.classes_.tolist()
+    bars = [_drawn(NgramWeightsDisplay.from_estimator(model, label, top)) for label in labels]
+    blocks = [
+        said.html(),
+        figure(
+            "The n-grams with the largest weights of each class, and what each adds to its predictor.", bars
+        ),
+    ]
+    for text, why in explained.items():
+        blocks += [_highlighted(model, text, why, labels), _reasons(why, labels, top)]
+    return page(f"What {name} has learnt", blocks)
+
+
+def _reasons(why: Explanation, labels: list[Any], top: int) -> str:
+    rows = [[str(label), f"{p:.4f}"] for label, p in why.probabilities.items()]
+    drawn = _drawn(NgramWeightsDisplay.from_explanation(why, labels, top))
+    table = Table("Probabilities", ["class", "probability"], rows)
+    return table.html() + figure("The n-grams of this text that matter most.", [drawn])
+
+
+def _highlighted(model: TextClassifier, text: str, why: Explanation, labels: list[Any]) -> str:
+    """The tokens of a text, each on the colour of the class that it speaks for."""
+    tokens = model.vectorizer_.tokens(text)
+    weights = _token_weights(tokens, why, model.vectorizer_.ngrams_.longest, len(labels))
+    strongest = max(float(np.abs(weights).max(initial=0.0)), 1e-12)
+    unknown = set(why.unknown)
+    words = []
+    for token, row in zip(tokens, weights, strict=True):
+        shown = escape(visible(token))
+        favoured = int(row.argmax())
+        if token in unknown:
+            words.append(f'<span class="unknown">{shown}</span>')
+        elif row[favoured] > 0:
+            colour = _tint(favoured, float(row[favoured]) / strongest)
+            words.append(f'<mark style="background:{colour}">{shown}</mark>')
+        else:
+            words.append(shown)
+    key = " ".join(
+        f'<mark style="background:{_tint(k, 0.8)}">{escape(visible(str(label)))}</mark>'
+        for k, label in enumerate(labels)
+    )
+    title = escape(visible(f"{why.label}, probability {why.probability:.2f}"))
+    note = ' <span class="text"><span class="unknown">unknown</span></span>' if unknown else ""
+    return f'<h2>{title}</h2><p class="key">{key}{note}</p><p class="text">{" ".join(words)}</p>'
+
+
+def _token_weights(tokens: list[str], why: Explanation, longest: int, classes: int) -> np.ndarray:
+    """What each token adds to each class; an n-gram's weight is shared by its tokens. (tokens, classes)."""
+    weight = {entry.ngram: np.array(entry.weights) for entry in why.contributions}
+    total = np.zeros((len(tokens), classes))
+    for n in range(1, longest + 1):
+        for start in range(len(tokens) - n + 1):
+            found = weight.get(" ".join(tokens[start : start + n]))
+            if found is not None:
+                total[start : start + n] += found / n
+    return total
+
+
+def _tint(number: int, strength: float) -> str:
+    red, green, blue = (int(COLOURS[number % len(COLOURS)][k : k + 2], 16) for k in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{0.08 + 0.5 * strength:.2f})"
+
+
+def _drawn(display: NgramWeightsDisplay) -> Any:
+    """The figure, as high as its bars need."""
+    drawn = display.plot().figure_
+    drawn.set_size_inches(5, 1.2 + 0.26 * max(4, len(display.ngrams)))
+    return drawn

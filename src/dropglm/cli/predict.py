@@ -1,0 +1,94 @@
+"""``dropglm predict``: labels for texts, from a file or a pipe."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dropglm import tables
+from dropglm.cli import options
+from dropglm.text import TextClassifier
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+
+def predict(
+    model: options.ModelFile,
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="Table with texts; - is standard input, where each line is a text unless "
+            "--format says otherwise."
+        ),
+    ] = "-",
+    text: options.Text = "text",
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out", "-o", help="Table to write; - is standard output.", rich_help_panel=options.HOW
+        ),
+    ] = "-",
+    out_format: Annotated[
+        str | None,
+        typer.Option(
+            help="csv, tsv, jsonl, parquet or txt (just the labels); by default the suffix of --out tells, "
+            "and standard output is jsonl.",
+            show_default=False,
+            rich_help_panel=options.HOW,
+        ),
+    ] = None,
+    probabilities: Annotated[
+        bool,
+        typer.Option(
+            "--probabilities", "-p", help="Add the probability of every class.", rich_help_panel=options.HOW
+        ),
+    ] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column to copy to the output; may be given several times.",
+            show_default=False,
+            rich_help_panel=options.HOW,
+        ),
+    ] = None,
+    format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
+    threads: options.Threads = -1,
+) -> None:
+    """Predict the label of every text, row by row as they come.
+
+    The output has a row for each text: the label, and the probability that the model gives it.
+    """
+    classifier = TextClassifier.load(model).set_params(n_jobs=threads)
+    rows = tables.batches(
+        table,
+        text,
+        keep=[name for name in keep or () if name != text],
+        format=format or ("txt" if table == "-" else None),
+        encoding=encoding,
+        delimiter=delimiter,
+    )
+    wanted = keep or []
+    tables.write(_predictions(classifier, rows, text, wanted, probabilities), out, format=out_format)
+
+
+def _predictions(
+    model: TextClassifier, frames: "Iterator[DataFrame]", text: str, keep: list[str], probabilities: bool
+) -> "Iterator[DataFrame]":
+    """A frame of labels and probabilities for each frame of texts."""
+    import polars as pl
+
+    for frame in frames:
+        p = model.predict_proba(frame[text].to_list())
+        columns: dict[str, Any] = {
+            "label": model.classes_[p.argmax(axis=1)].tolist(),
+            "probability": p.max(axis=1),
+        }
+        if probabilities:
+            columns |= {f"p({label})": p[:, k] for k, label in enumerate(model.classes_.tolist())}
+        taken = set(keep) & set(columns)
+        if taken:
+            raise ValueError(f"--keep {taken.pop()!r} has the name of a column of the output; rename it.")
+        yield pl.DataFrame(columns).hstack(frame.select(keep).get_columns())

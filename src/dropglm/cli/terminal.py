@@ -1,0 +1,65 @@
+"""What people see: results on standard output, everything else on standard error."""
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def complain(sentence: str) -> None:
+    """A sentence on standard error, on one line whatever the width."""
+    sys.stderr.write(f"dropglm: {sentence}\n")
+
+
+@contextmanager
+def step(doing: str, *, quiet: bool = False) -> Iterator[None]:
+    """Say what is going on, with a spinner in a terminal, and how long it took."""
+    if quiet:
+        yield
+        return
+    start = time.perf_counter()
+    with err.status(escape(doing)):
+        yield
+    err.print(f"{escape(doing)}: {time.perf_counter() - start:.1f} s", style="dim")
+
+
+def bars(quiet: bool) -> int:
+    """``verbose`` for the library: bars in a terminal, unless nobody wants them."""
+    return int(not quiet and err.is_terminal)
+
+
+def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> None:
+    """A table on standard output; all columns but the first ``words`` are numbers."""
+    grid = Table(title=escape(title), title_justify="left", title_style="bold", header_style="bold")
+    for number, name in enumerate(header):
+        grid.add_column(escape(name), justify="left" if number < words else "right", overflow="fold")
+    for row in rows:
+        grid.add_row(*(escape(visible(cell)) for cell in row))
+    out.print(grid)
+
+
+def pairs(rows: Iterable[tuple[str, str]]) -> None:
+    """Headings with statements, on standard output."""
+    grid = Table.grid(padding=(0, 2))
+    for heading, statement in rows:
+        grid.add_row(f"[bold]{escape(heading)}[/bold]", escape(visible(statement)))
+    out.print(grid)
+
+
+def visible(text: str) -> str:
+    """The text without characters that would move the cursor or change colours."""
+    return "".join(c if c.isprintable() else "\N{WHITE SQUARE}" for c in text)
+
+
+def as_json(content: Any) -> None:
+    """JSON on standard output."""
+    print(json.dumps(content, indent=2, ensure_ascii=False))
