@@ -17,9 +17,9 @@ table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular
 h2 { font-size: 1rem; margin: 2rem 0 0; }
 th, td { padding: .25rem .9rem .25rem 0; text-align: right; }
 th { border-bottom: 1px solid #222; }
-th.word, td.word { text-align: left; overflow-wrap: anywhere; }
+th.word, td.word { text-align: left; overflow-wrap: break-word; }
 figure { display: flex; flex-wrap: wrap; gap: 1rem; margin: 2rem 0; break-inside: avoid; }
-figure svg { flex: 1 1 18rem; max-width: 40rem; height: auto; }
+figure svg { flex: 1 1 18rem; max-width: 30rem; height: auto; }
 .text { line-height: 1.9; overflow-wrap: anywhere; }
 .text mark { color: inherit; border-radius: .2rem; padding: .1rem .15rem; }
 .text .unknown { text-decoration: underline dotted #888; }

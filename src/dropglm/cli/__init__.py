@@ -6,9 +6,9 @@ import sys
 def main() -> None:
     """Run the command; ``python -m dropglm`` does the same."""
     try:
-        from dropglm.cli.app import run
+        from dropglm.cli.app import app
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("dropglm"):
             raise
         sys.exit(f"dropglm: the command line needs {error.name}: pip install 'dropglm[cli]'.")
-    sys.exit(run())
+    app(prog_name="dropglm")

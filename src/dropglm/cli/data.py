@@ -1,18 +1,21 @@
 """``dropglm data``: the data sets that come with the library's name."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from dropglm import datasets
+from dropglm import datasets, tables
 from dropglm.cli import options, terminal
+from dropglm.cli.endings import ending
 
-app = typer.Typer(no_args_is_help=True, help="List, fetch and find data sets.")
+app = typer.Typer(no_args_is_help=True, help="List, fetch, find and export data sets.")
 
 Name = Annotated[str, typer.Argument(help="Name of the data set; dropglm data list shows all.")]
 
 
 @app.command("list")
+@ending
 def list_all(json: options.Json = False) -> None:
     """Show all data sets, and where each lies now."""
     lines = datasets.listing()
@@ -21,32 +24,80 @@ def list_all(json: options.Json = False) -> None:
         return
     terminal.table(
         "Data sets",
-        ("name", "what it is", "terms", "place", "rows", "MB to fetch"),
+        ("name", "what it is", "place", "rows", "MB to fetch"),
         (
             (
                 line.name,
                 line.summary,
-                line.terms,
-                str(line.path or ""),
+                _place(line),
                 f"{line.rows:,}" if line.rows else "",
                 f"{line.megabytes:.1f}" if line.megabytes else "",
             )
             for line in lines
         ),
-        words=4,
+        words=3,
     )
 
 
 @app.command()
+@ending
 def fetch(name: Name) -> None:
     """Download a data set unless it is there already, and show its file."""
     typer.echo(datasets.fetch(name))
 
 
 @app.command()
+@ending
 def path(name: Name) -> None:
     """Show the file of a data set; fails if it is not on this machine."""
     found = datasets.where(name)
     if found is None:
         raise OSError(f"{name} is not on this machine; dropglm data fetch {name} downloads it.")
     typer.echo(found)
+
+
+@app.command()
+@ending
+def export(
+    name: Name,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Table of texts with labels; by default NAME.csv.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Write the texts of a data set to tables that the other commands read.
+
+    Texts without labels and texts to test on, where it has them, go to tables of their own beside the first.
+    """
+    data = datasets.load_dataset(name)
+    if data.texts is None:
+        raise ValueError(f"{name} has features, not texts; load_dataset({name!r}) in Python gives them.")
+    first = out or Path(f"{name}.csv")
+    stem, suffixes = first.name.partition(".")[0], first.name.partition(".")[2]
+    parts = {
+        first: (data.texts, data.y),
+        first.with_name(f"{stem}_unlabeled.{suffixes}"): (data.unlabeled, None),
+        first.with_name(f"{stem}_test.{suffixes}"): (data.texts_test, data.y_test),
+    }
+    for path, (texts, y) in parts.items():
+        if texts is not None:
+            _write(path, texts, y)
+            typer.echo(f"{path}: {len(texts):,} texts")
+
+
+def _write(path: Path, texts: Any, y: Any) -> None:
+    import polars as pl
+
+    columns = {"text": texts.tolist()} | ({} if y is None else {"label": y.tolist()})
+    tables.write(pl.DataFrame(columns), path)
+
+
+def _place(line: datasets.Listing) -> str:
+    """Where it lies, or where it would come from."""
+    if line.path is not None:
+        return str(line.path)
+    if line.rows is None:
+        return "made on the spot"
+    return "not here" if line.megabytes else "not here, no download"

@@ -54,7 +54,8 @@ def measured(model: TextClassifier, texts: list[str], y: np.ndarray) -> Measures
     """The measures of a model."""
     labels = model.classes_.tolist()
     truth = _numbers(y, labels)
-    p = model.predict_proba(texts)
+    p = model.predict_proba(texts).astype(np.float64)
+    p /= p.sum(axis=1, keepdims=True)  # to more digits than float32 has
     given = p.argmax(axis=1)
     right = given == truth
     accuracy = float(right.mean())
@@ -63,7 +64,7 @@ def measured(model: TextClassifier, texts: list[str], y: np.ndarray) -> Measures
         texts=len(truth),
         accuracy=accuracy,
         standard_error=float(np.sqrt(accuracy * (1.0 - accuracy) / len(truth))),
-        log_loss=float(log_loss(truth, p.astype(np.float64), labels=range(len(labels)))),
+        log_loss=float(log_loss(truth, p, labels=range(len(labels)))),
         classes=[str(label) for label in labels],
         confusion=confusion_matrix(truth, given, labels=range(len(labels))).tolist(),
         calibration=calibration,

@@ -39,7 +39,8 @@ def bars(quiet: bool) -> int:
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> None:
     """A table on standard output; all columns but the first ``words`` are numbers."""
-    grid = Table(title=escape(title), title_justify="left", title_style="bold", header_style="bold")
+    out.print(f"\n[bold]{escape(visible(title))}[/bold]")
+    grid = Table(header_style="bold")
     for number, name in enumerate(header):
         grid.add_column(escape(name), justify="left" if number < words else "right", overflow="fold")
     for row in rows:

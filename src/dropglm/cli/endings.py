@@ -1,0 +1,52 @@
+"""How commands end: what went wrong in one sentence, and a code that scripts can rely on."""
+
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec
+
+import typer
+
+from dropglm.cli import terminal
+
+# 2, for wrong options, is typer's own.
+FAILED, BAD_INPUT, INTERRUPTED = 1, 3, 130
+CODES = (
+    "Exit codes: 0 done, 2 wrong options, 3 bad input (a table, a model file, a data set), 1 any other "
+    "failure, 130 interrupted."
+)
+
+Arguments = ParamSpec("Arguments")
+
+
+def ending(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
+    """The command, whose errors become a sentence on standard error and an exit code."""
+
+    @wraps(command)
+    def ended(*arguments: Arguments.args, **options: Arguments.kwargs) -> None:
+        warnings.showwarning = _warn
+        try:
+            command(*arguments, **options)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Whoever read our output has enough; Python would complain once more when it closes the stream.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except KeyboardInterrupt:
+            raise _exit("interrupted.", INTERRUPTED) from None
+        except MemoryError:
+            raise _exit("not enough memory; try smaller --ngrams or --max-features.", FAILED) from None
+        except (ValueError, TypeError, OSError, ImportError) as error:
+            raise _exit(str(error), BAD_INPUT) from None
+
+    return ended
+
+
+def _exit(sentence: str, code: int) -> typer.Exit:
+    terminal.complain(sentence)
+    return typer.Exit(code)
+
+
+def _warn(message: Any, *_: Any, **__: Any) -> None:
+    terminal.complain(f"warning: {message}")
