@@ -1,5 +1,6 @@
 """The README does what it says."""
 
+import json
 import re
 import subprocess
 import sys
@@ -28,6 +29,39 @@ def test_the_python_blocks_print_what_stands_below_them():
     assert printed == [output for output in OUTPUTS if "δ = 0.9" not in output]
 
 
+def figures(text):
+    """The accuracy, and the n-grams of each class, that a training has printed."""
+    rows = [line.split("│")[1:3] for line in text.splitlines() if line.startswith("│")]
+    classes = [name.strip() for name, _ in rows if name.strip()]
+    words = set(re.findall(r"\w{4,}(?= [+])", "".join(cells for _, cells in rows)))
+    return float(re.search(r"accuracy (0\.\d+)", text)[1]), classes, words
+
+
+def test_the_first_screen_does_what_it_shows(tmp_path):
+    """The texts depend on the versions installed, so figures are compared and not characters."""
+    blocks = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)[:2]
+    shown = re.search(r"```console\n(.*?)```", README, re.DOTALL)[1]
+    outputs = []
+    for command in "".join(blocks).splitlines():
+        if command.startswith("pip"):
+            continue
+        program = f"PATH={Path(sys.executable).parent}:$PATH; {command}"
+        done = subprocess.run(["bash", "-c", program], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        outputs.append(done.stdout)
+    exported, trained, evaluated, explained, predicted = outputs
+    assert "300 texts" in exported
+    accuracy, classes, words = figures(trained)
+    expected_accuracy, expected_classes, expected_words = figures(shown)
+    assert accuracy == pytest.approx(expected_accuracy, abs=0.04)
+    assert classes == expected_classes
+    assert len(words & expected_words) >= 0.5 * len(expected_words)
+    assert float(re.search(r"accuracy +(0\.\d+)", evaluated)[1]) > 0.8
+    assert "masked" in explained
+    assert json.loads(predicted)["label"] in classes
+    assert "<svg" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
 def test_the_simulation_prints_what_stands_below_it_and_is_no_worse_than_the_papers():
     """The paper has 0.73 where useful features are active and 0.55 over all rows."""
     stated = next(output for output in OUTPUTS if "δ = 0.9" in output)
@@ -53,7 +87,15 @@ def test_the_demo_writes_a_page_that_loads_nothing_from_elsewhere(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "CONTRIBUTING.md", "docs/mathematics.md", "docs/glossary.md", "docs/training.md"]
+    "name",
+    [
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/mathematics.md",
+        "docs/glossary.md",
+        "docs/training.md",
+        "docs/text.md",
+    ],
 )
 def test_links_lead_somewhere(name):
     page = ROOT / name

@@ -56,13 +56,15 @@ def explain(
 
 
 def _tell(text: str, why: Explanation, top: int) -> None:
-    shown = text if len(text) <= 60 else f"{text[:59]}…"
+    shown = text if len(text) <= 40 else f"{text[:39]}…"
     terminal.table(
         f"{shown!r}: {why.label}, probability {why.probability:.2f}",
-        ("n-gram", "speaks for", "adds"),
+        ("n-gram", "class", "adds"),
         ((entry.ngram, str(entry.label), f"{entry.weight:+.2f}") for entry in why.contributions[:top]),
         words=2,
     )
+    base = ", ".join(f"{label} {b:+.2f}" for label, b in zip(why.probabilities, why.base, strict=True))
+    terminal.pairs([("without n-grams", base)])
     rest = len(why.contributions) - top
     if rest > 0:
         terminal.pairs([("more", f"{rest} n-grams with smaller weights")])

@@ -86,7 +86,7 @@ class NgramWeightsDisplay:
         ax.invert_yaxis()
         ax.set(xlabel="adds to the class's predictor", title=_plain(self.title))
         if len(seen) > 1:
-            ax.legend(frameon=False)
+            ax.figure.legend(loc="outside lower center", ncols=4, frameon=False)  # bars may be anywhere
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

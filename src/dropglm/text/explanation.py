@@ -18,7 +18,10 @@ class Weighted(NamedTuple):
 
 
 class Contribution(NamedTuple):
-    """An n-gram of a text, the class that it speaks for most, and what it adds to each class."""
+    """An n-gram of a text, the class that it matters to most, and what it adds to that and to each class.
+
+    It speaks for the class if the weight is above 0, and against it below.
+    """
 
     ngram: str
     label: Any
@@ -74,18 +77,14 @@ class Explanation:
 def class_weights(model: LogisticRegression, columns: Any = slice(None)) -> np.ndarray:
     """What each feature adds to the predictor of each class; (K, features).
 
-    For two classes that of the first is the negative of the second's. In a multinomial model only differences
-    between classes matter; each feature's weights are taken from their mean.
+    For two classes that of the first is the negative of the second's. Of more classes only differences
+    matter; each feature's weights are taken from their mean over the classes.
     """
-    return _of_classes(model, model.coef_[:, columns])
+    return _of_classes(model.coef_[:, columns])
 
 
-def _of_classes(model: LogisticRegression, weights: np.ndarray) -> np.ndarray:
-    if len(weights) == 1:
-        return np.concatenate([-weights, weights])
-    if model.multi_class_ == "multinomial":
-        return weights - weights.mean(axis=0)
-    return weights
+def _of_classes(weights: np.ndarray) -> np.ndarray:
+    return np.concatenate([-weights, weights]) if len(weights) == 1 else weights - weights.mean(axis=0)
 
 
 def strongest(
@@ -112,9 +111,9 @@ def explanation(vectorizer: NgramVectorizer, model: LogisticRegression, text: st
     probabilities = model.predict_proba(X)[0]
     contributions = []
     for j in order:
-        favoured = int(weights[:, j].argmax())
-        all_weights = [float(weight) for weight in weights[:, j]]
-        contributions.append(Contribution(names[j], labels[favoured], all_weights[favoured], all_weights))
+        mine = [float(weight) for weight in weights[:, j]]
+        weight, k = max(((weight, k) for k, weight in enumerate(mine)), key=lambda pair: (abs(pair[0]), pair))
+        contributions.append(Contribution(names[j], labels[k], weight, mine))
     known = set(vocabulary.words)
     tokens = dict.fromkeys(vectorizer.tokens(text))
     best = int(probabilities.argmax())
@@ -122,7 +121,7 @@ def explanation(vectorizer: NgramVectorizer, model: LogisticRegression, text: st
         label=labels[best],
         probability=float(probabilities[best]),
         probabilities={label: float(p) for label, p in zip(labels, probabilities, strict=True)},
-        base=[float(b) for b in _of_classes(model, np.atleast_1d(model.intercept_)[:, None])[:, 0]],
+        base=[float(b) for b in _of_classes(np.atleast_1d(model.intercept_)[:, None])[:, 0]],
         contributions=contributions,
         unknown=[token for token in tokens if token not in known],
     )
