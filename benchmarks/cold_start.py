@@ -30,6 +30,16 @@ print(time.perf_counter() - start)
 """
 
 
+FIRST_TEXTS = """
+import time
+from dropglm import TextClassifier
+texts = ["a fine film", "a dull film"] * 10
+start = time.perf_counter()
+TextClassifier(tune=False).fit(texts, [1, 0] * 10).predict(texts)
+print(time.perf_counter() - start)
+"""
+
+
 def seconds(code: str, cache: str, runs: int) -> float:
     """Median over processes of the number that the code prints, with Numba's cache in that folder."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
@@ -46,13 +56,13 @@ def measure() -> list[tuple[str, str]]:
         rows.append(
             ("`import dropglm` on top of `import sklearn.linear_model`", seconds(IMPORT, cache, runs=5))
         )
-    for kind in ("gaussian", "exact"):
-        code = FIRST_CALL.format(kind=kind)
+    first = {
+        f"first {kind} penalty with gradient": FIRST_CALL.format(kind=kind) for kind in ("gaussian", "exact")
+    }
+    for what, code in (first | {"first fit and prediction of a TextClassifier": FIRST_TEXTS}).items():
         with tempfile.TemporaryDirectory() as cache:
-            rows.append(
-                (f"first {kind} penalty with gradient, nothing compiled yet", seconds(code, cache, runs=1))
-            )
-            rows.append((f"first {kind} penalty with gradient, new process", seconds(code, cache, runs=5)))
+            rows.append((f"{what}, nothing compiled yet", seconds(code, cache, runs=1)))
+            rows.append((f"{what}, new process", seconds(code, cache, runs=5)))
     return [(what, f"{time:.2f} s") for what, time in rows]
 
 
