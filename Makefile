@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 
 .PHONY: demo test lint format bench accuracy reproduce lock clean
 
-demo: $(VENV)/.plots
+demo: $(VENV)/.all
 	$(BIN)/python examples/demo.py
 
 test: lint $(VENV)/.test

@@ -55,7 +55,8 @@ def main() -> None:
         "# What is measured\n\nWritten by `make bench`; do not edit.\n",
         f"Machine: {machine()}.\n",
         f"## {JOB}\n\nProcesses from start to end, the faster of two in turns.\n\n{job}\n",
-        f"## Vectorizers\n\nIn processes of their own, the faster of two in turns.\n\n### {vectorized}\n\n{words}\n",
+        "## Vectorizers\n\nIn processes of their own, the faster of two in turns.\n\n"
+        f"### {vectorized}\n\n{words}\n",
         "## Whole fits\n\nOurs is logistic regression with dropout 0.5 and l2 = 1 on two threads, to a "
         "relative objective gap of 1e-4 (tol = 1e-2) and at its default tolerance; rivals are plain L2 at "
         "C = 0.1, at their own tolerances. The fastest of three fits in turns, in one run.\n",

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 import dropglm
 
 
@@ -26,6 +28,9 @@ import sys
 import sklearn.linear_model  # loads some of them by itself, where they are installed
 before = set(sys.modules)
 import dropglm
+assert not [name for name in sys.modules if name.startswith("dropglm.")]
+for name in dropglm.__all__:
+    getattr(dropglm, name)
 from numba.core.dispatcher import Dispatcher
 ours = [module for name, module in sys.modules.items() if name.startswith("dropglm")]
 functions = [value for module in ours for value in vars(module).values() if isinstance(value, Dispatcher)]
@@ -34,6 +39,21 @@ assert len(functions) > 10
 print([function.__name__ for function in functions if function.signatures] + sorted(extras))
 """
     assert python(code) == "[]"
+
+
+def test_help_waits_for_no_library():
+    code = """
+import sys
+import dropglm.cli.app
+print(sorted({"sklearn", "numba", "numpy", "polars", "skops", "matplotlib"} & set(sys.modules)))
+"""
+    assert python(code) == "[]"
+
+
+def test_an_unknown_name_is_no_attribute():
+    assert "TextClassifier" in dir(dropglm)
+    with pytest.raises(AttributeError, match="no attribute 'TextClasifier'"):
+        dropglm.TextClasifier  # noqa: B018
 
 
 def test_the_compiled_kernels_are_kept_between_processes(tmp_path):

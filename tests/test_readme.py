@@ -81,7 +81,7 @@ def test_the_demo_writes_a_page_that_loads_nothing_from_elsewhere(tmp_path):
     done = subprocess.run([sys.executable, script], check=True, capture_output=True, text=True, cwd=tmp_path)
     assert "monte_carlo" in done.stdout
     page = (tmp_path / "demo" / "index.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 7
+    assert page.count("<svg") == 12
     assert not re.findall(r"(?:src|href)=\"(?!#)", page)
     assert "url(http" not in page
 

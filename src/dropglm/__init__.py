@@ -1,11 +1,19 @@
 """Generalized linear models with dropout and other feature noise integrated out."""
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
-from dropglm.datasets import load_dataset
-from dropglm.estimators import LinearRegression, LogisticRegression, LogisticRegressionCV, PoissonRegressor
-from dropglm.noising import noising_penalty
-from dropglm.text import NgramVectorizer, TextClassifier
+if TYPE_CHECKING:
+    from dropglm.datasets import load_dataset
+    from dropglm.estimators import (
+        LinearRegression,
+        LogisticRegression,
+        LogisticRegressionCV,
+        PoissonRegressor,
+    )
+    from dropglm.noising import noising_penalty
+    from dropglm.text import NgramVectorizer, TextClassifier
 
 __version__ = version("dropglm")
 
@@ -20,3 +28,26 @@ __all__ = [
     "load_dataset",
     "noising_penalty",
 ]
+
+# Imported when first asked for: the command's help and the shell's completion need none of them, and take
+# 0.2 s so instead of 1.6 s.
+_ROOMS = {
+    "LinearRegression": "estimators",
+    "LogisticRegression": "estimators",
+    "LogisticRegressionCV": "estimators",
+    "NgramVectorizer": "text",
+    "PoissonRegressor": "estimators",
+    "TextClassifier": "text",
+    "load_dataset": "datasets",
+    "noising_penalty": "noising",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'dropglm' has no attribute {name!r}")
+    return getattr(import_module(f"dropglm.{_ROOMS[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

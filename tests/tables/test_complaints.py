@@ -317,7 +317,7 @@ def test_settings_that_make_no_sense(tmp_path):
         (ValueError, "Encoding 'lattin-1' is unknown (did you mean 'latin-1'?).", {"encoding": "lattin-1"}),
         (ValueError, "Encoding 'base64' is unknown", {"encoding": "base64"}),
         (ValueError, "Encoding 'punycode' is unknown", {"encoding": "punycode"}),
-        (ValueError, "longest must be above 0, got 0.", {"longest": 0}),
+        (ValueError, "longest must be a whole number above 0, got 0.", {"longest": 0}),
         (ValueError, "Encoding '?' is unknown; 'utf-8', 'utf-16'", {"encoding": "?"}),
         (ValueError, "The delimiter must be one character", {"delimiter": "::"}),
         (ValueError, "Column 'text' is asked for twice.", {"label": "text"}),
@@ -326,7 +326,7 @@ def test_settings_that_make_no_sense(tmp_path):
         with pytest.raises(error) as caught:
             tables.read(path, "text", **settings)
         assert sentence in str(caught.value)
-    with pytest.raises(ValueError, match="size must be above 0, got 0"):
+    with pytest.raises(ValueError, match="size must be a whole number above 0, got 0"):
         list(tables.batches(path, "text", size=0))
     with pytest.raises(TypeError, match="open as text; open it as bytes"):
         tables.read(io.StringIO("text\na\n"), "text", format="csv")

@@ -1,4 +1,7 @@
-"""The command line: arguments in, library calls out."""
+"""The command line: arguments in, library calls out.
+
+Commands import the library when they run, so that help and completion need not wait for it.
+"""
 
 import sys
 

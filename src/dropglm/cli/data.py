@@ -1,13 +1,16 @@
 """``dropglm data``: the data sets that come with the library's name."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dropglm import datasets, tables
+from dropglm import tables
 from dropglm.cli import options, terminal
 from dropglm.cli.endings import ending
+
+if TYPE_CHECKING:
+    from dropglm import datasets
 
 app = typer.Typer(no_args_is_help=True, help="List, fetch, find and export data sets.")
 
@@ -18,6 +21,8 @@ Name = Annotated[str, typer.Argument(help="Name of the data set; dropglm data li
 @ending
 def list_all(json: options.Json = False) -> None:
     """Show all data sets, and where each lies now."""
+    from dropglm import datasets
+
     lines = datasets.listing()
     if json:
         terminal.as_json([vars(line) | {"path": line.path and str(line.path)} for line in lines])
@@ -43,6 +48,8 @@ def list_all(json: options.Json = False) -> None:
 @ending
 def fetch(name: Name) -> None:
     """Download a data set unless it is there already, and show its file."""
+    from dropglm import datasets
+
     typer.echo(datasets.fetch(name))
 
 
@@ -50,6 +57,8 @@ def fetch(name: Name) -> None:
 @ending
 def path(name: Name) -> None:
     """Show the file of a data set; fails if it is not on this machine."""
+    from dropglm import datasets
+
     found = datasets.where(name)
     if found is None:
         raise OSError(f"{name} is not on this machine; dropglm data fetch {name} downloads it.")
@@ -71,6 +80,8 @@ def export(
 
     Texts without labels and texts to test on, where it has them, go to tables of their own beside the first.
     """
+    from dropglm import datasets
+
     data = datasets.load_dataset(name)
     if data.texts is None:
         raise ValueError(f"{name} has features, not texts; load_dataset({name!r}) in Python gives them.")
@@ -94,7 +105,7 @@ def _write(path: Path, texts: Any, y: Any) -> None:
     tables.write(pl.DataFrame(columns), path)
 
 
-def _place(line: datasets.Listing) -> str:
+def _place(line: "datasets.Listing") -> str:
     """Where it lies, or where it would come from."""
     if line.path is not None:
         return str(line.path)

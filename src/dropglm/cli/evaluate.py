@@ -1,13 +1,14 @@
 """``dropglm evaluate``: how good a model is on texts with labels."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dropglm.cli import options, terminal
-from dropglm.cli.measures import Measures, measured
 from dropglm.cli.train import labelled
-from dropglm.text import TextClassifier
+
+if TYPE_CHECKING:
+    from dropglm.cli.measures import Measures
 
 
 def evaluate(
@@ -25,6 +26,9 @@ def evaluate(
     quiet: options.Quiet = False,
 ) -> None:
     """Measure accuracy, log loss, confusion and calibration on a table of texts with labels."""
+    from dropglm.cli.measures import measured
+    from dropglm.text import TextClassifier
+
     classifier = TextClassifier.load(model).set_params(n_jobs=threads)
     with terminal.step(f"Reading {table}", quiet=quiet):
         texts, y = labelled(
@@ -46,7 +50,7 @@ def evaluate(
     _tables(measures)
 
 
-def _tables(measures: Measures) -> None:
+def _tables(measures: "Measures") -> None:
     terminal.table(
         "Confusion: texts of each class, by the class that they were given",
         ("", *measures.classes),

@@ -1,15 +1,15 @@
 """``dropglm explain``: what a model has learnt, and why it gives a text its label."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dropglm.cli import options, terminal
-from dropglm.cli.explanation_page import explanation_page
 from dropglm.cli.train import tell_top
-from dropglm.text import TextClassifier
-from dropglm.text.explanation import Explanation
+
+if TYPE_CHECKING:
+    from dropglm.text.explanation import Explanation
 
 
 def explain(
@@ -31,10 +31,14 @@ def explain(
     json: options.Json = False,
 ) -> None:
     """Show the n-grams that speak for each class, and what each n-gram of a text adds to which class."""
+    from dropglm.text import TextClassifier
+
     classifier = TextClassifier.load(model)
     best = classifier.top_features(top)
     explained = {text: classifier.explain(text) for text in texts or ()}
     if html is not None:
+        from dropglm.cli.explanation_page import explanation_page
+
         html.write_text(explanation_page(classifier, model.name, explained, top), encoding="utf-8")
     if json:
         terminal.as_json(
@@ -55,7 +59,7 @@ def explain(
         terminal.complain(f"the page is {html}")
 
 
-def _tell(text: str, why: Explanation, top: int) -> None:
+def _tell(text: str, why: "Explanation", top: int) -> None:
     shown = text if len(text) <= 40 else f"{text[:39]}…"
     terminal.table(
         f"{shown!r}: {why.label}, probability {why.probability:.2f}",

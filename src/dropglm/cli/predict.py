@@ -7,10 +7,11 @@ import typer
 
 from dropglm import tables
 from dropglm.cli import options
-from dropglm.text import TextClassifier
 
 if TYPE_CHECKING:
     from polars import DataFrame
+
+    from dropglm.text import TextClassifier
 
 
 def predict(
@@ -61,6 +62,8 @@ def predict(
 
     The output has a row for each text: the label, and the probability that the model gives it.
     """
+    from dropglm.text import TextClassifier
+
     classifier = TextClassifier.load(model).set_params(n_jobs=threads)
     rows = tables.batches(
         table,
@@ -75,7 +78,7 @@ def predict(
 
 
 def _predictions(
-    model: TextClassifier, frames: "Iterator[DataFrame]", text: str, keep: list[str], probabilities: bool
+    model: "TextClassifier", frames: "Iterator[DataFrame]", text: str, keep: list[str], probabilities: bool
 ) -> "Iterator[DataFrame]":
     """A frame of labels and probabilities for each frame of texts."""
     import polars as pl

@@ -2,16 +2,18 @@
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from sklearn.model_selection import train_test_split
 
 from dropglm import tables
 from dropglm.cli import options, terminal
-from dropglm.cli.measures import Measures, measured
-from dropglm.text import TextClassifier
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dropglm.cli.measures import Measures
+    from dropglm.text import TextClassifier
 
 TUNING = "Tuning"
 
@@ -125,6 +127,9 @@ def train(
 
     Tables are CSV, TSV, JSON Lines or Parquet, compressed or not. Without settings the model tunes itself.
     """
+    from dropglm.cli.measures import measured
+    from dropglm.text import TextClassifier
+
     start = time.perf_counter()
     _can_be_written(out)
     reading: dict[str, Any] = {"format": format, "encoding": encoding, "delimiter": delimiter}
@@ -163,7 +168,7 @@ def train(
     _tell(model, measures, out, time.perf_counter() - start, json)
 
 
-def labelled(table: str, text: str, label: str, reading: dict[str, Any]) -> tuple[list[str], np.ndarray]:
+def labelled(table: str, text: str, label: str, reading: dict[str, Any]) -> tuple[list[str], "np.ndarray"]:
     """The texts and labels of a table."""
     frame = tables.read(table, text, label, **reading)
     return frame[text].to_list(), frame[label].to_numpy()
@@ -179,7 +184,7 @@ def _can_be_written(out: Path) -> None:
 
 def _split(
     texts: list[str],
-    y: np.ndarray,
+    y: "np.ndarray",
     validation: str | None,
     text: str,
     label: str,
@@ -187,8 +192,12 @@ def _split(
     delimiter: str | None,
     seed: int,
     quiet: bool,
-) -> tuple[list[str], np.ndarray, tuple[list[str], np.ndarray] | None]:
+) -> "tuple[list[str], np.ndarray, tuple[list[str], np.ndarray] | None]":
     """What to train on, and what to measure on if that is wanted."""
+    from collections import Counter
+
+    from sklearn.model_selection import train_test_split
+
     if validation is None:
         return texts, y, None
     try:
@@ -199,7 +208,7 @@ def _split(
             return texts, y, labelled(validation, text, label, reading)
     if not 0.0 < share < 1.0:
         raise typer.BadParameter("a share is between 0 and 1.", param_hint="--validation")
-    smallest = np.unique(y, return_counts=True)[1].min()
+    smallest = min(Counter(y.tolist()).values())
     ours, held_out, y_ours, y_held_out = train_test_split(
         texts, y, test_size=share, random_state=seed, stratify=y if smallest > 1 else None
     )
@@ -220,7 +229,9 @@ def _one_or_several(given: list[Any] | None) -> Any:
     return given[0] if given and len(given) == 1 else given or None
 
 
-def _tell(model: TextClassifier, measures: Measures | None, out: Path, seconds: float, as_json: bool) -> None:
+def _tell(
+    model: "TextClassifier", measures: "Measures | None", out: Path, seconds: float, as_json: bool
+) -> None:
     """What was learnt."""
     top = model.top_features(8)
     if as_json:

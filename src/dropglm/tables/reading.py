@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from dropglm import checks
 from dropglm.tables import parquet
 from dropglm.tables.columns import Columns
 from dropglm.tables.complaint import TableError, polars
@@ -145,6 +144,5 @@ def _frames(
 
 
 def _above_zero(given: int, name: str) -> None:
-    checks.whole_number(given, name)
-    if given < 1:
-        raise ValueError(f"{name} must be above 0, got {given}.")
+    if not isinstance(given, int) or given < 1:
+        raise ValueError(f"{name} must be a whole number above 0, got {given!r}.")
