@@ -8,11 +8,12 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from sklearn.exceptions import NotFittedError
 
-from dropglm import LogisticRegression, LogisticRegressionCV
+from dropglm import LogisticRegression, LogisticRegressionCV, TextClassifier
 from dropglm.plots import (
     ConvergenceDisplay,
     CVSurfaceDisplay,
     LossExpansionDisplay,
+    NgramWeightsDisplay,
     PenaltyCurvesDisplay,
     RidgeContoursDisplay,
 )
@@ -150,3 +151,19 @@ except ImportError as error:
 """
     run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert "pip install 'dropglm[plots]'" in run.stdout
+
+
+def test_the_bars_are_the_weights():
+    texts = ["a fine $5 film", "a bad_ film", "fine $5", "bad_"]
+    model = TextClassifier((1, 1), tune=False).fit(texts, ["<good>", "$bad$"] * 2)
+    display = NgramWeightsDisplay.from_estimator(model, "<good>", 2).plot()
+    assert list(display.ngrams) == [entry.ngram for entry in model.top_features(2)["<good>"]]
+    assert_allclose([bar.get_width() for bar in display.ax_.patches], display.weights)
+    why = model.explain("a fine film")
+    display = NgramWeightsDisplay.from_explanation(why, model.classes_).plot()
+    assert_allclose([bar.get_width() for bar in display.ax_.patches], [e.weight for e in why.contributions])
+    display.figure_.canvas.draw()  # a dollar is no formula
+    with pytest.raises(ValueError, match="label 'other' is no class"):
+        NgramWeightsDisplay.from_estimator(model, "other")
+    with pytest.raises(NotFittedError):
+        NgramWeightsDisplay.from_estimator(TextClassifier(), 1)
