@@ -84,8 +84,10 @@ def test_a_pickle_inside_an_array_is_not_run(saved, tmp_path):
         {"format": 1, "kind": "TextClassifier", "state": {"run": os.mkdir}},
         {"format": 1, "kind": "TextClassifier", "state": TextClassifier()},
         {"format": 1, "kind": "TextClassifier", "state": {"ufunc": np.exp}},
+        {"format": 1, "kind": "TextClassifier", "state": {"list": [1, Trap("sprung")]}},
+        {"format": 1, "kind": "TextClassifier", "state": {"number": np.float64(1.0)}},
     ],
-    ids=["object", "function", "estimator", "ufunc"],
+    ids=["object", "function", "estimator", "ufunc", "second in a list", "scalar"],
 )
 def test_a_type_that_is_no_plain_data_is_refused(content, tmp_path):
     """Even types that skops itself trusts."""
@@ -140,7 +142,7 @@ def test_compressed_parts_are_refused(saved):
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
             new.writestr(name, old.read(name))
-    with pytest.raises(ModelFileError, match="compressed parts"):
+    with pytest.raises(ModelFileError, match="compressed or used twice"):
         TextClassifier.load(bomb)
 
 
@@ -178,17 +180,59 @@ def test_a_newer_or_foreign_file_gets_a_sentence(tmp_path):
         ("coef", lambda a: a[:, :-1]),
         ("coef", lambda a: a * np.nan),
         ("intercept", lambda a: a[:0]),
+        ("intercept", lambda a: a * np.nan),
+        ("intercept", lambda a: None),
+        ("coef", lambda a: a.tolist()),
+        ("coef", lambda a: a.astype(complex)),
+        ("letters", lambda a: a.tolist()),
+        ("letters", lambda a: a | 0xF0),
         ("classes", lambda a: a[:1]),
+        ("classes", lambda a: a * 0),
+        ("classes", lambda a: a[:, None]),
+        ("multi_class", lambda a: "other"),
+        ("summary", lambda a: {"texts": 1}),
+        ("n_texts", lambda a: "many"),
+        ("settings", lambda a: a | {"other": 1}),
     ],
 )
-def test_arrays_that_do_not_fit_each_other_are_refused(saved, name, change):
+def test_a_state_that_does_not_fit_together_is_refused(saved, name, change):
     """The kernels would read beyond them."""
     path, _ = saved
     state = model_files.read(path, "TextClassifier")
     state[name] = change(state[name])
     model_files.write(path, "TextClassifier", state)
-    with pytest.raises(ModelFileError, match="do not fit"):
+    with pytest.raises(ModelFileError, match="damaged model file"):
         TextClassifier.load(path)
+
+
+def test_a_part_that_is_used_twice_is_refused(saved):
+    """A small file could ask for any amount of memory."""
+    path, _ = saved
+    evil = path.with_name("evil.skops")
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(evil, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "schema.json":
+                schema = json.loads(content)
+                state = schema["content"]["state"]["content"]
+                state["coef"]["file"] = state["intercept"]["file"]
+                content = json.dumps(schema).encode()
+            new.writestr(name, content)
+    with pytest.raises(ModelFileError, match="compressed or used twice"):
+        TextClassifier.load(evil)
+
+
+def test_links_rights_and_devices_are_left_as_they_are(saved, tmp_path):
+    path, model = saved
+    path.chmod(0o600)
+    link = tmp_path / "link.skops"
+    link.symlink_to(path)
+    model.save(link)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert TextClassifier.load(link).predict(["good"]) == [1]
+    model.save(os.devnull)
+    assert not os.path.isfile(os.devnull)
 
 
 def test_places_that_cannot_be_read_or_written_get_a_sentence(saved, tmp_path):

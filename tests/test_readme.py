@@ -58,7 +58,7 @@ def test_the_first_screen_does_what_it_shows(tmp_path):
     assert len(words & expected_words) >= 0.5 * len(expected_words)
     assert float(re.search(r"accuracy +(0\.\d+)", evaluated)[1]) > 0.8
     assert "masked" in explained
-    assert json.loads(predicted)["label"] in classes
+    assert json.loads(predicted)["predicted"] in classes
     assert "<svg" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 

@@ -1,6 +1,7 @@
 """A self-contained HTML page of tables and figures."""
 
 import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
@@ -11,13 +12,14 @@ STYLE = """
 :root { color-scheme: light; }
 body { font: 1rem/1.5 system-ui, sans-serif; color: #222; background: #fff; margin: 0 auto; padding: 1rem;
        max-width: 52rem; }
+h1, h2, p, figcaption { overflow-wrap: anywhere; }
 h1 { font-size: 1.5rem; line-height: 1.25; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 h2 { font-size: 1rem; margin: 2rem 0 0; }
 th, td { padding: .25rem .9rem .25rem 0; text-align: right; }
 th { border-bottom: 1px solid #222; }
-th.word, td.word { text-align: left; overflow-wrap: break-word; }
+th.word, td.word { text-align: left; overflow-wrap: anywhere; min-width: 8.5rem; }
 figure { display: flex; flex-wrap: wrap; gap: 1rem; margin: 2rem 0; break-inside: avoid; }
 figure svg { flex: 1 1 18rem; max-width: 30rem; height: auto; }
 .text { line-height: 1.9; overflow-wrap: anywhere; }
@@ -69,9 +71,16 @@ class Table:
 
 
 def _svg(figure: Any) -> str:
-    """A Matplotlib figure as an SVG element that takes the width it is given."""
+    """A Matplotlib figure as an SVG element that takes the width it is given; it is closed afterwards."""
+    import matplotlib as mpl
+    from matplotlib import pyplot as plt
+
     text = StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    # As text, not as curves: the browser has letters for scripts that Matplotlib's own font lacks.
+    with mpl.rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    plt.close(figure)
     svg = text.getvalue()
     # The XML prologue names a DTD elsewhere; the fixed size would not fit a phone.
     svg = svg[svg.index("<svg") :]

@@ -21,8 +21,8 @@ def lookup(registry: Mapping[str, Entry], name: Any, parameter: str) -> Entry:
     if name in registry:
         return registry[name]
     near = get_close_matches(name.lower(), registry, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    raise ValueError(f"{parameter} {name!r} is unknown; {hint}Known: {quoted(registry)}.")
+    hint = f"did you mean {near[0]!r}? Known" if near else "known"
+    raise ValueError(f"{parameter} {name!r} is unknown; {hint}: {quoted(registry)}.")
 
 
 def quoted(names: Iterable[str]) -> str:

@@ -104,7 +104,7 @@ def test_train_in_json_has_the_same_figures(place):
 def test_predict_goes_through_a_pipe_line_by_line(place):
     out = dropglm("predict", "m.skops", cwd=place, stdin=b"lovely and great\n\ndull, long\n")
     rows = [json.loads(line) for line in out.splitlines()]
-    assert [row["label"] for row in rows][::2] == ["good", "bad"]
+    assert [row["predicted"] for row in rows][::2] == ["good", "bad"]
     assert all(0.5 <= row["probability"] <= 1.0 for row in rows)
 
 
@@ -114,7 +114,7 @@ def test_an_open_pipe_is_answered_at_once(place):
     with subprocess.Popen(command, cwd=place, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdin.write(b'{"text": "lovely fun"}\n')
         process.stdin.flush()
-        assert json.loads(process.stdout.readline())["label"] == "good"
+        assert json.loads(process.stdout.readline())["predicted"] == "good"
         process.stdin.close()
     assert process.returncode == 0
 
@@ -122,7 +122,7 @@ def test_an_open_pipe_is_answered_at_once(place):
 def test_who_stops_reading_is_no_failure(place):
     command = f"yes 'a lovely film' | head -100000 | {sys.executable} -m dropglm predict m.skops | head -1"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], cwd=place, capture_output=True)
-    assert json.loads(done.stdout)["label"] == "good"
+    assert json.loads(done.stdout)["predicted"] == "good"
     assert b"Traceback" not in done.stderr
     assert b"Broken" not in done.stderr
 
@@ -135,14 +135,20 @@ def test_predictions_go_to_every_format(place, suffix):
     dropglm("predict", "m.skops", "test.csv", "--out", out, "-p", "--keep", "text", cwd=place)
     read = {"jsonl": pl.read_ndjson, "parquet": pl.read_parquet}.get(suffix, pl.read_csv)
     frame = read(out, separator="\t") if suffix == "tsv" else read(out)
-    assert frame.columns == ["label", "probability", "p(bad)", "p(good)", "text"]
+    assert frame.columns == ["predicted", "probability", "p(bad)", "p(good)", "text"]
     model = TextClassifier.load(place / "m.skops")
     expected, _ = texts(40, seed=1)
     assert frame["text"].to_list() == expected
-    assert frame["label"].to_list() == model.predict(expected).tolist()
+    assert frame["predicted"].to_list() == model.predict(expected).tolist()
     np.testing.assert_allclose(
         frame.select("p(bad)", "p(good)").to_numpy(), model.predict_proba(expected), rtol=1e-5
     )
+
+
+def test_a_table_is_not_written_onto_itself(place):
+    old = (place / "test.csv").read_bytes()
+    assert "read too" in dropglm("predict", "m.skops", "test.csv", "--out", "test.csv", cwd=place, code=2)
+    assert (place / "test.csv").read_bytes() == old
 
 
 def test_evaluate_measures_accuracy_log_loss_confusion_and_calibration(place):
@@ -160,7 +166,7 @@ def test_evaluate_measures_accuracy_log_loss_confusion_and_calibration(place):
     assert f"{told['accuracy']:.4f}" in out
     assert "Confusion" in out
     write_csv(place / "odd.csv", [("a film", "good"), ("b film", "odd")])
-    assert "Row 2 has the label 'odd', which the model does not know" in complaint(
+    assert "odd.csv: row 2 has the label 'odd', which the model does not know" in complaint(
         "evaluate", "m.skops", "odd.csv", "--quiet", cwd=place
     )
 
@@ -318,17 +324,66 @@ def test_a_bad_table_gets_a_sentence(name, tmp_path):
 
 def test_other_bad_input_gets_a_sentence(place, tmp_path):
     assert "no such file" in complaint("train", "nothing.csv", cwd=tmp_path)
-    assert "Encoding 'utf-9' is unknown" in complaint(
-        "train", place / "reviews.csv", "--encoding", "utf-9", cwd=tmp_path
-    )
-    assert "no folder" in complaint("train", place / "reviews.csv", "--out", "no/m.skops", cwd=tmp_path)
-    assert "penalty 'gausian' is unknown; did you mean 'gaussian'" in complaint(
-        "train", place / "reviews.csv", "--no-tune", "--penalty", "gausian", cwd=tmp_path
+    assert "none of the n-grams is in at least 90" in complaint(
+        "train", place / "reviews.csv", "--no-tune", "--min-df", "90", "--quiet", cwd=tmp_path
     )
     assert "cannot be read: No such file" in complaint("predict", "nothing.skops", cwd=tmp_path, stdin=b"a\n")
-    assert "--ngrams" in dropglm("train", place / "reviews.csv", "--ngrams", "two", cwd=tmp_path, code=2)
-    assert "No such option" in dropglm("train", place / "reviews.csv", "--drop", "1", cwd=tmp_path, code=2)
-    assert "train" in dropglm("tran", cwd=tmp_path, code=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--ngrams", "two"], "--ngrams"),
+        (["--drop", "1"], "--drop"),
+        (["--penalty", "gausian"], "gaussian"),
+        (["--scoring", "acuracy"], "accuracy"),
+        (["--dropout", "2"], "--dropout"),
+        (["--l2", "-1"], "--l2"),
+        (["--folds", "1"], "--folds"),
+        (["--validation", "2"], "--validation"),
+        (["--out", "no/m.skops"], "--out"),
+        (["--out", "reviews.csv"], "read too"),
+        (["--encoding", "utf-9"], "utf-8"),
+        (["--format", "cvs"], "csv"),
+        (["--delimiter", "ab"], "--delimiter"),
+        (["--threads", "0"], "--threads"),
+        (["--ngrams", "3-2"], "--ngrams"),
+    ],
+    ids=repr,
+)
+def test_a_wrong_option_is_named_before_any_work(place, options, expected):
+    said = dropglm("train", "reviews.csv", *options, cwd=place, code=2)
+    assert expected in said
+    assert "Usage" in said
+
+
+def test_every_setting_reaches_the_model(place):
+    some, labels = texts(40)
+    with open(place / "other.csv", "w") as file:
+        file.write("review;stars\n")
+        file.writelines(f"{text.upper()} <b>;{label}\n" for text, label in zip(some, labels, strict=True))
+    (place / "plain.csv").write_text("words\nA LOVELY FILM\nA DULL FILM\n")
+    told = json.loads(
+        dropglm(
+            "train", "other.csv", "--delimiter", ";", "--text", "review", "--label", "stars", "--balanced",
+            "--max-df", "0.9", "--max-features", "12", "--no-lowercase", "--no-strip-html",
+            "--discount", "0.3", "--dropout", "0.5", "--dropout", "0.2", "--l2", "1",
+            "--ridge", "uniform", "--folds", "2", "--scoring", "neg_log_loss", "--unlabeled", "plain.csv",
+            "--unlabeled-text", "words", "--json", "--out", "other.skops", cwd=place,
+        )
+    )  # fmt: skip
+    assert told["search"]["scoring"] == "neg_log_loss"
+    assert (told["search"]["points"], told["search"]["folds"]) == (2, 2)
+    assert told["settings"]["discount"] == 0.3
+    assert (told["features"], told["unlabeled"]) == (12, 2)
+    model = TextClassifier.load(place / "other.skops")
+    assert (model.class_weight, model.max_df, model.lowercase, model.strip_html) == (
+        "balanced",
+        0.9,
+        False,
+        False,
+    )
+    assert model.predict(["LOVELY GREAT FUN WARM MOVING"]) == ["good"]
 
 
 class Trap:

@@ -294,7 +294,7 @@ def test_a_file_that_cannot_be_opened(tmp_path, monkeypatch):
     (tmp_path / "folder.csv").mkdir()
     assert complaint(tmp_path / "folder.csv") == "this is a folder; name a file in it."
     (tmp_path / "t.csv").write_bytes(GOOD)
-    assert complaint(tmp_path / "t.csv" / "u.csv") == "this file cannot be opened (Not a directory)."
+    assert complaint(tmp_path / "t.csv" / "u.csv") == "there is no such file."
 
     def refuse(*_):
         raise PermissionError

@@ -1,10 +1,12 @@
 """TextClassifier: words in, labels and reasons out."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 
 from dropglm import LogisticRegression, LogisticRegressionCV, NgramVectorizer, TextClassifier
 
@@ -177,3 +179,68 @@ def test_the_search_is_that_of_the_estimator(corpus):
     assert isinstance(model.search_, LogisticRegressionCV)
     refit = TextClassifier(tune=False).fit(texts, y)
     assert not hasattr(refit, "search_")
+
+
+def test_weights_of_one_against_the_rest_are_as_they_are_and_multinomial_ones_sum_to_zero(rng):
+    y = np.array(list(WORDS) * 20)
+    texts = [written(label, rng) for label in y]
+    for penalty, multinomial in (("gaussian", False), ("quadratic", True)):
+        model = TextClassifier((1, 1), tune=False, penalty=penalty).fit(texts, y)
+        coef = model.model_.coef_ - model.model_.coef_.mean(axis=0) * multinomial
+        columns = model.vectorizer_.vocabulary_
+        for entry in model.explain(texts[0]).contributions:
+            np.testing.assert_allclose(entry.weights, coef[:, columns[entry.ngram]], atol=1e-6)
+            k = np.argmax(np.abs(entry.weights))
+            assert (entry.label, entry.weight) == (model.classes_[k], entry.weights[k])
+
+
+def test_no_ngram_speaks_for_a_class_with_a_weight_below_zero(fitted):
+    everything = fitted.top_features(10_000)
+    assert all(entry.weight > 0 for entries in everything.values() for entry in entries)
+    assert sum(map(len, everything.values())) <= fitted.summary_.features
+    with pytest.raises(ValueError, match="k must be above 0"):
+        fitted.top_features(0)
+
+
+def test_the_summary_counts_iterations_settings_and_what_did_not_converge(rng):
+    y = np.array(list(WORDS) * 20)
+    texts = [written(label, rng) for label in y]
+    model = TextClassifier(cv=3, l2=(3.0, 1e-3), dropout=0.5, ridge="uniform").fit(texts, y)
+    said, table = model.summary_, model.search_.cv_results_
+    assert said.iterations == sum(result.n_iter for result in model.model_.result_)
+    assert said.settings["discount"] is None
+    means = table["mean_test_score"]
+    assert said.search["within"] == np.sum(means >= means.max() - said.search["standard_error"])
+    assert said.converged
+    with pytest.warns(ConvergenceWarning):
+        model = TextClassifier(tune=False, max_iter=1).fit(texts, y)
+    assert not model.summary_.converged
+    assert "NOT converged" in str(model.summary_)
+    one_fold = [(np.arange(40), np.arange(40, 60))]
+    model = TextClassifier(cv=one_fold, l2=(3.0, 1.0), dropout=0.5, ridge="uniform").fit(texts, y)
+    assert "over 1 fold; the best of 2 settings" in str(model.summary_)
+
+
+def test_settings_of_numpy_and_patterns_survive_the_file(corpus, tmp_path):
+    texts, y, _ = corpus
+    model = TextClassifier(
+        ngram_range=(np.int64(1), np.int64(2)),
+        min_df=np.int64(1),
+        lowercase=np.bool_(False),
+        strip_html=np.bool_(False),
+        token_pattern=re.compile(r"\w+"),
+        l2=np.logspace(-1, 1, 2),
+        dropout=np.float64(0.3),
+        ridge="uniform",
+        cv=StratifiedKFold(2),
+        random_state=np.random.RandomState(0),
+        class_weight={"good": 2.0, "bad": 1.0},
+        n_jobs=2,
+    ).fit(texts, y)
+    model.save(tmp_path / "m.skops")
+    again = TextClassifier.load(tmp_path / "m.skops")
+    assert (again.lowercase, again.token_pattern, again.n_jobs) == (False, r"\w+", None)
+    others = ["A <b>lovely</b> LOVELY film", "dull!"]
+    np.testing.assert_array_equal(again.predict_proba(others), model.predict_proba(others))
+    assert again.vectorizer_.n_texts_ == len(texts)
+    assert again.class_weight == {"good": 2.0, "bad": 1.0}

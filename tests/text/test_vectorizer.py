@@ -14,7 +14,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from dropglm import NgramVectorizer
 from dropglm.text import chunks
-from dropglm.text.tokens import HTML_TAG, RUNS, WORDS_AND_PUNCTUATION, WORDS_OF_TWO_LETTERS
+from dropglm.text.counting import Counting
+from dropglm.text.tokens import HTML_TAG, RUNS, WORDS_AND_PUNCTUATION, WORDS_OF_TWO_LETTERS, Tokenizer
+from dropglm.text.vocabulary import Vocabulary
 
 SETTINGS = (
     "ngram_range",
@@ -222,7 +224,9 @@ def test_it_is_cloned_and_pickled_without_its_tables():
         ({"token_pattern": r"\w+ \w+", "ngram_range": (1, 2)}, "could not be told from an n-gram"),
         ({"token_pattern": "q"}, "none of the 2 texts has a token"),
         ({"binary": "yes"}, "binary must be True or False"),
-        ({"dtype": str}, "dtype must be a type of numbers"),
+        ({"dtype": str}, "dtype must be an integer type"),
+        ({"dtype": np.float16}, "dtype must be an integer type"),
+        ({"ngram_range": (1, 51)}, "1 <= a <= b <= 50"),
         ({"n_jobs": 0}, "n_jobs must not be 0"),
     ],
     ids=repr,
@@ -252,3 +256,63 @@ def test_a_bad_text_gets_a_sentence(texts, complaint):
 
 def test_long_texts_and_long_words():
     assert_same(["x" * 3_000_000, "y " * 10, "z" * 70_000 + " y"], ngram_range=(1, 2))
+
+
+def test_words_of_one_hash_are_told_apart_by_their_letters():
+    tokenizer = Tokenizer(WORDS_AND_PUNCTUATION, lowercase=True, strip_html=True, threads=1)
+    tokens = tokenizer.cut(["one two three two", "three four"])
+    alike = tokens._replace(hashes=np.zeros_like(tokens.hashes))
+    numbers, new = Counting(1, 2).add(alike)
+    rows = [numbers[0, a : a + n] for a, n in zip(tokens.first, tokens.counts, strict=True)]
+    assert len(set(rows[0].tolist()) | set(rows[1].tolist())) == 4
+    assert rows[0][1] == rows[0][3]
+    assert rows[0][2] == rows[1][0]
+    assert new[0, tokens.first[0] : tokens.first[0] + 4].tolist() == [True, True, True, False]
+
+
+def test_too_many_ngrams_are_refused_before_numbers_overflow():
+    counting = Counting(2, 1)
+    counting.pairs[0][0].size[0] = 2**30
+    with pytest.raises(ValueError, match="more different n-grams than can be numbered"):
+        counting._refuse_too_many()
+
+
+VALID = {
+    "letters": np.frombuffer(b"abc", np.uint8),
+    "ends": np.array([0, 1, 3]),
+    "spelling": np.array([[0, -1], [0, 1], [1, -1]], np.int32),
+}
+
+
+def test_a_vocabulary_whose_arrays_fit_is_taken():
+    assert Vocabulary(**VALID).check().names() == ["a", "a bc", "bc"]
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("letters", np.frombuffer(b"abc", np.int8)),
+        ("letters", np.frombuffer(b"abc", np.uint8).reshape(1, 3)),
+        ("letters", np.frombuffer(b"abcd", np.uint8)),
+        ("ends", np.array([0, 1, 3], np.int32)),
+        ("ends", np.array([1, 1, 3])),
+        ("ends", np.array([0, 4, 3])),
+        ("ends", np.array([0, 2**63 - 1, -2, 3])),  # whose differences overflow
+        ("spelling", np.zeros((0, 2), np.int32)),
+        ("spelling", np.array([[0, -1], [-1, -1]], np.int32)),
+        ("spelling", np.array([[0, -1, 1]], np.int32)),
+        ("spelling", np.array([[0, 2]], np.int32)),
+        ("spelling", np.array([[0, -2]], np.int32)),
+        ("spelling", np.zeros((1, 51), np.int32)),
+        ("spelling", np.zeros((1, 2), np.int64)),
+    ],
+)
+def test_a_vocabulary_whose_arrays_do_not_fit_is_refused(name, array):
+    with pytest.raises(ValueError, match="do not fit each other"):
+        Vocabulary(**VALID | {name: array}).check()
+
+
+def test_many_threads_for_few_texts_change_nothing():
+    texts = ["one two", "", "two three two"]
+    expected = NgramVectorizer(ngram_range=(1, 2)).fit_transform(texts)
+    assert (NgramVectorizer(ngram_range=(1, 2), n_jobs=50).fit_transform(texts) != expected).nnz == 0

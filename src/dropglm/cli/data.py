@@ -7,7 +7,7 @@ import typer
 
 from dropglm import tables
 from dropglm.cli import options, terminal
-from dropglm.cli.endings import ending
+from dropglm.cli.endings import BadInputError, bad_input, ending
 
 if TYPE_CHECKING:
     from dropglm import datasets
@@ -50,7 +50,8 @@ def fetch(name: Name) -> None:
     """Download a data set unless it is there already, and show its file."""
     from dropglm import datasets
 
-    typer.echo(datasets.fetch(name))
+    with bad_input():
+        typer.echo(datasets.fetch(name))
 
 
 @app.command()
@@ -59,9 +60,10 @@ def path(name: Name) -> None:
     """Show the file of a data set; fails if it is not on this machine."""
     from dropglm import datasets
 
-    found = datasets.where(name)
+    with bad_input():
+        found = datasets.where(name)
     if found is None:
-        raise OSError(f"{name} is not on this machine; dropglm data fetch {name} downloads it.")
+        raise BadInputError(f"{name} is not on this machine; dropglm data fetch {name} downloads it.")
     typer.echo(found)
 
 
@@ -75,6 +77,7 @@ def export(
             "--out", "-o", help="Table of texts with labels; by default NAME.csv.", show_default=False
         ),
     ] = None,
+    out_format: options.OutFormat = None,
 ) -> None:
     """Write the texts of a data set to tables that the other commands read.
 
@@ -82,9 +85,10 @@ def export(
     """
     from dropglm import datasets
 
-    data = datasets.load_dataset(name)
+    with bad_input():
+        data = datasets.load_dataset(name)
     if data.texts is None:
-        raise ValueError(f"{name} has features, not texts; load_dataset({name!r}) in Python gives them.")
+        raise BadInputError(f"{name} has features, not texts; load_dataset({name!r}) in Python gives them.")
     first = out or Path(f"{name}.csv")
     stem, suffixes = first.name.partition(".")[0], first.name.partition(".")[2]
     parts = {
@@ -94,15 +98,15 @@ def export(
     }
     for path, (texts, y) in parts.items():
         if texts is not None:
-            _write(path, texts, y)
+            _write(path, texts, y, out_format)
             typer.echo(f"{path}: {len(texts):,} texts")
 
 
-def _write(path: Path, texts: Any, y: Any) -> None:
+def _write(path: Path, texts: Any, y: Any, format: str | None) -> None:
     import polars as pl
 
     columns = {"text": texts.tolist()} | ({} if y is None else {"label": y.tolist()})
-    tables.write(pl.DataFrame(columns), path)
+    tables.write(pl.DataFrame(columns), path, format=format)
 
 
 def _place(line: "datasets.Listing") -> str:

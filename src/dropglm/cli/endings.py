@@ -3,13 +3,16 @@
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import Any, ParamSpec
 
 import typer
 
 from dropglm.cli import terminal
+from dropglm.files import FileError
 
 # 2, for wrong options, is typer's own.
 FAILED, BAD_INPUT, INTERRUPTED = 1, 3, 130
@@ -17,6 +20,27 @@ CODES = (
     "Exit codes: 0 done, 2 wrong options, 3 bad input (a table, a model file, a data set), 1 any other "
     "failure, 130 interrupted."
 )
+
+
+class BadInputError(Exception):
+    """What the user gave cannot be used; the message says why."""
+
+
+@contextmanager
+def bad_input(table: str = "") -> Iterator[None]:
+    """Where the library complains of what it is given, the user gave it; perhaps in a table."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise BadInputError(f"{table}: {error}" if table else str(error)) from error
+
+
+def not_onto(out: str | Path, *inputs: str | Path) -> None:
+    """Refuse to write onto a file that is read."""
+    for read in inputs:
+        if os.path.exists(out) and os.path.exists(read) and os.path.samefile(out, read):
+            raise typer.BadParameter(f"{out} is read too; name another file to write.")
+
 
 Arguments = ParamSpec("Arguments")
 
@@ -37,7 +61,7 @@ def ending(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
             raise _exit("interrupted.", INTERRUPTED) from None
         except MemoryError:
             raise _exit("not enough memory; try smaller --ngrams or --max-features.", FAILED) from None
-        except (ValueError, TypeError, OSError, ImportError) as error:
+        except (BadInputError, FileError, OSError, ImportError) as error:
             raise _exit(str(error), BAD_INPUT) from None
 
     return ended

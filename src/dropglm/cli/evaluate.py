@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dropglm.cli import options, terminal
-from dropglm.cli.train import labelled
+from dropglm.cli.endings import bad_input
+from dropglm.cli.reading import Reading
 
 if TYPE_CHECKING:
-    from dropglm.cli.measures import Measures
+    from dropglm.text.measures import Measures
+
+MOST_COLUMNS = 8  # of a table in a narrow terminal
 
 
 def evaluate(
@@ -26,15 +29,12 @@ def evaluate(
     quiet: options.Quiet = False,
 ) -> None:
     """Measure accuracy, log loss, confusion and calibration on a table of texts with labels."""
-    from dropglm.cli.measures import measured
     from dropglm.text import TextClassifier
+    from dropglm.text.measures import measured
 
     classifier = TextClassifier.load(model).set_params(n_jobs=threads)
-    with terminal.step(f"Reading {table}", quiet=quiet):
-        texts, y = labelled(
-            table, text, label, {"format": format, "encoding": encoding, "delimiter": delimiter}
-        )
-    with terminal.step("Predicting", quiet=quiet):
+    texts, y = Reading(text, label, encoding, delimiter, quiet).labelled(table, format)
+    with terminal.step("Predicting", quiet=quiet), bad_input(table):
         measures = measured(classifier, texts, y)
     if json:
         terminal.as_json(measures.to_dict())
@@ -51,14 +51,22 @@ def evaluate(
 
 
 def _tables(measures: "Measures") -> None:
-    terminal.table(
-        "Confusion: texts of each class, by the class that they were given",
-        ("", *measures.classes),
-        (
-            (name, *(f"{count:,}" for count in row))
-            for name, row in zip(measures.classes, measures.confusion, strict=True)
-        ),
-    )
+    if len(measures.classes) <= MOST_COLUMNS:
+        terminal.table(
+            "Confusion: texts of each class, by the class that they were given",
+            ("", *map(str, measures.classes)),
+            (
+                (str(label), *(f"{count:,}" for count in row))
+                for label, row in zip(measures.classes, measures.confusion, strict=True)
+            ),
+        )
+    else:
+        terminal.table(
+            "The most frequent mistakes (--json has all)",
+            ("class", "given", "texts"),
+            ((str(true), str(given), f"{count:,}") for true, given, count in measures.mistakes(20)),
+            words=2,
+        )
     terminal.table(
         "Calibration: how many are right, by the probability of the class given",
         ("probability", "texts", "mean probability", "right"),

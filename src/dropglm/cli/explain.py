@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dropglm.cli import options, terminal
-from dropglm.cli.train import tell_top
+from dropglm.cli.endings import not_onto
 
 if TYPE_CHECKING:
     from dropglm.text.explanation import Explanation
@@ -32,11 +32,13 @@ def explain(
 ) -> None:
     """Show the n-grams that speak for each class, and what each n-gram of a text adds to which class."""
     from dropglm.text import TextClassifier
+    from dropglm.text.explanation import top_to_dict
 
     classifier = TextClassifier.load(model)
     best = classifier.top_features(top)
     explained = {text: classifier.explain(text) for text in texts or ()}
     if html is not None:
+        not_onto(html, model)
         from dropglm.cli.explanation_page import explanation_page
 
         html.write_text(explanation_page(classifier, model.name, explained, top), encoding="utf-8")
@@ -44,15 +46,13 @@ def explain(
         terminal.as_json(
             {
                 "summary": classifier.summary_.to_dict(),
-                "top_features": {
-                    str(label): [entry._asdict() for entry in row] for label, row in best.items()
-                },
+                "top_features": top_to_dict(best),
                 "texts": [{"text": text} | why.to_dict() for text, why in explained.items()],
             }
         )
         return
     terminal.pairs(classifier.summary_.lines())
-    tell_top(best)
+    terminal.top_table(best)
     for text, why in explained.items():
         _tell(text, why, top)
     if html is not None:
@@ -61,10 +61,20 @@ def explain(
 
 def _tell(text: str, why: "Explanation", top: int) -> None:
     shown = text if len(text) <= 40 else f"{text[:39]}…"
+    several = len(why.probabilities) > 2
+    given = list(why.probabilities).index(why.label)
     terminal.table(
         f"{shown!r}: {why.label}, probability {why.probability:.2f}",
-        ("n-gram", "class", "adds"),
-        ((entry.ngram, str(entry.label), f"{entry.weight:+.2f}") for entry in why.contributions[:top]),
+        ("n-gram", "most to", "adds", *([f"to {why.label}"] if several else ())),
+        (
+            (
+                entry.ngram,
+                str(entry.label),
+                f"{entry.weight:+.2f}",
+                *([f"{entry.weights[given]:+.2f}"] if several else ()),
+            )
+            for entry in why.contributions[:top]
+        ),
         words=2,
     )
     base = ", ".join(f"{label} {b:+.2f}" for label, b in zip(why.probabilities, why.base, strict=True))

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -7,12 +8,46 @@ import typer
 
 TABLES, HOW, MODEL = "Tables", "Output", "Model"
 
+
+def _known_format(given: str | None) -> str | None:
+    from dropglm.tables.formats import format_of
+
+    return given if given is None else _or_bad(given, lambda: format_of("", given))
+
+
+def _known_encoding(given: str | None) -> str | None:
+    from dropglm.tables.lines import codec
+
+    return given if given is None else _or_bad(given, lambda: codec(given))
+
+
+def _one_character(given: str | None) -> str | None:
+    if given is not None and (len(given) != 1 or given in '"\r\n\0'):
+        raise typer.BadParameter("one character other than a quote or line end.")
+    return given
+
+
+def _not_zero(given: int) -> int:
+    if given == 0:
+        raise typer.BadParameter("1 is one thread, -1 all cores.")
+    return given
+
+
+def _or_bad(given: str, check: Callable[[], object]) -> str:
+    try:
+        check()
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    return given
+
+
 ModelFile = Annotated[Path, typer.Argument(help="Model file, written by dropglm train.", show_default=False)]
 Text = Annotated[str, typer.Option("--text", "-t", help="Column with the texts.", rich_help_panel=TABLES)]
 Label = Annotated[str, typer.Option("--label", "-l", help="Column with the labels.", rich_help_panel=TABLES)]
 Format = Annotated[
     str | None,
     typer.Option(
+        callback=_known_format,
         help="csv, tsv, jsonl, parquet or txt (a text a line), also csv.gz and so on; by default the suffix "
         "tells.",
         show_default=False,
@@ -22,6 +57,7 @@ Format = Annotated[
 Encoding = Annotated[
     str | None,
     typer.Option(
+        callback=_known_encoding,
         help="Encoding of the tables, such as cp1252; by default UTF-8.",
         show_default=False,
         rich_help_panel=TABLES,
@@ -29,10 +65,27 @@ Encoding = Annotated[
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(help="What parts the fields of a CSV.", show_default=False, rich_help_panel=TABLES),
+    typer.Option(
+        help="What parts the fields of a CSV.",
+        callback=_one_character,
+        show_default=False,
+        rich_help_panel=TABLES,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON to standard output.", rich_help_panel=HOW)]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress on standard error.", rich_help_panel=HOW)
 ]
-Threads = Annotated[int, typer.Option(help="Threads; -1 is all cores.", rich_help_panel=HOW)]
+Threads = Annotated[
+    int, typer.Option(help="Threads; -1 is all cores.", callback=_not_zero, rich_help_panel=HOW)
+]
+OutFormat = Annotated[
+    str | None,
+    typer.Option(
+        callback=_known_format,
+        help="csv, tsv, jsonl, parquet or txt (just the first column); by default the suffix of --out tells, "
+        "and standard output is jsonl.",
+        show_default=False,
+        rich_help_panel=HOW,
+    ),
+]

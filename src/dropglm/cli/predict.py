@@ -7,6 +7,7 @@ import typer
 
 from dropglm import tables
 from dropglm.cli import options
+from dropglm.cli.endings import not_onto
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -30,15 +31,7 @@ def predict(
             "--out", "-o", help="Table to write; - is standard output.", rich_help_panel=options.HOW
         ),
     ] = "-",
-    out_format: Annotated[
-        str | None,
-        typer.Option(
-            help="csv, tsv, jsonl, parquet or txt (just the labels); by default the suffix of --out tells, "
-            "and standard output is jsonl.",
-            show_default=False,
-            rich_help_panel=options.HOW,
-        ),
-    ] = None,
+    out_format: options.OutFormat = None,
     probabilities: Annotated[
         bool,
         typer.Option(
@@ -60,10 +53,13 @@ def predict(
 ) -> None:
     """Predict the label of every text, row by row as they come.
 
-    The output has a row for each text: the label, and the probability that the model gives it.
+    The output has a row for each text: the label in the column predicted, and its probability.
     """
     from dropglm.text import TextClassifier
 
+    not_onto(out, table)
+    if set(keep or ()) & {"predicted", "probability"}:
+        raise typer.BadParameter("a column of the output has that name; rename yours.", param_hint="--keep")
     classifier = TextClassifier.load(model).set_params(n_jobs=threads)
     rows = tables.batches(
         table,
@@ -86,12 +82,9 @@ def _predictions(
     for frame in frames:
         p = model.predict_proba(frame[text].to_list())
         columns: dict[str, Any] = {
-            "label": model.classes_[p.argmax(axis=1)].tolist(),
+            "predicted": model.classes_[p.argmax(axis=1)].tolist(),
             "probability": p.max(axis=1),
         }
         if probabilities:
             columns |= {f"p({label})": p[:, k] for k, label in enumerate(model.classes_.tolist())}
-        taken = set(keep) & set(columns)
-        if taken:
-            raise ValueError(f"--keep {taken.pop()!r} has the name of a column of the output; rename it.")
         yield pl.DataFrame(columns).hstack(frame.select(keep).get_columns())

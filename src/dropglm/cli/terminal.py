@@ -11,8 +11,19 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+MOST_CLASSES = 20  # in a table
+
+
+class Terminal(Console):
+    """A console that leaves it to the command what to do when nobody reads its output any more."""
+
+    def on_broken_pipe(self) -> None:
+        """Say so, where rich would leave with code 1."""
+        raise BrokenPipeError
+
+
+out = Terminal(highlight=False)
+err = Terminal(stderr=True, highlight=False)
 
 
 def complain(sentence: str) -> None:
@@ -46,6 +57,17 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, w
     for row in rows:
         grid.add_row(*(escape(visible(cell)) for cell in row))
     out.print(grid)
+
+
+def top_table(top: dict[Any, list[Any]]) -> None:
+    """The n-grams that speak most for each class."""
+    rows = [
+        (str(label), ", ".join(f"{entry.ngram} {entry.weight:+.2f}" for entry in entries))
+        for label, entries in list(top.items())[:MOST_CLASSES]
+    ]
+    table("What speaks for each class", ("class", "n-grams, and what each adds"), rows, words=2)
+    if len(top) > MOST_CLASSES:
+        out.print(f"… and {len(top) - MOST_CLASSES:,} more classes")
 
 
 def pairs(rows: Iterable[tuple[str, str]]) -> None:

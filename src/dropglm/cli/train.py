@@ -1,19 +1,24 @@
 """``dropglm train``: from a table of texts to a model file."""
 
+import os
 import time
+from collections import Counter
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dropglm import tables
 from dropglm.cli import options, terminal
+from dropglm.cli.endings import BadInputError, bad_input, not_onto
+from dropglm.cli.reading import Reading
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dropglm.cli.measures import Measures
     from dropglm.text import TextClassifier
+    from dropglm.text.measures import Measures
 
 TUNING = "Tuning"
 
@@ -58,15 +63,21 @@ def train(
         str, typer.Option(help="Longest n-gram, or a range such as 2-3.", rich_help_panel=options.MODEL)
     ] = "2",
     min_df: Annotated[
-        int, typer.Option(help="Fewest texts that have an n-gram.", rich_help_panel=options.MODEL)
+        int, typer.Option(help="Fewest texts that have an n-gram.", min=1, rich_help_panel=options.MODEL)
     ] = 2,
     max_df: Annotated[
-        float, typer.Option(help="Largest share of texts that have it.", rich_help_panel=options.MODEL)
+        float,
+        typer.Option(
+            help="Largest share of texts that have it.", min=0.0, max=1.0, rich_help_panel=options.MODEL
+        ),
     ] = 1.0,
     max_features: Annotated[
         int | None,
         typer.Option(
-            help="Most n-grams, the most frequent ones.", show_default=False, rich_help_panel=options.MODEL
+            help="Most n-grams, the most frequent ones.",
+            min=1,
+            show_default=False,
+            rich_help_panel=options.MODEL,
         ),
     ] = None,
     lowercase: Annotated[
@@ -111,14 +122,16 @@ def train(
         list[str] | None,
         typer.Option(help="uniform or naive_bayes.", show_default=False, rich_help_panel=TUNING),
     ] = None,
-    folds: Annotated[int, typer.Option(help="Folds of cross-validation.", rich_help_panel=TUNING)] = 5,
+    folds: Annotated[int, typer.Option(help="Folds of cross-validation.", min=2, rich_help_panel=TUNING)] = 5,
     scoring: Annotated[
         str, typer.Option(help="What to choose by, a scorer of scikit-learn.", rich_help_panel=TUNING)
     ] = "accuracy",
     format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
-    seed: Annotated[int, typer.Option(help="Decides all that is random.", rich_help_panel=options.HOW)] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Decides all that is random.", min=0, rich_help_panel=options.HOW)
+    ] = 0,
     threads: options.Threads = -1,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -127,22 +140,19 @@ def train(
 
     Tables are CSV, TSV, JSON Lines or Parquet, compressed or not. Without settings the model tunes itself.
     """
-    from dropglm.cli.measures import measured
     from dropglm.text import TextClassifier
+    from dropglm.text.measures import measured
 
     start = time.perf_counter()
-    _can_be_written(out)
-    reading: dict[str, Any] = {"format": format, "encoding": encoding, "delimiter": delimiter}
-    with terminal.step(f"Reading {table}", quiet=quiet):
-        texts, y = labelled(table, text, label, reading)
-    texts, y, held_out = _split(texts, y, validation, text, label, encoding, delimiter, seed, quiet)
-    more: list[str] = []
-    for path in unlabeled or ():
-        with terminal.step(f"Reading {path}", quiet=quiet):
-            column = unlabeled_text or text
-            more += tables.read(path, column, encoding=encoding, delimiter=delimiter)[column].to_list()
+    _check_options(out, penalty, ridge or [], scoring, dropout or [], [*(l2 or []), *(discount or [])])
+    not_onto(out, table, *(unlabeled or ()), validation or "")
+    n_grams = _ngram_range(ngrams)
+    reading = Reading(text, label, encoding, delimiter, quiet)
+    texts, y = reading.labelled(table, format)
+    texts, y, held_out = _split(texts, y, validation, reading, seed)
+    more = [one for path in unlabeled or () for one in reading.unlabelled(str(path), unlabeled_text)]
     model = TextClassifier(
-        ngram_range=_ngram_range(ngrams),
+        ngram_range=n_grams,
         min_df=min_df,
         max_df=max_df,
         max_features=max_features,
@@ -161,41 +171,48 @@ def train(
         random_state=seed,
         verbose=terminal.bars(quiet),
     )
-    model.fit(texts, y, unlabeled=more or None)
-    measures = None if held_out is None else measured(model, *held_out)
+    with bad_input():
+        model.fit(texts, y, unlabeled=more or None)
+        measures = None if held_out is None else measured(model, *held_out)
     with terminal.step(f"Writing {out}", quiet=quiet):
         model.save(out)
     _tell(model, measures, out, time.perf_counter() - start, json)
 
 
-def labelled(table: str, text: str, label: str, reading: dict[str, Any]) -> tuple[list[str], "np.ndarray"]:
-    """The texts and labels of a table."""
-    frame = tables.read(table, text, label, **reading)
-    return frame[text].to_list(), frame[label].to_numpy()
+def _check_options(
+    out: Path, penalty: str, ridges: list[str], scoring: str, dropout: list[float], not_negative: list[float]
+) -> None:
+    """Refuse what could not work, before all the work."""
+    from sklearn.metrics import get_scorer_names
 
+    from dropglm.penalties import PENALTIES
+    from dropglm.penalties.ridges import RIDGES
 
-def _can_be_written(out: Path) -> None:
-    """Refuse a place that could not be written to after all the work."""
     if out.is_dir():
-        raise OSError(f"{out} is a folder; name a file in it with --out.")
-    if not out.parent.is_dir():
-        raise OSError(f"{out} cannot be written: there is no folder {out.parent}.")
+        raise typer.BadParameter(f"{out} is a folder; name a file in it.", param_hint="--out")
+    if not (out.parent.is_dir() and os.access(out.parent, os.W_OK)):
+        raise typer.BadParameter(f"no file can be written to {out.parent}.", param_hint="--out")
+    _known("--penalty", penalty, PENALTIES)
+    for ridge in ridges:
+        _known("--ridge", ridge, RIDGES)
+    _known("--scoring", scoring, get_scorer_names())
+    if any(not 0.0 <= rate < 1.0 for rate in dropout):
+        raise typer.BadParameter("a probability from 0 on and below 1.", param_hint="--dropout")
+    if any(not 0.0 <= number < float("inf") for number in not_negative):
+        raise typer.BadParameter("numbers that are not negative.", param_hint="--l2, --discount")
+
+
+def _known(option: str, name: str, names: Iterable[str]) -> None:
+    names = list(names)
+    if name not in names:
+        near = get_close_matches(name, names, n=3) or names[:10]
+        raise typer.BadParameter(f"{name!r} is unknown; did you mean {' or '.join(near)}?", param_hint=option)
 
 
 def _split(
-    texts: list[str],
-    y: "np.ndarray",
-    validation: str | None,
-    text: str,
-    label: str,
-    encoding: str | None,
-    delimiter: str | None,
-    seed: int,
-    quiet: bool,
+    texts: list[str], y: "np.ndarray", validation: str | None, reading: Reading, seed: int
 ) -> "tuple[list[str], np.ndarray, tuple[list[str], np.ndarray] | None]":
     """What to train on, and what to measure on if that is wanted."""
-    from collections import Counter
-
     from sklearn.model_selection import train_test_split
 
     if validation is None:
@@ -203,26 +220,29 @@ def _split(
     try:
         share = float(validation)
     except ValueError:
-        with terminal.step(f"Reading {validation}", quiet=quiet):
-            reading = {"encoding": encoding, "delimiter": delimiter}
-            return texts, y, labelled(validation, text, label, reading)
+        return texts, y, reading.labelled(validation)
     if not 0.0 < share < 1.0:
         raise typer.BadParameter("a share is between 0 and 1.", param_hint="--validation")
     smallest = min(Counter(y.tolist()).values())
-    ours, held_out, y_ours, y_held_out = train_test_split(
-        texts, y, test_size=share, random_state=seed, stratify=y if smallest > 1 else None
-    )
+    try:
+        ours, held_out, y_ours, y_held_out = train_test_split(
+            texts, y, test_size=share, random_state=seed, stratify=y if smallest > 1 else None
+        )
+    except ValueError:
+        raise BadInputError(
+            f"--validation {share} of {len(texts)} texts is less than one of each class; take a larger "
+            "share, or a table of its own."
+        ) from None
     return ours, y_ours, (held_out, y_held_out)
 
 
 def _ngram_range(given: str) -> tuple[int, int]:
-    shortest, _, longest = given.rpartition("-")
-    try:
-        return int(shortest or 1), int(longest)
-    except ValueError:
+    first, _, last = given.rpartition("-")
+    if not (last.isdecimal() and (first or "1").isdecimal()) or not 1 <= int(first or 1) <= int(last) <= 50:
         raise typer.BadParameter(
-            f"{given!r} is neither a number nor a range such as 1-2.", param_hint="--ngrams"
-        ) from None
+            f"{given!r} is neither a number from 1 to 50 nor a range such as 1-2.", param_hint="--ngrams"
+        )
+    return int(first or 1), int(last)
 
 
 def _one_or_several(given: list[Any] | None) -> Any:
@@ -233,6 +253,8 @@ def _tell(
     model: "TextClassifier", measures: "Measures | None", out: Path, seconds: float, as_json: bool
 ) -> None:
     """What was learnt."""
+    from dropglm.text.explanation import top_to_dict
+
     top = model.top_features(8)
     if as_json:
         content = {
@@ -240,7 +262,7 @@ def _tell(
             "seconds": round(seconds, 3),
             **model.summary_.to_dict(),
             "validation": None if measures is None else measures.to_dict(),
-            "top_features": {str(label): [entry._asdict() for entry in row] for label, row in top.items()},
+            "top_features": top_to_dict(top),
         }
         terminal.as_json(content)
         return
@@ -248,13 +270,4 @@ def _tell(
     if measures is not None:
         said.append(("validation", measures.line()))
     terminal.pairs([*said, ("model", f"{out}, {out.stat().st_size / 1e6:.1f} MB, {seconds:.1f} s in all")])
-    tell_top(top)
-
-
-def tell_top(top: dict[Any, list[Any]]) -> None:
-    """The n-grams that speak most for each class, as a table."""
-    rows = (
-        (str(label), ", ".join(f"{entry.ngram} {entry.weight:+.2f}" for entry in entries))
-        for label, entries in top.items()
-    )
-    terminal.table("What speaks for each class", ("class", "n-grams, and what each adds"), rows, words=2)
+    terminal.top_table(top)

@@ -113,9 +113,11 @@ def downloaded(archive: Archive, place: Path, shown: bool) -> Path:
             )
             return Path(pooch.retrieve(archive.address, archive.checksum, "archive", place, downloader=get))
     except requests.RequestException as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+        answer = getattr(error, "response", None)
+        reason = "no connection" if answer is None else f"the server answers {answer.status_code}"
         raise DatasetError(
-            f"{archive.address} could not be downloaded ({reason}); try again later."
+            f"{archive.address} could not be downloaded ({reason}); try again later, or name a folder with "
+            "the Parquet file in $DROPGLM_DATA."
         ) from None
     except ValueError:  # pooch's word for it
         kind = archive.checksum.partition(":")[0]

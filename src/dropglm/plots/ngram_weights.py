@@ -79,16 +79,24 @@ class NgramWeightsDisplay:
         places = range(len(self.ngrams))
         seen: set[Any] = set()
         for place, weight, label in zip(places, self.weights, self.labels, strict=True):
-            ax.barh(place, weight, color=colour[label], label=None if label in seen else _plain(label))
+            ax.barh(
+                place,
+                weight,
+                color=colour[label],
+                label=None if label in seen else _plain(_short(label, LONGEST)),
+            )
             seen.add(label)
-        names = [name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…" for name in self.ngrams]
-        ax.set_yticks(list(places), [_plain(name) for name in names])
+        ax.set_yticks(list(places), [_plain(_short(name, LONGEST)) for name in self.ngrams])
         ax.invert_yaxis()
-        ax.set(xlabel="adds to the class's predictor", title=_plain(self.title))
+        ax.set(xlabel="adds to the class's predictor", title=_plain(_short(self.title, 2 * LONGEST)))
         if len(seen) > 1:
             ax.figure.legend(loc="outside lower center", ncols=4, frameon=False)  # bars may be anywhere
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _short(text: Any, longest: int) -> str:
+    return str(text) if len(str(text)) <= longest else f"{str(text)[: longest - 1]}…"
 
 
 def _plain(text: Any) -> str:

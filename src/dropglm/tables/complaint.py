@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from types import ModuleType
 
+from dropglm.files import FileError
+
 SHOWN = 12  # names of columns in a sentence; more hide the hint
 
 
-class TableError(ValueError):
+class TableError(FileError):
     """A table that cannot be read or written; the message is one sentence."""
 
 

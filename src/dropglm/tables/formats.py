@@ -63,7 +63,7 @@ FORMATS = {
 SAME = {"ndjson": "jsonl"}
 
 
-def format_of(name: str, given: str | None) -> tuple[Format, str | None]:
+def format_of(name: str, given: str | None, option: str = "--format") -> tuple[Format, str | None]:
     """The format and the compression of a table, from what is given or else from the suffixes of its name.
 
     Examples
@@ -88,7 +88,7 @@ def format_of(name: str, given: str | None) -> tuple[Format, str | None]:
             raise TableError(
                 f"Format {given!r} is unknown{nearest(given, FORMATS)}; known: {quoted(FORMATS)}."
             )
-        raise TableError(f"{name}: the suffix tells no format; pass --format, one of {quoted(FORMATS)}.")
+        raise TableError(f"{name}: the suffix tells no format; pass {option}, one of {quoted(FORMATS)}.")
     return format, compression
 
 

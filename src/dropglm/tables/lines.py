@@ -130,7 +130,7 @@ class Lines:
         self.room -= len(line)
         if self.room < 0:
             raise self.complaint(
-                f"is longer than {self.longest:,} characters; probably a quote or a line end is missing"
+                f"is longer than {self.longest:,} characters; probably a line end or a quote is missing"
             )
         if "\0" in line:
             raise self.complaint(

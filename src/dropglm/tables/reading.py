@@ -9,7 +9,7 @@ from dropglm.tables.complaint import TableError, polars
 from dropglm.tables.formats import format_of
 from dropglm.tables.frames import complete, frames, typed
 from dropglm.tables.lines import LONGEST, Lines, codec
-from dropglm.tables.source import Place, is_path, name_of, opened
+from dropglm.tables.source import Place, is_path, name_of, opened, refuse_no_file
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -117,6 +117,8 @@ def _frames(
     """Frames that may lack texts and labels, at least one row in all."""
     _above_zero(longest, "longest")
     name = name_of(path, "standard input")
+    if is_path(path):
+        refuse_no_file(path)
     kind, compression = format_of(name, format)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
         raise TableError(

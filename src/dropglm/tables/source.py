@@ -53,13 +53,17 @@ def opened(place: Place, compression: str | None) -> Iterator[IO[bytes]]:
         yield stream
 
 
+def refuse_no_file(path: str | os.PathLike[str]) -> None:
+    """Say it where there is nothing to open, before its suffix is looked at."""
+    if os.path.isdir(path):
+        raise TableError(f"{path}: this is a folder; name a file in it.")
+    if not os.path.exists(path):
+        raise TableError(f"{path}: there is no such file.")
+
+
 def _file(path: Path) -> IO[bytes]:
     try:
         return open(path, "rb")
-    except FileNotFoundError:
-        raise TableError(f"{path}: there is no such file.") from None
-    except IsADirectoryError:
-        raise TableError(f"{path}: this is a folder; name a file in it.") from None
     except PermissionError:
         raise TableError(f"{path}: you may not read this file (permission denied).") from None
     except (OSError, ValueError) as error:

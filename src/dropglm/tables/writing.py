@@ -1,14 +1,13 @@
 """Tables of predictions, to a file or to standard output."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dropglm.files import replacing
 from dropglm.tables.complaint import TableError, polars
 from dropglm.tables.compression import COMPRESSIONS
 from dropglm.tables.formats import Format, format_of
@@ -46,7 +45,7 @@ def write(frames: "DataFrame | Iterable[DataFrame]", path: Place, *, format: str
     <BLANKLINE>
     """
     name = name_of(path, "standard output")
-    kind, compression = format_of(name, "jsonl" if path == "-" and format is None else format)
+    kind, compression = format_of(name, "jsonl" if path == "-" and format is None else format, "--out-format")
     pieces: Any = [frames] if isinstance(frames, polars().DataFrame) else frames
     if kind.rows is None:
         pieces = _together(pieces, name)
@@ -97,22 +96,10 @@ def _target(path: Place, name: str) -> Iterator[Any]:
     if not is_path(path):
         yield path
         return
-    final = Path(os.path.realpath(path))
-    if final.is_dir():
+    if os.path.isdir(path):
         raise TableError(f"{name}: this is a folder; name a file in it.")
-    if final.exists() and not final.is_file():  # a named pipe or /dev/null takes no copy's place
-        with open(final, "wb") as stream:
-            yield stream
-        return
-    part = final.with_name(f".{final.name}.{os.getpid()}.part")
-    try:
-        with open(part, "wb") as stream:
-            yield stream
-        if final.exists():
-            shutil.copymode(final, part)
-        os.replace(part, final)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(path) as stream:
+        yield stream
 
 
 @contextmanager

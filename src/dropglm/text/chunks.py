@@ -19,10 +19,7 @@ def chunks(texts: Iterable[str], *, shown: bool = False) -> Iterator[list[str]]:
     Traceback (most recent call last):
     TypeError: Text 1 (counted from 0) is None, not a string.
     """
-    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
-        raise TypeError(f"texts must be a list or another iterable of strings, got {_shown(texts)}.")
-    if hasattr(texts, "columns"):
-        raise TypeError("texts must be one column of strings, got a whole data frame.")
+    _refuse_no_texts(texts, "texts")
     total = len(texts) if isinstance(texts, Sized) else 0
     with Progress("texts", total, shown=shown and total > 0) as progress:
         chunk: list[str] = []
@@ -39,6 +36,23 @@ def chunks(texts: Iterable[str], *, shown: bool = False) -> Iterator[list[str]]:
         if chunk:
             yield chunk
             progress.advance(len(chunk))
+
+
+def listed(texts: Iterable[str], name: str = "texts") -> list[str]:
+    """The texts in a list, all of them strings."""
+    _refuse_no_texts(texts, name)
+    strings = list(texts)
+    for number, text in enumerate(strings):
+        if not isinstance(text, str):
+            raise TypeError(f"Text {number} of {name} (counted from 0) is {_shown(text)}, not a string.")
+    return strings
+
+
+def _refuse_no_texts(texts: Any, name: str) -> None:
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
+        raise TypeError(f"{name} must be a list or another iterable of strings, got {_shown(texts)}.")
+    if hasattr(texts, "columns"):
+        raise TypeError(f"{name} must be one column of strings, got a whole data frame.")
 
 
 def _shown(given: Any) -> str:

@@ -1,5 +1,6 @@
 """Texts with labels, and texts without, to a model that explains itself."""
 
+import re
 from collections.abc import Iterable
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dropglm import model_files
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
+from dropglm.text.chunks import listed
 from dropglm.text.explanation import Explanation, Weighted, class_weights, explanation, strongest
 from dropglm.text.rows import row_range
 from dropglm.text.summary import Summary, summarised
@@ -17,13 +19,19 @@ from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.vectorizer import NgramVectorizer
 from dropglm.text.vocabulary import Vocabulary
 
-# What is tried where the user gives no value.
+# What is tried where the user gives no value: 16 points, or 4 where each costs a fit for many classes.
 GRID: dict[str, Any] = {
     "dropout": (0.8, 0.5),
     "l2": (10.0, 3.0, 1.0, 0.3),
     "ridge": "auto",
     "discount": 0.2,
 }
+SMALL_GRID: dict[str, Any] = GRID | {"dropout": 0.5, "l2": (3.0, 1.0)}
+MANY_CLASSES = 10
+
+# Settings that a model file leaves out, and those that it leaves out if they are objects: the search is over.
+FOR_THE_READER = ("n_jobs", "verbose")
+SEARCHED = ("class_weight", "cv", "dropout", "discount", "l2", "random_state", "ridge", "scoring")
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):
@@ -154,7 +162,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         """
         if not isinstance(self.tune, (bool, np.bool_)):
             raise TypeError(f"tune must be True or False, got {self.tune!r}.")
-        labeled, more = _listed(texts, "texts"), _listed([] if unlabeled is None else unlabeled, "unlabeled")
+        labeled, more = listed(texts), listed([] if unlabeled is None else unlabeled, "unlabeled")
         y = _labels(y, len(labeled))
         self.vectorizer_ = NgramVectorizer(**self._shared(NgramVectorizer))
         X = self.vectorizer_.fit_transform([*labeled, *more])
@@ -187,7 +195,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
                 **{name: value for name, value in settings.items() if name not in GRID} | given
             )
         settings = self._shared(LogisticRegressionCV)
-        grid = GRID if self.tune else {name: LogisticRegression().get_params()[name] for name in GRID}
+        grid = SMALL_GRID if len(set(y.tolist())) > MANY_CLASSES else GRID
+        if not self.tune:
+            grid = {name: LogisticRegression().get_params()[name] for name in GRID}
         return LogisticRegressionCV(**settings | grid | given | {"cv": self._folds(y)})
 
     def _folds(self, y: np.ndarray) -> Any:
@@ -198,7 +208,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         if counts.min() < 2:
             raise ValueError(
                 f"Class {classes[counts.argmin()]!s} has one text only, too few to cross-validate; give more "
-                "of them, or set tune=False."
+                "of them, or do not tune (tune=False, --no-tune)."
             )
         return int(min(self.cv, counts.min()))
 
@@ -224,7 +234,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
     def _features(self, texts: Iterable[str]) -> Any:
         check_is_fitted(self, "model_")
-        return self.vectorizer_.transform(texts)
+        X = self.vectorizer_.set_params(n_jobs=self.n_jobs, verbose=self.verbose).transform(texts)
+        if not X.shape[0]:
+            raise ValueError("There are no texts to predict.")
+        return X
 
     def top_features(self, k: int = 10) -> dict[Any, list[Weighted]]:
         """The n-grams that speak most for each class, and how much each adds to its predictor."""
@@ -243,22 +256,23 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         and the history of the fit are not.
         """
         check_is_fitted(self, "model_")
-        vocabulary = self.vectorizer_.ngrams_
-        plain = (bool, int, float, str, tuple, list, type(None))
+        # How many threads are of use, and who wants to see bars, is for those who open it to say.
+        settings = {name: value for name, value in self.get_params().items() if name not in FOR_THE_READER}
+        if isinstance(self.token_pattern, re.Pattern):
+            settings["token_pattern"] = self.token_pattern.pattern
         model_files.write(
             path,
             "TextClassifier",
             {
-                "settings": {
-                    name: value for name, value in self.get_params().items() if isinstance(value, plain)
-                },
+                "settings": settings | {name: None for name in SEARCHED if not _is_plain(settings[name])},
                 "classes": np.asarray(self.classes_),
                 "multi_class": self.model_.multi_class_,
                 "coef": self.model_.coef_,
                 "intercept": self.model_.intercept_,
                 "chosen": {name: getattr(self.model_, name) for name in GRID},
                 "summary": self.summary_.to_dict(),
-                **vocabulary.__getstate__(),
+                "n_texts": self.vectorizer_.n_texts_,
+                **self.vectorizer_.ngrams_.__getstate__(),
             },
         )
 
@@ -268,7 +282,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         state = model_files.read(path, "TextClassifier")
         try:
             return cls(**state["settings"])._restored(**state)
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise model_files.ModelFileError(f"{path} is a damaged model file: {error}.") from None
 
     def _restored(
@@ -281,21 +295,33 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         intercept: np.ndarray,
         chosen: dict[str, Any],
         summary: dict[str, Any],
+        n_texts: int,
         **vocabulary: np.ndarray,
     ) -> Self:
-        """Itself with what was fitted."""
+        """Itself with what was fitted, if all of it fits together."""
         ngrams = Vocabulary(**vocabulary).check()
         rows = 1 if len(classes) == 2 else len(classes)
-        fits = len(classes) > 1 and coef.shape == (rows, len(ngrams)) and intercept.shape == (rows,)
-        if not fits or not np.isfinite(coef).all():
+        if not (
+            coef.shape == (rows, len(ngrams))
+            and intercept.shape == (rows,)
+            and coef.dtype in (np.float32, np.float64)
+            and intercept.dtype in (np.float32, np.float64)
+            and np.isfinite(coef).all()
+            and np.isfinite(intercept).all()
+            and multi_class in ("multinomial", "ovr")
+            and classes.ndim == 1
+            and len(set(classes.tolist())) == len(classes) > 1
+        ):
             raise ValueError("the coefficients do not fit the vocabulary and the classes")
         self.vectorizer_ = NgramVectorizer(**self._shared(NgramVectorizer))
-        self.vectorizer_.ngrams_ = ngrams
+        self.vectorizer_._check()
+        self.vectorizer_.ngrams_, self.vectorizer_.n_texts_ = ngrams, int(n_texts)
         self.model_ = LogisticRegression(**chosen)
         self.model_.coef_, self.model_.intercept_, self.model_.multi_class_ = coef, intercept, multi_class
         self.model_.classes_ = self.classes_ = classes
         self.model_.n_features_in_ = len(ngrams)
         self.summary_ = Summary(**summary)
+        self.summary_.lines()
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -306,14 +332,22 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _listed(texts: Any, name: str) -> list[str]:
-    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
-        raise TypeError(f"{name} must be a list or another iterable of strings, got {str(texts)[:40]!r}.")
-    return list(texts)
+def _is_plain(value: Any) -> bool:
+    try:
+        model_files.plain(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _labels(y: Any, n: int) -> np.ndarray:
-    y = np.asarray(y)
+    y = np.asarray(y if hasattr(y, "__len__") or y is None else list(y))
     if y.shape != (n,):
         raise ValueError(f"y has shape {y.shape}, but there are {n} texts with labels.")
+    if y.dtype.kind in "Of":
+        missing = next((k for k, label in enumerate(y) if label is None or label != label), None)
+        if missing is not None:
+            raise ValueError(
+                f"Text {missing} (counted from 0) has no label; give texts without labels as unlabeled."
+            )
     return y

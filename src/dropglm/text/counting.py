@@ -10,6 +10,9 @@ from dropglm.text.tokens import Tokens
 from dropglm.threads import each
 
 FEWEST_SLOTS = 1 << 10
+LONGEST_NGRAM = 50
+# Every thread walks over all tokens, and has room for all of them: more take memory, and save no time.
+MOST_SHARDS = 8
 
 
 class Shard:
@@ -91,9 +94,9 @@ class Counting:
     """
 
     def __init__(self, longest: int, threads: int) -> None:
-        self.shards = threads
-        self.tokens = [TokenShard() for _ in range(threads)]
-        self.pairs = [[PairShard() for _ in range(threads)] for _ in range(longest - 1)]
+        self.shards = min(threads, MOST_SHARDS)
+        self.tokens = [TokenShard() for _ in range(self.shards)]
+        self.pairs = [[PairShard() for _ in range(self.shards)] for _ in range(longest - 1)]
         self.n_texts = 0
 
     def add(self, tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dropglm import checks
 from dropglm.estimators import LogisticRegression
 from dropglm.text.vectorizer import NgramVectorizer
 from dropglm.text.vocabulary import Vocabulary
@@ -42,7 +43,7 @@ class Explanation:
     base : list of float
         The predictor of each class for a text without known n-grams.
     contributions : list of Contribution
-        The n-grams of the text that the model knows, those that matter most first.
+        The n-grams of the text that the model knows, those that matter most to the class given first.
     unknown : list of str
         Words that the model does not know, in the order of the text.
     """
@@ -77,20 +78,25 @@ class Explanation:
 def class_weights(model: LogisticRegression, columns: Any = slice(None)) -> np.ndarray:
     """What each feature adds to the predictor of each class; (K, features).
 
-    For two classes that of the first is the negative of the second's. Of more classes only differences
-    matter; each feature's weights are taken from their mean over the classes.
+    For two classes that of the first is the negative of the second's. In a multinomial model only differences
+    between classes matter, and each feature's weights are taken from their mean over the classes.
     """
-    return _of_classes(model.coef_[:, columns])
+    return _of_classes(model, model.coef_[:, columns])
 
 
-def _of_classes(weights: np.ndarray) -> np.ndarray:
-    return np.concatenate([-weights, weights]) if len(weights) == 1 else weights - weights.mean(axis=0)
+def _of_classes(model: LogisticRegression, weights: np.ndarray) -> np.ndarray:
+    if len(weights) == 1:
+        return np.concatenate([-weights, weights])
+    return weights - weights.mean(axis=0) if model.multi_class_ == "multinomial" else weights
 
 
 def strongest(
     vocabulary: Vocabulary, weights: np.ndarray, classes: np.ndarray, k: int
 ) -> dict[Any, list[Weighted]]:
     """The k n-grams with the largest weights of each class, of those with weights above 0."""
+    checks.whole_number(k, "k")
+    if k < 1:
+        raise ValueError(f"k must be above 0, got {k}.")
     found = {}
     for label, row in zip(classes.tolist(), weights, strict=True):
         first = np.argsort(-row, kind="stable")[:k]
@@ -100,28 +106,32 @@ def strongest(
     return found
 
 
+def top_to_dict(top: dict[Any, list[Weighted]]) -> dict[str, list[dict[str, Any]]]:
+    """The strongest n-grams in plain types, for JSON."""
+    return {str(label): [entry._asdict() for entry in entries] for label, entries in top.items()}
+
+
 def explanation(vectorizer: NgramVectorizer, model: LogisticRegression, text: str) -> Explanation:
     """What each n-gram of the text adds to which class."""
     X = vectorizer.transform([text])
     vocabulary = vectorizer.ngrams_
-    weights = class_weights(model, X.indices) * X.data
-    order = np.argsort(-np.abs(weights).max(axis=0), kind="stable")
+    weights = class_weights(model, X.indices)
     names = vocabulary.names(X.indices)
     labels = model.classes_.tolist()
     probabilities = model.predict_proba(X)[0]
-    contributions = []
-    for j in order:
-        mine = [float(weight) for weight in weights[:, j]]
-        weight, k = max(((weight, k) for k, weight in enumerate(mine)), key=lambda pair: (abs(pair[0]), pair))
-        contributions.append(Contribution(names[j], labels[k], weight, mine))
-    known = set(vocabulary.words)
-    tokens = dict.fromkeys(vectorizer.tokens(text))
     best = int(probabilities.argmax())
+    contributions = []
+    for j in np.argsort(-np.abs(weights[best]), kind="stable"):
+        mine = [float(weight) for weight in weights[:, j]]
+        # Of two classes it is as much for the one as against the other: take the one.
+        k = int(np.argmax(mine if len(mine) == 2 else np.abs(mine)))
+        contributions.append(Contribution(names[j], labels[k], mine[k], mine))
+    tokens = dict.fromkeys(vectorizer.tokens(text))
     return Explanation(
         label=labels[best],
         probability=float(probabilities[best]),
         probabilities={label: float(p) for label, p in zip(labels, probabilities, strict=True)},
-        base=[float(b) for b in _of_classes(np.atleast_1d(model.intercept_)[:, None])[:, 0]],
+        base=[float(b) for b in _of_classes(model, np.atleast_1d(model.intercept_)[:, None])[:, 0]],
         contributions=contributions,
-        unknown=[token for token in tokens if token not in known],
+        unknown=[token for token in tokens if token not in vocabulary.known],
     )

@@ -7,6 +7,8 @@ import numpy as np
 
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 
+MOST_CLASSES = 12  # in a line
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -46,7 +48,8 @@ class Summary:
     def lines(self) -> list[tuple[str, str]]:
         """What there is to say, as pairs of a heading and a statement."""
         total = sum(self.texts.values())
-        classes = ", ".join(f"{label} {count:,}" for label, count in self.texts.items())
+        first = [f"{label} {count:,}" for label, count in list(self.texts.items())[:MOST_CLASSES]]
+        classes = ", ".join(first) + (", …" if len(self.texts) > MOST_CLASSES else "")
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items() if value is not None)
         said = [
             ("texts", f"{total:,} with labels ({classes}), {self.unlabeled:,} without"),
@@ -55,14 +58,14 @@ class Summary:
         ]
         if self.search:
             found = self.search
-            error = "" if found["standard_error"] is None else f" ± {found['standard_error']:.4f}"
-            said.append(
-                (
-                    "cross-validation",
-                    f"{found['scoring']} {found['score']:.4f}{error} over {found['folds']} folds; "
-                    f"{found['within']} of {found['points']} settings are within that of the best",
-                )
-            )
+            score = f"{found['scoring']} {found['score']:.4f}"
+            if found["standard_error"] is not None:
+                score += f" ± {found['standard_error']:.4f}"
+                near = f"; {found['within']} of {found['points']} settings are within that of the best"
+            else:
+                near = f"; the best of {found['points']} settings"
+            folds = f" over {found['folds']} fold{'s' if found['folds'] > 1 else ''}"
+            said.append(("cross-validation", score + folds + near))
         how = "converged" if self.converged else "NOT converged"
         return [*said, ("fit", f"{how} after {self.iterations} iterations")]
 

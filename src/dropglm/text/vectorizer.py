@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from dropglm import checks
 from dropglm.text import kernels
 from dropglm.text.chunks import chunks
-from dropglm.text.counting import Counting
+from dropglm.text.counting import LONGEST_NGRAM, Counting
 from dropglm.text.rows import Rows
 from dropglm.text.selection import select
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION, Tokenizer
@@ -134,6 +134,8 @@ class NgramVectorizer(BaseEstimator):
 
     def tokens(self, text: str) -> list[str]:
         """The tokens of one text, known or not."""
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a string, got {text!r}.")
         return self._tokenizer(1).words(text)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -177,8 +179,10 @@ class NgramVectorizer(BaseEstimator):
         n = self.ngram_range
         if not (isinstance(n, (tuple, list)) and len(n) == 2 and all(isinstance(k, Integral) for k in n)):
             raise TypeError(f"ngram_range must be a pair of whole numbers such as (1, 2), got {n!r}.")
-        if not 1 <= n[0] <= n[1]:
-            raise ValueError(f"ngram_range must be a pair (a, b) with 1 <= a <= b, got {n!r}.")
+        if not 1 <= n[0] <= n[1] <= LONGEST_NGRAM:
+            raise ValueError(
+                f"ngram_range must be a pair (a, b) with 1 <= a <= b <= {LONGEST_NGRAM}, got {n!r}."
+            )
         for name in ("min_df", "max_df"):
             given = getattr(self, name)
             checks.not_negative(given, name)
@@ -191,8 +195,8 @@ class NgramVectorizer(BaseEstimator):
         for name in ("binary", "lowercase", "strip_html"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}.")
-        if np.dtype(self.dtype).kind not in "iuf":
-            raise TypeError(f"dtype must be a type of numbers, got {self.dtype!r}.")
+        if np.dtype(self.dtype).char not in "bBhHiIlLqQfd":
+            raise TypeError(f"dtype must be an integer type, float32 or float64, got {self.dtype!r}.")
         return int(n[0]), int(n[1])
 
     def _tokenizer(self, threads: int) -> Tokenizer:

@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from dropglm.text import kernels
-from dropglm.text.counting import empty_slots, strings
+from dropglm.text.counting import LONGEST_NGRAM, empty_slots, strings
 from dropglm.text.tokens import Tokens
 from dropglm.threads import each, even_ranges
 
@@ -55,20 +55,28 @@ class Vocabulary:
             and words >= 0
             and self.ends[0] == 0
             and self.ends[-1] == len(self.letters)
-            and (np.diff(self.ends) >= 0).all()
+            and (self.ends[1:] >= self.ends[:-1]).all()  # a difference could overflow
             and self.spelling.size
+            and self.longest <= LONGEST_NGRAM
+            and max(words, self.spelling.size) * self.longest <= np.iinfo(np.int32).max
             and (self.spelling[:, 0] >= 0).all()
             and self.spelling.max() < words
             and self.spelling.min() >= NONE
             and not ((self.spelling[:, :-1] == NONE) & (self.spelling[:, 1:] != NONE)).any()
         ):
             raise ValueError("the arrays of the vocabulary do not fit each other")
+        len(self.words)  # which must be UTF-8
         return self
 
     @property
     def longest(self) -> int:
         """The largest n."""
         return int(self.spelling.shape[1])
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The tokens, to look them up."""
+        return frozenset(self.words)
 
     @cached_property
     def words(self) -> list[str]:
@@ -93,7 +101,7 @@ class Vocabulary:
             )
             keys.append(level)
             codes[long] = nodes[long] * self.longest + n - 1
-        most = max(len(self.ends) - 1, *map(len, keys), 0)
+        most = max([len(self.ends) - 1, *map(len, keys)])
         column_of = np.full(most * self.longest, NONE, np.int32)
         column_of[codes] = np.arange(len(self), dtype=np.int32)
         return keys, column_of
@@ -145,9 +153,9 @@ def alphabetical(words: list[str], spelling: np.ndarray) -> np.ndarray:
     No word has a space. Then names compare like the sequences of their words, if each word but the last is
     taken with the space after it: "a b" comes before "a!", but after "a\x01".
     """
-    strings = [*words, *(f"{word} " for word in words)]
-    rank = np.empty(len(strings), np.int32)
-    rank[sorted(range(len(strings)), key=strings.__getitem__)] = np.arange(len(strings), dtype=np.int32)
+    last_or_not = [*words, *(f"{word} " for word in words)]
+    rank = np.empty(len(last_or_not), np.int32)
+    rank[sorted(range(len(rank)), key=last_or_not.__getitem__)] = np.arange(len(rank), dtype=np.int32)
     followed = np.pad(spelling[:, 1:] != NONE, ((0, 0), (0, 1)))
     ranks = np.where(spelling == NONE, NONE, rank[spelling + len(words) * followed])
     return np.lexsort(ranks.T[::-1])

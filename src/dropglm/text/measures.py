@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix, log_loss
 
-from dropglm.text import TextClassifier
+from dropglm.text.classifier import TextClassifier
 
 BINS = 10
 
@@ -19,7 +19,7 @@ class Measures:
     ----------
     texts : int
     accuracy, standard_error, log_loss : float
-    classes : list of str
+    classes : list
     confusion : list of lists
         Texts of each class (rows) that were given each class (columns).
     calibration : list of dict
@@ -33,7 +33,7 @@ class Measures:
     accuracy: float
     standard_error: float
     log_loss: float
-    classes: list[str]
+    classes: list[Any]
     confusion: list[list[int]]
     calibration: list[dict[str, float]]
     calibration_error: float
@@ -41,6 +41,14 @@ class Measures:
     def to_dict(self) -> dict[str, Any]:
         """The same in plain types, for JSON."""
         return asdict(self)
+
+    def mistakes(self, k: int) -> list[tuple[Any, Any, int]]:
+        """The k most frequent mistakes: the class, the one that was given, and how many texts."""
+        counts = np.array(self.confusion)
+        np.fill_diagonal(counts, 0)
+        order = np.argsort(-counts, axis=None, kind="stable")[:k]
+        pairs = (np.unravel_index(place, counts.shape) for place in order)
+        return [(self.classes[i], self.classes[j], int(counts[i, j])) for i, j in pairs if counts[i, j]]
 
     def line(self) -> str:
         """The main figures."""
@@ -65,7 +73,7 @@ def measured(model: TextClassifier, texts: list[str], y: np.ndarray) -> Measures
         accuracy=accuracy,
         standard_error=float(np.sqrt(accuracy * (1.0 - accuracy) / len(truth))),
         log_loss=float(log_loss(truth, p, labels=range(len(labels)))),
-        classes=[str(label) for label in labels],
+        classes=labels,
         confusion=confusion_matrix(truth, given, labels=range(len(labels))).tolist(),
         calibration=calibration,
         calibration_error=float(
@@ -75,21 +83,24 @@ def measured(model: TextClassifier, texts: list[str], y: np.ndarray) -> Measures
 
 
 def _numbers(y: np.ndarray, labels: list[Any]) -> np.ndarray:
-    """The number of each label among the model's; as written where the types differ (a 1 of a CSV, "1")."""
+    """The number of each label among the model's; where their types differ (a CSV's 1, "1"), as written."""
     values = y.tolist()
-    known: dict[Any, int] = {label: k for k, label in enumerate(labels)}
-    if not all(value in known for value in values):
-        known = {str(label).lower(): k for k, label in enumerate(labels)}
-        written = [str(value).lower() for value in values]
-        stranger = next((k for k, value in enumerate(written) if value not in known), None)
-        if stranger is not None:
-            names = ", ".join(repr(label) for label in labels[:10])
-            raise ValueError(
-                f"Row {stranger + 1} has the label {values[stranger]!r}, which the model does not know; it "
-                f"knows {names}{', …' if len(labels) > 10 else ''}."
-            )
-        values = written
-    return np.array([known[value] for value in values])
+    exact = {label: k for k, label in enumerate(labels)}
+    written = {_written(label): k for k, label in enumerate(labels)}
+    numbers = [exact.get(value, written.get(_written(value))) for value in values]
+    if None in numbers:
+        row = numbers.index(None)
+        names = ", ".join(repr(label) for label in labels[:10])
+        raise ValueError(
+            f"row {row + 1} has the label {values[row]!r}, which the model does not know; it knows "
+            f"{names}{', …' if len(labels) > 10 else ''}."
+        )
+    return np.array(numbers)
+
+
+def _written(label: Any) -> str:
+    """How a table would spell it: JSON has true where Python has True."""
+    return str(label).lower() if isinstance(label, bool) else str(label)
 
 
 def _calibration(probability: np.ndarray, right: np.ndarray) -> list[dict[str, float]]:
