@@ -88,9 +88,12 @@ class NgramWeightsDisplay:
             seen.add(label)
         ax.set_yticks(list(places), [_plain(_short(name, LONGEST)) for name in self.ngrams])
         ax.invert_yaxis()
-        ax.set(xlabel="adds to the class's predictor", title=_plain(_short(self.title, 2 * LONGEST)))
+        ax.set(xlabel="adds to the class's predictor", title=_plain(_short(self.title, LONGEST + 12)))
         if len(seen) > 1:
-            ax.figure.legend(loc="outside lower center", ncols=4, frameon=False)  # bars may be anywhere
+            # Outside, since bars may be anywhere; long names below each other.
+            longest = max(len(str(label)) for label in seen)
+            columns = 4 if longest <= 10 else 1
+            ax.figure.legend(loc="outside lower center", ncols=columns, frameon=False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
