@@ -261,7 +261,7 @@ def test_long_texts_and_long_words():
 def test_words_of_one_hash_are_told_apart_by_their_letters():
     tokenizer = Tokenizer(WORDS_AND_PUNCTUATION, lowercase=True, strip_html=True, threads=1)
     tokens = tokenizer.cut(["one two three two", "three four"])
-    alike = tokens._replace(hashes=np.zeros_like(tokens.hashes))
+    alike = tokens._replace(keys=np.full_like(tokens.keys, -1))  # that of a long word
     numbers, new = Counting(1, 2).add(alike)
     rows = [numbers[0, a : a + n] for a, n in zip(tokens.first, tokens.counts, strict=True)]
     assert len(set(rows[0].tolist()) | set(rows[1].tolist())) == 4

@@ -16,12 +16,12 @@ MOST_SHARDS = 8
 
 
 class Shard:
-    """A part of a table: numbers 0, 1, … for keys in the order of their first appearance, and their tally."""
+    """A part of a table: numbers 0, 1, … for keys in the order of their first appearance, with counts."""
 
     def __init__(self) -> None:
         self.size = np.zeros(1, np.int64)
         self.slots = np.full(FEWEST_SLOTS, kernels.FREE, np.int32)
-        self.tally = np.empty((0, 3), np.int64)
+        self.nodes = np.empty((0, 4), np.int64)
 
     def __len__(self) -> int:
         return int(self.size[0])
@@ -29,62 +29,29 @@ class Shard:
     def reserve(self, more: int) -> None:
         """Make room for that many new keys, so that no kernel has to grow anything."""
         need = len(self) + more
-        if need > len(self.tally):
-            self._grow(max(need, len(self.tally) * 3 // 2))
+        self.nodes = _with_room(self.nodes, need)
         if 2 * need > len(self.slots):
             self.slots = empty_slots(need)
-            self._refill()
-
-    def _grow(self, room: int) -> None:
-        self.tally = _longer(self.tally, room)
-        self.tally[len(self) :] = 0
-        self.tally[len(self) :, kernels.SEEN] = -1
-
-    def _refill(self) -> None:
-        raise NotImplementedError
+            kernels.refill(self.slots, self.nodes[:, kernels.KEY], len(self))
 
 
 class TokenShard(Shard):
-    """Tokens, by their letters."""
+    """Tokens, with their letters."""
 
     def __init__(self) -> None:
         super().__init__()
         self.letters = np.empty(0, np.uint8)
         self.ends = np.zeros(1, np.int64)
-        self.hashes = np.empty(0, np.uint64)
 
-    def reserve_letters(self, more: int) -> None:
-        """Make room for that many more."""
-        need = int(self.ends[len(self)]) + more
-        if need > len(self.letters):
-            self.letters = _longer(self.letters, max(need, len(self.letters) * 3 // 2))
-
-    def _grow(self, room: int) -> None:
-        super()._grow(room)
-        self.ends = _longer(self.ends, room + 1)
-        self.hashes = _longer(self.hashes, room)
-
-    def _refill(self) -> None:
-        kernels.refill_tokens(self.slots, self.hashes, len(self))
+    def reserve(self, more: int, letters: int = 0) -> None:
+        """Make room for that many new tokens, which have that many letters."""
+        super().reserve(more)
+        self.letters = _with_room(self.letters, int(self.ends[len(self)]) + letters)
+        self.ends = _with_room(self.ends, len(self) + more + 1)
 
     def strings(self) -> list[str]:
         """The tokens."""
         return strings(self.letters, self.ends[: len(self) + 1])
-
-
-class PairShard(Shard):
-    """N-grams, by the number of their first n - 1 tokens and that of the last one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.keys = np.empty(0, np.int64)
-
-    def _grow(self, room: int) -> None:
-        super()._grow(room)
-        self.keys = _longer(self.keys, room)
-
-    def _refill(self) -> None:
-        kernels.refill_pairs(self.slots, self.keys, len(self))
 
 
 class Counting:
@@ -96,7 +63,7 @@ class Counting:
     def __init__(self, longest: int, threads: int) -> None:
         self.shards = min(threads, MOST_SHARDS)
         self.tokens = [TokenShard() for _ in range(self.shards)]
-        self.pairs = [[PairShard() for _ in range(self.shards)] for _ in range(longest - 1)]
+        self.pairs = [[Shard() for _ in range(self.shards)] for _ in range(longest - 1)]
         self.n_texts = 0
 
     def add(self, tokens: Tokens) -> tuple[np.ndarray, np.ndarray]:
@@ -104,22 +71,21 @@ class Counting:
 
         Both have shape (longest, tokens), the first axis for n.
         """
-        shape = len(self.pairs) + 1, len(tokens.hashes)
+        shape = len(self.pairs) + 1, len(tokens.keys)
         numbers, new = np.empty(shape, np.int32), np.empty(shape, np.bool_)
         occurrences = int(tokens.counts.sum())
 
         def add_tokens(s: int) -> None:
             shard = self.tokens[s]
-            shard.reserve(occurrences)
-            shard.reserve_letters(len(tokens.letters))
-            table = shard.slots, shard.letters, shard.ends, shard.hashes, shard.size, shard.tally
+            shard.reserve(occurrences, letters=len(tokens.letters))
+            table = shard.slots, shard.nodes, shard.size, shard.letters, shard.ends
             kernels.add_tokens(tokens, self.n_texts, s, self.shards, *table, numbers[0], new[0])
 
         def add_pairs(numbered: tuple[int, int]) -> None:
             n, s = numbered
             shard = self.pairs[n - 2][s]
             shard.reserve(occurrences)
-            table = shard.slots, shard.keys, shard.size, shard.tally
+            table = shard.slots, shard.nodes, shard.size
             heads, out = numbers[n - 2], (numbers[n - 1], new[n - 1])
             kernels.add_pairs(tokens, self.n_texts, s, self.shards, *table, heads, numbers[0], n, *out)
 
@@ -140,14 +106,16 @@ class Counting:
             )
 
     def tally(self, n: int, column: int) -> np.ndarray:
-        """A column of the tally of all n-grams, in the order of their numbers; 0 for numbers not in use."""
-        return self._in_turns([shard.tally[: len(shard), column] for shard in self._level(n)], fill=0)
+        """A column of the nodes of all n-grams, in the order of their numbers; 0 for numbers not in use."""
+        return self._in_turns([shard.nodes[: len(shard), column] for shard in self._level(n)], fill=0)
 
     def spelling(self, n: int, numbers: np.ndarray) -> np.ndarray:
         """The numbers of the n tokens of each of these n-grams; (count, n)."""
         columns = []
         for level in range(n, 1, -1):
-            keys = self._in_turns([shard.keys[: len(shard)] for shard in self.pairs[level - 2]], fill=0)
+            keys = self._in_turns(
+                [shard.nodes[: len(shard), kernels.KEY] for shard in self.pairs[level - 2]], fill=0
+            )
             columns.append(keys[numbers] & 0xFFFFFFFF)
             numbers = keys[numbers] >> 32
         return np.stack([numbers, *columns[::-1]], axis=1)
@@ -180,7 +148,10 @@ def strings(letters: np.ndarray, ends: np.ndarray) -> list[str]:
     return [whole[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(cuts)]
 
 
-def _longer(array: np.ndarray, room: int) -> np.ndarray:
-    new = np.empty((room, *array.shape[1:]), array.dtype)
-    new[: len(array)] = array
-    return new
+def _with_room(array: np.ndarray, need: int) -> np.ndarray:
+    """The array, or a longer one that begins like it; half as long again at least, so that this is rare."""
+    if need <= len(array):
+        return array
+    longer = np.empty((max(need, len(array) * 3 // 2), *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer

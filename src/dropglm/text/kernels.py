@@ -15,11 +15,15 @@ import numpy as np
 from dropglm.maths.compile import inlined, kernel
 
 FREE = -1
-# The columns of a tally: the last text with the n-gram, the number of texts with it, its number in all.
-SEEN, TEXTS, TIMES = 0, 1, 2
+# The columns of a table's nodes, one cache line for two of them: what it is known by, the last text that has
+# it, the number of texts that have it, and how often it occurs in all.
+KEY, SEEN, TEXTS, TIMES = 0, 1, 2, 3
+BLOCK = 64  # n-grams whose slots are fetched before the first is looked at, so that waits for memory overlap
+
 _OFFSET, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # FNV-1a's
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_HALF = np.uint64(32)
+_HALF, _BYTE, _TOP = np.uint64(32), np.uint64(8), np.uint64(56)
+_LONG = np.uint64(0xFF) << _TOP
 
 
 @inlined
@@ -42,12 +46,27 @@ def slot_of(h, slots):
     return np.int64(h & np.uint64(len(slots) - 1))
 
 
+@inlined
+def token_key(letters, start, stop):
+    """The letters themselves and their number if there are up to seven, else a hash, which is negative."""
+    if stop - start < 8:
+        packed = np.uint64(stop - start)
+        for k in range(start, stop):
+            packed = packed << _BYTE | np.uint64(letters[k])
+        # The number comes to stand above the seven places for letters.
+        return np.int64(packed << (_BYTE * np.uint64(7 - (stop - start))))
+    h = _OFFSET
+    for k in range(start, stop):
+        h = (h ^ np.uint64(letters[k])) * _PRIME
+    return np.int64(h | _LONG)
+
+
 @kernel
-def scan(letters, ends, classes, shortest, first, last, counts, starts, stops, hashes):
+def scan(letters, ends, classes, shortest, first, last, counts, starts, stops, keys):
     """Cut texts first to last - 1 into tokens, by the class of each character."""
     for i in range(first, last):
         place, p, end = ends[i], ends[i], ends[i + 1]
-        start, length, h = p, 0, _OFFSET
+        start, length = p, 0
         while p < end:
             lead = letters[p]
             code, after = np.int64(lead), p + 1
@@ -60,36 +79,30 @@ def scan(letters, ends, classes, shortest, first, last, counts, starts, stops, h
             kind = classes[code]
             if kind == 1:
                 if length == 0:
-                    start, h = p, _OFFSET
+                    start = p
                 length += 1
-                for k in range(p, after):
-                    h = (h ^ np.uint64(letters[k])) * _PRIME
             else:
                 if length >= shortest:
-                    starts[place], stops[place], hashes[place] = start, p, mixed(h)
+                    starts[place], stops[place] = start, p
                     place += 1
                 length = 0
                 if kind == 2:
-                    h = _OFFSET
-                    for k in range(p, after):
-                        h = (h ^ np.uint64(letters[k])) * _PRIME
-                    starts[place], stops[place], hashes[place] = p, after, mixed(h)
+                    starts[place], stops[place] = p, after
                     place += 1
             p = after
         if length >= shortest:
-            starts[place], stops[place], hashes[place] = start, end, mixed(h)
+            starts[place], stops[place] = start, end
             place += 1
         counts[i] = place - ends[i]
+        for k in range(ends[i], place):
+            keys[k] = token_key(letters, starts[k], stops[k])
 
 
 @kernel
-def hash_spans(letters, ends, hashes):
-    """The hash of each of the strings that stand one after the other."""
-    for i in range(len(hashes)):
-        h = _OFFSET
-        for k in range(ends[i], ends[i + 1]):
-            h = (h ^ np.uint64(letters[k])) * _PRIME
-        hashes[i] = mixed(h)
+def keys_of(letters, ends, keys):
+    """The key of each of the strings that stand one after the other."""
+    for i in range(len(keys)):
+        keys[i] = token_key(letters, ends[i], ends[i + 1])
 
 
 @inlined
@@ -104,107 +117,119 @@ def same(letters, start, stop, others, begin, end):
 
 
 @inlined
-def token_slot(letters, start, stop, h, slots, known, ends, hashes):
+def token_slot(letters, start, stop, key, slots, keys, known, ends):
     """The slot that has this token, or the free one where it would stand."""
-    slot = slot_of(h, slots)
+    slot = slot_of(mixed(key), slots)
     while slots[slot] != FREE:
         found = slots[slot]
-        if hashes[found] == h and same(letters, start, stop, known, ends[found], ends[found + 1]):
+        if keys[found] == key and (
+            key >= 0 or same(letters, start, stop, known, ends[found], ends[found + 1])
+        ):
             break
         slot = (slot + 1) & (len(slots) - 1)
     return slot
 
 
 @inlined
-def pair_slot(key, h, slots, keys):
-    """The slot that has this pair, or the free one where it would stand."""
-    slot = slot_of(h, slots)
+def pair_slot(key, slot, slots, keys):
+    """The slot, from this one on, that has this pair, or the free one where it would stand."""
     while slots[slot] != FREE and keys[slots[slot]] != key:
         slot = (slot + 1) & (len(slots) - 1)
     return slot
 
 
 @inlined
-def counted(node, text, tally):
+def counted(node, text, nodes):
     """Count the node; whether this text has it for the first time."""
-    tally[node, TIMES] += 1
-    if tally[node, SEEN] == text:
+    nodes[node, TIMES] += 1
+    if nodes[node, SEEN] == text:
         return False
-    tally[node, SEEN] = text
-    tally[node, TEXTS] += 1
+    nodes[node, SEEN] = text
+    nodes[node, TEXTS] += 1
     return True
 
 
+@inlined
+def added(key, nodes, size, slots, slot):
+    """A new node."""
+    node = size[0]
+    nodes[node, KEY], nodes[node, SEEN], nodes[node, TEXTS], nodes[node, TIMES] = key, -1, 0, 0
+    slots[slot] = node
+    size[0] += 1
+    return node
+
+
 @kernel
-def refill_tokens(slots, hashes, size):
-    """Put the first tokens into empty slots."""
+def refill(slots, keys, size):
+    """Put the first nodes into empty slots."""
     for node in range(size):
-        slot = slot_of(hashes[node], slots)
+        slot = slot_of(mixed(keys[node]), slots)
         while slots[slot] != FREE:
             slot = (slot + 1) & (len(slots) - 1)
         slots[slot] = node
 
 
 @kernel
-def refill_pairs(slots, keys, size):
-    """Put the first pairs into empty slots."""
-    for node in range(size):
-        slots[pair_slot(keys[node], mixed(keys[node]), slots, keys)] = node
-
-
-@kernel
-def add_tokens(tokens, first_text, shard, shards, slots, known, ends, hashes, size, tally, numbers, new):
+def add_tokens(tokens, first_text, shard, shards, slots, nodes, size, known, ends, numbers, new):
     """Number the tokens of one shard, new ones too; the texts are first_text, first_text + 1, …"""
-    n = len(tokens.first)
+    n, known_keys = len(tokens.first), nodes[:, KEY]
     for turn in range(n):
         i = (turn + n * shard // shards) % n
         for p in range(tokens.first[i], tokens.first[i] + tokens.counts[i]):
-            h = tokens.hashes[p]
-            if shard_of(h, shards) != shard:
+            key = tokens.keys[p]
+            if shard_of(mixed(key), shards) != shard:
                 continue
             start, stop = tokens.start[p], tokens.stop[p]
-            slot = token_slot(tokens.letters, start, stop, h, slots, known, ends, hashes)
+            slot = token_slot(tokens.letters, start, stop, key, slots, known_keys, known, ends)
             if slots[slot] == FREE:
-                node = size[0]
+                node = added(key, nodes, size, slots, slot)
                 for k in range(stop - start):
                     known[ends[node] + k] = tokens.letters[start + k]
                 ends[node + 1] = ends[node] + stop - start
-                hashes[node] = h
-                slots[slot] = node
-                size[0] += 1
             node = slots[slot]
             numbers[p] = node * shards + shard
-            new[p] = counted(node, first_text + i, tally)
+            new[p] = counted(node, first_text + i, nodes)
 
 
 @kernel
-def add_pairs(tokens, first_text, shard, shards, slots, keys, size, tally, heads, tails, n, numbers, new):
+def add_pairs(tokens, first_text, shard, shards, slots, nodes, size, heads, tails, n, numbers, new):
     """Number the n-grams of one shard, given the numbers of the (n - 1)-grams and of the tokens."""
-    count = len(tokens.first)
+    count, known_keys = len(tokens.first), nodes[:, KEY]
+    places, keys = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+    wanted, fetched = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     for turn in range(count):
         i = (turn + count * shard // shards) % count
-        for p in range(tokens.first[i], tokens.first[i] + tokens.counts[i] - n + 1):
-            key = np.int64(heads[p]) << 32 | np.int64(tails[p + n - 1])
-            h = mixed(key)
-            if shard_of(h, shards) != shard:
-                continue
-            slot = pair_slot(key, h, slots, keys)
-            if slots[slot] == FREE:
-                keys[size[0]] = key
-                slots[slot] = size[0]
-                size[0] += 1
-            node = slots[slot]
-            numbers[p] = node * shards + shard
-            new[p] = counted(node, first_text + i, tally)
+        end = tokens.first[i] + tokens.counts[i] - n + 1
+        for begin in range(tokens.first[i], end, BLOCK):
+            mine = 0
+            for p in range(begin, min(begin + BLOCK, end)):
+                key = np.int64(heads[p]) << 32 | np.int64(tails[p + n - 1])
+                h = mixed(key)
+                if shard_of(h, shards) == shard:
+                    places[mine], keys[mine], wanted[mine] = p, key, slot_of(h, slots)
+                    mine += 1
+            for k in range(mine):
+                fetched[k] = slots[wanted[k]]
+            for k in range(mine):
+                if fetched[k] != FREE:
+                    fetched[k] = nodes[fetched[k], KEY]
+            for k in range(mine):
+                p, key = places[k], keys[k]
+                slot = pair_slot(key, wanted[k], slots, known_keys)
+                node = np.int64(slots[slot])
+                if node == FREE:
+                    node = added(key, nodes, size, slots, slot)
+                numbers[p] = node * shards + shard
+                new[p] = counted(node, first_text + i, nodes)
 
 
 @kernel
-def find_tokens(tokens, first, last, slots, known, ends, hashes, numbers):
+def find_tokens(tokens, first, last, slots, keys, known, ends, numbers):
     """The numbers of the tokens of texts first to last - 1, -1 for unknown ones."""
     for i in range(first, last):
         for p in range(tokens.first[i], tokens.first[i] + tokens.counts[i]):
             start, stop = tokens.start[p], tokens.stop[p]
-            slot = token_slot(tokens.letters, start, stop, tokens.hashes[p], slots, known, ends, hashes)
+            slot = token_slot(tokens.letters, start, stop, tokens.keys[p], slots, keys, known, ends)
             numbers[p] = slots[slot]
 
 
@@ -217,7 +242,7 @@ def find_pairs(tokens, first, last, slots, keys, heads, tails, n, numbers):
             numbers[p] = FREE
             if head >= 0 and tail >= 0:
                 key = head << 32 | tail
-                numbers[p] = slots[pair_slot(key, mixed(key), slots, keys)]
+                numbers[p] = slots[pair_slot(key, slot_of(mixed(key), slots), slots, keys)]
 
 
 @kernel

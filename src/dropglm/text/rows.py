@@ -44,16 +44,19 @@ class Rows:
         small = np.int32 if max(indptr[-1], d) <= np.iinfo(np.int32).max else np.int64
         indices = np.empty(indptr[-1], small)
         data = np.ones(indptr[-1], dtype) if binary else np.empty(indptr[-1], dtype)
-        row = 0
-        while self.chunks:
-            (columns, place), (length, times) = self.chunks.pop(0), settled.pop(0)
-            begin = indptr[row : row + len(length)]
+        starts = np.cumsum([0, *(len(length) for length, _ in settled)])
+
+        def close_ranks(k: int) -> None:
+            (columns, place), (length, times) = self.chunks[k], settled[k]
+            begin = indptr[starts[k] : starts[k + 1]]
             kernels.close_ranks(columns, place, length, begin, indices)
             if not binary:
                 kernels.close_ranks(times, place, length, begin, data)
-            row += len(length)
+            self.chunks[k] = settled[k] = (np.empty(0), np.empty(0))  # its memory is free for the next
+
+        each(close_ranks, range(len(settled)), self.threads)
         made = sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix
-        return made((data, indices, indptr.astype(small)), shape=(row, d))
+        return made((data, indices, indptr.astype(small)), shape=(int(starts[-1]), d))
 
     def _settled(
         self, codes: np.ndarray, place: np.ndarray, column_of: np.ndarray

@@ -47,7 +47,7 @@ class Tokens(NamedTuple):
     counts: np.ndarray
     start: np.ndarray  # of each token among the letters
     stop: np.ndarray
-    hashes: np.ndarray
+    keys: np.ndarray  # see kernels.token_key
 
 
 class Tokenizer:
@@ -78,21 +78,21 @@ class Tokenizer:
         letters, ends = joined(texts)
         n = len(letters)  # no token is shorter than a byte
         counts, start, stop = np.empty(len(texts), np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-        hashes, table = np.empty(n, np.uint64), classes(runs)
+        keys, table = np.empty(n, np.int64), classes(runs)
 
         def scan(piece: tuple[int, int]) -> None:
-            kernels.scan(letters, ends, table, runs.shortest, *piece, counts, start, stop, hashes)
+            kernels.scan(letters, ends, table, runs.shortest, *piece, counts, start, stop, keys)
 
         each(scan, even_pieces(ends, piece=1 << 18), self.threads)
-        return Tokens(letters, ends[:-1], counts, start, stop, hashes)
+        return Tokens(letters, ends[:-1], counts, start, stop, keys)
 
     def _found(self, texts: list[str]) -> Tokens:
         found = [self.pattern.findall(text) for text in texts]
         letters, ends = joined([token for tokens in found for token in tokens])
         counts = np.fromiter(map(len, found), np.int64, len(found))
-        hashes = np.empty(len(ends) - 1, np.uint64)
-        kernels.hash_spans(letters, ends, hashes)
-        return Tokens(letters, np.cumsum(counts) - counts, counts, ends[:-1], ends[1:], hashes)
+        keys = np.empty(len(ends) - 1, np.int64)
+        kernels.keys_of(letters, ends, keys)
+        return Tokens(letters, np.cumsum(counts) - counts, counts, ends[:-1], ends[1:], keys)
 
 
 def compiled(pattern: Any) -> re.Pattern[str]:

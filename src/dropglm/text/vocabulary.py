@@ -17,7 +17,7 @@ class Tables(NamedTuple):
     """The hash tables of a vocabulary."""
 
     token_slots: np.ndarray
-    token_hashes: np.ndarray
+    token_keys: np.ndarray
     pair_slots: list[np.ndarray]  # for n = 2, 3, …
     pair_keys: list[np.ndarray]
 
@@ -114,23 +114,21 @@ class Vocabulary:
     @cached_property
     def tables(self) -> Tables:
         """The hash tables, filled."""
-        hashes = np.empty(len(self.ends) - 1, np.uint64)
-        kernels.hash_spans(self.letters, self.ends, hashes)
-        token_slots = empty_slots(len(hashes))
-        kernels.refill_tokens(token_slots, hashes, len(hashes))
-        keys = self._nodes[0]
-        pair_slots = [empty_slots(len(level)) for level in keys]
-        for slots, level in zip(pair_slots, keys, strict=True):
-            kernels.refill_pairs(slots, level, len(level))
-        return Tables(token_slots, hashes, pair_slots, keys)
+        token_keys = np.empty(len(self.ends) - 1, np.int64)
+        kernels.keys_of(self.letters, self.ends, token_keys)
+        pair_keys = self._nodes[0]
+        slots = [empty_slots(len(keys)) for keys in (token_keys, *pair_keys)]
+        for table, keys in zip(slots, (token_keys, *pair_keys), strict=True):
+            kernels.refill(table, keys, len(keys))
+        return Tables(slots[0], token_keys, slots[1:], pair_keys)
 
     def find(self, tokens: Tokens, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """The number of the n-gram that begins at each token, and whether there is one; (longest, tokens)."""
-        numbers = np.full((self.longest, len(tokens.hashes)), NONE, np.int32)
+        numbers = np.full((self.longest, len(tokens.keys)), NONE, np.int32)
         tables = self.tables
 
         def find(piece: tuple[int, int]) -> None:
-            table = tables.token_slots, self.letters, self.ends, tables.token_hashes
+            table = tables.token_slots, tables.token_keys, self.letters, self.ends
             kernels.find_tokens(tokens, *piece, *table, numbers[0])
             for n in range(2, self.longest + 1):
                 pairs = tables.pair_slots[n - 2], tables.pair_keys[n - 2]
