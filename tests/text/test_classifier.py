@@ -31,7 +31,7 @@ def corpus(rng):
 @pytest.fixture
 def fitted(corpus):
     texts, y, more = corpus
-    return TextClassifier(tune=False, l2=0.3).fit(texts, y, unlabeled=more)
+    return TextClassifier(tune=False, l2=0.3, tol=1e-4).fit(texts, y, unlabeled=more)
 
 
 def test_it_is_a_vectorizer_and_a_logistic_regression(corpus, fitted):

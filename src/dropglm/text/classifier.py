@@ -46,8 +46,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         ``LogisticRegression`` takes.
     dropout, l2, discount, ridge : optional
         As for ``LogisticRegression``, or several values to choose from as for ``LogisticRegressionCV``.
-    penalty, class_weight, max_iter, tol, random_state
+    penalty, class_weight, max_iter, random_state
         As for ``LogisticRegression``.
+    tol : float
+        As for ``LogisticRegression``, but larger: labels need no more digits.
     cv, scoring
         As for ``LogisticRegressionCV``. A number of folds becomes that of the smallest class's texts if that
         is smaller.
@@ -108,7 +110,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         class_weight: Any = None,
         cv: Any = 5,
         scoring: Any = "accuracy",
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         max_iter: int = 200,
         n_jobs: int | None = None,
         random_state: Any = None,
