@@ -244,3 +244,10 @@ def test_settings_of_numpy_and_patterns_survive_the_file(corpus, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(others), model.predict_proba(others))
     assert again.vectorizer_.n_texts_ == len(texts)
     assert again.class_weight == {"good": 2.0, "bad": 1.0}
+
+
+def test_a_fit_that_fails_leaves_the_old_model_whole(fitted, corpus):
+    before = fitted.predict_proba(corpus[0])
+    with pytest.raises(ValueError, match="one class only"):
+        fitted.fit(["other words", "other texts"], ["a", "a"])
+    np.testing.assert_array_equal(fitted.predict_proba(corpus[0]), before)

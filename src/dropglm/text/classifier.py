@@ -166,8 +166,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             raise TypeError(f"tune must be True or False, got {self.tune!r}.")
         labeled, more = listed(texts), listed([] if unlabeled is None else unlabeled, "unlabeled")
         y = _labels(y, len(labeled))
-        self.vectorizer_ = NgramVectorizer(**self._shared(NgramVectorizer))
-        X = self.vectorizer_.fit_transform([*labeled, *more])
+        vectorizer = NgramVectorizer(**self._shared(NgramVectorizer))
+        X = vectorizer.fit_transform([*labeled, *more])
         n = len(labeled)
         rows = {"X_unlabeled": row_range(X, n, n + len(more))} if more else {}
         estimator = self._estimator(y)
@@ -177,6 +177,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             self.search_ = estimator
         elif hasattr(self, "search_"):
             del self.search_
+        self.vectorizer_ = vectorizer
         self.model_ = estimator.best_estimator_ if searched else estimator
         self.classes_ = estimator.classes_
         self.summary_ = summarised(self.model_, estimator if searched else None, X, y, len(more))

@@ -96,10 +96,14 @@ class Counting:
         self._refuse_too_many()
         return numbers, new
 
+    @property
+    def numbers(self) -> int:
+        """All numbers are below this one, whatever the n."""
+        return self.shards * max(len(shard) for n in range(1, len(self.pairs) + 2) for shard in self._level(n))
+
     def _refuse_too_many(self) -> None:
-        """Codes, of which there are as many as numbers of n-grams for each n, have 31 bits."""
-        largest = max(len(shard) for n in range(1, len(self.pairs) + 2) for shard in self._level(n))
-        if (largest + 1) * self.shards * (len(self.pairs) + 1) > np.iinfo(np.int32).max:
+        """Codes, of which there are as many as numbers for each n, have 31 bits."""
+        if (self.numbers + self.shards) * (len(self.pairs) + 1) > np.iinfo(np.int32).max:
             raise ValueError(
                 f"The first {self.n_texts} texts have more different n-grams than can be numbered; "
                 "take a smaller ngram_range."

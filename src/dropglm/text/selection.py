@@ -28,7 +28,7 @@ def select(
     limit : int, optional
         At most that many features, those with the largest weights.
     weights : pair
-        The column of the tally that they are, and the type of numbers to compare them as: scikit-learn's
+        The column of the counting's nodes that they are, and the type of numbers to compare them as: scikit-learn's
         choice among equal ones depends on it, and so does ours.
     """
     shortest, longest = ngram_range
@@ -48,13 +48,9 @@ def select(
         largest = np.sort((-size[order].astype(weights[1])).argsort()[:limit])
         vocabulary, again = _spelt_alphabetically(vocabulary.words, vocabulary.spelling[largest])
         order = order[largest][again]
-    column_of = np.full(longest * _numbers(counting), NONE, np.int32)
+    column_of = np.full(longest * counting.numbers, NONE, np.int32)
     column_of[code[order]] = np.arange(len(order), dtype=np.int32)
     return vocabulary, column_of
-
-
-def _numbers(counting: Counting) -> int:
-    return max(len(counting.tally(n, kernels.TEXTS)) for n in range(1, len(counting.pairs) + 2))
 
 
 def _spelt_alphabetically(words: list[str], spelling: np.ndarray) -> tuple[Vocabulary, np.ndarray]:
