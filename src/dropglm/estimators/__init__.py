@@ -2,6 +2,13 @@
 
 from dropglm.estimators.classifier import LogisticRegression
 from dropglm.estimators.cv import LogisticRegressionCV
+from dropglm.estimators.online import OnlineLogisticRegression
 from dropglm.estimators.regressor import LinearRegression, PoissonRegressor
 
-__all__ = ["LinearRegression", "LogisticRegression", "LogisticRegressionCV", "PoissonRegressor"]
+__all__ = [
+    "LinearRegression",
+    "LogisticRegression",
+    "LogisticRegressionCV",
+    "OnlineLogisticRegression",
+    "PoissonRegressor",
+]

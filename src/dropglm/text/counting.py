@@ -99,7 +99,9 @@ class Counting:
     @property
     def numbers(self) -> int:
         """All numbers are below this one, whatever the n."""
-        return self.shards * max(len(shard) for n in range(1, len(self.pairs) + 2) for shard in self._level(n))
+        return self.shards * max(
+            len(shard) for n in range(1, len(self.pairs) + 2) for shard in self._level(n)
+        )
 
     def _refuse_too_many(self) -> None:
         """Codes, of which there are as many as numbers for each n, have 31 bits."""

@@ -28,8 +28,8 @@ def select(
     limit : int, optional
         At most that many features, those with the largest weights.
     weights : pair
-        The column of the counting's nodes that they are, and the type of numbers to compare them as: scikit-learn's
-        choice among equal ones depends on it, and so does ours.
+        The column of the counting's nodes that they are, and the type of numbers to compare them as: the
+        choice of scikit-learn among equal ones depends on it, and so does ours.
     """
     shortest, longest = ngram_range
     low, high = max(texts[0], 1), texts[1]

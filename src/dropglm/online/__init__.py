@@ -1,0 +1,11 @@
+"""Update rules for learning row by row, one a file."""
+
+from dropglm.online.adagrad import AdaGrad
+from dropglm.online.arow import Arow
+from dropglm.online.dropout_descent import Dropout
+from dropglm.online.learner import Learner, State
+from dropglm.online.sgd import Sgd
+
+RULES = {"adagrad": AdaGrad, "arow": Arow, "dropout": Dropout, "sgd": Sgd}
+
+__all__ = ["RULES", "AdaGrad", "Arow", "Dropout", "Learner", "Sgd", "State"]

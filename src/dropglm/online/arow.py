@@ -1,0 +1,41 @@
+"""AROW (Crammer, Kulesza and Dredze), with a diagonal covariance Σ = diag(1 / a_j).
+
+    β_{t+1} = argmin_β ½ (β - β_t)ᵀ Σ⁻¹ (β - β_t) + (1 / 2r) max(0, 1 - ỹ η)²,   ỹ = 2y - 1
+    β_{t+1} = β_t + Σ x ỹ (1 - ỹ η_t) / (r + xᵀΣx),   1/Σ_jj ← 1/Σ_jj + x_j² / r,   if ỹ η_t < 1
+
+It looks at how often a feature was seen, not at how sure the model was.
+"""
+
+from typing import NamedTuple
+
+from dropglm.online.rule import FUNCTIONS, Functions
+
+
+class Arow(NamedTuple):
+    """Adaptive regularisation of weights, on the squared hinge.
+
+    Attributes
+    ----------
+    rate : float
+        1: the step is the minimum of the problem itself.
+    r : float
+        How little a row counts against what is known already.
+    """
+
+    rate: float = 1.0
+    r: float = 1.0
+
+
+def _slope(rule, eta, y, v):
+    sign = 2.0 * y - 1.0
+    loss = 1.0 - sign * eta
+    return -sign * loss / (rule.r + v) if loss > 0.0 else 0.0
+
+
+FUNCTIONS[Arow] = Functions(
+    slope=_slope,
+    gain=lambda rule, g, h, x2: x2 / rule.r if g != 0.0 else 0.0,
+    metric=lambda rule, s, t: 1.0 + s,
+    shared=lambda rule: False,
+    late=lambda rule: True,
+)

@@ -1,0 +1,115 @@
+"""What an update rule is.
+
+Row t has features x, label y and weight w. With η = b + x·β and p = 1 / (1 + e^-η) its loss has the gradient
+g = w (p - y) x and the curvature h_j = w p (1 - p) x_j² along each feature. Every rule is a metric
+A_t = diag(a_1, …, a_d), and its step is the minimum of a linearised problem, the paper's equation for
+online learning with a ridge beside it: ::
+
+    β_{t+1} = argmin_β  g·β / c_t + (1 / 2ρ) (β - β_t)ᵀ A_t (β - β_t) + ½ λ ‖β‖²
+
+    β_{t+1,j} = (a_j β_{t,j} - ρ g_j / c_t) / (a_j + ρ λ)
+
+c_t² = mean of 1 + ‖x_i‖² over the rows so far is the size of a row: a step moves η by ‖x‖² times as much as
+it moves a coefficient, and with c_t one ρ serves sentences and long texts.
+
+A feature that is not in the row has g_j = 0 and keeps its a_j (that of ``sgd`` grows with t, in the
+same way for all), so that all it does is shrink. That is made up for when it is next seen: the cost of
+a step follows the row's own entries.
+
+A rule is a named tuple of its settings and five functions, which Numba picks by its type at compile time, as
+it does for the storage of rows.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from dropglm.maths.compile import inlined
+
+
+class Functions(NamedTuple):
+    """The functions of a rule.
+
+    ``slope(rule, eta, y, v)``: the loss's slope in η (of ``arow`` a step, hence v = Σ x_j² / a_j).
+    ``gain(rule, g, h, x2)``: what a row adds to the sum s_j that the metric is made of.
+    ``metric(rule, s, t)``: a_j.
+    ``shared(rule)``: whether that is the same for all features, and changes with t alone.
+    ``late(rule)``: whether a row's gain counts from the next row on.
+    """
+
+    slope: Callable
+    gain: Callable
+    metric: Callable
+    shared: Callable
+    late: Callable
+
+
+FUNCTIONS: dict[type, Functions] = {}
+
+
+@inlined
+def logistic_slope(eta, y):
+    """P - y, for every finite η."""
+    e = np.exp(-abs(eta))
+    return (1.0 if eta >= 0.0 else e) / (1.0 + e) - y
+
+
+def slope(rule: Any, eta: float, y: float, v: float) -> Any:
+    """The slope of the row's loss in η."""
+    return FUNCTIONS[type(rule)].slope(rule, eta, y, v)
+
+
+def gain(rule: Any, g: float, h: float, x2: float) -> Any:
+    """What the row adds to s_j."""
+    return FUNCTIONS[type(rule)].gain(rule, g, h, x2)
+
+
+def metric(rule: Any, s: float, t: Any) -> Any:
+    """a_j."""
+    return FUNCTIONS[type(rule)].metric(rule, s, t)
+
+
+def shared(rule: Any) -> Any:
+    """Whether all features have the same metric."""
+    return FUNCTIONS[type(rule)].shared(rule)
+
+
+def late(rule: Any) -> Any:
+    """Whether the row's own gain is left out of its step."""
+    return FUNCTIONS[type(rule)].late(rule)
+
+
+def _functions(numba_type: Any) -> Functions | None:
+    return FUNCTIONS.get(getattr(numba_type, "instance_class", type(None)))
+
+
+@overload(slope)
+def _slope(rule, eta, y, v):
+    found = _functions(rule)
+    return found and found.slope
+
+
+@overload(gain)
+def _gain(rule, g, h, x2):
+    found = _functions(rule)
+    return found and found.gain
+
+
+@overload(metric)
+def _metric(rule, s, t):
+    found = _functions(rule)
+    return found and found.metric
+
+
+@overload(shared)
+def _shared(rule):
+    found = _functions(rule)
+    return found and found.shared
+
+
+@overload(late)
+def _late(rule):
+    found = _functions(rule)
+    return found and found.late

@@ -1,0 +1,31 @@
+"""Stochastic gradient descent: a_j = √t for every feature.
+
+β_{t+1} = β_t - (ρ / c_t √t) g_t
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dropglm.online.rule import FUNCTIONS, Functions, logistic_slope
+
+
+class Sgd(NamedTuple):
+    """The same step for frequent and for rare features.
+
+    Attributes
+    ----------
+    rate : float
+        ρ.
+    """
+
+    rate: float = 4.0
+
+
+FUNCTIONS[Sgd] = Functions(
+    slope=lambda rule, eta, y, v: logistic_slope(eta, y),
+    gain=lambda rule, g, h, x2: 0.0,
+    metric=lambda rule, s, t: np.sqrt(t),
+    shared=lambda rule: True,
+    late=lambda rule: False,
+)

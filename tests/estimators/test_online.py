@@ -1,0 +1,144 @@
+"""OnlineLogisticRegression: scikit-learn's manners around the rules."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import SGDClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from dropglm import LogisticRegression, OnlineLogisticRegression
+from dropglm.online import RULES
+
+SETTINGS = [
+    *(OnlineLogisticRegression(rule) for rule in RULES),
+    OnlineLogisticRegression("dropout", power=0.5, average=True),
+    OnlineLogisticRegression("adagrad", l2=1e-3, shuffle=False, fit_intercept=True),
+]
+
+
+def not_twice(estimator):
+    """A row twice is two steps, and one of weight 2 is one: scikit-learn's SGDClassifier fails these too."""
+    reason = "steps follow each other"
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
+
+
+@parametrize_with_checks(SETTINGS, expected_failed_checks=not_twice)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def words(rng):
+    X = (rng.random((600, 40)) < 0.2).astype(np.float32)
+    y = np.where(X[:, :10].sum(axis=1) >= X[:, 10:20].sum(axis=1), "more", "less")
+    return sparse.csr_array(X), y
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_it_learns_what_scikit_learns_sgd_learns(rule, words):
+    X, y = words
+    rival = SGDClassifier(loss="log_loss", random_state=0).fit(X[:400], y[:400]).score(X[400:], y[400:])
+    model = OnlineLogisticRegression(rule, random_state=0).fit(X[:400], y[:400])
+    assert model.score(X[400:], y[400:]) > rival - (
+        0.06 if rule in ("adagrad", "arow") else 0.15
+    )  # steps of 1 / t are slow
+    assert model.t_ == 5 * 400
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_chunks_are_one_pass_in_order(rule, words):
+    X, y = words
+    whole = OnlineLogisticRegression(rule, epochs=1, shuffle=False).fit(X, y)
+    parts = OnlineLogisticRegression(rule)
+    for chunk in np.array_split(np.arange(600), 7):
+        parts.partial_fit(X[chunk], y[chunk], classes=["less", "more"])
+    assert_array_equal(parts.coef_, whole.coef_)
+    assert parts.progressive_accuracy_ == pytest.approx(whole.progressive_accuracy_)
+    assert parts.progressive_log_loss_ == pytest.approx(whole.progressive_log_loss_)
+
+
+def test_progressive_figures_are_about_rows_not_yet_learnt_from(words):
+    X, y = words
+    model, right, loss = OnlineLogisticRegression("adagrad"), [], []
+    for i in range(100):
+        row = X[i : i + 1]
+        if i:
+            p = model.predict_proba(row)[0, int(y[i] == "more")]
+            loss.append(-np.log(p))
+            right.append(model.predict(row)[0] == y[i])
+        else:
+            loss.append(np.log(2.0))
+            right.append(y[0] == "less")
+        model.partial_fit(row, y[i : i + 1], classes=["less", "more"])
+    assert model.progressive_accuracy_ == pytest.approx(np.mean(right))
+    assert model.progressive_log_loss_ == pytest.approx(np.mean(loss), rel=1e-6)
+
+
+def test_coefficients_are_handed_over_and_taken_over(words):
+    X, y = words
+    batch = LogisticRegression(l2=1.0).fit(X, y)
+    online = OnlineLogisticRegression().start_from(batch)
+    assert_allclose(online.decision_function(X), batch.decision_function(X), rtol=1e-5)
+    online.partial_fit(X[:50], y[:50])
+    assert online.t_ == 50
+    near = OnlineLogisticRegression(epochs=20, random_state=0).fit(X, y)
+    warm = near.hand_over(LogisticRegression(l2=1.0, warm_start=True))
+    assert_allclose(warm.decision_function(X), near.decision_function(X), rtol=1e-4, atol=1e-5)
+    warm.fit(X, y)
+    assert_allclose(warm.coef_, batch.coef_, atol=2e-3)
+
+
+def test_three_classes_and_weights(rng):
+    X = rng.normal(size=(300, 5))
+    y = np.array(["a", "b", "c"])[X[:, :3].argmax(axis=1)]
+    model = OnlineLogisticRegression("adagrad", random_state=0).fit(
+        X, y, sample_weight=rng.uniform(0.5, 1.5, size=300)
+    )
+    assert model.score(X, y) > 0.85
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    assert model.coef_.shape == (3, 5)
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_the_seed_decides_the_order(words):
+    X, y = words
+    one, same, other = (OnlineLogisticRegression(random_state=k).fit(X, y).coef_ for k in (0, 0, 1))
+    assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"rule": "adagrd"}, "did you mean 'adagrad'"),
+        ({"rate": -1.0}, "rate must be finite and not negative"),
+        ({"l2": "much"}, "l2 must be a number"),
+        ({"power": 2}, "power must be 1 or 0.5"),
+        ({"average": True, "l2": 0.1}, "average=True goes without a ridge"),
+        ({"average": 1}, "average must be True or False"),
+        ({"epochs": 0}, "epochs must be above 0"),
+    ],
+    ids=repr,
+)
+def test_a_bad_setting_gets_a_sentence(settings, complaint, words):
+    with pytest.raises((TypeError, ValueError), match=complaint):
+        OnlineLogisticRegression(**settings).fit(*words)
+
+
+def test_bad_rows_and_classes_get_a_sentence(words):
+    X, y = words
+    with pytest.raises(ValueError, match="classes must be given in the first call"):
+        OnlineLogisticRegression().partial_fit(X, y)
+    model = OnlineLogisticRegression().partial_fit(X, y, classes=["less", "more"])
+    before = model.coef_
+    with pytest.raises(ValueError, match="Row 1 has the label most, which is none of classes"):
+        model.partial_fit(X[:2], ["more", "most"])
+    with pytest.raises(ValueError, match="classes are"):
+        model.partial_fit(X[:2], y[:2], classes=["a", "b"])
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(np.full((1, 40), np.nan), ["more"])
+    with pytest.raises(ValueError, match="features"):
+        model.partial_fit(np.zeros((1, 3)), ["more"])
+    assert_array_equal(model.coef_, before)

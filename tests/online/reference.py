@@ -1,0 +1,55 @@
+"""The rules once more, dense and in plain Python, from their equations."""
+
+import numpy as np
+
+from dropglm.online import AdaGrad, Arow, Dropout, Sgd
+
+RULES = [Sgd(0.7), AdaGrad(0.4, 0.1), Dropout(0.8, 0.5), Dropout(0.8, 0.5, 0.5), Arow(1.0, 2.0)]
+
+
+def sigmoid(eta):
+    return 1.0 / (1.0 + np.exp(-eta))
+
+
+class Reference:
+    """A learner whose last coefficient is the intercept."""
+
+    def __init__(self, rule, d, l2):
+        self.rule, self.l2 = rule, l2
+        self.beta, self.sums, self.t = np.zeros(d + 1), np.zeros(d + 1), 0
+        self.trail, self.squares = [], 0.0
+
+    def metric(self):
+        rule = self.rule
+        if isinstance(rule, Sgd):
+            return np.full_like(self.sums, np.sqrt(self.t))
+        if isinstance(rule, AdaGrad):
+            return np.sqrt(rule.initial + self.sums)
+        if isinstance(rule, Dropout):
+            return (rule.initial + self.sums) ** rule.power
+        return 1.0 + self.sums
+
+    def ridge(self):
+        return np.append(np.full(len(self.beta) - 1, self.l2), 0.0)
+
+    def step(self, x, y, w=1.0):
+        """Take a step; the metric and the scaled gradient that it was taken with."""
+        self.t += 1
+        x = np.append(x, 1.0)
+        self.squares += x @ x
+        eta = x @ self.beta
+        if isinstance(self.rule, Arow):
+            A, sign = self.metric(), 2 * y - 1
+            loss = max(0.0, 1.0 - sign * eta)
+            g = -w * sign * loss / (self.rule.r + x @ (x / A)) * x
+            self.sums += np.where(g != 0, x * x / self.rule.r, 0.0)
+            scaled = g
+        else:
+            p = sigmoid(eta)
+            g = w * (p - y) * x
+            self.sums += g * g if isinstance(self.rule, AdaGrad) else w * p * (1 - p) * x * x
+            A = self.metric()
+            scaled = g / np.sqrt(self.squares / self.t)
+        self.beta = (A * self.beta - self.rule.rate * scaled) / (A + self.rule.rate * self.ridge())
+        self.trail.append(self.beta)
+        return A, scaled

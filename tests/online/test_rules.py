@@ -1,0 +1,129 @@
+"""Each rule takes the step of its equation, lazily."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.optimize import minimize
+
+from dropglm.design import Design
+from dropglm.online import RULES as NAMES
+from dropglm.online import Arow, Dropout, Learner, Sgd, State
+from tests.online.reference import RULES, Reference, sigmoid
+
+
+def rows(rng, n=40, d=6, density=0.4):
+    X = np.where(rng.random((n, d)) < density, rng.normal(size=(n, d)), 0.0)
+    return X, (rng.random(n) < 0.5).astype(float), rng.uniform(0.5, 2.0, size=n)
+
+
+def learnt(rule, X, y, weights=None, *, l2=0.0, average=False, chunks=1, fit_intercept=True):
+    """A learner after all rows, in so many chunks."""
+    y = y[:, None] if y.ndim == 1 else y
+    weights = np.ones(len(y)) if weights is None else weights
+    state = State.new(X.shape[1], y.shape[1], average=average)
+    learner = Learner(rule, state, l2=l2, fit_intercept=fit_intercept, average=average)
+    for part in np.array_split(np.arange(len(y)), chunks):
+        learner.learn(Design(X[part]).rows, y[part], weights[part], np.arange(len(part)))
+    return learner
+
+
+def test_every_rule_is_here():
+    assert {type(rule) for rule in RULES} == set(NAMES.values())
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.05])
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_lazy_steps_are_the_dense_ones(rule, l2, rng):
+    X, y, weights = rows(rng)
+    reference = Reference(rule, X.shape[1], l2)
+    for x, label, w in zip(X, y, weights, strict=True):
+        reference.step(x, label, w)
+    for matrix in (X, sparse.csr_array(X)):
+        found = learnt(rule, matrix, y, weights, l2=l2).coefficients()[:, 0]
+        assert_allclose(found, reference.beta, rtol=1e-10, atol=1e-12)
+
+
+@given(seed=st.integers(0, 10_000), number=st.integers(0, len(RULES) - 1), l2=st.sampled_from([0.0, 0.3]))
+def test_a_step_is_the_minimum_of_its_linearised_problem(seed, number, l2):
+    """Found numerically, from where the last step was."""
+    rule, rng = RULES[number], np.random.default_rng(seed)
+    X, y, _ = rows(rng, n=8, d=3, density=0.7)
+    reference = Reference(rule, 3, l2)
+    for x, label in zip(X[:-1], y[:-1], strict=True):
+        reference.step(x, label)
+    before = reference.beta.copy()
+    A, g = reference.step(X[-1], y[-1])
+    x, sign = np.append(X[-1], 1.0), 2 * y[-1] - 1
+
+    def linearised(beta):
+        near = (beta - before) @ (A * (beta - before)) / (2 * rule.rate)
+        return g @ beta + near + 0.5 * reference.ridge() @ beta**2
+
+    def arow(beta):
+        near = 0.5 * (beta - before) @ (A * (beta - before))
+        return near + max(0.0, 1.0 - sign * (x @ beta)) ** 2 / (2 * rule.r)
+
+    problem = arow if isinstance(rule, Arow) and l2 == 0.0 else linearised
+    best = minimize(problem, before, method="BFGS", options={"gtol": 1e-9}).x
+    assert_allclose(learnt(rule, X, y, l2=l2).coefficients()[:, 0], best, atol=2e-5)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_chunks_storage_and_order_of_features_do_not_matter(rule, rng):
+    X, y, weights = rows(rng, n=60)
+    X = (X != 0).astype(float)
+    whole = learnt(rule, X, y, weights, l2=0.01).coefficients()
+    for chunks in (3, 60):
+        assert_array_equal(learnt(rule, X, y, weights, l2=0.01, chunks=chunks).coefficients(), whole)
+    stored = learnt(rule, sparse.csr_array(X), y, weights, l2=0.01).coefficients()
+    assert_allclose(stored, whole, rtol=1e-9, atol=1e-12)
+    order = rng.permutation(X.shape[1])
+    moved = learnt(rule, X[:, order], y, weights, l2=0.01).coefficients()
+    assert_allclose(moved[:-1], whole[:-1][order], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_the_average_is_that_of_all_steps(rule, rng):
+    X, y, _ = rows(rng)
+    reference = Reference(rule, X.shape[1], 0.0)
+    for x, label in zip(X, y, strict=True):
+        reference.step(x, label)
+    found = learnt(rule, sparse.csr_array(X), y, average=True, chunks=4).coefficients()[:, 0]
+    assert_allclose(found, np.mean(reference.trail, axis=0), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_classes_are_learnt_side_by_side(rule, rng):
+    X, _, _ = rows(rng)
+    Y = (rng.integers(3, size=len(X))[:, None] == np.arange(3)).astype(float)
+    together = learnt(rule, X, Y, l2=0.02).coefficients()
+    for k in range(3):
+        assert_allclose(together[:, k], learnt(rule, X, Y[:, k], l2=0.02).coefficients()[:, 0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_without_an_intercept_there_is_none(rule, rng):
+    X, y, _ = rows(rng)
+    assert learnt(rule, X, y, fit_intercept=False).coefficients()[-1, 0] == 0.0
+
+
+def test_gradients_and_curvatures_approach_the_fisher_information(rng):
+    """diag(G_t) / t and diag(H_t) / t, once the model is near the truth that made the labels."""
+    n, beta = 60_000, np.array([0.8, -0.5, 0.3, 0.0])
+    X = rng.normal(size=(n, 4)) * np.array([1.0, 0.5, 2.0, 1.0])
+    y = (rng.random(n) < sigmoid(X @ beta)).astype(float)
+    p = sigmoid(X @ beta)
+    fisher = (p * (1 - p)) @ X**2 / n
+    for rule in (NAMES["adagrad"](), Dropout()):
+        sums = learnt(rule, X, y).state.sums[:-1, 0]
+        assert_allclose(sums / n, fisher, rtol=0.05)
+
+
+def test_steps_survive_predictors_of_any_size():
+    X = np.full((5, 1), 1e3)
+    for rule in RULES:
+        assert np.isfinite(learnt(rule, X, np.array([1.0, 0.0, 1.0, 0.0, 1.0]), l2=0.1).coefficients()).all()
+    assert isinstance(RULES[0], Sgd)
