@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from dropglm.design import Design
 from dropglm.online import RULES as NAMES
 from dropglm.online import Arow, Dropout, Learner, Sgd, State
+from dropglm.online.kernels import SUM
 from tests.online.reference import RULES, Reference, sigmoid
 
 
@@ -118,7 +119,7 @@ def test_gradients_and_curvatures_approach_the_fisher_information(rng):
     p = sigmoid(X @ beta)
     fisher = (p * (1 - p)) @ X**2 / n
     for rule in (NAMES["adagrad"](), Dropout()):
-        sums = learnt(rule, X, y).state.sums[:-1, 0]
+        sums = learnt(rule, X, y).state.cells[:-1, 0, SUM]
         assert_allclose(sums / n, fisher, rtol=0.05)
 
 

@@ -12,6 +12,7 @@ from dropglm.estimators.classifier import LogisticRegression
 from dropglm.estimators.logistic_model import LogisticModel
 from dropglm.families import Logistic
 from dropglm.online import RULES, Learner, State
+from dropglm.online.kernels import BETA
 from dropglm.registry import lookup
 
 
@@ -162,7 +163,8 @@ class OnlineLogisticRegression(LogisticModel):
         coef = np.atleast_2d(model.coef_)
         self.n_features_in_ = coef.shape[1]
         self._begin(model.classes_)
-        self.state_.beta[:-1], self.state_.beta[-1] = coef.T, np.atleast_1d(model.intercept_)
+        beta = self.state_.cells[:, :, BETA]
+        beta[:-1], beta[-1] = coef.T, np.atleast_1d(model.intercept_)
         return self
 
     def hand_over(self, model: LogisticRegression) -> LogisticRegression:

@@ -9,21 +9,18 @@ from dropglm.online import kernels
 
 
 class State(NamedTuple):
-    """All that is known after some rows; arrays are (d + 1, K), the last row for the intercept."""
+    """All that is known after some rows."""
 
-    beta: np.ndarray
-    sums: np.ndarray  # what the metric is made of
-    since: np.ndarray  # the clock when a coefficient was last brought up to date
-    total: np.ndarray  # its sum over the steps before, for the average; empty without
+    cells: np.ndarray  # (d + 1, K, 4), the last row for the intercept; see kernels
     time: np.ndarray  # the number of steps, the clock, the sum of squared sizes
 
     @classmethod
     def new(cls, d: int, K: int, *, average: bool) -> "State":
         """Nothing is known yet."""
-        shape = d + 1, K
-        total = np.zeros(shape if average else (0, 0))
+        cells = np.zeros((d + 1, K, 4))
         # A step's own β counts for the average from that step on: the clock starts at 1 for it.
-        return cls(np.zeros(shape), np.zeros(shape), np.full(shape, float(average)), total, np.zeros(3))
+        cells[:, :, kernels.SINCE] = float(average)
+        return cls(cells, np.zeros(3))
 
     @property
     def steps(self) -> int:
@@ -60,10 +57,11 @@ class Learner:
 
     def coefficients(self) -> np.ndarray:
         """β of now, or its average over all steps; (d + 1, K)."""
-        state = self.state
-        if self.average and state.steps:
+        cells, time = self.state
+        if self.average and self.state.steps:
             # β held from its last change until now.
-            return (state.total + state.beta * (state.time[1] + 1.0 - state.since)) / state.steps
-        now = np.empty_like(state.beta)
-        kernels.settle(self.rule, self.l2, state.beta, state.sums, state.since, state.time, now)
+            held = time[1] + 1.0 - cells[:, :, kernels.SINCE]
+            return (cells[:, :, kernels.TOTAL] + cells[:, :, kernels.BETA] * held) / self.state.steps
+        now = np.empty(cells.shape[:2])
+        kernels.settle(self.rule, self.l2, cells, time, now)
         return now
