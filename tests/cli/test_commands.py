@@ -149,6 +149,10 @@ def test_a_table_is_not_written_onto_itself(place):
     old = (place / "test.csv").read_bytes()
     assert "read too" in dropglm("predict", "m.skops", "test.csv", "--out", "test.csv", cwd=place, code=2)
     assert (place / "test.csv").read_bytes() == old
+    model = (place / "m.skops").read_bytes()
+    command = "predict", "m.skops", "test.csv", "--out", "m.skops", "--out-format", "csv"
+    assert "read too" in dropglm(*command, cwd=place, code=2)
+    assert (place / "m.skops").read_bytes() == model
 
 
 def test_evaluate_measures_accuracy_log_loss_confusion_and_calibration(place):
@@ -186,6 +190,20 @@ def test_labels_of_a_csv_and_of_json_are_the_same_numbers(place):
         for table in ("numbers.csv", "strings.jsonl")
     ]
     assert told[0] == told[1] > 0.9
+
+
+def test_fractions_are_names_of_classes(place):
+    some, labels = texts(40)
+    write_csv(
+        place / "stars.csv",
+        ((t, {"good": "3.5", "bad": "1.0"}[y]) for t, y in zip(some, labels, strict=True)),
+    )
+    dropglm("train", "stars.csv", "--no-tune", "--out", "stars.skops", cwd=place)
+    assert TextClassifier.load(place / "stars.skops").classes_.tolist() == ["1.0", "3.5"]
+    told = json.loads(dropglm("evaluate", "stars.skops", "stars.csv", "--json", cwd=place))
+    assert told["accuracy"] > 0.9
+    kept = dropglm("predict", "stars.skops", "stars.csv", "--keep", "label", "--keep", "label", cwd=place)
+    assert json.loads(kept.splitlines()[0]).keys() == {"predicted", "probability", "label"}
 
 
 def test_explain_in_words_json_and_a_page(place):
@@ -347,6 +365,8 @@ def test_other_bad_input_gets_a_sentence(place, tmp_path):
         (["--format", "cvs"], "csv"),
         (["--delimiter", "ab"], "--delimiter"),
         (["--threads", "0"], "--threads"),
+        (["--text", "label"], "--label"),
+        (["--no-tune", "--l2", "1", "--l2", "2"], "--no-tune"),
         (["--ngrams", "3-2"], "--ngrams"),
     ],
     ids=repr,

@@ -194,6 +194,15 @@ def test_weights_of_one_against_the_rest_are_as_they_are_and_multinomial_ones_su
             assert (entry.label, entry.weight) == (model.classes_[k], entry.weights[k])
 
 
+def test_frequent_ngrams_come_before_rare_ones_of_the_same_weight(fitted):
+    words = fitted.vectorizer_
+    share = words.ngrams_.texts / words.n_texts_
+    spread = dict(zip(words.get_feature_names_out(), np.sqrt(share * (1 - share)), strict=True))
+    for entries in fitted.top_features(20).values():
+        effects = [entry.weight * spread[entry.ngram] for entry in entries]
+        assert effects == sorted(effects, reverse=True)
+
+
 def test_no_ngram_speaks_for_a_class_with_a_weight_below_zero(fitted):
     everything = fitted.top_features(10_000)
     assert all(entry.weight > 0 for entries in everything.values() for entry in entries)
@@ -251,3 +260,19 @@ def test_a_fit_that_fails_leaves_the_old_model_whole(fitted, corpus):
     with pytest.raises(ValueError, match="one class only"):
         fitted.fit(["other words", "other texts"], ["a", "a"])
     np.testing.assert_array_equal(fitted.predict_proba(corpus[0]), before)
+
+
+def test_missing_labels_of_every_kind_and_fractions_get_a_sentence():
+    import pandas as pd
+
+    texts = ["one", "two", "three", "four"]
+    for y in (
+        ["a", "b", None, "a"],
+        [0.0, 1.0, np.nan, 1.0],
+        pd.Series(["a", "b", None, "a"], dtype="string"),
+        pd.Series([True, False, None, True], dtype="boolean"),
+    ):
+        with pytest.raises(ValueError, match=r"Text 2 \(counted from 0\) has no label"):
+            TextClassifier(tune=False).fit(texts, y)
+    with pytest.raises(ValueError, match=r"fractions, such as 0\.5; give classes as strings"):
+        TextClassifier(tune=False).fit(texts, [0.0, 0.5, 1.0, 0.5])

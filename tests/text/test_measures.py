@@ -42,6 +42,8 @@ def test_rows_and_columns_of_the_confusion():
         ([0, 1], ["0", "1"]),
         (["0", "1"], [0, 1]),
         ([False, True], ["false", "true"]),
+        ([False, True], ["False", "True"]),
+        (["False", "True"], [False, True]),
         (["US", "us"], ["US", "us"]),
     ],
 )

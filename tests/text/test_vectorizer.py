@@ -152,7 +152,7 @@ def test_chunks_and_threads_do_not_matter(monkeypatch):
         vectorizer = NgramVectorizer(ngram_range=(1, 3), min_df=2, n_jobs=threads)
         X = vectorizer.fit_transform(iter(texts))
         assert vectorizer.vocabulary_ == whole.vocabulary_
-        for name in ("letters", "ends", "spelling"):
+        for name in ("letters", "ends", "spelling", "texts"):
             np.testing.assert_array_equal(getattr(vectorizer.ngrams_, name), getattr(whole.ngrams_, name))
         assert (expected != X).nnz == 0
         assert (vectorizer.transform(iter(texts)) != expected).nnz == 0
@@ -198,8 +198,8 @@ def test_it_is_cloned_and_pickled_without_its_tables():
     X = vectorizer.transform(["two three four"])
     copy = pickle.loads(pickle.dumps(vectorizer))
     assert (copy.transform(["two three four"]) != X).nnz == 0
-    assert set(vars(vectorizer.ngrams_)) - {"letters", "ends", "spelling"}
-    assert set(vectorizer.ngrams_.__getstate__()) == {"letters", "ends", "spelling"}
+    assert set(vars(vectorizer.ngrams_)) - {"letters", "ends", "spelling", "texts"}
+    assert set(vectorizer.ngrams_.__getstate__()) == {"letters", "ends", "spelling", "texts"}
     assert clone(vectorizer).get_params() == vectorizer.get_params()
     with pytest.raises(NotFittedError):
         clone(vectorizer).transform(["one"])
@@ -281,6 +281,7 @@ VALID = {
     "letters": np.frombuffer(b"abc", np.uint8),
     "ends": np.array([0, 1, 3]),
     "spelling": np.array([[0, -1], [0, 1], [1, -1]], np.int32),
+    "texts": np.array([3, 1, 2], np.int32),
 }
 
 
@@ -298,6 +299,8 @@ def test_a_vocabulary_whose_arrays_fit_is_taken():
         ("ends", np.array([1, 1, 3])),
         ("ends", np.array([0, 4, 3])),
         ("ends", np.array([0, 2**63 - 1, -2, 3])),  # whose differences overflow
+        ("texts", np.zeros(2, np.int32)),
+        ("texts", np.zeros(3)),
         ("spelling", np.zeros((0, 2), np.int32)),
         ("spelling", np.array([[0, -1], [-1, -1]], np.int32)),
         ("spelling", np.array([[0, -1, 1]], np.int32)),
@@ -308,11 +311,22 @@ def test_a_vocabulary_whose_arrays_fit_is_taken():
     ],
 )
 def test_a_vocabulary_whose_arrays_do_not_fit_is_refused(name, array):
+    arrays = VALID | {name: array}
+    if name == "spelling":  # else its length would do
+        arrays["texts"] = np.ones(len(array), np.int32)
     with pytest.raises(ValueError, match="do not fit each other"):
-        Vocabulary(**VALID | {name: array}).check()
+        Vocabulary(**arrays).check()
 
 
 def test_many_threads_for_few_texts_change_nothing():
     texts = ["one two", "", "two three two"]
     expected = NgramVectorizer(ngram_range=(1, 2)).fit_transform(texts)
     assert (NgramVectorizer(ngram_range=(1, 2), n_jobs=50).fit_transform(texts) != expected).nnz == 0
+
+
+def test_texts_are_counted_for_every_feature():
+    texts = ["one two two", "two", "three one", "two one"]
+    for settings in ({}, {"max_features": 3}, {"binary": False, "max_features": 3}, {"min_df": 2}):
+        vectorizer = NgramVectorizer((1, 2), n_jobs=2, **settings)
+        X = vectorizer.fit_transform(texts)
+        np.testing.assert_array_equal(vectorizer.ngrams_.texts, (X > 0).sum(axis=0).A1)

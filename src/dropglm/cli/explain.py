@@ -7,6 +7,7 @@ import typer
 
 from dropglm.cli import options, terminal
 from dropglm.cli.endings import not_onto
+from dropglm.files import replacing
 
 if TYPE_CHECKING:
     from dropglm.text.explanation import Explanation
@@ -34,14 +35,18 @@ def explain(
     from dropglm.text import TextClassifier
     from dropglm.text.explanation import top_to_dict
 
+    if html is not None:
+        not_onto(html, model)
+        if html.is_dir() or not html.parent.is_dir():
+            raise typer.BadParameter(f"{html} is no place for a file.", param_hint="--html")
     classifier = TextClassifier.load(model)
     best = classifier.top_features(top)
     explained = {text: classifier.explain(text) for text in texts or ()}
     if html is not None:
-        not_onto(html, model)
         from dropglm.cli.explanation_page import explanation_page
 
-        html.write_text(explanation_page(classifier, model.name, explained, top), encoding="utf-8")
+        with replacing(html) as stream:
+            stream.write(explanation_page(classifier, model.name, explained, top).encode())
     if json:
         terminal.as_json(
             {

@@ -26,9 +26,7 @@ def explanation_page(model: TextClassifier, name: str, explained: Mapping[str, E
     bars = [_drawn(NgramWeightsDisplay.from_estimator(model, label, top)) for label in labels]
     blocks = [
         said.html(),
-        figure(
-            "The n-grams with the largest weights of each class, and what each adds to its predictor.", bars
-        ),
+        figure("The n-grams that matter most to each class, and what each adds to its predictor.", bars),
     ]
     for text, why in explained.items():
         blocks += [_highlighted(model, text, why, labels), _reasons(why, labels, top)]

@@ -57,20 +57,20 @@ def predict(
     """
     from dropglm.text import TextClassifier
 
-    not_onto(out, table)
-    if set(keep or ()) & {"predicted", "probability"}:
+    not_onto(out, table, model)
+    keep = list(dict.fromkeys(keep or ()))
+    if set(keep) & {"predicted", "probability"}:
         raise typer.BadParameter("a column of the output has that name; rename yours.", param_hint="--keep")
     classifier = TextClassifier.load(model).set_params(n_jobs=threads)
     rows = tables.batches(
         table,
         text,
-        keep=[name for name in keep or () if name != text],
+        keep=[name for name in keep if name != text],
         format=format or ("txt" if table == "-" else None),
         encoding=encoding,
         delimiter=delimiter,
     )
-    wanted = keep or []
-    tables.write(_predictions(classifier, rows, text, wanted, probabilities), out, format=out_format)
+    tables.write(_predictions(classifier, rows, text, keep, probabilities), out, format=out_format)
 
 
 def _predictions(

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from dropglm import tables
 from dropglm.cli import terminal
 
@@ -20,10 +22,20 @@ class Reading:
     delimiter: str | None
     quiet: bool
 
+    def __post_init__(self) -> None:
+        if self.text == self.label:
+            raise typer.BadParameter(f"{self.text!r} is the column of texts.", param_hint="--label")
+
     def labelled(self, table: str, format: str | None = None) -> tuple[list[str], "np.ndarray"]:
         """The texts and labels of a table."""
+        import numpy as np
+
         frame = self._read(table, self.text, self.label, format)
-        return frame[self.text].to_list(), frame[self.label].to_numpy()
+        y = frame[self.label].to_numpy()
+        # Numbers with fractions are names of classes here, not a scale: as they are written.
+        return frame[self.text].to_list(), np.array(
+            [repr(v) for v in y.tolist()]
+        ) if y.dtype.kind == "f" else y
 
     def unlabelled(self, table: str, text: str | None = None) -> list[str]:
         """The texts of a table without labels, which may have another name there."""

@@ -144,7 +144,10 @@ def train(
     from dropglm.text.measures import measured
 
     start = time.perf_counter()
-    _check_options(out, penalty, ridge or [], scoring, dropout or [], [*(l2 or []), *(discount or [])])
+    _check_options(out, penalty, ridge or [], scoring)
+    _check_numbers(dropout or [], l2 or [], discount or [])
+    if not tune and any(len(given or ()) > 1 for given in (dropout, l2, discount, ridge)):
+        raise typer.BadParameter("several values of a setting are to choose from.", param_hint="--no-tune")
     not_onto(out, table, *(unlabeled or ()), validation or "")
     n_grams = _ngram_range(ngrams)
     reading = Reading(text, label, encoding, delimiter, quiet)
@@ -179,9 +182,7 @@ def train(
     _tell(model, measures, out, time.perf_counter() - start, json)
 
 
-def _check_options(
-    out: Path, penalty: str, ridges: list[str], scoring: str, dropout: list[float], not_negative: list[float]
-) -> None:
+def _check_options(out: Path, penalty: str, ridges: list[str], scoring: str) -> None:
     """Refuse what could not work, before all the work."""
     from sklearn.metrics import get_scorer_names
 
@@ -196,10 +197,14 @@ def _check_options(
     for ridge in ridges:
         _known("--ridge", ridge, RIDGES)
     _known("--scoring", scoring, get_scorer_names())
+
+
+def _check_numbers(dropout: list[float], l2: list[float], discount: list[float]) -> None:
     if any(not 0.0 <= rate < 1.0 for rate in dropout):
         raise typer.BadParameter("a probability from 0 on and below 1.", param_hint="--dropout")
-    if any(not 0.0 <= number < float("inf") for number in not_negative):
-        raise typer.BadParameter("numbers that are not negative.", param_hint="--l2, --discount")
+    for option, numbers in (("--l2", l2), ("--discount", discount)):
+        if any(not 0.0 <= number < float("inf") for number in numbers):
+            raise typer.BadParameter("a number that is not negative.", param_hint=option)
 
 
 def _known(option: str, name: str, names: Iterable[str]) -> None:

@@ -56,7 +56,7 @@ class NgramWeightsDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, label: Any, k: int = 15) -> Self:
-        """The k strongest n-grams of a class of a TextClassifier."""
+        """The k n-grams that speak most for a class of a TextClassifier."""
         check_is_fitted(estimator, "model_")
         top = estimator.top_features(k)
         if label not in top:

@@ -32,7 +32,7 @@ class Columns:
                 raise TypeError(f"A column must be a name, got {name!r}.")
         again = repeated(self.names)
         if again:
-            raise ValueError(f"Column {again[0]!r} is asked for twice.")
+            raise TableError(f"Column {again[0]!r} is asked for twice.")
 
     @property
     def names(self) -> tuple[str, ...]:

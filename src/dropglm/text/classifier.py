@@ -166,11 +166,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             raise TypeError(f"tune must be True or False, got {self.tune!r}.")
         labeled, more = listed(texts), listed([] if unlabeled is None else unlabeled, "unlabeled")
         y = _labels(y, len(labeled))
+        estimator = self._estimator(y)
         vectorizer = NgramVectorizer(**self._shared(NgramVectorizer))
         X = vectorizer.fit_transform([*labeled, *more])
         n = len(labeled)
         rows = {"X_unlabeled": row_range(X, n, n + len(more))} if more else {}
-        estimator = self._estimator(y)
         estimator.fit(row_range(X, 0, n), y, sample_weight=sample_weight, **rows)
         searched = isinstance(estimator, LogisticRegressionCV)
         if searched:
@@ -243,9 +243,13 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         return X
 
     def top_features(self, k: int = 10) -> dict[Any, list[Weighted]]:
-        """The n-grams that speak most for each class, and how much each adds to its predictor."""
+        """The n-grams that speak most for each class, and how much each adds to its predictor.
+
+        Those come first by which the predictor varies most over the texts: weight and frequency both count.
+        """
         check_is_fitted(self, "model_")
-        return strongest(self.vectorizer_.ngrams_, class_weights(self.model_), self.classes_, k)
+        words = self.vectorizer_
+        return strongest(words.ngrams_, words.n_texts_, class_weights(self.model_), self.classes_, k)
 
     def explain(self, text: str) -> Explanation:
         """What each n-gram of a text adds to which class, and which words are unknown."""
@@ -318,7 +322,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("the coefficients do not fit the vocabulary and the classes")
         self.vectorizer_ = NgramVectorizer(**self._shared(NgramVectorizer))
         self.vectorizer_._check()
-        self.vectorizer_.ngrams_, self.vectorizer_.n_texts_ = ngrams, int(n_texts)
+        self.vectorizer_.ngrams_, self.vectorizer_.n_texts_ = ngrams, max(1, int(n_texts))
         self.model_ = LogisticRegression(**chosen)
         self.model_.coef_, self.model_.intercept_, self.model_.multi_class_ = coef, intercept, multi_class
         self.model_.classes_ = self.classes_ = classes
@@ -348,9 +352,20 @@ def _labels(y: Any, n: int) -> np.ndarray:
     if y.shape != (n,):
         raise ValueError(f"y has shape {y.shape}, but there are {n} texts with labels.")
     if y.dtype.kind in "Of":
-        missing = next((k for k, label in enumerate(y) if label is None or label != label), None)
+        missing = next((k for k, label in enumerate(y) if _is_missing(label)), None)
         if missing is not None:
             raise ValueError(
                 f"Text {missing} (counted from 0) has no label; give texts without labels as unlabeled."
             )
+    if y.dtype.kind == "f" and (y != np.floor(y)).any():
+        broken = float(y[y != np.floor(y)][0])
+        raise ValueError(f"y has numbers with fractions, such as {broken}; give classes as strings.")
     return y
+
+
+def _is_missing(label: Any) -> bool:
+    """None, NaN, and what other libraries have for them, such as pandas' NA, which is equal to nothing."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:
+        return True

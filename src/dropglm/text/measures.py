@@ -86,8 +86,14 @@ def _numbers(y: np.ndarray, labels: list[Any]) -> np.ndarray:
     """The number of each label among the model's; where their types differ (a CSV's 1, "1"), as written."""
     values = y.tolist()
     exact = {label: k for k, label in enumerate(labels)}
-    written = {_written(label): k for k, label in enumerate(labels)}
-    numbers = [exact.get(value, written.get(_written(value))) for value in values]
+    written = {spelling: k for k, label in enumerate(labels) for spelling in _spellings(label)}
+
+    def number(value: Any) -> int | None:
+        if value in exact:
+            return exact[value]
+        return next((written[spelling] for spelling in _spellings(value) if spelling in written), None)
+
+    numbers = [number(value) for value in values]
     if None in numbers:
         row = numbers.index(None)
         names = ", ".join(repr(label) for label in labels[:10])
@@ -98,9 +104,10 @@ def _numbers(y: np.ndarray, labels: list[Any]) -> np.ndarray:
     return np.array(numbers)
 
 
-def _written(label: Any) -> str:
-    """How a table would spell it: JSON has true where Python has True."""
-    return str(label).lower() if isinstance(label, bool) else str(label)
+def _spellings(label: Any) -> tuple[str, ...]:
+    """How tables may write it: JSON has true where Python has True."""
+    written = str(label)
+    return (written, written.lower()) if written.lower() in ("true", "false") else (written,)
 
 
 def _calibration(probability: np.ndarray, right: np.ndarray) -> list[dict[str, float]]:

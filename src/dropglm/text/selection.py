@@ -33,7 +33,7 @@ def select(
     """
     shortest, longest = ngram_range
     low, high = max(texts[0], 1), texts[1]
-    spellings, codes, sizes = [], [], []
+    spellings, codes, sizes, counts = [], [], [], []
     for n in range(shortest, longest + 1):
         with_it = counting.tally(n, kernels.TEXTS)
         numbers = np.flatnonzero((with_it >= low) & (with_it <= high))
@@ -42,19 +42,21 @@ def select(
         spellings.append(spelling)
         codes.append(numbers * longest + n - 1)
         sizes.append(counting.tally(n, weights[0])[numbers])
-    spelling, code, size = np.concatenate(spellings), np.concatenate(codes), np.concatenate(sizes)
-    vocabulary, order = _spelt_alphabetically(counting.words(), spelling)
+        counts.append(with_it[numbers])
+    code, size, count = np.concatenate(codes), np.concatenate(sizes), np.concatenate(counts)
+    words, spelling, order = _alphabetically(counting.words(), np.concatenate(spellings))
     if limit is not None and len(order) > limit:
         largest = np.sort((-size[order].astype(weights[1])).argsort()[:limit])
-        vocabulary, again = _spelt_alphabetically(vocabulary.words, vocabulary.spelling[largest])
+        words, spelling, again = _alphabetically(words, spelling[largest])
         order = order[largest][again]
+    vocabulary = Vocabulary(*joined(words), spelling, count[order].astype(np.int32))
     column_of = np.full(longest * counting.numbers, NONE, np.int32)
     column_of[code[order]] = np.arange(len(order), dtype=np.int32)
     return vocabulary, column_of
 
 
-def _spelt_alphabetically(words: list[str], spelling: np.ndarray) -> tuple[Vocabulary, np.ndarray]:
-    """The features, and the words that occur in them, in alphabetical order; and the features' order."""
+def _alphabetically(words: list[str], spelling: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """The words that occur and the features spelt by them, in alphabetical order; and the features' order."""
     used = np.unique(spelling[spelling != NONE])
     used = np.array(sorted(used.tolist(), key=words.__getitem__), np.int64)
     renumbered = np.full(len(words) + 1, NONE, np.int32)  # the last is for NONE
@@ -68,4 +70,4 @@ def _spelt_alphabetically(words: list[str], spelling: np.ndarray) -> tuple[Vocab
         )
     spelling = renumbered[spelling]
     order = alphabetical(words, spelling)
-    return Vocabulary(*joined(words), spelling[order]), order
+    return words, spelling[order], order

@@ -31,19 +31,24 @@ class Vocabulary:
         The tokens one after the other in UTF-8, and where each begins and the last one ends.
     spelling : array of shape (features, longest n)
         The tokens of each feature, then -1.
+    texts : array of shape (features,)
+        The number of texts of the fit that have each.
     """
 
-    def __init__(self, letters: np.ndarray, ends: np.ndarray, spelling: np.ndarray) -> None:
+    def __init__(
+        self, letters: np.ndarray, ends: np.ndarray, spelling: np.ndarray, texts: np.ndarray
+    ) -> None:
         self.letters = letters
         self.ends = ends
         self.spelling = spelling
+        self.texts = texts
 
     def __len__(self) -> int:
         return len(self.spelling)
 
     def __getstate__(self) -> dict[str, np.ndarray]:
         """What cannot be made again."""
-        return {"letters": self.letters, "ends": self.ends, "spelling": self.spelling}
+        return {name: getattr(self, name) for name in ("letters", "ends", "spelling", "texts")}
 
     def check(self) -> Self:
         """Itself, if its arrays fit each other; kernels would read beyond those that do not."""
@@ -56,6 +61,7 @@ class Vocabulary:
             and self.ends[0] == 0
             and self.ends[-1] == len(self.letters)
             and (self.ends[1:] >= self.ends[:-1]).all()  # a difference could overflow
+            and (str(self.texts.dtype), self.texts.shape) == ("int32", (len(self.spelling),))
             and self.spelling.size
             and self.longest <= LONGEST_NGRAM
             and max(words, self.spelling.size) * self.longest <= np.iinfo(np.int32).max
