@@ -163,6 +163,9 @@ def test_the_bars_are_the_weights():
     display = NgramWeightsDisplay.from_explanation(why, model.classes_).plot()
     assert_allclose([bar.get_width() for bar in display.ax_.patches], [e.weight for e in why.contributions])
     display.figure_.canvas.draw()  # a dollar is no formula
+    display = NgramWeightsDisplay(["_", "b"], [1.0, 2.0], ["_x", "y"], ["_x", "y"]).plot()
+    assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["_", "b"]
+    assert [text.get_text() for text in display.figure_.legends[0].get_texts()] == [" _x", "y"]
     with pytest.raises(ValueError, match="label 'other' is no class"):
         NgramWeightsDisplay.from_estimator(model, "other")
     with pytest.raises(NotFittedError):

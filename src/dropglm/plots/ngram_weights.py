@@ -79,12 +79,8 @@ class NgramWeightsDisplay:
         places = range(len(self.ngrams))
         seen: set[Any] = set()
         for place, weight, label in zip(places, self.weights, self.labels, strict=True):
-            ax.barh(
-                place,
-                weight,
-                color=colour[label],
-                label=None if label in seen else _plain(_short(label, LONGEST)),
-            )
+            name = None if label in seen else _in_legend(label)
+            ax.barh(place, weight, color=colour[label], label=name)
             seen.add(label)
         ax.set_yticks(list(places), [_plain(_short(name, LONGEST)) for name in self.ngrams])
         ax.invert_yaxis()
@@ -105,4 +101,10 @@ def _short(text: Any, longest: int) -> str:
 def _plain(text: Any) -> str:
     """The text with nothing in it that Matplotlib would take for a formula or cannot draw."""
     shown = "".join(c if c.isprintable() else "\N{WHITE SQUARE}" for c in str(text))
-    return shown.replace("$", r"\$").removeprefix("_")
+    return shown.replace("$", r"\$")
+
+
+def _in_legend(label: Any) -> str:
+    """The same for a legend, which leaves out what begins with an underscore."""
+    shown = _plain(_short(label, LONGEST))
+    return f" {shown}" if shown.startswith("_") else shown
