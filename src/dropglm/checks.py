@@ -114,6 +114,30 @@ def weights(given: Any, n: int, name: str = "sample_weight", rows: str = "X") ->
     return checked
 
 
+def missing(labels: np.ndarray) -> int | None:
+    """The place of the first label that is none: None, NaN, infinity, or what other libraries have for them.
+
+    Examples
+    --------
+    >>> missing(np.array(["a", None], object))
+    1
+    """
+    if labels.dtype.kind not in "Of":
+        return None
+    return next((place for place, label in enumerate(labels) if _is_missing(label)), None)
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return (
+            label is None
+            or bool(label != label)
+            or (isinstance(label, (float, np.floating)) and bool(np.isinf(label)))
+        )
+    except TypeError:  # pandas' NA is neither equal to itself nor not
+        return True
+
+
 def some_weight(weights: np.ndarray) -> None:
     """Refuse weights that leave nothing to fit."""
     if not weights.any():

@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from dropglm.datasets.entry import Archive, Member
 from dropglm.datasets.errors import DatasetError
@@ -60,9 +60,9 @@ def members(path: Path, archive: Archive) -> Iterator[Member]:
 def tar_members(path: Path, archive: Archive) -> Iterator[Member]:
     """The members with rows of a tar that gzip compressed."""
     with gzip.open(path) as plain:
-        stream = Bounded(plain, archive.unpacked, "it unpacks")
+        stream: Any = Bounded(plain, archive.unpacked, "it unpacks")
         # r| reads on and on: nothing seeks, and every byte is counted.
-        with tarfile.open(fileobj=stream, mode="r|") as tar:  # type: ignore[call-overload]
+        with tarfile.open(fileobj=stream, mode="r|") as tar:
             for n, member in enumerate(tar):
                 check(member.name, n, archive)
                 if member.isdir():

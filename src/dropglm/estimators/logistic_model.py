@@ -56,8 +56,7 @@ class LogisticModel(ClassifierMixin, LinearModel):
     def _checked_labels(self, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
         """The classes, and the number of each row's."""
         y = self._checked_target(y, n)
-        missing = y.dtype.kind == "f" and not np.isfinite(y).all()
-        if missing or (y.dtype.kind == "O" and any(label is None or label != label for label in y)):
+        if checks.missing(y) is not None:
             raise ValueError(
                 "Input y contains NaN, None or infinity; give rows without labels as X_unlabeled."
             )

@@ -1,6 +1,5 @@
 """Texts with labels, and texts without, to a model that explains itself."""
 
-import re
 from collections.abc import Iterable
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -9,15 +8,15 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dropglm import model_files
+from dropglm import checks, model_files
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.text.chunks import listed
 from dropglm.text.explanation import Explanation, Weighted, class_weights, explanation, strongest
 from dropglm.text.rows import row_range
+from dropglm.text.saving import KIND, restored_model, restored_vectorizer, state_of
 from dropglm.text.summary import Summary, summarised
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.vectorizer import NgramVectorizer
-from dropglm.text.vocabulary import Vocabulary
 
 # What is tried where the user gives no value: 16 points, or 4 where each costs a fit for many classes.
 GRID: dict[str, Any] = {
@@ -28,10 +27,6 @@ GRID: dict[str, Any] = {
 }
 SMALL_GRID: dict[str, Any] = GRID | {"dropout": 0.5, "l2": (3.0, 1.0)}
 MANY_CLASSES = 10
-
-# Settings that a model file leaves out, and those that it leaves out if they are objects: the search is over.
-FOR_THE_READER = ("n_jobs", "verbose")
-SEARCHED = ("class_weight", "cv", "dropout", "discount", "l2", "random_state", "ridge", "scoring")
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):
@@ -263,71 +258,23 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         and the history of the fit are not.
         """
         check_is_fitted(self, "model_")
-        # How many threads are of use, and who wants to see bars, is for those who open it to say.
-        settings = {name: value for name, value in self.get_params().items() if name not in FOR_THE_READER}
-        if isinstance(self.token_pattern, re.Pattern):
-            settings["token_pattern"] = self.token_pattern.pattern
-        model_files.write(
-            path,
-            "TextClassifier",
-            {
-                "settings": settings | {name: None for name in SEARCHED if not _is_plain(settings[name])},
-                "classes": np.asarray(self.classes_),
-                "multi_class": self.model_.multi_class_,
-                "coef": self.model_.coef_,
-                "intercept": self.model_.intercept_,
-                "chosen": {name: getattr(self.model_, name) for name in GRID},
-                "summary": self.summary_.to_dict(),
-                "n_texts": self.vectorizer_.n_texts_,
-                **self.vectorizer_.ngrams_.__getstate__(),
-            },
-        )
+        model_files.write(path, KIND, state_of(self))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """The model that ``save`` wrote."""
-        state = model_files.read(path, "TextClassifier")
+        state = model_files.read(path, KIND)
         try:
-            return cls(**state["settings"])._restored(**state)
+            return cls(**state["settings"])._restored(state)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise model_files.ModelFileError(f"{path} is a damaged model file: {error}.") from None
 
-    def _restored(
-        self,
-        *,
-        settings: dict[str, Any],
-        classes: np.ndarray,
-        multi_class: str,
-        coef: np.ndarray,
-        intercept: np.ndarray,
-        chosen: dict[str, Any],
-        summary: dict[str, Any],
-        n_texts: int,
-        **vocabulary: np.ndarray,
-    ) -> Self:
+    def _restored(self, state: dict[str, Any]) -> Self:
         """Itself with what was fitted, if all of it fits together."""
-        ngrams = Vocabulary(**vocabulary).check()
-        rows = 1 if len(classes) == 2 else len(classes)
-        if not (
-            coef.shape == (rows, len(ngrams))
-            and intercept.shape == (rows,)
-            and coef.dtype in (np.float32, np.float64)
-            and intercept.dtype in (np.float32, np.float64)
-            and np.isfinite(coef).all()
-            and np.isfinite(intercept).all()
-            and multi_class in ("multinomial", "ovr")
-            and classes.ndim == 1
-            and len(set(classes.tolist())) == len(classes) > 1
-        ):
-            raise ValueError("the coefficients do not fit the vocabulary and the classes")
-        self.vectorizer_ = NgramVectorizer(**self._shared(NgramVectorizer))
-        self.vectorizer_._check()
-        self.vectorizer_.ngrams_, self.vectorizer_.n_texts_ = ngrams, max(1, int(n_texts))
-        self.model_ = LogisticRegression(**chosen)
-        self.model_.coef_, self.model_.intercept_, self.model_.multi_class_ = coef, intercept, multi_class
-        self.model_.classes_ = self.classes_ = classes
-        self.model_.n_features_in_ = len(ngrams)
-        self.summary_ = Summary(**summary)
+        self.vectorizer_ = restored_vectorizer(state, self._shared(NgramVectorizer))
+        self.model_ = restored_model(state, len(self.vectorizer_.ngrams_))
+        self.classes_ = self.model_.classes_
+        self.summary_ = Summary(**state["summary"])
         self.summary_.lines()
         return self
 
@@ -339,33 +286,16 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _is_plain(value: Any) -> bool:
-    try:
-        model_files.plain(value)
-    except TypeError:
-        return False
-    return True
-
-
 def _labels(y: Any, n: int) -> np.ndarray:
     y = np.asarray(y if hasattr(y, "__len__") or y is None else list(y))
     if y.shape != (n,):
         raise ValueError(f"y has shape {y.shape}, but there are {n} texts with labels.")
-    if y.dtype.kind in "Of":
-        missing = next((k for k, label in enumerate(y) if _is_missing(label)), None)
-        if missing is not None:
-            raise ValueError(
-                f"Text {missing} (counted from 0) has no label; give texts without labels as unlabeled."
-            )
+    missing = checks.missing(y)
+    if missing is not None:
+        raise ValueError(
+            f"Text {missing} (counted from 0) has no label; give texts without labels as unlabeled."
+        )
     if y.dtype.kind == "f" and (y != np.floor(y)).any():
         broken = float(y[y != np.floor(y)][0])
         raise ValueError(f"y has numbers with fractions, such as {broken}; give classes as strings.")
     return y
-
-
-def _is_missing(label: Any) -> bool:
-    """None, NaN, and what other libraries have for them, such as pandas' NA, which is equal to nothing."""
-    try:
-        return label is None or bool(label != label)
-    except TypeError:
-        return True
