@@ -142,3 +142,14 @@ def test_bad_rows_and_classes_get_a_sentence(words):
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(np.zeros((1, 3)), ["more"])
     assert_array_equal(model.coef_, before)
+
+
+def test_sums_are_the_curvatures_at_the_time_of_each_row(words):
+    X, y = words
+    model, expected = OnlineLogisticRegression("dropout"), np.zeros(40)
+    for i in range(30):
+        row = X[i : i + 1]
+        p = model.predict_proba(row)[0, 1] if i else 0.5
+        expected += p * (1 - p) * row.toarray()[0] ** 2
+        model.partial_fit(row, y[i : i + 1], classes=["less", "more"])
+    assert_allclose(model.sums_[0], expected, rtol=1e-6)

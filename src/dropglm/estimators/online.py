@@ -12,7 +12,7 @@ from dropglm.estimators.classifier import LogisticRegression
 from dropglm.estimators.logistic_model import LogisticModel
 from dropglm.families import Logistic
 from dropglm.online import RULES, Learner, State
-from dropglm.online.kernels import BETA
+from dropglm.online.kernels import BETA, SUM
 from dropglm.registry import lookup
 
 
@@ -49,6 +49,8 @@ class OnlineLogisticRegression(LogisticModel):
         As of now; computed when asked for.
     t_ : int
         Steps taken.
+    sums_ : array of shape (K, d)
+        What the steps are scaled by: diag(G_t) of "adagrad", diag(H_t) of "dropout".
     progressive_accuracy_, progressive_log_loss_ : float
         Of the predictions that were made for each row before it was learnt from, over all rows so far.
     n_features_in_, feature_names_in_
@@ -225,6 +227,11 @@ class OnlineLogisticRegression(LogisticModel):
     def t_(self) -> int:
         """Steps taken."""
         return self.state_.steps
+
+    @property
+    def sums_(self) -> np.ndarray:
+        """What the metric of each feature is made of; (K, d)."""
+        return np.ascontiguousarray(self.state_.cells[:-1, :, SUM].T)
 
     @property
     def progressive_accuracy_(self) -> float:
