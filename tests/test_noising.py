@@ -130,6 +130,11 @@ def test_squares_of_float32_coefficients_are_summed_in_float64():
 X_OK = np.array([[1.0, 2.0], [3.0, 0.0]])
 
 
+def _falling(X):
+    X.indptr[1] = X.nnz + 1
+    return X
+
+
 def _broken(X, index):
     X.indices[0] = index
     return X
@@ -164,6 +169,11 @@ BAD = {
         dict(X=_broken(sparse.csc_array(X_OK), -1)),
         ValueError,
         "X is not a valid sparse matrix: .*indices",
+    ),
+    "sparse X whose indptr falls": (
+        dict(X=_falling(sparse.csr_array(X_OK))),
+        ValueError,
+        "X is not a valid sparse matrix: indptr must not fall",
     ),
     "coef too long": (dict(coef=[1.0] * 3), ValueError, r"coef has shape \(3,\), but X has 2 columns"),
     "coef a number": (dict(coef=1.0), ValueError, r"coef has shape \(1,\), but X has 2 columns"),

@@ -85,12 +85,24 @@ def features(X: Any, name: str = "X") -> Any:
     """X as a finite float32 or float64 array or as valid CSR or CSC, with at least one row and column."""
     X = _checked(X, name, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
     if sparse.issparse(X):
-        # Kernels trust the indices, and would read beyond the coefficients.
-        try:
-            X.check_format(full_check=True)
-        except ValueError as error:
-            raise ValueError(f"{name} is not a valid sparse matrix: {error}.") from None
+        _valid(X, name)
     return X
+
+
+def _valid(X: Any, name: str) -> None:
+    """Refuse a sparse matrix whose arrays do not fit: kernels trust them, and would read beyond the end.
+
+    SciPy's own full check reads all indices twice; as unsigned numbers, negative ones are too large as well.
+    """
+    try:
+        X.check_format(full_check=False)
+    except ValueError as error:
+        raise ValueError(f"{name} is not a valid sparse matrix: {error}.") from None
+    size = X.shape[1] if X.format == "csr" else X.shape[0]
+    if (np.diff(X.indptr) < 0).any():
+        raise ValueError(f"{name} is not a valid sparse matrix: indptr must not fall.")
+    if X.nnz and X.indices.view(f"u{X.indices.itemsize}").max() >= size:
+        raise ValueError(f"{name} is not a valid sparse matrix: its indices must be from 0 to {size - 1}.")
 
 
 def numbers(array: Any, name: str) -> np.ndarray:

@@ -153,3 +153,20 @@ def test_sums_are_the_curvatures_at_the_time_of_each_row(words):
         expected += p * (1 - p) * row.toarray()[0] ** 2
         model.partial_fit(row, y[i : i + 1], classes=["less", "more"])
     assert_allclose(model.sums_[0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_coefficients_have_the_precision_of_the_rows(rule, words):
+    X, y = words
+    short, long = (OnlineLogisticRegression(rule, random_state=0).fit(X.astype(t), y) for t in "fd")
+    assert (short.coef_.dtype, long.coef_.dtype) == (np.float32, np.float64)
+    assert_allclose(short.coef_, long.coef_, rtol=2e-4, atol=1e-5)
+
+
+def test_a_ridge_or_an_average_cannot_begin_in_the_middle(words):
+    X, y = words
+    for change in ({"l2": 0.1}, {"average": True}):
+        model = OnlineLogisticRegression().partial_fit(X, y, classes=["less", "more"]).set_params(**change)
+        with pytest.raises(ValueError, match="settled by the first row"):
+            model.partial_fit(X, y)
+        model.fit(X, y).partial_fit(X, y)

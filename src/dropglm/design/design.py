@@ -196,9 +196,10 @@ def _canonical(X: Matrix) -> Matrix:
     """X, or a CSR copy of it where it is sparse but in another format or with doubled or zero entries."""
     if not sparse.issparse(X):
         return X
-    csr = sparse.csr_array(X)
+    # As it is if possible: SciPy remembers that it has looked through the columns.
+    csr = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
     doubled = not csr.has_canonical_format and kernels.has_doubles(csr.indptr, csr.indices, csr.shape[1])
-    if doubled or np.count_nonzero(csr.data) < csr.nnz:
+    if doubled or (csr.data == 0).any():
         csr = csr.copy()
         csr.sum_duplicates()  # the square of a sum is not the sum of squares
         csr.eliminate_zeros()

@@ -112,12 +112,12 @@ class OnlineLogisticRegression(LogisticModel):
         checks.whole_number(self.epochs, "epochs")
         if self.epochs < 1:
             raise ValueError(f"epochs must be above 0, got {self.epochs}.")
-        rule = self._rule()
+        rule = self._rule(anew=True)
         X = self._checked_rows(X, reset=True)
         classes, numbers = self._checked_labels(y, X.shape[0])
         weights = checks.weights(sample_weight, X.shape[0])
         checks.some_weight(weights)
-        self._begin(classes)
+        self._begin(classes, X.dtype)
         rng = np.random.default_rng(checks.seed(self.random_state))
         for _ in range(self.epochs):
             order = rng.permutation(len(numbers)) if self.shuffle else np.arange(len(numbers))
@@ -149,7 +149,7 @@ class OnlineLogisticRegression(LogisticModel):
                 raise ValueError(
                     "classes must be given in the first call of partial_fit: all labels to come."
                 )
-            self._begin(self._checked_labels(classes, len(classes))[0])
+            self._begin(self._checked_labels(classes, len(classes))[0], X.dtype)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes are {self.classes_} since the first call of partial_fit.")
         numbers = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
@@ -164,9 +164,9 @@ class OnlineLogisticRegression(LogisticModel):
         check_is_fitted(model)
         coef = np.atleast_2d(model.coef_)
         self.n_features_in_ = coef.shape[1]
-        self._begin(model.classes_)
+        self._begin(model.classes_, coef.dtype)
         beta = self.state_.cells[:, :, BETA]
-        beta[:-1], beta[-1] = coef.T, np.atleast_1d(model.intercept_)
+        beta[:, :-1], beta[:, -1] = coef, np.atleast_1d(model.intercept_)
         return self
 
     def hand_over(self, model: LogisticRegression) -> LogisticRegression:
@@ -176,7 +176,7 @@ class OnlineLogisticRegression(LogisticModel):
         model.coef_, model.intercept_, model.multi_class_ = self.coef_, self.intercept_, "ovr"
         return model
 
-    def _rule(self) -> Any:
+    def _rule(self, *, anew: bool = False) -> Any:
         """The rule with its settings, if all are in order."""
         kind: Any = lookup(RULES, self.rule, "rule")
         checks.not_negative(self.l2, "l2")
@@ -185,6 +185,8 @@ class OnlineLogisticRegression(LogisticModel):
                 raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}.")
         if self.average and self.l2:
             raise ValueError("average=True goes without a ridge; set l2=0.")
+        if not anew and hasattr(self, "kept_") and self.kept_ != self._keeping():
+            raise ValueError("average, and whether there is a ridge (l2), are settled by the first row.")
         if self.power not in (1, 0.5):
             raise ValueError(f"power must be 1 or 0.5, got {self.power!r}.")
         settings = {"power": float(self.power)} if "power" in kind._fields else {}
@@ -198,11 +200,16 @@ class OnlineLogisticRegression(LogisticModel):
         validate_data(self, X, reset=reset, skip_check_array=True)
         return checked
 
-    def _begin(self, classes: np.ndarray) -> None:
+    def _begin(self, classes: np.ndarray, dtype: Any) -> None:
         self.classes_, self.multi_class_ = classes, "ovr"
         K = 1 if len(classes) == 2 else len(classes)
-        self.state_ = State.new(self.n_features_in_, K, average=bool(self.average))
+        self.kept_ = average, ridge = self._keeping()
+        self.state_ = State.new(self.n_features_in_, K, lazy=average or ridge, average=average, dtype=dtype)
         self.seen_ = np.zeros(3)  # weight, weight of right predictions, log loss
+
+    def _keeping(self) -> tuple[bool, bool]:
+        """What has to be kept of the past: for an average, for a ridge."""
+        return bool(self.average), self.l2 > 0
 
     def _learner(self, rule: Any) -> Learner:
         return Learner(
@@ -231,7 +238,7 @@ class OnlineLogisticRegression(LogisticModel):
     @property
     def sums_(self) -> np.ndarray:
         """What the metric of each feature is made of; (K, d)."""
-        return np.ascontiguousarray(self.state_.cells[:-1, :, SUM].T)
+        return np.ascontiguousarray(self.state_.cells[:, :-1, SUM])
 
     @property
     def progressive_accuracy_(self) -> float:
@@ -246,9 +253,9 @@ class OnlineLogisticRegression(LogisticModel):
     @property
     def coef_(self) -> np.ndarray:
         """Coefficients as of now; (K, d)."""
-        return np.ascontiguousarray(self._learner(self._rule()).coefficients()[:-1].T)
+        return np.ascontiguousarray(self._learner(self._rule()).coefficients()[:, :-1])
 
     @property
     def intercept_(self) -> np.ndarray:
         """Intercepts as of now; (K,)."""
-        return self._learner(self._rule()).coefficients()[-1]
+        return self._learner(self._rule()).coefficients()[:, -1].copy()

@@ -27,7 +27,7 @@ class AdaGrad(NamedTuple):
 
 FUNCTIONS[AdaGrad] = Functions(
     slope=lambda rule, eta, y, v: logistic_slope(eta, y),
-    gain=lambda rule, g, h, x2: g * g,
+    gain=lambda rule, r, h: r * r,
     metric=lambda rule, s, t: np.sqrt(rule.initial + s),
     shared=lambda rule: False,
     late=lambda rule: False,

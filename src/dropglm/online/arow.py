@@ -20,10 +20,13 @@ class Arow(NamedTuple):
         1: the step is the minimum of the problem itself.
     r : float
         How little a row counts against what is known already.
+    initial : float
+        1/Σ_jj before the first row.
     """
 
     rate: float = 1.0
     r: float = 1.0
+    initial: float = 1.0
 
 
 def _slope(rule, eta, y, v):
@@ -34,8 +37,8 @@ def _slope(rule, eta, y, v):
 
 FUNCTIONS[Arow] = Functions(
     slope=_slope,
-    gain=lambda rule, g, h, x2: x2 / rule.r if g != 0.0 else 0.0,
-    metric=lambda rule, s, t: 1.0 + s,
+    gain=lambda rule, r, h: 1.0 / rule.r if r != 0.0 else 0.0,
+    metric=lambda rule, s, t: rule.initial + s,
     shared=lambda rule: False,
     late=lambda rule: True,
 )

@@ -38,7 +38,7 @@ def _metric(rule, s, t):
 
 FUNCTIONS[Dropout] = Functions(
     slope=lambda rule, eta, y, v: logistic_slope(eta, y),
-    gain=lambda rule, g, h, x2: h,
+    gain=lambda rule, r, h: h,
     metric=_metric,
     shared=lambda rule: False,
     late=lambda rule: False,

@@ -11,16 +11,18 @@ from dropglm.online import kernels
 class State(NamedTuple):
     """All that is known after some rows."""
 
-    cells: np.ndarray  # (d + 1, K, 4), the last row for the intercept; see kernels
+    cells: np.ndarray  # (K, d + 1, 2), the last column for the intercept; see kernels
+    past: np.ndarray  # the same shape, or empty if there is neither ridge nor average
     time: np.ndarray  # the number of steps, the clock, the sum of squared sizes
 
     @classmethod
-    def new(cls, d: int, K: int, *, average: bool) -> "State":
-        """Nothing is known yet."""
-        cells = np.zeros((d + 1, K, 4))
+    def new(cls, d: int, K: int, *, lazy: bool, average: bool, dtype: Any = np.float64) -> "State":
+        """Nothing is known yet; ``lazy`` is with a ridge or an average."""
+        # The clock outgrows float32 after 17 million rows; coefficients and sums do not mind.
+        past = np.zeros((K, d + 1 if lazy else 0, 2))
         # A step's own β counts for the average from that step on: the clock starts at 1 for it.
-        cells[:, :, kernels.SINCE] = float(average)
-        return cls(cells, np.zeros(3))
+        past[:, :, kernels.SINCE] = float(average)
+        return cls(np.zeros((K, d + 1, 2), dtype), past, np.zeros(3))
 
     @property
     def steps(self) -> int:
@@ -42,7 +44,8 @@ class Learner:
     """
 
     def __init__(self, rule: Any, state: State, *, l2: float, fit_intercept: bool, average: bool) -> None:
-        self.rule = rule
+        # In the coefficients' own precision: with float64 among them, a step's arithmetic would be in it too.
+        self.rule = type(rule)(*map(state.cells.dtype.type, rule))
         self.state = state
         self.l2 = l2
         self.fit_intercept = fit_intercept
@@ -51,17 +54,21 @@ class Learner:
     def learn(self, rows: Rows, y: np.ndarray, weights: np.ndarray, order: np.ndarray) -> np.ndarray:
         """A step for each of these rows, in that order; the predictors before each step, (rows, K)."""
         eta = np.empty((len(order), y.shape[1]))
-        settings = self.l2, self.fit_intercept, self.average
-        kernels.learn(self.rule, rows, y, weights, order, *settings, *self.state, eta)
+        cells, past, time = self.state
+        settings = self.l2, self.fit_intercept
+        kernels.learn(self.rule, rows, y, weights, order, *settings, cells, past, self.average, time, eta)
         return eta
 
     def coefficients(self) -> np.ndarray:
-        """β of now, or its average over all steps; (d + 1, K)."""
-        cells, time = self.state
+        """β of now, or its average over all steps; (K, d + 1)."""
+        cells, past, time = self.state
+        beta = cells[:, :, kernels.BETA]
         if self.average and self.state.steps:
             # β held from its last change until now.
-            held = time[1] + 1.0 - cells[:, :, kernels.SINCE]
-            return (cells[:, :, kernels.TOTAL] + cells[:, :, kernels.BETA] * held) / self.state.steps
-        now = np.empty(cells.shape[:2])
-        kernels.settle(self.rule, self.l2, cells, time, now)
+            held = time[1] + 1.0 - past[:, :, kernels.SINCE]
+            return (past[:, :, kernels.TOTAL] + beta * held) / self.state.steps
+        if self.l2 == 0.0:
+            return beta.copy()
+        now = np.empty(cells.shape[:2], cells.dtype)
+        kernels.settle(self.rule, self.l2, cells, past, time, now)
         return now

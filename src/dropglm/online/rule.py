@@ -7,7 +7,7 @@ online learning with a ridge beside it: ::
 
     β_{t+1} = argmin_β  g·β / c_t + (1 / 2ρ) (β - β_t)ᵀ A_t (β - β_t) + ½ λ ‖β‖²
 
-    β_{t+1,j} = (a_j β_{t,j} - ρ g_j / c_t) / (a_j + ρ λ)
+    β_{t+1,j} = β_{t,j} - (ρ g_j / c_t + ρ λ β_{t,j}) / (a_j + ρ λ)
 
 c_t² = mean of 1 + ‖x_i‖² over the rows so far is the size of a row: a step moves η by ‖x‖² times as much as
 it moves a coefficient, and with c_t one ρ serves sentences and long texts.
@@ -33,7 +33,8 @@ class Functions(NamedTuple):
     """The functions of a rule.
 
     ``slope(rule, eta, y, v)``: the loss's slope in η (of ``arow`` a step, hence v = Σ x_j² / a_j).
-    ``gain(rule, g, h, x2)``: what a row adds to the sum s_j that the metric is made of.
+    ``gain(rule, r, h)``: the row adds so many x_j² to the sum s_j that the metric is made of, where r and
+    h are slope and curvature of its loss in η.
     ``metric(rule, s, t)``: a_j.
     ``shared(rule)``: whether that is the same for all features, and changes with t alone.
     ``late(rule)``: whether a row's gain counts from the next row on.
@@ -61,9 +62,9 @@ def slope(rule: Any, eta: float, y: float, v: float) -> Any:
     return FUNCTIONS[type(rule)].slope(rule, eta, y, v)
 
 
-def gain(rule: Any, g: float, h: float, x2: float) -> Any:
-    """What the row adds to s_j."""
-    return FUNCTIONS[type(rule)].gain(rule, g, h, x2)
+def gain(rule: Any, r: float, h: float) -> Any:
+    """How many x_j² the row adds to s_j."""
+    return FUNCTIONS[type(rule)].gain(rule, r, h)
 
 
 def metric(rule: Any, s: float, t: Any) -> Any:
@@ -92,7 +93,7 @@ def _slope(rule, eta, y, v):
 
 
 @overload(gain)
-def _gain(rule, g, h, x2):
+def _gain(rule, r, h):
     found = _functions(rule)
     return found and found.gain
 

@@ -24,7 +24,7 @@ class Sgd(NamedTuple):
 
 FUNCTIONS[Sgd] = Functions(
     slope=lambda rule, eta, y, v: logistic_slope(eta, y),
-    gain=lambda rule, g, h, x2: 0.0,
+    gain=lambda rule, r, h: 0.0,
     metric=lambda rule, s, t: np.sqrt(t),
     shared=lambda rule: True,
     late=lambda rule: False,
