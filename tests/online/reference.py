@@ -4,7 +4,7 @@ import numpy as np
 
 from dropglm.online import AdaGrad, Arow, Dropout, Sgd
 
-RULES = [Sgd(0.7), AdaGrad(0.4, 0.1), Dropout(0.8, 0.5), Dropout(0.8, 0.5, 0.5), Arow(1.0, 2.0)]
+RULES = [Sgd(0.7), AdaGrad(0.4, 0.1), Dropout(0.8, 0.05), Dropout(0.8, 0.5, 0.5), Arow(1.0, 2.0)]
 
 
 def sigmoid(eta):
@@ -23,11 +23,16 @@ class Reference:
         rule = self.rule
         if isinstance(rule, Sgd):
             return np.full_like(self.sums, np.sqrt(self.t))
+        sums = np.where(self.sums > 0, self.sums, 1.0)  # no matter for features not seen yet
         if isinstance(rule, AdaGrad):
-            return np.sqrt(rule.initial + self.sums)
-        if isinstance(rule, Dropout):
-            return (rule.initial + self.sums) ** rule.power
-        return 1.0 + self.sums
+            return np.sqrt(sums)
+        return sums if isinstance(rule, Arow) else sums**rule.power
+
+    def start(self, c2):
+        rule = self.rule
+        if isinstance(rule, Sgd):
+            return 0.0
+        return rule.initial * c2 if isinstance(rule, Dropout) and rule.power == 1 else rule.initial
 
     def ridge(self):
         return np.append(np.full(len(self.beta) - 1, self.l2), 0.0)
@@ -37,6 +42,9 @@ class Reference:
         self.t += 1
         x = np.append(x, 1.0)
         self.squares += x @ x
+        c2 = self.squares / self.t
+        new = (self.sums == 0) & (x != 0)
+        self.sums[new] = self.start(c2)
         eta = x @ self.beta
         if isinstance(self.rule, Arow):
             A, sign = self.metric(), 2 * y - 1
@@ -49,7 +57,8 @@ class Reference:
             g = w * (p - y) * x
             self.sums += g * g if isinstance(self.rule, AdaGrad) else w * p * (1 - p) * x * x
             A = self.metric()
-            scaled = g / np.sqrt(self.squares / self.t)
+            curvature = isinstance(self.rule, Dropout) and self.rule.power == 1
+            scaled = g if curvature else g / np.sqrt(c2)
         self.beta = (A * self.beta - self.rule.rate * scaled) / (A + self.rule.rate * self.ridge())
         self.trail.append(self.beta)
         return A, scaled

@@ -114,12 +114,14 @@ def test_without_an_intercept_there_is_none(rule, rng):
 
 def test_gradients_and_curvatures_approach_the_fisher_information(rng):
     """diag(G_t) / t and diag(H_t) / t, once the model is near the truth that made the labels."""
-    n, beta = 60_000, np.array([0.8, -0.5, 0.3, 0.0])
-    X = rng.normal(size=(n, 4)) * np.array([1.0, 0.5, 2.0, 1.0])
-    y = (rng.random(n) < sigmoid(X @ beta)).astype(float)
+    n, d = 100_000, 30
+    X = rng.normal(size=(n, d)) * rng.uniform(0.3, 2.0, size=d)
+    X[:, d // 2 :] *= rng.random((n, d // 2)) < 0.2
+    beta = rng.normal(size=d) * 0.3
     p = sigmoid(X @ beta)
+    y = (rng.random(n) < p).astype(float)
     fisher = (p * (1 - p)) @ X**2 / n
-    for rule in (NAMES["adagrad"](), Dropout()):
+    for rule in (NAMES["adagrad"](), Dropout(), Dropout(power=0.5)):
         sums = learnt(rule, X, y).state.cells[0, :-1, SUM]
         assert_allclose(sums / n, fisher, rtol=0.05)
 

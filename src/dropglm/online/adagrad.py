@@ -1,6 +1,6 @@
 """AdaGrad (Duchi, Hazan and Singer): A_t = diag(G_t)^½ with G_t = Σ_{i ≤ t} g_i g_iᵀ.
 
-β_{t+1,j} = β_{t,j} - (ρ / c_t) g_j / √(ε + Σ_i g_ij²)
+β_{t+1,j} = β_{t,j} - (ρ / c) g_j / √(ε + Σ_i g_ij²)
 """
 
 from typing import NamedTuple
@@ -28,7 +28,9 @@ class AdaGrad(NamedTuple):
 FUNCTIONS[AdaGrad] = Functions(
     slope=lambda rule, eta, y, v: logistic_slope(eta, y),
     gain=lambda rule, r, h: r * r,
-    metric=lambda rule, s, t: np.sqrt(rule.initial + s),
+    start=lambda rule, c2: rule.initial,
+    metric=lambda rule, s, t: np.sqrt(s),
+    scale=lambda rule, c: c,
     shared=lambda rule: False,
     late=lambda rule: False,
 )

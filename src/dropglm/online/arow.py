@@ -38,7 +38,9 @@ def _slope(rule, eta, y, v):
 FUNCTIONS[Arow] = Functions(
     slope=_slope,
     gain=lambda rule, r, h: 1.0 / rule.r if r != 0.0 else 0.0,
-    metric=lambda rule, s, t: rule.initial + s,
+    start=lambda rule, c2: rule.initial,
+    metric=lambda rule, s, t: s,
+    scale=lambda rule, c: 1.0,
     shared=lambda rule: False,
     late=lambda rule: True,
 )

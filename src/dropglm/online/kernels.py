@@ -4,7 +4,7 @@ import numpy as np
 
 from dropglm.design.storage import column, span, value
 from dropglm.maths.compile import inlined, kernel, summing_kernel
-from dropglm.online.rule import gain, late, metric, shared, slope
+from dropglm.online.rule import gain, late, metric, scale, shared, slope, start
 
 # What is known of a coefficient, side by side: β and the sum s that its metric is made of.
 BETA, SUM = 0, 1
@@ -21,6 +21,12 @@ def shrunk(rule, beta, s, idle, t, l2):
     if not shared(rule):
         idle *= np.log1p(rule.rate * l2 / metric(rule, s, t))
     return beta * np.exp(-idle)
+
+
+@inlined
+def begun(s, first):
+    """The sum, or what it starts with."""
+    return s if s > 0 else first
 
 
 @inlined
@@ -60,61 +66,63 @@ def learn(rule, rows, y, weights, order, l2, intercept, cells, pasts, average, t
     the sum of the rows' squared sizes.
     """
     real, K, d = cells.dtype.type, cells.shape[0], cells.shape[1] - 1
-    one, pull = real(1.0), real(rule.rate * l2)
+    zero, one, pull = real(0.0), real(1.0), real(rule.rate * l2)
     size = np.empty(len(weights))
     pace = np.empty(sizes(rows, size), cells.dtype)
     for n in range(len(order)):
         i = order[n]
         w = weights[i]
-        start, stop = span(rows, i)
+        begin, end = span(rows, i)
         t = np.int64(time[0]) + 1
         before = time[1]
         passes = np.log1p(rule.rate * l2 / metric(rule, one, t)) if shared(rule) and l2 > 0.0 else 1.0
         after = before + passes
         squares = time[2] + size[i]
-        # The minimum that arow takes knows the row's own size.
-        c = 1.0 if late(rule) else np.sqrt(squares / t)
+        first, c = real(start(rule, squares / t)), scale(rule, np.sqrt(squares / t))
         for k in range(K):
             known, past = cells[k], pasts[k]
             if l2 > 0.0:
-                for e in range(start, stop):
+                for e in range(begin, end):
                     j = column(rows, e)
                     idle = before - past[j, SINCE]
-                    known[j, BETA] = shrunk(rule, known[j, BETA], known[j, SUM], idle, t, l2)
+                    known[j, BETA] = shrunk(rule, known[j, BETA], begun(known[j, SUM], first), idle, t, l2)
             predictor = np.float64(known[d, BETA])
-            for e in range(start, stop):
+            for e in range(begin, end):
                 j = column(rows, e)
                 predictor += value(rows, i, e) * known[j, BETA]
-                pace[e - start] = known[j, SUM]
+                pace[e - begin] = begun(known[j, SUM], first)
             v = 0.0
             if late(rule):  # the only one that asks for v
-                v = 1.0 / metric(rule, known[d, SUM], t) if intercept else 0.0
-                for e in range(start, stop):
+                v = 1.0 / metric(rule, begun(known[d, SUM], first), t) if intercept else 0.0
+                for e in range(begin, end):
                     x = real(value(rows, i, e))
-                    v += x * x / metric(rule, pace[e - start], t)
+                    v += x * x / metric(rule, pace[e - begin], t)
             eta[n, k] = predictor
             if w == 0.0:
                 continue
             r = w * slope(rule, predictor, y[i, k], v)
             q, step = real(gain(rule, r, w * variance(predictor))), real(rule.rate * r / c)
-            now = real(0.0) if late(rule) else q  # what of the row's own gain its step knows
+            now = zero if late(rule) else q  # what of the row's own gain its step knows
             # Roots and divisions by themselves, where vector units do them: 26 ms a pass, not 35.
-            for e in range(start, stop):
+            for e in range(begin, end):
                 x = real(value(rows, i, e))
-                pace[e - start] = one / (metric(rule, pace[e - start] + now * x * x, t) + pull)
+                pace[e - begin] = one / (metric(rule, pace[e - begin] + now * x * x, t) + pull)
             if average or l2 > 0.0:
-                for e in range(start, stop):
+                for e in range(begin, end):
                     remember(known, past, column(rows, e), after)
                 remember(known, past, d, after)
-            for e in range(start, stop):
+            for e in range(begin, end):
                 j, x = column(rows, e), real(value(rows, i, e))
                 beta = known[j, BETA]
-                known[j, BETA] = beta - (step * x + pull * beta) * pace[e - start]
+                known[j, BETA] = beta - (step * x + pull * beta) * pace[e - begin]
                 if not shared(rule):
-                    known[j, SUM] += q * x * x
+                    s = known[j, SUM]
+                    # A dense row has zeros, too: they are no sight of the feature.
+                    known[j, SUM] = (begun(s, first) if x != zero else s) + q * x * x
             if intercept:
-                known[d, BETA] -= step / metric(rule, known[d, SUM] + now, t)
-                known[d, SUM] += q
+                s = begun(known[d, SUM], first)
+                known[d, BETA] -= step / metric(rule, s + now, t)
+                known[d, SUM] = s + q
         time[0], time[1], time[2] = t, after, squares
 
 
@@ -122,8 +130,9 @@ def learn(rule, rows, y, weights, order, l2, intercept, cells, pasts, average, t
 def settle(rule, l2, cells, pasts, time, out):
     """All coefficients as of now, in ``out``."""
     K, d, t = cells.shape[0], cells.shape[1] - 1, np.int64(time[0]) + 1
+    first = start(rule, time[2] / max(time[0], 1.0))
     for k in range(K):
         for j in range(d):
             idle = time[1] - pasts[k, j, SINCE]
-            out[k, j] = shrunk(rule, cells[k, j, BETA], cells[k, j, SUM], idle, t, l2)
+            out[k, j] = shrunk(rule, cells[k, j, BETA], begun(cells[k, j, SUM], first), idle, t, l2)
         out[k, d] = cells[k, d, BETA]

@@ -5,18 +5,20 @@ g = w (p - y) x and the curvature h_j = w p (1 - p) x_j² along each feature. Ev
 A_t = diag(a_1, …, a_d), and its step is the minimum of a linearised problem, the paper's equation for
 online learning with a ridge beside it: ::
 
-    β_{t+1} = argmin_β  g·β / c_t + (1 / 2ρ) (β - β_t)ᵀ A_t (β - β_t) + ½ λ ‖β‖²
+    β_{t+1} = argmin_β  g·β / c + (1 / 2ρ) (β - β_t)ᵀ A_t (β - β_t) + ½ λ ‖β‖²
 
-    β_{t+1,j} = β_{t,j} - (ρ g_j / c_t + ρ λ β_{t,j}) / (a_j + ρ λ)
+    β_{t+1,j} = β_{t,j} - (ρ g_j / c + ρ λ β_{t,j}) / (a_j + ρ λ)
 
-c_t² = mean of 1 + ‖x_i‖² over the rows so far is the size of a row: a step moves η by ‖x‖² times as much as
-it moves a coefficient, and with c_t one ρ serves sentences and long texts.
+a_j is made of a sum s_j over the rows that have feature j, which starts with a value of the rule's own. A step
+moves η by ‖x‖² times as much as it moves a coefficient. So that one ρ serves sentences and long texts, c is
+the size of a row, c² = mean of 1 + ‖x_i‖² over the rows so far, where A_t is a root; where A_t is a curvature
+it has the right scale by itself, and c is 1.
 
 A feature that is not in the row has g_j = 0 and keeps its a_j (that of ``sgd`` grows with t, in the
 same way for all), so that all it does is shrink. That is made up for when it is next seen: the cost of
 a step follows the row's own entries.
 
-A rule is a named tuple of its settings and five functions, which Numba picks by its type at compile time, as
+A rule is a named tuple of its settings and seven functions, which Numba picks by its type at compile time, as
 it does for the storage of rows.
 """
 
@@ -35,14 +37,18 @@ class Functions(NamedTuple):
     ``slope(rule, eta, y, v)``: the loss's slope in η (of ``arow`` a step, hence v = Σ x_j² / a_j).
     ``gain(rule, r, h)``: the row adds so many x_j² to the sum s_j that the metric is made of, where r and
     h are slope and curvature of its loss in η.
+    ``start(rule, c2)``: what s_j is before the first of them, for rows of that squared size.
     ``metric(rule, s, t)``: a_j.
+    ``scale(rule, c)``: what the gradient is divided by, for rows of that size.
     ``shared(rule)``: whether that is the same for all features, and changes with t alone.
     ``late(rule)``: whether a row's gain counts from the next row on.
     """
 
     slope: Callable
     gain: Callable
+    start: Callable
     metric: Callable
+    scale: Callable
     shared: Callable
     late: Callable
 
@@ -65,6 +71,16 @@ def slope(rule: Any, eta: float, y: float, v: float) -> Any:
 def gain(rule: Any, r: float, h: float) -> Any:
     """How many x_j² the row adds to s_j."""
     return FUNCTIONS[type(rule)].gain(rule, r, h)
+
+
+def start(rule: Any, c2: float) -> Any:
+    """s_j before the first row."""
+    return FUNCTIONS[type(rule)].start(rule, c2)
+
+
+def scale(rule: Any, c: float) -> Any:
+    """What the gradient is divided by."""
+    return FUNCTIONS[type(rule)].scale(rule, c)
 
 
 def metric(rule: Any, s: float, t: Any) -> Any:
@@ -96,6 +112,18 @@ def _slope(rule, eta, y, v):
 def _gain(rule, r, h):
     found = _functions(rule)
     return found and found.gain
+
+
+@overload(start)
+def _start(rule, c2):
+    found = _functions(rule)
+    return found and found.start
+
+
+@overload(scale)
+def _scale(rule, c):
+    found = _functions(rule)
+    return found and found.scale
 
 
 @overload(metric)

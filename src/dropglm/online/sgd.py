@@ -1,6 +1,6 @@
 """Stochastic gradient descent: a_j = √t for every feature.
 
-β_{t+1} = β_t - (ρ / c_t √t) g_t
+β_{t+1} = β_t - (ρ / c √t) g_t
 """
 
 from typing import NamedTuple
@@ -25,7 +25,9 @@ class Sgd(NamedTuple):
 FUNCTIONS[Sgd] = Functions(
     slope=lambda rule, eta, y, v: logistic_slope(eta, y),
     gain=lambda rule, r, h: 0.0,
+    start=lambda rule, c2: 1.0,
     metric=lambda rule, s, t: np.sqrt(t),
+    scale=lambda rule, c: c,
     shared=lambda rule: True,
     late=lambda rule: False,
 )
