@@ -10,10 +10,11 @@ if TYPE_CHECKING:
         LinearRegression,
         LogisticRegression,
         LogisticRegressionCV,
+        OnlineLogisticRegression,
         PoissonRegressor,
     )
     from dropglm.noising import noising_penalty
-    from dropglm.text import NgramVectorizer, TextClassifier
+    from dropglm.text import NgramHasher, NgramVectorizer, OnlineTextClassifier, TextClassifier
 
 __version__ = version("dropglm")
 
@@ -21,8 +22,10 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "LogisticRegressionCV",
+    "NgramHasher",
     "NgramVectorizer",
     "OnlineLogisticRegression",
+    "OnlineTextClassifier",
     "PoissonRegressor",
     "TextClassifier",
     "__version__",
@@ -36,8 +39,10 @@ _ROOMS = {
     "LinearRegression": "estimators",
     "LogisticRegression": "estimators",
     "LogisticRegressionCV": "estimators",
+    "NgramHasher": "text",
     "NgramVectorizer": "text",
     "OnlineLogisticRegression": "estimators",
+    "OnlineTextClassifier": "text",
     "PoissonRegressor": "estimators",
     "TextClassifier": "text",
     "load_dataset": "datasets",

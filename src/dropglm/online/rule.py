@@ -9,10 +9,10 @@ online learning with a ridge beside it: ::
 
     β_{t+1,j} = β_{t,j} - (ρ g_j / c + ρ λ β_{t,j}) / (a_j + ρ λ)
 
-a_j is made of a sum s_j over the rows that have feature j, which starts with a value of the rule's own. A step
-moves η by ‖x‖² times as much as it moves a coefficient. So that one ρ serves sentences and long texts, c is
-the size of a row, c² = mean of 1 + ‖x_i‖² over the rows so far, where A_t is a root; where A_t is a curvature
-it has the right scale by itself, and c is 1.
+a_j is made of a sum s_j over the rows that have feature j, which starts with a value of the rule's own. A
+step moves η by ‖x‖² times as much as it moves a coefficient. So that one ρ serves sentences and long texts, c
+is the size of a row, c² = mean of 1 + ‖x_i‖² over the rows so far, where A_t is a root; where A_t is
+a curvature it has the right scale by itself, and c is 1.
 
 A feature that is not in the row has g_j = 0 and keeps its a_j (that of ``sgd`` grows with t, in the
 same way for all), so that all it does is shrink. That is made up for when it is next seen: the cost of

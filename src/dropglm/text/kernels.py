@@ -47,55 +47,76 @@ def slot_of(h, slots):
 
 
 @inlined
-def token_key(letters, start, stop):
-    """The letters themselves and their number if there are up to seven, else a hash, which is negative."""
-    if stop - start < 8:
-        packed = np.uint64(stop - start)
-        for k in range(start, stop):
-            packed = packed << _BYTE | np.uint64(letters[k])
-        # The number comes to stand above the seven places for letters.
-        return np.int64(packed << (_BYTE * np.uint64(7 - (stop - start))))
+def short_key(packed, size):
+    """The letters themselves, packed one after the other, below their number, which is at most seven."""
+    n = np.uint64(size)
+    return np.int64((n << _BYTE * n | packed) << _BYTE * (np.uint64(7) - n))
+
+
+@inlined
+def long_key(letters, start, stop):
+    """A hash of eight letters or more, which is negative."""
     h = _OFFSET
     for k in range(start, stop):
         h = (h ^ np.uint64(letters[k])) * _PRIME
     return np.int64(h | _LONG)
 
 
+@inlined
+def token_key(letters, start, stop):
+    """What a token is known by."""
+    if stop - start > 7:
+        return long_key(letters, start, stop)
+    packed = np.uint64(0)
+    for k in range(start, stop):
+        packed = packed << _BYTE | np.uint64(letters[k])
+    return short_key(packed, stop - start)
+
+
+@inlined
+def decoded(letters, p):
+    """The character that begins at p, and where the next one begins."""
+    lead = letters[p]
+    code, after = np.int64(lead), p + 1
+    if lead >= 0x80:  # of 2, 3 or 4 bytes
+        more = 1 if lead < 0xE0 else (2 if lead < 0xF0 else 3)
+        code = np.int64(lead) & (0x3F >> more)
+        for _ in range(more):
+            code = code << 6 | (np.int64(letters[after]) & 0x3F)
+            after += 1
+    return code, after
+
+
 @kernel
 def scan(letters, ends, classes, shortest, first, last, counts, starts, stops, keys):
-    """Cut texts first to last - 1 into tokens, by the class of each character."""
+    """Cut texts first to last - 1 into tokens, by the class of each character.
+
+    Letters are packed on the way: most tokens are short, and their keys then need no second look.
+    """
     for i in range(first, last):
         place, p, end = ends[i], ends[i], ends[i + 1]
-        start, length = p, 0
         while p < end:
-            lead = letters[p]
-            code, after = np.int64(lead), p + 1
-            if lead >= 0x80:  # a character of 2, 3 or 4 bytes
-                more = 1 if lead < 0xE0 else (2 if lead < 0xF0 else 3)
-                code = np.int64(lead) & (0x3F >> more)
-                for _ in range(more):
-                    code = code << 6 | (np.int64(letters[after]) & 0x3F)
-                    after += 1
-            kind = classes[code]
-            if kind == 1:
-                if length == 0:
-                    start = p
+            start, length, packed = p, 0, np.uint64(0)
+            code, after = np.int64(0), p
+            while p < end:
+                code, after = decoded(letters, p)
+                if classes[code] != 1:
+                    break
+                for k in range(p, after):
+                    packed = packed << _BYTE | np.uint64(letters[k])
                 length += 1
-            else:
-                if length >= shortest:
-                    starts[place], stops[place] = start, p
-                    place += 1
-                length = 0
-                if kind == 2:
+                p = after
+            if length >= max(shortest, 1):
+                starts[place], stops[place] = start, p
+                keys[place] = short_key(packed, p - start) if p - start < 8 else long_key(letters, start, p)
+                place += 1
+            if p < end:  # the character that no run goes on with
+                if classes[code] == 2:
                     starts[place], stops[place] = p, after
+                    keys[place] = token_key(letters, p, after)
                     place += 1
-            p = after
-        if length >= shortest:
-            starts[place], stops[place] = start, end
-            place += 1
+                p = after
         counts[i] = place - ends[i]
-        for k in range(ends[i], place):
-            keys[k] = token_key(letters, starts[k], stops[k])
 
 
 @kernel

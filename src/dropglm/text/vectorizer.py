@@ -5,20 +5,20 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dropglm import checks
 from dropglm.text import kernels
 from dropglm.text.chunks import chunks
-from dropglm.text.counting import LONGEST_NGRAM, Counting
+from dropglm.text.counting import Counting
+from dropglm.text.ngrams import NgramReader
 from dropglm.text.rows import Rows
 from dropglm.text.selection import select
-from dropglm.text.tokens import WORDS_AND_PUNCTUATION, Tokenizer
+from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.vocabulary import Vocabulary
 
 
-class NgramVectorizer(BaseEstimator):
+class NgramVectorizer(NgramReader):
     r"""Which n-grams each text has, as a sparse matrix: CountVectorizer's matrix, several times as fast.
 
     Features are in alphabetical order. Texts are read in chunks, so that a generator over more texts than fit
@@ -132,12 +132,6 @@ class NgramVectorizer(BaseEstimator):
             rows.add(tokens, *vocabulary.find(tokens, threads))
         return rows.matrix(vocabulary.column_of, len(vocabulary), binary=bool(self.binary), dtype=self.dtype)
 
-    def tokens(self, text: str) -> list[str]:
-        """The tokens of one text, known or not."""
-        if not isinstance(text, str):
-            raise TypeError(f"text must be a string, got {text!r}.")
-        return self._tokenizer(1).words(text)
-
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The n-gram of each column."""
         return np.array(self._vocabulary().names(), dtype=object)
@@ -176,13 +170,7 @@ class NgramVectorizer(BaseEstimator):
 
     def _check(self) -> tuple[int, int]:
         """The smallest and the largest n, if all settings are in order."""
-        n = self.ngram_range
-        if not (isinstance(n, (tuple, list)) and len(n) == 2 and all(isinstance(k, Integral) for k in n)):
-            raise TypeError(f"ngram_range must be a pair of whole numbers such as (1, 2), got {n!r}.")
-        if not 1 <= n[0] <= n[1] <= LONGEST_NGRAM:
-            raise ValueError(
-                f"ngram_range must be a pair (a, b) with 1 <= a <= b <= {LONGEST_NGRAM}, got {n!r}."
-            )
+        shortest, longest = self._check_ngrams()
         for name in ("min_df", "max_df"):
             given = getattr(self, name)
             checks.not_negative(given, name)
@@ -192,31 +180,14 @@ class NgramVectorizer(BaseEstimator):
             checks.whole_number(self.max_features, "max_features")
             if self.max_features < 1:
                 raise ValueError(f"max_features must be above 0, got {self.max_features}.")
-        for name in ("binary", "lowercase", "strip_html"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}.")
+        self._check_yes_or_no("binary")
         if np.dtype(self.dtype).char not in "bBhHiIlLqQfd":
             raise TypeError(f"dtype must be an integer type, float32 or float64, got {self.dtype!r}.")
-        return int(n[0]), int(n[1])
-
-    def _tokenizer(self, threads: int) -> Tokenizer:
-        return Tokenizer(
-            self.token_pattern,
-            lowercase=bool(self.lowercase),
-            strip_html=bool(self.strip_html),
-            threads=threads,
-        )
+        return shortest, longest
 
     def _vocabulary(self) -> Vocabulary:
         check_is_fitted(self, "ngrams_")
         return self.ngrams_
-
-    def __sklearn_tags__(self) -> Any:
-        """What scikit-learn may expect."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def _number_of_texts(given: float, n: int) -> float:
