@@ -16,7 +16,7 @@ def _known_format(given: str | None) -> str | None:
 
 
 def _known_encoding(given: str | None) -> str | None:
-    from dropglm.tables.lines import codec
+    from dropglm.tables.decoding import codec
 
     return given if given is None else _or_bad(given, lambda: codec(given))
 

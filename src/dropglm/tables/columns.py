@@ -11,7 +11,7 @@ UNLABELED = "rows without labels belong in a file of their own, --unlabeled"
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns that are wanted of a table.
+    """The columns that are wanted of a table; ``mixed`` are labels that may be of several kinds (1 and "1").
 
     Examples
     --------
@@ -25,6 +25,7 @@ class Columns:
     text: str
     label: str | None = None
     keep: tuple[str, ...] = ()
+    mixed: bool = False
 
     def __post_init__(self) -> None:
         for name in self.names:

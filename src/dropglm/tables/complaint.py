@@ -13,6 +13,25 @@ class TableError(FileError):
     """A table that cannot be read or written; the message is one sentence."""
 
 
+class RowError(TableError):
+    """A row that cannot be used, in a table whose other rows may be.
+
+    Attributes
+    ----------
+    row
+        Its number, from 1; 0 is the header.
+    """
+
+    row: int = 0
+
+    @classmethod
+    def at(cls, row: int, sentence: str) -> "RowError":
+        """The complaint about that row."""
+        bad = cls(sentence)
+        bad.row = row
+        return bad
+
+
 def polars() -> ModuleType:
     """Polars, imported when the first table is read, so that the library works without it."""
     try:

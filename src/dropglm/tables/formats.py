@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 from dropglm.registry import quoted
 from dropglm.tables import jsonl, plain, separated
 from dropglm.tables.columns import Columns
-from dropglm.tables.complaint import TableError, nearest
+from dropglm.tables.complaint import RowError, TableError, nearest
 from dropglm.tables.compression import COMPRESSIONS
 from dropglm.tables.lines import Lines
 
@@ -26,7 +26,7 @@ class Format:
     name
         Its name in ``FORMATS``.
     rows
-        The reader of rows; None is Parquet, which is read in frames.
+        The reader of rows, in which a bad row is its complaint; None is Parquet, which is read in frames.
     write
         Writes a frame to a binary stream, with the header or without.
     header
@@ -36,7 +36,7 @@ class Format:
     """
 
     name: str
-    rows: Callable[[Lines, Columns, str], Iterator[tuple[Any, ...]]] | None
+    rows: Callable[[Lines, Columns, str], Iterator[tuple[Any, ...] | RowError]] | None
     write: Callable[["DataFrame", IO[bytes], bool], object]
     header: bool = False
     delimiter: str = ","

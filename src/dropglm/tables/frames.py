@@ -6,7 +6,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from dropglm.tables.columns import UNLABELED, Columns
-from dropglm.tables.complaint import TableError, polars
+from dropglm.tables.complaint import RowError, TableError, polars
+from dropglm.tables.decoding import halved
 from dropglm.tables.lines import Lines
 
 if TYPE_CHECKING:
@@ -17,12 +18,17 @@ WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 def frames(
-    rows: Iterable[tuple[Any, ...]], lines: Lines, columns: Columns, size: int, *, prompt: bool
+    rows: Iterable[tuple[Any, ...] | RowError], lines: Lines, columns: Columns, size: int, *, prompt: bool
 ) -> Iterator["DataFrame"]:
-    """Frames of up to ``size`` rows; of fewer, if ``prompt`` and a pipe has no more rows for now."""
+    """Frames of up to ``size`` rows; of fewer, if ``prompt`` and a pipe has no more rows for now.
+
+    The first bad row is raised.
+    """
     gathered: list[tuple[Any, ...]] = []
     start = 1
     for row in rows:
+        if isinstance(row, RowError):
+            raise row
         gathered.append(row)
         if len(gathered) >= size or (prompt and lines.waiting()):
             yield _frame(gathered, columns, lines.name, start)
@@ -41,9 +47,7 @@ def _frame(rows: Sequence[tuple[Any, ...]], columns: Columns, name: str, start: 
     try:
         return pl.DataFrame([pl.Series(column, entries, kinds[column]) for column, entries in values.items()])
     except UnicodeEncodeError:
-        row = next(
-            row for row, entries in zip(count(start), rows, strict=False) if any(map(_halved, entries))
-        )
+        row = next(row for row, entries in zip(count(start), rows, strict=False) if _any_halved(entries))
         raise TableError(
             f"{name}: row {row} holds half of a surrogate pair, which is no character."
         ) from None
@@ -62,8 +66,8 @@ def _kind(labels: Sequence[Any]) -> Any:
     )
 
 
-def _halved(entry: Any) -> bool:
-    return isinstance(entry, str) and any("\ud800" <= character <= "\udfff" for character in entry)
+def _any_halved(entries: Iterable[Any]) -> bool:
+    return any(isinstance(entry, str) and halved(entry) for entry in entries)
 
 
 def complete(frame: "DataFrame", columns: Columns, name: str, start: int = 1) -> "DataFrame":

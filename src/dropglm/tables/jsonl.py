@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from dropglm.tables.columns import UNLABELED, Columns
-from dropglm.tables.complaint import TableError, listed, nearest
+from dropglm.tables.complaint import RowError, TableError, listed, nearest
 from dropglm.tables.lines import Lines
+from dropglm.tables.resuming import resumed
 
 KINDS = {
     type(None): "null",
@@ -37,7 +38,11 @@ def _no_constant(name: str) -> None:
 _decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant).raw_decode
 
 
-def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, ...]]:
+# Made once: json.dumps makes one for each call, 1.7 us where this takes 0.9.
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, ...] | RowError]:
     """The wanted values of each row: texts and what is kept as strings, labels as they are.
 
     Examples
@@ -47,6 +52,11 @@ def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, 
     >>> list(rows(lines, Columns("text", "label", keep=("id",)), ","))
     [('007', 1, '7')]
     """
+    return resumed(lambda: _good(lines, columns), lines)
+
+
+def _good(lines: Lines, columns: Columns) -> Iterator[tuple[Any, ...]]:
+    """The rows up to the first bad one, which is raised."""
     text_of, label_of = columns.text, columns.label
     kind, kind_row = "", 0  # of the first label, and where it stands
     for line in lines:
@@ -64,13 +74,13 @@ def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, 
             found = KINDS[type(label)]
             if type(label) is not str:
                 _check_label(record, label_of, lines)
-            if found != kind and label is not None:
+            if found != kind and label is not None and not columns.mixed:
                 if kind:
                     raise lines.complaint(f"has {found} for its label, but row {kind_row} has {kind}")
                 kind, kind_row = found, lines.row
             values.append(label)
         for name in columns.keep:
-            values.append(_string(record.get(name)))
+            values.append(spelled(record.get(name)))
         yield tuple(values)
         lines.done()
     if lines.row == 1:
@@ -82,8 +92,10 @@ def _record(line: str, lines: Lines) -> dict[str, Any]:
         record, end = _decode(line)
     except json.JSONDecodeError as error:
         if line.startswith("[") and lines.row == 1:
-            raise lines.complaint(
-                "starts a JSON array; JSON Lines has one object a line, without brackets"
+            # Not a bad row: the rows of an array end with commas, so that all but the last would be bad.
+            raise TableError(
+                f"{lines.name}: {lines.place()} starts a JSON array; "
+                "JSON Lines has one object a line, without brackets."
             ) from None
         raise lines.complaint(f"is not JSON: {error.msg} at character {error.pos + 1}") from None
     except (ValueError, RecursionError) as error:
@@ -121,5 +133,14 @@ def _check_label(record: dict[str, Any], name: str, lines: Lines) -> None:
         raise lines.complaint("has a label beyond the 64-bit numbers; write it as a string")
 
 
-def _string(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def spelled(value: Any) -> str | None:
+    """A string as it is, and anything else as JSON spells it.
+
+    Examples
+    --------
+    >>> [spelled(value) for value in ("1", 1, 1.5, True, None)]
+    ['1', '1', '1.5', 'true', None]
+    """
+    if value is None or isinstance(value, str):
+        return value
+    return str(value) if type(value) is int else _encode(value)  # most labels; six times as fast

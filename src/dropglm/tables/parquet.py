@@ -1,18 +1,50 @@
 """Frames of a Parquet file."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any
 
 from dropglm.tables.columns import Columns
-from dropglm.tables.complaint import TableError, polars
+from dropglm.tables.complaint import RowError, TableError, polars
 from dropglm.tables.source import chunk, everything
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
 MAGIC = b"PAR1"
+
+
+class Count:
+    """The row that is being read: what ``Lines`` tells of a row, where there are no lines.
+
+    Examples
+    --------
+    >>> Count("reviews.parquet").complaint("has no text")
+    RowError('reviews.parquet: row 1 has no text.')
+    """
+
+    first: int | None = None  # its first line
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.row = 1
+
+    def waiting(self) -> bool:
+        """Whether the next row has yet to be written: never, since Parquet is read when it is whole."""
+        return False
+
+    def complaint(self, what: str) -> RowError:
+        """The row, and what is wrong with it."""
+        return RowError.at(self.row, f"{self.name}: row {self.row} {what}.")
+
+
+def rows(frames: "Iterable[DataFrame]", count: Count) -> Iterator[tuple[Any, ...]]:
+    """The rows of the frames, counted."""
+    for frame in frames:
+        for row in frame.iter_rows():
+            yield row
+            count.row += 1
 
 
 def frames(

@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from dropglm.tables import parquet
 from dropglm.tables.columns import Columns
-from dropglm.tables.complaint import TableError, polars
-from dropglm.tables.formats import format_of
-from dropglm.tables.frames import complete, frames, typed
-from dropglm.tables.lines import LONGEST, Lines, codec
-from dropglm.tables.source import Place, is_path, name_of, opened, refuse_no_file
+from dropglm.tables.complaint import polars
+from dropglm.tables.frames import complete, typed
+from dropglm.tables.lines import LONGEST
+from dropglm.tables.source import Place
+from dropglm.tables.table import Table, above_zero
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -63,10 +62,10 @@ def read(
     [('good, very', 1), ('bad', 0)]
     """
     columns = Columns(text, label, tuple(keep))
-    pieces = _frames(path, columns, SIZE, format, encoding, delimiter, longest, prompt=False)
-    frame = polars().concat(pieces, how="vertical_relaxed")
-    complete(frame, columns, name_of(path, "standard input"))
-    if label is not None and format_of(name_of(path, ""), format)[0].header:
+    table = Table(path, format, encoding, delimiter, longest)
+    frame = polars().concat(table.frames(columns, SIZE, prompt=False), how="vertical_relaxed")
+    complete(frame, columns, table.name)
+    if label is not None and table.kind.header:
         frame = frame.with_columns(typed(frame[label]))
     return frame
 
@@ -95,56 +94,10 @@ def batches(
     >>> [frame["text"].to_list() for frame in batches(table, "text", size=2, format="jsonl")]
     [['a', 'b'], ['c']]
     """
-    _above_zero(size, "size")
+    above_zero(size, "size")
     columns = Columns(text, label, tuple(keep))
+    table = Table(path, format, encoding, delimiter, longest)
     start = 1
-    for frame in _frames(path, columns, size, format, encoding, delimiter, longest, prompt=True):
-        yield complete(frame, columns, name_of(path, "standard input"), start)
+    for frame in table.frames(columns, size, prompt=True):
+        yield complete(frame, columns, table.name, start)
         start += frame.height
-
-
-def _frames(
-    path: Place,
-    columns: Columns,
-    size: int,
-    format: str | None,
-    encoding: str | None,
-    delimiter: str | None,
-    longest: int,
-    *,
-    prompt: bool,
-) -> Iterator["DataFrame"]:
-    """Frames that may lack texts and labels, at least one row in all."""
-    _above_zero(longest, "longest")
-    name = name_of(path, "standard input")
-    if is_path(path):
-        refuse_no_file(path)
-    kind, compression = format_of(name, format)
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
-        raise TableError(
-            f"The delimiter must be one character other than a quote or line end, got {delimiter!r}."
-        )
-    if encoding is not None:
-        codec(encoding)
-    with opened(path, compression) as stream:
-        if kind.rows is None:
-            file = path if is_path(path) and not compression else None
-            found = parquet.frames(stream, file, columns, size, name)
-        else:
-            lines = Lines(stream, name, kind.name, encoding=encoding, header=kind.header, longest=longest)
-            rows = kind.rows(lines, columns, delimiter or kind.delimiter)
-            found = frames(rows, lines, columns, size, prompt=prompt)
-        height = 0
-        for frame in found:
-            height += frame.height
-            if frame.height:
-                yield frame
-        if not height:
-            raise TableError(
-                f"{name}: this table has {'a header' if kind.header else 'columns'} but no rows."
-            )
-
-
-def _above_zero(given: int, name: str) -> None:
-    if not isinstance(given, int) or given < 1:
-        raise ValueError(f"{name} must be a whole number above 0, got {given!r}.")

@@ -6,11 +6,13 @@ and line of whatever is wrong, refuses what polars lets pass, and hands over row
 
 import csv
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from dropglm.tables.columns import Columns
-from dropglm.tables.complaint import TableError
+from dropglm.tables.complaint import RowError, TableError
 from dropglm.tables.lines import Lines
+from dropglm.tables.resuming import resumed
 
 # What the csv module says, and what we say.
 REASONS = {
@@ -21,7 +23,7 @@ REASONS = {
 }
 
 
-def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, ...]]:
+def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, ...] | RowError]:
     r"""The wanted fields of each row, as strings.
 
     Examples
@@ -34,11 +36,21 @@ def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, 
     # The module's own limit is 131,072 characters and the same for all its users; ours is that of the lines.
     csv.field_size_limit(max(csv.field_size_limit(), lines.longest))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    try:
+    with _our_words(lines):
         header = _header(reader, lines)
-        wanted = _positions(header, lines, columns, delimiter)
-        lines.done()
+    wanted = _positions(header, lines, columns, delimiter)
+    lines.done()
+    yield from resumed(lambda: _good(reader, lines, header, wanted, delimiter), lines)
+
+
+def _good(
+    reader: Iterator[list[str]], lines: Lines, header: list[str], wanted: list[int], delimiter: str
+) -> Iterator[tuple[Any, ...]]:
+    """The rows up to the first bad one, which is raised; the module forgets it when it is asked again."""
+    with _our_words(lines):
         for fields in reader:
+            if lines.flaw:
+                raise lines.complaint(lines.flaw)
             if not fields:
                 lines.skip()
                 continue
@@ -46,6 +58,12 @@ def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, 
                 raise _ragged(fields, header, lines, delimiter)
             yield tuple([fields[i] for i in wanted])
             lines.done()
+
+
+@contextmanager
+def _our_words(lines: Lines) -> Iterator[None]:
+    try:
+        yield
     except csv.Error as error:
         reason = next((ours for theirs, ours in REASONS.items() if theirs in str(error)), None)
         raise lines.complaint(reason or f"is malformed ({error})") from None
@@ -69,7 +87,7 @@ def _positions(header: list[str], lines: Lines, columns: Columns, delimiter: str
     return columns.positions(header, lines.name)
 
 
-def _ragged(fields: list[str], header: list[str], lines: Lines, delimiter: str) -> TableError:
+def _ragged(fields: list[str], header: list[str], lines: Lines, delimiter: str) -> RowError:
     count = f"{len(fields)} field{'s' if len(fields) != 1 else ''}"
     hint = (
         f"a text with {delimiter!r} in it needs quotes around it"
