@@ -4,6 +4,7 @@ from dropglm.tables.complaint import TableError
 from dropglm.tables.formats import FORMATS
 from dropglm.tables.frames import typed
 from dropglm.tables.reading import batches, read
+from dropglm.tables.stream import Batch, stream
 from dropglm.tables.writing import write
 
-__all__ = ["FORMATS", "TableError", "batches", "read", "typed", "write"]
+__all__ = ["FORMATS", "Batch", "TableError", "batches", "read", "stream", "typed", "write"]

@@ -1,0 +1,65 @@
+"""Tables written row by row, and the rows and complaints of their streams."""
+
+import csv
+import io
+import json
+
+import polars as pl
+
+from dropglm import tables
+
+LONGEST = 500  # characters of a row in these tests
+
+
+class Slow(io.BytesIO):
+    """Bytes that arrive a few at a time."""
+
+    def __init__(self, data, step):
+        super().__init__(data)
+        self.step = step
+
+    def read1(self, size=-1):
+        return super().read1(min(size, self.step))
+
+
+def encoded(format, rows):
+    """Good rows, each as the bytes of its lines without the last line end."""
+    if format == "jsonl":
+        return [json.dumps({"text": text, "label": label}).encode() for text, label in rows]
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, lineterminator="\0", quoting=csv.QUOTE_ALL)
+    writer.writerows(rows)
+    return [line.encode() for line in file.getvalue().split("\0")[:-1]]
+
+
+def table(format, rows, end=b"\n"):
+    """The file, and the first and last line of each row."""
+    header = [b"text,label"] if format == "csv" else []
+    line, spans = 1 + len(header), []
+    for row in rows:
+        spans.append((line, line + row.count(b"\n")))
+        line = spans[-1][1] + 1
+    return b"".join(row + end for row in header + rows), spans
+
+
+def gathered(file, **settings):
+    """(number, line, text, label) of each row, and the complaints."""
+    bad = []
+    settings = {"format": "csv", "longest": LONGEST, "on_bad": bad.append, **settings}
+    rows = []
+    for batch in tables.stream(file, "text", "label", **settings):
+        assert len(batch.texts) == len(batch.labels) == len(batch.rows) > 0
+        lines = batch.lines or [None] * len(batch.rows)
+        rows += zip(batch.rows, lines, batch.texts, batch.labels, strict=True)
+    return rows, [str(error) for error in bad]
+
+
+def place(number, span):
+    lines = f"line {span[0]}" if span[0] == span[1] else f"lines {span[0]} to {span[1]}"
+    return f"the open file: row {number} ({lines}) "
+
+
+def parquet(**columns):
+    file = io.BytesIO()
+    pl.DataFrame(columns).write_parquet(file)
+    return io.BytesIO(file.getvalue())

@@ -1,0 +1,169 @@
+"""A stream of labelled texts: its batches, where it starts, and what ends it."""
+
+import gzip
+import io
+import json
+import os
+import tracemalloc
+
+import polars as pl
+import pytest
+
+from dropglm import tables
+from tests.tables.rows import encoded, gathered, parquet, table
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
+@pytest.mark.parametrize("start", range(5))
+def test_rows_before_the_start_are_passed_over_in_silence(format, start):
+    rows = encoded(format, [("one", "x"), ("two", "y")])
+    data, _ = table(format, [rows[0], b"\xff", rows[1], b"bad"])
+    whole, complaints = gathered(io.BytesIO(data), format=format)
+    found, later = gathered(io.BytesIO(data), format=format, start=start)
+    assert found == [row for row in whole if row[0] > start]
+    assert later == complaints[(start > 1) + (start > 3) :]
+    if start >= 4:
+        assert gathered(io.BytesIO(data), format=format, start=start, on_bad=None) == ([], [])
+    else:
+        with pytest.raises(tables.TableError, match=r"row 2 \(" if start < 2 else r"row 4 \("):
+            gathered(io.BytesIO(data), format=format, start=start, on_bad=None)
+
+
+@pytest.mark.parametrize("characters", [1, 4, 10**9])
+def test_good_rows_come_before_what_is_raised(characters):
+    def refuse(error):
+        raise KeyError(str(error))
+
+    data = b"text,label\n" + b"abc,x\n" * 3 + b"bad\n" + b"def,x\n"
+    for on_bad, kind in ((None, tables.TableError), (refuse, KeyError)):
+        found = []
+        batches = tables.stream(
+            io.BytesIO(data), "text", "label", characters=characters, format="csv", on_bad=on_bad
+        )
+        with pytest.raises(kind, match=r"row 4 \(line 5\)"):
+            found.extend(text for batch in batches for text in batch.texts)
+        assert found == ["abc"] * 3
+
+
+@pytest.mark.parametrize("characters", [1, 5, 6, 10**9])
+def test_a_batch_is_full_by_characters_or_rows(characters):
+    data = b"text,label\n" + b"abcde,x\n" * 20_001
+    sizes = [
+        len(batch.texts)
+        for batch in tables.stream(io.BytesIO(data), "text", "label", characters=characters, format="csv")
+    ]
+    full = {1: 1, 5: 1, 6: 2, 10**9: 10_000}[characters]
+    assert sum(sizes) == 20_001
+    assert set(sizes[:-1]) == {full}
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
+def test_rows_of_a_pipe_do_not_wait_behind_a_bad_one(format):
+    good, more = encoded(format, [("one", "x"), ("two", "y")])
+    bad = []
+    read, write = os.pipe()
+    with open(read, "rb") as reader, open(write, "wb", buffering=0) as writer:
+        batches = tables.stream(reader, "text", "label", format=format, on_bad=bad.append)
+        writer.write(table(format, [good, b"\xff"])[0])
+        assert next(batches).texts == ["one"]
+        assert len(bad) == 1
+        writer.write(b"bad\n" + more + b"\n" + good[:3])
+        assert next(batches).rows == [4]
+        assert len(bad) == 2
+        writer.write(good[3:] + b"\n\n\r\n")  # nor do they wait for what comes after blank lines
+        assert next(batches).texts == ["one"]
+        writer.close()
+        assert list(batches) == []
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
+def test_compressed_tables_are_no_different_but_damage_is_fatal(format):
+    rows = encoded(format, [("one", "x"), ("two", "y")] * 200)
+    data, _ = table(format, [b"bad", *rows[:300], b"\xff", *rows[300:]])
+    packed = gzip.compress(data)
+    plain = gathered(io.BytesIO(data), format=format)
+    assert gathered(io.BytesIO(packed), format=f"{format}.gz") == plain
+    assert len(plain[0]) == 400
+    with pytest.raises(tables.TableError, match="the compressed data ends too early"):
+        gathered(io.BytesIO(packed[:-20]), format=f"{format}.gz")
+
+
+def test_labels_are_as_they_are_spelled():
+    labels = ["1", "x", 1, -2, 1.5, 2.0, True, False, 2**63 - 1]
+    spelled = ["1", "x", "1", "-2", "1.5", "2.0", "true", "false", "9223372036854775807"]
+    data = "\n".join(json.dumps({"text": "a", "label": label}) for label in labels).encode()
+    assert [row[3] for row in gathered(io.BytesIO(data), format="jsonl")[0]] == spelled
+    for i in range(0, 8, 2):  # two of a kind
+        found, _ = gathered(parquet(text=["a", "b"], label=labels[i : i + 2]), format="parquet")
+        assert [row[3] for row in found] == spelled[i : i + 2]
+    file = io.BytesIO(b"label,text\n01,a\n1.50,b\nNaN,c\n x,d\n")
+    assert [row[3] for row in gathered(file)[0]] == ["01", "1.50", "NaN", " x"]
+
+
+def test_a_row_knows_its_place():
+    (batch,) = tables.stream(io.BytesIO(b'text,label\n\n"a\nb",x\nc,y\n'), "text", "label", format="csv")
+    assert [batch.place(0), batch.place(1)] == ["row 1 (line 3)", "row 2 (line 5)"]
+    (batch,) = tables.stream(parquet(text=["a"], label=["x"]), "text", "label", format="parquet")
+    assert batch.place(0) == "row 1"
+
+
+FATAL = {
+    "empty": ("csv", b"", "this file is empty."),
+    "empty json": ("jsonl", b"\n\n", "this file is empty."),
+    "header": ("csv", b"text,label\n", "this table has a header but no rows."),
+    "no column": ("csv", b"txt,label\na,x\n", "no column is named 'text'"),
+    "bad header": ("csv", b'"text"x,label\na,x\n', "the header (line 1) has more text after"),
+    "header with a bad byte": ("csv", b"text,label,\xff\na,x,\n", "the header (line 1) is not UTF-8"),
+    "header with a NUL": ("csv", b"text,label,\0\na,x,\n", "the header (line 1) holds a NUL"),
+    "array": ("jsonl", b'[\n{"text": "a", "label": 1}\n]\n', "row 1 (line 1) starts a JSON array;"),
+    "no parquet": ("parquet", b"text,label\n", "this is not a Parquet file"),
+    "cut parquet": ("parquet", b"PAR1 and no more", "this Parquet file is cut short."),
+    "gzip": ("csv", gzip.compress(b"text,label\n"), "this is compressed with gzip"),
+    "plain": ("txt", b"a\n", "plain text has one column"),
+    "all bad": ("csv", b"text,label\na\nb\n", "all 2 rows are bad; row 1 (line 2) has 1 field, but"),
+    "one bad": ("jsonl", b"[" * 1000, "the only row is bad; row 1 (line 1) is longer than"),
+    "all bad in parquet": (
+        "parquet",
+        parquet(text=["a", None], label=[None, 1]).getvalue(),
+        "all 2 rows are bad; row 1 has no label",
+    ),
+}
+
+
+@pytest.mark.parametrize(("format", "data", "sentence"), FATAL.values(), ids=FATAL)
+@pytest.mark.parametrize("start", [0, 1])
+def test_what_is_wrong_with_the_whole_table_is_raised(format, data, sentence, start):
+    with pytest.raises(tables.TableError) as caught:
+        gathered(io.BytesIO(data), format=format, start=start)
+    assert f"the open file: {sentence}" in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_raised(tmp_path):
+    with pytest.raises(tables.TableError, match="there is no such file"):
+        gathered(tmp_path / "t.csv", format=None)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"start": -1}, "start must be a whole number, 0 or more, got -1."),
+        ({"start": 1.5}, "start must be a whole number, 0 or more, got 1.5."),
+        ({"characters": 0}, "characters must be a whole number above 0, got 0."),
+        ({"longest": 0}, "longest must be a whole number above 0, got 0."),
+    ],
+)
+def test_settings_that_make_no_sense(settings, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        gathered(io.BytesIO(b"text,label\na,x\n"), **settings)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_memory_follows_the_batch(tmp_path, suffix):
+    frame = pl.DataFrame({"text": ["some words " * 20] * 1000, "label": ["x"] * 1000})
+    path = tmp_path / f"t.{suffix}"
+    tables.write([frame] * 100, path)  # 22 MB
+    tracemalloc.start()
+    rows = sum(len(batch.texts) for batch in tables.stream(path, "text", "label", on_bad=print))
+    assert rows == 100_000
+    assert tracemalloc.get_traced_memory()[1] < 9e6  # a piece of 1 MB, thrice, and two batches
+    tracemalloc.stop()
