@@ -10,6 +10,7 @@ from dropglm.cli.endings import CODES, ending
 from dropglm.cli.evaluate import evaluate
 from dropglm.cli.explain import explain
 from dropglm.cli.predict import predict
+from dropglm.cli.reproduce import reproduce
 from dropglm.cli.train import train
 
 app = typer.Typer(
@@ -19,7 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     epilog=CODES,
 )
-for command in (train, predict, evaluate, explain):
+for command in (train, predict, evaluate, explain, reproduce):
     app.command()(ending(command))
 app.add_typer(data, name="data")
 

@@ -5,16 +5,20 @@ A Display keeps the arrays that it draws as attributes; ``plot`` draws them, and
 
 from dropglm.plots.convergence import ConvergenceDisplay
 from dropglm.plots.cv_surface import CVSurfaceDisplay
+from dropglm.plots.fisher import FisherDisplay
 from dropglm.plots.loss_expansion import LossExpansionDisplay
 from dropglm.plots.ngram_weights import NgramWeightsDisplay
 from dropglm.plots.penalty_curves import PenaltyCurvesDisplay
+from dropglm.plots.progressive_curves import ProgressiveCurvesDisplay
 from dropglm.plots.ridge_contours import RidgeContoursDisplay
 
 __all__ = [
     "CVSurfaceDisplay",
     "ConvergenceDisplay",
+    "FisherDisplay",
     "LossExpansionDisplay",
     "NgramWeightsDisplay",
     "PenaltyCurvesDisplay",
+    "ProgressiveCurvesDisplay",
     "RidgeContoursDisplay",
 ]

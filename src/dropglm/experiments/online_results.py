@@ -1,0 +1,135 @@
+"""Tables and figures of the experiment on learning row by row, from its raw lines alone."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dropglm.experiments.experiment import Line
+from dropglm.pages import Table
+from dropglm.plots import FisherDisplay, ProgressiveCurvesDisplay
+from dropglm.plots.axes import fresh_axes
+
+KNOWN = "well-specified"
+SCORES = {"accuracy": "progressive accuracy", "log_loss": "progressive log loss"}
+
+
+def collect(lines: list[Line]) -> list[Table]:
+    """The ends of the curves by data set, what the rate changes, and how near the Fisher information is."""
+    streams = [line for line in lines if line["data"] != KNOWN]
+    tables = [_ends(data, mine) for data, mine in _by("data", _default(streams)).items()]
+    for score, title in SCORES.items():
+        tables += _sensitivity(score, title, streams)
+    known = [line for line in lines if line["data"] == KNOWN]
+    return tables + ([_distances(known)] if known else [])
+
+
+def draw(lines: list[Line]) -> dict[str, list[Any]]:
+    """The curves of each data set, and the Fisher information."""
+    figures = {}
+    streams = _default(line for line in lines if line["data"] != KNOWN)
+    for data, mine in _by("data", streams).items():
+        panels = [_curves(data, mine, score, title).plot().figure_ for score, title in SCORES.items()]
+        figures[f"{data}: mean over {_seeds(mine)}, one pass; bands are a standard deviation wide."] = panels
+    known = [line for line in lines if line["data"] == KNOWN]
+    if known:
+        axes = [fresh_axes(), fresh_axes()]
+        _approach(known).plot(axes)
+        caption = (
+            "well-specified: diag(G_t)/t of adagrad and diag(H_t)/t of dropout against the Fisher "
+            f"information of each feature; mean over {_seeds(known)}."
+        )
+        figures[caption] = [ax.figure for ax in axes]
+    return figures
+
+
+def _ends(data: str, lines: list[Line]) -> Table:
+    """A row for each rule: all rows, the second half of the pass, test rows."""
+    n, d = lines[0]["result"]["t"][-1], lines[0]["result"]["features"]
+    rows = []
+    for name, mine in _by("rule", lines).items():
+        results = [line["result"] for line in mine]
+        cells = [name]
+        for score in SCORES:
+            cells += _mean_and_spread([result[score][-1] for result in results])
+        cells.append(_mean([_second_half(result) for result in results]))
+        cells.append(_mean([result["test_accuracy"] for result in results if "test_accuracy" in result]))
+        rows.append(cells)
+    truths = [line["result"]["truth"] for line in lines if "truth" in line["result"]]
+    if truths:
+        scores = [_mean([truth[score] for truth in truths]) for score in SCORES]
+        rows.append(["the truth", scores[0], "-", scores[1], "-", "-", "-"])
+    title = f"{data}: {n:,} rows, {d:,} features, {_seeds(lines)}"
+    return Table(title, ["rule", "accuracy", "±", "log loss", "±", "2nd half", "test"], rows)
+
+
+def _second_half(result: dict[str, Any]) -> float:
+    """Accuracy over the second half of the pass; the marks have n/2 among them."""
+    t, accuracy = np.array(result["t"]), np.array(result["accuracy"])
+    half = int(np.argmin(np.abs(t - t[-1] / 2)))
+    return float((accuracy[-1] * t[-1] - accuracy[half] * t[half]) / (t[-1] - t[half]))
+
+
+def _sensitivity(score: str, title: str, lines: list[Line]) -> list[Table]:
+    """At the end of the pass, by rate; rules that have but one are left out."""
+    times = sorted({line["parameters"]["rate_times"] for line in lines})
+    rows = []
+    for data, of_data in _by("data", lines).items():
+        for name, mine in _by("rule", of_data).items():
+            ends = [
+                [line["result"][score][-1] for line in mine if line["parameters"]["rate_times"] == factor]
+                for factor in times
+            ]
+            if all(ends):
+                rows.append([f"{data}, {name}", *map(_mean, ends)])
+    header = ["data, rule", *(f"rate × {factor:g}" for factor in times)]
+    return [Table(f"What the rate changes: {title}", header, rows)] if len(times) > 1 and rows else []
+
+
+def _distances(lines: list[Line]) -> Table:
+    display = _approach(lines)
+    title = f"well-specified: relative error of G_t/t and H_t/t after {display.t[-1]:,} rows, {_seeds(lines)}"
+    rows = [
+        [name, f"{display.mean_error(name)[-1]:.4f}", f"{display.largest_error(name)[-1]:.4f}"]
+        for name in display.estimates
+    ]
+    return Table(title, ["rule", "mean over features", "largest"], rows)
+
+
+def _curves(data: str, lines: list[Line], score: str, title: str) -> ProgressiveCurvesDisplay:
+    rules = _by("rule", lines).items()
+    curves = {name: [line["result"][score] for line in mine] for name, mine in rules}
+    truths = [line["result"]["truth"][score] for line in lines if "truth" in line["result"]]
+    best = float(np.mean(truths)) if truths else None
+    return ProgressiveCurvesDisplay(lines[0]["result"]["t"], curves, title, data, best)
+
+
+def _approach(lines: list[Line]) -> FisherDisplay:
+    rules = _by("rule", lines).items()
+    estimates = {name: [line["result"]["estimates"] for line in mine] for name, mine in rules}
+    return FisherDisplay(lines[0]["result"]["t"], lines[0]["result"]["fisher"], estimates)
+
+
+def _by(field: str, lines: Iterable[Line]) -> dict[str, list[Line]]:
+    """The lines by what they have in a field, in the order of its first appearance."""
+    found: dict[str, list[Line]] = {}
+    for line in lines:
+        found.setdefault(line[field], []).append(line)
+    return found
+
+
+def _default(lines: Iterable[Line]) -> list[Line]:
+    return [line for line in lines if line["parameters"]["rate_times"] == 1.0]
+
+
+def _seeds(lines: list[Line]) -> str:
+    number = len({line["seed"] for line in lines})
+    return f"{number} seeds" if number > 1 else "1 seed"
+
+
+def _mean(values: list[float]) -> str:
+    return f"{np.mean(values):.4f}" if values else "-"
+
+
+def _mean_and_spread(values: list[float]) -> list[str]:
+    return [_mean(values), f"{np.std(values, ddof=1):.4f}" if len(values) > 1 else "-"]
