@@ -41,6 +41,7 @@ PROTOCOL = (
     "and log loss are those of these predictions, over all rows so far; 2nd half is the accuracy over the "
     "second half of the pass. A seed is an order, the same for all rules (and new rows in the simulation); "
     "± is the standard deviation over seeds. Rates are the library's defaults, nothing is tuned. "
+    "The log loss of arow takes its margin for a logistic predictor, which it was not made to be. "
     "imdb: the labelled training reviews, and its test reviews after the pass. rt: all sentences. Features "
     "of both: which uni- and bigrams a text has, of those in at least two of the training texts; so the "
     "vocabulary, but no label, is known beforehand. simulation: 50 rare useful features, 1,000 of noise, "

@@ -8,10 +8,12 @@ import numpy as np
 from dropglm.experiments.experiment import Line
 from dropglm.pages import Table
 from dropglm.plots import FisherDisplay, ProgressiveCurvesDisplay
-from dropglm.plots.axes import fresh_axes
+from dropglm.plots.axes import COLOURS, fresh_axes
 
 KNOWN = "well-specified"
 SCORES = {"accuracy": "progressive accuracy", "log_loss": "progressive log loss"}
+# The same in all figures.
+COLOUR = dict(zip(("sgd", "adagrad", "dropout", "dropout, power ½", "arow"), COLOURS, strict=False))
 
 
 def collect(lines: list[Line]) -> list[Table]:
@@ -49,18 +51,19 @@ def _ends(data: str, lines: list[Line]) -> Table:
     rows = []
     for name, mine in _by("rule", lines).items():
         results = [line["result"] for line in mine]
-        cells = [name]
-        for score in SCORES:
-            cells += _mean_and_spread([result[score][-1] for result in results])
-        cells.append(_mean([_second_half(result) for result in results]))
-        cells.append(_mean([result["test_accuracy"] for result in results if "test_accuracy" in result]))
-        rows.append(cells)
+        ends = [result["accuracy"][-1] for result in results]
+        tests = [result["test_accuracy"] for result in results if "test_accuracy" in result]
+        spread = f"{100 * np.std(ends, ddof=1):.2f}" if len(ends) > 1 else "-"
+        losses = _mean("log_loss", [result["log_loss"][-1] for result in results])
+        late, test = (_mean("accuracy", values) for values in (map(_second_half, results), tests))
+        rows.append([name, _mean("accuracy", ends), spread, late, test, losses])
     truths = [line["result"]["truth"] for line in lines if "truth" in line["result"]]
     if truths:
-        scores = [_mean([truth[score] for truth in truths]) for score in SCORES]
-        rows.append(["the truth", scores[0], "-", scores[1], "-", "-", "-"])
-    title = f"{data}: {n:,} rows, {d:,} features, {_seeds(lines)}"
-    return Table(title, ["rule", "accuracy", "±", "log loss", "±", "2nd half", "test"], rows)
+        accuracy, loss = (_mean(score, [truth[score] for truth in truths]) for score in SCORES)
+        rows.append(["the truth", accuracy, "-", "-", "-", loss])
+    title = f"{data}: accuracy in per cent, and log loss; {n:,} rows, {d:,} features, {_seeds(lines)}"
+    # Short headings: the table is to fit a phone.
+    return Table(title, ["rule", "all rows", "±", "2nd half", "test rows", "log loss"], rows)
 
 
 def _second_half(result: dict[str, Any]) -> float:
@@ -81,9 +84,13 @@ def _sensitivity(score: str, title: str, lines: list[Line]) -> list[Table]:
                 for factor in times
             ]
             if all(ends):
-                rows.append([f"{data}, {name}", *map(_mean, ends)])
+                rows.append([f"{data}, {name}", *(_mean(score, values) for values in ends)])
     header = ["data, rule", *(f"rate × {factor:g}" for factor in times)]
-    return [Table(f"What the rate changes: {title}", header, rows)] if len(times) > 1 and rows else []
+    return (
+        [Table(f"What the rate changes: {title}{', per cent' if score == 'accuracy' else ''}", header, rows)]
+        if len(times) > 1 and rows
+        else []
+    )
 
 
 def _distances(lines: list[Line]) -> Table:
@@ -101,13 +108,13 @@ def _curves(data: str, lines: list[Line], score: str, title: str) -> Progressive
     curves = {name: [line["result"][score] for line in mine] for name, mine in rules}
     truths = [line["result"]["truth"][score] for line in lines if "truth" in line["result"]]
     best = float(np.mean(truths)) if truths else None
-    return ProgressiveCurvesDisplay(lines[0]["result"]["t"], curves, title, data, best)
+    return ProgressiveCurvesDisplay(lines[0]["result"]["t"], curves, title, data, best, COLOUR)
 
 
 def _approach(lines: list[Line]) -> FisherDisplay:
     rules = _by("rule", lines).items()
     estimates = {name: [line["result"]["estimates"] for line in mine] for name, mine in rules}
-    return FisherDisplay(lines[0]["result"]["t"], lines[0]["result"]["fisher"], estimates)
+    return FisherDisplay(lines[0]["result"]["t"], lines[0]["result"]["fisher"], estimates, COLOUR)
 
 
 def _by(field: str, lines: Iterable[Line]) -> dict[str, list[Line]]:
@@ -127,9 +134,9 @@ def _seeds(lines: list[Line]) -> str:
     return f"{number} seeds" if number > 1 else "1 seed"
 
 
-def _mean(values: list[float]) -> str:
-    return f"{np.mean(values):.4f}" if values else "-"
-
-
-def _mean_and_spread(values: list[float]) -> list[str]:
-    return [_mean(values), f"{np.std(values, ddof=1):.4f}" if len(values) > 1 else "-"]
+def _mean(score: str, values: Iterable[float]) -> str:
+    """The mean, of an accuracy in per cent."""
+    found = list(values)
+    if not found:
+        return "-"
+    return f"{100 * np.mean(found):.2f}" if score == "accuracy" else f"{np.mean(found):.4f}"

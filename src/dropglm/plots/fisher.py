@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dropglm.plots.axes import COLOURS, INK, fresh_axes
+from dropglm.plots.axes import INK, colours_of, fresh_axes
 
 MARKERS = ("o", "x", "^", "s", "+", "v")
 
@@ -24,6 +24,8 @@ class FisherDisplay:
         diag E A''(x·β) x xᵀ.
     estimates : mapping of str to ndarray of shape (runs, m, d)
         What each rule had, divided by t.
+    colours : mapping of str to str, optional
+        Of the rules, where several pictures are to have the same.
 
     Attributes
     ----------
@@ -37,10 +39,17 @@ class FisherDisplay:
     (array([0.25, 0.05]), array([0.5, 0.1]))
     """
 
-    def __init__(self, t: Any, fisher: Any, estimates: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        t: Any,
+        fisher: Any,
+        estimates: Mapping[str, Any],
+        colours: Mapping[str, str] | None = None,
+    ) -> None:
         self.t = np.asarray(t)
         self.fisher = np.asarray(fisher, float)
         self.estimates = {name: np.asarray(runs, float) for name, runs in estimates.items()}
+        self.colours = colours_of(estimates, colours)
 
     def errors(self, name: str) -> np.ndarray:
         """Relative errors of every run, time and feature; (runs, m, d)."""
@@ -58,7 +67,7 @@ class FisherDisplay:
         """Draw the two panels, on new axes if none are given."""
         axes = fresh_axes(columns=2) if axes is None else axes
         for k, (name, runs) in enumerate(self.estimates.items()):
-            colour = COLOURS[k % len(COLOURS)]
+            colour = self.colours[name]
             axes[0].plot(self.t, self.mean_error(name), color=colour, label=name)
             axes[0].plot(self.t, self.largest_error(name), color=colour, linestyle="--")
             axes[1].plot(

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dropglm.plots.axes import COLOURS, INK, fresh_axes
+from dropglm.plots.axes import INK, colours_of, fresh_axes
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
@@ -24,6 +24,8 @@ class ProgressiveCurvesDisplay:
     ylabel, title : str
     best : float, optional
         What a model that knows the truth would have, drawn as a line across.
+    colours : mapping of str to str, optional
+        Of the learners, where several pictures are to have the same.
 
     Attributes
     ----------
@@ -44,12 +46,14 @@ class ProgressiveCurvesDisplay:
         ylabel: str = "progressive accuracy",
         title: str = "",
         best: float | None = None,
+        colours: Mapping[str, str] | None = None,
     ) -> None:
         self.t = np.asarray(t)
         self.curves = {name: np.atleast_2d(np.asarray(runs, float)) for name, runs in curves.items()}
         self.ylabel = ylabel
         self.title = title
         self.best = best
+        self.colours = colours_of(curves, colours)
 
     def mean(self, name: str) -> np.ndarray:
         """Over the runs; (m,)."""
@@ -64,7 +68,7 @@ class ProgressiveCurvesDisplay:
         """Draw the curves, on new axes if none are given."""
         ax = fresh_axes() if ax is None else ax
         for k, (name, runs) in enumerate(self.curves.items()):
-            colour, mean, spread = COLOURS[k % len(COLOURS)], self.mean(name), self.spread(name)
+            colour, mean, spread = self.colours[name], self.mean(name), self.spread(name)
             ax.plot(self.t, mean, color=colour, linestyle=STYLES[k % len(STYLES)], label=name)
             if len(runs) > 1:
                 ax.fill_between(self.t, mean - spread, mean + spread, color=colour, alpha=0.15, linewidth=0)
