@@ -28,7 +28,8 @@ figure svg { flex: 1 1 18rem; max-width: 30rem; height: auto; }
 .key { color: #444; font-size: .95rem; }
 .key mark { color: inherit; padding: .1rem .4rem; border-radius: .2rem; }
 figcaption { flex-basis: 100%; color: #444; font-size: .95rem; }
-@media (max-width: 30rem) { table { font-size: .85rem; } th, td { padding-right: .6rem; } }
+@media (max-width: 30rem) { table { font-size: .85rem; } th, td { padding-right: .5rem; }
+                            th.word, td.word { min-width: 6.5rem; } }
 """
 
 

@@ -58,7 +58,7 @@ def test_the_table_has_what_the_estimator_gives_at_its_defaults(lines, name, mod
         f"{100 * np.std(accuracies, ddof=1):.2f}",
         f"{100 * np.mean(late):.2f}",
         f"{100 * np.mean(tests):.2f}",
-        f"{np.mean(losses):.4f}",
+        f"{np.mean(losses):.3f}",
     ]
 
 

@@ -139,4 +139,4 @@ def _mean(score: str, values: Iterable[float]) -> str:
     found = list(values)
     if not found:
         return "-"
-    return f"{100 * np.mean(found):.2f}" if score == "accuracy" else f"{np.mean(found):.4f}"
+    return f"{100 * np.mean(found):.2f}" if score == "accuracy" else f"{np.mean(found):.3f}"

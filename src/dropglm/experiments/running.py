@@ -32,15 +32,14 @@ def run(
     raw.mend(path)
     done = raw.read(path)
     todo = [fit for fit in experiment.fits(quick) if raw.identity(_begun(name, fit)) not in done]
-    missing: set[str] = set()
+    missing: dict[str, str] = {}
     with Progress("fits", len(todo), shown=shown) as progress:
         for fit in todo:
             if fit.data not in missing:
                 try:
                     rows = fit.rows()
                 except (DatasetError, ImportError) as error:
-                    missing.add(fit.data)
-                    tell(f"{fit.data} is left out: {error}")
+                    missing[fit.data] = str(error)
                 else:
                     start = time.perf_counter()
                     result = dict(fit.work(rows))
@@ -48,6 +47,9 @@ def run(
                     more = {"result": result, "seconds": seconds, "versions": _versions()}
                     raw.append(path, _begun(name, fit) | more)
             progress.advance()
+    # After the bar, which a sentence would break.
+    for data, reason in missing.items():
+        tell(f"{data} is left out: {reason}")
 
 
 def wanted(name: str, experiment: Experiment, out: Path, *, quick: bool = False) -> list[Line]:
