@@ -198,7 +198,7 @@ def test_a_newer_or_foreign_file_gets_a_sentence(tmp_path):
 def test_a_state_that_does_not_fit_together_is_refused(saved, name, change):
     """The kernels would read beyond them."""
     path, _ = saved
-    state = model_files.read(path, "TextClassifier")
+    _, state = model_files.read(path, "TextClassifier")
     state[name] = change(state[name])
     model_files.write(path, "TextClassifier", state)
     with pytest.raises(ModelFileError, match="damaged model file"):

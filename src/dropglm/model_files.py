@@ -65,8 +65,8 @@ def plain(value: Any) -> Any:
     raise TypeError(f"A model file cannot hold {value!r}, a {type(value).__name__}.")
 
 
-def read(path: str | PathLike[str], kind: str) -> dict[str, Any]:
-    """The state of the model of that kind in the file.
+def read(path: str | PathLike[str], *kinds: str) -> tuple[str, dict[str, Any]]:
+    """The kind of the model in the file, one of these, and its state.
 
     Raises
     ------
@@ -97,10 +97,10 @@ def read(path: str | PathLike[str], kind: str) -> dict[str, Any]:
             f"{path} was written by dropglm {content.get('dropglm')}, in format {content['format']}; this is "
             f"dropglm {version('dropglm')}, which reads up to format {FORMAT}: install the newer one."
         )
-    if content.get("kind") != kind or not isinstance(content.get("state"), dict):
-        raise ModelFileError(f"{path} holds a {content.get('kind')!r}, not a {kind}.")
-    state: dict[str, Any] = content["state"]
-    return state
+    kind, state = content.get("kind"), content.get("state")
+    if kind not in kinds or not isinstance(state, dict):
+        raise ModelFileError(f"{path} holds a {kind!r}, not a {' or '.join(kinds)}.")
+    return kind, state
 
 
 def _refuse_foreign(path: str | PathLike[str], archive: zipfile.ZipFile, size: int) -> None:

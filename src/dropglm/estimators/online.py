@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dropglm import checks
 from dropglm.design import Design
+from dropglm.design.storage import Rows
 from dropglm.estimators.classifier import LogisticRegression
 from dropglm.estimators.logistic_model import LogisticModel
 from dropglm.families import Logistic
@@ -118,10 +119,10 @@ class OnlineLogisticRegression(LogisticModel):
         weights = checks.weights(sample_weight, X.shape[0])
         checks.some_weight(weights)
         self._begin(classes, X.dtype)
-        rng = np.random.default_rng(checks.seed(self.random_state))
+        rows, rng = Design(X).rows, np.random.default_rng(checks.seed(self.random_state))
         for _ in range(self.epochs):
             order = rng.permutation(len(numbers)) if self.shuffle else np.arange(len(numbers))
-            self._learn(rule, X, numbers, weights, order)
+            self._learn(rule, rows, numbers, weights, order)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -139,24 +140,15 @@ class OnlineLogisticRegression(LogisticModel):
         -------
         self
         """
-        first = not hasattr(self, "state_")
         rule = self._rule()
+        first = not hasattr(self, "state_")
         X = self._checked_rows(X, reset=first)
         weights = checks.weights(sample_weight, X.shape[0])
         y = self._checked_target(y, X.shape[0])
         if first:
-            if classes is None:
-                raise ValueError(
-                    "classes must be given in the first call of partial_fit: all labels to come."
-                )
-            self._begin(self._checked_labels(classes, len(classes))[0], X.dtype)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(f"classes are {self.classes_} since the first call of partial_fit.")
-        numbers = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-        strange = np.flatnonzero(self.classes_[numbers] != y)
-        if len(strange):
-            raise ValueError(f"Row {strange[0]} has the label {y[strange[0]]!s}, which is none of classes.")
-        self._learn(rule, X, numbers, weights, np.arange(len(numbers)))
+            self._begin(self._checked_classes(classes), X.dtype)
+        numbers = self._numbers(y, classes)
+        self._learn(rule, Design(X).rows, numbers, weights, np.arange(len(numbers)))
         return self
 
     def start_from(self, model: LogisticModel) -> Self:
@@ -200,6 +192,23 @@ class OnlineLogisticRegression(LogisticModel):
         validate_data(self, X, reset=reset, skip_check_array=True)
         return checked
 
+    def _checked_classes(self, classes: Any) -> np.ndarray:
+        """All labels to come, in order."""
+        if classes is None:
+            raise ValueError("classes must be given in the first call of partial_fit: all labels to come.")
+        return self._checked_labels(classes, len(classes))[0]
+
+    def _numbers(self, y: np.ndarray, classes: Any = None) -> np.ndarray:
+        """The number of each row's class, all of which must be known."""
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes are {self.classes_} since the first call of partial_fit.")
+        number_of = {label: number for number, label in enumerate(self.classes_.tolist())}
+        numbers = np.array([number_of.get(label, -1) for label in y.tolist()])
+        if numbers.min() < 0:
+            strange = int(numbers.argmin())
+            raise ValueError(f"Row {strange} has the label {y[strange]!s}, which is none of classes.")
+        return numbers
+
     def _begin(self, classes: np.ndarray, dtype: Any) -> None:
         self.classes_, self.multi_class_ = classes, "ovr"
         K = 1 if len(classes) == 2 else len(classes)
@@ -220,11 +229,13 @@ class OnlineLogisticRegression(LogisticModel):
             average=bool(self.average),
         )
 
-    def _learn(self, rule: Any, X: Any, numbers: np.ndarray, weights: np.ndarray, order: np.ndarray) -> None:
+    def _learn(
+        self, rule: Any, rows: Rows, numbers: np.ndarray, weights: np.ndarray, order: np.ndarray
+    ) -> None:
         K = len(self.classes_)
         labels = np.array([1]) if K == 2 else np.arange(K)
         y = (numbers[:, None] == labels).astype(np.float64)
-        eta = self._learner(rule).learn(Design(X).rows, y, weights, order)
+        eta = self._learner(rule).learn(rows, y, weights, order)
         w, y, numbers = weights[order], y[order], numbers[order]
         right = self._best(eta) == numbers
         loss = (Logistic.log_partition(eta) - y * eta).sum(axis=1)

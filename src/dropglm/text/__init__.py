@@ -2,6 +2,16 @@
 
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.hashing import NgramHasher
+from dropglm.text.loading import load_model
+from dropglm.text.model import TextModel
+from dropglm.text.online import OnlineTextClassifier
 from dropglm.text.vectorizer import NgramVectorizer
 
-__all__ = ["NgramHasher", "NgramVectorizer", "TextClassifier"]
+__all__ = [
+    "NgramHasher",
+    "NgramVectorizer",
+    "OnlineTextClassifier",
+    "TextClassifier",
+    "TextModel",
+    "load_model",
+]

@@ -1,19 +1,16 @@
 """Texts with labels, and texts without, to a model that explains itself."""
 
 from collections.abc import Iterable
-from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
-from dropglm import checks, model_files
+from dropglm import checks
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.text.chunks import listed
-from dropglm.text.explanation import Explanation, Weighted, class_weights, explanation, strongest
+from dropglm.text.model import TextModel
 from dropglm.text.rows import row_range
-from dropglm.text.saving import KIND, restored_model, restored_vectorizer, state_of
+from dropglm.text.saving import restored_model, restored_vectorizer, state_of
 from dropglm.text.summary import Summary, summarised
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.vectorizer import NgramVectorizer
@@ -29,7 +26,7 @@ SMALL_GRID: dict[str, Any] = GRID | {"dropout": 0.5, "l2": (3.0, 1.0)}
 MANY_CLASSES = 10
 
 
-class TextClassifier(ClassifierMixin, BaseEstimator):
+class TextClassifier(TextModel):
     """Logistic regression with dropout on the n-grams of texts, which tunes itself and explains itself.
 
     Parameters
@@ -210,80 +207,20 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             )
         return int(min(self.cv, counts.min()))
 
-    def predict(self, texts: Iterable[str]) -> np.ndarray:
-        """The class of each text that is most likely; (n,)."""
-        X = self._features(texts)
-        return self.model_.predict(X)
-
-    def predict_proba(self, texts: Iterable[str]) -> np.ndarray:
-        """The probability of each class; (n, K), in the order of ``classes_``."""
-        X = self._features(texts)
-        return self.model_.predict_proba(X)
-
-    def predict_log_proba(self, texts: Iterable[str]) -> np.ndarray:
-        """The logarithm of ``predict_proba``; (n, K)."""
-        X = self._features(texts)
-        return self.model_.predict_log_proba(X)
-
-    def decision_function(self, texts: Iterable[str]) -> np.ndarray:
-        """The predictors; (n,) for two classes, where they speak for the second, else (n, K)."""
-        X = self._features(texts)
-        return self.model_.decision_function(X)
-
-    def _features(self, texts: Iterable[str]) -> Any:
-        check_is_fitted(self, "model_")
-        X = self.vectorizer_.set_params(n_jobs=self.n_jobs, verbose=self.verbose).transform(texts)
-        if not X.shape[0]:
-            raise ValueError("There are no texts to predict.")
-        return X
-
-    def top_features(self, k: int = 10) -> dict[Any, list[Weighted]]:
-        """The n-grams that speak most for each class, and how much each adds to its predictor.
-
-        Those come first by which the predictor varies most over the texts: weight and frequency both count.
-        """
-        check_is_fitted(self, "model_")
-        words = self.vectorizer_
-        return strongest(words.ngrams_, words.n_texts_, class_weights(self.model_), self.classes_, k)
-
-    def explain(self, text: str) -> Explanation:
-        """What each n-gram of a text adds to which class, and which words are unknown."""
-        check_is_fitted(self, "model_")
-        return explanation(self.vectorizer_, self.model_, text)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a file, all of it or nothing; ``load`` reads it.
-
-        The file has no code in it. What is needed to predict and to explain is kept; ``search_``
-        and the history of the fit are not.
-        """
-        check_is_fitted(self, "model_")
-        model_files.write(path, KIND, state_of(self))
+    def to_state(self) -> dict[str, Any]:
+        """What is needed to predict and to explain; ``search_`` and the history of the fit are not kept."""
+        return state_of(self)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """The model that ``save`` wrote."""
-        state = model_files.read(path, KIND)
-        try:
-            return cls(**state["settings"])._restored(state)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise model_files.ModelFileError(f"{path} is a damaged model file: {error}.") from None
-
-    def _restored(self, state: dict[str, Any]) -> Self:
-        """Itself with what was fitted, if all of it fits together."""
-        self.vectorizer_ = restored_vectorizer(state, self._shared(NgramVectorizer))
-        self.model_ = restored_model(state, len(self.vectorizer_.ngrams_))
-        self.classes_ = self.model_.classes_
-        self.summary_ = Summary(**state["summary"])
-        self.summary_.lines()
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        """What scikit-learn may expect."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """The model with what was fitted, if all of it fits together."""
+        model = cls(**state["settings"])
+        model.vectorizer_ = restored_vectorizer(state, model._shared(NgramVectorizer))
+        model.model_ = restored_model(state, len(model.vectorizer_.ngrams_))
+        model.classes_ = model.model_.classes_
+        model.summary_ = Summary(**state["summary"])
+        model.summary_.lines()
+        return model
 
 
 def _labels(y: Any, n: int) -> np.ndarray:

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm import checks
-from dropglm.estimators import LogisticRegression
+from dropglm.estimators.logistic_model import LogisticModel
+from dropglm.text.hashing import Buckets, NgramHasher
 from dropglm.text.vectorizer import NgramVectorizer
 from dropglm.text.vocabulary import Vocabulary
 
@@ -75,7 +76,7 @@ class Explanation:
         return "\n".join(lines)
 
 
-def class_weights(model: LogisticRegression, columns: Any = slice(None)) -> np.ndarray:
+def class_weights(model: LogisticModel, columns: Any = slice(None)) -> np.ndarray:
     """What each feature adds to the predictor of each class; (K, features).
 
     For two classes that of the first is the negative of the second's. In a multinomial model only differences
@@ -84,14 +85,14 @@ def class_weights(model: LogisticRegression, columns: Any = slice(None)) -> np.n
     return _of_classes(model, model.coef_[:, columns])
 
 
-def _of_classes(model: LogisticRegression, weights: np.ndarray) -> np.ndarray:
+def _of_classes(model: LogisticModel, weights: np.ndarray) -> np.ndarray:
     if len(weights) == 1:
         return np.concatenate([-weights, weights])
     return weights - weights.mean(axis=0) if model.multi_class_ == "multinomial" else weights
 
 
 def strongest(
-    vocabulary: Vocabulary, n_texts: int, weights: np.ndarray, classes: np.ndarray, k: int
+    vocabulary: Vocabulary | Buckets, n_texts: int, weights: np.ndarray, classes: np.ndarray, k: int
 ) -> dict[Any, list[Weighted]]:
     """The k n-grams that matter most to each class, of those with weights above 0.
 
@@ -117,14 +118,12 @@ def top_to_dict(top: dict[Any, list[Weighted]]) -> dict[str, list[dict[str, Any]
     return {str(label): [entry._asdict() for entry in entries] for label, entries in top.items()}
 
 
-def explanation(vectorizer: NgramVectorizer, model: LogisticRegression, text: str) -> Explanation:
+def explanation(vectorizer: NgramVectorizer | NgramHasher, model: LogisticModel, text: str) -> Explanation:
     """What each n-gram of the text adds to which class."""
-    X = vectorizer.transform([text])
-    vocabulary = vectorizer.ngrams_
-    weights = class_weights(model, X.indices)
-    names = vocabulary.names(X.indices)
+    columns, names, unknown = vectorizer.described(text)
+    weights = class_weights(model, columns)
     labels = model.classes_.tolist()
-    probabilities = model.predict_proba(X)[0]
+    probabilities = model.predict_proba(vectorizer.transform([text]))[0]
     best = int(probabilities.argmax())
     contributions = []
     for j in np.argsort(-np.abs(weights[best]), kind="stable"):
@@ -132,12 +131,11 @@ def explanation(vectorizer: NgramVectorizer, model: LogisticRegression, text: st
         # Of two classes it is as much for the one as against the other: take the one.
         k = int(np.argmax(mine if len(mine) == 2 else np.abs(mine)))
         contributions.append(Contribution(names[j], labels[k], mine[k], mine))
-    tokens = dict.fromkeys(vectorizer.tokens(text))
     return Explanation(
         label=labels[best],
         probability=float(probabilities[best]),
         probabilities={label: float(p) for label, p in zip(labels, probabilities, strict=True)},
         base=[float(b) for b in _of_classes(model, np.atleast_1d(model.intercept_)[:, None])[:, 0]],
         contributions=contributions,
-        unknown=[token for token in tokens if token not in vocabulary.known],
+        unknown=unknown,
     )

@@ -45,6 +45,28 @@ class Buckets(NamedTuple):
             for j in columns
         ]
 
+    def to_state(self) -> dict[str, np.ndarray]:
+        """The names one after the other, for a file."""
+        used = np.arange(ROOM) < self.lengths[:, None]
+        return {"texts": self.texts, "letters": self.letters[used], "lengths": self.lengths}
+
+    @classmethod
+    def from_state(cls, state: dict[str, np.ndarray], size: int) -> "Buckets":
+        """The same again, if the arrays fit each other and that many columns."""
+        texts, letters, lengths = state["texts"], state["letters"], state["lengths"]
+        if not (
+            (str(texts.dtype), texts.shape) == ("int32", (size,))
+            and (str(lengths.dtype), lengths.shape) == ("uint8", (size,))
+            and (str(letters.dtype), letters.shape) == ("uint8", (int(lengths.sum(dtype=np.int64)),))
+            and lengths.max() <= ROOM
+            and texts.min() >= 0
+        ):
+            raise ValueError("the names of the columns do not fit them")
+        buckets = cls.new(size)
+        buckets.texts[:], buckets.lengths[:] = texts, lengths
+        buckets.letters[np.arange(ROOM) < lengths[:, None]] = letters
+        return buckets
+
 
 class NgramHasher(NgramReader):
     """Which n-grams each text has, as a sparse matrix whose columns are hashes: nothing has to be learnt.
@@ -56,7 +78,7 @@ class NgramHasher(NgramReader):
     ----------
     bits : int
         There are 2^bits columns.
-    ngram_range, lowercase, token_pattern, strip_html, n_jobs
+    ngram_range, lowercase, token_pattern, strip_html, n_jobs, verbose
         As for ``NgramVectorizer``.
 
     Attributes
@@ -84,6 +106,7 @@ class NgramHasher(NgramReader):
         token_pattern: str = WORDS_AND_PUNCTUATION,
         strip_html: bool = True,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.bits = bits
         self.ngram_range = ngram_range
@@ -91,6 +114,7 @@ class NgramHasher(NgramReader):
         self.token_pattern = token_pattern
         self.strip_html = strip_html
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, texts: Any = None, y: Any = None) -> Self:
         """Check the settings; there is nothing to learn."""
@@ -126,7 +150,7 @@ class NgramHasher(NgramReader):
         tokenizer = self._tokenizer(checks.threads(self.n_jobs))
         seen = np.full(size, -1, np.int32)
         n_texts = 0
-        for chunk in chunks(texts):
+        for chunk in chunks(texts, shown=bool(self.verbose)):
             tokens = tokenizer.cut(chunk)
             indptr = np.zeros(len(chunk) + 1, np.int64)
             # One more than there can be: what was seen before is written all the same, and overwritten.

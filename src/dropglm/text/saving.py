@@ -10,7 +10,6 @@ from dropglm.estimators import LogisticRegression
 from dropglm.text.vectorizer import NgramVectorizer
 from dropglm.text.vocabulary import Vocabulary
 
-KIND = "TextClassifier"
 CHOSEN = ("dropout", "l2", "ridge", "discount")
 VOCABULARY = ("letters", "ends", "spelling", "texts")
 # How many threads are of use, and who wants to see bars, is for those who open the file to say.
@@ -26,7 +25,7 @@ def state_of(classifier: Any) -> dict[str, Any]:
         settings["token_pattern"] = classifier.token_pattern.pattern
     model, vectorizer = classifier.model_, classifier.vectorizer_
     return {
-        "settings": settings | {name: None for name in SEARCHED if not _is_plain(settings[name])},
+        "settings": settings | {name: None for name in SEARCHED if not is_plain(settings[name])},
         "classes": np.asarray(classifier.classes_),
         "multi_class": model.multi_class_,
         "coef": model.coef_,
@@ -69,7 +68,8 @@ def restored_model(state: dict[str, Any], d: int) -> LogisticRegression:
     return model
 
 
-def _is_plain(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
+    """Whether a file can hold it."""
     try:
         model_files.plain(value)
     except TypeError:

@@ -48,11 +48,9 @@ class Summary:
     def lines(self) -> list[tuple[str, str]]:
         """What there is to say, as pairs of a heading and a statement."""
         total = sum(self.texts.values())
-        first = [f"{label} {count:,}" for label, count in list(self.texts.items())[:MOST_CLASSES]]
-        classes = ", ".join(first) + (", …" if len(self.texts) > MOST_CLASSES else "")
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items() if value is not None)
         said = [
-            ("texts", f"{total:,} with labels ({classes}), {self.unlabeled:,} without"),
+            ("texts", f"{total:,} with labels ({classes_line(self.texts)}), {self.unlabeled:,} without"),
             ("n-grams", f"{self.features:,}"),
             ("settings", settings),
         ]
@@ -71,6 +69,12 @@ class Summary:
 
     def __str__(self) -> str:
         return "\n".join(f"{heading:<18}{statement}" for heading, statement in self.lines())
+
+
+def classes_line(texts: dict[str, int]) -> str:
+    """The number of texts of each class, of the first dozen at least."""
+    first = [f"{label} {count:,}" for label, count in list(texts.items())[:MOST_CLASSES]]
+    return ", ".join(first) + (", …" if len(texts) > MOST_CLASSES else "")
 
 
 def summarised(

@@ -132,6 +132,12 @@ class NgramVectorizer(NgramReader):
             rows.add(tokens, *vocabulary.find(tokens, threads))
         return rows.matrix(vocabulary.column_of, len(vocabulary), binary=bool(self.binary), dtype=self.dtype)
 
+    def described(self, text: str) -> tuple[np.ndarray, list[str], list[str]]:
+        """The columns of a text, their n-grams, and its words that are in none of the features."""
+        columns = self.transform([text]).indices
+        unknown = [token for token in dict.fromkeys(self.tokens(text)) if token not in self.ngrams_.known]
+        return columns, self.ngrams_.names(columns), unknown
+
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The n-gram of each column."""
         return np.array(self._vocabulary().names(), dtype=object)

@@ -1,0 +1,95 @@
+"""What models of texts share: predictions and explanations."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from os import PathLike
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from dropglm import model_files
+from dropglm.text.explanation import Explanation, Weighted, class_weights, explanation, strongest
+
+
+class TextModel(ClassifierMixin, BaseEstimator, ABC):
+    """Has ``vectorizer_``, ``model_``, ``classes_`` and ``summary_`` once it is fitted."""
+
+    @abstractmethod
+    def to_state(self) -> dict[str, Any]:
+        """All that a file has to keep."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """The model again, if its parts fit together."""
+
+    def predict(self, texts: Iterable[str]) -> np.ndarray:
+        """The class of each text that is most likely; (n,)."""
+        X = self._features(texts)
+        return self.model_.predict(X)
+
+    def predict_proba(self, texts: Iterable[str]) -> np.ndarray:
+        """The probability of each class; (n, K), in the order of ``classes_``."""
+        X = self._features(texts)
+        return self.model_.predict_proba(X)
+
+    def predict_log_proba(self, texts: Iterable[str]) -> np.ndarray:
+        """The logarithm of ``predict_proba``; (n, K)."""
+        X = self._features(texts)
+        return self.model_.predict_log_proba(X)
+
+    def decision_function(self, texts: Iterable[str]) -> np.ndarray:
+        """The predictors; (n,) for two classes, where they speak for the second, else (n, K)."""
+        X = self._features(texts)
+        return self.model_.decision_function(X)
+
+    def _features(self, texts: Iterable[str]) -> Any:
+        check_is_fitted(self, "model_")
+        X = self.vectorizer_.set_params(n_jobs=self.n_jobs, verbose=self.verbose).transform(texts)
+        if not X.shape[0]:
+            raise ValueError("There are no texts to predict.")
+        return X
+
+    def top_features(self, k: int = 10) -> dict[Any, list[Weighted]]:
+        """The n-grams that speak most for each class, and how much each adds to its predictor.
+
+        Those come first by which the predictor varies most over the texts: weight and frequency both count.
+        """
+        check_is_fitted(self, "model_")
+        words = self.vectorizer_
+        return strongest(words.ngrams_, words.n_texts_, class_weights(self.model_), self.classes_, k)
+
+    def explain(self, text: str) -> Explanation:
+        """What each n-gram of a text adds to which class, and which words are unknown."""
+        check_is_fitted(self, "model_")
+        return explanation(self.vectorizer_, self.model_, text)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file, all of it or nothing; ``load`` reads it. The file has no code in it."""
+        check_is_fitted(self, "model_")
+        model_files.write(path, type(self).__name__, self.to_state())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """The model that ``save`` wrote."""
+        return opened(cls, path, model_files.read(path, cls.__name__)[1])
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn may expect."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+Model = TypeVar("Model", bound=TextModel)
+
+
+def opened(kind: type[Model], path: str | PathLike[str], state: dict[str, Any]) -> Model:
+    """The model of that kind with this state, which a file may have damaged."""
+    try:
+        return kind.from_state(state)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise model_files.ModelFileError(f"{path} is a damaged model file: {error}.") from None

@@ -1,0 +1,233 @@
+"""Texts that come by, once each, to a model that is ready at any time."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from dropglm.design import Design
+from dropglm.design.storage import Rows
+from dropglm.estimators import OnlineLogisticRegression
+from dropglm.text.chunks import listed
+from dropglm.text.classifier import TextClassifier
+from dropglm.text.hashing import NgramHasher
+from dropglm.text.model import TextModel
+from dropglm.text.online_saving import restored_online, state_of_online
+from dropglm.text.online_summary import OnlineSummary
+from dropglm.text.tokens import WORDS_AND_PUNCTUATION
+
+
+class OnlineTextClassifier(TextModel):
+    """Logistic regression on the n-grams of a stream of texts, in memory that does not grow.
+
+    Parameters
+    ----------
+    rule : {"adagrad", "dropout", "arow", "sgd"}
+        As for ``OnlineLogisticRegression``. On text "adagrad" is the best by a little: progressive accuracy
+        of a pass over film reviews 89.0 %, "dropout" 88.4 %; on sentences 74.0 % and 73.8 %.
+    rate, l2, power, average
+        As for ``OnlineLogisticRegression``.
+    bits : int or None
+        N-grams are hashed to 2^bits columns; see ``NgramHasher``. None is for a frozen vocabulary, which
+        ``start_from`` brings.
+    ngram_range, lowercase, token_pattern, strip_html
+        As for ``NgramVectorizer``.
+    epochs, shuffle, random_state
+        Of ``fit``, as for ``OnlineLogisticRegression``.
+    n_jobs : int, optional
+        Threads that cut texts into words; None is 1, -1 all cores.
+    verbose : int
+        Show progress bars unless 0.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels.
+    vectorizer_ : NgramHasher or NgramVectorizer
+        What turns texts into features.
+    model_ : OnlineLogisticRegression
+        What turns features into labels.
+    counts_ : array of shape (K,)
+        The number of texts of each class so far.
+    summary_ : OnlineSummary
+        What was learnt from how much, and how well it predicted; print it.
+
+    Examples
+    --------
+    >>> from dropglm import OnlineTextClassifier
+    >>> model = OnlineTextClassifier(bits=16)
+    >>> for texts, y in [
+    ...     (["a lovely film", "a dull film"], ["good", "bad"]),
+    ...     (["lovely music", "dull and long"], ["good", "bad"]),
+    ... ]:
+    ...     model = model.partial_fit(texts, y, classes=["bad", "good"])
+    >>> model.predict(["a lovely story"])
+    array(['good'], dtype='<U4')
+    >>> model.t_, model.progressive_accuracy_
+    (4, 0.5)
+    """
+
+    def __init__(
+        self,
+        rule: str = "adagrad",
+        rate: float | None = None,
+        l2: float = 0.0,
+        *,
+        power: float = 1.0,
+        average: bool = False,
+        bits: int | None = 20,
+        ngram_range: tuple[int, int] = (1, 2),
+        lowercase: bool = True,
+        token_pattern: str = WORDS_AND_PUNCTUATION,
+        strip_html: bool = True,
+        epochs: int = 1,
+        shuffle: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.rule = rule
+        self.rate = rate
+        self.l2 = l2
+        self.power = power
+        self.average = average
+        self.bits = bits
+        self.ngram_range = ngram_range
+        self.lowercase = lowercase
+        self.token_pattern = token_pattern
+        self.strip_html = strip_html
+        self.epochs = epochs
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, texts: Iterable[str], y: Any) -> Self:
+        """Learn from the start, in ``epochs`` passes over the texts.
+
+        Parameters
+        ----------
+        texts : iterable of str
+        y : array-like of shape (n,)
+            Labels of any type.
+
+        Returns
+        -------
+        self
+        """
+        if self.bits is None:
+            raise ValueError("fit learns from the start, and bits=None has no features to start with.")
+        hasher, model = self._hasher(), self._model()
+        listed_texts = listed(texts)
+        for _ in hasher.note(listed_texts):
+            pass
+        model.fit(hasher.transform(listed_texts), y)
+        numbers = np.searchsorted(model.classes_, y)
+        self.vectorizer_, self.model_, self.classes_ = hasher, model, model.classes_
+        self.counts_ = np.bincount(numbers, minlength=len(model.classes_))
+        return self
+
+    def partial_fit(self, texts: Iterable[str], y: Any, classes: Any = None) -> Self:
+        """Learn from these texts once, in their order.
+
+        Parameters
+        ----------
+        texts : iterable of str
+        y : array-like of shape (n,)
+        classes : array-like, optional
+            All labels that there will be; needed in the first call, and the same in later ones.
+
+        Returns
+        -------
+        self
+        """
+        texts = listed(texts)
+        y = np.asarray(y)
+        if y.shape != (len(texts),):
+            raise ValueError(f"y has shape {y.shape}, but there are {len(texts)} texts.")
+        if not hasattr(self, "model_"):
+            self._begin(classes)
+        model = self.model_.set_params(**self._shared(OnlineLogisticRegression))
+        rule, numbers = model._rule(), model._numbers(y, classes)
+        n = 0
+        for count, rows in self._rows(texts):
+            part = numbers[n : n + count]
+            model._learn(rule, rows, part, np.ones(count), np.arange(count))
+            self.counts_ += np.bincount(part, minlength=len(self.classes_))
+            n += count
+        return self
+
+    def start_from(self, classifier: TextClassifier) -> Self:
+        """Take over the n-grams, classes and coefficients of a fitted classifier, and go on from there.
+
+        Its n-grams are all that there will be, so that memory does not grow here either; what is said of
+        n-grams in the settings becomes what it says.
+        """
+        check_is_fitted(classifier, "model_")
+        names = ("ngram_range", "lowercase", "token_pattern", "strip_html")
+        self.set_params(bits=None, **{name: getattr(classifier, name) for name in names})
+        self.vectorizer_ = classifier.vectorizer_
+        self.model_ = self._model().start_from(classifier.model_)
+        self.classes_ = self.model_.classes_
+        self.counts_ = np.zeros(len(self.classes_), np.int64)
+        return self
+
+    def _begin(self, classes: Any) -> None:
+        if self.bits is None:
+            raise ValueError("bits=None goes with the vocabulary of a classifier; call start_from first.")
+        hasher, model = self._hasher(), self._model()
+        model._rule()
+        model.n_features_in_ = 1 << int(self.bits)
+        model._begin(model._checked_classes(classes), np.float32)
+        self.vectorizer_, self.model_, self.classes_ = hasher, model, model.classes_
+        self.counts_ = np.zeros(len(self.classes_), np.int64)
+
+    def _rows(self, texts: list[str]) -> Iterator[tuple[int, Rows]]:
+        """The rows of the texts, some at a time, and how many."""
+        vectorizer = self.vectorizer_.set_params(n_jobs=self.n_jobs, verbose=self.verbose)
+        if isinstance(vectorizer, NgramHasher):
+            for rows in vectorizer.note(texts):
+                yield len(rows.indptr) - 1, rows
+        else:
+            yield len(texts), Design(vectorizer.transform(texts)).rows
+
+    def _hasher(self) -> NgramHasher:
+        return NgramHasher(**self._shared(NgramHasher)).fit()
+
+    def _model(self) -> OnlineLogisticRegression:
+        return OnlineLogisticRegression(**self._shared(OnlineLogisticRegression))
+
+    def _shared(self, kind: type) -> dict[str, Any]:
+        """Our settings that this kind of estimator has as well."""
+        names = kind().get_params().keys() & self.get_params().keys()
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def t_(self) -> int:
+        """Steps taken."""
+        return self.model_.t_
+
+    @property
+    def progressive_accuracy_(self) -> float:
+        """Share of the texts whose label was predicted before it was learnt from."""
+        return self.model_.progressive_accuracy_
+
+    @property
+    def progressive_log_loss_(self) -> float:
+        """Mean logistic loss of those predictions."""
+        return self.model_.progressive_log_loss_
+
+    @property
+    def summary_(self) -> OnlineSummary:
+        """What was learnt from how much, and how well it predicted."""
+        return OnlineSummary.of(self)
+
+    def to_state(self) -> dict[str, Any]:
+        """What is needed to predict, to explain and to go on learning, bit for bit."""
+        return state_of_online(self)
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """The model again, if its parts fit together."""
+        return restored_online(cls(**state["settings"]), state)
