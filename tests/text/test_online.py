@@ -8,11 +8,9 @@ from dropglm import NgramHasher, OnlineLogisticRegression, OnlineTextClassifier,
 from dropglm.model_files import ModelFileError
 from dropglm.text import load_model
 
-GOOD, BAD, FILLER = (
-    ["lovely", "great", "fun", "moving"],
-    ["dull", "long", "boring", "flat"],
-    list("abcdefghij"),
-)
+GOOD, BAD = ["lovely", "great", "fun", "moving"], ["dull", "long", "boring", "flat"]
+FILLER = list("abcdefghij")
+SETTINGS = [{}, {"rule": "dropout", "l2": 1e-3}, {"rule": "sgd", "average": True}]
 
 
 @pytest.fixture
@@ -38,9 +36,7 @@ def same(one, other):
         assert_array_equal(left, right)
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, {"rule": "dropout", "l2": 1e-3}, {"rule": "sgd", "average": True}], ids=repr
-)
+@pytest.mark.parametrize("settings", SETTINGS, ids=repr)
 def test_chunks_do_not_matter(stream, settings, monkeypatch):
     whole = learnt(*stream, **settings)
     same(learnt(*stream, chunks=7, **settings), whole)
