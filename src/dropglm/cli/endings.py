@@ -3,8 +3,9 @@
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec
@@ -40,6 +41,22 @@ def not_onto(out: str | Path, *inputs: str | Path) -> None:
     for read in inputs:
         if os.path.exists(out) and os.path.exists(read) and os.path.samefile(out, read):
             raise typer.BadParameter(f"{out} is read too; name another file to write.")
+
+
+def writable(path: Path, option: str) -> None:
+    """Refuse a place for a file where none can be written, before all the work."""
+    if path.is_dir():
+        raise typer.BadParameter(f"{path} is a folder; name a file in it.", param_hint=option)
+    if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
+        raise typer.BadParameter(f"no file can be written to {path.parent}.", param_hint=option)
+
+
+def known(option: str, name: str, names: Iterable[str]) -> None:
+    """Refuse a name that is none of these, with the nearest ones."""
+    names = list(names)
+    if name not in names:
+        near = get_close_matches(name, names, n=3) or names[:10]
+        raise typer.BadParameter(f"{name!r} is unknown; did you mean {' or '.join(near)}?", param_hint=option)
 
 
 Arguments = ParamSpec("Arguments")

@@ -29,10 +29,10 @@ def evaluate(
     quiet: options.Quiet = False,
 ) -> None:
     """Measure accuracy, log loss, confusion and calibration on a table of texts with labels."""
-    from dropglm.text import TextClassifier
+    from dropglm.text import load_model
     from dropglm.text.measures import measured
 
-    classifier = TextClassifier.load(model).set_params(n_jobs=threads)
+    classifier = load_model(model).set_params(n_jobs=threads)
     texts, y = Reading(text, label, encoding, delimiter, quiet).labelled(table, format)
     with terminal.step("Predicting", quiet=quiet), bad_input(table):
         measures = measured(classifier, texts, y)

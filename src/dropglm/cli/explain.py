@@ -32,14 +32,14 @@ def explain(
     json: options.Json = False,
 ) -> None:
     """Show the n-grams that speak for each class, and what each n-gram of a text adds to which class."""
-    from dropglm.text import TextClassifier
+    from dropglm.text import load_model
     from dropglm.text.explanation import top_to_dict
 
     if html is not None:
         not_onto(html, model)
         if html.is_dir() or not html.parent.is_dir():
             raise typer.BadParameter(f"{html} is no place for a file.", param_hint="--html")
-    classifier = TextClassifier.load(model)
+    classifier = load_model(model)
     best = classifier.top_features(top)
     explained = {text: classifier.explain(text) for text in texts or ()}
     if html is not None:

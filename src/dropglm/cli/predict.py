@@ -12,7 +12,7 @@ from dropglm.cli.endings import not_onto
 if TYPE_CHECKING:
     from polars import DataFrame
 
-    from dropglm.text import TextClassifier
+    from dropglm.text import TextModel
 
 
 def predict(
@@ -55,13 +55,13 @@ def predict(
 
     The output has a row for each text: the label in the column predicted, and its probability.
     """
-    from dropglm.text import TextClassifier
+    from dropglm.text import load_model
 
     not_onto(out, table, model)
     keep = list(dict.fromkeys(keep or ()))
     if set(keep) & {"predicted", "probability"}:
         raise typer.BadParameter("a column of the output has that name; rename yours.", param_hint="--keep")
-    classifier = TextClassifier.load(model).set_params(n_jobs=threads)
+    classifier = load_model(model).set_params(n_jobs=threads)
     rows = tables.batches(
         table,
         text,
@@ -74,7 +74,7 @@ def predict(
 
 
 def _predictions(
-    model: "TextClassifier", frames: "Iterator[DataFrame]", text: str, keep: list[str], probabilities: bool
+    model: "TextModel", frames: "Iterator[DataFrame]", text: str, keep: list[str], probabilities: bool
 ) -> "Iterator[DataFrame]":
     """A frame of labels and probabilities for each frame of texts."""
     import polars as pl

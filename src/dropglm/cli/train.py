@@ -1,17 +1,15 @@
 """``dropglm train``: from a table of texts to a model file."""
 
-import os
 import time
 from collections import Counter
-from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dropglm.cli import options, terminal
-from dropglm.cli.endings import BadInputError, bad_input, not_onto
+from dropglm.cli import train_online as streams
+from dropglm.cli.endings import BadInputError, bad_input, known, not_onto, writable
 from dropglm.cli.reading import Reading
 
 if TYPE_CHECKING:
@@ -21,9 +19,18 @@ if TYPE_CHECKING:
     from dropglm.text.measures import Measures
 
 TUNING = "Tuning"
+# Options that have no meaning row by row, and those that have one only there.
+IN_MEMORY = {
+    *("unlabeled", "unlabeled_text", "validation", "min_df", "max_df", "max_features", "penalty", "balanced"),
+    *("tune", "dropout", "discount", "ridge", "folds", "scoring", "seed"),
+}
+ONLINE = {
+    *("rule", "rate", "bits", "classes", "epochs", "bad_rows", "checkpoint", "every", "start_from"),
+}
 
 
 def train(
+    context: typer.Context,
     table: Annotated[
         str, typer.Argument(help="Table with texts and labels; - is standard input.", show_default=False)
     ],
@@ -126,6 +133,16 @@ def train(
     scoring: Annotated[
         str, typer.Option(help="What to choose by, a scorer of scikit-learn.", rich_help_panel=TUNING)
     ] = "accuracy",
+    online: streams.Online = False,
+    rule: streams.Rule = "adagrad",
+    rate: streams.Rate = None,
+    bits: streams.Bits = 20,
+    classes: streams.Classes = None,
+    epochs: streams.Epochs = 1,
+    bad_rows: streams.BadRows = "stop",
+    checkpoint: streams.Checkpoint = None,
+    every: streams.Every = 100_000,
+    start_from: streams.StartFrom = None,
     format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -140,11 +157,40 @@ def train(
 
     Tables are CSV, TSV, JSON Lines or Parquet, compressed or not. Without settings the model tunes itself.
     """
+    start = time.perf_counter()
+    writable(out, "--out")
+    given = _given(context)
+    if online:
+        _refuse(given & IN_MEMORY, "goes with training in memory, not with --online.")
+        streams.train_online(
+            (table, text, label, format, encoding, delimiter),
+            out,
+            {
+                "rule": rule,
+                "rate": rate,
+                "l2": _one(l2, 0.0, "--l2"),
+                "bits": bits,
+                "ngram_range": _ngram_range(ngrams),
+                "lowercase": lowercase,
+                "strip_html": strip_html,
+            },
+            given=given,
+            classes=classes,
+            epochs=epochs,
+            bad_rows=bad_rows,
+            checkpoint=checkpoint,
+            every=every,
+            start_from=start_from,
+            threads=threads,
+            json=json,
+            quiet=quiet,
+        )
+        return
+    _refuse(given & ONLINE, "goes with --online only.")
     from dropglm.text import TextClassifier
     from dropglm.text.measures import measured
 
-    start = time.perf_counter()
-    _check_options(out, penalty, ridge or [], scoring)
+    _check_options(penalty, ridge or [], scoring)
     _check_numbers(dropout or [], l2 or [], discount or [])
     if not tune and any(len(given or ()) > 1 for given in (dropout, l2, discount, ridge)):
         raise typer.BadParameter("several values of a setting are to choose from.", param_hint="--no-tune")
@@ -182,21 +228,28 @@ def train(
     _tell(model, measures, out, time.perf_counter() - start, json)
 
 
-def _check_options(out: Path, penalty: str, ridges: list[str], scoring: str) -> None:
+def _given(context: typer.Context) -> set[str]:
+    """The options that were given, not left at their defaults."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+
+
+def _refuse(given: set[str], why: str) -> None:
+    if given:
+        raise typer.BadParameter(why, param_hint=f"--{min(given).replace('_', '-')}")
+
+
+def _check_options(penalty: str, ridges: list[str], scoring: str) -> None:
     """Refuse what could not work, before all the work."""
     from sklearn.metrics import get_scorer_names
 
     from dropglm.penalties import PENALTIES
     from dropglm.penalties.ridges import RIDGES
 
-    if out.is_dir():
-        raise typer.BadParameter(f"{out} is a folder; name a file in it.", param_hint="--out")
-    if not (out.parent.is_dir() and os.access(out.parent, os.W_OK)):
-        raise typer.BadParameter(f"no file can be written to {out.parent}.", param_hint="--out")
-    _known("--penalty", penalty, PENALTIES)
+    known("--penalty", penalty, PENALTIES)
     for ridge in ridges:
-        _known("--ridge", ridge, RIDGES)
-    _known("--scoring", scoring, get_scorer_names())
+        known("--ridge", ridge, RIDGES)
+    known("--scoring", scoring, get_scorer_names())
 
 
 def _check_numbers(dropout: list[float], l2: list[float], discount: list[float]) -> None:
@@ -205,13 +258,6 @@ def _check_numbers(dropout: list[float], l2: list[float], discount: list[float])
     for option, numbers in (("--l2", l2), ("--discount", discount)):
         if any(not 0.0 <= number < float("inf") for number in numbers):
             raise typer.BadParameter("a number that is not negative.", param_hint=option)
-
-
-def _known(option: str, name: str, names: Iterable[str]) -> None:
-    names = list(names)
-    if name not in names:
-        near = get_close_matches(name, names, n=3) or names[:10]
-        raise typer.BadParameter(f"{name!r} is unknown; did you mean {' or '.join(near)}?", param_hint=option)
 
 
 def _split(
@@ -248,6 +294,13 @@ def _ngram_range(given: str) -> tuple[int, int]:
             f"{given!r} is neither a number from 1 to 50 nor a range such as 1-2.", param_hint="--ngrams"
         )
     return int(first or 1), int(last)
+
+
+def _one(given: list[float] | None, default: float, option: str) -> float:
+    """The value, of which there may be one only."""
+    if given and (len(given) > 1 or not 0.0 <= given[0] < float("inf")):
+        raise typer.BadParameter("one number that is not negative.", param_hint=option)
+    return given[0] if given else default
 
 
 def _one_or_several(given: list[Any] | None) -> Any:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from dropglm.tables.columns import UNLABELED, Columns
+from dropglm.tables.columns import Columns
 from dropglm.tables.complaint import RowError, TableError
 from dropglm.tables.decoding import halved
 from dropglm.tables.jsonl import spelled
@@ -151,7 +151,7 @@ def _flaw(text: str | None, label: str | None, columns: Columns) -> str | None:
     if text is None:
         return f"has no text (null in {columns.text!r})"
     if label is None or not label.strip():
-        return f"has no label; {UNLABELED}"
+        return "has no label"
     if halved(text) or halved(label):
         return "holds half of a surrogate pair, which is no character"
     return None

@@ -1,0 +1,310 @@
+"""``dropglm train --online``: from a stream of rows to a model file, in memory that does not grow."""
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dropglm.cli import terminal
+from dropglm.cli.endings import BadInputError, bad_input, known, not_onto, writable
+
+if TYPE_CHECKING:
+    from dropglm.text import OnlineTextClassifier
+    from dropglm.text.stream import OnlineTraining, Source
+
+PANEL = "Online"
+FIRST_LINE = 1000  # rows; then at every doubling
+MOST_TOLD = 10  # bad rows that are told one by one
+BAD_ROWS = ("stop", "skip")
+
+Online = Annotated[
+    bool,
+    typer.Option(
+        "--online",
+        help="Learn row by row while reading, for tables larger than memory and for pipes.",
+        rich_help_panel=PANEL,
+    ),
+]
+Rule = Annotated[str, typer.Option(help="adagrad, dropout, arow or sgd.", rich_help_panel=PANEL)]
+Rate = Annotated[
+    float | None,
+    typer.Option(help="Step size; by default the rule's own.", show_default=False, rich_help_panel=PANEL),
+]
+Bits = Annotated[
+    int, typer.Option(help="N-grams are hashed to 2^bits columns.", min=1, max=30, rich_help_panel=PANEL)
+]
+Classes = Annotated[
+    str | None,
+    typer.Option(
+        help="All labels, with commas between them; by default a first pass over the table finds them.",
+        show_default=False,
+        rich_help_panel=PANEL,
+    ),
+]
+Epochs = Annotated[int, typer.Option(help="Passes over the table.", min=1, rich_help_panel=PANEL)]
+BadRows = Annotated[
+    str, typer.Option(help="What to do about a row that cannot be used: stop or skip.", rich_help_panel=PANEL)
+]
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option(
+        help="File to keep the state in on the way; if it is there, the run goes on from it.",
+        show_default=False,
+        rich_help_panel=PANEL,
+    ),
+]
+Every = Annotated[
+    int, typer.Option(help="Rows from one checkpoint to the next.", min=1, rich_help_panel=PANEL)
+]
+StartFrom = Annotated[
+    Path | None,
+    typer.Option(
+        help="Model to go on from: one of train, whose n-grams are kept, or one of train --online.",
+        show_default=False,
+        rich_help_panel=PANEL,
+    ),
+]
+
+
+def train_online(
+    table: tuple[Any, ...],
+    out: Path,
+    settings: dict[str, Any],
+    *,
+    given: set[str],
+    classes: str | None,
+    epochs: int,
+    bad_rows: str,
+    checkpoint: Path | None,
+    every: int,
+    start_from: Path | None,
+    threads: int,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Learn from the table, tell how it goes, and save the model."""
+    from dropglm.online import RULES
+    from dropglm.text.stream import Source
+
+    start = time.perf_counter()
+    known("--bad-rows", bad_rows, BAD_ROWS)
+    known("--rule", settings["rule"], RULES)
+    source = Source(*table)
+    if source.text == source.label:
+        raise typer.BadParameter(f"{source.text!r} is the column of texts.", param_hint="--label")
+    if checkpoint is not None:
+        writable(checkpoint, "--checkpoint")
+    not_onto(out, source.path, checkpoint or "", start_from or "")
+    with bad_input():
+        model = _model(settings, start_from, given).set_params(n_jobs=_beside_the_reader(threads))
+        training = _begun(source, model, classes, checkpoint, skip_bad=bad_rows == "skip", quiet=quiet)
+    bad: list[str] = []
+
+    def skipped(sentence: str) -> None:
+        if len(bad) < MOST_TOLD:
+            bad.append(sentence)
+            terminal.complain(f"skipped: {sentence}")
+
+    saved = training.row
+    with bad_input(), Course(training, quiet=quiet) as course:
+        on_bad = skipped if bad_rows == "skip" else None
+        for _ in training.learn(source, epochs=epochs, on_bad=on_bad):
+            course.advance()
+            if checkpoint is not None and not 0 <= training.row - saved < every:
+                training.save(checkpoint)
+                saved = training.row
+    if training.ordered:
+        terminal.complain(
+            "warning: rows of a class stand together; row by row they must be mixed: shuffle the table."
+        )
+    with terminal.step(f"Writing {out}", quiet=quiet):
+        training.model.save(out)
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
+    _tell(training, out, bad, time.perf_counter() - start, as_json=json)
+
+
+def _beside_the_reader(threads: int) -> int:
+    """Threads for the words, since one more reads the table."""
+    from dropglm import checks
+
+    return max(1, checks.threads(threads) - 1)
+
+
+def _model(settings: dict[str, Any], start_from: Path | None, given: set[str]) -> "OnlineTextClassifier":
+    """A new model, or the one to go on from."""
+    from dropglm.text import OnlineTextClassifier, TextClassifier, load_model
+
+    if start_from is None:
+        return OnlineTextClassifier(**settings)
+    model = load_model(start_from)
+    fixed = {"classes", "bits", "ngrams", "lowercase", "strip_html"}
+    fixed |= set() if isinstance(model, TextClassifier) else {"rule", "l2"}
+    for name in sorted(given & fixed):
+        raise typer.BadParameter(f"it comes with {start_from}.", param_hint=f"--{name.replace('_', '-')}")
+    if isinstance(model, TextClassifier):
+        steps = {name: settings[name] for name in ("rule", "rate", "l2")}
+        return OnlineTextClassifier(**steps).start_from(model)
+    return model.set_params(rate=settings["rate"]) if "rate" in given else model
+
+
+def _begun(
+    source: "Source",
+    model: "OnlineTextClassifier",
+    classes: str | None,
+    checkpoint: Path | None,
+    *,
+    skip_bad: bool,
+    quiet: bool,
+) -> "OnlineTraining":
+    """The training from its start, or from the checkpoint."""
+    from dropglm.text.stream import OnlineTraining
+
+    if checkpoint is not None and checkpoint.exists():
+        training = OnlineTraining.load(checkpoint)
+        _check_same(training, source, model, classes, checkpoint)
+        training.model.set_params(n_jobs=model.n_jobs)
+        terminal.complain(f"going on from {checkpoint}, after row {training.row:,} of {source.path}.")
+        return training
+    if hasattr(model, "model_"):
+        labels = {_spelled(label): label for label in model.classes_.tolist()}
+    else:
+        labels = _typed(_named(classes) if classes else _found(source, skip_bad=skip_bad, quiet=quiet))
+    return OnlineTraining(model, labels, source.fingerprint())
+
+
+def _check_same(
+    training: "OnlineTraining",
+    source: "Source",
+    model: "OnlineTextClassifier",
+    classes: str | None,
+    checkpoint: Path,
+) -> None:
+    """Refuse a checkpoint of another table, or of other settings."""
+    hint = f"remove {checkpoint} to start anew"
+    if training.fingerprint != source.fingerprint():
+        raise BadInputError(f"{checkpoint} is about another table than {source.path}; {hint}.")
+    theirs, ours = training.model.get_params(), model.get_params()
+    for name in sorted(ours.keys() - {"n_jobs", "verbose"}):
+        before = theirs[name]
+        if (tuple(before) if isinstance(before, list) else before) != ours[name]:
+            raise BadInputError(f"{checkpoint} was made with {name} {before}, not {ours[name]}; {hint}.")
+    if classes is not None and sorted(_named(classes)) != sorted(training.classes):
+        raise BadInputError(f"{checkpoint} was made with the classes {','.join(training.classes)}; {hint}.")
+
+
+def _named(classes: str) -> list[str]:
+    labels = [label.strip() for label in classes.split(",")]
+    if len(set(labels)) < max(2, len(labels)) or not all(labels):
+        raise typer.BadParameter("two or more labels, each once, such as neg,pos.", param_hint="--classes")
+    return labels
+
+
+def _found(source: "Source", *, skip_bad: bool, quiet: bool) -> list[str]:
+    if not Path(source.path).is_file():
+        raise typer.BadParameter("name all labels: a pipe can be read only once.", param_hint="--classes")
+    with terminal.step(f"Looking for the classes of {source.path}", quiet=quiet):
+        return source.classes(skip_bad=skip_bad)
+
+
+def _typed(spelled: list[str]) -> dict[str, Any]:
+    """The class that each spelling stands for: a number or a truth value where all of them are."""
+    from polars import Series
+
+    from dropglm.tables import typed
+
+    values = typed(Series(spelled))
+    # Numbers with fractions are names of classes, as they are written.
+    return dict(zip(spelled, spelled if values.dtype.is_float() else values.to_list(), strict=True))
+
+
+def _spelled(label: Any) -> str:
+    return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+class Course:
+    """What is told on the way: a line at every doubling of the rows, and the last figures in a terminal."""
+
+    HEADER = f"{'rows':>12} {'accuracy':>9} {'since last':>11} {'log loss':>9} {'bad rows':>9} {'rows/s':>9}"
+
+    def __init__(self, training: "OnlineTraining", *, quiet: bool) -> None:
+        self.training = training
+        self.shown = not quiet
+        self.next = FIRST_LINE
+        self.before = (0.0, 0.0)
+        self.begun, self.at_first = time.perf_counter(), 0
+        self.status = terminal.err.status("Reading")
+
+    def __enter__(self) -> "Course":
+        model = self.training.model
+        if hasattr(model, "model_"):
+            self.at_first = model.t_
+            self.before = tuple(model.model_.seen_[:2])
+            while self.next <= model.t_:
+                self.next *= 2
+        if self.shown:
+            terminal.err.print(self.HEADER, style="bold")
+            self.status.start()
+        return self
+
+    def advance(self) -> None:
+        """Another batch was learnt from."""
+        model = self.training.model
+        if not self.shown or not hasattr(model, "model_"):
+            return
+        self.status.update(self._line())
+        if model.t_ >= self.next:
+            self._print()
+            while self.next <= model.t_:
+                self.next *= 2
+
+    def _print(self) -> None:
+        terminal.err.print(self._line())
+        self.before = tuple(self.training.model.model_.seen_[:2])
+
+    def _line(self) -> str:
+        model = self.training.model
+        weight, right = model.model_.seen_[:2]
+        new, new_right = weight - self.before[0], right - self.before[1]
+        since = f"{new_right / new:.4f}" if new else ""
+        speed = (model.t_ - self.at_first) / max(time.perf_counter() - self.begun, 1e-9)
+        return (
+            f"{model.t_:>12,} {model.progressive_accuracy_:>9.4f} {since:>11} "
+            f"{model.progressive_log_loss_:>9.4f} {self.training.bad:>9,} {speed:>9,.0f}"
+        )
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if self.shown:
+            self.status.stop()
+            model = self.training.model
+            if hasattr(model, "model_") and model.model_.seen_[0] > self.before[0]:
+                self._print()
+
+
+def _tell(
+    training: "OnlineTraining", out: Path, bad: Iterable[str], seconds: float, *, as_json: bool
+) -> None:
+    """What was learnt."""
+    from dropglm.text.explanation import top_to_dict
+
+    model = training.model
+    top = model.top_features(8)
+    if as_json:
+        terminal.as_json(
+            {
+                "model": str(out),
+                "seconds": round(seconds, 3),
+                **model.summary_.to_dict(),
+                "bad_rows": training.bad,
+                "first_bad_rows": list(bad),
+                "top_features": top_to_dict(top),
+            }
+        )
+        return
+    said = model.summary_.lines()
+    if training.bad:
+        said.append(("bad rows", f"{training.bad:,} skipped"))
+    terminal.pairs([*said, ("model", f"{out}, {out.stat().st_size / 1e6:.1f} MB, {seconds:.1f} s in all")])
+    terminal.top_table(top)
