@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
-from queue import Full, Queue
-from threading import Event, Thread, local
-from typing import Any, TypeVar
+from threading import Event, local
+from typing import TypeVar
 
 import numpy as np
 
@@ -122,48 +121,3 @@ def even_ranges(size: int, piece: int) -> list[tuple[int, int]]:
 
 def _count(total: float, piece: int) -> int:
     return 4 * max(1, round(total / (4 * piece))) if total > piece else 1
-
-
-def ahead(items: Iterable[Item], size: int = 4) -> Iterator[Item]:
-    """The items, the next few of which are made on a thread of their own meanwhile.
-
-    An exception of theirs is raised here, after the items before it.
-
-    Examples
-    --------
-    >>> list(ahead(range(3)))
-    [0, 1, 2]
-    """
-    made: Queue[tuple[bool, Any]] = Queue(size)
-    left = Event()
-
-    def put(entry: tuple[bool, Any]) -> bool:
-        while not left.is_set():
-            try:
-                made.put(entry, timeout=0.1)
-                return True
-            except Full:
-                continue
-        return False
-
-    def make() -> None:
-        try:
-            for item in items:
-                if not put((True, item)):
-                    return
-            put((False, None))
-        except BaseException as error:
-            put((False, error))
-
-    Thread(target=make, name="dropglm-ahead", daemon=True).start()
-    try:
-        while True:
-            more, item = made.get()
-            if more:
-                yield item
-            elif item is None:
-                return
-            else:
-                raise item
-    finally:
-        left.set()

@@ -98,7 +98,7 @@ def train_online(
         writable(checkpoint, "--checkpoint")
     not_onto(out, source.path, checkpoint or "", start_from or "")
     with bad_input():
-        model = _model(settings, start_from, given).set_params(n_jobs=_beside_the_reader(threads))
+        model = _model(settings, start_from, given).set_params(n_jobs=threads)
         training = _begun(source, model, classes, checkpoint, skip_bad=bad_rows == "skip", quiet=quiet)
     bad: list[str] = []
 
@@ -124,13 +124,6 @@ def train_online(
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
     _tell(training, out, bad, time.perf_counter() - start, as_json=json)
-
-
-def _beside_the_reader(threads: int) -> int:
-    """Threads for the words, since one more reads the table."""
-    from dropglm import checks
-
-    return max(1, checks.threads(threads) - 1)
 
 
 def _model(settings: dict[str, Any], start_from: Path | None, given: set[str]) -> "OnlineTextClassifier":

@@ -1,5 +1,6 @@
 """What speaks for which class."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -7,9 +8,8 @@ import numpy as np
 
 from dropglm import checks
 from dropglm.estimators.logistic_model import LogisticModel
-from dropglm.text.hashing import Buckets, NgramHasher
+from dropglm.text.hashing import NgramHasher
 from dropglm.text.vectorizer import NgramVectorizer
-from dropglm.text.vocabulary import Vocabulary
 
 
 class Weighted(NamedTuple):
@@ -92,24 +92,27 @@ def _of_classes(model: LogisticModel, weights: np.ndarray) -> np.ndarray:
 
 
 def strongest(
-    vocabulary: Vocabulary | Buckets, n_texts: int, weights: np.ndarray, classes: np.ndarray, k: int
+    names: Callable[[np.ndarray], list[str]],
+    weights: np.ndarray,
+    spread: np.ndarray,
+    classes: np.ndarray,
+    k: int,
 ) -> dict[Any, list[Weighted]]:
     """The k n-grams that matter most to each class, of those with weights above 0.
 
-    What matters is how much the predictor varies with an n-gram: its weight times √(f (1 - f)), f being the
-    share of the texts that have it. By the weight alone the first would be n-grams of two or three texts.
+    What matters is the weight times ``spread``, some measure of how much the n-gram has been seen. By the
+    weight alone the first would be n-grams of two or three texts.
     """
     checks.whole_number(k, "k")
     if k < 1:
         raise ValueError(f"k must be above 0, got {k}.")
-    share = np.clip(vocabulary.texts / n_texts, 0.0, 1.0)
-    spread = np.sqrt(share * (1.0 - share))
     found = {}
-    for label, row in zip(classes.tolist(), weights, strict=True):
-        first = np.argsort(-row * spread, kind="stable")[:k]
+    for label, row, seen in zip(
+        classes.tolist(), weights, np.broadcast_to(spread, weights.shape), strict=True
+    ):
+        first = np.argsort(-row * seen, kind="stable")[:k]
         first = first[row[first] > 0]
-        names = vocabulary.names(first)
-        found[label] = [Weighted(name, float(row[j])) for name, j in zip(names, first, strict=True)]
+        found[label] = [Weighted(name, float(row[j])) for name, j in zip(names(first), first, strict=True)]
     return found
 
 

@@ -18,24 +18,28 @@ ROOM = 32  # letters that are kept of a name
 
 
 class Buckets(NamedTuple):
-    """What is known of each column.
+    """The names of the columns.
 
     Attributes
     ----------
-    texts : array of shape (columns,)
-        The number of texts that have it.
+    marks : array of shape (columns,)
+        Whether it has one; see ``hash_kernels.hash_ngrams``.
     letters, lengths : arrays
         The first n-gram that came to it, in UTF-8: of several that share a column mostly the most frequent.
     """
 
-    texts: np.ndarray
-    letters: np.ndarray  # (columns, ROOM)
+    marks: np.ndarray
+    letters: np.ndarray  # (columns, ROOM), or none to keep no names
     lengths: np.ndarray
 
     @classmethod
-    def new(cls, size: int) -> "Buckets":
+    def new(cls, size: int, *, room: int = ROOM) -> "Buckets":
         """No text was seen yet."""
-        return cls(np.zeros(size, np.int32), np.zeros((size, ROOM), np.uint8), np.zeros(size, np.uint8))
+        named = size if room else 0
+        return cls(np.zeros(size, np.uint8), np.zeros((named, room), np.uint8), np.zeros(named, np.uint8))
+
+    def __len__(self) -> int:
+        return len(self.marks)
 
     def names(self, columns: np.ndarray) -> list[str]:
         """The n-gram that each of these columns stands for."""
@@ -48,22 +52,21 @@ class Buckets(NamedTuple):
     def to_state(self) -> dict[str, np.ndarray]:
         """The names one after the other, for a file."""
         used = np.arange(ROOM) < self.lengths[:, None]
-        return {"texts": self.texts, "letters": self.letters[used], "lengths": self.lengths}
+        return {"letters": self.letters[used], "lengths": self.lengths}
 
     @classmethod
     def from_state(cls, state: dict[str, np.ndarray], size: int) -> "Buckets":
         """The same again, if the arrays fit each other and that many columns."""
-        texts, letters, lengths = state["texts"], state["letters"], state["lengths"]
+        letters, lengths = state["letters"], state["lengths"]
         if not (
-            (str(texts.dtype), texts.shape) == ("int32", (size,))
-            and (str(lengths.dtype), lengths.shape) == ("uint8", (size,))
+            (str(lengths.dtype), lengths.shape) == ("uint8", (size,))
             and (str(letters.dtype), letters.shape) == ("uint8", (int(lengths.sum(dtype=np.int64)),))
             and lengths.max() <= ROOM
-            and texts.min() >= 0
         ):
             raise ValueError("the names of the columns do not fit them")
         buckets = cls.new(size)
-        buckets.texts[:], buckets.lengths[:] = texts, lengths
+        buckets.lengths[:] = lengths
+        buckets.marks[lengths > 0] = hash_kernels.NAMED
         buckets.letters[np.arange(ROOM) < lengths[:, None]] = letters
         return buckets
 
@@ -140,28 +143,24 @@ class NgramHasher(NgramReader):
         """The rows of the texts, whose n-grams become the names of their columns."""
         if not hasattr(self, "ngrams_"):
             self.ngrams_, self.n_texts_ = Buckets.new(self._check()[2]), 0
-        for rows in self.rows(texts, self.ngrams_):
-            self.n_texts_ += len(rows.indptr) - 1
-            yield rows
+        yield from self.rows(texts, self.ngrams_)
 
     def rows(self, texts: Iterable[str], buckets: Buckets | None = None) -> Iterator[BinaryRows]:
         """The rows of the texts, some megabytes of them at a time; columns are in no order."""
         shortest, longest, size = self._check()
         tokenizer = self._tokenizer(checks.threads(self.n_jobs))
-        seen = np.full(size, -1, np.int32)
-        n_texts = 0
+        known = Buckets.new(size, room=0) if buckets is None else buckets
+        n_texts = 0 if buckets is None else self.n_texts_
         for chunk in chunks(texts, shown=bool(self.verbose)):
             tokens = tokenizer.cut(chunk)
             indptr = np.zeros(len(chunk) + 1, np.int64)
-            # One more than there can be: what was seen before is written all the same, and overwritten.
-            most = int(tokens.counts.sum()) * (longest - shortest + 1) + 1
-            columns, places = np.empty(most, np.uint32), np.empty(most, np.int64)
-            hash_kernels.hash_ngrams(tokens, shortest, longest, n_texts, seen, indptr, columns, places)
-            columns = columns[: indptr[-1]]
-            if buckets is not None:
-                hash_kernels.note(tokens, longest, columns, places, *buckets)
+            # One more than there can be: a column seen before is written all the same, and overwritten.
+            columns = np.empty(int(tokens.counts.sum()) * (longest - shortest + 1) + 1, np.uint32)
+            hash_kernels.hash_ngrams(tokens, shortest, longest, n_texts, *known, indptr, columns)
             n_texts += len(chunk)
-            yield BinaryRows(indptr, columns)
+            if buckets is not None:
+                self.n_texts_ = n_texts
+            yield BinaryRows(indptr, columns[: indptr[-1]])
 
     def described(self, text: str) -> tuple[np.ndarray, list[str], list[str]]:
         """The columns of a text, the n-grams of it that each stands for, and its words never seen before."""
@@ -176,7 +175,7 @@ class NgramHasher(NgramReader):
                 name = " ".join(words[p : p + n])
                 names = named.setdefault(column, [])
                 names.extend([name] * (name not in names))
-                if n == 1 and not self.ngrams_.texts[column]:
+                if n == 1 and not self.ngrams_.lengths[column]:
                     unknown.append(name)
         return np.array(list(named), np.int64), [" | ".join(n) for n in named.values()], unknown
 

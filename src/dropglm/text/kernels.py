@@ -99,10 +99,15 @@ def scan(letters, ends, classes, shortest, first, last, counts, starts, stops, k
             start, length, packed = p, 0, np.uint64(0)
             code, after = np.int64(0), p
             while p < end:
-                code, after = decoded(letters, p)
+                lead = letters[p]
+                if lead < 0x80:
+                    code, after = np.int64(lead), p + 1
+                else:
+                    code, after = decoded(letters, p)
                 if classes[code] != 1:
                     break
-                for k in range(p, after):
+                packed = packed << _BYTE | np.uint64(lead)
+                for k in range(p + 1, after):
                     packed = packed << _BYTE | np.uint64(letters[k])
                 length += 1
                 p = after

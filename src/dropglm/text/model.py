@@ -55,11 +55,19 @@ class TextModel(ClassifierMixin, BaseEstimator, ABC):
     def top_features(self, k: int = 10) -> dict[Any, list[Weighted]]:
         """The n-grams that speak most for each class, and how much each adds to its predictor.
 
-        Those come first by which the predictor varies most over the texts: weight and frequency both count.
+        Those come first that have a large weight and were seen often.
         """
         check_is_fitted(self, "model_")
-        words = self.vectorizer_
-        return strongest(words.ngrams_, words.n_texts_, class_weights(self.model_), self.classes_, k)
+        names, weights = self.vectorizer_.ngrams_.names, class_weights(self.model_)
+        return strongest(names, weights, self._spread(), self.classes_, k)
+
+    def _spread(self) -> np.ndarray:
+        """How much the predictor varies with each n-gram, for a weight of 1.
+
+        √(f (1 - f)), where f is the share of the texts that have it.
+        """
+        share = np.clip(self.vectorizer_.ngrams_.texts / self.vectorizer_.n_texts_, 0.0, 1.0)
+        return np.sqrt(share * (1.0 - share))
 
     def explain(self, text: str) -> Explanation:
         """What each n-gram of a text adds to which class, and which words are unknown."""

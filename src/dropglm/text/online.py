@@ -203,6 +203,17 @@ class OnlineTextClassifier(TextModel):
         names = kind().get_params().keys() & self.get_params().keys()
         return {name: getattr(self, name) for name in names}
 
+    def _spread(self) -> np.ndarray:
+        """With a vocabulary as ever; of hashed n-grams nobody counts the texts.
+
+        Then √s_j: s_j is near the information that the texts have about a weight, so that the weight times
+        √s_j is its distance from 0 in standard errors. The steps of "sgd" are the same for all n-grams, and
+        the frequent ones have the large weights.
+        """
+        if not isinstance(self.vectorizer_, NgramHasher):
+            return super()._spread()
+        return np.ones(1) if self.rule == "sgd" else np.sqrt(self.model_.sums_)
+
     @property
     def t_(self) -> int:
         """Steps taken."""

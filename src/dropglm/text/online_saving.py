@@ -41,7 +41,7 @@ def restored_online(classifier: Classifier, state: dict[str, Any]) -> Classifier
     """The classifier with what it had learnt, if all of it fits together."""
     found: Any = classifier
     found.vectorizer_ = _restored_features(found, state)
-    d = len(found.vectorizer_.ngrams_.texts)
+    d = len(found.vectorizer_.ngrams_)
     model = found._model()
     model._rule()
     model.n_features_in_ = d

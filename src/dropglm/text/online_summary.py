@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.text.hashing import NgramHasher
 from dropglm.text.summary import classes_line
 
 
@@ -17,7 +18,7 @@ class OnlineSummary:
     texts : dict
         The number of texts of each class.
     features : int
-        The number of columns, and how many of them a text has had.
+        The number of columns.
     used : int
         How many of them a text has had.
     hashed : bool
@@ -40,12 +41,12 @@ class OnlineSummary:
     def of(cls, classifier: Any) -> "OnlineSummary":
         """That of an ``OnlineTextClassifier``."""
         model, vectorizer = classifier.model_, classifier.vectorizer_
-        rule = model._rule()
+        rule, hashed = model._rule(), isinstance(vectorizer, NgramHasher)
         return cls(
             texts={str(c): int(n) for c, n in zip(classifier.classes_, classifier.counts_, strict=True)},
             features=int(model.n_features_in_),
-            used=int(np.count_nonzero(vectorizer.ngrams_.texts)) if hasattr(vectorizer, "ngrams_") else 0,
-            hashed=classifier.bits is not None,
+            used=int(np.count_nonzero(vectorizer.ngrams_.lengths)) if hashed else int(model.n_features_in_),
+            hashed=hashed,
             settings={"rule": model.rule, "rate": float(rule.rate), "l2": float(model.l2)},
             progressive_accuracy=model.progressive_accuracy_,
             progressive_log_loss=model.progressive_log_loss_,

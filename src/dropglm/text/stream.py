@@ -14,7 +14,6 @@ from dropglm import model_files, tables
 from dropglm.tables import Batch, TableError
 from dropglm.text.model import opened
 from dropglm.text.online import OnlineTextClassifier
-from dropglm.threads import ahead
 
 KIND = "OnlineTraining"
 HEAD = 1 << 16  # bytes by which a file is known again
@@ -111,11 +110,10 @@ class OnlineTraining:
     ) -> Iterator[None]:
         """Learn the rest of the passes over the table; yields after each batch.
 
-        The table is read on a thread of its own. ``on_bad`` is told of each bad row, which is then passed
-        over; None raises the first one.
+        ``on_bad`` is told of each bad row, which is then passed over; None raises the first one.
         """
         while self.epoch < epochs:
-            for read in ahead(_reads(source, self.row, skip=on_bad is not None)):
+            for read in _reads(source, self.row, skip=on_bad is not None):
                 complaints = [(getattr(bad, "row", 0), str(bad)) for bad in read.bad]
                 if read.batch is not None:
                     complaints += self._learn(source, read.batch, strict=on_bad is None)

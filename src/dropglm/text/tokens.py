@@ -51,7 +51,11 @@ class Tokens(NamedTuple):
 
 
 class Tokenizer:
-    """Cuts texts into tokens, in lower case and without HTML if so wanted."""
+    """Cuts texts into tokens, in lower case and without HTML if so wanted.
+
+    The tokens of one cut are overwritten by the next: to get new memory from the system for each took as
+    long as the scan itself.
+    """
 
     def __init__(self, token_pattern: str, *, lowercase: bool, strip_html: bool, threads: int) -> None:
         self.pattern = compiled(token_pattern)
@@ -59,6 +63,7 @@ class Tokenizer:
         self.lowercase = lowercase
         self.strip_html = strip_html
         self.threads = threads
+        self.room = np.empty((3, 0), np.int64)
 
     def cut(self, texts: Sequence[str]) -> Tokens:
         """The tokens of all texts."""
@@ -76,9 +81,10 @@ class Tokenizer:
 
     def _scanned(self, texts: list[str], runs: Runs) -> Tokens:
         letters, ends = joined(texts)
-        n = len(letters)  # no token is shorter than a byte
-        counts, start, stop = np.empty(len(texts), np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-        keys, table = np.empty(n, np.int64), classes(runs)
+        if len(letters) > self.room.shape[1]:  # no token is shorter than a byte
+            self.room = np.empty((3, len(letters) * 5 // 4), np.int64)
+        start, stop, keys = self.room[:, : len(letters)]
+        counts, table = np.empty(len(texts), np.int64), classes(runs)
 
         def scan(piece: tuple[int, int]) -> None:
             kernels.scan(letters, ends, table, runs.shortest, *piece, counts, start, stop, keys)
