@@ -10,11 +10,11 @@ from dropglm.cli.terminal import visible
 from dropglm.pages import Table, figure, page
 from dropglm.plots import NgramWeightsDisplay
 from dropglm.plots.axes import COLOURS
-from dropglm.text import TextClassifier
+from dropglm.text import TextModel
 from dropglm.text.explanation import Explanation
 
 
-def explanation_page(model: TextClassifier, name: str, explained: Mapping[str, Explanation], top: int) -> str:
+def explanation_page(model: TextModel, name: str, explained: Mapping[str, Explanation], top: int) -> str:
     """The page as HTML; it loads nothing from elsewhere."""
     import matplotlib as mpl
 
@@ -40,10 +40,10 @@ def _reasons(why: Explanation, labels: list[Any], top: int) -> str:
     return table.html() + figure("The n-grams of this text that matter most.", [drawn])
 
 
-def _highlighted(model: TextClassifier, text: str, why: Explanation, labels: list[Any]) -> str:
+def _highlighted(model: TextModel, text: str, why: Explanation, labels: list[Any]) -> str:
     """The tokens of a text, each on the colour of the class that it speaks for."""
     tokens = model.vectorizer_.tokens(text)
-    weights = _token_weights(tokens, why, model.vectorizer_.ngrams_.longest, len(labels))
+    weights = _token_weights(tokens, why, model.ngram_range[1], len(labels))
     strongest = max(float(np.abs(weights).max(initial=0.0)), 1e-12)
     unknown = set(why.unknown)
     words = []

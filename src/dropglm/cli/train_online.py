@@ -196,7 +196,7 @@ def _named(classes: str) -> list[str]:
 
 
 def _found(source: "Source", *, skip_bad: bool, quiet: bool) -> list[str]:
-    if not Path(source.path).is_file():
+    if source.path == "-" or (Path(source.path).exists() and not Path(source.path).is_file()):
         raise typer.BadParameter("name all labels: a pipe can be read only once.", param_hint="--classes")
     with terminal.step(f"Looking for the classes of {source.path}", quiet=quiet):
         return source.classes(skip_bad=skip_bad)

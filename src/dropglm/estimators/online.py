@@ -239,7 +239,9 @@ class OnlineLogisticRegression(LogisticModel):
         w, y, numbers = weights[order], y[order], numbers[order]
         right = self._best(eta) == numbers
         loss = (Logistic.log_partition(eta) - y * eta).sum(axis=1)
-        self.seen_ += w.sum(), w @ right, w @ loss
+        # One after the other, whatever the chunk: a sum of sums would be rounded by it.
+        both = np.stack([w, w * right, w * loss])
+        self.seen_ = np.cumsum(np.hstack([self.seen_[:, None], both]), axis=1)[:, -1].copy()
 
     @property
     def t_(self) -> int:

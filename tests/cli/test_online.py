@@ -1,0 +1,321 @@
+"""dropglm train --online: streams, bad rows, checkpoints."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from dropglm.text import OnlineTextClassifier, TextClassifier, load_model
+from tests.cli.command import complaint, dropglm, texts, write_csv
+
+ONLINE = ("train", "--online", "--bits", "12")
+
+
+def same(one, other):
+    """Whether two model files hold the same, bit for bit."""
+    one, other = load_model(one).to_state(), load_model(other).to_state()
+    for part in ("state", "features"):
+        for name, array in one[part].items():
+            np.testing.assert_array_equal(array, other[part][name])
+    for name in ("classes", "counts", "seen"):
+        np.testing.assert_array_equal(one[name], other[name])
+    assert one["settings"] == other["settings"]
+    assert one["n_texts"] == other["n_texts"]
+
+
+def write_jsonl(path, rows):
+    path.write_text("".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in rows))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("online")
+    rows = list(zip(*texts(3000), strict=True))
+    write_csv(folder / "reviews.csv", rows)
+    write_jsonl(folder / "reviews.jsonl", rows)
+    write_csv(folder / "test.csv", zip(*texts(200, seed=1), strict=True))
+    dropglm(*ONLINE, "reviews.csv", "-o", "m.skops", cwd=folder)
+    return folder
+
+
+def test_a_stream_becomes_a_model_that_the_other_commands_read(folder):
+    model = load_model(folder / "m.skops")
+    assert isinstance(model, OnlineTextClassifier)
+    assert model.t_ == 3000
+    found = json.loads(dropglm("evaluate", "m.skops", "test.csv", "--json", cwd=folder))
+    assert found["accuracy"] > 0.95
+    told = json.loads(
+        dropglm("explain", "m.skops", "a lovely film", "--json", "--html", "m.html", cwd=folder)
+    )
+    assert told["texts"][0]["label"] == "good"
+    assert {entry["ngram"] for entry in told["top_features"]["bad"][:5]} <= {
+        "dull",
+        "boring",
+        "long",
+        "weak",
+        "cold",
+    }
+    assert "lovely" in (folder / "m.html").read_text()
+    assert '"good"' in dropglm("predict", "m.skops", "-", cwd=folder, stdin=b"a lovely film\n")
+
+
+def test_what_it_says_on_the_way_are_the_progressive_figures(folder):
+    done = subprocess.run(
+        [sys.executable, "-m", "dropglm", *ONLINE, "reviews.csv", "-o", "told.skops", "--json"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    told = json.loads(done.stdout)
+    model = load_model(folder / "told.skops")
+    assert told["progressive_accuracy"] == model.progressive_accuracy_
+    assert told["texts"] == {"bad": 1500, "good": 1500}
+    assert f"{model.progressive_accuracy_:.4f}" in done.stderr.splitlines()[-2]
+    assert "since last" in done.stderr
+
+
+def test_files_pipes_formats_and_classes_named_are_all_the_same(folder):
+    piped = ("-", "--format", "jsonl", "--classes", "bad,good")
+    stream = (folder / "reviews.jsonl").read_bytes()
+    dropglm(*ONLINE, *piped, "-o", "piped.skops", "--quiet", cwd=folder, stdin=stream)
+    same(folder / "m.skops", folder / "piped.skops")
+    library = OnlineTextClassifier(bits=12).partial_fit(*texts(3000), classes=["bad", "good"])
+    library.save(folder / "library.skops")
+    np.testing.assert_array_equal(load_model(folder / "m.skops").model_.coef_, library.model_.coef_)
+
+
+def test_numbers_stay_numbers(tmp_path):
+    words, labels = texts(200)
+    write_csv(
+        tmp_path / "n.csv", [(text, int(label == "good")) for text, label in zip(words, labels, strict=True)]
+    )
+    dropglm(*ONLINE, "n.csv", "-o", "n.skops", cwd=tmp_path)
+    assert load_model(tmp_path / "n.skops").classes_.tolist() == [0, 1]
+    assert json.loads(dropglm("evaluate", "n.skops", "n.csv", "--json", cwd=tmp_path))["accuracy"] > 0.9
+
+
+# The third checkpoint is the last thing that this process does.
+KILLED = """
+import os, signal, sys
+from dropglm.text.stream import OnlineTraining
+
+save, count = OnlineTraining.save, 0
+
+def save_and_die(self, path):
+    global count
+    save(self, path)
+    count += 1
+    if count == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+OnlineTraining.save = save_and_die
+sys.modules["dropglm.tables.stream"].ROWS = 170
+from dropglm.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("settings", [(), ("--rule", "dropout", "--l2", "0.001"), ("--epochs", "2")], ids=str)
+def test_after_a_kill_it_goes_on_bit_for_bit(folder, settings, tmp_path):
+    rows = list(zip(*texts(1500), strict=True))
+    rows[100] = ("strange", "ugly")
+    rows[1200] = ("strange", "ugly")
+    write_jsonl(tmp_path / "s.jsonl", rows)
+    run = (*ONLINE, "s.jsonl", "--classes", "good,bad", "--bad-rows", "skip", *settings)
+    dropglm(*run, "-o", "whole.skops", cwd=tmp_path)
+    kept = ("-o", "m.skops", "--checkpoint", "run.checkpoint", "--every", "150")
+    dropglm(*run, *kept, cwd=tmp_path, wrapper=("-c", KILLED), code=-signal.SIGKILL)
+    assert not (tmp_path / "m.skops").exists()
+    told = json.loads(dropglm(*run, *kept, "--json", cwd=tmp_path))
+    same(tmp_path / "whole.skops", tmp_path / "m.skops")
+    assert told["bad_rows"] == (4 if "--epochs" in settings else 2)
+    assert not (tmp_path / "run.checkpoint").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
+def test_after_a_kill_from_without_it_goes_on_bit_for_bit(tmp_path):
+    write_csv(tmp_path / "s.csv", list(zip(*texts(40_000), strict=True)))
+    run = (*ONLINE, "s.csv", "--classes", "good,bad", "--every", "10000", "--checkpoint", "run.checkpoint")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dropglm", *run, "-o", "m.skops"], cwd=tmp_path, stderr=subprocess.DEVNULL
+    )
+    until = time.monotonic() + 60
+    while not (tmp_path / "run.checkpoint").exists() and time.monotonic() < until:
+        time.sleep(0.001)
+    process.kill()
+    process.wait()
+    dropglm(*run, "-o", "m.skops", cwd=tmp_path)
+    dropglm(*ONLINE, "s.csv", "--classes", "good,bad", "-o", "whole.skops", cwd=tmp_path)
+    same(tmp_path / "whole.skops", tmp_path / "m.skops")
+
+
+def test_a_checkpoint_of_something_else_is_refused(folder, tmp_path):
+    write_csv(tmp_path / "s.csv", zip(*texts(600), strict=True))
+    write_csv(tmp_path / "other.csv", zip(*texts(600, seed=3), strict=True))
+    kept = ("-o", "m.skops", "--checkpoint", "run.checkpoint", "--every", "150")
+    run = (*ONLINE, "--classes", "good,bad", *kept)
+    dropglm(*run, "s.csv", cwd=tmp_path, wrapper=("-c", KILLED), code=-signal.SIGKILL)
+    for arguments, said in [
+        ((*run, "other.csv"), "is about another table than other.csv; remove run.checkpoint"),
+        ((*run, "s.csv", "--rule", "dropout"), "was made with rule adagrad, not dropout"),
+        ((*run, "s.csv", "--ngrams", "1"), "was made with ngram_range"),
+        ((*run, "s.csv", "--classes", "a,b"), "was made with the classes good,bad"),
+    ]:
+        assert said in complaint(*arguments, cwd=tmp_path)
+    (tmp_path / "run.checkpoint").write_bytes(b"rubbish")
+    assert "is no model file of dropglm" in complaint(*run, "s.csv", cwd=tmp_path)
+    (tmp_path / "run.checkpoint").write_bytes((folder / "m.skops").read_bytes())
+    assert "not a OnlineTraining" in complaint(*run, "s.csv", cwd=tmp_path)
+
+
+BAD_LINES = {
+    "broken": '{"text": "x", "label',
+    "NaN": '{"text": "x", "label": NaN}',
+    "null": '{"text": "x", "label": null}',
+    "no text": '{"label": "good"}',
+    "unknown class": '{"text": "x", "label": "ugly"}',
+}
+
+
+def test_bad_rows_are_skipped_counted_and_told_with_their_lines(folder, tmp_path):
+    good = [json.dumps({"text": t, "label": label}) for t, label in zip(*texts(300), strict=True)]
+    lines = good.copy()
+    places = dict(zip(BAD_LINES, (0, 50, 100, 200, 304), strict=True))
+    for kind, place in places.items():
+        lines.insert(place, BAD_LINES[kind])
+    (tmp_path / "good.jsonl").write_text("\n".join(good))
+    (tmp_path / "bad.jsonl").write_text("\n".join(lines))
+    named = ("--classes", "bad,good")
+    dropglm(*ONLINE, "good.jsonl", *named, "-o", "good.skops", cwd=tmp_path)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "dropglm",
+            *ONLINE,
+            "bad.jsonl",
+            *named,
+            "--bad-rows",
+            "skip",
+            "-o",
+            "bad.skops",
+            "--json",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert json.loads(done.stdout)["bad_rows"] == len(BAD_LINES)
+    for place in places.values():
+        assert f"skipped: bad.jsonl: row {place + 1} (line {place + 1}) " in done.stderr
+    same(tmp_path / "good.skops", tmp_path / "bad.skops")
+
+
+@pytest.mark.parametrize("kind", BAD_LINES)
+def test_a_bad_row_is_fatal_otherwise(kind, tmp_path):
+    good = [json.dumps({"text": t, "label": label}) for t, label in zip(*texts(20), strict=True)]
+    (tmp_path / "s.jsonl").write_text("\n".join([*good[:7], BAD_LINES[kind], *good[7:]]))
+    said = complaint(*ONLINE, "s.jsonl", "--classes", "bad,good", "--quiet", "-o", "m.skops", cwd=tmp_path)
+    assert "s.jsonl: row 8 (line 8) " in said
+    assert not (tmp_path / "m.skops").exists()
+
+
+def test_it_goes_on_from_a_model_of_either_kind(folder, place):
+    dropglm("train", place / "reviews.csv", "--no-tune", "-o", "first.skops", cwd=folder)
+    first = TextClassifier.load(folder / "first.skops")
+    told = json.loads(
+        dropglm(
+            "train",
+            "--online",
+            "test.csv",
+            "--start-from",
+            "first.skops",
+            "-o",
+            "second.skops",
+            "--json",
+            cwd=folder,
+        )
+    )
+    assert told["features"] == first.model_.n_features_in_
+    assert not told["hashed"]
+    assert told["progressive_accuracy"] > 0.9
+    dropglm("train", "--online", "test.csv", "--start-from", "m.skops", "-o", "more.skops", cwd=folder)
+    assert load_model(folder / "more.skops").t_ == 3200
+
+
+def test_rows_in_order_of_their_classes_are_warned_of(tmp_path):
+    words, labels = texts(400)
+    write_csv(tmp_path / "s.csv", sorted(zip(words, labels, strict=True), key=lambda row: row[1]))
+    done = subprocess.run(
+        [sys.executable, "-m", "dropglm", *ONLINE, "s.csv", "-o", "m.skops"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert "rows of a class stand together" in done.stderr
+
+
+def test_memory_does_not_grow_with_the_stream(tmp_path):
+    """The largest resident size of the process, for a stream of 3 MB and one of 30 MB."""
+    words, labels = texts(1000)
+    rows = [(f"{text} " * 50, label) for text, label in zip(words, labels, strict=True)]
+    sizes = []
+    for times in (1, 10):
+        write_csv(tmp_path / "s.csv", rows * times)
+        pid = os.posix_spawn(
+            sys.executable,
+            [
+                sys.executable,
+                "-m",
+                "dropglm",
+                *ONLINE,
+                str(tmp_path / "s.csv"),
+                "--quiet",
+                "-o",
+                str(tmp_path / "m"),
+                "--json",
+            ],
+            os.environ,
+            file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)],
+        )
+        _, status, usage = os.wait4(pid, 0)
+        assert status == 0
+        sizes.append(usage.ru_maxrss)
+    assert sizes[1] < 1.05 * sizes[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--online", "s.csv", "--validation", "0.2"), 2, "goes with training in memory"),
+        (("--online", "s.csv", "--dropout", "0.5"), 2, "goes with training in memory"),
+        (("s.csv", "--rule", "sgd"), 2, "goes with --online only"),
+        (("--online", "s.csv", "--rule", "sgdd"), 2, "did you mean sgd"),
+        (("--online", "s.csv", "--bad-rows", "drop"), 2, "did you mean"),
+        (("--online", "s.csv", "--classes", "a"), 2, "two or more labels"),
+        (("--online", "s.csv", "--classes", "a,a"), 2, "two or more labels"),
+        (("--online", "s.csv", "--bits", "40"), 2, "less than or equal to 30"),
+        (("--online", "s.csv", "--rate", "-1"), 3, "rate must be finite and not negative"),
+        (("--online", "-", "--format", "csv"), 2, "a pipe can be read only once"),
+        (("--online", "s.csv", "--label", "text"), 2, "is the column of texts"),
+        (("--online", "s.csv", "--label", "labels"), 3, "did you mean 'label'"),
+        (("--online", "nowhere.csv"), 3, "there is no such file"),
+        (("--online", "one.csv"), 3, "all rows have the label 'good'; two are needed"),
+        (("--online", "s.csv", "--checkpoint", "no/where"), 2, "no file can be written"),
+        (("--online", "s.csv", "--start-from", "s.csv"), 3, "is no model file"),
+        (("--online", "s.csv", "-o", "s.csv"), 2, "is read too"),
+    ],
+    ids=str,
+)
+def test_what_cannot_work_gets_a_sentence(arguments, code, said, tmp_path):
+    write_csv(tmp_path / "s.csv", zip(*texts(20), strict=True))
+    write_csv(tmp_path / "one.csv", [("lovely", "good")] * 3)
+    err = dropglm("train", *arguments, "--quiet", cwd=tmp_path, code=code, stdin=b"")
+    assert said in " ".join(err.replace("│", " ").split())
