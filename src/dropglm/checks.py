@@ -83,9 +83,13 @@ def _checked(array: Any, name: str, **requirements: Any) -> Any:
 
 def features(X: Any, name: str = "X") -> Any:
     """X as a finite float32 or float64 array or as valid CSR or CSC, with at least one row and column."""
-    X = _checked(X, name, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
-    if sparse.issparse(X):
-        _valid(X, name)
+    wanted = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
+    if not sparse.issparse(X):
+        return _checked(X, name, **wanted)
+    X = _checked(X, name, ensure_all_finite=False, **wanted)
+    _valid(X, name)
+    if X.nnz and not (X.data.min() == 1 == X.data.max()):  # ones are finite: less to look at for most texts
+        _checked(X, name, **wanted)
     return X
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from dropglm.design import kernels
-from dropglm.design.storage import DenseRows, Matrix, Rows, entries_before, store
+from dropglm.design.storage import DenseRows, Matrix, Rows, all_ones, entries_before, store
 from dropglm.design.transpose import transposed
 from dropglm.threads import each, even_pieces, in_lanes
 from dropglm.vectors import side_by_side
@@ -49,11 +49,12 @@ class Design:
         order: np.ndarray | None = None,
         threads: int = 1,
     ) -> None:
-        self._matrix = _canonical(X) if order is None else _renumbered(_canonical(X), order)
+        canonical, ones = _canonical(X)
+        self._matrix = canonical if order is None else _renumbered(canonical, order)
         self.shape: tuple[int, int] = self._matrix.shape
         self.dtype: np.dtype = self._matrix.dtype
         self.threads = threads
-        self.rows: Rows = store(self._matrix)
+        self.rows: Rows = store(self._matrix, ones=ones)
         self.columns: Rows | None = None
         self.pieces = even_pieces(entries_before(self.rows))
         self._column_pieces: list[tuple[int, int]] = []
@@ -192,18 +193,23 @@ class Design:
         return block
 
 
-def _canonical(X: Matrix) -> Matrix:
-    """X, or a CSR copy of it where it is sparse but in another format or with doubled or zero entries."""
+def _canonical(X: Matrix) -> tuple[Matrix, bool | None]:
+    """X, or a CSR copy of it where it is sparse but in another format or with doubled or zero entries.
+
+    And whether all its entries are ones, if it is sparse: then none is zero, and none has to be kept.
+    """
     if not sparse.issparse(X):
-        return X
+        return X, None
     # As it is if possible: SciPy remembers that it has looked through the columns.
     csr = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
     doubled = not csr.has_canonical_format and kernels.has_doubles(csr.indptr, csr.indices, csr.shape[1])
-    if doubled or (csr.data == 0).any():
+    ones = all_ones(csr)
+    if doubled or (not ones and (csr.data == 0).any()):
         csr = csr.copy()
         csr.sum_duplicates()  # the square of a sum is not the sum of squares
         csr.eliminate_zeros()
-    return csr
+        ones = all_ones(csr)
+    return csr, ones
 
 
 def _renumbered(X: Matrix, order: np.ndarray) -> Matrix:

@@ -98,13 +98,21 @@ def _value(rows, i, k):
     return VALUE.get(_storage_class(rows))
 
 
-def store(X: Matrix) -> Rows:
-    """X in the leanest of the three forms, sharing X's arrays where their types allow."""
+def all_ones(X: Matrix) -> bool:
+    """Whether every stored entry of a sparse matrix is 1."""
+    return not X.nnz or bool(X.data.min() == 1 == X.data.max())  # half the time of (X.data == 1).all()
+
+
+def store(X: Matrix, *, ones: bool | None = None) -> Rows:
+    """X in the leanest of the three forms, sharing X's arrays where their types allow.
+
+    Whoever knows already whether all entries of a sparse X are ones may say so.
+    """
     if not sparse.issparse(X):
         return DenseRows(read_only(X))
     indptr = read_only(X.indptr.astype(np.int64, copy=False))
     indices = read_only(_unsigned(X.indices))
-    if (X.data == 1).all():
+    if all_ones(X) if ones is None else ones:
         return BinaryRows(indptr, indices)
     return CsrRows(indptr, indices, read_only(X.data))
 

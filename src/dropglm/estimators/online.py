@@ -202,8 +202,12 @@ class OnlineLogisticRegression(LogisticModel):
         """The number of each row's class, all of which must be known."""
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes are {self.classes_} since the first call of partial_fit.")
-        number_of = {label: number for number, label in enumerate(self.classes_.tolist())}
-        numbers = np.array([number_of.get(label, -1) for label in y.tolist()])
+        if y.dtype.kind == self.classes_.dtype.kind != "O":
+            numbers = np.searchsorted(self.classes_, y)
+            numbers[self.classes_[np.minimum(numbers, len(self.classes_) - 1)] != y] = -1
+        else:
+            number_of = {label: number for number, label in enumerate(self.classes_.tolist())}
+            numbers = np.array([number_of.get(label, -1) for label in y.tolist()])
         if numbers.min() < 0:
             strange = int(numbers.argmin())
             raise ValueError(f"Row {strange} has the label {y[strange]!s}, which is none of classes.")
