@@ -31,8 +31,11 @@ bench: $(VENV)/.bench
 accuracy: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.accuracy
 
-# The paper's figures so far; the tables follow with the estimators.
-reproduce: demo
+# The paper's experiments so far, a page for each in reproduced/, and their tables in docs/results.md. Takes some
+# 2 minutes and goes on where it was stopped; data sets come from DROPGLM_DATA or are fetched.
+reproduce: $(VENV)/.bench
+	$(BIN)/dropglm reproduce
+	$(BIN)/python -m benchmarks.results
 
 # One stamp for each extra of pyproject.toml, all in one environment.
 $(VENV)/.%: pyproject.toml constraints.txt
@@ -51,5 +54,5 @@ lock:
 	rm -rf $(VENV)-lock
 
 clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo reproduced build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

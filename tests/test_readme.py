@@ -39,8 +39,8 @@ def figures(text):
 
 def test_the_first_screen_does_what_it_shows(tmp_path):
     """The texts depend on the versions installed, so figures are compared and not characters."""
-    blocks = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)[:2]
-    shown = re.search(r"```console\n(.*?)```", README, re.DOTALL)[1]
+    blocks = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)[:3]
+    shown, shown_online = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
     outputs = []
     for command in "".join(blocks).splitlines():
         if command.startswith("pip"):
@@ -49,7 +49,7 @@ def test_the_first_screen_does_what_it_shows(tmp_path):
         done = subprocess.run(["bash", "-c", program], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         outputs.append(done.stdout)
-    exported, trained, evaluated, explained, predicted = outputs
+    exported, trained, evaluated, explained, predicted, online = outputs
     assert "300 texts" in exported
     accuracy, classes, words = figures(trained)
     expected_accuracy, expected_classes, expected_words = figures(shown)
@@ -57,6 +57,11 @@ def test_the_first_screen_does_what_it_shows(tmp_path):
     assert classes == expected_classes
     assert len(words & expected_words) >= 0.5 * len(expected_words)
     assert float(re.search(r"accuracy +(0\.\d+)", evaluated)[1]) > 0.8
+    for figure in ("accuracy", "log loss"):
+        found, expected = (
+            float(re.search(rf"{figure} (0\.\d+)", text)[1]) for text in (online, shown_online)
+        )
+        assert found == pytest.approx(expected, abs=0.04 if figure == "accuracy" else 0.1)
     assert "masked" in explained
     assert json.loads(predicted)["predicted"] in classes
     assert "<svg" in (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dropglm.text.stream import OnlineTraining, Source
 
 PANEL = "Online"
-FIRST_LINE = 1000  # rows; then at every doubling
+FIRST_LINE = 100  # rows; then at every doubling
 MOST_TOLD = 10  # bad rows that are told one by one
 BAD_ROWS = ("stop", "skip")
 

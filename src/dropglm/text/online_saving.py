@@ -30,7 +30,7 @@ def state_of_online(classifier: Any) -> dict[str, Any]:
         "settings": settings,
         "classes": np.asarray(classifier.classes_),
         "counts": classifier.counts_,
-        "state": dict(zip(State._fields, model.state_, strict=True)),
+        "state": _of_used_columns(model.state_),
         "seen": model.seen_,
         "n_texts": vectorizer.n_texts_,
         "features": features,
@@ -54,6 +54,8 @@ def restored_online(classifier: Classifier, state: dict[str, Any]) -> Classifier
         and (str(seen.dtype), seen.shape) == ("float64", (3,))
     ):
         raise ValueError("the classes do not fit what was counted")
+    if state["state"]["cells"].dtype not in (np.float32, np.float64):
+        raise ValueError("the coefficients are no floats")
     model._begin(classes, state["state"]["cells"].dtype)
     model.state_, model.seen_ = _restored_steps(model, state["state"]), seen
     found.model_, found.classes_, found.counts_ = model, classes, counts
@@ -70,12 +72,33 @@ def _restored_features(classifier: Any, state: dict[str, Any]) -> NgramHasher | 
     return hasher
 
 
-def _restored_steps(model: OnlineLogisticRegression, arrays: dict[str, np.ndarray]) -> State:
-    """The state of the steps, whose arrays must have the shapes of a new one's."""
-    expected = model.state_
-    found = State(*(np.array(arrays[name]) for name in State._fields))
-    for ours, theirs in zip(expected, found, strict=True):
-        fits = theirs.dtype in (np.float32, np.float64) and theirs.dtype == ours.dtype
-        if not (fits and theirs.shape == ours.shape and np.isfinite(theirs).all()):
+def _of_used_columns(state: State) -> dict[str, np.ndarray]:
+    """The state without the columns of which nothing is known: of hashed ones often most."""
+    used = np.flatnonzero((state.cells != 0).any(axis=(0, 2)))
+    past = state.past[:, used] if state.past.shape[1] else state.past
+    return {"used": used, "cells": state.cells[:, used], "past": past, "time": state.time}
+
+
+def _restored_steps(model: OnlineLogisticRegression, kept: dict[str, np.ndarray]) -> State:
+    """The state of the steps: a new one, with what was kept, whose shapes must fit it."""
+    state, used = model.state_, kept["used"]
+    if not (
+        (str(used.dtype), used.ndim) == ("int64", 1)
+        and (np.diff(used) > 0).all()
+        and (not len(used) or 0 <= used[0] <= used[-1] < state.cells.shape[1])
+    ):
+        raise ValueError("the columns in use are not in order")
+    lazy = state.past.shape[1] > 0
+    shapes = {
+        "cells": (len(state.cells), len(used), 2),
+        "past": (len(state.cells), len(used) if lazy else 0, 2),
+        "time": state.time.shape,
+    }
+    for name, shape in shapes.items():
+        known, array = getattr(state, name), kept[name]
+        if array.dtype != known.dtype or array.shape != shape or not np.isfinite(array).all():
             raise ValueError("the coefficients do not fit the features and the classes")
-    return found
+    state.cells[:, used], state.time[:] = kept["cells"], kept["time"]
+    if lazy:
+        state.past[:, used] = kept["past"]
+    return state
