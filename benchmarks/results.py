@@ -1,4 +1,4 @@
-"""Write the tables of the experiments into docs/results.md, from the raw lines that ``make reproduce`` leaves.
+"""Write the tables of the experiments into docs/results.md, from the raw lines of ``make reproduce``.
 
 python -m benchmarks.results [FOLDER]
 """
