@@ -60,10 +60,10 @@ def main() -> None:
         "## Vectorizers\n\nIn processes of their own, the faster of two in turns.\n\n"
         f"### {vectorized}\n\n{words}\n",
         "## Learning row by row\n\n### One pass over parsed rows: IMDB, bigrams\n\n"
-        f"The fastest of {streaming.ROUNDS} in turns on one thread; {streaming.RIVER_ROWS:,} rows for River.\n\n"
-        f"{rows_parsed}\n",
-        "### From a file to a model, row by row\n\nWhole processes, the fastest of three in turns. Words were "
-        "cut beforehand for Vowpal Wabbit; the longer file has the same reviews ten times.\n\n"
+        f"The fastest of {streaming.ROUNDS} in turns on one thread; {streaming.RIVER_ROWS:,} rows for "
+        f"River.\n\n{rows_parsed}\n",
+        "### From a file to a model, row by row\n\nWhole processes, the fastest of three in turns. Words "
+        "were cut beforehand for Vowpal Wabbit; the longer file has the same reviews ten times.\n\n"
         f"{rows_from_files}\n",
         "## Whole fits\n\nOurs is logistic regression with dropout 0.5 and l2 = 1 on two threads, to a "
         "relative objective gap of 1e-4 (tol = 1e-2) and at its default tolerance; rivals are plain L2 at "

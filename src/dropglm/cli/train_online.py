@@ -94,6 +94,8 @@ def train_online(
     source = Source(*table)
     if source.text == source.label:
         raise typer.BadParameter(f"{source.text!r} is the column of texts.", param_hint="--label")
+    if epochs > 1 and not _is_file(source.path):
+        raise typer.BadParameter("a pipe can be read only once.", param_hint="--epochs")
     if checkpoint is not None:
         writable(checkpoint, "--checkpoint")
     not_onto(out, source.path, checkpoint or "", start_from or "")
@@ -196,10 +198,15 @@ def _named(classes: str) -> list[str]:
 
 
 def _found(source: "Source", *, skip_bad: bool, quiet: bool) -> list[str]:
-    if source.path == "-" or (Path(source.path).exists() and not Path(source.path).is_file()):
+    if not _is_file(source.path):
         raise typer.BadParameter("name all labels: a pipe can be read only once.", param_hint="--classes")
     with terminal.step(f"Looking for the classes of {source.path}", quiet=quiet):
         return source.classes(skip_bad=skip_bad)
+
+
+def _is_file(path: str) -> bool:
+    """Whether it can be read again; what is not there is complained of when it is opened."""
+    return path != "-" and (Path(path).is_file() or not Path(path).exists())
 
 
 def _typed(spelled: list[str]) -> dict[str, Any]:

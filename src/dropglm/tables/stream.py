@@ -40,7 +40,7 @@ def stream(
     text: str,
     label: str,
     *,
-    on_bad: Callable[[TableError], None] | None = None,
+    on_bad: Callable[[RowError], None] | None = None,
     start: int = 0,
     characters: int = 1 << 20,
     format: str | None = None,
@@ -106,7 +106,7 @@ def stream(
 class _Tally:
     """Counts good and bad rows; complaints are handed on or raised, but for those before the start."""
 
-    def __init__(self, on_bad: Callable[[TableError], None] | None, start: int) -> None:
+    def __init__(self, on_bad: Callable[[RowError], None] | None, start: int) -> None:
         self.on_bad = on_bad
         self.start = start
         self.good = 0

@@ -3,7 +3,7 @@
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm import model_files, tables
-from dropglm.tables import Batch, TableError
+from dropglm.tables import Batch, RowError, TableError
 from dropglm.text.model import opened
 from dropglm.text.online import OnlineTextClassifier
 
@@ -31,7 +31,7 @@ class Source:
     encoding: str | None = None
     delimiter: str | None = None
 
-    def batches(self, start: int = 0, on_bad: Callable[[TableError], None] | None = None) -> Iterator[Batch]:
+    def batches(self, start: int = 0, on_bad: Callable[[RowError], None] | None = None) -> Iterator[Batch]:
         """Its rows, but for the first ``start`` of them."""
         return tables.stream(
             self.path,
@@ -70,13 +70,12 @@ class _Read(NamedTuple):
     """What was read at a time: a batch, unless there was none, and the bad rows before and behind it."""
 
     batch: Batch | None
-    bad: list[TableError]
+    bad: list[RowError]
 
     @property
     def last(self) -> int:
         """The number of the last row."""
-        rows = [getattr(bad, "row", 0) for bad in self.bad[-1:]]
-        return max([*rows, *(self.batch.rows[-1:] if self.batch else ())], default=0)
+        return max([bad.row for bad in self.bad[-1:]] + (self.batch.rows[-1:] if self.batch else []))
 
 
 @dataclass
@@ -102,8 +101,8 @@ class OnlineTraining:
     epoch: int = 0
     row: int = 0
     bad: int = 0
-    switches: int = field(default=0)  # rows of another class than the row before
-    last: int = field(default=-1)  # the class of the last row
+    switches: int = 0  # rows of another class than the row before
+    last: int = -1  # the class of the last row
 
     def learn(
         self, source: Source, *, epochs: int = 1, on_bad: Callable[[str], None] | None = None
@@ -114,7 +113,7 @@ class OnlineTraining:
         """
         while self.epoch < epochs:
             for read in _reads(source, self.row, skip=on_bad is not None):
-                complaints = [(getattr(bad, "row", 0), str(bad)) for bad in read.bad]
+                complaints = [(bad.row, str(bad)) for bad in read.bad]
                 if read.batch is not None:
                     complaints += self._learn(source, read.batch, strict=on_bad is None)
                 for _, sentence in sorted(complaints):
@@ -175,7 +174,7 @@ NUMBERS = ("fingerprint", "epoch", "row", "bad", "switches", "last")
 
 def _reads(source: Source, start: int, *, skip: bool) -> Iterator[_Read]:
     """The batches, each with the complaints about the bad rows up to it."""
-    bad: list[TableError] = []
+    bad: list[RowError] = []
     for batch in source.batches(start, bad.append if skip else None):
         yield _Read(batch, bad.copy())
         bad.clear()
