@@ -150,7 +150,8 @@ def test_after_a_kill_from_without_it_goes_on_bit_for_bit(tmp_path):
     while not (tmp_path / "run.checkpoint").exists() and time.monotonic() < until:
         time.sleep(0.001)
     process.kill()
-    process.wait()
+    assert process.wait() == -signal.SIGKILL
+    assert not (tmp_path / "m.skops").exists()
     dropglm(*run, "-o", "m.skops", cwd=tmp_path)
     dropglm(*ONLINE, "s.csv", "--classes", "good,bad", "-o", "whole.skops", cwd=tmp_path)
     same(tmp_path / "whole.skops", tmp_path / "m.skops")
@@ -159,20 +160,26 @@ def test_after_a_kill_from_without_it_goes_on_bit_for_bit(tmp_path):
 def test_a_checkpoint_of_something_else_is_refused(folder, tmp_path):
     write_csv(tmp_path / "s.csv", zip(*texts(600), strict=True))
     write_csv(tmp_path / "other.csv", zip(*texts(600, seed=3), strict=True))
+    write_csv(tmp_path / "short.csv", list(zip(*texts(600), strict=True))[:400])
     kept = ("-o", "m.skops", "--checkpoint", "run.checkpoint", "--every", "150")
     run = (*ONLINE, "--classes", "good,bad", *kept)
     dropglm(*run, "s.csv", cwd=tmp_path, wrapper=("-c", KILLED), code=-signal.SIGKILL)
     for arguments, said in [
-        ((*run, "other.csv"), "is about another table than other.csv; remove run.checkpoint"),
-        ((*run, "s.csv", "--rule", "dropout"), "was made with rule adagrad, not dropout"),
-        ((*run, "s.csv", "--ngrams", "1"), "was made with ngram_range"),
+        ((*run, "other.csv"), "other.csv: row 510 is another one than was learnt before."),
+        ((*run, "short.csv"), "short.csv: the table ends before row 510, learnt before."),
+        ((*run, "s.csv", "--rule", "dropout"), "was made with another --rule; remove run.checkpoint"),
+        ((*run, "s.csv", "--ngrams", "1"), "was made with another --ngram-range"),
         ((*run, "s.csv", "--classes", "a,b"), "was made with the classes good,bad"),
+        ((*run, "s.csv", "--text", "other"), "was made with another --text"),
     ]:
-        assert said in complaint(*arguments, cwd=tmp_path)
-    (tmp_path / "run.checkpoint").write_bytes(b"rubbish")
-    assert "is no model file of dropglm" in complaint(*run, "s.csv", cwd=tmp_path)
-    (tmp_path / "run.checkpoint").write_bytes((folder / "m.skops").read_bytes())
-    assert "not a OnlineTraining" in complaint(*run, "s.csv", cwd=tmp_path)
+        told = dropglm(*arguments, "--quiet", cwd=tmp_path, code=3)
+        assert said in told, told
+    kept = (tmp_path / "run.checkpoint").read_bytes()
+    for rubbish in (b"rubbish", b"", kept[: len(kept) // 2], (folder / "m.skops").read_bytes()):
+        (tmp_path / "run.checkpoint").write_bytes(rubbish)
+        assert "no checkpoint of this version, or damaged; remove run.ch" in complaint(
+            *run, "s.csv", cwd=tmp_path
+        )
 
 
 BAD_LINES = {
@@ -298,7 +305,15 @@ def test_memory_does_not_grow_with_the_stream(tmp_path):
         (("--online", "s.csv", "--classes", "a"), 2, "two or more labels"),
         (("--online", "s.csv", "--classes", "a,a"), 2, "two or more labels"),
         (("--online", "s.csv", "--bits", "40"), 2, "less than or equal to 30"),
-        (("--online", "s.csv", "--rate", "-1"), 3, "rate must be finite and not negative"),
+        (("--online", "s.csv", "--rate", "-1"), 2, "a number above 0"),
+        (("--online", "s.csv", "--checkpoint", "m.skops", "-o", "m.skops"), 2, "it is the model's file"),
+        (("--online", "s.csv", "--classes", ""), 2, "two or more labels"),
+        (
+            ("--online", "s.csv", "--classes", "a,b", "--bad-rows", "skip"),
+            3,
+            "no row has one of the classes a, b",
+        ),
+        (("--online", "-", "--classes", "a,b", "--epochs", "2"), 2, "a pipe can be read only once"),
         (("--online", "-", "--format", "csv"), 2, "a pipe can be read only once"),
         (("--online", "s.csv", "--label", "text"), 2, "is the column of texts"),
         (("--online", "s.csv", "--label", "labels"), 3, "did you mean 'label'"),

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -171,3 +172,69 @@ def test_a_ridge_or_an_average_cannot_begin_in_the_middle(words):
         with pytest.raises(ValueError, match="settled by the first row"):
             model.partial_fit(X, y)
         model.fit(X, y).partial_fit(X, y)
+
+
+def test_a_failed_fit_or_first_call_leaves_all_as_it_was(words):
+    """A width that was taken over before the labels were looked at would let the kernel write elsewhere."""
+    X, y = words
+    model = OnlineLogisticRegression().partial_fit(X, y, classes=["less", "more"])
+    before = model.coef_.copy()
+    wide = np.ones((2, 90))
+    with pytest.raises(ValueError, match="NaN, None or infinity"):
+        model.fit(wide, [np.nan, 1.0])
+    with pytest.raises(ValueError, match="features"):
+        model.partial_fit(wide, ["less", "more"])
+    with pytest.raises(TypeError, match="must be a LogisticModel"):
+        model.start_from(5)
+    assert_array_equal(model.predict(X), np.where(X @ before[0] + model.intercept_ > 0, "more", "less"))
+    new = OnlineLogisticRegression()
+    with pytest.raises(ValueError, match="label most"):
+        new.partial_fit(X[:2], ["more", "most"], classes=["less", "more"])
+    new.partial_fit(X[:2], ["more", "most"], classes=["less", "more", "most"])
+
+
+def test_what_the_state_depends_on_stays(words):
+    X, y = words
+    for change in ({"rule": "arow"}, {"l2": 0.2}, {"rate": 0.5}, {"fit_intercept": False}):
+        model = OnlineLogisticRegression(l2=0.1).partial_fit(X, y, classes=["less", "more"])
+        with pytest.raises(ValueError, match="settled by the first row"):
+            model.set_params(**change).partial_fit(X, y)
+    OnlineLogisticRegression().partial_fit(X, y, classes=["less", "more"]).set_params(rate=0.5).partial_fit(
+        X, y
+    )
+
+
+def test_progressive_figures_of_a_fit_are_those_of_its_first_pass(rng):
+    X, y = rng.normal(size=(200, 300)), rng.integers(2, size=200)
+    one, five = (OnlineLogisticRegression(epochs=n, random_state=0).fit(X, y) for n in (1, 5))
+    assert five.progressive_accuracy_ == one.progressive_accuracy_ < 0.65
+    assert five.score(X, y) > 0.95
+
+
+def test_only_models_of_classes_one_by_one_are_gone_on_from(rng):
+    X, y = rng.normal(size=(60, 4)), np.arange(60) % 3
+    joint = LogisticRegression(dropout=0.0, l2=1.0).fit(X, y)
+    assert joint.multi_class_ == "multinomial"
+    with pytest.raises(ValueError, match="multi_class='ovr'"):
+        OnlineLogisticRegression().start_from(joint)
+    single = LogisticRegression(dropout=0.0, l2=1.0, multi_class="ovr").fit(X, y)
+    model = OnlineLogisticRegression().start_from(single)
+    assert_allclose(model.predict_proba(X), single.predict_proba(X), rtol=1e-6)
+    with pytest.raises(TypeError, match="must be a LogisticRegression"):
+        model.hand_over(OnlineLogisticRegression())
+
+
+def test_too_many_cells_are_refused_before_memory_is():
+    with pytest.raises(ValueError, match="1,000 classes of 1,048,576 features are too many"):
+        OnlineLogisticRegression().begin(np.arange(1000), 1 << 20, np.float32)
+
+
+def test_coefficients_follow_the_steps(words):
+    X, y = words
+    model = OnlineLogisticRegression(average=True).partial_fit(X[:9], y[:9], classes=["less", "more"])
+    before = model.coef_
+    assert before.dtype == np.float32
+    assert model.partial_fit(X, y).coef_ is not before
+    assert not np.array_equal(model.coef_, before)
+    with pytest.raises(NotFittedError):
+        OnlineLogisticRegression().progressive_accuracy_  # noqa: B018

@@ -12,10 +12,10 @@ def sigmoid(eta):
 
 
 class Reference:
-    """A learner whose last coefficient is the intercept."""
+    """A learner whose last coefficient is the intercept, if there is one."""
 
-    def __init__(self, rule, d, l2):
-        self.rule, self.l2 = rule, l2
+    def __init__(self, rule, d, l2, intercept=1.0):
+        self.rule, self.l2, self.intercept = rule, l2, intercept
         self.beta, self.sums, self.t = np.zeros(d + 1), np.zeros(d + 1), 0
         self.trail, self.squares = [], 0.0
 
@@ -39,9 +39,11 @@ class Reference:
 
     def step(self, x, y, w=1.0):
         """Take a step; the metric and the scaled gradient that it was taken with."""
+        if w == 0:
+            return None
         self.t += 1
-        x = np.append(x, 1.0)
-        self.squares += x @ x
+        self.squares += x @ x + 1.0
+        x = np.append(x, self.intercept)
         c2 = self.squares / self.t
         new = (self.sums == 0) & (x != 0)
         self.sums[new] = self.start(c2)
@@ -49,8 +51,8 @@ class Reference:
         if isinstance(self.rule, Arow):
             A, sign = self.metric(), 2 * y - 1
             loss = max(0.0, 1.0 - sign * eta)
-            g = -w * sign * loss / (self.rule.r + x @ (x / A)) * x
-            self.sums += np.where(g != 0, x * x / self.rule.r, 0.0)
+            g = -w * sign * loss / (self.rule.r + w * (x @ (x / A))) * x
+            self.sums += np.where(g != 0, w * x * x / self.rule.r, 0.0)
             scaled = g
         else:
             p = sigmoid(eta)

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from dropglm.design import Design
 from dropglm.online import RULES as NAMES
 from dropglm.online import Arow, Dropout, Learner, Sgd, State
-from dropglm.online.kernels import SUM
+from dropglm.online.kernels import BETA, SUM
 from tests.online.reference import RULES, Reference, sigmoid
 
 
@@ -36,28 +36,49 @@ def test_every_rule_is_here():
     assert {type(rule) for rule in RULES} == set(NAMES.values())
 
 
+@pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("l2", [0.0, 0.05])
 @pytest.mark.parametrize("rule", RULES, ids=repr)
-def test_lazy_steps_are_the_dense_ones(rule, l2, rng):
+def test_lazy_steps_are_the_dense_ones(rule, l2, intercept, rng):
+    """Rows of weight 0 are as if they were not there."""
     X, y, weights = rows(rng)
-    reference = Reference(rule, X.shape[1], l2)
+    weights[rng.random(len(weights)) < 0.2] = 0.0
+    reference = Reference(rule, X.shape[1], l2, float(intercept))
     for x, label, w in zip(X, y, weights, strict=True):
         reference.step(x, label, w)
     for matrix in (X, sparse.csr_array(X)):
-        found = learnt(rule, matrix, y, weights, l2=l2).coefficients()[0]
-        assert_allclose(found, reference.beta, rtol=1e-10, atol=1e-12)
+        learner = learnt(rule, matrix, y, weights, l2=l2, fit_intercept=intercept)
+        assert_allclose(learner.coefficients()[0], reference.beta, rtol=1e-10, atol=1e-12)
+        assert learner.state.steps == (weights > 0).sum()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_a_warm_start_shrinks_alike_in_rows_of_either_kind(rule, rng):
+    """A feature that no row has had yet stays as it is, whatever the storage; but for sgd's, all alike."""
+    X, y, _ = rows(rng)
+    X[:, 0] = 0.0
+    X[:20, 1] = 0.0
+    found = []
+    for matrix in (X, sparse.csr_array(X)):
+        state = State.new(X.shape[1], 1, lazy=True, average=False)
+        state.cells[0, :-1, BETA] = 0.5
+        learner = Learner(rule, state, l2=0.05, fit_intercept=True, average=False)
+        learner.learn(Design(matrix).rows, y[:, None], np.ones(len(y)), np.arange(len(y)))
+        found.append(learner.coefficients()[0])
+    assert_allclose(found[0], found[1], rtol=1e-9, atol=1e-12)
+    assert (found[0][0] == 0.5) == (not isinstance(rule, Sgd))
 
 
 @given(seed=st.integers(0, 10_000), number=st.integers(0, len(RULES) - 1), l2=st.sampled_from([0.0, 0.3]))
 def test_a_step_is_the_minimum_of_its_linearised_problem(seed, number, l2):
     """Found numerically, from where the last step was."""
     rule, rng = RULES[number], np.random.default_rng(seed)
-    X, y, _ = rows(rng, n=8, d=3, density=0.7)
+    X, y, weights = rows(rng, n=8, d=3, density=0.7)
     reference = Reference(rule, 3, l2)
-    for x, label in zip(X[:-1], y[:-1], strict=True):
-        reference.step(x, label)
+    for x, label, w in zip(X[:-1], y[:-1], weights[:-1], strict=True):
+        reference.step(x, label, w)
     before = reference.beta.copy()
-    A, g = reference.step(X[-1], y[-1])
+    A, g = reference.step(X[-1], y[-1], weights[-1])
     x, sign = np.append(X[-1], 1.0), 2 * y[-1] - 1
 
     def linearised(beta):
@@ -66,11 +87,11 @@ def test_a_step_is_the_minimum_of_its_linearised_problem(seed, number, l2):
 
     def arow(beta):
         near = 0.5 * (beta - before) @ (A * (beta - before))
-        return near + max(0.0, 1.0 - sign * (x @ beta)) ** 2 / (2 * rule.r)
+        return near + weights[-1] * max(0.0, 1.0 - sign * (x @ beta)) ** 2 / (2 * rule.r)
 
     problem = arow if isinstance(rule, Arow) and l2 == 0.0 else linearised
     best = minimize(problem, before, method="BFGS", options={"gtol": 1e-9}).x
-    assert_allclose(learnt(rule, X, y, l2=l2).coefficients()[0], best, atol=2e-5)
+    assert_allclose(learnt(rule, X, y, weights, l2=l2).coefficients()[0], best, atol=2e-5)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)
@@ -130,4 +151,3 @@ def test_steps_survive_predictors_of_any_size():
     X = np.full((5, 1), 1e3)
     for rule in RULES:
         assert np.isfinite(learnt(rule, X, np.array([1.0, 0.0, 1.0, 0.0, 1.0]), l2=0.1).coefficients()).all()
-    assert isinstance(RULES[0], Sgd)

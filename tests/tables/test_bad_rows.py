@@ -22,8 +22,8 @@ BAD_JSON = {
     "null text": (b'{"text": null, "label": 1}', "has no text (null in 'text')"),
     "number for a text": (b'{"text": 1, "label": 1}', "has a number for its 'text'"),
     "no label": (b'{"text": "b"}', "has no 'label'; its keys: 'text'"),
-    "null label": (b'{"text": "b", "label": null}', "has no label; rows without labels"),
-    "blank label": (b'{"text": "b", "label": " "}', "has no label; rows without labels"),
+    "null label": (b'{"text": "b", "label": null}', "has no label"),
+    "blank label": (b'{"text": "b", "label": " "}', "has no label"),
     "huge label": (b'{"text": "b", "label": 9223372036854775808}', "has a label beyond the 64-bit"),
     "infinite label": (b'{"text": "b", "label": 1e999}', "has a label beyond the 64-bit"),
     "list for a label": (b'{"text": "b", "label": [1]}', "has a list for its label"),
@@ -42,8 +42,8 @@ BAD_CSV = {
     "text after a quote": (b'"b"c,x', "has more text after a closing quote"),
     "text after a quote lines later": (b'"b\n\n"c,x', "has more text after a closing quote"),
     "carriage return": (b"b\rc,x", "holds a carriage return outside quotes"),
-    "no label": (b"b,", "has no label; rows without labels"),
-    "blank label": (b'"b\nc", ', "has no label; rows without labels"),
+    "no label": (b"b,", "has no label"),
+    "blank label": (b'"b\nc", ', "has no label"),
     "long": (b'"' + b"b" * 2000 + b'",x', "is longer than 500 characters"),
     "NUL": (b"b\0,x", "holds a NUL byte"),
     "NUL in lines": (b'"b\n\0\n,",x', "holds a NUL byte"),
@@ -175,8 +175,8 @@ def test_a_bad_byte_is_fatal_where_the_codec_would_be_out_of_step():
     ("text", "label", "sentence"),
     [
         (None, 1.0, "has no text (null in 'text')."),
-        ("b", None, "has no label; rows without"),
-        ("b", float("nan"), "has no label; rows without"),
+        ("b", None, "has no label"),
+        ("b", float("nan"), "has no label"),
     ],
 )
 def test_bad_rows_of_parquet(text, label, sentence, position):

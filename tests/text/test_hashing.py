@@ -33,6 +33,14 @@ def test_chunks_threads_and_company_do_not_matter(monkeypatch):
         assert (NgramHasher(bits=12).transform([text]) != whole[[i]]).nnz == 0
 
 
+def test_marks_of_many_texts_are_not_mixed_up():
+    """They are counted modulo 127; a word comes back after any number of texts."""
+    words = [f"w{k % 131} w{k % 7} rare{k}" for k in range(600)]
+    together = NgramHasher(bits=14).transform(words)
+    for i, text in enumerate(words):
+        assert (NgramHasher(bits=14).transform([text]) != together[[i]]).nnz == 0
+
+
 def test_few_columns_are_shared_and_each_stands_once_in_a_row():
     X = NgramHasher(bits=2).transform(TEXTS)
     assert X.shape == (6, 4)
@@ -62,6 +70,10 @@ def test_names_that_are_too_long_are_cut():
     names = hasher.ngrams_.names(columns)
     assert "extraordinarily incomprehensibil…" in names
     assert all(name.endswith("…") for name in names)
+    assert "\ufffd" not in "".join(names)
+    hasher = NgramHasher(ngram_range=(1, 1))
+    list(hasher.note(["x" * 32]))
+    assert hasher.ngrams_.names(np.flatnonzero(hasher.ngrams_.lengths)) == ["x" * 32]
 
 
 def test_words_never_seen_are_told_apart():

@@ -32,6 +32,7 @@ def same(one, other):
     for left, right in zip(one.model_.state_, other.model_.state_, strict=True):
         assert_array_equal(left, right)
     assert_array_equal(one.counts_, other.counts_)
+    assert one.vectorizer_.n_texts_ == other.vectorizer_.n_texts_
     for name in ("letters", "lengths"):
         left, right = (getattr(model.vectorizer_.ngrams_, name) for model in (one, other))
         assert_array_equal(left, right)
@@ -112,7 +113,7 @@ def test_bad_input_gets_a_sentence_and_changes_nothing(stream):
         OnlineTextClassifier().partial_fit(texts, y)
     with pytest.raises(ValueError, match="call start_from first"):
         OnlineTextClassifier(bits=None).partial_fit(texts, y, classes=["bad", "good"])
-    with pytest.raises(ValueError, match="bits=None has no features"):
+    with pytest.raises(ValueError, match="call start_from first"):
         OnlineTextClassifier(bits=None).fit(texts, y)
     with pytest.raises(ValueError, match="bits must be from 1 to 30"):
         OnlineTextClassifier(bits=40).partial_fit(texts, y, classes=["bad", "good"])
@@ -122,6 +123,7 @@ def test_bad_input_gets_a_sentence_and_changes_nothing(stream):
         (["x", "y"], ["bad", None], "Row 1 has the label None"),
         (["x"], ["bad", "good"], r"y has shape \(2,\), but there are 1 texts"),
         (["x", None], ["bad", "good"], "Text 1 of texts .* is None"),
+        ([], [], "There are no texts to learn from"),
     ]:
         with pytest.raises((TypeError, ValueError), match=complaint):
             model.partial_fit(bad_texts, bad_y)
@@ -140,6 +142,8 @@ def test_a_damaged_file_gets_a_sentence(stream, tmp_path):
         "counts": lambda state: state.update(counts=np.zeros(5, np.int64)),
         "bits": lambda state: state["settings"].update(bits=13),
         "rule": lambda state: state["settings"].update(rule="none"),
+        "used": lambda state: state["state"]["used"].__setitem__(-1, 1 << 40),
+        "time": lambda state: state["state"]["time"].__setitem__(0, -5.0),
     }
     for name, damage in damages.items():
         state = model.to_state()
@@ -154,3 +158,36 @@ def test_a_damaged_file_gets_a_sentence(stream, tmp_path):
     model.save(tmp_path / "good")
     with pytest.raises(ModelFileError, match="holds a 'OnlineTextClassifier', not a TextClassifier"):
         TextClassifier.load(tmp_path / "good")
+
+
+def test_bad_settings_and_a_failed_first_call_change_nothing(stream):
+    texts, y = stream
+    model = learnt(texts, y)
+    with pytest.raises(ValueError, match="settled by the first row"):
+        model.set_params(average=True).partial_fit(texts, y)
+    assert model.set_params(average=False).predict(["lovely"]) == ["good"]
+    new = OnlineTextClassifier(bits=8)
+    with pytest.raises(ValueError, match="label c"):
+        new.partial_fit(["x", "y"], ["a", "c"], classes=["a", "b"])
+    new.partial_fit(["x", "y"], ["a", "c"], classes=["a", "b", "c"])
+    with pytest.raises(TypeError, match="must be a TextClassifier"):
+        new.start_from(OnlineLogisticRegression())
+
+
+def test_weights_are_factors_and_those_of_0_are_no_texts(stream):
+    texts, y = stream
+    weights = np.arange(len(y)) % 2
+    model = OnlineTextClassifier(bits=12).partial_fit(texts, y, ["bad", "good"], sample_weight=weights)
+    half = OnlineTextClassifier(bits=12).partial_fit(texts[1::2], y[1::2], ["bad", "good"])
+    assert_array_equal(model.model_.coef_, half.model_.coef_)
+    assert model.progressive_accuracy_ == half.progressive_accuracy_
+
+
+def test_flags_of_a_pattern_are_kept_in_a_file(stream, tmp_path):
+    import re
+
+    model = OnlineTextClassifier(bits=8, lowercase=False, token_pattern=re.compile("[a-z]+", re.IGNORECASE))
+    model.partial_fit(*stream, classes=["bad", "good"]).save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert_array_equal(again.predict_proba(["LOVELY Thing"]), model.predict_proba(["LOVELY Thing"]))
+    assert again.vectorizer_.tokens("LOVELY Thing") == ["LOVELY", "Thing"]

@@ -40,6 +40,8 @@ def reproduce(
         }
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+    if out.exists() and not out.is_dir():
+        raise typer.BadParameter(f"{out} is a file; name a folder.", param_hint="--out")
     out.mkdir(parents=True, exist_ok=True)
     for name, experiment in chosen.items():
         shown = bool(terminal.bars(quiet))

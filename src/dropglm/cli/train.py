@@ -119,7 +119,11 @@ def train(
     ] = None,
     l2: Annotated[
         list[float] | None,
-        typer.Option(help="Strength of the ridge.", show_default=False, rich_help_panel=TUNING),
+        typer.Option(
+            help="Strength of the ridge; with --online that of every row, a small number such as 1e-5.",
+            show_default=False,
+            rich_help_panel=TUNING,
+        ),
     ] = None,
     discount: Annotated[
         list[float] | None,

@@ -1,7 +1,8 @@
 """``dropglm train --online``: from a stream of rows to a model file, in memory that does not grow."""
 
 import time
-from collections.abc import Iterable
+import zlib
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 PANEL = "Online"
 FIRST_LINE = 100  # rows; then at every doubling
-MOST_TOLD = 10  # bad rows that are told one by one
 BAD_ROWS = ("stop", "skip")
 
 Online = Annotated[
@@ -86,28 +86,27 @@ def train_online(
 ) -> None:
     """Learn from the table, tell how it goes, and save the model."""
     from dropglm.online import RULES
-    from dropglm.text.stream import Source
+    from dropglm.text.stream import TOLD, Source
 
     start = time.perf_counter()
     known("--bad-rows", bad_rows, BAD_ROWS)
     known("--rule", settings["rule"], RULES)
     source = Source(*table)
-    if source.text == source.label:
-        raise typer.BadParameter(f"{source.text!r} is the column of texts.", param_hint="--label")
-    if epochs > 1 and not _is_file(source.path):
-        raise typer.BadParameter("a pipe can be read only once.", param_hint="--epochs")
-    if checkpoint is not None:
-        writable(checkpoint, "--checkpoint")
-    not_onto(out, source.path, checkpoint or "", start_from or "")
+    _check(source, out, settings, epochs, checkpoint, start_from)
     with bad_input():
         model = _model(settings, start_from, given).set_params(n_jobs=threads)
-        training = _begun(source, model, classes, checkpoint, skip_bad=bad_rows == "skip", quiet=quiet)
-    bad: list[str] = []
+        how = {"start_from": 0 if start_from is None else zlib.crc32(start_from.read_bytes())}
+        origin = {name: value for name, value in asdict(source).items() if name != "path"} | how
+        if checkpoint is not None and checkpoint.exists():
+            training = _resumed(checkpoint, source, model, classes, epochs, origin)
+        else:
+            training = _begun(source, model, classes, origin, skip_bad=bad_rows == "skip", quiet=quiet)
 
     def skipped(sentence: str) -> None:
-        if len(bad) < MOST_TOLD:
-            bad.append(sentence)
+        if training.bad <= TOLD:
             terminal.complain(f"skipped: {sentence}")
+        if training.bad == TOLD:
+            terminal.complain("more bad rows are counted, but not told.")
 
     saved = training.row
     with bad_input(), Course(training, quiet=quiet) as course:
@@ -117,6 +116,8 @@ def train_online(
             if checkpoint is not None and not 0 <= training.row - saved < every:
                 training.save(checkpoint)
                 saved = training.row
+    if not training.model.counts_.sum():
+        raise BadInputError(f"{source.path}: no row has one of the classes {', '.join(training.classes)}.")
     if training.ordered:
         terminal.complain(
             "warning: rows of a class stand together; row by row they must be mixed: shuffle the table."
@@ -125,7 +126,30 @@ def train_online(
         training.model.save(out)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
-    _tell(training, out, bad, time.perf_counter() - start, as_json=json)
+    _tell(training, out, time.perf_counter() - start, as_json=json)
+
+
+def _check(
+    source: "Source",
+    out: Path,
+    settings: dict[str, Any],
+    epochs: int,
+    checkpoint: Path | None,
+    start_from: Path | None,
+) -> None:
+    """Refuse what could not work, before all the work."""
+    if source.text == source.label:
+        raise typer.BadParameter(f"{source.text!r} is the column of texts.", param_hint="--label")
+    if not (settings["rate"] is None or 0.0 < settings["rate"] < float("inf")):
+        raise typer.BadParameter("a number above 0.", param_hint="--rate")
+    if epochs > 1 and not _is_file(source.path):
+        raise typer.BadParameter("a pipe can be read only once.", param_hint="--epochs")
+    not_onto(out, source.path, checkpoint or "", start_from or "")
+    if checkpoint is not None:
+        writable(checkpoint, "--checkpoint")
+        not_onto(checkpoint, source.path, start_from or "")
+        if checkpoint.resolve() == out.resolve():
+            raise typer.BadParameter("it is the model's file, --out.", param_hint="--checkpoint")
 
 
 def _model(settings: dict[str, Any], start_from: Path | None, given: set[str]) -> "OnlineTextClassifier":
@@ -149,45 +173,55 @@ def _begun(
     source: "Source",
     model: "OnlineTextClassifier",
     classes: str | None,
-    checkpoint: Path | None,
+    origin: dict[str, Any],
     *,
     skip_bad: bool,
     quiet: bool,
 ) -> "OnlineTraining":
-    """The training from its start, or from the checkpoint."""
+    """The training from its start."""
     from dropglm.text.stream import OnlineTraining
 
-    if checkpoint is not None and checkpoint.exists():
-        training = OnlineTraining.load(checkpoint)
-        _check_same(training, source, model, classes, checkpoint)
-        training.model.set_params(n_jobs=model.n_jobs)
-        terminal.complain(f"going on from {checkpoint}, after row {training.row:,} of {source.path}.")
-        return training
     if hasattr(model, "model_"):
         labels = {_spelled(label): label for label in model.classes_.tolist()}
     else:
-        labels = _typed(_named(classes) if classes else _found(source, skip_bad=skip_bad, quiet=quiet))
-    return OnlineTraining(model, labels, source.fingerprint())
+        found = _found(source, skip_bad=skip_bad, quiet=quiet) if classes is None else _named(classes)
+        labels = _typed(found)
+        model.begin(list(labels.values()))
+    return OnlineTraining(model, labels, origin)
 
 
-def _check_same(
-    training: "OnlineTraining",
+def _resumed(
+    checkpoint: Path,
     source: "Source",
     model: "OnlineTextClassifier",
     classes: str | None,
-    checkpoint: Path,
-) -> None:
-    """Refuse a checkpoint of another table, or of other settings."""
+    epochs: int,
+    origin: dict[str, Any],
+) -> "OnlineTraining":
+    """The training from the checkpoint, unless it is of other settings."""
+    from dropglm.model_files import ModelFileError
+    from dropglm.text.stream import OnlineTraining
+
     hint = f"remove {checkpoint} to start anew"
-    if training.fingerprint != source.fingerprint():
-        raise BadInputError(f"{checkpoint} is about another table than {source.path}; {hint}.")
-    theirs, ours = training.model.get_params(), model.get_params()
-    for name in sorted(ours.keys() - {"n_jobs", "verbose"}):
-        before = theirs[name]
-        if (tuple(before) if isinstance(before, list) else before) != ours[name]:
-            raise BadInputError(f"{checkpoint} was made with {name} {before}, not {ours[name]}; {hint}.")
+    try:
+        training = OnlineTraining.load(checkpoint)
+    except ModelFileError:
+        raise BadInputError(f"{checkpoint} is no checkpoint of this version, or damaged; {hint}.") from None
+    theirs = training.model.get_params() | training.origin
+    for name, value in sorted((model.get_params() | origin).items()):
+        before = tuple(theirs[name]) if isinstance(theirs[name], list) else theirs[name]
+        if name not in ("n_jobs", "verbose") and before != value:
+            raise BadInputError(f"{checkpoint} was made with another --{name.replace('_', '-')}; {hint}.")
     if classes is not None and sorted(_named(classes)) != sorted(training.classes):
         raise BadInputError(f"{checkpoint} was made with the classes {','.join(training.classes)}; {hint}.")
+    if training.epoch >= epochs:
+        raise BadInputError(
+            f"{checkpoint} is in pass {training.epoch + 1} already; raise --epochs, or {hint}."
+        )
+    training.model.set_params(n_jobs=model.n_jobs)
+    place = f"row {training.row:,}" + (f" of pass {training.epoch + 1}" if epochs > 1 else "")
+    terminal.complain(f"going on from {checkpoint}, after {place}.")
+    return training
 
 
 def _named(classes: str) -> list[str]:
@@ -238,12 +272,9 @@ class Course:
         self.status = terminal.err.status("Reading")
 
     def __enter__(self) -> "Course":
-        model = self.training.model
-        if hasattr(model, "model_"):
-            self.at_first = model.t_
-            self.before = tuple(model.model_.seen_[:2])
-            while self.next <= model.t_:
-                self.next *= 2
+        self.at_first = self.training.model.t_
+        self.before = tuple(self.training.model.model_.seen_[:2])
+        self._aim()
         if self.shown:
             terminal.err.print(self.HEADER, style="bold")
             self.status.start()
@@ -251,14 +282,15 @@ class Course:
 
     def advance(self) -> None:
         """Another batch was learnt from."""
-        model = self.training.model
-        if not self.shown or not hasattr(model, "model_"):
-            return
-        self.status.update(self._line())
-        if model.t_ >= self.next:
-            self._print()
-            while self.next <= model.t_:
-                self.next *= 2
+        if self.shown:
+            self.status.update(self._line())
+            if self.training.model.t_ >= self.next:
+                self._print()
+                self._aim()
+
+    def _aim(self) -> None:
+        while self.next <= self.training.model.t_:
+            self.next *= 2
 
     def _print(self) -> None:
         terminal.err.print(self._line())
@@ -279,13 +311,11 @@ class Course:
         if self.shown:
             self.status.stop()
             model = self.training.model
-            if hasattr(model, "model_") and model.model_.seen_[0] > self.before[0]:
+            if model.model_.seen_[0] > self.before[0]:
                 self._print()
 
 
-def _tell(
-    training: "OnlineTraining", out: Path, bad: Iterable[str], seconds: float, *, as_json: bool
-) -> None:
+def _tell(training: "OnlineTraining", out: Path, seconds: float, *, as_json: bool) -> None:
     """What was learnt."""
     from dropglm.text.explanation import top_to_dict
 
@@ -298,7 +328,7 @@ def _tell(
                 "seconds": round(seconds, 3),
                 **model.summary_.to_dict(),
                 "bad_rows": training.bad,
-                "first_bad_rows": list(bad),
+                "first_bad_rows": training.told,
                 "top_features": top_to_dict(top),
             }
         )

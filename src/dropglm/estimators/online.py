@@ -16,6 +16,8 @@ from dropglm.online import RULES, Learner, State
 from dropglm.online.kernels import BETA, SUM
 from dropglm.registry import lookup
 
+MOST_CELLS = 1 << 29  # 4 to 8 GB
+
 
 class OnlineLogisticRegression(LogisticModel):
     """Logistic regression for streams: one step a row, by the rule of your choice.
@@ -27,9 +29,9 @@ class OnlineLogisticRegression(LogisticModel):
     rule : {"dropout", "adagrad", "arow", "sgd"}
         How steps are scaled; the equations stand in ``dropglm.online``.
     rate : float, optional
-        Step size ρ, for rows of size 1: it is divided by the typical size of a row. None is the rule's own.
+        Step size ρ; None is the rule's own. Rules with a root divide it by the typical size of a row.
     l2 : float >= 0
-        λ of a ridge in every step's problem.
+        λ of a ridge in every step's problem: per row, so a small number such as 1e-5.
     power : {1, 0.5}
         For "dropout": 1 is the paper's A_t = diag(H_t), 0.5 its root, as AdaGrad takes it.
     average : bool
@@ -53,7 +55,8 @@ class OnlineLogisticRegression(LogisticModel):
     sums_ : array of shape (K, d)
         What the steps are scaled by: diag(G_t) of "adagrad", diag(H_t) of "dropout".
     progressive_accuracy_, progressive_log_loss_ : float
-        Of the predictions that were made for each row before it was learnt from, over all rows so far.
+        Of the predictions that were made for each row before it was learnt from, over all rows so far; of
+        ``fit``, over the first pass.
     n_features_in_, feature_names_in_
 
     Examples
@@ -69,6 +72,8 @@ class OnlineLogisticRegression(LogisticModel):
     >>> model.t_, round(model.progressive_accuracy_, 2)
     (300, 0.9)
     """
+
+    seen_: np.ndarray
 
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"X_unlabeled": UNUSED, "unlabeled_weight": UNUSED}
 
@@ -110,19 +115,20 @@ class OnlineLogisticRegression(LogisticModel):
         -------
         self
         """
-        checks.whole_number(self.epochs, "epochs")
-        if self.epochs < 1:
-            raise ValueError(f"epochs must be above 0, got {self.epochs}.")
         rule = self._rule(anew=True)
-        X = self._checked_rows(X, reset=True)
-        classes, numbers = self._checked_labels(y, X.shape[0])
-        weights = checks.weights(sample_weight, X.shape[0])
+        checked = checks.features(X)
+        classes, numbers = self._checked_labels(y, checked.shape[0])
+        weights = checks.weights(sample_weight, checked.shape[0])
         checks.some_weight(weights)
-        self._begin(classes, X.dtype)
-        rows, rng = Design(X).rows, np.random.default_rng(checks.seed(self.random_state))
-        for _ in range(self.epochs):
+        validate_data(self, X, reset=True, skip_check_array=True)
+        self.begin(classes, checked.shape[1], checked.dtype)
+        rows, rng = Design(checked).rows, np.random.default_rng(checks.seed(self.random_state))
+        for epoch in range(self.epochs):
             order = rng.permutation(len(numbers)) if self.shuffle else np.arange(len(numbers))
+            seen = self.seen_
             self._learn(rule, rows, numbers, weights, order)
+            if epoch:
+                self.seen_ = seen  # of rows that were learnt from before
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -141,44 +147,98 @@ class OnlineLogisticRegression(LogisticModel):
         self
         """
         rule = self._rule()
+        checked = checks.features(X)
+        weights = checks.weights(sample_weight, checked.shape[0])
+        y = self._checked_target(y, checked.shape[0])
+        known, numbers = self.numbers(y, classes)
         first = not hasattr(self, "state_")
-        X = self._checked_rows(X, reset=first)
-        weights = checks.weights(sample_weight, X.shape[0])
-        y = self._checked_target(y, X.shape[0])
+        validate_data(self, X, reset=first, skip_check_array=True)
         if first:
-            self._begin(self._checked_classes(classes), X.dtype)
-        numbers = self._numbers(y, classes)
-        self._learn(rule, Design(X).rows, numbers, weights, np.arange(len(numbers)))
+            self.begin(known, checked.shape[1], checked.dtype)
+        self._learn(rule, Design(checked).rows, numbers, weights, np.arange(len(numbers)))
         return self
 
     def start_from(self, model: LogisticModel) -> Self:
-        """Take over the coefficients and classes of a fitted model, for ``partial_fit`` to go on from."""
+        """Take over the coefficients and classes of a fitted model, for ``partial_fit`` to go on from.
+
+        Of a model of three or more classes each must stand by itself, one against the rest. A ridge leaves
+        coefficients alone until a row has their feature.
+        """
+        _is_model(model, LogisticModel)
         check_is_fitted(model)
+        self._rule(anew=True)
         coef = np.atleast_2d(model.coef_)
-        self.n_features_in_ = coef.shape[1]
-        self._begin(model.classes_, coef.dtype)
+        if len(coef) > 1 and model.multi_class_ != "ovr":
+            raise ValueError("The model is multinomial; fit it with multi_class='ovr' to go on from it here.")
+        self.begin(model.classes_, coef.shape[1], coef.dtype)
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(model, "feature_names_in_"):
+            self.feature_names_in_ = model.feature_names_in_
         beta = self.state_.cells[:, :, BETA]
         beta[:, :-1], beta[:, -1] = coef, np.atleast_1d(model.intercept_)
         return self
 
     def hand_over(self, model: LogisticRegression) -> LogisticRegression:
         """Give the coefficients to a model with ``warm_start=True``, whose ``fit`` then starts from them."""
+        _is_model(model, LogisticRegression)
         check_is_fitted(self, "state_")
         model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
         model.coef_, model.intercept_, model.multi_class_ = self.coef_, self.intercept_, "ovr"
         return model
 
+    def begin(self, classes: np.ndarray, d: int, dtype: Any) -> None:
+        """Forget all, and be ready for rows of d features; ``classes`` in order."""
+        K = 1 if len(classes) == 2 else len(classes)
+        if K * d > MOST_CELLS:
+            raise ValueError(f"{K:,} classes of {d:,} features are too many; take fewer features (bits).")
+        self.classes_, self.multi_class_, self.n_features_in_ = classes, "ovr", d
+        self.settled_ = self._settled()
+        average, lazy = bool(self.average), bool(self.average) or self.l2 > 0
+        self.state_ = State.new(d, K, lazy=lazy, average=average, dtype=dtype)
+        self.seen_ = np.zeros(3)  # weight, weight of right predictions, log loss
+        self._now: dict[str, np.ndarray] = {}  # coefficients and intercepts, once they were asked for
+
+    def learn_rows(self, rows: Rows, numbers: np.ndarray, weights: np.ndarray) -> None:
+        """``partial_fit`` for rows that need no checks, with the numbers of their classes."""
+        self._learn(self._rule(), rows, numbers, weights, np.arange(len(numbers)))
+
+    def numbers(self, y: np.ndarray, classes: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """The classes in order, and the number of each row's; all must be known."""
+        known = self.classes_ if hasattr(self, "state_") else self._checked_classes(classes)
+        if classes is not None and not np.array_equal(np.unique(classes), known):
+            raise ValueError(f"classes are {known} since the first call of partial_fit.")
+        if y.dtype.kind == known.dtype.kind != "O":
+            numbers = np.searchsorted(known, y)
+            numbers[known[np.minimum(numbers, len(known) - 1)] != y] = -1
+        else:
+            number_of = {label: number for number, label in enumerate(known.tolist())}
+            numbers = np.array([number_of.get(label, -1) for label in y.tolist()], np.intp)
+        if (numbers < 0).any():
+            strange = int(numbers.argmin())
+            raise ValueError(f"Row {strange} has the label {y[strange]!s}, which is none of classes.")
+        return known, numbers
+
+    def _checked_classes(self, classes: Any) -> np.ndarray:
+        """All labels to come, in order."""
+        if classes is None:
+            raise ValueError("classes must be given in the first call of partial_fit: all labels to come.")
+        return self._checked_labels(classes, len(classes))[0]
+
     def _rule(self, *, anew: bool = False) -> Any:
         """The rule with its settings, if all are in order."""
         kind: Any = lookup(RULES, self.rule, "rule")
         checks.not_negative(self.l2, "l2")
+        checks.whole_number(self.epochs, "epochs")
+        if self.epochs < 1:
+            raise ValueError(f"epochs must be above 0, got {self.epochs}.")
         for name in ("average", "shuffle", "fit_intercept"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}.")
+            checks.yes_or_no(getattr(self, name), name)
         if self.average and self.l2:
             raise ValueError("average=True goes without a ridge; set l2=0.")
-        if not anew and hasattr(self, "kept_") and self.kept_ != self._keeping():
-            raise ValueError("average, and whether there is a ridge (l2), are settled by the first row.")
+        if not anew and getattr(self, "settled_", self._settled()) != self._settled():
+            raise ValueError(
+                "rule, power, l2, average, fit_intercept and with a ridge rate are settled by the first row."
+            )
         if self.power not in (1, 0.5):
             raise ValueError(f"power must be 1 or 0.5, got {self.power!r}.")
         settings = {"power": float(self.power)} if "power" in kind._fields else {}
@@ -187,42 +247,11 @@ class OnlineLogisticRegression(LogisticModel):
             settings["rate"] = float(self.rate)
         return kind(**settings)
 
-    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
-        checked = checks.features(X)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return checked
-
-    def _checked_classes(self, classes: Any) -> np.ndarray:
-        """All labels to come, in order."""
-        if classes is None:
-            raise ValueError("classes must be given in the first call of partial_fit: all labels to come.")
-        return self._checked_labels(classes, len(classes))[0]
-
-    def _numbers(self, y: np.ndarray, classes: Any = None) -> np.ndarray:
-        """The number of each row's class, all of which must be known."""
-        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError(f"classes are {self.classes_} since the first call of partial_fit.")
-        if y.dtype.kind == self.classes_.dtype.kind != "O":
-            numbers = np.searchsorted(self.classes_, y)
-            numbers[self.classes_[np.minimum(numbers, len(self.classes_) - 1)] != y] = -1
-        else:
-            number_of = {label: number for number, label in enumerate(self.classes_.tolist())}
-            numbers = np.array([number_of.get(label, -1) for label in y.tolist()])
-        if numbers.min() < 0:
-            strange = int(numbers.argmin())
-            raise ValueError(f"Row {strange} has the label {y[strange]!s}, which is none of classes.")
-        return numbers
-
-    def _begin(self, classes: np.ndarray, dtype: Any) -> None:
-        self.classes_, self.multi_class_ = classes, "ovr"
-        K = 1 if len(classes) == 2 else len(classes)
-        self.kept_ = average, ridge = self._keeping()
-        self.state_ = State.new(self.n_features_in_, K, lazy=average or ridge, average=average, dtype=dtype)
-        self.seen_ = np.zeros(3)  # weight, weight of right predictions, log loss
-
-    def _keeping(self) -> tuple[bool, bool]:
-        """What has to be kept of the past: for an average, for a ridge."""
-        return bool(self.average), self.l2 > 0
+    def _settled(self) -> dict[str, Any]:
+        """What the state depends on: another rule has other sums, another ridge would shrink the past."""
+        rate = self.rate if self.l2 else None
+        names = ("rule", "power", "l2", "average", "fit_intercept")
+        return {name: getattr(self, name) for name in names} | {"rate": rate}
 
     def _learner(self, rule: Any) -> Learner:
         return Learner(
@@ -236,6 +265,7 @@ class OnlineLogisticRegression(LogisticModel):
     def _learn(
         self, rule: Any, rows: Rows, numbers: np.ndarray, weights: np.ndarray, order: np.ndarray
     ) -> None:
+        self._now.clear()
         K = len(self.classes_)
         labels = np.array([1]) if K == 2 else np.arange(K)
         y = (numbers[:, None] == labels).astype(np.float64)
@@ -250,29 +280,47 @@ class OnlineLogisticRegression(LogisticModel):
     @property
     def t_(self) -> int:
         """Steps taken."""
-        return self.state_.steps
+        return self._known().state_.steps
 
     @property
     def sums_(self) -> np.ndarray:
         """What the metric of each feature is made of; (K, d)."""
-        return np.ascontiguousarray(self.state_.cells[:, :-1, SUM])
+        return np.ascontiguousarray(self._known().state_.cells[:, :-1, SUM])
 
     @property
     def progressive_accuracy_(self) -> float:
         """Share of the rows whose label was predicted before it was learnt from."""
-        return float(self.seen_[1] / self.seen_[0]) if self.seen_[0] else float("nan")
+        weight, right, _ = self._known().seen_
+        return float(right / weight) if weight else float("nan")
 
     @property
     def progressive_log_loss_(self) -> float:
         """Mean logistic loss of those predictions, summed over one-against-the-rest problems."""
-        return float(self.seen_[2] / self.seen_[0]) if self.seen_[0] else float("nan")
+        weight, _, loss = self._known().seen_
+        return float(loss / weight) if weight else float("nan")
 
     @property
     def coef_(self) -> np.ndarray:
         """Coefficients as of now; (K, d)."""
-        return np.ascontiguousarray(self._learner(self._rule()).coefficients()[:, :-1])
+        return self._coefficients()["coef"]
 
     @property
     def intercept_(self) -> np.ndarray:
         """Intercepts as of now; (K,)."""
-        return self._learner(self._rule()).coefficients()[:, -1].copy()
+        return self._coefficients()["intercept"]
+
+    def _known(self) -> Self:
+        check_is_fitted(self, "state_")
+        return self
+
+    def _coefficients(self) -> dict[str, np.ndarray]:
+        """Computed once between two steps: with a ridge or an average all of them have to be settled."""
+        if not self._known()._now:
+            found = self._learner(self._rule()).coefficients()
+            self._now.update(coef=np.ascontiguousarray(found[:, :-1]), intercept=found[:, -1].copy())
+        return self._now
+
+
+def _is_model(model: Any, kind: type) -> None:
+    if not isinstance(model, kind):
+        raise TypeError(f"model must be a {kind.__name__} of dropglm, got {model!r}.")

@@ -26,8 +26,8 @@ class AdaGrad(NamedTuple):
 
 
 FUNCTIONS[AdaGrad] = Functions(
-    slope=lambda rule, eta, y, v: logistic_slope(eta, y),
-    gain=lambda rule, r, h: r * r,
+    slope=lambda rule, eta, y, w, v: w * logistic_slope(eta, y),
+    gain=lambda rule, r, w, h: r * r,
     start=lambda rule, c2: rule.initial,
     metric=lambda rule, s, t: np.sqrt(s),
     scale=lambda rule, c: c,

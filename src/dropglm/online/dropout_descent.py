@@ -36,8 +36,8 @@ class Dropout(NamedTuple):
 
 
 FUNCTIONS[Dropout] = Functions(
-    slope=lambda rule, eta, y, v: logistic_slope(eta, y),
-    gain=lambda rule, r, h: h,
+    slope=lambda rule, eta, y, w, v: w * logistic_slope(eta, y),
+    gain=lambda rule, r, w, h: h,
     start=lambda rule, c2: rule.initial * c2 if rule.power == 1.0 else rule.initial,
     metric=lambda rule, s, t: s if rule.power == 1.0 else np.sqrt(s),
     scale=lambda rule, c: 1.0 if rule.power == 1.0 else c,

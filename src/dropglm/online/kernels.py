@@ -16,8 +16,11 @@ SINCE, TOTAL = 0, 1
 
 @inlined
 def shrunk(rule, beta, s, idle, t, l2):
-    """β_j after so many steps without a look at it: Π a_j / (a_j + ρ λ)."""
-    if idle == 0.0:
+    """β_j after so many steps without a look at it: Π a_j / (a_j + ρ λ).
+
+    One that no row has had yet, of a warm start, is left alone: it has no metric.
+    """
+    if idle == 0.0 or (s == 0.0 and not shared(rule)):
         return beta
     if not shared(rule):
         idle *= np.log1p(rule.rate * l2 / metric(rule, s, t))
@@ -86,7 +89,8 @@ def learn(rule, rows, y, weights, order, l2, intercept, cells, pasts, average, t
                 for e in range(begin, end):
                     j = column(rows, e)
                     idle = before - past[j, SINCE]
-                    known[j, BETA] = shrunk(rule, known[j, BETA], begun(known[j, SUM], first), idle, t, l2)
+                    known[j, BETA] = shrunk(rule, known[j, BETA], known[j, SUM], idle, t, l2)
+                    past[j, SINCE] = before
             predictor = np.float64(known[d, BETA])
             for e in range(begin, end):
                 j = column(rows, e)
@@ -99,10 +103,10 @@ def learn(rule, rows, y, weights, order, l2, intercept, cells, pasts, average, t
                     x = real(value(rows, i, e))
                     v += x * x / metric(rule, pace[e - begin], t)
             eta[n, k] = predictor
-            if w == 0.0:
+            if w == 0.0:  # predicted, but as if it were not there
                 continue
-            r = w * slope(rule, predictor, y[i, k], v)
-            q, step = real(gain(rule, r, w * variance(predictor))), real(rule.rate * r / c)
+            r = slope(rule, predictor, y[i, k], w, v)
+            q, step = real(gain(rule, r, w, w * variance(predictor))), real(rule.rate * r / c)
             now = zero if late(rule) else q  # what of the row's own gain its step knows
             if n + 1 < len(order) and end - begin < d:
                 # The next row's features, on their way while this one's are worked on: 37 ms, not 46.
@@ -119,26 +123,27 @@ def learn(rule, rows, y, weights, order, l2, intercept, cells, pasts, average, t
                 remember(known, past, d, after)
             for e in range(begin, end):
                 j, x = column(rows, e), real(value(rows, i, e))
-                beta = known[j, BETA]
+                beta, s = known[j, BETA], known[j, SUM]
+                # A dense row has zeros, too: they are no sight of the feature.
+                if not shared(rule) and x == zero and s == zero:
+                    continue
                 known[j, BETA] = beta - (step * x + pull * beta) * pace[e - begin]
                 if not shared(rule):
-                    s = known[j, SUM]
-                    # A dense row has zeros, too: they are no sight of the feature.
-                    known[j, SUM] = (begun(s, first) if x != zero else s) + q * x * x
+                    known[j, SUM] = begun(s, first) + q * x * x
             if intercept:
                 s = begun(known[d, SUM], first)
                 known[d, BETA] -= step / metric(rule, s + now, t)
                 known[d, SUM] = s + q
-        time[0], time[1], time[2] = t, after, squares
+        if w != 0.0:
+            time[0], time[1], time[2] = t, after, squares
 
 
 @kernel
 def settle(rule, l2, cells, pasts, time, out):
     """All coefficients as of now, in ``out``."""
     K, d, t = cells.shape[0], cells.shape[1] - 1, np.int64(time[0]) + 1
-    first = start(rule, time[2] / max(time[0], 1.0))
     for k in range(K):
         for j in range(d):
             idle = time[1] - pasts[k, j, SINCE]
-            out[k, j] = shrunk(rule, cells[k, j, BETA], begun(cells[k, j, SUM], first), idle, t, l2)
+            out[k, j] = shrunk(rule, cells[k, j, BETA], cells[k, j, SUM], idle, t, l2)
         out[k, d] = cells[k, d, BETA]

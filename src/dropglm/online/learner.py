@@ -18,7 +18,7 @@ class State(NamedTuple):
     @classmethod
     def new(cls, d: int, K: int, *, lazy: bool, average: bool, dtype: Any = np.float64) -> "State":
         """Nothing is known yet; ``lazy`` is with a ridge or an average."""
-        # The clock outgrows float32 after 17 million rows; coefficients and sums do not mind.
+        # The clock is float64 in any case: it outgrows float32 after 17 million rows.
         past = np.zeros((K, d + 1 if lazy else 0, 2))
         # A step's own β counts for the average from that step on: the clock starts at 1 for it.
         past[:, :, kernels.SINCE] = float(average)
@@ -46,6 +46,8 @@ class Learner:
     def __init__(self, rule: Any, state: State, *, l2: float, fit_intercept: bool, average: bool) -> None:
         # In the coefficients' own precision: with float64 among them, a step's arithmetic would be in it too.
         self.rule = type(rule)(*map(state.cells.dtype.type, rule))
+        if (l2 > 0.0 or average) and not state.past.shape[1]:
+            raise ValueError("A ridge or an average needs a state that keeps the past.")
         self.state = state
         self.l2 = l2
         self.fit_intercept = fit_intercept
@@ -66,7 +68,7 @@ class Learner:
         if self.average and self.state.steps:
             # β held from its last change until now.
             held = time[1] + 1.0 - past[:, :, kernels.SINCE]
-            return (past[:, :, kernels.TOTAL] + beta * held) / self.state.steps
+            return ((past[:, :, kernels.TOTAL] + beta * held) / self.state.steps).astype(beta.dtype)
         if self.l2 == 0.0:
             return beta.copy()
         now = np.empty(cells.shape[:2], cells.dtype)

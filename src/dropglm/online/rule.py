@@ -34,13 +34,14 @@ from dropglm.maths.compile import inlined
 class Functions(NamedTuple):
     """The functions of a rule.
 
-    ``slope(rule, eta, y, v)``: the loss's slope in η (of ``arow`` a step, hence v = Σ x_j² / a_j).
-    ``gain(rule, r, h)``: the row adds so many x_j² to the sum s_j that the metric is made of, where r and
-    h are slope and curvature of its loss in η.
+    ``slope(rule, eta, y, w, v)``: the slope in η of the loss times its weight w (of ``arow`` a step, hence
+    v = Σ x_j² / a_j).
+    ``gain(rule, r, w, h)``: the row adds so many x_j² to the sum s_j that the metric is made of, where r and
+    h are that slope and the weighted curvature.
     ``start(rule, c2)``: what s_j is before the first of them, for rows of that squared size.
     ``metric(rule, s, t)``: a_j.
     ``scale(rule, c)``: what the gradient is divided by, for rows of that size.
-    ``shared(rule)``: whether that is the same for all features, and changes with t alone.
+    ``shared(rule)``: whether the metric is the same for all features, and changes with t alone.
     ``late(rule)``: whether a row's gain counts from the next row on.
     """
 
@@ -63,14 +64,14 @@ def logistic_slope(eta, y):
     return (1.0 if eta >= 0.0 else e) / (1.0 + e) - y
 
 
-def slope(rule: Any, eta: float, y: float, v: float) -> Any:
+def slope(rule: Any, eta: float, y: float, w: float, v: float) -> Any:
     """The slope of the row's loss in η."""
-    return FUNCTIONS[type(rule)].slope(rule, eta, y, v)
+    return FUNCTIONS[type(rule)].slope(rule, eta, y, w, v)
 
 
-def gain(rule: Any, r: float, h: float) -> Any:
+def gain(rule: Any, r: float, w: float, h: float) -> Any:
     """How many x_j² the row adds to s_j."""
-    return FUNCTIONS[type(rule)].gain(rule, r, h)
+    return FUNCTIONS[type(rule)].gain(rule, r, w, h)
 
 
 def start(rule: Any, c2: float) -> Any:
@@ -103,13 +104,13 @@ def _functions(numba_type: Any) -> Functions | None:
 
 
 @overload(slope)
-def _slope(rule, eta, y, v):
+def _slope(rule, eta, y, w, v):
     found = _functions(rule)
     return found and found.slope
 
 
 @overload(gain)
-def _gain(rule, r, h):
+def _gain(rule, r, w, h):
     found = _functions(rule)
     return found and found.gain
 

@@ -23,8 +23,8 @@ class Sgd(NamedTuple):
 
 
 FUNCTIONS[Sgd] = Functions(
-    slope=lambda rule, eta, y, v: logistic_slope(eta, y),
-    gain=lambda rule, r, h: 0.0,
+    slope=lambda rule, eta, y, w, v: w * logistic_slope(eta, y),
+    gain=lambda rule, r, w, h: 0.0,
     start=lambda rule, c2: 1.0,
     metric=lambda rule, s, t: np.sqrt(t),
     scale=lambda rule, c: c,

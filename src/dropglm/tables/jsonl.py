@@ -97,7 +97,8 @@ def _record(line: str, lines: Lines) -> dict[str, Any]:
                 f"{lines.name}: {lines.place()} starts a JSON array; "
                 "JSON Lines has one object a line, without brackets."
             ) from None
-        raise lines.complaint(f"is not JSON: {error.msg} at character {error.pos + 1}") from None
+        what = error.msg.removesuffix(" at")
+        raise lines.complaint(f"is not JSON: {what} at character {error.pos + 1}") from None
     except (ValueError, RecursionError) as error:
         raise lines.complaint(f"is not JSON that can be read: {error}") from None
     if end < len(line):

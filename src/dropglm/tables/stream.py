@@ -30,6 +30,11 @@ class Batch(NamedTuple):
     rows: list[int]
     lines: list[int] | None
 
+    def after(self, k: int) -> "Batch":
+        """The rows from k on."""
+        lines = None if self.lines is None else self.lines[k:]
+        return Batch(self.texts[k:], self.labels[k:], self.rows[k:], lines)
+
     def place(self, k: int) -> str:
         """Where row k of the batch stands in the table, with the line it starts at; Parquet has none."""
         return f"row {self.rows[k]}" + ("" if self.lines is None else f" (line {self.lines[k]})")

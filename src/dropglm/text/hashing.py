@@ -14,7 +14,8 @@ from dropglm.text.ngrams import NgramReader
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 
 MOST_BITS = 30
-ROOM = 32  # letters that are kept of a name
+SHOWN = 32  # bytes of a name
+ROOM = SHOWN + 1  # one more tells that it was cut
 
 
 class Buckets(NamedTuple):
@@ -44,8 +45,8 @@ class Buckets(NamedTuple):
     def names(self, columns: np.ndarray) -> list[str]:
         """The n-gram that each of these columns stands for."""
         return [
-            bytes(self.letters[j, : self.lengths[j]]).decode("utf-8", "replace")
-            + ("…" if self.lengths[j] == ROOM else "")
+            bytes(self.letters[j, : min(self.lengths[j], SHOWN)]).decode("utf-8", "ignore")
+            + ("…" if self.lengths[j] > SHOWN else "")
             for j in columns
         ]
 
@@ -130,12 +131,16 @@ class NgramHasher(NgramReader):
 
     def transform(self, texts: Iterable[str]) -> Any:
         """The matrix of the texts; CSR of shape (n, 2^bits), float32."""
-        parts = list(self.rows(texts))
+        return self.stacked(self.rows(texts))
+
+    def stacked(self, parts: Iterable[BinaryRows], dtype: Any = np.float32) -> Any:
+        """The matrix of such rows; CSR of shape (n, 2^bits)."""
+        parts = list(parts)
         lengths = [np.zeros(1, np.int64), *(np.diff(part.indptr) for part in parts)]
         indptr = np.cumsum(np.concatenate(lengths))
         indices = np.concatenate([np.zeros(0, np.int32), *(part.indices.view(np.int32) for part in parts)])
         shape = len(indptr) - 1, self._check()[2]
-        X = sparse.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), shape)
+        X = sparse.csr_matrix((np.ones(len(indices), dtype), indices, indptr), shape)
         X.sort_indices()
         return X
 
@@ -156,10 +161,10 @@ class NgramHasher(NgramReader):
             indptr = np.zeros(len(chunk) + 1, np.int64)
             # One more than there can be: a column seen before is written all the same, and overwritten.
             columns = np.empty(int(tokens.counts.sum()) * (longest - shortest + 1) + 1, np.uint32)
+            if buckets is not None:
+                self.n_texts_ = n_texts + len(chunk)  # before the loop: no mark may be used twice
             hash_kernels.hash_ngrams(tokens, shortest, longest, n_texts, *known, indptr, columns)
             n_texts += len(chunk)
-            if buckets is not None:
-                self.n_texts_ = n_texts
             yield BinaryRows(indptr, columns[: indptr[-1]])
 
     def described(self, text: str) -> tuple[np.ndarray, list[str], list[str]]:

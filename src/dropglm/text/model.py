@@ -99,5 +99,7 @@ def opened(kind: type[Model], path: str | PathLike[str], state: dict[str, Any]) 
     """The model of that kind with this state, which a file may have damaged."""
     try:
         return kind.from_state(state)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise model_files.ModelFileError(f"{path} is a damaged model file: {error}.") from None
+    except MemoryError:
+        raise model_files.ModelFileError(f"{path} asks for more memory than there is.") from None

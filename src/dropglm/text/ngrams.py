@@ -3,9 +3,9 @@
 from numbers import Integral
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
+from dropglm import checks
 from dropglm.text.counting import LONGEST_NGRAM
 from dropglm.text.tokens import Tokenizer
 
@@ -28,13 +28,9 @@ class NgramReader(BaseEstimator):
             raise ValueError(
                 f"ngram_range must be a pair (a, b) with 1 <= a <= b <= {LONGEST_NGRAM}, got {n!r}."
             )
-        self._check_yes_or_no("lowercase", "strip_html")
+        checks.yes_or_no(self.lowercase, "lowercase")
+        checks.yes_or_no(self.strip_html, "strip_html")
         return int(n[0]), int(n[1])
-
-    def _check_yes_or_no(self, *names: str) -> None:
-        for name in names:
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}.")
 
     def _tokenizer(self, threads: int) -> Tokenizer:
         return Tokenizer(

@@ -6,12 +6,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dropglm import checks
 from dropglm.design import Design
 from dropglm.design.storage import Rows
 from dropglm.estimators import OnlineLogisticRegression
 from dropglm.text.chunks import listed
 from dropglm.text.classifier import TextClassifier
-from dropglm.text.hashing import NgramHasher
+from dropglm.text.hashing import Buckets, NgramHasher
 from dropglm.text.model import TextModel
 from dropglm.text.online_saving import restored_online, state_of_online
 from dropglm.text.online_summary import OnlineSummary
@@ -103,7 +104,7 @@ class OnlineTextClassifier(TextModel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, texts: Iterable[str], y: Any) -> Self:
+    def fit(self, texts: Iterable[str], y: Any, sample_weight: Any = None) -> Self:
         """Learn from the start, in ``epochs`` passes over the texts.
 
         Parameters
@@ -111,24 +112,23 @@ class OnlineTextClassifier(TextModel):
         texts : iterable of str
         y : array-like of shape (n,)
             Labels of any type.
+        sample_weight : array-like of shape (n,), optional
 
         Returns
         -------
         self
         """
-        if self.bits is None:
-            raise ValueError("fit learns from the start, and bits=None has no features to start with.")
         hasher, model = self._hasher(), self._model()
-        listed_texts = listed(texts)
-        for _ in hasher.note(listed_texts):
-            pass
-        model.fit(hasher.transform(listed_texts), y)
-        numbers = np.searchsorted(model.classes_, y)
+        X = hasher.stacked(hasher.note(listed(texts)), np.float64)
+        model.fit(X, y, sample_weight=sample_weight)
+        _, numbers = model.numbers(np.asarray(y))
         self.vectorizer_, self.model_, self.classes_ = hasher, model, model.classes_
         self.counts_ = np.bincount(numbers, minlength=len(model.classes_))
         return self
 
-    def partial_fit(self, texts: Iterable[str], y: Any, classes: Any = None) -> Self:
+    def partial_fit(
+        self, texts: Iterable[str], y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Learn from these texts once, in their order.
 
         Parameters
@@ -137,6 +137,7 @@ class OnlineTextClassifier(TextModel):
         y : array-like of shape (n,)
         classes : array-like, optional
             All labels that there will be; needed in the first call, and the same in later ones.
+        sample_weight : array-like of shape (n,), optional
 
         Returns
         -------
@@ -144,18 +145,31 @@ class OnlineTextClassifier(TextModel):
         """
         texts = listed(texts)
         y = np.asarray(y)
+        if not texts:
+            raise ValueError("There are no texts to learn from.")
         if y.shape != (len(texts),):
             raise ValueError(f"y has shape {y.shape}, but there are {len(texts)} texts.")
+        weights = checks.weights(sample_weight, len(texts), rows="texts")
+        known, numbers = self._tried().numbers(y, classes)
         if not hasattr(self, "model_"):
-            self._begin(classes)
-        model = self.model_.set_params(**self._shared(OnlineLogisticRegression))
-        rule, numbers = model._rule(), model._numbers(y, classes)
+            self.begin(known)
+        self.model_.set_params(**self._shared(OnlineLogisticRegression))
         n = 0
         for count, rows in self._rows(texts):
-            part = numbers[n : n + count]
-            model._learn(rule, rows, part, np.ones(count), np.arange(count))
-            self.counts_ += np.bincount(part, minlength=len(self.classes_))
+            part = slice(n, n + count)
+            self.model_.learn_rows(rows, numbers[part], weights[part])
+            self.counts_ += np.bincount(numbers[part], minlength=len(self.classes_))
             n += count
+        return self
+
+    def begin(self, classes: Any) -> Self:
+        """Be ready for texts of these classes."""
+        hasher, model = self._hasher(), self._tried()
+        known = np.unique(np.asarray(classes))
+        # In float64: in float32 the sums of a word in every text would stop to grow after 17 million of them.
+        model.begin(known, len(hasher.ngrams_), np.float64)
+        self.vectorizer_, self.model_, self.classes_ = hasher, model, model.classes_
+        self.counts_ = np.zeros(len(known), np.int64)
         return self
 
     def start_from(self, classifier: TextClassifier) -> Self:
@@ -164,24 +178,15 @@ class OnlineTextClassifier(TextModel):
         Its n-grams are all that there will be, so that memory does not grow here either; what is said of
         n-grams in the settings becomes what it says.
         """
+        if not isinstance(classifier, TextClassifier):
+            raise TypeError(f"classifier must be a TextClassifier, got {classifier!r}.")
         check_is_fitted(classifier, "model_")
+        model = self._model().start_from(classifier.model_)
         names = ("ngram_range", "lowercase", "token_pattern", "strip_html")
         self.set_params(bits=None, **{name: getattr(classifier, name) for name in names})
-        self.vectorizer_ = classifier.vectorizer_
-        self.model_ = self._model().start_from(classifier.model_)
-        self.classes_ = self.model_.classes_
+        self.vectorizer_, self.model_, self.classes_ = classifier.vectorizer_, model, model.classes_
         self.counts_ = np.zeros(len(self.classes_), np.int64)
         return self
-
-    def _begin(self, classes: Any) -> None:
-        if self.bits is None:
-            raise ValueError("bits=None goes with the vocabulary of a classifier; call start_from first.")
-        hasher, model = self._hasher(), self._model()
-        model._rule()
-        model.n_features_in_ = 1 << int(self.bits)
-        model._begin(model._checked_classes(classes), np.float32)
-        self.vectorizer_, self.model_, self.classes_ = hasher, model, model.classes_
-        self.counts_ = np.zeros(len(self.classes_), np.int64)
 
     def _rows(self, texts: list[str]) -> Iterator[tuple[int, Rows]]:
         """The rows of the texts, some at a time, and how many."""
@@ -193,10 +198,22 @@ class OnlineTextClassifier(TextModel):
             yield len(texts), Design(vectorizer.transform(texts)).rows
 
     def _hasher(self) -> NgramHasher:
-        return NgramHasher(**self._shared(NgramHasher)).fit()
+        if self.bits is None:
+            raise ValueError("bits=None goes with the n-grams of a classifier; call start_from first.")
+        hasher = NgramHasher(**self._shared(NgramHasher)).fit()
+        hasher.ngrams_, hasher.n_texts_ = Buckets.new(1 << int(self.bits)), 0
+        return hasher
 
     def _model(self) -> OnlineLogisticRegression:
         return OnlineLogisticRegression(**self._shared(OnlineLogisticRegression))
+
+    def _tried(self) -> OnlineLogisticRegression:
+        """A model with the settings of now and what is known, so that bad settings change nothing."""
+        model = self._model()
+        if hasattr(self, "model_"):
+            model.__dict__ |= {name: value for name, value in vars(self.model_).items() if name.endswith("_")}
+        model._rule()
+        return model
 
     def _shared(self, kind: type) -> dict[str, Any]:
         """Our settings that this kind of estimator has as well."""

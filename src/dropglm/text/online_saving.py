@@ -1,14 +1,14 @@
 """What of an online text classifier is kept in a file: enough to go on learning as if it had not stopped."""
 
-import re
 from typing import Any, TypeVar
 
 import numpy as np
 
 from dropglm.estimators import OnlineLogisticRegression
 from dropglm.online import State
+from dropglm.online.kernels import TOTAL
 from dropglm.text.hashing import Buckets, NgramHasher
-from dropglm.text.saving import FOR_THE_READER, VOCABULARY, is_plain, restored_vectorizer
+from dropglm.text.saving import VOCABULARY, restored_vectorizer, settings_of
 from dropglm.text.vectorizer import NgramVectorizer
 
 Classifier = TypeVar("Classifier")
@@ -16,18 +16,13 @@ Classifier = TypeVar("Classifier")
 
 def state_of_online(classifier: Any) -> dict[str, Any]:
     """All that is known, the past of the steps included."""
-    settings = {name: value for name, value in classifier.get_params().items() if name not in FOR_THE_READER}
-    if isinstance(classifier.token_pattern, re.Pattern):
-        settings["token_pattern"] = classifier.token_pattern.pattern
-    if not is_plain(classifier.random_state):
-        settings["random_state"] = None
     model, vectorizer = classifier.model_, classifier.vectorizer_
     if isinstance(vectorizer, NgramHasher):
         features: dict[str, Any] = vectorizer.ngrams_.to_state()
     else:
         features = {name: getattr(vectorizer.ngrams_, name) for name in VOCABULARY}
     return {
-        "settings": settings,
+        "settings": settings_of(classifier),
         "classes": np.asarray(classifier.classes_),
         "counts": classifier.counts_,
         "state": _of_used_columns(model.state_),
@@ -40,11 +35,6 @@ def state_of_online(classifier: Any) -> dict[str, Any]:
 def restored_online(classifier: Classifier, state: dict[str, Any]) -> Classifier:
     """The classifier with what it had learnt, if all of it fits together."""
     found: Any = classifier
-    found.vectorizer_ = _restored_features(found, state)
-    d = len(found.vectorizer_.ngrams_)
-    model = found._model()
-    model._rule()
-    model.n_features_in_ = d
     classes, counts, seen = state["classes"], state["counts"], state["seen"]
     if not (
         classes.ndim == 1
@@ -54,10 +44,13 @@ def restored_online(classifier: Classifier, state: dict[str, Any]) -> Classifier
         and (str(seen.dtype), seen.shape) == ("float64", (3,))
     ):
         raise ValueError("the classes do not fit what was counted")
-    if state["state"]["cells"].dtype not in (np.float32, np.float64):
+    kept = state["state"]
+    if kept["cells"].dtype not in (np.float32, np.float64):
         raise ValueError("the coefficients are no floats")
-    model._begin(classes, state["state"]["cells"].dtype)
-    model.state_, model.seen_ = _restored_steps(model, state["state"]), seen
+    found.vectorizer_ = _restored_features(found, state)
+    model = found._tried()
+    model.begin(classes, len(found.vectorizer_.ngrams_), kept["cells"].dtype)
+    model.state_, model.seen_ = _restored_steps(model, kept), seen
     found.model_, found.classes_, found.counts_ = model, classes, counts
     return classifier
 
@@ -67,15 +60,18 @@ def _restored_features(classifier: Any, state: dict[str, Any]) -> NgramHasher | 
         shared = classifier._shared(NgramVectorizer)
         return restored_vectorizer(state["features"] | {"n_texts": state["n_texts"]}, shared)
     hasher = classifier._hasher()
-    hasher.ngrams_ = Buckets.from_state(state["features"], 1 << int(classifier.bits))
-    hasher.n_texts_ = max(1, int(state["n_texts"]))
+    hasher.ngrams_ = Buckets.from_state(state["features"], len(hasher.ngrams_))
+    hasher.n_texts_ = int(state["n_texts"])
     return hasher
 
 
 def _of_used_columns(state: State) -> dict[str, np.ndarray]:
     """The state without the columns of which nothing is known: of hashed ones often most."""
-    used = np.flatnonzero((state.cells != 0).any(axis=(0, 2)))
-    past = state.past[:, used] if state.past.shape[1] else state.past
+    known, lazy = (state.cells != 0).any(axis=(0, 2)), state.past.shape[1] > 0
+    if lazy:
+        known |= (state.past[:, :, TOTAL] != 0).any(axis=0)
+    used = np.flatnonzero(known)
+    past = state.past[:, used] if lazy else state.past
     return {"used": used, "cells": state.cells[:, used], "past": past, "time": state.time}
 
 
@@ -98,6 +94,8 @@ def _restored_steps(model: OnlineLogisticRegression, kept: dict[str, np.ndarray]
         known, array = getattr(state, name), kept[name]
         if array.dtype != known.dtype or array.shape != shape or not np.isfinite(array).all():
             raise ValueError("the coefficients do not fit the features and the classes")
+    if (kept["time"] < 0).any():
+        raise ValueError("time runs forward")
     state.cells[:, used], state.time[:] = kept["cells"], kept["time"]
     if lazy:
         state.past[:, used] = kept["past"]

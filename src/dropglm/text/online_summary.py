@@ -47,7 +47,9 @@ class OnlineSummary:
             features=int(model.n_features_in_),
             used=int(np.count_nonzero(vectorizer.ngrams_.lengths)) if hashed else int(model.n_features_in_),
             hashed=hashed,
-            settings={"rule": model.rule, "rate": float(rule.rate), "l2": float(model.l2)},
+            settings={"rule": model.rule, "rate": float(rule.rate), "l2": float(model.l2)}
+            | ({"power": float(model.power)} if model.rule == "dropout" else {})
+            | ({"average": True} if model.average else {}),
             progressive_accuracy=model.progressive_accuracy_,
             progressive_log_loss=model.progressive_log_loss_,
         )

@@ -20,12 +20,10 @@ SEARCHED = ("class_weight", "cv", "dropout", "discount", "l2", "random_state", "
 
 def state_of(classifier: Any) -> dict[str, Any]:
     """All that is needed to predict and to explain."""
-    settings = {name: value for name, value in classifier.get_params().items() if name not in FOR_THE_READER}
-    if isinstance(classifier.token_pattern, re.Pattern):
-        settings["token_pattern"] = classifier.token_pattern.pattern
+    settings = settings_of(classifier)
     model, vectorizer = classifier.model_, classifier.vectorizer_
     return {
-        "settings": settings | {name: None for name in SEARCHED if not is_plain(settings[name])},
+        "settings": settings,
         "classes": np.asarray(classifier.classes_),
         "multi_class": model.multi_class_,
         "coef": model.coef_,
@@ -35,6 +33,16 @@ def state_of(classifier: Any) -> dict[str, Any]:
         "n_texts": vectorizer.n_texts_,
         **{name: getattr(vectorizer.ngrams_, name) for name in VOCABULARY},
     }
+
+
+def settings_of(classifier: Any) -> dict[str, Any]:
+    """Its settings, in types that a file can hold."""
+    settings = {name: value for name, value in classifier.get_params().items() if name not in FOR_THE_READER}
+    pattern = classifier.token_pattern
+    if isinstance(pattern, re.Pattern):
+        flags = "".join(letter for letter in "aimsx" if pattern.flags & getattr(re, letter.upper()))
+        settings["token_pattern"] = f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
+    return settings | {name: None for name in SEARCHED if name in settings and not _is_plain(settings[name])}
 
 
 def restored_vectorizer(state: dict[str, Any], settings: dict[str, Any]) -> NgramVectorizer:
@@ -68,7 +76,7 @@ def restored_model(state: dict[str, Any], d: int) -> LogisticRegression:
     return model
 
 
-def is_plain(value: Any) -> bool:
+def _is_plain(value: Any) -> bool:
     """Whether a file can hold it."""
     try:
         model_files.plain(value)

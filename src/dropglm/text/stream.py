@@ -1,11 +1,12 @@
 """Learning from a table that is read as it is learnt from, and going on where it was stopped."""
 
 import zlib
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from dropglm.text.model import opened
 from dropglm.text.online import OnlineTextClassifier
 
 KIND = "OnlineTraining"
-HEAD = 1 << 16  # bytes by which a file is known again
+TOLD = 10  # complaints that are kept
 MOST_CLASSES = 1000
 
 
@@ -58,19 +59,17 @@ class Source:
             raise TableError(f"{self.path}: all rows have the label {next(iter(found))!r}; two are needed.")
         return sorted(found)
 
-    def fingerprint(self) -> int:
-        """A checksum of how the file begins, which stays when rows are added; 0 for a pipe."""
-        if not Path(self.path).is_file():
-            return 0
-        with open(self.path, "rb") as file:
-            return zlib.crc32(file.read(HEAD))
-
 
 class _Read(NamedTuple):
     """What was read at a time: a batch, unless there was none, and the bad rows before and behind it."""
 
     batch: Batch | None
     bad: list[RowError]
+
+    def after(self, row: int) -> "_Read":
+        """What stands behind that row."""
+        batch = self.batch and self.batch.after(bisect_right(self.batch.rows, row))
+        return _Read(batch if batch and batch.rows else None, [bad for bad in self.bad if bad.row > row])
 
     @property
     def last(self) -> int:
@@ -85,24 +84,30 @@ class OnlineTraining:
     Attributes
     ----------
     model : OnlineTextClassifier
+        After ``begin``, or ``start_from``.
     classes : dict
         The class that each spelling of a label stands for.
+    origin : dict
+        What else the result depends on; for whoever goes on from a file to compare.
     epoch, row : int
         Passes that are done, and rows of the next one.
     bad : int
         Rows that were passed over.
-    fingerprint : int
-        How the table is known again.
+    told : list of str
+        The complaints about the first of them.
     """
 
     model: OnlineTextClassifier
     classes: dict[str, Any]
-    fingerprint: int = 0
+    origin: dict[str, Any] = field(default_factory=dict)
     epoch: int = 0
     row: int = 0
     bad: int = 0
+    told: list[str] = field(default_factory=list)
     switches: int = 0  # rows of another class than the row before
     last: int = -1  # the class of the last row
+    learnt_row: int = 0  # the last row that was learnt from, and a checksum of it
+    learnt: int = 0
 
     def learn(
         self, source: Source, *, epochs: int = 1, on_bad: Callable[[str], None] | None = None
@@ -112,17 +117,36 @@ class OnlineTraining:
         ``on_bad`` is told of each bad row, which is then passed over; None raises the first one.
         """
         while self.epoch < epochs:
-            for read in _reads(source, self.row, skip=on_bad is not None):
+            for read in self._rest(source, skip=on_bad is not None):
                 complaints = [(bad.row, str(bad)) for bad in read.bad]
                 if read.batch is not None:
                     complaints += self._learn(source, read.batch, strict=on_bad is None)
                 for _, sentence in sorted(complaints):
+                    self.bad += 1
+                    self.told += [sentence] * (self.bad <= TOLD)
                     if on_bad is not None:
                         on_bad(sentence)
-                self.bad += len(complaints)
                 self.row = read.last
                 yield
-            self.epoch, self.row = self.epoch + 1, 0
+            self.epoch, self.row, self.learnt_row = self.epoch + 1, 0, 0
+
+    def _rest(self, source: Source, *, skip: bool) -> Iterator[_Read]:
+        """What comes after the last row, once the row learnt last was met again."""
+        if not self.learnt_row:
+            yield from _reads(source, self.row, skip=skip)
+            return
+        reads = _reads(source, self.learnt_row - 1, skip=skip)
+        met = next(reads, None)
+        if met is None or met.batch is None or met.batch.rows[0] != self.learnt_row:
+            raise TableError(f"{source.path}: the table ends before row {self.learnt_row:,}, learnt before.")
+        if _checksum(met.batch, 0) != self.learnt:
+            raise TableError(f"{source.path}: row {self.learnt_row:,} is another one than was learnt before.")
+        # Between it and the last row there were bad rows only, which were counted before.
+        passed = self.row
+        for read in chain([met], reads):
+            rest = read.after(passed)
+            if rest.batch or rest.bad:
+                yield rest
 
     def _learn(self, source: Source, batch: Batch, *, strict: bool) -> list[tuple[int, str]]:
         """Learn from the rows whose class is known; complaints about the others, with their rows."""
@@ -142,6 +166,7 @@ class OnlineTraining:
             follows = np.append(self.last, numbers[known])
             self.switches += int((follows[1:] != follows[:-1]).sum())
             self.last = int(follows[-1])
+            self.learnt_row, self.learnt = batch.rows[known[-1]], _checksum(batch, int(known[-1]))
         return complaints
 
     @property
@@ -153,9 +178,9 @@ class OnlineTraining:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write all of it, so that ``load`` goes on as if it had not stopped."""
-        numbers = {name: getattr(self, name) for name in NUMBERS}
+        kept = {name: getattr(self, name) for name in (*NUMBERS, "origin", "told")}
         spellings = {"spelled": list(self.classes), "values": list(self.classes.values())}
-        model_files.write(path, KIND, {"model": self.model.to_state()} | numbers | spellings)
+        model_files.write(path, KIND, {"model": self.model.to_state()} | kept | spellings)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "OnlineTraining":
@@ -164,12 +189,19 @@ class OnlineTraining:
         model = opened(OnlineTextClassifier, path, state.get("model", {}))
         try:
             classes = dict(zip(state["spelled"], state["values"], strict=True))
-            return cls(model, classes, **{name: int(state[name]) for name in NUMBERS})
+            if sorted(classes.values()) != model.classes_.tolist():
+                raise ValueError("its classes are not those of its model")
+            numbers = {name: int(state[name]) for name in NUMBERS}
+            return cls(model, classes, dict(state["origin"]), told=list(state["told"]), **numbers)
         except (KeyError, TypeError, ValueError) as error:
             raise model_files.ModelFileError(f"{path} is a damaged checkpoint: {error}.") from None
 
 
-NUMBERS = ("fingerprint", "epoch", "row", "bad", "switches", "last")
+NUMBERS = ("epoch", "row", "bad", "switches", "last", "learnt_row", "learnt")
+
+
+def _checksum(batch: Batch, k: int) -> int:
+    return zlib.crc32(f"{batch.labels[k]}\n{batch.texts[k]}".encode())
 
 
 def _reads(source: Source, start: int, *, skip: bool) -> Iterator[_Read]:

@@ -186,7 +186,7 @@ class NgramVectorizer(NgramReader):
             checks.whole_number(self.max_features, "max_features")
             if self.max_features < 1:
                 raise ValueError(f"max_features must be above 0, got {self.max_features}.")
-        self._check_yes_or_no("binary")
+        checks.yes_or_no(self.binary, "binary")
         if np.dtype(self.dtype).char not in "bBhHiIlLqQfd":
             raise TypeError(f"dtype must be an integer type, float32 or float64, got {self.dtype!r}.")
         return shortest, longest
