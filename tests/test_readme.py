@@ -91,17 +91,14 @@ def test_the_demo_writes_a_page_that_loads_nothing_from_elsewhere(tmp_path):
     assert "url(http" not in page
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "README.md",
-        "CONTRIBUTING.md",
-        "docs/mathematics.md",
-        "docs/glossary.md",
-        "docs/training.md",
-        "docs/text.md",
-    ],
-)
+def test_the_blocks_of_the_page_on_online_learning_run():
+    page = (ROOT / "docs" / "online.md").read_text(encoding="utf-8")
+    printed = run("-W", "error", "-c", "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)))
+    assert printed.split()[0] == "800"
+    assert printed.split()[-1] == "good"
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_links_lead_somewhere(name):
     page = ROOT / name
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
