@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dropglm.cli import online_options as streams
 from dropglm.cli import options, terminal
-from dropglm.cli import train_online as streams
 from dropglm.cli.endings import BadInputError, bad_input, known, not_onto, writable
 from dropglm.cli.reading import Reading
+from dropglm.cli.train_online import train_online
 
 if TYPE_CHECKING:
     import numpy as np
@@ -166,7 +167,7 @@ def train(
     given = _given(context)
     if online:
         _refuse(given & IN_MEMORY, "goes with training in memory, not with --online.")
-        streams.train_online(
+        train_online(
             (table, text, label, format, encoding, delimiter),
             out,
             {

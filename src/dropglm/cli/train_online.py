@@ -4,68 +4,19 @@ import time
 import zlib
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from dropglm.cli import terminal
+from dropglm.cli.course import Course
 from dropglm.cli.endings import BadInputError, bad_input, known, not_onto, writable
 
 if TYPE_CHECKING:
     from dropglm.text import OnlineTextClassifier
     from dropglm.text.stream import OnlineTraining, Source
 
-PANEL = "Online"
-FIRST_LINE = 100  # rows; then at every doubling
 BAD_ROWS = ("stop", "skip")
-
-Online = Annotated[
-    bool,
-    typer.Option(
-        "--online",
-        help="Learn row by row while reading, for tables larger than memory and for pipes.",
-        rich_help_panel=PANEL,
-    ),
-]
-Rule = Annotated[str, typer.Option(help="adagrad, dropout, arow or sgd.", rich_help_panel=PANEL)]
-Rate = Annotated[
-    float | None,
-    typer.Option(help="Step size; by default the rule's own.", show_default=False, rich_help_panel=PANEL),
-]
-Bits = Annotated[
-    int, typer.Option(help="N-grams are hashed to 2^bits columns.", min=1, max=30, rich_help_panel=PANEL)
-]
-Classes = Annotated[
-    str | None,
-    typer.Option(
-        help="All labels, with commas between them; by default a first pass over the table finds them.",
-        show_default=False,
-        rich_help_panel=PANEL,
-    ),
-]
-Epochs = Annotated[int, typer.Option(help="Passes over the table.", min=1, rich_help_panel=PANEL)]
-BadRows = Annotated[
-    str, typer.Option(help="What to do about a row that cannot be used: stop or skip.", rich_help_panel=PANEL)
-]
-Checkpoint = Annotated[
-    Path | None,
-    typer.Option(
-        help="File to keep the state in on the way; if it is there, the run goes on from it.",
-        show_default=False,
-        rich_help_panel=PANEL,
-    ),
-]
-Every = Annotated[
-    int, typer.Option(help="Rows from one checkpoint to the next.", min=1, rich_help_panel=PANEL)
-]
-StartFrom = Annotated[
-    Path | None,
-    typer.Option(
-        help="Model to go on from: one of train, whose n-grams are kept, or one of train --online.",
-        show_default=False,
-        rich_help_panel=PANEL,
-    ),
-]
 
 
 def train_online(
@@ -109,6 +60,7 @@ def train_online(
             terminal.complain("more bad rows are counted, but not told.")
 
     saved = training.row
+    fresh, before = not (training.epoch or training.row), training.model.t_
     with bad_input(), Course(training, quiet=quiet) as course:
         on_bad = skipped if bad_rows == "skip" else None
         for _ in training.learn(source, epochs=epochs, on_bad=on_bad):
@@ -116,7 +68,7 @@ def train_online(
             if checkpoint is not None and not 0 <= training.row - saved < every:
                 training.save(checkpoint)
                 saved = training.row
-    if not training.model.counts_.sum():
+    if fresh and training.model.t_ == before:
         raise BadInputError(f"{source.path}: no row has one of the classes {', '.join(training.classes)}.")
     if training.ordered:
         terminal.complain(
@@ -256,63 +208,6 @@ def _typed(spelled: list[str]) -> dict[str, Any]:
 
 def _spelled(label: Any) -> str:
     return str(label).lower() if isinstance(label, bool) else str(label)
-
-
-class Course:
-    """What is told on the way: a line at every doubling of the rows, and the last figures in a terminal."""
-
-    HEADER = f"{'rows':>12} {'accuracy':>9} {'since last':>11} {'log loss':>9} {'bad rows':>9} {'rows/s':>9}"
-
-    def __init__(self, training: "OnlineTraining", *, quiet: bool) -> None:
-        self.training = training
-        self.shown = not quiet
-        self.next = FIRST_LINE
-        self.before = (0.0, 0.0)
-        self.begun, self.at_first = time.perf_counter(), 0
-        self.status = terminal.err.status("Reading")
-
-    def __enter__(self) -> "Course":
-        self.at_first = self.training.model.t_
-        self.before = tuple(self.training.model.model_.seen_[:2])
-        self._aim()
-        if self.shown:
-            terminal.err.print(self.HEADER, style="bold")
-            self.status.start()
-        return self
-
-    def advance(self) -> None:
-        """Another batch was learnt from."""
-        if self.shown:
-            self.status.update(self._line())
-            if self.training.model.t_ >= self.next:
-                self._print()
-                self._aim()
-
-    def _aim(self) -> None:
-        while self.next <= self.training.model.t_:
-            self.next *= 2
-
-    def _print(self) -> None:
-        terminal.err.print(self._line())
-        self.before = tuple(self.training.model.model_.seen_[:2])
-
-    def _line(self) -> str:
-        model = self.training.model
-        weight, right = model.model_.seen_[:2]
-        new, new_right = weight - self.before[0], right - self.before[1]
-        since = f"{new_right / new:.4f}" if new else ""
-        speed = (model.t_ - self.at_first) / max(time.perf_counter() - self.begun, 1e-9)
-        return (
-            f"{model.t_:>12,} {model.progressive_accuracy_:>9.4f} {since:>11} "
-            f"{model.progressive_log_loss_:>9.4f} {self.training.bad:>9,} {speed:>9,.0f}"
-        )
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if self.shown:
-            self.status.stop()
-            model = self.training.model
-            if model.model_.seen_[0] > self.before[0]:
-                self._print()
 
 
 def _tell(training: "OnlineTraining", out: Path, seconds: float, *, as_json: bool) -> None:
