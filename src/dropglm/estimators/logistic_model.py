@@ -31,8 +31,42 @@ class Checked(NamedTuple):
     unlabeled_weights: np.ndarray | None
 
 
-class LogisticModel(ClassifierMixin, LinearModel):
-    """Checks of a classifier's input, and its predictions from ``coef_``, ``intercept_`` and ``classes_``."""
+class LinearClassifier(ClassifierMixin, LinearModel):
+    """Labels of any type, and the classes that ``coef_``, ``intercept_`` and ``classes_`` predict."""
+
+    def _checked_labels(self, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """The classes, and the number of each row's."""
+        y = self._checked_target(y, n)
+        if checks.missing(y) is not None:
+            raise ValueError(
+                "Input y contains NaN, None or infinity; give rows without labels as X_unlabeled."
+            )
+        check_classification_targets(y)
+        classes, numbers = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"y has one class only, {classes[0]}; a classifier needs at least 2 classes in the data."
+            )
+        return classes, numbers
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The predictors Xβ + b; (n,) for two classes, where it speaks for the second, else (n, K)."""
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class that is most likely; (n,)."""
+        scores = self._scores(X)
+        return self.classes_[self._best(scores)]
+
+    @staticmethod
+    def _best(scores: np.ndarray) -> np.ndarray:
+        """The number of the class with the largest predictor; (n,)."""
+        return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+
+class LogisticModel(LinearClassifier):
+    """Checks of a logistic model's input, and its probabilities."""
 
     def _checked(
         self, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, unlabeled_weight: Any
@@ -52,21 +86,6 @@ class LogisticModel(ClassifierMixin, LinearModel):
                 f"No row of class {classes[by_class.argmin()]} has a weight above 0; leave its rows out."
             )
         return Checked(X, classes, y, sample_weights, weights, X_unlabeled, unlabeled_weights)
-
-    def _checked_labels(self, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """The classes, and the number of each row's."""
-        y = self._checked_target(y, n)
-        if checks.missing(y) is not None:
-            raise ValueError(
-                "Input y contains NaN, None or infinity; give rows without labels as X_unlabeled."
-            )
-        check_classification_targets(y)
-        classes, numbers = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"y has one class only, {classes[0]}; a classifier needs at least 2 classes in the data."
-            )
-        return classes, numbers
 
     def _class_weights(self, classes: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The factor of each class."""
@@ -94,21 +113,6 @@ class LogisticModel(ClassifierMixin, LinearModel):
         family = Multinomial if self.multi_class_ == "multinomial" else Logistic
         rest = data.weights, data.unlabeled_weights, bool(self.fit_intercept), True
         return [Problem(features, family, y, *rest) for y in targets]
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """The predictors Xβ + b; (n,) for two classes, where it speaks for the second, else (n, K)."""
-        scores = self._scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class that is most likely; (n,)."""
-        scores = self._scores(X)
-        return self.classes_[self._best(scores)]
-
-    @staticmethod
-    def _best(scores: np.ndarray) -> np.ndarray:
-        """The number of the class with the largest predictor; (n,)."""
-        return (scores[:, 0] > 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class; (n, K).
