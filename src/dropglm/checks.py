@@ -22,6 +22,13 @@ def not_negative(given: Any, name: str) -> None:
         raise ValueError(f"{name} must be finite and not negative, got {given}.")
 
 
+def positive(given: Any, name: str) -> None:
+    """Refuse what is no finite number above 0."""
+    number(given, name)
+    if not 0.0 < given < np.inf:
+        raise ValueError(f"{name} must be finite and above 0, got {given}.")
+
+
 def whole_number(given: Any, name: str) -> None:
     """Refuse what is no whole number."""
     if not isinstance(given, Integral) or isinstance(given, bool):
