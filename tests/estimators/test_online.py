@@ -238,3 +238,15 @@ def test_coefficients_follow_the_steps(words):
     assert not np.array_equal(model.coef_, before)
     with pytest.raises(NotFittedError):
         OnlineLogisticRegression().progressive_accuracy_  # noqa: B018
+
+
+def test_progressive_sums_are_the_same_bits_in_chunks_of_any_size(rng):
+    X, y, weights = rng.normal(size=(500, 8)), rng.integers(2, size=500), rng.uniform(size=500)
+    sums = []
+    for chunks in (1, 7, 500):
+        model = OnlineLogisticRegression()
+        for part in np.array_split(np.arange(500), chunks):
+            model.partial_fit(X[part], y[part], classes=[0, 1], sample_weight=weights[part])
+        sums.append(model.seen_)
+    assert_array_equal(sums[0], sums[1])
+    assert_array_equal(sums[0], sums[2])
