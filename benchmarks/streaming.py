@@ -25,6 +25,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.text import imdb, read
 from dropglm import OnlineLogisticRegression
 from dropglm.online import RULES
+from dropglm.text.tokens import HTML_TAG, WORDS_AND_PUNCTUATION
 
 Rows = list[tuple[str, ...]]
 ROUNDS = 25
@@ -108,10 +109,10 @@ def write_files(folder: Path) -> None:
 
     train = read("imdb").filter(pl.col("split") == "train").sample(fraction=1, shuffle=True, seed=0)
     train = train.select("text", "label")
-    word, tag = re.compile(r"[\w']+|[^\w\s]"), re.compile(r"</?[a-zA-Z][^<>]*>")
+    word = re.compile(WORDS_AND_PUNCTUATION)
     lines = [
         f"{1 if label else -1} | "
-        + " ".join(word.findall(tag.sub(" ", text.lower()))).replace(":", "COLON").replace("|", "BAR")
+        + " ".join(word.findall(HTML_TAG.sub(" ", text.lower()))).replace(":", "COLON").replace("|", "BAR")
         for text, label in train.iter_rows()
     ]
     for times in (1, TIMES):

@@ -96,19 +96,10 @@ def _checked(array: Any, name: str, **requirements: Any) -> Any:
 
 def features(X: Any, name: str = "X") -> Any:
     """X as a finite float32 or float64 array or as valid CSR or CSC, with at least one row and column."""
-    wanted = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
-    if not sparse.issparse(X):
-        return _checked(X, name, **wanted)
-    X = _checked(X, name, ensure_all_finite=False, **wanted)
-    _valid(X, name)
-    if not all_ones(X):  # which are finite: less to look at for most texts
-        _checked(X, name, **wanted)
+    X = _checked(X, name, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+    if sparse.issparse(X):
+        _valid(X, name)
     return X
-
-
-def all_ones(X: Any) -> bool:
-    """Whether every stored entry of a sparse matrix is 1."""
-    return not X.nnz or bool(X.data.min() == 1 == X.data.max())  # half the time of (X.data == 1).all()
 
 
 def _valid(X: Any, name: str) -> None:

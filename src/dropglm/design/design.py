@@ -10,9 +10,8 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from dropglm.checks import all_ones
 from dropglm.design import kernels
-from dropglm.design.storage import DenseRows, Matrix, Rows, entries_before, store
+from dropglm.design.storage import DenseRows, Matrix, Rows, all_ones, entries_before, store
 from dropglm.design.transpose import transposed
 from dropglm.threads import each, even_pieces, in_lanes
 from dropglm.vectors import side_by_side

@@ -18,8 +18,6 @@ import numpy as np
 from numba.extending import overload
 from scipy import sparse
 
-from dropglm.checks import all_ones
-
 # An ndarray or a SciPy sparse array, (n, d); SciPy's have no types to name.
 Matrix = Any
 
@@ -98,6 +96,11 @@ def _column(rows, k):
 @overload(value, inline="always")
 def _value(rows, i, k):
     return VALUE.get(_storage_class(rows))
+
+
+def all_ones(X: Matrix) -> bool:
+    """Whether every stored entry of a sparse matrix is 1."""
+    return not X.nnz or bool(X.data.min() == 1 == X.data.max())  # half the time of (X.data == 1).all()
 
 
 def store(X: Matrix, *, ones: bool | None = None) -> Rows:

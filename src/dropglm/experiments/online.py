@@ -164,7 +164,7 @@ def fits(quick: bool) -> list[Fit]:
 
 def _parameters(name: str, times: float, settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The estimator's, and all that the result depends on: defaults too, since they may change one day."""
-    defaults = RULES[MODELS[name]["rule"]]._field_defaults  # type: ignore[attr-defined]
+    defaults = RULES[MODELS[name]["rule"]]._field_defaults
     model = MODELS[name] | {"rate": times * defaults["rate"]}
     return model, {"rate_times": times, "settings": defaults | model, "marks_from": FIRST} | settings
 

@@ -14,8 +14,7 @@ def prefetch(table: np.ndarray, row: int) -> None:
     """Bring the beginning of a table's row into the cache; where nothing is compiled, do nothing."""
 
 
-@intrinsic
-def _prefetch(typing_context: Any, table: Any, row: Any) -> Any:
+def _typed(typing_context: Any, table: Any, row: Any) -> Any:
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind, row_kind = signature.args
         array = make_array(kind)(context, builder, arguments[0])
@@ -35,6 +34,9 @@ def _prefetch(typing_context: Any, table: Any, row: Any) -> Any:
     return types.void(table, row), write
 
 
+_prefetch: Any = intrinsic(_typed)
+
+
 @overload(prefetch, inline="always")
 def _compiled(table, row):
-    return lambda table, row: _prefetch(table, row)  # type: ignore[call-arg]
+    return lambda table, row: _prefetch(table, row)

@@ -1,11 +1,13 @@
 """Update rules for learning row by row, one a file."""
 
+from typing import Any
+
 from dropglm.online.adagrad import AdaGrad
 from dropglm.online.arow import Arow
 from dropglm.online.dropout_descent import Dropout
 from dropglm.online.learner import Learner, State
 from dropglm.online.sgd import Sgd
 
-RULES = {"adagrad": AdaGrad, "arow": Arow, "dropout": Dropout, "sgd": Sgd}
+RULES: dict[str, Any] = {"adagrad": AdaGrad, "arow": Arow, "dropout": Dropout, "sgd": Sgd}
 
 __all__ = ["RULES", "AdaGrad", "Arow", "Dropout", "Learner", "Sgd", "State"]

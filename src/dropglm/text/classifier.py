@@ -175,11 +175,6 @@ class TextClassifier(TextModel):
         self.summary_ = summarised(self.model_, estimator if searched else None, X, y, len(more))
         return self
 
-    def _shared(self, kind: type) -> dict[str, Any]:
-        """Our settings that this kind of estimator has as well."""
-        names = kind().get_params().keys() & self.get_params().keys()
-        return {name: getattr(self, name) for name in names}
-
     def _estimator(self, y: np.ndarray) -> LogisticRegression | LogisticRegressionCV:
         """The model to fit: one with a search if there is anything to choose."""
         given = {name: getattr(self, name) for name in GRID if getattr(self, name) is not None}

@@ -6,14 +6,15 @@ from os import PathLike
 from typing import Any, Self, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dropglm import model_files
 from dropglm.text.explanation import Explanation, Weighted, class_weights, explanation, strongest
+from dropglm.text.ngrams import ReadsTexts
 
 
-class TextModel(ClassifierMixin, BaseEstimator, ABC):
+class TextModel(ClassifierMixin, ReadsTexts, ABC):
     """Has ``vectorizer_``, ``model_``, ``classes_`` and ``summary_`` once it is fitted."""
 
     @abstractmethod
@@ -84,12 +85,10 @@ class TextModel(ClassifierMixin, BaseEstimator, ABC):
         """The model that ``save`` wrote."""
         return opened(cls, path, model_files.read(path, cls.__name__)[1])
 
-    def __sklearn_tags__(self) -> Any:
-        """What scikit-learn may expect."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags
+    def _shared(self, kind: type) -> dict[str, Any]:
+        """Our settings that this kind of estimator has as well."""
+        names = kind().get_params().keys() & self.get_params().keys()
+        return {name: getattr(self, name) for name in names}
 
 
 Model = TypeVar("Model", bound=TextModel)

@@ -10,7 +10,18 @@ from dropglm.text.counting import LONGEST_NGRAM
 from dropglm.text.tokens import Tokenizer
 
 
-class NgramReader(BaseEstimator):
+class ReadsTexts(BaseEstimator):
+    """An estimator whose input is strings."""
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn may expect."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+class NgramReader(ReadsTexts):
     """Has ``ngram_range``, ``lowercase``, ``token_pattern`` and ``strip_html``."""
 
     def tokens(self, text: str) -> list[str]:
@@ -39,10 +50,3 @@ class NgramReader(BaseEstimator):
             strip_html=bool(self.strip_html),
             threads=threads,
         )
-
-    def __sklearn_tags__(self) -> Any:
-        """What scikit-learn may expect."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags

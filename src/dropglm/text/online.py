@@ -1,6 +1,7 @@
 """Texts that come by, once each, to a model that is ready at any time."""
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -25,8 +26,8 @@ class OnlineTextClassifier(TextModel):
     Parameters
     ----------
     rule : {"adagrad", "dropout", "arow", "sgd"}
-        As for ``OnlineLogisticRegression``. On text "adagrad" is the best by a little: progressive accuracy
-        of a pass over film reviews 89.0 %, "dropout" 88.4 %; on sentences 74.0 % and 73.8 %.
+        As for ``OnlineLogisticRegression``. On text "adagrad" is the best by a little; docs/results.md has
+        all of them.
     rate, l2, power, average
         As for ``OnlineLogisticRegression``.
     bits : int or None
@@ -150,10 +151,12 @@ class OnlineTextClassifier(TextModel):
         if y.shape != (len(texts),):
             raise ValueError(f"y has shape {y.shape}, but there are {len(texts)} texts.")
         weights = checks.weights(sample_weight, len(texts), rows="texts")
-        known, numbers = self._tried().numbers(y, classes)
-        if not hasattr(self, "model_"):
+        model = self._tried()
+        known, numbers = model.numbers(y, classes)
+        if hasattr(self, "model_"):
+            self.model_ = model
+        else:
             self.begin(known)
-        self.model_.set_params(**self._shared(OnlineLogisticRegression))
         n = 0
         for count, rows in self._rows(texts):
             part = slice(n, n + count)
@@ -208,17 +211,10 @@ class OnlineTextClassifier(TextModel):
         return OnlineLogisticRegression(**self._shared(OnlineLogisticRegression))
 
     def _tried(self) -> OnlineLogisticRegression:
-        """A model with the settings of now and what is known, so that bad settings change nothing."""
-        model = self._model()
-        if hasattr(self, "model_"):
-            model.__dict__ |= {name: value for name, value in vars(self.model_).items() if name.endswith("_")}
-        model._rule()
+        """The model with the settings of now, if they go; the one at hand is left as it is."""
+        model = copy(self.model_) if hasattr(self, "model_") else OnlineLogisticRegression()
+        model.set_params(**self._shared(OnlineLogisticRegression))._rule()
         return model
-
-    def _shared(self, kind: type) -> dict[str, Any]:
-        """Our settings that this kind of estimator has as well."""
-        names = kind().get_params().keys() & self.get_params().keys()
-        return {name: getattr(self, name) for name in names}
 
     def _spread(self) -> np.ndarray:
         """With a vocabulary as ever; of hashed n-grams nobody counts the texts.
