@@ -114,7 +114,7 @@ def test_the_quick_run_reads_no_data_set_and_the_full_one_goes_on_without(tmp_pa
 def test_identities_of_all_fits_differ():
     for quick in (True, False):
         fits = ONLINE.fits(quick)
-        assert len({str((fit.data, fit.rule, fit.seed, fit.parameters)) for fit in fits}) == len(fits)
+        assert len({str((fit.data, fit.method, fit.seed, fit.parameters)) for fit in fits}) == len(fits)
 
 
 def test_the_fisher_information_is_that_of_the_rows():

@@ -15,7 +15,7 @@ class Fit:
 
     Attributes
     ----------
-    data, rule : str
+    data, method : str
     seed : int
     parameters : mapping
         Whatever the result depends on, so that lines of a quick run are not mistaken for others.
@@ -26,7 +26,7 @@ class Fit:
     """
 
     data: str
-    rule: str
+    method: str
     seed: int
     parameters: Mapping[str, Any]
     rows: Callable[[], Any]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.experiments.experiment import Line
+from dropglm.experiments.lines import by, mean, percent, seeds
 from dropglm.pages import Table
 from dropglm.plots import FisherDisplay, ProgressiveCurvesDisplay
 from dropglm.plots.axes import COLOURS, fresh_axes
@@ -19,7 +20,7 @@ COLOUR = dict(zip(("sgd", "adagrad", "dropout", "dropout, power ½", "arow"), CO
 def collect(lines: list[Line]) -> list[Table]:
     """The ends of the curves by data set, what the rate changes, and how near the Fisher information is."""
     streams = [line for line in lines if line["data"] != KNOWN]
-    tables = [_ends(data, mine) for data, mine in _by("data", _default(streams)).items()]
+    tables = [_ends(data, mine) for data, mine in by("data", _default(streams)).items()]
     for score, title in SCORES.items():
         tables += _sensitivity(score, title, streams)
     known = [line for line in lines if line["data"] == KNOWN]
@@ -30,16 +31,16 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
     """The curves of each data set, and the Fisher information."""
     figures = {}
     streams = _default(line for line in lines if line["data"] != KNOWN)
-    for data, mine in _by("data", streams).items():
+    for data, mine in by("data", streams).items():
         panels = [_curves(data, mine, score, title).plot().figure_ for score, title in SCORES.items()]
-        figures[f"{data}: mean over {_seeds(mine)}, one pass; bands are a standard deviation wide."] = panels
+        figures[f"{data}: mean over {seeds(mine)}, one pass; bands are a standard deviation wide."] = panels
     known = [line for line in lines if line["data"] == KNOWN]
     if known:
         axes = [fresh_axes(), fresh_axes()]
         _approach(known).plot(axes)
         caption = (
             "well-specified: diag(G_t)/t of adagrad and diag(H_t)/t of dropout against the Fisher "
-            f"information of each feature; mean over {_seeds(known)}."
+            f"information of each feature; mean over {seeds(known)}."
         )
         figures[caption] = [ax.figure for ax in axes]
     return figures
@@ -49,7 +50,7 @@ def _ends(data: str, lines: list[Line]) -> Table:
     """A row for each rule: all rows, the second half of the pass, test rows."""
     n, d = lines[0]["result"]["t"][-1], lines[0]["result"]["features"]
     rows = []
-    for name, mine in _by("rule", lines).items():
+    for name, mine in by("method", lines).items():
         results = [line["result"] for line in mine]
         ends = [result["accuracy"][-1] for result in results]
         tests = [result["test_accuracy"] for result in results if "test_accuracy" in result]
@@ -61,7 +62,7 @@ def _ends(data: str, lines: list[Line]) -> Table:
     if truths:
         accuracy, loss = (_mean(score, [truth[score] for truth in truths]) for score in SCORES)
         rows.append(["the truth", accuracy, "-", "-", "-", loss])
-    title = f"{data}: accuracy in per cent, and log loss; {n:,} rows, {d:,} features, {_seeds(lines)}"
+    title = f"{data}: accuracy in per cent, and log loss; {n:,} rows, {d:,} features, {seeds(lines)}"
     # Short headings: the table is to fit a phone.
     return Table(title, ["rule", "all rows", "±", "2nd half", "test rows", "log loss"], rows)
 
@@ -77,8 +78,8 @@ def _sensitivity(score: str, title: str, lines: list[Line]) -> list[Table]:
     """At the end of the pass, by rate; rules that have but one are left out."""
     times = sorted({line["parameters"]["rate_times"] for line in lines})
     rows = []
-    for data, of_data in _by("data", lines).items():
-        for name, mine in _by("rule", of_data).items():
+    for data, of_data in by("data", lines).items():
+        for name, mine in by("method", of_data).items():
             ends = [
                 [line["result"][score][-1] for line in mine if line["parameters"]["rate_times"] == factor]
                 for factor in times
@@ -95,7 +96,7 @@ def _sensitivity(score: str, title: str, lines: list[Line]) -> list[Table]:
 
 def _distances(lines: list[Line]) -> Table:
     display = _approach(lines)
-    title = f"well-specified: relative error of G_t/t and H_t/t after {display.t[-1]:,} rows, {_seeds(lines)}"
+    title = f"well-specified: relative error of G_t/t and H_t/t after {display.t[-1]:,} rows, {seeds(lines)}"
     rows = [
         [name, f"{display.mean_error(name)[-1]:.4f}", f"{display.largest_error(name)[-1]:.4f}"]
         for name in display.estimates
@@ -104,7 +105,7 @@ def _distances(lines: list[Line]) -> Table:
 
 
 def _curves(data: str, lines: list[Line], score: str, title: str) -> ProgressiveCurvesDisplay:
-    rules = _by("rule", lines).items()
+    rules = by("method", lines).items()
     curves = {name: [line["result"][score] for line in mine] for name, mine in rules}
     truths = [line["result"]["truth"][score] for line in lines if "truth" in line["result"]]
     best = float(np.mean(truths)) if truths else None
@@ -112,31 +113,14 @@ def _curves(data: str, lines: list[Line], score: str, title: str) -> Progressive
 
 
 def _approach(lines: list[Line]) -> FisherDisplay:
-    rules = _by("rule", lines).items()
+    rules = by("method", lines).items()
     estimates = {name: [line["result"]["estimates"] for line in mine] for name, mine in rules}
     return FisherDisplay(lines[0]["result"]["t"], lines[0]["result"]["fisher"], estimates, COLOUR)
-
-
-def _by(field: str, lines: Iterable[Line]) -> dict[str, list[Line]]:
-    """The lines by what they have in a field, in the order of its first appearance."""
-    found: dict[str, list[Line]] = {}
-    for line in lines:
-        found.setdefault(line[field], []).append(line)
-    return found
 
 
 def _default(lines: Iterable[Line]) -> list[Line]:
     return [line for line in lines if line["parameters"]["rate_times"] == 1.0]
 
 
-def _seeds(lines: list[Line]) -> str:
-    number = len({line["seed"] for line in lines})
-    return f"{number} seeds" if number > 1 else "1 seed"
-
-
 def _mean(score: str, values: Iterable[float]) -> str:
-    """The mean, of an accuracy in per cent."""
-    found = list(values)
-    if not found:
-        return "-"
-    return f"{100 * np.mean(found):.2f}" if score == "accuracy" else f"{np.mean(found):.3f}"
+    return percent(values) if score == "accuracy" else mean(values)

@@ -9,7 +9,7 @@ from typing import Any
 from dropglm.experiments.experiment import Line
 from dropglm.files import FileError
 
-IDENTITY = ("experiment", "data", "rule", "seed", "parameters")
+IDENTITY = ("experiment", "data", "method", "seed", "parameters")
 
 
 def identity(line: Mapping[str, Any]) -> str:
@@ -17,7 +17,7 @@ def identity(line: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> line = {"experiment": "online", "data": "rt", "rule": "sgd", "seed": 0, "parameters": {}}
+    >>> line = {"experiment": "online", "data": "rt", "method": "sgd", "seed": 0, "parameters": {}}
     >>> identity(line) == identity(line | {"seconds": 2}), identity(line) == identity(line | {"seed": 1})
     (True, False)
     """

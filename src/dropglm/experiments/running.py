@@ -96,7 +96,7 @@ def _begun(name: str, fit: Fit) -> Line:
     return {
         "experiment": name,
         "data": fit.data,
-        "rule": fit.rule,
+        "method": fit.method,
         "seed": fit.seed,
         "parameters": dict(fit.parameters),
     }
