@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer
 
 from dropglm import LinearRegression, LogisticRegression, PoissonRegressor, noising_penalty
 from dropglm.design import Design
-from dropglm.penalties.ridges import naive_bayes
+from dropglm.penalties.ridges import Counted, naive_bayes
 from dropglm.solvers import Status
 from tests.storages import MATRICES
 
@@ -292,7 +292,7 @@ def test_intercepts_of_a_multinomial_model_sum_to_nothing(rng):
 def test_no_ridge_exceeds_ten_thousand_times_l2(rng):
     X, y = words(rng)
     X[:, 5] = 1.0  # tells nothing
-    weights = naive_bayes(Design(X), y[:, None].astype(float), np.ones(60))
+    weights = naive_bayes([Counted(Design(X), y[:, None].astype(float), np.ones(60))])
     assert weights.max() == pytest.approx(1e4)
 
 
@@ -313,3 +313,32 @@ def test_a_fit_that_fails_leaves_the_last_one_as_it_was(rng):
         model.fit(X, X[:, :3].argmax(axis=1))
     assert_array_equal(model.classes_, [0, 1])
     assert model.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_ridge_that_counts_unlabelled_rows_takes_the_first_fit_s_guesses(rng, classes):
+    """By hand: fit, guess, count, fit with weights that are given."""
+    X, y = words(rng, n=90)
+    y = y.astype(int) if classes == 2 else X[:, :3].argmax(axis=1)
+    X, U = X[:, :-1], words(rng, n=40)[0][:, :-1]  # all of these occur
+    u = rng.integers(1, 3, size=40).astype(float)
+    settings = {"dropout": 0.4, "l2": 0.7, "discount": 0.3, "tol": 1e-8, "multi_class": "ovr"}
+    rows = {"X_unlabeled": U, "unlabeled_weight": u}
+    # ovr: each class has a ridge of its own, so one class against the rest at a time
+    for k in range(1, 2) if classes == 2 else range(3):
+        one = (y == k).astype(int)
+        p = LogisticRegression(**settings | {"tol": 1e-2}, ridge="naive_bayes").fit(X, one, **rows)
+        guesses = p.predict_proba(U)[:, 1]
+        own = 2 + one @ X + (u * guesses) @ U
+        other = 2 + (1 - one) @ X + (u * (1 - guesses)) @ U
+        r = np.log(own / own.sum()) - np.log(other / other.sum())
+        ridge = np.maximum(np.abs(r), 0.01) ** -2
+        by_hand = LogisticRegression(**settings, ridge=ridge).fit(X, one, **rows)
+        found = LogisticRegression(**settings, ridge="naive_bayes_unlabeled").fit(X, y, **rows)
+        assert_allclose(found.coef_[0 if classes == 2 else k], by_hand.coef_[0], rtol=1e-4, atol=1e-6)
+
+
+def test_without_unlabelled_rows_it_is_the_naive_bayes_ridge(rng):
+    X, y = words(rng)
+    found = LogisticRegression(ridge="naive_bayes_unlabeled").fit(X, y)
+    assert_array_equal(found.coef_, LogisticRegression(ridge="naive_bayes").fit(X, y).coef_)

@@ -132,7 +132,9 @@ def train(
     ] = None,
     ridge: Annotated[
         list[str] | None,
-        typer.Option(help="uniform or naive_bayes.", show_default=False, rich_help_panel=TUNING),
+        typer.Option(
+            help="uniform, naive_bayes or naive_bayes_unlabeled.", show_default=False, rich_help_panel=TUNING
+        ),
     ] = None,
     folds: Annotated[int, typer.Option(help="Folds of cross-validation.", min=2, rich_help_panel=TUNING)] = 5,
     scoring: Annotated[

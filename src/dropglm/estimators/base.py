@@ -98,7 +98,7 @@ class LinearModel(BaseEstimator):
         if (given < 0).any():
             raise ValueError(f"ridge must not be negative, feature {int(np.argmin(given))} is.")
         taken = features.taken(given[None, :])
-        return lambda design, y, weights: np.repeat(taken, y.shape[1], axis=1)
+        return Ridge(lambda blocks: np.repeat(taken, blocks[0].y.shape[1], axis=1))
 
     def _start(self, problem: Problem, rows: slice) -> Coefficients | None:
         """These rows of the last fit's coefficients, if the user wants to start from there."""
@@ -117,20 +117,23 @@ class LinearModel(BaseEstimator):
         self,
         problem: Problem,
         penalty: Penalty | None,
-        ridge: np.ndarray,
+        ridge: Ridge,
+        spread: np.ndarray,
         tasks: Tasks,
         rows: slice,
         attributes: Callable[[np.ndarray, np.ndarray], dict[str, Any]],
     ) -> tuple[Coefficients, Result]:
-        """β and b for these rows of coef_, and how they were found, given λ for every coefficient."""
+        """β and b for these rows of coef_, and how they were found."""
         features = problem.features
 
         def fitted(beta: np.ndarray, intercept: np.ndarray) -> dict[str, Any]:
             return attributes(features.given_back(beta), intercept)
 
-        return problem.solve(
+        return problem.fit(
             penalty,
             ridge,
+            spread,
+            self.l2,
             self.discount,
             LBFGS(tol=self.tol, max_iter=self.max_iter, threads=features.threads),
             self._start(problem, rows),

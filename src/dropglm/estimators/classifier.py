@@ -39,9 +39,11 @@ class LogisticRegression(CallbackSupportMixin, LogisticModel):
         noised copies of the rows.
     discount : float >= 0
         α, how much an unlabelled row counts in the penalty compared with a labelled one.
-    ridge : {"uniform", "naive_bayes"} or array-like of shape (d,)
+    ridge : {"uniform", "naive_bayes", "naive_bayes_unlabeled"} or array-like of shape (d,)
         How l2 is spread over the features: evenly; in inverse proportion to the square of each feature's log
-        ratio of class frequencies, as NB-SVM would scale them; by the weights given.
+        ratio of class frequencies, as NB-SVM would scale them; the same after a second fit, for whose
+        frequencies unlabelled rows count too, with the labels that the first fit guesses; by the weights
+        given.
     fit_intercept : bool
         Whether there is an intercept, which is neither noised nor penalised.
     multi_class : {"auto", "multinomial", "ovr"}
@@ -180,11 +182,12 @@ class LogisticRegression(CallbackSupportMixin, LogisticModel):
                 fitted = {"coef_": coef.copy(), "intercept_": intercept.astype(coef.dtype)}
                 return fitted | {"classes_": data.classes}
 
-            spread = self.l2 * ridge(features.labeled, problem.y, problem.weights)
-            found, result = self._solve(problem, penalty, spread, tasks, rows, attributes)
+            spread = problem.spread(ridge)
+            found, result = self._solve(problem, penalty, ridge, spread, tasks, rows, attributes)
             coef[rows], intercept[rows] = features.given_back(found[0]), found[1]
             results.append(result)
-            reasons.append(None if spread.all() else why_none(problem, penalty, found))
+            penalised = (self.l2 * spread).all()
+            reasons.append(None if penalised else why_none(problem, penalty, found))
         if several:
             # Adding a constant to all classes changes nothing.
             intercept -= intercept.mean()

@@ -15,7 +15,6 @@ from dropglm.estimators.features import Features
 from dropglm.estimators.logistic_model import Checked, LogisticModel
 from dropglm.estimators.search import Candidate, Search, chosen, folds_from, table
 from dropglm.noising import noise_from
-from dropglm.penalties.ridges import RIDGES
 
 
 class LogisticRegressionCV(LogisticModel):
@@ -40,8 +39,8 @@ class LogisticRegressionCV(LogisticModel):
         α, how much an unlabelled row counts in the penalty compared with a labelled one. Without unlabelled
         rows it does not matter, and one value is tried.
     ridge : "auto", name, array-like of shape (d,), or a sequence of names and arrays
-        How l2 is spread over the features; "auto" tries "uniform" and, where no feature is negative,
-        "naive_bayes".
+        How l2 is spread over the features, as for ``LogisticRegression``; "auto" tries "uniform" and, where
+        no feature is negative, "naive_bayes".
     cv : int, splitter or iterable
         As everywhere in scikit-learn; a number is that of stratified folds. For groups pass the splits
         themselves, ``list(GroupKFold(5).split(X, y, groups))``.
@@ -236,7 +235,7 @@ class LogisticRegressionCV(LogisticModel):
     def _ridges(self, features: Features) -> list[Any]:
         """The ridges: a name or an array of numbers is a grid of one, "auto" all that can be done."""
         if isinstance(self.ridge, str):
-            auto = ["uniform"] if features.labeled.smallest < 0.0 else list(RIDGES)
+            auto = ["uniform"] if features.labeled.smallest < 0.0 else ["uniform", "naive_bayes"]
             return auto if self.ridge == "auto" else [self.ridge]
         given: list[Any] = list(self.ridge) if np.iterable(self.ridge) else []
         if not given:

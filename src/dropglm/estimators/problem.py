@@ -10,6 +10,7 @@ from dropglm.estimators.features import Features
 from dropglm.families import Family
 from dropglm.objective import Block, Coefficients, Labels, Objective, Point, mean_row, semi_supervised
 from dropglm.penalties import Penalty
+from dropglm.penalties.ridges import Counted, Ridge
 from dropglm.solvers import LBFGS, Result
 
 # The tolerance where a minimum is only on the way to another one: 1e-4 of the objective is left.
@@ -55,6 +56,35 @@ class Problem:
     def _mean(self) -> np.ndarray:
         """x̄, a pass over the rows that all points of a grid share."""
         return mean_row([self._labeled])
+
+    def spread(self, ridge: Ridge, *guessed: Counted) -> np.ndarray:
+        """How the ridge weighs the features, if need be with rows whose labels are guessed; (d, K)."""
+        return ridge.spread([Counted(self.features.labeled, self.y, self.weights), *guessed])
+
+    def fit(
+        self,
+        penalty: Penalty | None,
+        ridge: Ridge,
+        spread: np.ndarray,
+        l2: float,
+        discount: float,
+        solver: LBFGS,
+        start: Coefficients | None = None,
+        watch: Watch | None = None,
+    ) -> tuple[Coefficients, Result]:
+        """β and b, and how they were found, for a ridge that weighs features by ``spread``.
+
+        One that counts unlabelled rows takes a second fit, which begins where the first has ended.
+        """
+        unlabeled = self.features.unlabeled
+        if not ridge.counts_unlabeled or unlabeled is None or self.unlabeled_weights is None:
+            return self.solve(penalty, l2 * spread, discount, solver, start, watch)
+        roughly = replace(solver, tol=max(solver.tol, ROUGH))
+        (beta, b), first = self.solve(penalty, l2 * spread, discount, roughly, start)
+        guessed = Counted(unlabeled, self.family.mean(unlabeled.dot(beta) + b), self.unlabeled_weights)
+        again = l2 * self.spread(ridge, guessed)
+        found, result = self.solve(penalty, again, discount, solver, (beta, b), watch)
+        return found, replace(result, passes=first.passes + result.passes)
 
     def solve(
         self,

@@ -93,8 +93,10 @@ class _Regressor(CallbackSupportMixin, RegressorMixin, LinearModel):
         family = FAMILIES[self.family]
         problem = Problem(features, family, y[:, None], weights, unlabeled_weights, self.fit_intercept)
         tasks = Tasks(self, {"X": X, "y": y, "metadata": {"sample_weight": weights}}, 1, self.max_iter)
-        spread = self.l2 * ridge(features.labeled, problem.y, weights)
-        (beta, intercept), result = self._solve(problem, penalty, spread, tasks, slice(None), _attributes)
+        spread = problem.spread(ridge)
+        (beta, intercept), result = self._solve(
+            problem, penalty, ridge, spread, tasks, slice(None), _attributes
+        )
         self.__dict__.update(_attributes(features.given_back(beta), intercept))
         self.n_iter_ = result.n_iter
         self.result_ = result

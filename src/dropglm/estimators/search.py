@@ -115,7 +115,8 @@ class Search:
         weights = fold.times * self.data.weights
         problems = [replace(problem, weights=weights) for problem in self.problems]
         # The naive-Bayes ridge looks at labels: at those of the fold's own rows only.
-        spreads = [self.ridges[path[0].ridge](design, problem.y, weights) for problem in problems]
+        ridge = self.ridges[path[0].ridge]
+        spreads = [problem.spread(ridge) for problem in problems]
         last: list[Coefficients | None] = [None] * len(problems)
         strongest = last  # ridge at the dropout rate before: where the next rate starts
         for k, candidate in enumerate(path):
@@ -123,7 +124,7 @@ class Search:
             new_rate = k == 0 or candidate.dropout != path[k - 1].dropout
             penalty = self.penalties[candidate.dropout]
             solved = [
-                problem.solve(penalty, candidate.l2 * spread, candidate.discount, solver, start)
+                problem.fit(penalty, ridge, spread, candidate.l2, candidate.discount, solver, start)
                 for problem, spread, start in zip(
                     problems, spreads, strongest if new_rate else last, strict=True
                 )

@@ -1,9 +1,11 @@
 """How the ridge is spread over the features: λ_j = λ · weight_j.
 
-``RIDGES`` turns a name into a function of (design, y, weights of the rows) that returns the weights, (d, K).
+``RIDGES`` turns a name into a ``Ridge``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,30 +15,58 @@ from dropglm.design import Design
 FLOOR = 0.01
 
 
-def uniform(design: Design, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+class Counted(NamedTuple):
+    """Rows whose labels are known, or guessed as probabilities."""
+
+    design: Design
+    y: np.ndarray  # (n, K)
+    weights: np.ndarray  # (n,)
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """A way to spread the ridge.
+
+    Attributes
+    ----------
+    spread : callable
+        The weights, (d, K), from blocks of rows, the labelled ones first.
+    counts_unlabeled : bool
+        Whether a second fit is to take weights in which unlabelled rows count too, with the labels that the
+        first fit guesses.
+    """
+
+    spread: Callable[[Sequence[Counted]], np.ndarray]
+    counts_unlabeled: bool = False
+
+
+def uniform(blocks: Sequence[Counted]) -> np.ndarray:
     """The same for all features."""
+    design, y, _ = blocks[0]
     return np.ones((design.shape[1], y.shape[1]), design.dtype)
 
 
-def naive_bayes(design: Design, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def naive_bayes(blocks: Sequence[Counted]) -> np.ndarray:
     """The weights 1/r_j², r_j the log ratio of a feature's frequencies in the class and in the others.
 
-    Frequencies are smoothed by adding one, as in NB-SVM (Wang and Manning 2012), which scales features by
-    r_j. Seen as a prior that is a ridge of its own for each feature; the dropout penalty does not change
-    when features are scaled.
+    Frequencies are smoothed by adding one for each block of rows, as in NB-SVM (Wang and Manning 2012), which
+    scales features by r_j. Seen as a prior that is a ridge of its own for each feature; the dropout penalty
+    does not change when features are scaled.
     """
-    if design.smallest < 0.0:
-        raise ValueError("ridge 'naive_bayes' needs features that are not negative; use 'uniform'.")
-    own = design.transposed_dot(weights[:, None] * y)
-    other = design.transposed_dot(weights[:, None] * (1.0 - y))
+    if any(block.design.smallest < 0.0 for block in blocks):
+        raise ValueError("A naive-Bayes ridge needs features that are not negative; use 'uniform'.")
+    own = sum(block.design.transposed_dot(block.weights[:, None] * block.y) for block in blocks)
+    other = sum(block.design.transposed_dot(block.weights[:, None] * (1.0 - block.y)) for block in blocks)
     # Features of rows without a weight or a label are no part of the vocabulary.
     seen = own + other > 0.0
-    frequencies = [np.where(seen, 1.0 + counts, 0.0) for counts in (own, other)]
+    frequencies = [np.where(seen, len(blocks) + counts, 0.0) for counts in (own, other)]
     shares = [counts / counts.sum(axis=0) for counts in frequencies]
     r = np.log(np.where(seen, shares[0], 1.0)) - np.log(np.where(seen, shares[1], 1.0))
-    return np.maximum(np.abs(r), FLOOR).astype(design.dtype) ** -2
+    return np.maximum(np.abs(r), FLOOR).astype(blocks[0].design.dtype) ** -2
 
 
-Ridge = Callable[[Design, np.ndarray, np.ndarray], np.ndarray]
-
-RIDGES: dict[str, Ridge] = {"uniform": uniform, "naive_bayes": naive_bayes}
+RIDGES: dict[str, Ridge] = {
+    "uniform": Ridge(uniform),
+    "naive_bayes": Ridge(naive_bayes),
+    "naive_bayes_unlabeled": Ridge(naive_bayes, counts_unlabeled=True),
+}
