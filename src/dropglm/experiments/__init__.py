@@ -4,10 +4,10 @@ Running, collecting and drawing are steps of their own: each fit leaves a line o
 figures are made from the lines. ``dropglm reproduce`` is the door.
 """
 
-from dropglm.experiments.experiment import Experiment
+from dropglm.experiments.experiment import Comparison, Experiment
 from dropglm.experiments.online import ONLINE
 from dropglm.experiments.running import listing, report, run, wanted
 
 EXPERIMENTS: dict[str, Experiment] = {"online": ONLINE}
 
-__all__ = ["EXPERIMENTS", "Experiment", "listing", "report", "run", "wanted"]
+__all__ = ["EXPERIMENTS", "Comparison", "Experiment", "listing", "report", "run", "wanted"]

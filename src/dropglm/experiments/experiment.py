@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dropglm.pages import Table
 
@@ -11,7 +11,7 @@ Line = dict[str, Any]  # one fit, as it stands in the file
 
 @dataclass(frozen=True)
 class Fit:
-    """One fit to run; all but the two functions say which one it is.
+    """One fit to run; all but the two functions and the cost say which one it is.
 
     Attributes
     ----------
@@ -23,6 +23,8 @@ class Fit:
         Gives the data; a ``DatasetError`` or ``ImportError`` of it is told, and the fit left out.
     work : callable
         Turns the data into the result, a mapping that JSON can hold.
+    cost : float
+        Roughly how many seconds it takes on two cores; only the time left is estimated from it.
     """
 
     data: str
@@ -31,11 +33,35 @@ class Fit:
     parameters: Mapping[str, Any]
     rows: Callable[[], Any]
     work: Callable[[Any], Mapping[str, Any]]
+    cost: float = 1.0
+
+
+class Comparison(NamedTuple):
+    """A number of the paper beside ours, both in the paper's unit.
+
+    Attributes
+    ----------
+    what : str
+        What it is a number of, in a few words: data, method, score.
+    paper, ours : float
+    error : float or None
+        The standard error of ours, if it is a mean over several runs.
+    """
+
+    what: str
+    paper: float
+    ours: float
+    error: float | None = None
+
+
+def _nothing(lines: list[Line]) -> list[Comparison]:
+    """Where the paper has no number."""
+    return []
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment; ``collect`` and ``draw`` see nothing but lines, in the order of ``fits``.
+    """An experiment; ``collect``, ``draw`` and ``compare`` see nothing but lines, in the order of ``fits``.
 
     Attributes
     ----------
@@ -53,6 +79,8 @@ class Experiment:
         Tables whose first column is words and whose others are numbers.
     draw : callable
         Matplotlib's figures by caption.
+    compare : callable
+        Numbers of the paper beside ours, as far as the lines have them.
     """
 
     title: str
@@ -64,3 +92,4 @@ class Experiment:
     fits: Callable[[bool], list[Fit]]
     collect: Callable[[list[Line]], list[Table]]
     draw: Callable[[list[Line]], dict[str, list[Any]]]
+    compare: Callable[[list[Line]], list[Comparison]] = _nothing
