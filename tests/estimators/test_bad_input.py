@@ -133,7 +133,9 @@ def test_what_cannot_be_done_names_what_can():
         ValueError, match="multinomial family has no exact penalty; it has 'monte_carlo', 'quadratic'"
     ):
         LogisticRegression(penalty="exact", multi_class="multinomial").fit(X, three)
-    with pytest.raises(ValueError, match="naive-Bayes ridge needs features that are not negative; use 'uniform'"):
+    with pytest.raises(
+        ValueError, match="naive-Bayes ridge needs features that are not negative; use 'uniform'"
+    ):
         LogisticRegression(ridge="naive_bayes").fit(X - 1, Y)
 
 

@@ -1,0 +1,219 @@
+"""The methods that are compared on texts, each with sixteen settings to choose from.
+
+All choose by the accuracy of cross-validation over the same folds of labelled rows, and are then fitted to
+all of them. Unlabelled rows, where a method takes them, join every fit. So every method has the same budget.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegressionCV as TheirLogisticRegressionCV
+from sklearn.metrics import accuracy_score, log_loss
+from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import MultinomialNB
+from threadpoolctl import threadpool_limits
+
+from dropglm import checks
+from dropglm.baselines import (
+    NBSVM,
+    EMNaiveBayes,
+    EntropyRegularizedLogisticRegression,
+    SemiSupervisedNaiveBayes,
+)
+from dropglm.estimators import LogisticRegressionCV
+from dropglm.experiments.texts import Split
+from dropglm.threads import each
+
+Folds = Sequence[tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A model that is fitted with the best of its settings."""
+
+    model: Any
+    chosen: Mapping[str, Any]
+    cv_accuracy: float
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Any estimator, its settings tried one by one."""
+
+    model: Any
+    grid: Mapping[str, Sequence[Any]]
+    unlabeled: bool = False
+
+    def settings(self) -> Mapping[str, Any]:
+        """What the result depends on."""
+        return {"model": repr(self.model), "grid": {name: list(values) for name, values in self.grid.items()}}
+
+    def tuned(self, split: Split, folds: Folds) -> Tuned:
+        """The model, fitted with the settings that are best over the folds."""
+        points = [dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())]
+
+        def score(task: tuple[dict[str, Any], tuple[np.ndarray, np.ndarray]]) -> float:
+            point, (train, test) = task
+            model = self._fitted(point, split.X[train], split.y[train], split.X_unlabeled)
+            return float(model.score(split.X[test], split.y[test]))
+
+        scores = each(score, product(points, folds), checks.threads(-1))
+        means = np.reshape(scores, (len(points), len(folds))).mean(axis=1)
+        best = points[int(means.argmax())]
+        model = self._fitted(best, split.X, split.y, split.X_unlabeled)
+        return Tuned(model, best, float(means.max()))
+
+    def _fitted(self, point: Mapping[str, Any], X: Any, y: np.ndarray, X_unlabeled: Any) -> Any:
+        more = {"X_unlabeled": X_unlabeled} if self.unlabeled else {}
+        return clone(self.model).set_params(**point).fit(X, y, **more)
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """scikit-learn's logistic regression, along a path of C."""
+
+    C: Sequence[float]
+    unlabeled: bool = False
+
+    def settings(self) -> Mapping[str, Any]:
+        """What the result depends on."""
+        return {"C": list(self.C)}
+
+    def tuned(self, split: Split, folds: Folds) -> Tuned:
+        """The model, fitted with the best C."""
+        model = TheirLogisticRegressionCV(
+            Cs=list(self.C),
+            l1_ratios=(0.0,),
+            scoring="accuracy",
+            cv=list(folds),
+            max_iter=300,
+            n_jobs=2,
+            use_legacy_attributes=False,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            # float64: its solver works on the matrix as it is, and float32 stops it early
+            model.fit(sparse.csr_array(split.X, dtype=np.float64), split.y)
+        C = float(np.ravel(model.C_)[0])
+        scores = np.asarray(model.scores_).reshape(len(folds), len(self.C))
+        return Tuned(model, {"C": C}, float(scores.mean(axis=0).max()))
+
+
+@dataclass(frozen=True)
+class Dropout:
+    """Ours, along warm-started paths."""
+
+    penalty: str
+    ridge: str
+    dropout: Sequence[float]
+    l2: Sequence[float]
+    discount: Sequence[float] = (1.0,)
+    unlabeled: bool = False
+
+    def settings(self) -> Mapping[str, Any]:
+        """What the result depends on."""
+        lists = {name: list(getattr(self, name)) for name in ("dropout", "l2", "discount")}
+        return {"penalty": self.penalty, "ridge": self.ridge} | lists
+
+    def tuned(self, split: Split, folds: Folds) -> Tuned:
+        """The model, fitted with the best point of the grid."""
+        model = LogisticRegressionCV(
+            dropout=self.dropout,
+            l2=self.l2,
+            penalty=self.penalty,
+            discount=self.discount,
+            ridge=self.ridge,
+            cv=list(folds),
+            tol=1e-3,
+            n_jobs=-1,
+        )
+        more = {"X_unlabeled": split.X_unlabeled} if self.unlabeled else {}
+        with warnings.catch_warnings():
+            # The quadratic penalty is not convex: with little ridge a fit may wander off.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(split.X, split.y, **more)
+        chosen = {name: model.best_params_[name] for name in ("dropout", "l2", "discount")}
+        return Tuned(model.best_estimator_, chosen, model.best_score_)
+
+
+Method = Rival | Ridge | Dropout
+
+LABELED: dict[str, Any] = {"dropout": (0.75, 0.6, 0.45, 0.3), "l2": (30.0, 10.0, 3.0, 1.0)}
+UNLABELED: dict[str, Any] = {
+    "dropout": (0.5, 0.3),
+    "l2": (10.0, 3.0, 1.0, 0.3),
+    "discount": (1.0, 0.3),
+    "unlabeled": True,
+}
+ALPHA = tuple(np.geomspace(0.03, 30.0, 16).round(3).tolist())
+C = tuple(np.geomspace(0.003, 30.0, 16).round(4).tolist())
+FOUR = (0.1, 0.3, 1.0, 3.0)
+
+RIVALS: dict[str, Rival | Ridge] = {
+    "MNB": Rival(MultinomialNB(), {"alpha": ALPHA}),
+    "MNB, SFE": Rival(SemiSupervisedNaiveBayes(), {"alpha": ALPHA}, unlabeled=True),
+    "MNB, EM": Rival(
+        EMNaiveBayes(), {"alpha": FOUR, "unlabeled_weight": (0.01, 0.03, 0.1, 0.3)}, unlabeled=True
+    ),
+    "NB-SVM": Rival(NBSVM(random_state=0), {"C": FOUR, "beta": (0.25, 0.5, 0.75, 1.0)}),
+    "L2": Ridge(C),
+    "entropy": Rival(
+        EntropyRegularizedLogisticRegression(tol=1e-3),
+        {"l2": (30.0, 10.0, 3.0, 1.0), "entropy_weight": (0.01, 0.03, 0.1, 0.3)},
+        unlabeled=True,
+    ),
+}
+PAPERS: dict[str, Dropout] = {
+    "quadratic": Dropout("quadratic", "uniform", **LABELED),
+    "quadratic + unlabelled": Dropout("quadratic", "uniform", **UNLABELED),
+    "quadratic, NB ridge": Dropout("quadratic", "naive_bayes", **LABELED),
+    "quadratic, NB ridge + unlabelled": Dropout("quadratic", "naive_bayes", **UNLABELED),
+}
+OURS: dict[str, Dropout] = {
+    "gaussian": Dropout("gaussian", "uniform", **LABELED),
+    "gaussian + unlabelled": Dropout("gaussian", "uniform", **UNLABELED),
+    "gaussian, NB ridge": Dropout("gaussian", "naive_bayes", **LABELED),
+    "gaussian, NB ridge + unlabelled": Dropout("gaussian", "naive_bayes", **UNLABELED),
+    "gaussian, NB ridge of all rows + unlabelled": Dropout("gaussian", "naive_bayes_unlabeled", **UNLABELED),
+}
+METHODS: dict[str, Method] = RIVALS | PAPERS | OURS
+
+
+def measured(split: Split, *, method: Method, folds: int, seed: int | None) -> dict[str, Any]:
+    """Test accuracy and log loss of a method that has tuned itself on the labelled rows."""
+    if not method.unlabeled:
+        # A word that no labelled row has is no part of the vocabulary of a model that sees no others.
+        split = split.without_unseen()
+    return scored(tuned(split, method=method, folds=folds, seed=seed), split)
+
+
+def tuned(split: Split, *, method: Method, folds: int, seed: int | None) -> Tuned:
+    """The method's model; folds are blocks of the rows as they stand, or shuffled if there is a seed."""
+    cv = StratifiedKFold(folds, shuffle=seed is not None, random_state=seed)
+    with threadpool_limits(1):
+        return method.tuned(split, list(cv.split(split.y, split.y)))
+
+
+def scored(found: Tuned, split: Split) -> dict[str, Any]:
+    """What a line of raw results says of a model."""
+    classes = found.model.classes_
+    result = {
+        "accuracy": float(accuracy_score(split.y_test, found.model.predict(split.X_test))),
+        "cv_accuracy": found.cv_accuracy,
+        "chosen": dict(found.chosen),
+        "labeled": split.X.shape[0],
+        "features": split.X.shape[1],
+        "test_rows": split.X_test.shape[0],
+    }
+    if hasattr(found.model, "predict_proba"):
+        p = np.asarray(found.model.predict_proba(split.X_test), np.float64)
+        # Of float32 they sum to one only nearly, which scikit-learn complains of.
+        result["log_loss"] = float(log_loss(split.y_test, p / p.sum(axis=1, keepdims=True), labels=classes))
+    return result
