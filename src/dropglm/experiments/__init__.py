@@ -1,13 +1,23 @@
-"""The paper's tables and figures, one experiment a file.
+"""The paper's tables and figures, one experiment a file, in the paper's order.
 
 Running, collecting and drawing are steps of their own: each fit leaves a line of raw results, and tables and
 figures are made from the lines. ``dropglm reproduce`` is the door.
 """
 
 from dropglm.experiments.experiment import Comparison, Experiment
+from dropglm.experiments.figure_1a import FIGURE_1A
+from dropglm.experiments.figure_a1 import FIGURE_A1
+from dropglm.experiments.figure_a2 import FIGURE_A2
+from dropglm.experiments.forms import TABLE_OF_FORMS
 from dropglm.experiments.online import ONLINE
 from dropglm.experiments.running import listing, report, run, wanted
 
-EXPERIMENTS: dict[str, Experiment] = {"online": ONLINE}
+EXPERIMENTS: dict[str, Experiment] = {
+    "figure-1a": FIGURE_1A,
+    "forms": TABLE_OF_FORMS,
+    "online": ONLINE,
+    "figure-a1": FIGURE_A1,
+    "figure-a2": FIGURE_A2,
+}
 
 __all__ = ["EXPERIMENTS", "Comparison", "Experiment", "listing", "report", "run", "wanted"]
