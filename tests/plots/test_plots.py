@@ -15,9 +15,10 @@ from dropglm.plots import (
     LossExpansionDisplay,
     NgramWeightsDisplay,
     PenaltyCurvesDisplay,
+    PenaltyPathDisplay,
     RidgeContoursDisplay,
 )
-from tests.oracles import integrated, softplus
+from tests.oracles import enumerated, integrated, softplus
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -36,6 +37,22 @@ def test_the_penalty_curves_are_the_penalties():
         truth = [integrated(softplus, eta, s * s) - softplus(eta) for s in display.noise_levels]
         assert_allclose(display.true[k], truth, atol=1e-8)
         assert_allclose(display.quadratic[k], 0.5 * p * (1 - p) * display.noise_levels**2)
+
+
+def test_the_penalties_along_a_path_are_those_of_its_coefficients(rng):
+    X = rng.normal(size=(5, 4))
+    path = [(rng.normal(scale=scale, size=4), b) for scale, b in ((0.2, 0.1), (1.0, -0.4), (2.0, 0.3))]
+    display = PenaltyPathDisplay.from_path(path, X, dropout=0.3).plot()
+    exact = [enumerated(softplus, X, beta, intercept=b, dropout=0.3).sum() for beta, b in path]
+    assert_allclose(display.exact, exact, atol=1e-9)
+    for (beta, b), value in zip(path, display.approximations["quadratic"], strict=True):
+        p = 1 / (1 + np.exp(-b - X @ beta))
+        assert value == pytest.approx(0.5 * 0.3 / 0.7 * np.sum((p * (1 - p))[:, None] * (X * beta) ** 2))
+    penalties, errors = display.axes_
+    assert_allclose(penalties.lines[0].get_ydata(), exact, atol=1e-9)
+    assert_allclose(errors.lines[-1].get_ydata(), display.approximations["gaussian"] / display.exact - 1)
+    _, axes = plt.subplots(1, 2)
+    assert display.plot(axes=axes).figure_ is axes[0].figure
 
 
 def test_the_expansion_at_one_half_is_above_the_loss_and_the_confident_ones_fall_below():

@@ -6,6 +6,7 @@ figures are made from the lines. ``dropglm reproduce`` is the door.
 
 from dropglm.experiments.experiment import Comparison, Experiment
 from dropglm.experiments.figure_1a import FIGURE_1A
+from dropglm.experiments.figure_1b import FIGURE_1B
 from dropglm.experiments.figure_a1 import FIGURE_A1
 from dropglm.experiments.figure_a2 import FIGURE_A2
 from dropglm.experiments.forms import TABLE_OF_FORMS
@@ -14,6 +15,7 @@ from dropglm.experiments.running import listing, report, run, wanted
 
 EXPERIMENTS: dict[str, Experiment] = {
     "figure-1a": FIGURE_1A,
+    "figure-1b": FIGURE_1B,
     "forms": TABLE_OF_FORMS,
     "online": ONLINE,
     "figure-a1": FIGURE_A1,

@@ -9,6 +9,7 @@ from dropglm.plots.fisher import FisherDisplay
 from dropglm.plots.loss_expansion import LossExpansionDisplay
 from dropglm.plots.ngram_weights import NgramWeightsDisplay
 from dropglm.plots.penalty_curves import PenaltyCurvesDisplay
+from dropglm.plots.penalty_path import PenaltyPathDisplay
 from dropglm.plots.progressive_curves import ProgressiveCurvesDisplay
 from dropglm.plots.ridge_contours import RidgeContoursDisplay
 
@@ -19,6 +20,7 @@ __all__ = [
     "LossExpansionDisplay",
     "NgramWeightsDisplay",
     "PenaltyCurvesDisplay",
+    "PenaltyPathDisplay",
     "ProgressiveCurvesDisplay",
     "RidgeContoursDisplay",
 ]
