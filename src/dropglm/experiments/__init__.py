@@ -12,11 +12,13 @@ from dropglm.experiments.figure_a2 import FIGURE_A2
 from dropglm.experiments.forms import TABLE_OF_FORMS
 from dropglm.experiments.online import ONLINE
 from dropglm.experiments.running import listing, report, run, wanted
+from dropglm.experiments.simulation import SIMULATION
 
 EXPERIMENTS: dict[str, Experiment] = {
     "figure-1a": FIGURE_1A,
     "figure-1b": FIGURE_1B,
     "forms": TABLE_OF_FORMS,
+    "simulation": SIMULATION,
     "online": ONLINE,
     "figure-a1": FIGURE_A1,
     "figure-a2": FIGURE_A2,

@@ -9,7 +9,6 @@ converges to highly confident predictions.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -20,9 +19,9 @@ from dropglm.datasets import load_dataset
 from dropglm.estimators.features import Features
 from dropglm.estimators.problem import Problem
 from dropglm.experiments.experiment import Experiment, Fit, Line
+from dropglm.experiments.unscaled import Unscaled
 from dropglm.families import Logistic
 from dropglm.noising import noise_from, penalty_from
-from dropglm.objective import Objective
 from dropglm.pages import Table
 from dropglm.plots import PenaltyPathDisplay
 from dropglm.plots.axes import fresh_axes
@@ -52,31 +51,6 @@ class Rows(NamedTuple):
 
     X: Any
     y: np.ndarray
-
-
-@dataclass(frozen=True)
-class Unscaled:
-    """An objective whose preconditioner is its own mean: what L-BFGS knows of the scales, it has to learn."""
-
-    objective: Objective
-
-    @property
-    def passes(self) -> int:
-        """Passes over the data, so far."""
-        return self.objective.passes
-
-    def at(self, theta: np.ndarray) -> Any:
-        """Value and gradient at θ."""
-        return self.objective.at(theta)
-
-    def along(self, point: Any, direction: np.ndarray) -> Any:
-        """The objective along a ray."""
-        return self.objective.along(point, direction)
-
-    def preconditioner(self, point: Any) -> np.ndarray:
-        """The mean of the diagonal, everywhere."""
-        diagonal = self.objective.preconditioner(point)
-        return np.full_like(diagonal, diagonal.mean())
 
 
 @lru_cache(maxsize=1)
