@@ -4,6 +4,7 @@ Running, collecting and drawing are steps of their own: each fit leaves a line o
 figures are made from the lines. ``dropglm reproduce`` is the door.
 """
 
+from dropglm.experiments.docstrings import DOCSTRINGS
 from dropglm.experiments.experiment import Comparison, Experiment
 from dropglm.experiments.figure_1a import FIGURE_1A
 from dropglm.experiments.figure_1b import FIGURE_1B
@@ -20,6 +21,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "forms": TABLE_OF_FORMS,
     "simulation": SIMULATION,
     "online": ONLINE,
+    "docstrings": DOCSTRINGS,
     "figure-a1": FIGURE_A1,
     "figure-a2": FIGURE_A2,
 }
