@@ -93,9 +93,12 @@ def fits(quick: bool) -> list[Fit]:
 
 
 def collect(lines: list[Line]) -> list[Table]:
-    """A table for each size of the coefficients."""
-    sizes = dict.fromkeys(line["parameters"]["size"] for line in lines)
-    return [_entries(size, [line for line in lines if line["parameters"]["size"] == size]) for size in sizes]
+    """For each size of the coefficients, the forms, and how near they are to the expectation."""
+    tables = []
+    for size in dict.fromkeys(line["parameters"]["size"] for line in lines):
+        mine = [line for line in lines if line["parameters"]["size"] == size]
+        tables += [_forms(size, mine), _truths(size, mine)]
+    return tables
 
 
 def draw(lines: list[Line]) -> dict[str, list[Any]]:
@@ -103,20 +106,31 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
     return {}
 
 
-def _entries(size: float, lines: list[Line]) -> Table:
-    table = []
+def _forms(size: float, lines: list[Line]) -> Table:
+    ways = ("library", "formula")
+    rows = [
+        [_name(line), *(f"{line['result'][way]:.6f}" for way in ways), _gap(line["result"], *ways)]
+        for line in lines
+    ]
+    title = f"Forms of the penalties on a normalised design, coefficients of size {size:g}"
+    return Table(title, ["form", "library", "formula", "gap"], rows)
+
+
+def _truths(size: float, lines: list[Line]) -> Table:
+    """For those that are the mean over a noise."""
+    rows = []
     for line in lines:
-        result, family = line["result"], line["parameters"]["family"]
-        name = f"{line['method']}, {family}: {FORMS[line['method'], family][0]}"
-        cells = [f"{result['library']:.6f}", f"{result['formula']:.6f}", _gap(result, "library", "formula")]
+        result = line["result"]
         if "exact" in result:
-            cells += [f"{result['exact']:.6f}", _gap(result, "exact", "counted")]
-            cells.append(f"{result['library'] / result['counted']:.3f}")
-        table.append([name, *cells] + ["-"] * (6 - len(cells)))
-    header = ["form", "library", "formula", "gap", "true", "gap to counted", "form / true"]
-    return Table(
-        f"Forms of the penalties on a normalised design, coefficients of size {size:g}", header, table
-    )
+            gap, ratio = _gap(result, "exact", "counted"), result["library"] / result["counted"]
+            rows.append([_name(line), f"{result['exact']:.6f}", gap, f"{ratio:.3f}"])
+    title = f"The same against the expectation, coefficients of size {size:g}"
+    return Table(title, ["form", "true", "gap to counted", "form / true"], rows)
+
+
+def _name(line: Line) -> str:
+    method, family = line["method"], line["parameters"]["family"]
+    return f"{method}, {family}: {FORMS[method, family][0]}"
 
 
 def _gap(result: dict[str, float], one: str, other: str) -> str:

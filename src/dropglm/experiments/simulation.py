@@ -22,7 +22,16 @@ from dropglm.estimators import LogisticRegression
 from dropglm.estimators.features import Features
 from dropglm.estimators.problem import Problem
 from dropglm.experiments.experiment import Experiment, Fit
-from dropglm.experiments.simulation_results import TRUTH, collect, draw
+from dropglm.experiments.simulation_results import (
+    EARLY,
+    GAUSSIAN,
+    LATE,
+    RIDGE,
+    STRONGER,
+    TRUTH,
+    collect,
+    draw,
+)
 from dropglm.experiments.unscaled import Unscaled
 from dropglm.families import Logistic
 from dropglm.noising import noise_from, penalty_from
@@ -31,20 +40,23 @@ from dropglm.solvers import LBFGS
 RUNS, RUNS_QUICK = 100, 10
 TRAIN, TEST = 75, 2000
 L2, DROPOUT = 32.0, 0.9  # the paper's
-EARLY = 2e-2  # largest entry of the gradient at which the paper's authors stopped
+STRONG = 100 * L2
+SMALL = 2e-2  # largest entry of the gradient at which the paper's authors stopped
 MAX_ITER = 200
 
 PROTOCOL = (
     f"In each run {TRAIN} rows to train on, whose groups take turns, and {TEST:,} to test on, whose groups "
-    f"are drawn; no intercept. A row is active if it has useful features. Ridge has the paper's λ = {L2:g}, "
-    f"dropout the paper's δ = {DROPOUT:g} and no ridge beside it; neither was tuned here. Quadratic is the "
-    "paper's surrogate, once stopped as its authors stopped theirs (plain L-BFGS from β = 0 until no entry "
-    f"of the gradient is above {EARLY:g}) and once as far as {MAX_ITER} iterations of the library's solver "
-    "go: its objective has no minimum where rows can be separated, as they can here. Gaussian is the "
-    "library's default, whose objective is convex, to convergence. Exact dropout is not here: it has no "
-    "minimum either, since it never speaks against a feature whose sign always agrees with the label, and "
-    "many have but three rows. The truth is the model that drew the labels; it can only guess where no "
-    "useful feature is active. ± is the standard error over runs. Gains are over ridge on the same rows."
+    "are drawn; no intercept. A row is active if it has useful features. Ridge has the paper's "
+    f"λ = {L2:g}, dropout the paper's δ = {DROPOUT:g} and no ridge beside it. A ridge a hundred times as "
+    "strong is there because ridge gains from it on these rows. Quadratic is the paper's surrogate, once "
+    "stopped as its authors stopped theirs (plain L-BFGS from β = 0 until no entry of the gradient is above "
+    f"{SMALL:g}) and once as far as {MAX_ITER} iterations of the library's solver go: its objective has no "
+    "minimum where rows can be separated, as they can here. Gaussian is the library's default, whose "
+    "objective is convex, to convergence. Exact dropout is not here: it has no minimum either, since it "
+    "never speaks against a feature whose sign always agrees with the label, and each useful one has but "
+    "three rows. The truth is the model that drew the labels; it can only guess where no useful feature is "
+    "active. ± is the standard error over runs. Gains are over ridge with the paper's λ, on the same rows. "
+    "The size of a coefficient is its absolute value."
 )
 
 
@@ -128,13 +140,14 @@ def methods() -> dict[str, tuple[Callable[..., np.ndarray], dict[str, Any]]]:
     quadratic = {"dropout": DROPOUT, "penalty": "quadratic"}
     converged = {"l2": 0.0, "tol": 1e-4, "max_iter": MAX_ITER}
     return {
-        f"ridge, λ = {L2:g}": (estimated, converged | {"dropout": 0.0, "l2": L2}),
-        "quadratic, stopped early": (
+        RIDGE: (estimated, converged | {"dropout": 0.0, "l2": L2}),
+        STRONGER: (estimated, converged | {"dropout": 0.0, "l2": STRONG}),
+        EARLY: (
             stopped_early,
-            quadratic | {"largest_gradient": EARLY, "max_iter": MAX_ITER},
+            quadratic | {"largest_gradient": SMALL, "max_iter": MAX_ITER},
         ),
-        "quadratic, not stopped": (estimated, converged | quadratic),
-        "gaussian": (estimated, converged | {"dropout": DROPOUT, "penalty": "gaussian"}),
+        LATE: (estimated, converged | quadratic),
+        GAUSSIAN: (estimated, converged | {"dropout": DROPOUT, "penalty": "gaussian"}),
         TRUTH: (true_coefficients, {}),
     }
 

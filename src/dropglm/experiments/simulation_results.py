@@ -10,24 +10,24 @@ from dropglm.experiments.lines import by, results
 from dropglm.pages import Table
 from dropglm.plots.axes import INK, colours_of, fresh_axes
 
-TRUTH = "the truth"
+RIDGE, STRONGER, TRUTH = "ridge, λ = 32", "ridge, λ = 3200", "the truth"
+EARLY, LATE, GAUSSIAN = "quadratic, stopped early", "quadratic, not stopped", "gaussian"
 SCORES = {"active": "active rows", "all": "all rows"}
-# The paper's table: L2 and dropout over active rows, and over all.
+# The paper's table: L2 and dropout over active rows, and over all; and what stands beside which.
 PAPER = {"ridge": {"active": 0.66, "all": 0.53}, "dropout": {"active": 0.73, "all": 0.55}}
+BESIDE = {RIDGE: "ridge", EARLY: "dropout", LATE: "dropout", GAUSSIAN: "dropout"}
 
 
 def collect(lines: list[Line]) -> list[Table]:
-    """Accuracy beside the paper's, gains over ridge beside the paper's, and the sizes of the coefficients."""
-    if not lines:
-        return []
+    """Accuracy and gain over ridge beside the paper's, over active and over all rows; log loss and sizes."""
     found = by("method", lines)
-    return [_accuracy(found), _gains(found), _sizes(found)]
+    return [*(_accuracy(found, score) for score in SCORES), _sizes(found)] if lines else []
 
 
 def draw(lines: list[Line]) -> dict[str, list[Any]]:
     """The gain of every run, and the sizes of useful and of nuisance coefficients."""
     found = by("method", lines)
-    dropouts = [name for name in list(found)[1:] if name != TRUTH]
+    dropouts = [name for name in found if BESIDE.get(name) == "dropout"]
     colours = colours_of(dropouts)
     gains, sizes = fresh_axes(), fresh_axes()
     for name in dropouts:
@@ -38,7 +38,7 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
     gains.set(
         xlabel="gain over ridge in a run, active rows", ylabel="share of runs below", title="Gain over ridge"
     )
-    markers = ("o", "x", "^", "s", "+")
+    markers = ("o", "+", "x", "^", "s")
     for k, name in enumerate(name for name in found if name != TRUTH):
         place = [results(f"{kind}_size", found[name]) for kind in ("nuisance", "useful")]
         sizes.plot(*place, markers[k % 5], color=colours.get(name, INK), label=name, markerfacecolor="none")
@@ -60,36 +60,23 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
     return {caption: [gains.figure, sizes.figure]}
 
 
-def _accuracy(found: dict[str, list[Line]]) -> Table:
-    """Ours, its standard error, the paper's and the gap, over active and over all rows."""
+def _accuracy(found: dict[str, list[Line]], score: str) -> Table:
+    """Ours, the paper's and the gap; the mean gain over ridge, run by run, and the paper's."""
     rows = []
     for name, mine in found.items():
-        paper = PAPER.get(_kind(name, found))
-        cells = []
-        for score in SCORES:
-            values = results(score, mine)
-            cells += [f"{np.mean(values):.3f}", _standard_error(values)]
-            cells += (
-                [f"{paper[score]:.2f}", f"{np.mean(values) - paper[score]:+.3f}"] if paper else ["-", "-"]
-            )
-        rows.append([name, *cells, f"{np.mean(results('log_loss', mine)):.3f}"])
-    header = [column for score in SCORES.values() for column in (score, "±", "paper", "gap")]
+        values, gain, kind = results(score, mine), _gain(found, name, score), BESIDE.get(name)
+        ours = [f"{np.mean(values):.3f}", _standard_error(values)]
+        papers, gap, gains, papers_gain = "-", "-", ["-", "-"], "-"
+        if kind is not None:
+            papers, gap = f"{PAPER[kind][score]:.2f}", f"{np.mean(values) - PAPER[kind][score]:+.3f}"
+        if name != RIDGE:
+            gains = [f"{np.mean(gain):+.3f}", _standard_error(gain)]
+        if kind == "dropout":
+            papers_gain = f"{PAPER['dropout'][score] - PAPER['ridge'][score]:+.2f}"
+        rows.append([name, *ours, papers, gap, *gains, papers_gain])
     runs = len(next(iter(found.values())))
-    return Table(f"Accuracy, mean of {runs} runs, and log loss", ["method", *header, "log loss"], rows)
-
-
-def _gains(found: dict[str, list[Line]]) -> Table:
-    """The mean of the differences from ridge, run by run."""
-    rows = []
-    for name in list(found)[1:]:
-        cells = []
-        for score in SCORES:
-            gain = _gain(found, name, score)
-            papers = f"{PAPER['dropout'][score] - PAPER['ridge'][score]:+.2f}" if name != TRUTH else "-"
-            cells += [f"{np.mean(gain):+.3f}", _standard_error(gain), papers]
-        rows.append([name, *cells])
-    header = [column for score in SCORES.values() for column in (score, "±", "paper")]
-    return Table("Gain in accuracy over ridge on the same rows", ["method", *header], rows)
+    header = ["method", "ours", "±", "paper", "gap", "gain", "±", "paper's gain"]
+    return Table(f"Accuracy over {SCORES[score]}, {runs} runs, and gain over ridge", header, rows)
 
 
 def _sizes(found: dict[str, list[Line]]) -> Table:
@@ -98,19 +85,17 @@ def _sizes(found: dict[str, list[Line]]) -> Table:
     for name, mine in found.items():
         useful, nuisance = (np.array(results(f"{kind}_size", mine)) for kind in ("useful", "nuisance"))
         ratio = f"{np.median(useful / nuisance):.2f}" if nuisance.all() else "-"
-        rows.append([name, f"{np.median(useful):.4f}", f"{np.median(nuisance):.4f}", ratio])
-    header = ["method", "useful features", "nuisance features", "ratio"]
-    return Table("Mean absolute coefficient, median over runs", header, rows)
-
-
-def _kind(name: str, found: dict[str, list[Line]]) -> str:
-    """Which of the paper's methods it stands beside: ridge comes first, the truth last."""
-    return {next(iter(found)): "ridge", TRUTH: TRUTH}.get(name, "dropout")
+        sizes = [f"{np.median(useful):.4f}", f"{np.median(nuisance):.4f}", ratio]
+        rows.append([name, *sizes, f"{np.median(results('log_loss', mine)):.3f}"])
+    header = ["method", "useful", "nuisance", "ratio", "log loss"]
+    return Table(
+        "Mean size of useful and of nuisance coefficients, and log loss; medians over runs", header, rows
+    )
 
 
 def _gain(found: dict[str, list[Line]], name: str, score: str) -> np.ndarray:
     """Of each run over ridge in the same run; a run that either lacks is left out."""
-    ridge = {line["seed"]: line["result"][score] for line in next(iter(found.values()))}
+    ridge = {line["seed"]: line["result"][score] for line in found[RIDGE]}
     return np.array(
         [line["result"][score] - ridge[line["seed"]] for line in found[name] if line["seed"] in ridge]
     )
