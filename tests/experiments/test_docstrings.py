@@ -76,7 +76,7 @@ def test_the_table_has_what_the_estimators_give_at_their_defaults(made, count):
         more = LogisticRegression().fit(X, data.y, X_unlabeled=unlabeled)
         for name, model in zip(found, (*models, more), strict=True):
             found[name].append(model.score(X_test, data.y_test))
-    accuracy, gains = DOCSTRINGS.collect(made[1])
+    accuracy, gains, more = DOCSTRINGS.collect(made[1])
     for name, scores in found.items():
         assert cell(accuracy, f"{name}, defaults", count) == f"{100 * np.mean(scores):.2f}"
         error = 100 * np.std(scores, ddof=1) / np.sqrt(2)
@@ -84,6 +84,9 @@ def test_the_table_has_what_the_estimators_give_at_their_defaults(made, count):
     gain = 100 * np.subtract(found["dropout"], found["L2"])
     assert cell(gains, "dropout, defaults", count) == f"{gain.mean():+.2f}"
     assert cell(gains, "dropout, defaults", count, 1) == f"{gain.std(ddof=1) / np.sqrt(2):.2f}"
+    gain = 100 * np.subtract(found["dropout + unlabelled"], found["dropout"])
+    assert cell(more, "dropout + unlabelled, defaults", count) == f"{gain.mean():+.2f}"
+    assert len(more.rows) == 2
 
 
 def test_tuned_is_the_best_in_cross_validation_on_labelled_texts(made):
@@ -127,4 +130,4 @@ def test_it_is_drawn_without_a_fit(made, monkeypatch):
     text = page_of("docstrings", DOCSTRINGS, *made)
     assert text.count("<svg") == 1
     assert "texts with labels" in text
-    assert text.count("dropout + unlabelled") >= 5  # two rows in each table, and the legend
+    assert text.count("dropout + unlabelled") >= 7  # two rows in each table, and the legend

@@ -9,12 +9,12 @@ from dropglm.experiments.lines import by, percent, results, seeds, standard_erro
 from dropglm.pages import Table
 from dropglm.plots.axes import INK, colours_of, fresh_axes
 
-BASE = "L2"
+BASE, DROPOUT, MORE = "L2", "dropout", "dropout + unlabelled"
 STYLES = {"defaults": "--", "tuned": "-"}
 
 
 def collect(lines: list[Line]) -> list[Table]:
-    """Accuracy by the number of labels, and the gain over L2."""
+    """Accuracy by the number of labels, the gain over L2, and that of texts without labels alone."""
     if not lines:
         return []
     counts = _counts(lines)
@@ -24,16 +24,22 @@ def collect(lines: list[Line]) -> list[Table]:
         [name, *(cell for count in counts for cell in _cells(results("accuracy", _with(count, mine))))]
         for name, mine in found.items()
     ]
-    gains = [
-        [name, *(cell for count in counts for cell in _gain_cells(_gains(count, found, name)))]
-        for name in found
-        if _method(name) != BASE
-    ]
+
+    def gains(base: str, methods: tuple[str, ...]) -> list[list[str]]:
+        return [
+            [name, *(cell for count in counts for cell in _gain_cells(_gains(count, found, name, base)))]
+            for name in found
+            if _method(name) in methods
+        ]
+
     fewest, most = (extreme(results("unlabeled", lines)) for extreme in (min, max))
     title = f"Accuracy in per cent, {seeds(lines)}; {fewest:,} to {most:,} texts without labels"
     return [
         Table(title, ["method", *header], accuracy),
-        Table("Gain over L2 on the same texts, in points", ["method", *header], gains),
+        Table("Gain over L2 on the same texts, in points", ["method", *header], gains(BASE, (DROPOUT, MORE))),
+        Table(
+            "Gain of unlabelled texts over dropout without them", ["method", *header], gains(DROPOUT, (MORE,))
+        ),
     ]
 
 
@@ -78,10 +84,10 @@ def _setting(name: str) -> str:
     return name.rpartition(", ")[2]
 
 
-def _gains(count: int, found: dict[str, list[Line]], name: str) -> list[float]:
-    """Over L2 with the same setting, seed by seed."""
-    base = _with(count, found.get(f"{BASE}, {_setting(name)}", []))
-    before = {line["seed"]: line["result"]["accuracy"] for line in base}
+def _gains(count: int, found: dict[str, list[Line]], name: str, base: str) -> list[float]:
+    """Over the base with the same setting, seed by seed."""
+    others = _with(count, found.get(f"{base}, {_setting(name)}", []))
+    before = {line["seed"]: line["result"]["accuracy"] for line in others}
     return [
         line["result"]["accuracy"] - before[line["seed"]]
         for line in _with(count, found[name])
