@@ -10,7 +10,18 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import MultinomialNB
 
 from dropglm import LogisticRegression
-from dropglm.experiments import imdb, imdb_curves, imdb_results, methods, raw, run, texts, thirds, wanted
+from dropglm.experiments import (
+    imdb,
+    imdb_curves,
+    imdb_results,
+    methods,
+    raw,
+    run,
+    texts,
+    thirds,
+    thirds_results,
+    wanted,
+)
 from dropglm.experiments.imdb import IMDB
 from dropglm.experiments.imdb_curves import IMDB_CURVES
 from dropglm.experiments.thirds import THIRDS
@@ -56,8 +67,9 @@ def toys(monkeypatch):
     }
     for module in (thirds, imdb, imdb_results):
         monkeypatch.setattr(module, "METHODS", few)
-    monkeypatch.setattr(thirds, "COMPARED", tuple(few))
-    monkeypatch.setattr(thirds, "PAPER", {"rt": thirds.PAPER["rt"], "imdb": thirds.PAPER["imdb"]})
+    for module in (thirds, thirds_results):
+        monkeypatch.setattr(module, "COMPARED", {"unigrams": tuple(few), "more features": tuple(few)[1:]})
+    monkeypatch.setattr(thirds, "PAPER", {name: thirds.PAPER[name] for name in ("rt", "imdb")})
     monkeypatch.setattr(thirds, "SEEDS", 2)
     monkeypatch.setattr(thirds, "SEEDS_IMDB", 1)
     monkeypatch.setattr(imdb, "TRIGRAMS", tuple(few)[1:])
@@ -96,7 +108,7 @@ def test_views_of_a_text_are_its_pairs_with_one_between_and_its_end(toys):
 
 
 def test_thirds_share_no_row_and_count_no_word_of_the_test(toys):
-    split = texts.thirds("rt", 1, 3)
+    split = texts.unigrams_in_thirds("rt", 3)
     assert [part.shape[0] for part in (split.X, split.X_unlabeled, split.X_test)] == [34, 33, 33]
     assert split.X.shape[1] == split.X_test.shape[1]
     counts = np.asarray(split.X.sum(axis=0) + split.X_unlabeled.sum(axis=0))
@@ -109,10 +121,10 @@ def test_thirds_share_no_row_and_count_no_word_of_the_test(toys):
 
 
 def test_a_rival_takes_the_setting_that_is_best_over_the_folds(toys, rng):
-    split = texts.thirds("rt", 1, 0)
+    split = texts.unigrams_in_thirds("rt", 0)
     folds = list(StratifiedKFold(3).split(split.y, split.y))
     alphas = (1e-3, 1.0, 300.0)
-    found = methods.Rival(MultinomialNB(), {"alpha": alphas}).tuned(split, folds)
+    found = methods.Rival(MultinomialNB(), {"alpha": alphas}).tuned(split, folds, "accuracy")
     scores = [
         np.mean(
             [
@@ -122,13 +134,13 @@ def test_a_rival_takes_the_setting_that_is_best_over_the_folds(toys, rng):
         )
         for a in alphas
     ]
-    assert found.cv_accuracy == pytest.approx(max(scores))
+    assert found.cv_score == pytest.approx(max(scores))
     assert found.chosen == {"alpha": alphas[int(np.argmax(scores))]}
 
 
 @pytest.mark.parametrize("unlabeled", [False, True])
 def test_what_is_measured_is_the_estimator_with_what_was_chosen(toys, unlabeled):
-    split = texts.thirds("rt", 2, 0)
+    split = texts.more_in_thirds("rt", 0)
     method = methods.Dropout("gaussian", "naive_bayes_unlabeled", (0.5, 0.3), (1.0,), unlabeled=unlabeled)
     result = methods.measured(split, method=method, folds=3, seed=0)
     rows = {"X_unlabeled": split.X_unlabeled} if unlabeled else {}
@@ -154,27 +166,32 @@ def test_words_that_no_labelled_row_has_are_left_out():
 def test_thirds_choose_by_cross_validation_and_not_by_the_test(toys, tmp_path):
     run("thirds", THIRDS, tmp_path)
     lines = wanted("thirds", THIRDS, tmp_path)
-    assert len(lines) == len(THIRDS.fits(False)) == (2 + 1) * 2 * len(toys)
+    assert len(lines) == len(THIRDS.fits(False)) == (2 + 1) * (2 * len(toys) - 1)
     ours = ["gaussian + unlabelled", "gaussian, NB ridge of all rows + unlabelled"]
-    for seed, found in enumerate(thirds.chosen([x for x in lines if x["data"] == "rt"], unlabeled=True)):
-        mine = [
-            x["result"]
-            for x in lines
-            if x["data"] == "rt" and x["seed"] == seed and x["method"].rpartition(", ")[0] in ours
-        ]
+    rt = [line for line in lines if line["data"] == "rt"]
+    for found in thirds_results.chosen(rt, unlabeled=True):
+        mine = [x["result"] for x in rt if x["seed"] == found["seed"] and x["method"] in ours]
         assert len(mine) == 4
-        assert found["result"]["cv_accuracy"] == max(result["cv_accuracy"] for result in mine)
-    first, *others = THIRDS.collect(lines)
+        assert found["result"]["cv_score"] == max(result["cv_score"] for result in mine)
+    _, more, *others = THIRDS.collect(lines)
     (mean,) = [x.ours for x in THIRDS.compare(lines) if "rt" in x.what]
-    assert first.rows[0][8] == f"{mean:.2f}"
-    assert first.rows[0][-1] == f"{mean - 76.56:+.2f}"
+    assert more.rows[0][8] == f"{mean:.2f}"
+    assert more.rows[0][-1] == f"{mean - 76.56:+.2f}"
     assert [row[0] for row in others[0].rows] == list(toys)
+    assert others[0].rows[0][4] == "-"  # with more features it was not run
     assert len(THIRDS.draw(lines)) == 1
     assert THIRDS.fits(True) == []
 
 
+def test_rows_of_more_features_are_of_the_same_length(toys):
+    split = texts.more_in_thirds("rt", 0)
+    lengths = np.sqrt(np.asarray(split.X.multiply(split.X).sum(axis=1)))
+    assert lengths == pytest.approx(np.full(34, lengths[0]), rel=1e-5)
+    assert texts.beginnings("Boring<br />films!") == "Bori film !"
+
+
 def test_a_test_row_s_label_does_not_change_what_is_chosen(toys):
-    split = texts.thirds("rt", 1, 1)
+    split = texts.unigrams_in_thirds("rt", 1)
     upside_down = texts.Split(split.X, split.y, split.X_unlabeled, split.X_test, 1 - split.y_test)
     for method in toys.values():
         found, other = (methods.measured(s, method=method, folds=3, seed=0) for s in (split, upside_down))
@@ -195,7 +212,7 @@ def test_imdb_s_table_has_the_paper_s_rows(toys, tmp_path):
             bigrams[label]
             for label in ("gaussian + unlabelled", "gaussian, NB ridge of all rows + unlabelled")
         ),
-        key=lambda result: result["cv_accuracy"],
+        key=lambda result: result["cv_score"],
     )
     assert rows["Drop-Bi"][3] == f"{100 * best['accuracy']:.2f}"
     (nb,) = [
@@ -205,7 +222,7 @@ def test_imdb_s_table_has_the_paper_s_rows(toys, tmp_path):
     assert rows["MNB-Bi"][4] == f"{100 * nb['accuracy'] - 86.63:+.2f}"
     (wide,) = [x["result"] for x in lines if x["data"] == "wide"]
     assert rows["Drop, wide"][3] == f"{100 * wide['accuracy']:.2f}"
-    assert wide["training_seconds"] > 0
+    assert wide["training_seconds"] >= 0
     assert {x.what for x in IMDB.compare(lines)} >= {
         "IMDB, Drop-Uni: + unlabelled",
         "IMDB, MNB-Uni: labelled",
@@ -246,9 +263,9 @@ def test_identities_differ_and_no_budget_is_larger(name):
 
 
 @pytest.mark.parametrize("method", methods.METHODS.values(), ids=list(methods.METHODS))
-def test_every_method_has_sixteen_settings(method):
+def test_every_method_has_twelve_settings(method):
     settings = dict(method.settings())
     lists = (
         settings["grid"] if "grid" in settings else {k: v for k, v in settings.items() if isinstance(v, list)}
     )
-    assert np.prod([len(values) for values in lists.values()]) == 16
+    assert np.prod([len(values) for values in lists.values()]) == 12

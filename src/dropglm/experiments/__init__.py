@@ -11,9 +11,12 @@ from dropglm.experiments.figure_1b import FIGURE_1B
 from dropglm.experiments.figure_a1 import FIGURE_A1
 from dropglm.experiments.figure_a2 import FIGURE_A2
 from dropglm.experiments.forms import TABLE_OF_FORMS
+from dropglm.experiments.imdb import IMDB
+from dropglm.experiments.imdb_curves import IMDB_CURVES
 from dropglm.experiments.online import ONLINE
 from dropglm.experiments.running import listing, report, run, wanted
 from dropglm.experiments.simulation import SIMULATION
+from dropglm.experiments.thirds import THIRDS
 
 EXPERIMENTS: dict[str, Experiment] = {
     "figure-1a": FIGURE_1A,
@@ -21,6 +24,9 @@ EXPERIMENTS: dict[str, Experiment] = {
     "forms": TABLE_OF_FORMS,
     "simulation": SIMULATION,
     "online": ONLINE,
+    "imdb-curves": IMDB_CURVES,
+    "thirds": THIRDS,
+    "imdb": IMDB,
     "docstrings": DOCSTRINGS,
     "figure-a1": FIGURE_A1,
     "figure-a2": FIGURE_A2,

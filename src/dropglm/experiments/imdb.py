@@ -33,7 +33,7 @@ WIDEST = Dropout(
 PROTOCOL = (
     "IMDB's own split: 25,000 labelled, 50,000 unlabelled, 25,000 test reviews. Features: which n-grams a "
     "review has, words and punctuation, in lower case, in two or more of the reviews that are not for the "
-    "test. Every method has sixteen settings to choose from, by accuracy of three-fold cross-validation on "
+    "test. Every method has twelve settings to choose from, by accuracy of three-fold cross-validation on "
     "labelled rows; a fold is a block of the file, so that it is about other films than the rest, as the "
     "test set is. 'cut at white space' are the rivals with the tokens and settings of the literature, and "
     "nothing tuned: are they as good as reported? 'wide' adds to 1- to 4-grams pairs of words with one "

@@ -127,9 +127,8 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
         ax.legend(frameon=False, fontsize="small")
         panels.append(ax.figure)
     caption = (
-        f"IMDB, unigrams, α = 0.4. Left: {LEFT[0]:,} labelled rows and more and more unlabelled ones; dotted, "
-        f"none. Right: more and more labelled rows; dotted, without and, solid, with {RIGHT[1]:,} unlabelled "
-        "ones."
+        f"IMDB, unigrams, α = 0.4. Left: {LEFT[0]:,} labelled rows and more and more unlabelled ones; dotted "
+        f"lines have none. Right: more and more labelled rows; solid lines have {RIGHT[1]:,} unlabelled ones."
     )
     return {caption: panels}
 

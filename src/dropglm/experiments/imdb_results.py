@@ -77,7 +77,7 @@ def chosen(lines: list[Line], among: dict[str, Dropout], *, unlabeled: bool) -> 
     mine = [
         line for line in lines if line["method"] in among and among[line["method"]].unlabeled == unlabeled
     ]
-    return max(mine, key=lambda line: line["result"]["cv_accuracy"], default=None)
+    return max(mine, key=lambda line: line["result"]["cv_score"], default=None)
 
 
 def _everything(data: dict[str, list[Line]]) -> Table:
@@ -103,7 +103,7 @@ def _settings(name: str, lines: list[Line]) -> Table:
     for line in lines:
         result = line["result"]
         settings = ", ".join(f"{key} {value:g}" for key, value in result["chosen"].items())
-        cv, test = 100 * result["cv_accuracy"], 100 * result["accuracy"]
+        cv, test = 100 * result["cv_score"], 100 * result["accuracy"]
         rows.append([line["method"], settings, f"{cv:.2f}", f"{test:.2f}", f"{line['seconds']:.0f}"])
     d = max(line["result"]["features"] for line in lines)
     header = ["method", "chosen", "cross-validation", "test", "seconds"]

@@ -1,7 +1,7 @@
-"""The methods that are compared on texts, each with sixteen settings to choose from.
+"""The methods that are compared on texts, each with twelve settings to choose from.
 
-All choose by the accuracy of cross-validation over the same folds of labelled rows, and are then fitted to
-all of them. Unlabelled rows, where a method takes them, join every fit. So every method has the same budget.
+All choose by cross-validation over the same folds of labelled rows, and are then fitted to all of them.
+Unlabelled rows, where a method takes them, join every fit. So every method has the same budget.
 """
 
 import warnings
@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegressionCV as TheirLogisticRegressionCV
-from sklearn.metrics import accuracy_score, log_loss
+from sklearn.metrics import accuracy_score, get_scorer, log_loss
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import MultinomialNB
 from threadpoolctl import threadpool_limits
@@ -40,7 +40,7 @@ class Tuned:
 
     model: Any
     chosen: Mapping[str, Any]
-    cv_accuracy: float
+    cv_score: float
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,15 @@ class Rival:
         """What the result depends on."""
         return {"model": repr(self.model), "grid": {name: list(values) for name, values in self.grid.items()}}
 
-    def tuned(self, split: Split, folds: Folds) -> Tuned:
+    def tuned(self, split: Split, folds: Folds, scoring: str) -> Tuned:
         """The model, fitted with the settings that are best over the folds."""
+        scorer = get_scorer(scoring)
         points = [dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())]
 
         def score(task: tuple[dict[str, Any], tuple[np.ndarray, np.ndarray]]) -> float:
             point, (train, test) = task
             model = self._fitted(point, split.X[train], split.y[train], split.X_unlabeled)
-            return float(model.score(split.X[test], split.y[test]))
+            return float(scorer(model, split.X[test], split.y[test]))
 
         scores = each(score, product(points, folds), checks.threads(-1))
         means = np.reshape(scores, (len(points), len(folds))).mean(axis=1)
@@ -86,12 +87,12 @@ class Ridge:
         """What the result depends on."""
         return {"C": list(self.C)}
 
-    def tuned(self, split: Split, folds: Folds) -> Tuned:
+    def tuned(self, split: Split, folds: Folds, scoring: str) -> Tuned:
         """The model, fitted with the best C."""
         model = TheirLogisticRegressionCV(
             Cs=list(self.C),
             l1_ratios=(0.0,),
-            scoring="accuracy",
+            scoring=scoring,
             cv=list(folds),
             max_iter=300,
             n_jobs=2,
@@ -122,7 +123,7 @@ class Dropout:
         lists = {name: list(getattr(self, name)) for name in ("dropout", "l2", "discount")}
         return {"penalty": self.penalty, "ridge": self.ridge} | lists
 
-    def tuned(self, split: Split, folds: Folds) -> Tuned:
+    def tuned(self, split: Split, folds: Folds, scoring: str) -> Tuned:
         """The model, fitted with the best point of the grid."""
         model = LogisticRegressionCV(
             dropout=self.dropout,
@@ -131,6 +132,7 @@ class Dropout:
             discount=self.discount,
             ridge=self.ridge,
             cv=list(folds),
+            scoring=scoring,
             tol=1e-3,
             n_jobs=-1,
         )
@@ -145,28 +147,27 @@ class Dropout:
 
 Method = Rival | Ridge | Dropout
 
-LABELED: dict[str, Any] = {"dropout": (0.75, 0.6, 0.45, 0.3), "l2": (30.0, 10.0, 3.0, 1.0)}
+LABELED: dict[str, Any] = {"dropout": (0.7, 0.5, 0.3), "l2": (30.0, 10.0, 3.0, 1.0)}
 UNLABELED: dict[str, Any] = {
-    "dropout": (0.5, 0.3),
-    "l2": (10.0, 3.0, 1.0, 0.3),
+    "dropout": (0.6, 0.4),
+    "l2": (10.0, 1.0, 0.3),
     "discount": (1.0, 0.3),
     "unlabeled": True,
 }
-ALPHA = tuple(np.geomspace(0.03, 30.0, 16).round(3).tolist())
-C = tuple(np.geomspace(0.003, 30.0, 16).round(4).tolist())
-FOUR = (0.1, 0.3, 1.0, 3.0)
+ALPHA = tuple(np.geomspace(0.03, 30.0, 12).round(3).tolist())
+C = tuple(np.geomspace(0.003, 10.0, 12).round(4).tolist())
 
 RIVALS: dict[str, Rival | Ridge] = {
     "MNB": Rival(MultinomialNB(), {"alpha": ALPHA}),
     "MNB, SFE": Rival(SemiSupervisedNaiveBayes(), {"alpha": ALPHA}, unlabeled=True),
     "MNB, EM": Rival(
-        EMNaiveBayes(), {"alpha": FOUR, "unlabeled_weight": (0.01, 0.03, 0.1, 0.3)}, unlabeled=True
+        EMNaiveBayes(), {"alpha": (0.1, 0.3, 1.0, 3.0), "unlabeled_weight": (0.03, 0.1, 0.3)}, unlabeled=True
     ),
-    "NB-SVM": Rival(NBSVM(random_state=0), {"C": FOUR, "beta": (0.25, 0.5, 0.75, 1.0)}),
+    "NB-SVM": Rival(NBSVM(random_state=0), {"C": (0.1, 0.3, 1.0), "beta": (0.25, 0.5, 0.75, 1.0)}),
     "L2": Ridge(C),
     "entropy": Rival(
         EntropyRegularizedLogisticRegression(tol=1e-3),
-        {"l2": (30.0, 10.0, 3.0, 1.0), "entropy_weight": (0.01, 0.03, 0.1, 0.3)},
+        {"l2": (30.0, 10.0, 3.0, 1.0), "entropy_weight": (0.03, 0.1, 0.3)},
         unlabeled=True,
     ),
 }
@@ -186,19 +187,21 @@ OURS: dict[str, Dropout] = {
 METHODS: dict[str, Method] = RIVALS | PAPERS | OURS
 
 
-def measured(split: Split, *, method: Method, folds: int, seed: int | None) -> dict[str, Any]:
+def measured(
+    split: Split, *, method: Method, folds: int, seed: int | None, scoring: str = "accuracy"
+) -> dict[str, Any]:
     """Test accuracy and log loss of a method that has tuned itself on the labelled rows."""
     if not method.unlabeled:
         # A word that no labelled row has is no part of the vocabulary of a model that sees no others.
         split = split.without_unseen()
-    return scored(tuned(split, method=method, folds=folds, seed=seed), split)
+    return scored(tuned(split, method=method, folds=folds, seed=seed, scoring=scoring), split)
 
 
-def tuned(split: Split, *, method: Method, folds: int, seed: int | None) -> Tuned:
+def tuned(split: Split, *, method: Method, folds: int, seed: int | None, scoring: str = "accuracy") -> Tuned:
     """The method's model; folds are blocks of the rows as they stand, or shuffled if there is a seed."""
     cv = StratifiedKFold(folds, shuffle=seed is not None, random_state=seed)
     with threadpool_limits(1):
-        return method.tuned(split, list(cv.split(split.y, split.y)))
+        return method.tuned(split, list(cv.split(split.y, split.y)), scoring)
 
 
 def scored(found: Tuned, split: Split) -> dict[str, Any]:
@@ -206,7 +209,7 @@ def scored(found: Tuned, split: Split) -> dict[str, Any]:
     classes = found.model.classes_
     result = {
         "accuracy": float(accuracy_score(split.y_test, found.model.predict(split.X_test))),
-        "cv_accuracy": found.cv_accuracy,
+        "cv_score": found.cv_score,
         "chosen": dict(found.chosen),
         "labeled": split.X.shape[0],
         "features": split.X.shape[1],

@@ -18,6 +18,9 @@ from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 
 WORD, TAG = re.compile(WORDS_AND_PUNCTUATION), re.compile(r"<[^>]*>")
 LAST = 100  # words that are the end of a text
+BEGINNING = 4  # letters
+
+View = tuple[Callable[[str], str], NgramVectorizer]
 
 
 class Texts(NamedTuple):
@@ -54,24 +57,24 @@ def imdb(n: int) -> Split:
     In the file's order, where the reviews of a film stand together: folds that are blocks of it are about
     other films than the rest, as the test set is.
     """
-    return _cut(_imdb_texts(), {str: NgramVectorizer((1, n), min_df=2, n_jobs=-1)})
+    return _cut(_imdb_texts(), [(str, NgramVectorizer((1, n), min_df=2, n_jobs=-1))])
 
 
 @lru_cache(maxsize=1)
 def imdb_as_published(n: int) -> Split:
     """IMDB in lower case, cut at white space only, every n-gram kept: how NB-SVM's authors seem to do it."""
     words = NgramVectorizer((1, n), token_pattern=r"\S+", strip_html=False, n_jobs=-1)
-    return _cut(_imdb_texts(), {str: words})
+    return _cut(_imdb_texts(), [(str, words)])
 
 
 @lru_cache(maxsize=1)
 def imdb_wide() -> Split:
     """IMDB with 1- to 4-grams, pairs of words with one between, and 1- and 2-grams of the review's end."""
-    views: dict[Callable[[str], str], NgramVectorizer] = {
-        str: NgramVectorizer((1, 4), min_df=2, n_jobs=-1),
-        every_other_word: NgramVectorizer((2, 2), min_df=2, n_jobs=-1),
-        last_words: NgramVectorizer((1, 2), min_df=2, n_jobs=-1),
-    }
+    views: list[View] = [
+        (str, NgramVectorizer((1, 4), min_df=2, n_jobs=-1)),
+        (every_other_word, NgramVectorizer((2, 2), min_df=2, n_jobs=-1)),
+        (last_words, NgramVectorizer((1, 2), min_df=2, n_jobs=-1)),
+    ]
     return _cut(_imdb_texts(), views)
 
 
@@ -102,12 +105,46 @@ def _words(text: str) -> list[str]:
     return WORD.findall(TAG.sub(" ", text))
 
 
-def thirds(name: str, n: int, seed: int) -> Split:
-    """1- to n-grams of a data set, shuffled and cut into labelled, unlabelled and test rows."""
+def beginnings(text: str) -> str:
+    """The first four letters of every word, which stand for what its forms have in common.
+
+    Examples
+    --------
+    >>> beginnings("boring, and bored again")
+    'bori , and bore agai'
+    """
+    return " ".join(word[:BEGINNING] for word in _words(text))
+
+
+def unigrams_in_thirds(name: str, seed: int) -> Split:
+    """Unigrams of a data set, shuffled and cut into labelled, unlabelled and test rows."""
+    return _cut(_thirds(name, seed), [(str, NgramVectorizer())])
+
+
+def more_in_thirds(name: str, seed: int) -> Split:
+    """Words, their beginnings, and bigrams in two or more texts; long rows are scaled down, short ones up."""
+    views: list[View] = [
+        (str, NgramVectorizer()),
+        (str, NgramVectorizer((2, 2), min_df=2)),
+        (beginnings, NgramVectorizer()),
+    ]
+    split = _cut(_thirds(name, seed), views)
+    typical = np.median(np.diff(split.X.indptr))
+    X, X_unlabeled, X_test = (_scaled(X, typical) for X in (split.X, split.X_unlabeled, split.X_test))
+    return replace(split, X=X, X_unlabeled=X_unlabeled, X_test=X_test)
+
+
+def _scaled(X: sparse.csr_array, typical: float) -> sparse.csr_array:
+    """Ones become the root of typical / m in a row that has m of them: all rows are of the same length."""
+    m = np.diff(X.indptr)
+    entries = np.repeat(np.sqrt(typical / np.maximum(m, 1)), m).astype(np.float32)
+    return sparse.csr_array((entries, X.indices, X.indptr), shape=X.shape)
+
+
+def _thirds(name: str, seed: int) -> Texts:
     texts, y = _all_texts(name)
     train, unlabeled, test = np.array_split(np.random.default_rng(seed).permutation(len(y)), 3)
-    words = NgramVectorizer((1, n), n_jobs=-1)
-    return _cut(Texts(texts[train], y[train], texts[unlabeled], texts[test], y[test]), {str: words})
+    return Texts(texts[train], y[train], texts[unlabeled], texts[test], y[test])
 
 
 def subset(split: Split, labeled: np.ndarray, unlabeled: np.ndarray) -> Split:
@@ -130,10 +167,10 @@ def _all_texts(name: str) -> tuple[np.ndarray, np.ndarray]:
     return texts, np.concatenate([data.y, data.y_test])
 
 
-def _cut(texts: Texts, views: dict[Callable[[str], str], NgramVectorizer]) -> Split:
+def _cut(texts: Texts, views: list[View]) -> Split:
     """Side by side the n-grams of every view, which is what a function makes of a text."""
     known, n = [*texts.labeled, *texts.unlabeled], len(texts.y)
-    seen = [words.fit_transform(map(view, known)) for view, words in views.items()]
-    test = [words.transform(map(view, texts.test)) for view, words in views.items()]
+    seen = [words.fit_transform(map(view, known)) for view, words in views]
+    test = [words.transform(map(view, texts.test)) for view, words in views]
     X, X_test = (sparse.csr_array(sparse.hstack(parts, format="csr")) for parts in (seen, test))
     return Split(X[:n], texts.y, X[n:], X_test, texts.y_test)
