@@ -6,19 +6,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from io import StringIO
+from itertools import count
 from typing import Any
 
 STYLE = """
 :root { color-scheme: light; }
 body { font: 1rem/1.5 system-ui, sans-serif; color: #222; background: #fff; margin: 0 auto; padding: 1rem;
        max-width: 52rem; }
-h1, h2, p, figcaption { overflow-wrap: anywhere; }
+h1, h2, h3, p, li, figcaption { overflow-wrap: anywhere; }
 h1 { font-size: 1.5rem; line-height: 1.25; }
+h2, h3 { font-size: 1rem; margin: 2rem 0 0; }
+section { border-top: 1px solid #ccc; margin-top: 2.5rem; }
+section > h2, section > .table > h2 { font-size: 1.25rem; line-height: 1.25; margin-top: 1.5rem; }
+nav ul { padding-left: 1.25rem; }
+a { color: #0072B2; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
-h2 { font-size: 1rem; margin: 2rem 0 0; }
 th, td { padding: .25rem .9rem .25rem 0; text-align: right; }
-th { border-bottom: 1px solid #222; }
+th { border-bottom: 1px solid #222; vertical-align: bottom; }
 th.word, td.word { text-align: left; overflow-wrap: anywhere; min-width: 8.5rem; }
 figure { display: flex; flex-wrap: wrap; gap: 1rem; margin: 2rem 0; break-inside: avoid; }
 figure svg { flex: 1 1 18rem; max-width: 30rem; height: auto; }
@@ -30,6 +35,10 @@ figure svg { flex: 1 1 18rem; max-width: 30rem; height: auto; }
 figcaption { flex-basis: 100%; color: #444; font-size: .95rem; }
 @media (max-width: 30rem) { table { font-size: .85rem; } th, td { padding-right: .5rem; }
                             th.word, td.word { min-width: 6.5rem; } }
+@media print { body { max-width: none; padding: 0; font-size: 10pt; } a { color: inherit; }
+               .scroll { overflow: visible; } .table, tr { break-inside: avoid; }
+               h2, h3 { break-after: avoid; } table { font-size: 9pt; } th, td { padding-right: .6rem; }
+               th.word, td.word { min-width: 5rem; } figure svg { flex-basis: 14rem; } }
 """
 
 
@@ -57,8 +66,8 @@ class Table:
 
         return "\n".join([self.title, line(self.header), *map(line, self.rows)])
 
-    def html(self) -> str:
-        """For a page."""
+    def html(self, level: int = 2) -> str:
+        """For a page, under a heading of that level."""
 
         def line(row: list[str], tag: str) -> str:
             marks = ("" if self._is_number(k) else ' class="word"' for k in range(len(row)))
@@ -67,8 +76,9 @@ class Table:
 
         body = "".join(line(row, "td") for row in self.rows)
         head = f"<thead>{line(self.header, 'th')}</thead>"
-        title = f"<h2>{escape(self.title)}</h2>"
-        return f'{title}<div class="scroll"><table>{head}<tbody>{body}</tbody></table></div>'
+        title = f"<h{level}>{escape(self.title)}</h{level}>"
+        grid = f'<div class="scroll"><table>{head}<tbody>{body}</tbody></table></div>'
+        return f'<div class="table">{title}{grid}</div>'
 
 
 def _svg(figure: Any) -> str:
@@ -78,7 +88,8 @@ def _svg(figure: Any) -> str:
 
     text = StringIO()
     # As text, not as curves: the browser has letters for scripts that Matplotlib's own font lacks.
-    with mpl.rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
+    # A salt of our own: the same figure has the same ids in every run.
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "dropglm"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
@@ -93,11 +104,36 @@ def figure(caption: str, panels: list[Any]) -> str:
     return f"<figure>{''.join(map(_svg, panels))}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
+def _with_ids_of_its_own(svg: str, number: int) -> str:
+    """The picture with its number before every id and every reference to one.
+
+    Matplotlib gives all figures the same ids, and a browser that meets one twice takes the first: curves of
+    one picture would be clipped by the axes of another.
+
+    Examples
+    --------
+    >>> _with_ids_of_its_own('<svg><g id="a">id="b"</g><use xlink:href="#a" clip-path="url(#c)"/></svg>', 7)
+    '<svg><g id="svg7-a">id="b"</g><use xlink:href="#svg7-a" clip-path="url(#svg7-c)"/></svg>'
+    """
+
+    def renamed(tag: re.Match[str]) -> str:
+        return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>svg{number}-", tag[0])
+
+    return re.sub(r"<\w[^>]*>", renamed, svg)
+
+
 def page(title: str, blocks: Iterable[str]) -> str:
     """The whole document, from blocks of HTML one below the other."""
+    numbers = count(1)
+    body = re.sub(
+        "<svg.*?</svg>",
+        lambda found: _with_ids_of_its_own(found[0], next(numbers)),
+        "".join(blocks),
+        flags=re.S,
+    )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n"
-        f"<body><h1>{escape(title)}</h1>\n{''.join(blocks)}</body></html>\n"
+        f"<body><h1>{escape(title)}</h1>\n{body}</body></html>\n"
     )

@@ -1,12 +1,19 @@
 """``dropglm reproduce``."""
 
 import json
+import re
 import signal
+import time
 
 import pytest
+from typer.testing import CliRunner
 
+from dropglm import experiments
+from dropglm.cli import terminal
+from dropglm.cli.app import app
 from dropglm.experiments.raw import identity
 from tests.cli.command import dropglm
+from tests.experiments.toys import Killed, killed_after, timeless, toy
 
 KILLED_AFTER_FIVE_FITS = """
 import os, signal
@@ -23,18 +30,140 @@ main()
 """
 
 
-def test_list_says_what_each_needs_and_takes(tmp_path):
-    out = " ".join(dropglm("reproduce", "list", cwd=tmp_path).split())
-    for expected in ("online", "imdb, rt", "minutes", "seconds"):
-        assert expected in out
+@pytest.fixture
+def registered(monkeypatch):
+    """Three toys in place of the experiments, the last without a quick form; others may be put there."""
+    toys = {"first": toy(), "second": toy(title="Squares again"), "third": toy(has_quick=False)}
+    monkeypatch.setattr(experiments, "EXPERIMENTS", toys)
+    return toys
+
+
+def reproduce(*arguments, code=0):
+    """Standard output and standard error of the command."""
+    done = CliRunner().invoke(app, ["reproduce", *map(str, arguments)])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == code, done.output
+    return " ".join(done.stdout.split()), " ".join(done.stderr.replace("│", " ").split())
+
+
+def raw_lines(folder):
+    return {path.name: path.read_text().splitlines() for path in sorted(folder.glob("*.jsonl"))}
+
+
+def sections(folder):
+    return re.findall('<section id="(.*?)">', (folder / "index.html").read_text())
+
+
+def test_list_says_what_each_needs_and_takes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    out, _ = reproduce("list")
+    for name, experiment in experiments.EXPERIMENTS.items():
+        assert name in out
+        for words in (*experiment.data, *experiment.takes.split(), *experiment.takes_quick.split()):
+            assert words in out
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["onlin", "Online"])
-def test_an_unknown_name_is_answered_with_the_nearest(tmp_path, name):
-    err = " ".join(dropglm("reproduce", name, cwd=tmp_path, code=2).replace("│", " ").split())
+def test_an_unknown_name_is_answered_with_the_nearest(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    _, err = reproduce(name, code=2)
     assert f"experiment {name!r} is unknown; did you mean 'online'?" in err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("names", [["first"], ["list"], ["first", "second"]])
+def test_names_and_all_are_refused(registered, tmp_path, names):
+    _, err = reproduce(*names, "--all", "--out", tmp_path / "out", code=2)
+    assert "name experiments or say --all, not both" in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_a_file_is_refused(registered, tmp_path):
+    (tmp_path / "out").write_text("mine")
+    _, err = reproduce("--all", "--out", tmp_path / "out", code=2)
+    assert "is a file; name a folder" in err
+
+
+@pytest.mark.parametrize("arguments", [["--all"], []])
+def test_all_are_run_and_shown_on_one_page(registered, tmp_path, arguments):
+    out, err = reproduce(*arguments, "--out", tmp_path)
+    assert out.count("Squares by seed") == 3
+    assert out.count("largest square") == 3
+    assert f"the page is {tmp_path / 'index.html'}" in err
+    assert sorted(raw_lines(tmp_path)) == ["first.jsonl", "second.jsonl", "third.jsonl"]
+    assert sections(tmp_path) == ["summary", "first", "second", "third", "times"]
+    assert [path.name for path in tmp_path.glob("*.html")] == ["index.html"]
+
+
+def test_what_has_no_quick_form_is_left_out_and_told(registered, tmp_path):
+    _, err = reproduce("--all", "--quick", "--out", tmp_path)
+    assert "third is left out: it has no quick form." in err
+    assert sections(tmp_path) == ["summary", "first", "second", "times"]
+    _, err = reproduce("third", "--quick", "--out", tmp_path / "another")
+    assert "third is left out" in err
+    assert not (tmp_path / "another" / "index.html").exists()
+
+
+def test_one_that_is_run_again_does_not_take_others_off_the_page(registered, tmp_path):
+    reproduce("--all", "--out", tmp_path)
+    page = (tmp_path / "index.html").read_text()
+    out, _ = reproduce("second", "--out", tmp_path)
+    assert out.count("Squares by seed") == 1
+    assert (tmp_path / "index.html").read_text() == page
+
+
+def test_a_data_set_that_cannot_be_had_does_not_stop_the_others(registered, tmp_path):
+    registered["second"] = toy(absent=("one",))
+    registered["third"] = toy(absent=("one", "two"))
+    out, err = reproduce("--all", "--out", tmp_path)
+    assert err.count("second: one is left out: one is not on this machine.") == 1
+    assert "third: two is left out" in err
+    assert "third has no results" in err
+    assert out.count("Squares by seed") == 2
+    assert sections(tmp_path) == ["summary", "first", "second", "times"]
+
+
+def test_it_fails_where_nothing_can_be_had(registered, tmp_path):
+    registered["second"] = registered["first"] = toy(absent=("one", "two"))
+    _, err = reproduce("first", "second", "--out", tmp_path, code=3)
+    assert "first, second: no results, since no data set can be had." in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_killed_run_of_several_goes_on_and_ends_the_same(registered, tmp_path):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    expected, _ = reproduce("--all", "--out", whole)
+    second = registered["second"]
+    registered["second"] = toy(killed_after(3))
+    with pytest.raises(Killed):
+        reproduce("--all", "--out", parts)
+    assert [len(lines) for lines in raw_lines(parts).values()] == [6, 3]
+    registered |= {"first": toy(killed_after(0)), "second": second}
+    assert reproduce("--all", "--out", parts)[0] == expected
+    for mine, theirs in zip(raw_lines(parts).values(), raw_lines(whole).values(), strict=True):
+        assert timeless(map(json.loads, mine)) == timeless(map(json.loads, theirs))
+    registered |= {"second": toy(killed_after(0)), "third": toy(killed_after(0))}
+    assert reproduce("--all", "--out", parts)[0] == expected
+
+
+def test_a_log_has_a_line_an_experiment_and_one_now_and_then(registered, tmp_path, monkeypatch):
+    monkeypatch.setattr(terminal, "LOG_EVERY", 0.001)
+    registered["first"] = registered["third"] = toy(cost=0.01)
+    registered["second"] = toy(worked=lambda fit: time.sleep(0.02), cost=600.0)
+    _, err = reproduce("--all", "--out", tmp_path)
+    assert "first is done, about 60 minutes left." in err
+    assert re.search("of 18 fits, about .* left; now second: (one|two), square, seed 0", err)
+    assert "\x1b" not in err
+    assert "third is done" not in err  # nothing is left then
+
+
+def test_quiet_is_silent(registered, tmp_path, monkeypatch):
+    monkeypatch.setattr(terminal, "LOG_EVERY", 0.001)
+    registered["second"] = toy(worked=lambda fit: time.sleep(0.02))
+    _, err = reproduce("--all", "--quiet", "--out", tmp_path)
+    assert err == ""
 
 
 def test_a_killed_quick_run_goes_on_and_leaves_a_page(tmp_path):
@@ -50,6 +179,6 @@ def test_a_killed_quick_run_goes_on_and_leaves_a_page(tmp_path):
     assert len({identity(json.loads(line)) for line in lines}) == len(lines) > 5
     for expected in ("simulation", "adagrad", "well-specified", "the truth"):
         assert expected in out
-    assert "<svg" in path.with_suffix(".html").read_text()
+    assert "<svg" in path.with_name("index.html").read_text()
     assert dropglm(*command, cwd=tmp_path) == out
     assert path.read_text().splitlines() == lines

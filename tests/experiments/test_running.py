@@ -1,87 +1,48 @@
-"""What is kept of a run, what is run again, and what drawing needs."""
+"""What is kept of a run, and what is run again."""
 
 import json
 
 import pytest
 
-from dropglm.datasets import DatasetError
-from dropglm.experiments import Experiment, raw, report, run, wanted
-from dropglm.experiments.experiment import Fit
+from dropglm.experiments import raw, run, to_do, wanted
 from dropglm.files import FileError
-from dropglm.pages import Table
+from dropglm.progress import TimeLeft
+from tests.experiments.toys import Killed, killed_after, timeless, toy
 
 
-def toy(worked=None, absent=()):
-    """Squares of seeds; ``worked`` is called with each fit that is run."""
-
-    def rows(data):
-        if data in absent:
-            raise DatasetError(f"{data} is not on this machine.")
-        return data
-
-    def fits(quick):
-        def fit(data, seed):
-            def work(given):
-                if worked is not None:
-                    worked((given, seed))
-                return {"square": seed**2}
-
-            return Fit(data, "square", seed, {"rows": 5 if quick else 50}, lambda: rows(data), work)
-
-        return [fit(data, seed) for seed in range(2 if quick else 3) for data in ("one", "two")]
-
-    def collect(lines):
-        return [
-            Table("Squares", ["data", "square"], [[x["data"], str(x["result"]["square"])] for x in lines])
-        ]
-
-    return Experiment(
-        "Squares", "squares", ("one", "two"), "", "", "It squares.", fits, collect, lambda lines: {}
-    )
-
-
-def timeless(path):
-    return [{k: v for k, v in json.loads(x).items() if k != "seconds"} for x in path.read_text().splitlines()]
-
-
-class Killed(BaseException):
-    pass
+def lines_of(path):
+    return timeless(json.loads(line) for line in path.read_text().splitlines())
 
 
 def test_a_killed_run_goes_on_where_it_was_and_ends_with_the_same_lines(tmp_path):
+    """Of two experiments, wherever it is killed: two fits are finished before each kill."""
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     whole.mkdir()
     parts.mkdir()
-    run("toy", toy(), whole)
-    for done in (2, 4):  # two fits are finished before each kill
-        seen = []
-
-        def worked(fit, seen=seen):
-            seen.append(fit)
-            if len(seen) == 3:
-                raise Killed
-
-        with pytest.raises(Killed):
-            run("toy", toy(worked), parts)
-        assert len(wanted("toy", toy(), parts)) == done
-    run("toy", toy(), parts)
-    assert timeless(parts / "toy.jsonl") == timeless(whole / "toy.jsonl")
-    again = []
-    run("toy", toy(again.append), parts)
-    assert again == []
+    for name in ("first", "second"):
+        run(name, toy(), whole)
+        for done in (2, 4):
+            with pytest.raises(Killed):
+                run(name, toy(killed_after(2)), parts)
+            assert len(wanted(name, toy(), parts)) == done
+            assert len(to_do(name, toy(), parts)) == 6 - done
+        run(name, toy(), parts)
+        assert lines_of(parts / f"{name}.jsonl") == lines_of(whole / f"{name}.jsonl")
+    for name in ("first", "second"):
+        run(name, toy(killed_after(0)), parts)  # nothing is fitted again
 
 
 @pytest.mark.parametrize("cut", [1, 2, 40])
 def test_a_half_written_last_line_is_dropped_and_run_again(tmp_path, cut):
     run("toy", toy(), tmp_path)
     path = tmp_path / "toy.jsonl"
-    before = timeless(path)
+    before = lines_of(path)
     path.write_bytes(path.read_bytes()[:-cut])
     assert len(wanted("toy", toy(), tmp_path)) == len(before) - 1  # drawing does not trip over it either
     seen = []
     run("toy", toy(seen.append), tmp_path)
     assert seen == [("two", 2)]
-    assert timeless(path) == before
+    assert lines_of(path) == before
 
 
 def test_a_quick_run_is_not_mistaken_for_a_full_one(tmp_path):
@@ -97,21 +58,15 @@ def test_a_data_set_that_cannot_be_had_is_told_once_and_the_others_go_on(tmp_pat
     told = []
     run("toy", toy(absent=("one",)), tmp_path, tell=told.append)
     assert told == ["one is left out: one is not on this machine."]
-    lines = wanted("toy", toy(), tmp_path)
-    assert {line["data"] for line in lines} == {"two"}
-    assert "Nothing is here of one." in report("toy", toy(), tmp_path, lines).read_text()
+    assert {line["data"] for line in wanted("toy", toy(), tmp_path)} == {"two"}
 
 
-def test_a_page_is_made_of_lines_alone(tmp_path):
-    run("toy", toy(), tmp_path)
-    seen = []
-    unable = toy(seen.append, absent=("one", "two"))
-    path = report("toy", unable, tmp_path, wanted("toy", unable, tmp_path))
-    text = path.read_text()
-    assert seen == []
-    assert "It squares." in text
-    assert "<td>4</td>" in text
-    assert "6 fits, made with dropglm" in text
+def test_the_time_left_is_that_of_fits_that_can_be_run(tmp_path):
+    absent = toy(absent=("one",), cost=7.0)
+    time_left = TimeLeft([fit.cost for fit in absent.fits(False)])
+    run("toy", absent, tmp_path, time_left=time_left, tell=lambda sentence: None)
+    assert (time_left.done, time_left.steps, time_left.cost) == (3, 3, 21.0)
+    assert time_left.seconds() == 0.0
 
 
 def test_a_line_has_what_made_it(tmp_path):

@@ -1,12 +1,19 @@
 """``dropglm reproduce``: the paper's experiments, run again."""
 
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dropglm.cli import options, terminal
 from dropglm.cli.endings import BadInputError
+from dropglm.progress import TimeLeft, in_words
+
+if TYPE_CHECKING:
+    from dropglm.experiments import Experiment
+    from dropglm.experiments.experiment import Line
 
 
 def reproduce(
@@ -14,42 +21,82 @@ def reproduce(
         list[str] | None,
         typer.Argument(help="Experiments, by default all; list shows what there is.", show_default=False),
     ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All experiments.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Less data and fewer seeds: in seconds.")] = False,
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", help="Folder for raw results and pages.", rich_help_panel=options.HOW),
+        typer.Option("--out", "-o", help="Folder for raw results and the page.", rich_help_panel=options.HOW),
     ] = Path("reproduced"),
     quiet: options.Quiet = False,
 ) -> None:
-    """Run the paper's experiments; tables here, and a page with figures for each in the folder.
+    """Run the paper's experiments; tables here, and a page with figures, index.html, in the folder.
 
     Every fit adds a line to NAME.jsonl; those that are there already are not run again, so that a run goes on
-    where it was stopped, and one that is complete is only drawn again.
+    where it was stopped, and one that is complete is only drawn again. The page has all experiments that have
+    lines in the folder, not only those named.
     """
     from dropglm import experiments
-    from dropglm.registry import lookup
 
+    if names and everything:
+        raise typer.BadParameter("name experiments or say --all, not both.", param_hint="--all")
     if names == ["list"]:
         listed = experiments.listing(experiments.EXPERIMENTS)
         terminal.table(listed.title, listed.header, listed.rows, words=len(listed.header))
         return
-    try:
-        chosen = {
-            name: lookup(experiments.EXPERIMENTS, name, "experiment")
-            for name in names or experiments.EXPERIMENTS
-        }
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+    chosen = _chosen(experiments.EXPERIMENTS, names)
     if out.exists() and not out.is_dir():
         raise typer.BadParameter(f"{out} is a file; name a folder.", param_hint="--out")
     out.mkdir(parents=True, exist_ok=True)
-    for name, experiment in chosen.items():
-        shown = bool(terminal.bars(quiet))
-        experiments.run(name, experiment, out, quick=quick, shown=shown, tell=terminal.complain)
-        lines = experiments.wanted(name, experiment, out, quick=quick)
-        if not lines:
-            raise BadInputError(f"{name} has no results: none of its data sets can be had.")
-        for table in experiment.collect(lines):
-            terminal.table(table.title, table.header, table.rows)
-        path = experiments.report(name, experiment, out, lines, quick=quick)
+    for name in [name for name, each in chosen.items() if not each.fits(quick)]:
+        del chosen[name]
+        terminal.complain(f"{name} is left out: it has no quick form.")
+    if not chosen:
+        return
+    lines = _run(chosen, out, quick=quick, quiet=quiet)
+    if not any(lines.values()):
+        raise BadInputError(f"{', '.join(chosen)}: no results, since no data set can be had.")
+    compared = experiments.comparisons(chosen, lines)
+    if compared.rows:
+        terminal.table(compared.title, compared.header, compared.rows)
+    path = experiments.report(experiments.EXPERIMENTS, out, quick=quick)
+    if not quiet:
         terminal.complain(f"the page is {path}")
+
+
+def _chosen(known: Mapping[str, "Experiment"], names: list[str] | None) -> dict[str, "Experiment"]:
+    """By default all."""
+    from dropglm.registry import lookup
+
+    try:
+        return {name: lookup(known, name, "experiment") for name in names or known}
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _run(
+    chosen: Mapping[str, "Experiment"], out: Path, *, quick: bool, quiet: bool
+) -> dict[str, list["Line"]]:
+    """Run what is missing and show the tables, experiment by experiment; the lines of each."""
+    from dropglm import experiments
+
+    fits = {name: experiments.to_do(name, each, out, quick=quick) for name, each in chosen.items()}
+    tell, every = terminal.course(quiet)
+    lines = {}
+    with TimeLeft([fit.cost for each in fits.values() for fit in each], tell=tell, every=every) as time_left:
+        for name, experiment in chosen.items():
+            left_out = partial(_left_out, name)
+            experiments.run(name, experiment, out, quick=quick, time_left=time_left, tell=left_out)
+            lines[name] = experiments.wanted(name, experiment, out, quick=quick)
+            terminal.clear()
+            if not lines[name]:
+                terminal.complain(f"{name} has no results: none of its data sets can be had.")
+                continue
+            for table in experiment.collect(lines[name]):
+                terminal.table(table.title, table.header, table.rows)
+            if fits[name] and time_left.done < time_left.steps and not quiet:
+                terminal.complain(f"{name} is done, about {in_words(time_left.seconds())} left.")
+    return lines
+
+
+def _left_out(name: str, sentence: str) -> None:
+    terminal.complain(f"{name}: {sentence}")

@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 
 MOST_CLASSES = 20  # in a table
+BAR = 20  # characters
+BAR_EVERY, LOG_EVERY = 0.5, 60.0  # seconds between two drawings, or two lines where nobody watches
+CLEARED = "\r\x1b[K"  # the line, in a terminal
 
 
 class Terminal(Console):
@@ -27,8 +30,34 @@ err = Terminal(stderr=True, highlight=False)
 
 
 def complain(sentence: str) -> None:
-    """A sentence on standard error, on one line whatever the width."""
+    """A sentence on standard error, on one line whatever the width; a bar that stands there goes."""
+    clear()
     sys.stderr.write(f"dropglm: {sentence}\n")
+
+
+def clear() -> None:
+    """Take away a bar."""
+    if err.is_terminal:
+        sys.stderr.write(CLEARED)
+
+
+def bar(share: float, sentence: str) -> None:
+    """A bar and a sentence, as much of it as there is room for, in place of the one before."""
+    text = f"{'━' * round(BAR * share):<{BAR}} {sentence}"
+    sys.stderr.write(f"{CLEARED}{text[: err.width - 1]}")
+    sys.stderr.flush()
+
+
+def percentage(share: float, sentence: str) -> None:
+    """What ``bar`` says, on a line that stays."""
+    complain(f"{share:.0%} done, {sentence}")
+
+
+def course(quiet: bool) -> tuple[Callable[[float, str], None] | None, float]:
+    """What tells how far a long run is, and every how many seconds: nothing, a bar, or lines in a log."""
+    if quiet:
+        return None, 0.0
+    return (bar, BAR_EVERY) if err.is_terminal else (percentage, LOG_EVERY)
 
 
 @contextmanager

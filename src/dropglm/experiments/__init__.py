@@ -14,7 +14,8 @@ from dropglm.experiments.forms import TABLE_OF_FORMS
 from dropglm.experiments.imdb import IMDB
 from dropglm.experiments.imdb_curves import IMDB_CURVES
 from dropglm.experiments.online import ONLINE
-from dropglm.experiments.running import listing, report, run, wanted
+from dropglm.experiments.report import comparisons, listing, report
+from dropglm.experiments.running import run, to_do, wanted
 from dropglm.experiments.simulation import SIMULATION
 from dropglm.experiments.thirds import THIRDS
 
@@ -32,4 +33,14 @@ EXPERIMENTS: dict[str, Experiment] = {
     "figure-a2": FIGURE_A2,
 }
 
-__all__ = ["EXPERIMENTS", "Comparison", "Experiment", "listing", "report", "run", "wanted"]
+__all__ = [
+    "EXPERIMENTS",
+    "Comparison",
+    "Experiment",
+    "comparisons",
+    "listing",
+    "report",
+    "run",
+    "to_do",
+    "wanted",
+]

@@ -35,6 +35,7 @@ SIMULATED, SIMULATED_QUICK, SIMULATED_TEST = 1 << 15, 1 << 11, 5_000
 SPECIFIED, SPECIFIED_QUICK = 1 << 20, 1 << 15
 NGRAMS, MIN_DF = (1, 2), 2
 FIRST = 50  # rows, at least, before the first point of a curve
+COST, COST_QUICK = 0.3, 0.1  # seconds a fit, with its share of the data's
 
 PROTOCOL = (
     "One pass over the rows in random order; each row is predicted, then learnt from. Progressive accuracy "
@@ -140,6 +141,7 @@ def approach(rows: Rows, *, model: dict[str, Any]) -> dict[str, Any]:
 def fits(quick: bool) -> list[Fit]:
     """All fits, seed by seed, so that the time left is known after the first."""
     n, known = (SIMULATED_QUICK, SPECIFIED_QUICK) if quick else (SIMULATED, SPECIFIED)
+    cost = COST_QUICK if quick else COST
     found = []
     for seed in range(SEEDS_QUICK if quick else SEEDS):
         sources: dict[str, tuple[dict[str, Any], Callable[[], Rows]]] = {
@@ -152,13 +154,12 @@ def fits(quick: bool) -> list[Fit]:
             for name in MODELS:
                 for times in TIMES if name != "arow" else (1.0,):
                     model, parameters = _parameters(name, times, settings)
-                    found.append(
-                        Fit(data, name, seed, parameters, load, partial(stream, model=model, seed=seed))
-                    )
+                    work = partial(stream, model=model, seed=seed)
+                    found.append(Fit(data, name, seed, parameters, load, work, cost))
         for name in ("adagrad", "dropout", "dropout, power ½"):
             model, parameters = _parameters(name, 1.0, {"rows": known})
             load = partial(known_rows, known, seed)
-            found.append(Fit(KNOWN, name, seed, parameters, load, partial(approach, model=model)))
+            found.append(Fit(KNOWN, name, seed, parameters, load, partial(approach, model=model), cost))
     return found
 
 
