@@ -1,4 +1,4 @@
-# make demo   a table in the terminal and a page of pictures, from nothing but Python 3.11 and make
+# make demo   the paper's experiments in small: tables in the terminal and a page, from nothing but Python 3.11 and make
 # make test   the whole suite, with the linters
 PYTHON ?= python3
 VENV ?= .venv
@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 .PHONY: demo test lint format bench accuracy reproduce lock clean
 
 demo: $(VENV)/.all
-	$(BIN)/python examples/demo.py
+	$(BIN)/dropglm reproduce --all --quick --out demo
 
 test: lint $(VENV)/.test
 	$(BIN)/python -m pytest --numprocesses auto
@@ -31,10 +31,10 @@ bench: $(VENV)/.bench
 accuracy: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.accuracy
 
-# The paper's experiments so far, a page for each in reproduced/, and their tables in docs/results.md. Takes some
-# 2 minutes and goes on where it was stopped; data sets come from DROPGLM_DATA or are fetched.
-reproduce: $(VENV)/.bench
-	$(BIN)/dropglm reproduce
+# The paper's experiments: a page of all of them in reproduced/, their tables in docs/ and the README. Goes on where
+# it was stopped; data sets come from DROPGLM_DATA or are fetched. dropglm reproduce list says what each one takes.
+reproduce: $(VENV)/.all
+	$(BIN)/dropglm reproduce --all
 	$(BIN)/python -m benchmarks.results
 
 # One stamp for each extra of pyproject.toml, all in one environment.

@@ -4,21 +4,14 @@ DROPGLM_DATA=… python -m benchmarks.report
 """
 
 import platform
-from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks import cold_start, fits, streaming, sweep, vectorizing, whole_job
+from benchmarks.markdown import ROOT, fill, table
 from benchmarks.processes import in_fresh_process
 
-ROOT = Path(__file__).parent.parent
 JOB = "From files to a model: IMDB, 25,000 reviews with labels and 50,000 without, bigrams"
-START, STOP = "<!-- measured: start -->", "<!-- measured: stop -->"
-
-
-def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    lines = [f"| {' | '.join(cells)} |" for cells in (header, ("---",) * len(header), *rows)]
-    return "\n".join(lines)
 
 
 def machine() -> str:
@@ -84,11 +77,7 @@ def main() -> None:
     )
     online = f"One pass over IMDB's bigrams, row by row:\n\n{rows_parsed}"
     block = f"{JOB}:\n\n{job}\n\n{vectorized}:\n\n{words}\n\n{rivals}\n\n{online}"
-    readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    head, rest = text.split(START)
-    _, tail = rest.split(STOP)
-    readme.write_text(f"{head}{START}\n{block}\n{STOP}{tail}", encoding="utf-8")
+    fill(ROOT / "README.md", "measured", block)
     print((ROOT / "docs" / "measured.md").read_text(encoding="utf-8"))
 
 

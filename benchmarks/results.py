@@ -1,26 +1,46 @@
-"""Write the tables of the experiments into docs/results.md, from the raw lines of ``make reproduce``.
+"""Write what the experiments found into docs/paper/, docs/results.md and the README, from raw lines.
 
 python -m benchmarks.results [FOLDER]
+
+Each document has a block for it; the prose around is written by people. Where an experiment has no lines in
+the folder, its page keeps the block that it has, and so does the summary, which is of all experiments.
 """
 
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchmarks.report import ROOT, table
-from dropglm.experiments import EXPERIMENTS, wanted
+from benchmarks.markdown import ROOT, fill, table
+from dropglm.experiments import EXPERIMENTS, Experiment, comparisons, wanted
+from dropglm.experiments.experiment import Line
+from dropglm.experiments.report import ERRORS, said
 
 
-def main() -> None:
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "reproduced")
-    parts = ["# What the experiments show\n\nWritten by `make reproduce`; do not edit.\n"]
-    for name, experiment in EXPERIMENTS.items():
-        lines = wanted(name, experiment, folder)
-        parts.append(f"## {experiment.title}\n\n{experiment.protocol}\n")
-        for found in experiment.collect(lines):
-            cells = table(tuple(found.header), [tuple(row) for row in found.rows])
-            parts.append(f"### {found.title}\n\n{cells}\n")
-    (ROOT / "docs" / "results.md").write_text("\n".join(parts), encoding="utf-8")
+def write(
+    root: Path, folder: Path, experiments: Mapping[str, Experiment], tell: Callable[[str], None] = print
+) -> None:
+    lines = {name: wanted(name, experiment, folder) for name, experiment in experiments.items()}
+    absent = [name for name in experiments if not lines[name]]
+    for name, experiment in experiments.items():
+        if lines[name]:
+            fill(root / "docs" / "paper" / f"{name}.md", "results", block(experiment, lines[name]))
+        else:
+            tell(f"docs/paper/{name}.md keeps its block: {name} has no lines in {folder}.")
+    if absent:
+        tell(f"docs/results.md and README.md keep theirs: {', '.join(absent)}: no lines.")
+        return
+    compared = comparisons(experiments, lines)
+    summary = f"{table(compared.header, compared.rows)}\n\n{ERRORS}" if compared.rows else ""
+    pages = "\n".join(f"- [{each.title}](paper/{name}.md)" for name, each in experiments.items())
+    fill(root / "docs" / "results.md", "results", f"{summary}\n\n{pages}".lstrip())
+    fill(root / "README.md", "results", summary)
+
+
+def block(experiment: Experiment, lines: list[Line]) -> str:
+    """The protocol, what the lines were made with, and the tables."""
+    tables = [f"### {each.title}\n\n{table(each.header, each.rows)}" for each in experiment.collect(lines)]
+    return "\n\n".join([*said(experiment, lines), *tables])
 
 
 if __name__ == "__main__":
-    main()
+    write(ROOT, Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "reproduced", EXPERIMENTS)

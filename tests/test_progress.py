@@ -74,10 +74,10 @@ def test_it_is_told_while_a_step_is_under_way_and_only_then():
         number = len(told)
         time.sleep(0.02)
         assert len(told) == number
-    assert told[0] == (0.0, "0 of 2 fits, about 60 seconds left; now a")
+    assert told[0] == (0.0, "0 of 2 fits, 60 seconds left; a")
     assert told[-1][0] == 0.5
-    assert told[-1][1].startswith("1 of 2 fits, about ")
-    assert told[-1][1].endswith(" left; now b")
+    assert told[-1][1].startswith("1 of 2 fits, ")
+    assert told[-1][1].endswith(" left; b")
     assert not left.thread.is_alive()
 
 

@@ -22,7 +22,7 @@ nav ul { padding-left: 1.25rem; }
 a { color: #0072B2; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .9rem .25rem 0; text-align: right; }
+th, td { padding: .25rem .9rem .25rem 0; text-align: right; vertical-align: baseline; }
 th { border-bottom: 1px solid #222; vertical-align: bottom; }
 th.word, td.word { text-align: left; overflow-wrap: anywhere; min-width: 8.5rem; }
 figure { display: flex; flex-wrap: wrap; gap: 1rem; margin: 2rem 0; break-inside: avoid; }
@@ -52,19 +52,6 @@ class Table:
 
     def _is_number(self, column: int) -> bool:
         return all(re.fullmatch(r"[-+\d.e]+", row[column]) for row in self.rows)
-
-    def plain(self) -> str:
-        """For a terminal."""
-        widths = [max(map(len, column)) for column in zip(self.header, *self.rows, strict=True)]
-
-        def line(row: list[str]) -> str:
-            cells = (
-                cell.rjust(width) if self._is_number(k) else cell.ljust(width)
-                for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            return "  ".join(cells)
-
-        return "\n".join([self.title, line(self.header), *map(line, self.rows)])
 
     def html(self, level: int = 2) -> str:
         """For a page, under a heading of that level."""

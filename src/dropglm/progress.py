@@ -138,7 +138,7 @@ class TimeLeft:
             with self.lock:
                 if self.doing and self.tell is not None:
                     left = in_words(self.seconds())
-                    sentence = f"{self.done} of {self.steps} fits, about {left} left; now {self.doing}"
+                    sentence = f"{self.done} of {self.steps} fits, {left} left; {self.doing}"
                     self.tell(self.spent / self.cost if self.cost else 0.0, sentence)
 
     def __exit__(

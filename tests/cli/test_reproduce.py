@@ -153,8 +153,8 @@ def test_a_log_has_a_line_an_experiment_and_one_now_and_then(registered, tmp_pat
     registered["first"] = registered["third"] = toy(cost=0.01)
     registered["second"] = toy(worked=lambda fit: time.sleep(0.02), cost=600.0)
     _, err = reproduce("--all", "--out", tmp_path)
-    assert "first is done, about 60 minutes left." in err
-    assert re.search("of 18 fits, about .* left; now second: (one|two), square, seed 0", err)
+    assert "first is done, 60 minutes left." in err
+    assert re.search("of 18 fits, .* left; second: (one|two), square, seed 0", err)
     assert "\x1b" not in err
     assert "third is done" not in err  # nothing is left then
 

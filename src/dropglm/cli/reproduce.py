@@ -94,7 +94,7 @@ def _run(
             for table in experiment.collect(lines[name]):
                 terminal.table(table.title, table.header, table.rows)
             if fits[name] and time_left.done < time_left.steps and not quiet:
-                terminal.complain(f"{name} is done, about {in_words(time_left.seconds())} left.")
+                terminal.complain(f"{name} is done, {in_words(time_left.seconds())} left.")
     return lines
 
 

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 MOST_CLASSES = 20  # in a table
-BAR = 20  # characters
+BAR = 12  # characters
 BAR_EVERY, LOG_EVERY = 0.5, 60.0  # seconds between two drawings, or two lines where nobody watches
 CLEARED = "\r\x1b[K"  # the line, in a terminal
 
@@ -39,6 +39,7 @@ def clear() -> None:
     """Take away a bar."""
     if err.is_terminal:
         sys.stderr.write(CLEARED)
+        sys.stderr.flush()
 
 
 def bar(share: float, sentence: str) -> None:

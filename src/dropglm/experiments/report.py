@@ -30,7 +30,7 @@ def report(experiments: Mapping[str, Experiment], out: Path, *, quick: bool = Fa
     lines = {name: wanted(name, each, out, quick=quick) for name, each in experiments.items()}
     compared = comparisons(experiments, lines)
     blocks = [_paragraph(ABOUT), *([_paragraph(QUICK)] if quick else [])]
-    blocks.append(_contents(experiments, lines, quick=quick))
+    blocks.append(_contents(experiments, lines, summary=bool(compared.rows), quick=quick))
     if compared.rows:
         blocks.append(_section("summary", compared.html(), _paragraph(ERRORS)))
     for name, experiment in experiments.items():
@@ -75,25 +75,25 @@ def times(
     rows = []
     for name, experiment in experiments.items():
         found = lines[name]
-        took = in_words(seconds(found)) if found else _absent(experiment, quick=quick)
+        took = in_words(_seconds(found)) if found else _absent(experiment, quick=quick)
         rows.append([name, f"{len(found)}", took])
-    total = sum(seconds(found) for found in lines.values())
+    total = sum(_seconds(found) for found in lines.values())
     rows.append(["all", f"{sum(map(len, lines.values()))}", in_words(total)])
     return Table("How long each took", ["experiment", "fits", "took"], rows)
 
 
-def seconds(lines: list[Line]) -> float:
+def _seconds(lines: list[Line]) -> float:
     """Of all fits together, without the time it takes to read data."""
     return sum(line["seconds"] for line in lines)
 
 
-def made_with(lines: list[Line]) -> str:
+def _made_with(lines: list[Line]) -> str:
     """How many fits, how long, and the versions behind them; several where a run went on after an upgrade."""
     seen = dict.fromkeys(
         ", ".join(f"{name} {number}" for name, number in line["versions"].items()) for line in lines
     )
     fits = f"{len(lines):,} fits" if len(lines) > 1 else "1 fit"
-    return f"{fits} in {in_words(seconds(lines))}, made with {'; and with '.join(seen)}."
+    return f"{fits} in {in_words(_seconds(lines))}, made with {'; and with '.join(seen)}."
 
 
 def listing(experiments: Mapping[str, Experiment]) -> Table:
@@ -105,8 +105,10 @@ def listing(experiments: Mapping[str, Experiment]) -> Table:
     return Table("Experiments", ["name", "what it shows", "data sets", "takes", "with --quick"], rows)
 
 
-def _contents(experiments: Mapping[str, Experiment], lines: Mapping[str, list[Line]], *, quick: bool) -> str:
-    items = []
+def _contents(
+    experiments: Mapping[str, Experiment], lines: Mapping[str, list[Line]], *, summary: bool, quick: bool
+) -> str:
+    items = ['<a href="#summary">The paper and ours</a>'] if summary else []
     for name, experiment in experiments.items():
         if lines[name]:
             items.append(f'<a href="#{name}">{escape(experiment.title)}</a>')
@@ -120,17 +122,21 @@ def _absent(experiment: Experiment, *, quick: bool) -> str:
     return "not run" if experiment.fits(quick) else "no quick form"
 
 
-def _told(experiment: Experiment, lines: list[Line], *, quick: bool) -> list[str]:
-    """A section: what was done and with what, tables, figures."""
-    said = [experiment.protocol]
+def said(experiment: Experiment, lines: list[Line], *, quick: bool = False) -> list[str]:
+    """Paragraphs: what was done, what is missing, what it was made with."""
+    paragraphs = [experiment.protocol]
     fits = experiment.fits(quick)
     if len(lines) < len(fits):
         here = {line["data"] for line in lines}
         absent = dict.fromkeys(fit.data for fit in fits if fit.data not in here)
         nothing = f" Nothing is here of {', '.join(absent)}." if absent else ""
-        said.append(f"{len(lines):,} of {len(fits):,} fits are here.{nothing}")
-    said.append(made_with(lines))
-    blocks = [_paragraph(text) for text in said]
+        paragraphs.append(f"{len(lines):,} of {len(fits):,} fits are here.{nothing}")
+    return [*paragraphs, _made_with(lines)]
+
+
+def _told(experiment: Experiment, lines: list[Line], *, quick: bool) -> list[str]:
+    """A section: what was done and with what, tables, figures."""
+    blocks = [_paragraph(text) for text in said(experiment, lines, quick=quick)]
     blocks += [table.html(level=3) for table in experiment.collect(lines)]
     return blocks + [figure(caption, panels) for caption, panels in experiment.draw(lines).items()]
 

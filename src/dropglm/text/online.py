@@ -26,8 +26,8 @@ class OnlineTextClassifier(TextModel):
     Parameters
     ----------
     rule : {"adagrad", "dropout", "arow", "sgd"}
-        As for ``OnlineLogisticRegression``. On text "adagrad" is the best by a little; docs/results.md has
-        all of them.
+        As for ``OnlineLogisticRegression``. On text "adagrad" is the best by a little;
+        docs/paper/online.md has all of them.
     rate, l2, power, average
         As for ``OnlineLogisticRegression``.
     bits : int or None
