@@ -99,7 +99,13 @@ def _made_with(lines: list[Line]) -> str:
 def listing(experiments: Mapping[str, Experiment]) -> Table:
     """What there is to reproduce."""
     rows = [
-        [name, each.summary, ", ".join(each.data) or "none", each.takes, each.takes_quick]
+        [
+            name,
+            each.summary,
+            ", ".join(each.data) or "none",
+            each.takes,
+            each.takes_quick if each.fits(True) else "left out",
+        ]
         for name, each in experiments.items()
     ]
     return Table("Experiments", ["name", "what it shows", "data sets", "takes", "with --quick"], rows)
