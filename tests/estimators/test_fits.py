@@ -329,8 +329,8 @@ def test_the_ridge_that_counts_unlabelled_rows_takes_the_first_fit_s_guesses(rng
         one = (y == k).astype(int)
         p = LogisticRegression(**settings | {"tol": 1e-2}, ridge="naive_bayes").fit(X, one, **rows)
         guesses = p.predict_proba(U)[:, 1]
-        own = 2 + one @ X + (u * guesses) @ U
-        other = 2 + (1 - one) @ X + (u * (1 - guesses)) @ U
+        own = one @ X + (u * guesses) @ U + (90 + u.sum()) / 90
+        other = (1 - one) @ X + (u * (1 - guesses)) @ U + (90 + u.sum()) / 90
         r = np.log(own / own.sum()) - np.log(other / other.sum())
         ridge = np.maximum(np.abs(r), 0.01) ** -2
         by_hand = LogisticRegression(**settings, ridge=ridge).fit(X, one, **rows)

@@ -120,7 +120,7 @@ def compare(lines: list[Line]) -> list[Comparison]:
     for row, papers in PAPER.items():
         for what, paper, ours in zip(("labelled", "+ unlabelled"), papers, _ours(row, data), strict=True):
             if paper is not None and ours is not None:
-                found.append(Comparison(f"IMDB, {row}: {what}", paper, ours, _error(ours)))
+                found.append(Comparison(f"{row}, {what}", paper, ours, _error(ours)))
     return found
 
 

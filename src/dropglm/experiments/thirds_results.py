@@ -91,7 +91,7 @@ def compare(lines: list[Line]) -> list[Comparison]:
     for name, mine in by("data", lines).items():
         scores = 100 * np.array(_three("more features", mine)[2])
         error = float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else None
-        what = f"thirds, {name}: dropout + unlabelled"
+        what = f"{name}, dropout + unlabelled"
         found.append(Comparison(what, PAPER[name][2], float(scores.mean()), error))
     return found
 

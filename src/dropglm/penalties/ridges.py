@@ -49,17 +49,19 @@ def uniform(blocks: Sequence[Counted]) -> np.ndarray:
 def naive_bayes(blocks: Sequence[Counted]) -> np.ndarray:
     """The weights 1/r_j², r_j the log ratio of a feature's frequencies in the class and in the others.
 
-    Frequencies are smoothed by adding one for each block of rows, as in NB-SVM (Wang and Manning 2012), which
-    scales features by r_j. Seen as a prior that is a ridge of its own for each feature; the dropout penalty
-    does not change when features are scaled.
+    Frequencies are smoothed by adding one, as in NB-SVM (Wang and Manning 2012), which scales features by
+    r_j; with further blocks by adding what one is to the first block's weight, so that more rows are not
+    smoothed less. Seen as a prior that is a ridge of its own for each feature; the dropout penalty does not
+    change when features are scaled.
     """
     if any(block.design.smallest < 0.0 for block in blocks):
         raise ValueError("A naive-Bayes ridge needs features that are not negative; use 'uniform'.")
     own = sum(block.design.transposed_dot(block.weights[:, None] * block.y) for block in blocks)
     other = sum(block.design.transposed_dot(block.weights[:, None] * (1.0 - block.y)) for block in blocks)
+    more = sum(block.weights.sum() for block in blocks) / blocks[0].weights.sum()
     # Features of rows without a weight or a label are no part of the vocabulary.
     seen = own + other > 0.0
-    frequencies = [np.where(seen, len(blocks) + counts, 0.0) for counts in (own, other)]
+    frequencies = [np.where(seen, more + counts, 0.0) for counts in (own, other)]
     shares = [counts / counts.sum(axis=0) for counts in frequencies]
     r = np.log(np.where(seen, shares[0], 1.0)) - np.log(np.where(seen, shares[1], 1.0))
     return np.maximum(np.abs(r), FLOOR).astype(blocks[0].design.dtype) ** -2
