@@ -11,7 +11,7 @@ def lines_of(name, experiment, folder, *, quick=True):
     return wanted(name, experiment, folder, quick=quick)
 
 
-def page_of(name, experiment, folder, lines, *, quick=True):
+def page_of(name, experiment, folder, *, quick=True):
     """The page as text; a fit would raise."""
 
     def unable(fit):
@@ -22,4 +22,4 @@ def page_of(name, experiment, folder, lines, *, quick=True):
 
     idle = dataclasses.replace(experiment, fits=lambda quick: [unable(fit) for fit in experiment.fits(quick)])
     run(name, idle, folder, quick=quick)
-    return report(name, idle, folder, lines, quick=quick).read_text()
+    return report({name: idle}, folder, quick=quick).read_text()

@@ -127,7 +127,7 @@ def test_other_versions_have_other_texts():
 
 def test_it_is_drawn_without_a_fit(made, monkeypatch):
     small(monkeypatch)
-    text = page_of("docstrings", DOCSTRINGS, *made)
+    text = page_of("docstrings", DOCSTRINGS, made[0])
     assert text.count("<svg") == 1
     assert "texts with labels" in text
     assert text.count("dropout + unlabelled") >= 7  # two rows in each table, and the legend

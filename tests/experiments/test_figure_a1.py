@@ -47,6 +47,6 @@ def test_the_papers_statement_holds(made):
 
 
 def test_it_is_drawn_without_a_fit(made):
-    text = page_of("figure-a1", FIGURE, *made)
+    text = page_of("figure-a1", FIGURE, made[0])
     assert text.count("<svg") == 1
     assert "at p = 0.95" in text

@@ -73,4 +73,4 @@ def test_the_tables_show_what_is_stored(made):
 
 
 def test_it_is_drawn_without_a_fit(made):
-    assert "½δ/(1-δ) βᵀ diag(XᵀVX) β" in page_of("forms", FORMS, *made)
+    assert "½δ/(1-δ) βᵀ diag(XᵀVX) β" in page_of("forms", FORMS, made[0])

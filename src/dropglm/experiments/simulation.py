@@ -27,9 +27,9 @@ from dropglm.experiments.simulation_results import (
     GAUSSIAN,
     LATE,
     RIDGE,
-    STRONGER,
     TRUTH,
     collect,
+    compare,
     draw,
 )
 from dropglm.experiments.unscaled import Unscaled
@@ -40,15 +40,15 @@ from dropglm.solvers import LBFGS
 RUNS, RUNS_QUICK = 100, 10
 TRAIN, TEST = 75, 2000
 L2, DROPOUT = 32.0, 0.9  # the paper's
-STRONG = 100 * L2
+OTHER_L2 = (0.32, 3.2, 320.0, 3200.0)
 SMALL = 2e-2  # largest entry of the gradient at which the paper's authors stopped
 MAX_ITER = 200
 
 PROTOCOL = (
     f"In each run {TRAIN} rows to train on, whose groups take turns, and {TEST:,} to test on, whose groups "
     "are drawn; no intercept. A row is active if it has useful features. Ridge has the paper's "
-    f"λ = {L2:g}, dropout the paper's δ = {DROPOUT:g} and no ridge beside it. A ridge a hundred times as "
-    "strong is there because ridge gains from it on these rows. Quadratic is the paper's surrogate, once "
+    f"λ = {L2:g}, dropout the paper's δ = {DROPOUT:g} and no ridge beside it. Weaker and stronger "
+    "ridges are there to see whether that λ is the best one. Quadratic is the paper's surrogate, once "
     "stopped as its authors stopped theirs (plain L-BFGS from β = 0 until no entry of the gradient is above "
     f"{SMALL:g}) and once as far as {MAX_ITER} iterations of the library's solver go: its objective has no "
     "minimum where rows can be separated, as they can here. Gaussian is the library's default, whose "
@@ -141,7 +141,7 @@ def methods() -> dict[str, tuple[Callable[..., np.ndarray], dict[str, Any]]]:
     converged = {"l2": 0.0, "tol": 1e-4, "max_iter": MAX_ITER}
     return {
         RIDGE: (estimated, converged | {"dropout": 0.0, "l2": L2}),
-        STRONGER: (estimated, converged | {"dropout": 0.0, "l2": STRONG}),
+        **{f"ridge, λ = {l2:g}": (estimated, converged | {"dropout": 0.0, "l2": l2}) for l2 in OTHER_L2},
         EARLY: (
             stopped_early,
             quadratic | {"largest_gradient": SMALL, "max_iter": MAX_ITER},
@@ -179,4 +179,5 @@ SIMULATION = Experiment(
     fits=fits,
     collect=collect,
     draw=draw,
+    compare=compare,
 )

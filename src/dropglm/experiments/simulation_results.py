@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.experiments.experiment import Line
+from dropglm.experiments.experiment import Comparison, Line
 from dropglm.experiments.lines import by, results
 from dropglm.pages import Table
 from dropglm.plots.axes import INK, colours_of, fresh_axes
 
-RIDGE, STRONGER, TRUTH = "ridge, λ = 32", "ridge, λ = 3200", "the truth"
+RIDGE, TRUTH = "ridge, λ = 32", "the truth"
 EARLY, LATE, GAUSSIAN = "quadratic, stopped early", "quadratic, not stopped", "gaussian"
 SCORES = {"active": "active rows", "all": "all rows"}
 # The paper's table: L2 and dropout over active rows, and over all; and what stands beside which.
@@ -38,10 +38,16 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
     gains.set(
         xlabel="gain over ridge in a run, active rows", ylabel="share of runs below", title="Gain over ridge"
     )
-    markers = ("o", "+", "x", "^", "s")
+    markers = ("o", "+", "x", "^", "s", "v", "1", "2")
     for k, name in enumerate(name for name in found if name != TRUTH):
         place = [results(f"{kind}_size", found[name]) for kind in ("nuisance", "useful")]
-        sizes.plot(*place, markers[k % 5], color=colours.get(name, INK), label=name, markerfacecolor="none")
+        sizes.plot(
+            *place,
+            markers[k % len(markers)],
+            color=colours.get(name, INK),
+            label=name,
+            markerfacecolor="none",
+        )
     ends = sizes.get_xlim()
     sizes.plot(ends, ends, color=INK, linewidth=1)
     sizes.set(
@@ -58,6 +64,22 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
         "coefficients of useful and of nuisance features become; above the line the useful ones are larger."
     )
     return {caption: [gains.figure, sizes.figure]}
+
+
+def compare(lines: list[Line]) -> list[Comparison]:
+    """The library's dropout and the paper's ridge, over active and over all rows, and the gain."""
+    found = by("method", lines)
+    compared = []
+    for score, rows in SCORES.items():
+        gain = PAPER["dropout"][score] - PAPER["ridge"][score]
+        for what, paper, values in (
+            (f"ridge, {rows}", PAPER["ridge"][score], np.array(results(score, found[RIDGE]))),
+            (f"dropout, {rows}", PAPER["dropout"][score], np.array(results(score, found[GAUSSIAN]))),
+            (f"gain of dropout, {rows}", gain, _gain(found, GAUSSIAN, score)),
+        ):
+            error = float(values.std(ddof=1) / np.sqrt(len(values)))
+            compared.append(Comparison(what, paper, float(values.mean()), error))
+    return compared
 
 
 def _accuracy(found: dict[str, list[Line]], score: str) -> Table:

@@ -66,7 +66,7 @@ def fits(quick: bool) -> list[Fit]:
 THIRDS = Experiment(
     title="Six data sets in thirds: L2, dropout, and unlabelled rows",
     summary="accuracy on text with few labels, with and without unlabelled rows",
-    data=("subj", "rt", "imdb2k", "20news", "imdb"),
+    data=tuple(PAPER),
     takes="25 minutes",
     takes_quick="nothing to run without data sets",
     protocol=PROTOCOL,
