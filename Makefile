@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint format bench accuracy reproduce lock clean
+.PHONY: demo test lint format bench reproduce lock clean
 
 demo: $(VENV)/.all
 	$(BIN)/dropglm reproduce --all --quick --out demo
@@ -26,10 +26,6 @@ format: $(VENV)/.lint
 # Needs DROPGLM_DATA, the folder with imdb.parquet; rewrites docs/measured.md and the README's table.
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.report
-
-# Needs DROPGLM_DATA with all text data sets; takes some 20 minutes and goes on where it was stopped.
-accuracy: $(VENV)/.bench
-	$(BIN)/python -m benchmarks.accuracy
 
 # The paper's experiments: a page of all of them in reproduced/, their tables in docs/ and the README. Goes on where
 # it was stopped; data sets come from DROPGLM_DATA or are fetched. dropglm reproduce list says what each one takes.

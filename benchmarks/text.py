@@ -1,8 +1,8 @@
-"""The text data sets as matrices of n-grams, built once and kept in ``benchmarks/.cache``.
+"""IMDB as matrices of n-grams, built once and kept in ``benchmarks/.cache``.
 
 Lower case, ``<br />`` removed, words with apostrophes whole, punctuation kept as tokens; an n-gram is present
-or absent. The vocabulary is that of the rows that a model may see, labelled or not: for IMDB what is in at
-least two of them, for the small sets all of it.
+or absent. The vocabulary is that of the rows that a model may see, labelled or not: what is in at least two
+of them.
 """
 
 import os
@@ -30,12 +30,7 @@ class Split:
 
 
 def imdb(n: int) -> Split:
-    """IMDB's own split with 1- to n-grams: 25,000 labelled, 50,000 unlabelled, 25,000 test rows.
-
-    In the file's order, where the reviews of a film stand together: folds that are blocks of it are about
-    other films than the rest, as the test set is. Over shuffled rows cross-validation promised 90.4 %
-    (unigrams) and found 89.05 %; over blocks it promises 87.8 %, chooses a stronger ridge, and finds 89.3 %.
-    """
+    """IMDB's own split with 1- to n-grams: 25,000 labelled, 50,000 unlabelled, 25,000 test rows."""
     path = CACHE / f"imdb_{WORDS[n]}.npz"
     labels = read("imdb").select("split", "label")
     if not path.exists():
@@ -45,16 +40,6 @@ def imdb(n: int) -> Split:
         sparse.save_npz(path, vectorizer(n, vocabulary).transform(texts), compressed=False)
     X, y = sparse.csr_array(sparse.load_npz(path), dtype=np.float32), labels["label"].to_numpy()
     return Split(X[:25_000], y[:25_000], X[50_000:], X[25_000:50_000], y[25_000:50_000])
-
-
-def thirds(name: str, seed: int) -> Split:
-    """Unigrams of a data set without a split, shuffled and cut into labelled, unlabelled and test rows."""
-    data = read(name)
-    texts, y = np.array(data["text"].to_list(), object), data["label"].to_numpy()
-    train, unlabeled, test = np.array_split(np.random.default_rng(seed).permutation(len(y)), 3)
-    count = vectorizer(1, min_df=1).fit(texts[np.concatenate([train, unlabeled])])
-    X, X_unlabeled, X_test = (sparse.csr_array(count.transform(texts[k])) for k in (train, unlabeled, test))
-    return Split(X, y[train], X_unlabeled, X_test, y[test])
 
 
 def read(name: str) -> Any:
