@@ -2,8 +2,8 @@
 
 python -m benchmarks.results [FOLDER]
 
-Each document has a block for it; the prose around is written by people. Where an experiment has no lines in
-the folder, its page keeps the block that it has, and so does the summary, which is of all experiments.
+Each document has a block for it; the prose around is written by people. Where lines of an experiment are
+missing, its page keeps the block that it has, and so does the summary, which is of all experiments.
 """
 
 import sys
@@ -20,14 +20,14 @@ def write(
     root: Path, folder: Path, experiments: Mapping[str, Experiment], tell: Callable[[str], None] = print
 ) -> None:
     lines = {name: wanted(name, experiment, folder) for name, experiment in experiments.items()}
-    absent = [name for name in experiments if not lines[name]]
+    missing = {name: len(each.fits(False)) - len(lines[name]) for name, each in experiments.items()}
     for name, experiment in experiments.items():
-        if lines[name]:
-            fill(root / "docs" / "paper" / f"{name}.md", "results", block(experiment, lines[name]))
+        if missing[name]:
+            tell(f"docs/paper/{name}.md keeps its block: {folder} lacks {missing[name]} lines of {name}.")
         else:
-            tell(f"docs/paper/{name}.md keeps its block: {name} has no lines in {folder}.")
-    if absent:
-        tell(f"docs/results.md and README.md keep theirs: {', '.join(absent)}: no lines.")
+            fill(root / "docs" / "paper" / f"{name}.md", "results", block(experiment, lines[name]))
+    if any(missing.values()):
+        tell("docs/results.md and README.md keep theirs.")
         return
     compared = comparisons(experiments, lines)
     summary = f"{table(compared.header, compared.rows)}\n\n{ERRORS}" if compared.rows else ""

@@ -99,9 +99,22 @@ def test_what_has_no_quick_form_is_left_out_and_told(registered, tmp_path):
     _, err = reproduce("--all", "--quick", "--out", tmp_path)
     assert "third is left out: it has no quick form." in err
     assert sections(tmp_path) == ["summary", "first", "second", "times"]
-    _, err = reproduce("third", "--quick", "--out", tmp_path / "another")
-    assert "third is left out" in err
-    assert not (tmp_path / "another" / "index.html").exists()
+    _, err = reproduce("third", "--quick", "--out", tmp_path / "another", code=2)
+    assert "third: no quick form." in err
+    assert not (tmp_path / "another").exists()
+
+
+def test_a_bad_line_of_another_experiment_is_told_before_any_work(registered, tmp_path):
+    good = '{"experiment": "third", "data": "one", "method": "a", "seed": 0, "parameters": {}'
+    for rest in ("}", ', "result": {}, "versions": {}, "seconds": NaN}'):
+        (tmp_path / "third.jsonl").write_text(good + rest + "\n")
+        _, err = reproduce("first", "--out", tmp_path, code=3)
+        assert "line 1 is no raw result" in err
+        assert not (tmp_path / "first.jsonl").exists()
+
+
+def test_list_stands_alone(registered):
+    assert "list stands alone." in reproduce("list", "first", code=2)[1]
 
 
 def test_one_that_is_run_again_does_not_take_others_off_the_page(registered, tmp_path):

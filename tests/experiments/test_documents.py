@@ -66,8 +66,17 @@ def test_what_was_not_run_keeps_what_it_has(root):
     told = []
     texts = written(root, told)
     assert ["old" in texts[path] for path in DOCUMENTS] == [False, True, True, True]
-    assert told[0].startswith("docs/paper/second.md keeps its block: second has no lines in ")
-    assert told[1] == "docs/results.md and README.md keep theirs: second: no lines."
+    assert told[0].startswith("docs/paper/second.md keeps its block: ")
+    assert told[0].endswith("lacks 6 lines of second.")
+    assert told[1] == "docs/results.md and README.md keep theirs."
+
+
+def test_a_run_that_was_stopped_changes_no_document(root):
+    for name, experiment in TOYS.items():
+        run(name, experiment, root / "lines")
+    lines = (root / "lines" / "first.jsonl").read_text().splitlines(keepends=True)
+    (root / "lines" / "first.jsonl").write_text("".join(lines[:-1]))
+    assert ["old" in text for text in written(root).values()] == [True, False, True, True]
 
 
 @pytest.mark.parametrize("text", ["none", START, f"{STOP}{START}", f"{START}{STOP}{START}{STOP}"])

@@ -58,7 +58,7 @@ def toys(monkeypatch):
     monkeypatch.setattr(texts, "load_dataset", lambda name: Toy())
     few = {
         "MNB": methods.Rival(MultinomialNB(), {"alpha": (0.1, 1.0)}),
-        "L2": methods.Ridge((0.1, 1.0)),
+        "L2": methods.TheirPath((0.1, 1.0)),
         "gaussian": methods.Dropout("gaussian", "uniform", **SMALL),
         "gaussian + unlabelled": methods.Dropout("gaussian", "uniform", **SMALL, unlabeled=True),
         "gaussian, NB ridge of all rows + unlabelled": methods.Dropout(

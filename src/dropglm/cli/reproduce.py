@@ -1,5 +1,6 @@
 """``dropglm reproduce``: the paper's experiments, run again."""
 
+import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -39,20 +40,34 @@ def reproduce(
 
     if names and everything:
         raise typer.BadParameter("name experiments or say --all, not both.", param_hint="--all")
-    if names == ["list"]:
+    if names and "list" in names:
+        if len(names) > 1:
+            raise typer.BadParameter("list stands alone.", param_hint="NAMES")
         listed = experiments.listing(experiments.EXPERIMENTS)
         terminal.table(listed.title, listed.header, listed.rows, words=len(listed.header))
         return
     chosen = _chosen(experiments.EXPERIMENTS, names)
     if out.exists() and not out.is_dir():
         raise typer.BadParameter(f"{out} is a file; name a folder.", param_hint="--out")
-    out.mkdir(parents=True, exist_ok=True)
-    for name in [name for name, each in chosen.items() if not each.fits(quick)]:
+    slow = [name for name, each in chosen.items() if not each.fits(quick)]
+    if len(slow) == len(chosen):
+        raise typer.BadParameter(f"{', '.join(slow)}: no quick form.", param_hint="--quick")
+    for name in slow:
         del chosen[name]
-        terminal.complain(f"{name} is left out: it has no quick form.")
-    if not chosen:
-        return
-    lines = _run(chosen, out, quick=quick, quiet=quiet)
+        if not quiet:
+            terminal.complain(f"{name} is left out: it has no quick form.")
+    out.mkdir(parents=True, exist_ok=True)
+    if not os.access(out, os.W_OK):
+        raise typer.BadParameter(f"{out} cannot be written to.", param_hint="--out")
+    # What would only be missed after hours of work: a way to draw, and files that can be read.
+    experiments.ready_to_draw()
+    for name, experiment in experiments.EXPERIMENTS.items():
+        experiments.to_do(name, experiment, out, quick=quick)
+    try:
+        lines = _run(chosen, out, quick=quick, quiet=quiet)
+    except KeyboardInterrupt:
+        terminal.complain("what is done is kept; the same command goes on from there.")
+        raise
     if not any(lines.values()):
         raise BadInputError(f"{', '.join(chosen)}: no results, since no data set can be had.")
     compared = experiments.comparisons(chosen, lines)

@@ -14,7 +14,7 @@ from dropglm.experiments.forms import TABLE_OF_FORMS
 from dropglm.experiments.imdb import IMDB
 from dropglm.experiments.imdb_curves import IMDB_CURVES
 from dropglm.experiments.online import ONLINE
-from dropglm.experiments.report import comparisons, listing, report
+from dropglm.experiments.report import comparisons, listing, ready_to_draw, report
 from dropglm.experiments.running import run, to_do, wanted
 from dropglm.experiments.simulation import SIMULATION
 from dropglm.experiments.thirds import THIRDS
@@ -39,6 +39,7 @@ __all__ = [
     "Experiment",
     "comparisons",
     "listing",
+    "ready_to_draw",
     "report",
     "run",
     "to_do",

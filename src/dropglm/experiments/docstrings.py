@@ -148,6 +148,7 @@ def fits(quick: bool) -> list[Fit]:
             texts | {"labels": labels, "folds": FOLDS, "settings": settings},
             partial(rows_of, labels, per_class, test, seed),
             partial(scored, method=method, settings=settings),
+            (2.0 if "tuned" in name else 0.4) * (0.4 if quick else 1.0),
         )
         for seed in range(seeds)
         for labels in counts

@@ -45,7 +45,7 @@ class Comparison(NamedTuple):
         What it is a number of, in a few words: data, method, score.
     paper, ours : float
     error : float or None
-        The standard error of ours, if it is a mean over several runs.
+        The standard error of ours, over runs or over test rows; None where there is one run.
     """
 
     what: str

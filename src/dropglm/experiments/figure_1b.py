@@ -110,7 +110,15 @@ def fits(quick: bool) -> list[Fit]:
     parameters = {"rows": n, "dropout": DROPOUT, "tol": TOL, "max_iter": MAX_ITER, "metric": "identity"}
     data, more = ("made-up texts", {"words": WORDS, "length": LENGTH}) if quick else ("athr", {})
     return [
-        Fit(data, f"λ = {l2:g}", seed, parameters | more | {"l2": l2}, load, partial(path, l2=l2))
+        Fit(
+            data,
+            f"λ = {l2:g}",
+            seed,
+            parameters | more | {"l2": l2},
+            load,
+            partial(path, l2=l2),
+            1.0 if quick else 8.0,
+        )
         for l2 in RIDGES
     ]
 

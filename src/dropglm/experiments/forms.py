@@ -88,7 +88,7 @@ def fits(quick: bool) -> list[Fit]:
         parameters = {"rows": ROWS, "features": FEATURES, "size": size, "family": family, "nodes": NODES}
         work = partial(entry, family=family, noise=noise)
         load = partial(rows, size, 0)
-        found.append(Fit("normalised design", noise, 0, parameters | NOISES[noise], load, work))
+        found.append(Fit("normalised design", noise, 0, parameters | NOISES[noise], load, work, 0.1))
     return found
 
 

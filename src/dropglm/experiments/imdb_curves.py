@@ -11,8 +11,8 @@ import numpy as np
 
 from dropglm.experiments.experiment import Experiment, Fit, Line
 from dropglm.experiments.lines import by, percent, results, seeds, standard_error
-from dropglm.experiments.methods import Dropout, Method, Ridge, measured
-from dropglm.experiments.texts import Split, imdb, subset
+from dropglm.experiments.methods import Dropout, Method, TheirPath, measured
+from dropglm.experiments.texts import MIN_DF, Split, imdb, subset
 from dropglm.pages import Table
 from dropglm.plots.axes import colours_of, fresh_axes
 
@@ -22,7 +22,7 @@ SEEDS, FOLDS = 3, 3
 L2 = (30.0, 10.0, 3.0, 1.0)
 FIXED: dict[str, Any] = {"dropout": (0.5,), "l2": L2, "discount": (0.4,)}
 METHODS: dict[str, Method] = {
-    "L2": Ridge(tuple(1.0 / l2 for l2 in (100.0, *L2[:3]))),
+    "L2": TheirPath(tuple(1.0 / l2 for l2 in (100.0, *L2[:3]))),
     "quadratic": Dropout("quadratic", "uniform", **FIXED),
     "gaussian": Dropout("gaussian", "uniform", **FIXED),
 }
@@ -57,7 +57,15 @@ def fits(quick: bool) -> list[Fit]:
         left, right = [(LEFT[0], m) for m in LEFT[1]], [(n, m) for n in RIGHT[0] for m in (0, RIGHT[1])]
         for n, m in dict.fromkeys(left + right):
             for label, method in (WITH if m else METHODS).items():
-                parameters = {"labeled": n, "unlabeled": m, "folds": FOLDS, "settings": method.settings()}
+                parameters = {
+                    "labeled": n,
+                    "unlabeled": m,
+                    "ngrams": [1, 1],
+                    "min_df": MIN_DF,
+                    "folds": FOLDS,
+                    "scoring": "accuracy",
+                    "settings": method.settings(),
+                }
                 work = partial(measured, method=method, folds=FOLDS, seed=seed)
                 cost = 1e-4 * (n + 2 * m)
                 found.append(Fit("imdb", label, seed, parameters, partial(drawn, n, m, seed), work, cost))
@@ -118,13 +126,14 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
         for label, found in by("method", mine).items():
             curve = _curve(along, found)
             accuracy = [100 * np.mean(results("accuracy", part)) for part in curve.values()]
-            if len(curve) == 1 and along == "unlabeled":  # without unlabelled rows: a line to rise above
+            if along == "unlabeled" and label in METHODS:  # without unlabelled rows: a line to rise above
                 ax.axhline(accuracy[0], color=colours[label], linestyle=":", label=label)
             else:
                 style = "o-" if label in WITH else "o:"
                 ax.plot(list(curve), accuracy, style, color=colours[label], label=label)
         ax.set(xlabel=what, ylabel="test accuracy, per cent")
-        ax.legend(frameon=False, fontsize="small")
+        if mine:
+            ax.legend(frameon=False, fontsize="small")
         panels.append(ax.figure)
     caption = (
         f"IMDB, unigrams, α = 0.4. Left: {LEFT[0]:,} labelled rows and more and more unlabelled ones; dotted "

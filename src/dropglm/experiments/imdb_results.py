@@ -54,8 +54,7 @@ def _papers(data: dict[str, list[Line]]) -> Table:
             if any(value is not None for value in surrogate):
                 rows.append([f"{row}, quadratic", "-", "-", *map(_number, surrogate), "-", "-"])
     header = ["method", "paper", "+ unl.", "ours", "+ unl.", "gap", "gap, + unl."]
-    error = 100 * np.sqrt(0.92 * 0.08 / 25_000)
-    return Table(f"The paper's table and ours: test accuracy in per cent (± {error:.2f})", header, rows)
+    return Table("The paper's table and ours: test accuracy in per cent", header, rows)
 
 
 def _ours(row: str, data: dict[str, list[Line]]) -> tuple[float | None, float | None]:
@@ -120,7 +119,8 @@ def compare(lines: list[Line]) -> list[Comparison]:
     for row, papers in PAPER.items():
         for what, paper, ours in zip(("labelled", "+ unlabelled"), papers, _ours(row, data), strict=True):
             if paper is not None and ours is not None:
-                found.append(Comparison(f"{row}, {what}", paper, ours, _error(ours)))
+                error = float(np.sqrt(ours * (100 - ours) / lines[0]["result"]["test_rows"]))
+                found.append(Comparison(f"{row}, {what}, per cent", paper, ours, error))
     return found
 
 
@@ -144,11 +144,6 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
 
 def _percent(line: Line | None) -> float | None:
     return None if line is None else 100 * line["result"]["accuracy"]
-
-
-def _error(percent: float) -> float:
-    """The binomial standard error of a percentage of 25,000 rows."""
-    return float(np.sqrt(percent * (100 - percent) / 25_000))
 
 
 def _number(value: float | None, form: str = ".2f") -> str:

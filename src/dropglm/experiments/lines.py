@@ -51,6 +51,18 @@ def mean(values: Iterable[float]) -> str:
     return f"{np.mean(found):.3f}" if found else "-"
 
 
+def error(values: Iterable[float]) -> float | None:
+    """The standard error of the mean; one value has none.
+
+    Examples
+    --------
+    >>> error([0.5, 0.75]), error([0.5])
+    (0.125, None)
+    """
+    found = list(values)
+    return float(np.std(found, ddof=1) / np.sqrt(len(found))) if len(found) > 1 else None
+
+
 def standard_error(values: Iterable[float]) -> str:
     """Of the mean of accuracies, in per cent.
 
@@ -59,5 +71,5 @@ def standard_error(values: Iterable[float]) -> str:
     >>> standard_error([0.5, 0.75]), standard_error([0.5])
     ('12.50', '-')
     """
-    found = list(values)
-    return f"{100 * np.std(found, ddof=1) / np.sqrt(len(found)):.2f}" if len(found) > 1 else "-"
+    found = error(values)
+    return "-" if found is None else f"{100 * found:.2f}"

@@ -31,6 +31,8 @@ from dropglm.estimators import LogisticRegressionCV
 from dropglm.experiments.texts import Split
 from dropglm.threads import each
 
+TOL, MAX_ITER, THEIR_MAX_ITER = 1e-3, 200, 300
+
 Folds = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
@@ -53,7 +55,8 @@ class Rival:
 
     def settings(self) -> Mapping[str, Any]:
         """What the result depends on."""
-        return {"model": repr(self.model), "grid": {name: list(values) for name, values in self.grid.items()}}
+        grid = {name: list(values) for name, values in self.grid.items()}
+        return {"model": type(self.model).__name__, "parameters": self.model.get_params(), "grid": grid}
 
     def tuned(self, split: Split, folds: Folds, scoring: str) -> Tuned:
         """The model, fitted with the settings that are best over the folds."""
@@ -77,7 +80,7 @@ class Rival:
 
 
 @dataclass(frozen=True)
-class Ridge:
+class TheirPath:
     """scikit-learn's logistic regression, along a path of C."""
 
     C: Sequence[float]
@@ -85,7 +88,7 @@ class Ridge:
 
     def settings(self) -> Mapping[str, Any]:
         """What the result depends on."""
-        return {"C": list(self.C)}
+        return {"C": list(self.C), "max_iter": THEIR_MAX_ITER}
 
     def tuned(self, split: Split, folds: Folds, scoring: str) -> Tuned:
         """The model, fitted with the best C."""
@@ -94,8 +97,8 @@ class Ridge:
             l1_ratios=(0.0,),
             scoring=scoring,
             cv=list(folds),
-            max_iter=300,
-            n_jobs=2,
+            max_iter=THEIR_MAX_ITER,
+            n_jobs=-1,
             use_legacy_attributes=False,
         )
         with warnings.catch_warnings():
@@ -121,7 +124,8 @@ class Dropout:
     def settings(self) -> Mapping[str, Any]:
         """What the result depends on."""
         lists = {name: list(getattr(self, name)) for name in ("dropout", "l2", "discount")}
-        return {"penalty": self.penalty, "ridge": self.ridge} | lists
+        names = {"penalty": self.penalty, "ridge": self.ridge, "unlabeled": self.unlabeled}
+        return names | lists | {"tol": TOL, "max_iter": MAX_ITER}
 
     def tuned(self, split: Split, folds: Folds, scoring: str) -> Tuned:
         """The model, fitted with the best point of the grid."""
@@ -133,7 +137,8 @@ class Dropout:
             ridge=self.ridge,
             cv=list(folds),
             scoring=scoring,
-            tol=1e-3,
+            tol=TOL,
+            max_iter=MAX_ITER,
             n_jobs=-1,
         )
         more = {"X_unlabeled": split.X_unlabeled} if self.unlabeled else {}
@@ -145,7 +150,7 @@ class Dropout:
         return Tuned(model.best_estimator_, chosen, model.best_score_)
 
 
-Method = Rival | Ridge | Dropout
+Method = Rival | TheirPath | Dropout
 
 LABELED: dict[str, Any] = {"dropout": (0.7, 0.5, 0.3), "l2": (30.0, 10.0, 3.0, 1.0)}
 UNLABELED: dict[str, Any] = {
@@ -155,18 +160,18 @@ UNLABELED: dict[str, Any] = {
     "unlabeled": True,
 }
 ALPHA = tuple(np.geomspace(0.03, 30.0, 12).round(3).tolist())
-C = tuple(np.geomspace(0.003, 10.0, 12).round(4).tolist())
+CS = tuple(np.geomspace(0.003, 10.0, 12).round(4).tolist())
 
-RIVALS: dict[str, Rival | Ridge] = {
+RIVALS: dict[str, Rival | TheirPath] = {
     "MNB": Rival(MultinomialNB(), {"alpha": ALPHA}),
     "MNB, SFE": Rival(SemiSupervisedNaiveBayes(), {"alpha": ALPHA}, unlabeled=True),
     "MNB, EM": Rival(
         EMNaiveBayes(), {"alpha": (0.1, 0.3, 1.0, 3.0), "unlabeled_weight": (0.03, 0.1, 0.3)}, unlabeled=True
     ),
     "NB-SVM": Rival(NBSVM(random_state=0), {"C": (0.1, 0.3, 1.0), "beta": (0.25, 0.5, 0.75, 1.0)}),
-    "L2": Ridge(C),
+    "L2": TheirPath(CS),
     "entropy": Rival(
-        EntropyRegularizedLogisticRegression(tol=1e-3),
+        EntropyRegularizedLogisticRegression(tol=TOL),
         {"l2": (30.0, 10.0, 3.0, 1.0), "entropy_weight": (0.03, 0.1, 0.3)},
         unlabeled=True,
     ),

@@ -9,6 +9,7 @@ from typing import Any
 from dropglm.experiments.experiment import Line
 from dropglm.files import FileError
 
+FOUND = {"result", "seconds", "versions"}
 IDENTITY = ("experiment", "data", "method", "seed", "parameters")
 
 
@@ -31,13 +32,19 @@ def read(path: Path) -> dict[str, Line]:
     lines: dict[str, Line] = {}
     for number, text in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
         try:
-            line = json.loads(text)
+            line = json.loads(text, parse_constant=_refuse)
+            if not line.keys() >= FOUND:
+                raise KeyError
             lines[identity(line)] = line
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise FileError(
                 f"{path}, line {number} is no raw result; delete that line or the file."
             ) from None
     return lines
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def mend(path: Path) -> None:

@@ -22,11 +22,18 @@ QUICK = (
 ERRORS = "± is the standard error of our number; the gap is ours less the paper's."
 
 
-def report(experiments: Mapping[str, Experiment], out: Path, *, quick: bool = False) -> Path:
-    """Write ``out/index.html``: every experiment that has lines there, whichever run they are from."""
-    import matplotlib as mpl
-
+def ready_to_draw() -> None:
+    """See to it that Matplotlib is there, and that it opens no window."""
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise ImportError("The page needs Matplotlib: pip install 'dropglm[plots]'.") from error
     mpl.use("svg")
+
+
+def report(experiments: Mapping[str, Experiment], out: Path, *, quick: bool = False) -> Path:
+    """Write ``out/index.html``: every experiment that has lines of this form there, quick or not."""
+    ready_to_draw()
     lines = {name: wanted(name, each, out, quick=quick) for name, each in experiments.items()}
     compared = comparisons(experiments, lines)
     blocks = [_paragraph(ABOUT), *([_paragraph(QUICK)] if quick else [])]

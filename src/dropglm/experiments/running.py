@@ -36,7 +36,8 @@ def run(
     raw.mend(path)
     fits = to_do(name, experiment, out, quick=quick)
     left = time_left or TimeLeft([fit.cost for fit in fits])
-    missing = set()
+    missing: set[str] = set()
+    told: set[str] = set()  # several matrices may be made of one data set
     for fit in fits:
         if fit.data in missing:
             left.skip(fit.cost)
@@ -47,7 +48,9 @@ def run(
         except (DatasetError, ImportError) as error:
             left.skip(fit.cost)
             missing.add(fit.data)
-            tell(f"{fit.data} is left out: {error}")
+            if str(error) not in told:
+                tell(f"{fit.data} is left out: {error}")
+            told.add(str(error))
             continue
         start = time.perf_counter()
         result = dict(fit.work(rows))

@@ -154,7 +154,8 @@ def methods() -> dict[str, tuple[Callable[..., np.ndarray], dict[str, Any]]]:
 
 def fits(quick: bool) -> list[Fit]:
     """All methods, run by run."""
-    rows = {"rows": TRAIN, "test_rows": TEST, "signal": SIGNAL}
+    groups = {"groups": GROUPS, "active_groups": ACTIVE_GROUPS, "useful": USEFUL}
+    rows = {"rows": TRAIN, "test_rows": TEST, "signal": SIGNAL} | groups
     return [
         Fit(
             "simulation",
@@ -163,6 +164,7 @@ def fits(quick: bool) -> list[Fit]:
             rows | {"settings": settings},
             partial(rows_of, run),
             partial(scored, method=method, settings=settings),
+            0.1,
         )
         for run in range(RUNS_QUICK if quick else RUNS)
         for name, (method, settings) in methods().items()

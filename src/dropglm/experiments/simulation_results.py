@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.experiments.experiment import Comparison, Line
-from dropglm.experiments.lines import by, results
+from dropglm.experiments.lines import by, error, results
 from dropglm.pages import Table
 from dropglm.plots.axes import INK, colours_of, fresh_axes
 
@@ -21,7 +21,7 @@ BESIDE = {RIDGE: "ridge", EARLY: "dropout", LATE: "dropout", GAUSSIAN: "dropout"
 def collect(lines: list[Line]) -> list[Table]:
     """Accuracy and gain over ridge beside the paper's, over active and over all rows; log loss and sizes."""
     found = by("method", lines)
-    return [*(_accuracy(found, score) for score in SCORES), _sizes(found)] if lines else []
+    return [*(_accuracy(found, score) for score in SCORES), _sizes(found)]
 
 
 def draw(lines: list[Line]) -> dict[str, list[Any]]:
@@ -58,6 +58,8 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
         title="Coefficients, a point for each run",
     )
     for ax in (gains, sizes):
+        if not ax.get_legend_handles_labels()[0]:  # a run that was stopped half-way
+            continue
         ax.figure.legend(loc="outside lower center", ncols=2, frameon=False)
     caption = (
         "Left: the gain in accuracy over ridge, on the same rows, sorted over the runs. Right: how large the "
@@ -73,12 +75,12 @@ def compare(lines: list[Line]) -> list[Comparison]:
     for score, rows in SCORES.items():
         gain = PAPER["dropout"][score] - PAPER["ridge"][score]
         for what, paper, values in (
-            (f"ridge, {rows}", PAPER["ridge"][score], np.array(results(score, found[RIDGE]))),
-            (f"dropout, {rows}", PAPER["dropout"][score], np.array(results(score, found[GAUSSIAN]))),
+            (f"ridge, {rows}", PAPER["ridge"][score], results(score, found.get(RIDGE, []))),
+            (f"dropout, {rows}", PAPER["dropout"][score], results(score, found.get(GAUSSIAN, []))),
             (f"gain of dropout, {rows}", gain, _gain(found, GAUSSIAN, score)),
         ):
-            error = float(values.std(ddof=1) / np.sqrt(len(values)))
-            compared.append(Comparison(what, paper, float(values.mean()), error))
+            if values:
+                compared.append(Comparison(what, paper, float(np.mean(values)), error(values)))
     return compared
 
 
@@ -91,7 +93,7 @@ def _accuracy(found: dict[str, list[Line]], score: str) -> Table:
         papers, gap, gains, papers_gain = "-", "-", ["-", "-"], "-"
         if kind is not None:
             papers, gap = f"{PAPER[kind][score]:.2f}", f"{np.mean(values) - PAPER[kind][score]:+.3f}"
-        if name != RIDGE:
+        if name != RIDGE and gain:
             gains = [f"{np.mean(gain):+.3f}", _standard_error(gain)]
         if kind == "dropout":
             papers_gain = f"{PAPER['dropout'][score] - PAPER['ridge'][score]:+.2f}"
@@ -115,13 +117,13 @@ def _sizes(found: dict[str, list[Line]]) -> Table:
     )
 
 
-def _gain(found: dict[str, list[Line]], name: str, score: str) -> np.ndarray:
+def _gain(found: dict[str, list[Line]], name: str, score: str) -> list[float]:
     """Of each run over ridge in the same run; a run that either lacks is left out."""
-    ridge = {line["seed"]: line["result"][score] for line in found[RIDGE]}
-    return np.array(
-        [line["result"][score] - ridge[line["seed"]] for line in found[name] if line["seed"] in ridge]
-    )
+    ridge = {line["seed"]: line["result"][score] for line in found.get(RIDGE, [])}
+    mine = found.get(name, [])
+    return [line["result"][score] - ridge[line["seed"]] for line in mine if line["seed"] in ridge]
 
 
-def _standard_error(values: Sequence[float] | np.ndarray) -> str:
-    return f"{np.std(values, ddof=1) / np.sqrt(len(values)):.3f}" if len(values) > 1 else "-"
+def _standard_error(values: Sequence[float]) -> str:
+    value = error(values)
+    return "-" if value is None else f"{value:.3f}"

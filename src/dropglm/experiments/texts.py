@@ -19,6 +19,7 @@ from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 WORD, TAG = re.compile(WORDS_AND_PUNCTUATION), re.compile(r"<[^>]*>")
 LAST = 100  # words that are the end of a text
 BEGINNING = 4  # letters
+MIN_DF = 2  # texts, where not every n-gram is kept
 
 View = tuple[Callable[[str], str], NgramVectorizer]
 
@@ -57,7 +58,7 @@ def imdb(n: int) -> Split:
     In the file's order, where the reviews of a film stand together: folds that are blocks of it are about
     other films than the rest, as the test set is.
     """
-    return _cut(_imdb_texts(), [(str, NgramVectorizer((1, n), min_df=2, n_jobs=-1))])
+    return _cut(_imdb_texts(), [(str, NgramVectorizer((1, n), min_df=MIN_DF, n_jobs=-1))])
 
 
 @lru_cache(maxsize=1)
@@ -71,9 +72,9 @@ def imdb_as_published(n: int) -> Split:
 def imdb_wide() -> Split:
     """IMDB with 1- to 4-grams, pairs of words with one between, and 1- and 2-grams of the review's end."""
     views: list[View] = [
-        (str, NgramVectorizer((1, 4), min_df=2, n_jobs=-1)),
-        (every_other_word, NgramVectorizer((2, 2), min_df=2, n_jobs=-1)),
-        (last_words, NgramVectorizer((1, 2), min_df=2, n_jobs=-1)),
+        (str, NgramVectorizer((1, 4), min_df=MIN_DF, n_jobs=-1)),
+        (every_other_word, NgramVectorizer((2, 2), min_df=MIN_DF, n_jobs=-1)),
+        (last_words, NgramVectorizer((1, 2), min_df=MIN_DF, n_jobs=-1)),
     ]
     return _cut(_imdb_texts(), views)
 
@@ -125,7 +126,7 @@ def more_in_thirds(name: str, seed: int) -> Split:
     """Words, their beginnings, and bigrams in two or more texts; long rows are scaled down, short ones up."""
     views: list[View] = [
         (str, NgramVectorizer()),
-        (str, NgramVectorizer((2, 2), min_df=2)),
+        (str, NgramVectorizer((2, 2), min_df=MIN_DF)),
         (beginnings, NgramVectorizer()),
     ]
     split = _cut(_thirds(name, seed), views)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.experiments.experiment import Comparison, Line
-from dropglm.experiments.lines import by, mean, percent, results, standard_error
+from dropglm.experiments.lines import by, error, mean, percent, results, standard_error
 from dropglm.experiments.methods import OURS
 from dropglm.pages import Table
 from dropglm.plots.axes import COLOURS, fresh_axes
@@ -82,23 +82,31 @@ def _all(name: str, lines: list[Line]) -> Table:
         rows.append(row)
     cuts = len({line["seed"] for line in lines})
     header = ["method", *(name for features in COMPARED for name in (features, "±", "log loss"))]
-    return Table(f"{name}: {lines[0]['result']['labeled']:,} labelled rows, {cuts} cuts", header, rows)
+    return Table(
+        f"{name}: {lines[0]['result']['labeled']:,} labelled rows, {cuts} {'cut' if cuts == 1 else 'cuts'}",
+        header,
+        rows,
+    )
 
 
 def compare(lines: list[Line]) -> list[Comparison]:
     """Dropout with unlabelled rows, data set by data set."""
     found = []
     for name, mine in by("data", lines).items():
-        scores = 100 * np.array(_three("more features", mine)[2])
-        error = float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else None
-        what = f"{name}, dropout + unlabelled"
-        found.append(Comparison(what, PAPER[name][2], float(scores.mean()), error))
+        scores = [100 * score for score in _three("more features", mine)[2]]
+        if scores:
+            what = f"{name}, dropout + unlabelled, per cent"
+            found.append(Comparison(what, PAPER[name][2], float(np.mean(scores)), error(scores)))
     return found
 
 
 def draw(lines: list[Line]) -> dict[str, list[Any]]:
     """What dropout and unlabelled rows add to L2, here and in the paper."""
-    data = by("data", lines)
+    data = {
+        name: mine
+        for name, mine in by("data", lines).items()
+        if all(part for features in COMPARED for part in _three(features, mine))
+    }
     sources: dict[str, Mapping[str, Sequence[float]]] = {"the paper": PAPER} | {
         features: {
             name: [100 * float(np.mean(part)) for part in _three(features, mine)]

@@ -1,0 +1,81 @@
+"""Pages and summaries of runs that were stopped half-way: nothing breaks, and no NaN is shown."""
+
+import json
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+
+from dropglm.experiments import EXPERIMENTS
+
+RESULTS = {
+    "simulation": {"active": 0.8, "all": 0.6, "log_loss": 0.6, "useful_size": 0.1, "nuisance_size": 0.05},
+    "text": {
+        "accuracy": 0.9,
+        "cv_score": 0.8,
+        "log_loss": 0.3,
+        "labeled": 10,
+        "features": 20,
+        "test_rows": 100,
+        "chosen": {"l2": 1.0},
+        "unlabeled": 5,
+    },
+}
+KINDS = {
+    "simulation": "simulation",
+    "thirds": "text",
+    "imdb": "text",
+    "imdb-curves": "text",
+    "docstrings": "text",
+}
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """No figure stays open."""
+    yield
+    plt.close("all")
+
+
+def lines_of(name, fits):
+    """Lines as if these fits had been run."""
+    rng = np.random.default_rng(0)
+    return [
+        {
+            "experiment": name,
+            "data": fit.data,
+            "method": fit.method,
+            "seed": fit.seed,
+            "parameters": json.loads(json.dumps(fit.parameters)),
+            "result": RESULTS[KINDS[name]] | {"accuracy": 0.5 + 0.4 * rng.random()},
+            "seconds": 1.0,
+            "versions": {},
+        }
+        for fit in fits
+    ]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 7, 20, 45])
+@pytest.mark.parametrize("name", KINDS)
+def test_the_first_lines_of_a_run_are_shown(name, number):
+    experiment = EXPERIMENTS[name]
+    lines = lines_of(name, experiment.fits(False)[:number])
+    cells = [cell for table in experiment.collect(lines) for row in table.rows for cell in row]
+    assert cells
+    assert not any("nan" in cell for cell in cells)
+    for found in experiment.compare(lines):
+        assert np.isfinite(found.ours)
+        assert found.error is None or np.isfinite(found.error)
+    experiment.draw(lines)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_so_are_lines_of_every_other_method(name):
+    experiment = EXPERIMENTS[name]
+    methods = list(dict.fromkeys(fit.method for fit in experiment.fits(False)))
+    for kept in (methods[::2], methods[1::2], methods[:1], methods[-1:]):
+        lines = lines_of(name, [fit for fit in experiment.fits(False) if fit.method in kept])
+        assert not any("nan" in cell for t in experiment.collect(lines) for row in t.rows for cell in row)
+        assert all(np.isfinite(found.ours) for found in experiment.compare(lines))
+        experiment.draw(lines)
+        plt.close("all")
