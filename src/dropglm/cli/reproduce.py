@@ -34,7 +34,7 @@ def reproduce(
 
     Every fit adds a line to NAME.jsonl; those that are there already are not run again, so that a run goes on
     where it was stopped, and one that is complete is only drawn again. The page has all experiments that have
-    lines in the folder, not only those named.
+    lines of this form (quick or not) in the folder, not only those named.
     """
     from dropglm import experiments
 

@@ -42,8 +42,8 @@ class LogisticRegression(CallbackSupportMixin, LogisticModel):
     ridge : {"uniform", "naive_bayes", "naive_bayes_unlabeled"} or array-like of shape (d,)
         How l2 is spread over the features: evenly; in inverse proportion to the square of each feature's log
         ratio of class frequencies, as NB-SVM would scale them; the same after a second fit, for whose
-        frequencies unlabelled rows count too, with the labels that the first fit guesses; by the weights
-        given.
+        frequencies unlabelled rows count too, whatever the discount, with the labels that the first fit
+        guesses (``max_iter``, callbacks and ``result_`` are about the second fit); by the weights given.
     fit_intercept : bool
         Whether there is an intercept, which is neither noised nor penalised.
     multi_class : {"auto", "multinomial", "ovr"}

@@ -3,7 +3,7 @@
     minimise  Σ_i loss_i + n/(n + αm) (R(β) + α R_unlabelled(β)) + ½λ‖β‖²
 
 The paper's section on semi-supervised training estimates the dropout penalty, which needs no labels, on
-further rows, and finds gains on six text data sets with thousands of labels each. Here are far fewer, on
+further rows, and finds gains on text data sets with hundreds or thousands of labels each. Here are fewer, on
 texts that every machine with this library has.
 """
 

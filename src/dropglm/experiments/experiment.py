@@ -76,7 +76,7 @@ class Experiment:
     fits : callable
         All fits, for ``quick`` or not; needs no data yet.
     collect : callable
-        Tables whose first column is words and whose others are numbers.
+        Tables; the first column is words.
     draw : callable
         Matplotlib's figures by caption.
     compare : callable
