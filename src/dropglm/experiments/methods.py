@@ -152,13 +152,6 @@ class Dropout:
 
 Method = Rival | TheirPath | Dropout
 
-LABELED: dict[str, Any] = {"dropout": (0.7, 0.5, 0.3), "l2": (30.0, 10.0, 3.0, 1.0)}
-UNLABELED: dict[str, Any] = {
-    "dropout": (0.6, 0.4),
-    "l2": (10.0, 1.0, 0.3),
-    "discount": (1.0, 0.3),
-    "unlabeled": True,
-}
 ALPHA = tuple(np.geomspace(0.03, 30.0, 12).round(3).tolist())
 CS = tuple(np.geomspace(0.003, 10.0, 12).round(4).tolist())
 
@@ -176,19 +169,51 @@ RIVALS: dict[str, Rival | TheirPath] = {
         unlabeled=True,
     ),
 }
-PAPERS: dict[str, Dropout] = {
-    "quadratic": Dropout("quadratic", "uniform", **LABELED),
-    "quadratic + unlabelled": Dropout("quadratic", "uniform", **UNLABELED),
-    "quadratic, NB ridge": Dropout("quadratic", "naive_bayes", **LABELED),
-    "quadratic, NB ridge + unlabelled": Dropout("quadratic", "naive_bayes", **UNLABELED),
-}
-OURS: dict[str, Dropout] = {
-    "gaussian": Dropout("gaussian", "uniform", **LABELED),
-    "gaussian + unlabelled": Dropout("gaussian", "uniform", **UNLABELED),
-    "gaussian, NB ridge": Dropout("gaussian", "naive_bayes", **LABELED),
-    "gaussian, NB ridge + unlabelled": Dropout("gaussian", "naive_bayes", **UNLABELED),
-    "gaussian, NB ridge of all rows + unlabelled": Dropout("gaussian", "naive_bayes_unlabeled", **UNLABELED),
-}
+
+
+@dataclass(frozen=True)
+class Grids:
+    """The twelve settings of dropout for labelled rows alone, and the twelve with unlabelled ones."""
+
+    labeled: Mapping[str, Any]
+    unlabeled: Mapping[str, Any]
+
+    def papers(self) -> dict[str, Dropout]:
+        """Dropout with the paper's penalty."""
+        return {
+            "quadratic": self._without("quadratic", "uniform"),
+            "quadratic + unlabelled": self._with("quadratic", "uniform"),
+            "quadratic, NB ridge": self._without("quadratic", "naive_bayes"),
+            "quadratic, NB ridge + unlabelled": self._with("quadratic", "naive_bayes"),
+        }
+
+    def ours(self) -> dict[str, Dropout]:
+        """Dropout with the library's."""
+        return {
+            "gaussian": self._without("gaussian", "uniform"),
+            "gaussian + unlabelled": self._with("gaussian", "uniform"),
+            "gaussian, NB ridge": self._without("gaussian", "naive_bayes"),
+            "gaussian, NB ridge + unlabelled": self._with("gaussian", "naive_bayes"),
+            "gaussian, NB ridge of all rows + unlabelled": self._with("gaussian", "naive_bayes_unlabeled"),
+        }
+
+    def _without(self, penalty: str, ridge: str) -> Dropout:
+        return Dropout(penalty, ridge, **self.labeled)
+
+    def _with(self, penalty: str, ridge: str) -> Dropout:
+        return Dropout(penalty, ridge, **self.unlabeled, unlabeled=True)
+
+
+MANY_LABELS = Grids(
+    {"dropout": (0.7, 0.5, 0.3), "l2": (30.0, 10.0, 3.0, 1.0)},
+    {"dropout": (0.6, 0.4), "l2": (10.0, 1.0, 0.3), "discount": (1.0, 0.3)},
+)
+# Where labels are few, more noise does what the ridge would do.
+FEW_LABELS = Grids(
+    {"dropout": (0.8, 0.65, 0.5), "l2": (10.0, 3.0, 1.0, 0.3)},
+    {"dropout": (0.7, 0.5), "l2": (3.0, 0.5, 0.1), "discount": (1.0, 0.3)},
+)
+PAPERS, OURS = MANY_LABELS.papers(), MANY_LABELS.ours()
 METHODS: dict[str, Method] = RIVALS | PAPERS | OURS
 
 

@@ -19,6 +19,7 @@ from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 WORD, TAG = re.compile(WORDS_AND_PUNCTUATION), re.compile(r"<[^>]*>")
 LAST = 100  # words that are the end of a text
 BEGINNING = 4  # letters
+TOKENS = r"\w+"  # words without punctuation
 MIN_DF = 2  # texts, where not every n-gram is kept
 
 View = tuple[Callable[[str], str], NgramVectorizer]
@@ -112,9 +113,9 @@ def beginnings(text: str) -> str:
     Examples
     --------
     >>> beginnings("boring, and bored again")
-    'bori , and bore agai'
+    'bori and bore agai'
     """
-    return " ".join(word[:BEGINNING] for word in _words(text))
+    return " ".join(word[:BEGINNING] for word in re.findall(TOKENS, text))
 
 
 def unigrams_in_thirds(name: str, seed: int) -> Split:
@@ -125,9 +126,9 @@ def unigrams_in_thirds(name: str, seed: int) -> Split:
 def more_in_thirds(name: str, seed: int) -> Split:
     """Words, their beginnings, and bigrams in two or more texts; long rows are scaled down, short ones up."""
     views: list[View] = [
-        (str, NgramVectorizer()),
-        (str, NgramVectorizer((2, 2), min_df=MIN_DF)),
-        (beginnings, NgramVectorizer()),
+        (str, NgramVectorizer(token_pattern=TOKENS)),
+        (str, NgramVectorizer((2, 2), min_df=MIN_DF, token_pattern=TOKENS)),
+        (beginnings, NgramVectorizer(token_pattern=TOKENS)),
     ]
     split = _cut(_thirds(name, seed), views)
     typical = np.median(np.diff(split.X.indptr))
