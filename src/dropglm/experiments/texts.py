@@ -115,7 +115,7 @@ def beginnings(text: str) -> str:
     >>> beginnings("boring, and bored again")
     'bori and bore agai'
     """
-    return " ".join(word[:BEGINNING] for word in re.findall(TOKENS, text))
+    return " ".join(word[:BEGINNING] for word in re.findall(TOKENS, TAG.sub(" ", text)))
 
 
 def unigrams_in_thirds(name: str, seed: int) -> Split:
