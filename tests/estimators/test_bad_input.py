@@ -139,6 +139,14 @@ def test_what_cannot_be_done_names_what_can():
         LogisticRegression(ridge="naive_bayes").fit(X - 1, Y)
 
 
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_a_ridge_that_counts_unlabelled_rows_takes_none_that_is_negative(estimator):
+    quick = {"cv": 2} if estimator is LogisticRegressionCV else {}
+    estimator(**quick, ridge="naive_bayes").fit(X, Y, X_unlabeled=X - 1)  # it counts labelled rows alone
+    with pytest.raises(ValueError, match="needs features that are not negative; use 'uniform'"):
+        estimator(**quick, ridge="naive_bayes_unlabeled").fit(X, Y, X_unlabeled=X - 1)
+
+
 def test_predicting_other_features():
     model = LogisticRegression().fit(X, Y)
     with pytest.raises(ValueError, match="X has 1 features, but LogisticRegression is expecting 2"):

@@ -68,9 +68,11 @@ def test_several_classes(exact_search, rng):
             assert_allclose(search.cv_results_["split0_test_score"][k], truth, atol=1e-4)
 
 
-def test_a_fold_sees_nothing_of_the_rows_it_holds_out(rng):
+@pytest.mark.parametrize("ridge", ["uniform", "naive_bayes", "naive_bayes_unlabeled"])
+def test_a_fold_sees_nothing_of_the_rows_it_holds_out(ridge, rng):
     """Other labels in the rows held out leave a fold's predictors as they are."""
     X, y = words(rng, n=60)
+    U = words(rng, n=40)[0]
     fold = [(np.arange(30), np.arange(30, 60))]
     other = y.copy()
     other[30:] = 1 - other[30:]
@@ -78,12 +80,27 @@ def test_a_fold_sees_nothing_of_the_rows_it_holds_out(rng):
     def confidence(model, X, y):
         return float(np.abs(model.decision_function(X)).mean())
 
-    settings = {"dropout": 0.5, "l2": 1.0, "cv": fold, "scoring": confidence, "tol": 1e-8}
-    scores = [
-        LogisticRegressionCV(**settings).fit(X, labels).cv_results_["mean_test_score"]
+    settings = {"dropout": (0.5, 0.3), "l2": (1.0, 0.1), "discount": 0.4, "ridge": ridge, "cv": fold}
+    before, after = (
+        LogisticRegressionCV(**settings, scoring=confidence, tol=1e-8).fit(X, labels, X_unlabeled=U)
         for labels in (y, other)
-    ]
-    assert_array_equal(*scores)
+    )
+    assert_array_equal(before.cv_results_["mean_test_score"], after.cv_results_["mean_test_score"])
+
+
+@pytest.mark.parametrize("ridge", ["naive_bayes", "naive_bayes_unlabeled"])
+def test_labels_that_are_turned_round_where_held_out_turn_every_accuracy_round(ridge, rng):
+    X, y = words(rng, n=80, d=40)
+    U = words(rng, n=60, d=40)[0]
+    fold = [(np.arange(20), np.arange(20, 80))]
+    other = np.where(np.arange(80) < 20, y, 1 - y)
+    settings = {"dropout": (0.6, 0.3), "l2": (1.0, 0.1, 0.01), "discount": (1.0, 0.2)}
+    before, after = (
+        LogisticRegressionCV(**settings, ridge=ridge, cv=fold).fit(X, labels, X_unlabeled=U).cv_results_
+        for labels in (y, other)
+    )
+    assert len(before["split0_test_score"]) == 12
+    assert_allclose(after["split0_test_score"], 1 - before["split0_test_score"], rtol=1e-12)
 
 
 def test_one_standard_error_prefers_strong_penalties(rng):

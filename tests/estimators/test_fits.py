@@ -342,3 +342,21 @@ def test_without_unlabelled_rows_it_is_the_naive_bayes_ridge(rng):
     X, y = words(rng)
     found = LogisticRegression(ridge="naive_bayes_unlabeled").fit(X, y)
     assert_array_equal(found.coef_, LogisticRegression(ridge="naive_bayes").fit(X, y).coef_)
+
+
+def test_passes_of_both_fits_are_counted(rng):
+    """The second fit is one with given weights, from where the first has ended."""
+    X, y = words(rng)
+    X, U = X[:, :-1], words(rng, n=40)[0][:, :-1]
+    settings = {"dropout": 0.4, "l2": 0.1, "discount": 0.3}
+    first = LogisticRegression(**settings, ridge="naive_bayes", tol=1e-2).fit(X, y, X_unlabeled=U)
+    guesses = Counted(Design(U), first.predict_proba(U)[:, [1]], np.ones(40))
+    weights = naive_bayes([Counted(Design(X), y[:, None].astype(float), np.ones(60)), guesses])[:, 0]
+    second = clone(first).set_params(ridge=weights, tol=1e-6, warm_start=True)
+    second.coef_, second.intercept_ = first.coef_, first.intercept_
+    second.fit(X, y, X_unlabeled=U)
+    both = LogisticRegression(**settings, ridge="naive_bayes_unlabeled", tol=1e-6).fit(X, y, X_unlabeled=U)
+    assert_allclose(both.coef_, second.coef_, atol=1e-6)
+    assert both.result_.n_iter == second.result_.n_iter
+    assert both.result_.passes == first.result_.passes + second.result_.passes
+    assert first.result_.passes > 0

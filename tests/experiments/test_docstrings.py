@@ -107,6 +107,20 @@ def test_tuned_is_the_best_in_cross_validation_on_labelled_texts(made):
             assert line["result"]["accuracy"] == pytest.approx(model.score(X_test, data.y_test), abs=0.01)
 
 
+def test_texts_without_labels_join_the_search_and_the_fit_after_it():
+    data, X, unlabeled, X_test = features(24, 0)
+    rows = docstrings.Rows(X, data.y, unlabeled, X_test, data.y_test)
+    method, grid = docstrings.METHODS["dropout + unlabelled, tuned"]
+    found = method(rows, **grid)
+    assert len(found.cv_results_["params"]) == 8  # without such texts there is one discount only
+    more, fewer = (
+        LogisticRegression(**found.best_params_).fit(X, data.y, X_unlabeled=X_unlabeled).coef_
+        for X_unlabeled in (unlabeled, None)
+    )
+    np.testing.assert_allclose(found.coef_, more, atol=1e-3)
+    assert np.abs(found.coef_ - fewer).max() > 0.01
+
+
 def test_defaults_are_the_libraries_and_every_search_has_the_same_budget():
     for name, (_, settings) in docstrings.METHODS.items():
         if name.endswith("defaults"):

@@ -1,10 +1,12 @@
 """What is kept of a run, and what is run again."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from dropglm.experiments import raw, run, to_do, wanted
+from dropglm.experiments import raw, run, running, to_do, wanted
 from dropglm.files import FileError
 from dropglm.progress import TimeLeft
 from tests.experiments.toys import Killed, killed_after, timeless, toy
@@ -75,6 +77,28 @@ def test_a_line_has_what_made_it(tmp_path):
     assert set(line["versions"]) == {"dropglm", "numpy", "scikit-learn", "python"}
     assert line["seconds"] >= 0
     assert line["experiment"] == "toy"
+
+
+def test_the_seconds_of_a_line_are_those_of_the_fit_and_not_of_reading(tmp_path, monkeypatch):
+    clock = [0.0]
+
+    def takes(seconds, action):
+        def slow(*given):
+            clock[0] += seconds
+            return action(*given)
+
+        return slow
+
+    monkeypatch.setattr(running, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    plain = toy()
+    slow = [
+        replace(fit, rows=takes(100.0, fit.rows), work=takes(2.5 + fit.seed, fit.work))
+        for fit in plain.fits(False)
+    ]
+    experiment = replace(plain, fits=lambda quick: slow)
+    run("toy", experiment, tmp_path)
+    for line in wanted("toy", experiment, tmp_path):
+        assert line["seconds"] == 2.5 + line["seed"]
 
 
 def test_a_line_of_something_else_is_no_result(tmp_path):

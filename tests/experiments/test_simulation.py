@@ -104,6 +104,42 @@ def test_the_sizes_are_medians_over_runs(made):
         assert log_loss == f"{np.median([result['log_loss'] for result in mine]):.3f}"
 
 
+def of(lines, method, score):
+    """Run by run."""
+    found = {line["seed"]: line["result"][score] for line in lines if line["method"] == method}
+    return np.array([found[seed] for seed in sorted(found)])
+
+
+@pytest.mark.parametrize(("score", "ridge", "dropout"), [("active", 0.66, 0.73), ("all", 0.53, 0.55)])
+def test_beside_the_paper_stands_the_gaussian_penalty_with_its_standard_error(made, score, ridge, dropout):
+    compared = {item.what: item for item in SIMULATION.compare(made[1])}
+    ours, theirs = of(made[1], "gaussian", score), of(made[1], "ridge, λ = 32", score)
+    assert ours.mean() != of(made[1], "quadratic, stopped early", score).mean()
+    for what, paper, values in (
+        ("ridge", ridge, theirs),
+        ("dropout", dropout, ours),
+        ("gain of dropout", dropout - ridge, ours - theirs),
+    ):
+        found = compared[f"{what}, {score} rows"]
+        error = np.sqrt(((values - values.mean()) ** 2).sum() / (RUNS - 1) / RUNS)
+        assert found.paper == pytest.approx(paper)
+        assert found.ours == pytest.approx(values.mean())
+        assert found.error == pytest.approx(error)
+        assert error > 0
+
+
+def test_the_gains_that_are_drawn_are_over_active_rows(made):
+    ((gains, _),) = SIMULATION.draw(made[1]).values()
+    drawn = {line.get_label(): line.get_xdata() for line in gains.axes[0].lines}
+    for name in ("quadratic, stopped early", "quadratic, not stopped", "gaussian"):
+        gain = {
+            score: np.sort(of(made[1], name, score) - of(made[1], "ridge, λ = 32", score))
+            for score in ("active", "all")
+        }
+        assert_allclose(drawn[name], gain["active"])
+        assert not np.allclose(gain["active"], gain["all"])
+
+
 def test_it_is_drawn_without_a_fit(made, monkeypatch):
     monkeypatch.setattr(simulation, "RUNS_QUICK", RUNS)
     monkeypatch.setattr(simulation, "MAX_ITER", 30)
