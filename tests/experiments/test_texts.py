@@ -218,11 +218,15 @@ def test_more_features_are_words_bigrams_and_beginnings_in_rows_of_a_typical_len
     """A row's squares sum to the median number of features of the labelled rows."""
     cut = texts._thirds("rt", 3)
     parts = cut.labeled, cut.unlabeled, cut.test
+
+    def words(text):
+        return re.findall(r"\w+", " ".join(tokens(text)))  # without punctuation
+
     _, truth = matrices(
         parts,
-        (tokens, 1),
-        (lambda text: grams(tokens(text), 2, 2), 2),
-        (lambda text: [word[:4] for word in tokens(text)], 1),
+        (words, 1),
+        (lambda text: grams(words(text), 2, 2), 2),
+        (lambda text: [word[:4] for word in words(text)], 1),
     )
     counts = [part.sum(axis=1) for part in truth]
     typical = np.median(counts[0])
@@ -362,7 +366,7 @@ def test_settings_name_everything_that_is_tuned():
 
 def test_parameters_of_a_fit_have_its_method_s_settings_and_folds():
     for fit in THIRDS.fits(False):
-        assert fit.parameters["settings"] == methods.METHODS[fit.method].settings()
+        assert fit.parameters["settings"] == thirds.METHODS[fit.method].settings()
         assert fit.parameters["folds"] == (3 if fit.data == "imdb" else 5)
         assert fit.parameters["scoring"] == "roc_auc"
     for fit in IMDB.fits(False):
@@ -616,7 +620,10 @@ def test_the_right_table_has_points_with_unlabelled_rows_and_without(monkeypatch
     ]
 
 
-@pytest.mark.parametrize("method", methods.METHODS.values(), ids=list(methods.METHODS))
+@pytest.mark.parametrize(
+    "method",
+    [*methods.METHODS.values(), *methods.FEW_LABELS.papers().values(), *methods.FEW_LABELS.ours().values()],
+)
 def test_every_method_has_twelve_settings(method):
     settings = dict(method.settings())
     lists = (
