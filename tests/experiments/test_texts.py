@@ -439,7 +439,7 @@ def line(data, method, accuracy, cv_score=0.5, seed=0, **parameters):
         "chosen": {},
         "labeled": 100,
         "features": 10,
-        "test_rows": 25_000,
+        "test_rows": 400,
     }
     begun = {"experiment": "made", "data": data, "method": method, "seed": seed, "parameters": parameters}
     return begun | {"result": result, "seconds": 1.0, "versions": {}}
@@ -530,7 +530,7 @@ def test_imdb_s_row_is_the_one_that_cross_validation_finds_best_with_a_binomial_
         }
     )
     for item in compared.values():
-        assert item.error == pytest.approx(np.sqrt(item.ours * (100 - item.ours) / 25_000))
+        assert item.error == pytest.approx(np.sqrt(item.ours * (100 - item.ours) / 400))
 
 
 def test_beginnings_leave_tags_out_and_punctuation_whole():

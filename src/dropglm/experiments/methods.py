@@ -18,7 +18,6 @@ from sklearn.linear_model import LogisticRegressionCV as TheirLogisticRegression
 from sklearn.metrics import accuracy_score, get_scorer, log_loss
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import MultinomialNB
-from threadpoolctl import threadpool_limits
 
 from dropglm import checks
 from dropglm.baselines import (
@@ -230,8 +229,7 @@ def measured(
 def tuned(split: Split, *, method: Method, folds: int, seed: int | None, scoring: str = "accuracy") -> Tuned:
     """The method's model; folds are blocks of the rows as they stand, or shuffled if there is a seed."""
     cv = StratifiedKFold(folds, shuffle=seed is not None, random_state=seed)
-    with threadpool_limits(1):
-        return method.tuned(split, list(cv.split(split.y, split.y)), scoring)
+    return method.tuned(split, list(cv.split(split.y, split.y)), scoring)
 
 
 def scored(found: Tuned, split: Split) -> dict[str, Any]:
