@@ -22,6 +22,12 @@ def test_every_public_name_is_there():
         assert getattr(dropglm, name) is not None
 
 
+def test_rooms_that_users_know_by_name_need_no_import_of_their_own():
+    assert python("import dropglm; print(dropglm.baselines.NBSVM.__name__, dropglm.plots.__name__)") == (
+        "NBSVM dropglm.plots"
+    )
+
+
 def test_importing_compiles_nothing_and_loads_no_extra():
     code = """
 import sys

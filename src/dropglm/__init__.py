@@ -51,6 +51,8 @@ _ROOMS = {
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("baselines", "plots"):
+        return import_module(f"dropglm.{name}")
     if name not in _ROOMS:
         raise AttributeError(f"module 'dropglm' has no attribute {name!r}")
     return getattr(import_module(f"dropglm.{_ROOMS[name]}"), name)

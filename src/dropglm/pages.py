@@ -20,7 +20,9 @@ section { border-top: 1px solid #ccc; margin-top: 2.5rem; }
 section > h2, section > .table > h2 { font-size: 1.25rem; line-height: 1.25; margin-top: 1.5rem; }
 nav ul { padding-left: 1.25rem; }
 a { color: #0072B2; }
-.scroll { overflow-x: auto; }
+/* A shadow at the right edge where a table goes on; at its end a white strip that moves along covers it. */
+.scroll { overflow-x: auto; background: linear-gradient(#fff, #fff) right / 1.5rem 100% no-repeat local,
+          linear-gradient(to left, #0005, #0000) right / .7rem 100% no-repeat scroll; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .9rem .25rem 0; text-align: right; vertical-align: baseline; }
 th { border-bottom: 1px solid #222; vertical-align: bottom; }
@@ -36,7 +38,7 @@ figcaption { flex-basis: 100%; color: #444; font-size: .95rem; }
 @media (max-width: 30rem) { table { font-size: .85rem; } th, td { padding-right: .5rem; }
                             th.word, td.word { min-width: 6.5rem; } }
 @media print { body { max-width: none; padding: 0; font-size: 10pt; } a { color: inherit; }
-               .scroll { overflow: visible; } .table, tr { break-inside: avoid; }
+               .scroll { overflow: visible; background: none; } .table, tr { break-inside: avoid; }
                h2, h3 { break-after: avoid; } table { font-size: 9pt; } th, td { padding-right: .6rem; }
                th.word, td.word { min-width: 5rem; } figure svg { flex-basis: 14rem; } }
 """

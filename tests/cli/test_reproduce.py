@@ -51,8 +51,8 @@ def raw_lines(folder):
     return {path.name: path.read_text().splitlines() for path in sorted(folder.glob("*.jsonl"))}
 
 
-def sections(folder):
-    return re.findall('<section id="(.*?)">', (folder / "index.html").read_text())
+def sections(folder, page="index.html"):
+    return re.findall('<section id="(.*?)">', (folder / page).read_text())
 
 
 def test_list_says_what_each_needs_and_takes(registered, tmp_path, monkeypatch):
@@ -71,10 +71,16 @@ def test_an_unknown_name_is_answered_with_the_nearest(tmp_path, monkeypatch, nam
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("names", [["first"], ["list"], ["first", "second"]])
+@pytest.mark.parametrize("names", [["first"], ["first", "second"]])
 def test_names_and_all_are_refused(registered, tmp_path, names):
     _, err = reproduce(*names, "--all", "--out", tmp_path / "out", code=2)
     assert "name experiments or say --all, not both" in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_neither_names_nor_all_are_refused_before_hours_of_work(registered, tmp_path):
+    _, err = reproduce("--out", tmp_path / "out", code=2)
+    assert "name experiments, or say --all; list shows them." in err
     assert not list(tmp_path.iterdir())
 
 
@@ -84,9 +90,8 @@ def test_a_folder_that_is_a_file_is_refused(registered, tmp_path):
     assert "is a file; name a folder" in err
 
 
-@pytest.mark.parametrize("arguments", [["--all"], []])
-def test_all_are_run_and_shown_on_one_page(registered, tmp_path, arguments):
-    out, err = reproduce(*arguments, "--out", tmp_path)
+def test_all_are_run_and_shown_on_one_page(registered, tmp_path):
+    out, err = reproduce("--all", "--out", tmp_path)
     assert out.count("Squares by seed") == 3
     assert out.count("largest square") == 3
     assert f"the page is {tmp_path / 'index.html'}" in err
@@ -98,7 +103,8 @@ def test_all_are_run_and_shown_on_one_page(registered, tmp_path, arguments):
 def test_what_has_no_quick_form_is_left_out_and_told(registered, tmp_path):
     _, err = reproduce("--all", "--quick", "--out", tmp_path)
     assert "third is left out: it has no quick form." in err
-    assert sections(tmp_path) == ["summary", "first", "second", "times"]
+    assert sections(tmp_path, "quick.html") == ["summary", "first", "second", "times"]
+    assert not (tmp_path / "index.html").exists()  # that is the page of full runs
     _, err = reproduce("third", "--quick", "--out", tmp_path / "another", code=2)
     assert "third: no quick form." in err
     assert not (tmp_path / "another").exists()
@@ -106,7 +112,9 @@ def test_what_has_no_quick_form_is_left_out_and_told(registered, tmp_path):
 
 def test_a_bad_line_of_another_experiment_is_told_before_any_work(registered, tmp_path):
     good = '{"experiment": "third", "data": "one", "method": "a", "seed": 0, "parameters": {}'
-    for rest in ("}", ', "result": {}, "versions": {}, "seconds": NaN}'):
+    bad = ("{}, {}, NaN", '{}, {}, "a"', "7, {}, 1", "{}, null, 1")
+    parts = [part.split(", ") for part in bad]
+    for rest in ("}", *(f', "result": {r}, "versions": {v}, "seconds": {s}}}' for r, v, s in parts)):
         (tmp_path / "third.jsonl").write_text(good + rest + "\n")
         _, err = reproduce("first", "--out", tmp_path, code=3)
         assert "line 1 is no raw result" in err
@@ -115,6 +123,7 @@ def test_a_bad_line_of_another_experiment_is_told_before_any_work(registered, tm
 
 def test_list_stands_alone(registered):
     assert "list stands alone." in reproduce("list", "first", code=2)[1]
+    assert "list shows all by itself." in reproduce("list", "--all", code=2)[1]
 
 
 def test_one_that_is_run_again_does_not_take_others_off_the_page(registered, tmp_path):
@@ -134,6 +143,14 @@ def test_a_data_set_that_cannot_be_had_does_not_stop_the_others(registered, tmp_
     assert "third has no results" in err
     assert out.count("Squares by seed") == 2
     assert sections(tmp_path) == ["summary", "first", "second", "times"]
+
+
+def test_one_that_was_named_and_has_nothing_is_an_error_after_the_others(registered, tmp_path):
+    registered["second"] = toy(absent=("one", "two"))
+    out, err = reproduce("first", "second", "--out", tmp_path, code=3)
+    assert out.count("Squares by seed") == 1
+    assert "second: no results, since the data sets cannot be had." in err
+    assert sections(tmp_path) == ["summary", "first", "times"]
 
 
 def test_it_fails_where_nothing_can_be_had(registered, tmp_path):
@@ -190,6 +207,6 @@ def test_a_killed_quick_run_goes_on_and_leaves_a_page(tmp_path):
     assert len({identity(json.loads(line)) for line in lines}) == len(lines) > 5
     for expected in ("simulation", "adagrad", "well-specified", "the truth"):
         assert expected in out
-    assert "<svg" in path.with_name("index.html").read_text()
+    assert "<svg" in path.with_name("quick.html").read_text()
     assert dropglm(*command, cwd=tmp_path) == out
     assert path.read_text().splitlines() == lines

@@ -340,7 +340,8 @@ def test_the_ridge_that_counts_unlabelled_rows_takes_the_first_fit_s_guesses(rng
 
 def test_without_unlabelled_rows_it_is_the_naive_bayes_ridge(rng):
     X, y = words(rng)
-    found = LogisticRegression(ridge="naive_bayes_unlabeled").fit(X, y)
+    with pytest.warns(UserWarning, match="no unlabelled rows to count, and is the same as 'naive_bayes'"):
+        found = LogisticRegression(ridge="naive_bayes_unlabeled").fit(X, y)
     assert_array_equal(found.coef_, LogisticRegression(ridge="naive_bayes").fit(X, y).coef_)
 
 
@@ -360,3 +361,10 @@ def test_passes_of_both_fits_are_counted(rng):
     assert both.result_.n_iter == second.result_.n_iter
     assert both.result_.passes == first.result_.passes + second.result_.passes
     assert first.result_.passes > 0
+
+
+def test_a_second_fit_with_warm_start_guesses_from_the_same_first_fit(rng):
+    X, y = words(rng)
+    model = LogisticRegression(ridge="naive_bayes_unlabeled", warm_start=True)
+    first = model.fit(X, y, X_unlabeled=X[:20]).coef_
+    assert_array_equal(model.fit(X, y, X_unlabeled=X[:20]).coef_, first)

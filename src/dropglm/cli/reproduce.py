@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def reproduce(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Experiments, by default all; list shows what there is.", show_default=False),
+        typer.Argument(help="Experiments; list shows what there is.", show_default=False),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All experiments.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Less data and fewer seeds: in seconds.")] = False,
@@ -30,22 +30,29 @@ def reproduce(
     ] = Path("reproduced"),
     quiet: options.Quiet = False,
 ) -> None:
-    """Run the paper's experiments; tables here, and a page with figures, index.html, in the folder.
+    """Run the paper's experiments; tables here, and a page with figures in the folder.
 
     Every fit adds a line to NAME.jsonl; those that are there already are not run again, so that a run goes on
     where it was stopped, and one that is complete is only drawn again. The page has all experiments that have
-    lines of this form (quick or not) in the folder, not only those named.
+    lines in the folder, not only those named: index.html, or quick.html for quick runs.
     """
     from dropglm import experiments
 
-    if names and everything:
-        raise typer.BadParameter("name experiments or say --all, not both.", param_hint="--all")
     if names and "list" in names:
         if len(names) > 1:
             raise typer.BadParameter("list stands alone.", param_hint="NAMES")
+        if everything:
+            raise typer.BadParameter("list shows all by itself.", param_hint="--all")
         listed = experiments.listing(experiments.EXPERIMENTS)
         terminal.table(listed.title, listed.header, listed.rows, words=len(listed.header))
         return
+    if bool(names) == everything:
+        why = (
+            "name experiments or say --all, not both."
+            if names
+            else "name experiments, or say --all; list shows them."
+        )
+        raise typer.BadParameter(why, param_hint="NAMES")
     chosen = _chosen(experiments.EXPERIMENTS, names)
     if out.exists() and not out.is_dir():
         raise typer.BadParameter(f"{out} is a file; name a folder.", param_hint="--out")
@@ -76,6 +83,9 @@ def reproduce(
     path = experiments.report(experiments.EXPERIMENTS, out, quick=quick)
     if not quiet:
         terminal.complain(f"the page is {path}")
+    empty = [name for name in names or () if not lines.get(name, True)]
+    if empty:
+        raise BadInputError(f"{', '.join(empty)}: no results, since the data sets cannot be had.")
 
 
 def _chosen(known: Mapping[str, "Experiment"], names: list[str] | None) -> dict[str, "Experiment"]:

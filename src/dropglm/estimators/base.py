@@ -91,7 +91,14 @@ class LinearModel(BaseEstimator):
     def _ridge(self, ridge: Any, features: Features, ridges: dict[str, Ridge] = RIDGES) -> Ridge:
         """The ridge of that name, or the one whose weights are given."""
         if isinstance(ridge, str):
-            return lookup(ridges, ridge, "ridge")
+            found = lookup(ridges, ridge, "ridge")
+            if found.counts_unlabeled and features.unlabeled is None:
+                warnings.warn(
+                    f"ridge {ridge!r} has no unlabelled rows to count, and is the same as 'naive_bayes'.",
+                    UserWarning,
+                    stacklevel=outside(),
+                )
+            return found
         given = checks.numbers(ridge, "ridge")
         if given.shape != (features.d,):
             raise ValueError(f"ridge has shape {given.shape}, but X has {features.d} columns.")
@@ -136,7 +143,8 @@ class LinearModel(BaseEstimator):
             self.l2,
             self.discount,
             LBFGS(tol=self.tol, max_iter=self.max_iter, threads=features.threads),
-            self._start(problem, rows),
+            # Guesses are to come from the same first fit whatever the last fit was.
+            None if ridge.counts_unlabeled else self._start(problem, rows),
             self._reporter(tasks.problem(fitted)),
         )
 

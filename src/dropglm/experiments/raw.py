@@ -9,7 +9,7 @@ from typing import Any
 from dropglm.experiments.experiment import Line
 from dropglm.files import FileError
 
-FOUND = {"result", "seconds", "versions"}
+FOUND: dict[str, Any] = {"result": dict, "seconds": (int, float), "versions": dict}
 IDENTITY = ("experiment", "data", "method", "seed", "parameters")
 
 
@@ -33,8 +33,8 @@ def read(path: Path) -> dict[str, Line]:
     for number, text in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
         try:
             line = json.loads(text, parse_constant=_refuse)
-            if not line.keys() >= FOUND:
-                raise KeyError
+            if not all(isinstance(line[name], kind) for name, kind in FOUND.items()):
+                raise TypeError
             lines[identity(line)] = line
         except (ValueError, KeyError, TypeError, AttributeError):
             raise FileError(

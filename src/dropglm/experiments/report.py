@@ -32,7 +32,7 @@ def ready_to_draw() -> None:
 
 
 def report(experiments: Mapping[str, Experiment], out: Path, *, quick: bool = False) -> Path:
-    """Write ``out/index.html``: every experiment that has lines of this form there, quick or not."""
+    """Write ``out/index.html`` or ``quick.html``: every experiment that has lines of this form there."""
     ready_to_draw()
     lines = {name: wanted(name, each, out, quick=quick) for name, each in experiments.items()}
     compared = comparisons(experiments, lines)
@@ -46,7 +46,7 @@ def report(experiments: Mapping[str, Experiment], out: Path, *, quick: bool = Fa
         heading = f"<h2>{escape(experiment.title)}</h2>"
         blocks.append(_section(name, heading, *_told(experiment, lines[name], quick=quick)))
     blocks.append(_section("times", times(experiments, lines, quick=quick).html()))
-    path = out / "index.html"
+    path = out / ("quick.html" if quick else "index.html")
     with replacing(path) as stream:
         stream.write(page(TITLE, blocks).encode())
     return path

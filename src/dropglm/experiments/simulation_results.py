@@ -69,16 +69,17 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
 
 
 def compare(lines: list[Line]) -> list[Comparison]:
-    """The library's dropout and the paper's ridge, over active and over all rows, and the gain."""
+    """The paper's ridge and surrogate, and the library's dropout, with the gains over ridge."""
     found = by("method", lines)
     compared = []
     for score, rows in SCORES.items():
         gain = PAPER["dropout"][score] - PAPER["ridge"][score]
-        for what, paper, values in (
-            (f"ridge, {rows}", PAPER["ridge"][score], results(score, found.get(RIDGE, []))),
-            (f"dropout, {rows}", PAPER["dropout"][score], results(score, found.get(GAUSSIAN, []))),
-            (f"gain of dropout, {rows}", gain, _gain(found, GAUSSIAN, score)),
-        ):
+        told = [(f"{rows}: {RIDGE}", PAPER["ridge"][score], results(score, found.get(RIDGE, [])))]
+        for name in (EARLY, GAUSSIAN):
+            values = results(score, found.get(name, []))
+            told.append((f"{rows}: {name}", PAPER["dropout"][score], values))
+            told.append((f"{rows}: gain of {name}", gain, _gain(found, name, score)))
+        for what, paper, values in told:
             if values:
                 compared.append(Comparison(what, paper, float(np.mean(values)), error(values)))
     return compared
