@@ -133,7 +133,7 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
                 ax.plot(list(curve), accuracy, style, color=colours[label], label=label)
         ax.set(xlabel=what, ylabel="test accuracy, per cent")
         if mine:
-            ax.legend(frameon=False, fontsize="small")
+            ax.figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize="small")
         panels.append(ax.figure)
     caption = (
         f"IMDB, unigrams, α = 0.4. Left: {LEFT[0]:,} labelled rows and more and more unlabelled ones; dotted "
