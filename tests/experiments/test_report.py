@@ -118,3 +118,9 @@ def test_a_quick_page_says_so_and_has_no_lines_of_a_full_run(tmp_path):
     assert "This is a quick run" in text
     assert re.findall('<section id="(.*?)">', text) == ["summary", "second", "times"]
     assert "<li>Squares (no quick form)</li>" in text
+
+
+def test_what_goes_beyond_the_paper_has_no_gap():
+    beyond = replace(toy(), compare=lambda lines: [Comparison("more", None, 93.137, 0.16)])
+    table = comparisons({"toy": beyond}, {"toy": [{}]})
+    assert table.rows == [["toy: more", "-", "93.14", "0.16", "-"]]

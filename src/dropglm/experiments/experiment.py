@@ -43,13 +43,15 @@ class Comparison(NamedTuple):
     ----------
     what : str
         What it is a number of, in a few words: data, method, score.
-    paper, ours : float
+    paper : float or None
+        None where ours goes beyond it.
+    ours : float
     error : float or None
         The standard error of ours, over runs or over test rows; None where there is one run.
     """
 
     what: str
-    paper: float
+    paper: float | None
     ours: float
     error: float | None = None
 

@@ -65,8 +65,10 @@ def comparisons(experiments: Mapping[str, Experiment], lines: Mapping[str, list[
 
 def _numbers(found: Comparison) -> list[str]:
     """The digits shown, and the gap between them."""
-    gap = round(round(found.ours, 2) - found.paper, 2)
     error = "-" if found.error is None else _error(found.error)
+    if found.paper is None:
+        return ["-", f"{found.ours:.2f}", error, "-"]
+    gap = round(round(found.ours, 2) - found.paper, 2)
     return [f"{found.paper:.2f}", f"{found.ours:.2f}", error, f"{gap + 0.0:+.2f}"]  # no -0.00
 
 
