@@ -13,8 +13,10 @@ from dropglm.plots.axes import COLOURS, fresh_axes
 NGRAMS = {1: "unigrams", 2: "bigrams", 3: "trigrams"}
 PUBLISHED = "cut at white space"
 WIDE = "wide"
-# The paper's rows, in per cent: labelled, + unlabelled.
-PAPER: dict[str, tuple[float | None, float | None]] = {
+Pair = tuple[float | None, float | None]  # labelled, + unlabelled
+NOTHING: Pair = (None, None)
+# The paper's rows, in per cent.
+PAPER: dict[str, Pair] = {
     "MNB-Uni": (83.62, 84.13),
     "MNB-Bi": (86.63, 86.98),
     "Vect.Sent, as published": (88.33, 88.89),
@@ -23,7 +25,7 @@ PAPER: dict[str, tuple[float | None, float | None]] = {
     "Drop-Bi": (91.31, 91.98),
 }
 # Where our figures for these rows stand: data, and the methods with labelled and with all rows.
-REPLICAS = {
+REPLICAS: dict[str, tuple[str, str, str | None]] = {
     "MNB-Uni": (f"unigrams, {PUBLISHED}", "MNB", "MNB, SFE"),
     "MNB-Bi": (f"bigrams, {PUBLISHED}", "MNB", "MNB, SFE"),
     "NBSVM-Bi": (f"bigrams, {PUBLISHED}", "NB-SVM", None),
@@ -43,43 +45,33 @@ def collect(lines: list[Line]) -> list[Table]:
 
 def _papers(data: dict[str, list[Line]]) -> Table:
     rows = []
-    for row in (*PAPER, *(name for name in DROPOUT if name not in PAPER)):
-        ours = _ours(row, data)
-        paper = PAPER.get(row, (None, None))
-        gaps = [None if a is None or b is None else a - b for a, b in zip(ours, paper, strict=True)]
-        cells = [*(_number(value) for value in (*paper, *ours)), *(_number(gap, "+.2f") for gap in gaps)]
-        rows.append([row, *cells])
-        if row in DROPOUT:
-            surrogate = _surrogate(row, data)
-            if any(value is not None for value in surrogate):
-                gaps = [
-                    None if a is None or b is None else a - b for a, b in zip(surrogate, paper, strict=True)
-                ]
-                cells = [*map(_number, (*paper, *surrogate)), *(_number(gap, "+.2f") for gap in gaps)]
-                rows.append([f"{row}, quadratic", *cells])
+    for row in PAPER | DROPOUT:
+        paper = PAPER.get(row, NOTHING)
+        for who, pair in (_found(row, data) or {"": NOTHING}).items():
+            gaps = [None if a is None or b is None else a - b for a, b in zip(pair, paper, strict=True)]
+            name = f"{row}, {who}" if who == "quadratic" else row
+            if who != "quadratic" or pair != NOTHING:
+                rows.append([name, *map(_number, (*paper, *pair)), *(_number(gap, "+.2f") for gap in gaps)])
     header = ["method", "paper", "+ unl.", "ours", "+ unl.", "gap", "gap, + unl."]
     return Table("The paper's table and ours: test accuracy in per cent", header, rows)
 
 
-def _ours(row: str, data: dict[str, list[Line]]) -> tuple[float | None, float | None]:
-    """Our figures for a row of the table: labelled, + unlabelled."""
+def _found(row: str, data: dict[str, list[Line]]) -> dict[str, Pair]:
+    """Our figures for a row of the table, by who made them."""
     if row in REPLICAS:
-        name, *methods = REPLICAS[row]
-        lines = by("method", data.get(name, []))
-        first, second = (_percent(lines[label][0] if label in lines else None) for label in methods)
-        return first, second
-    if row in DROPOUT:
-        lines_ = data.get(DROPOUT[row], [])
-        first, second = (_percent(chosen(lines_, OURS, unlabeled=u)) for u in (False, True))
-        return first, second
-    return None, None
-
-
-def _surrogate(row: str, data: dict[str, list[Line]]) -> tuple[float | None, float | None]:
-    """The same for dropout with the paper's penalty."""
-    lines = data.get(DROPOUT[row], [])
-    first, second = (_percent(chosen(lines, PAPERS, unlabeled=u)) for u in (False, True))
-    return first, second
+        name, labeled, both = REPLICAS[row]
+        lines = {line["method"]: line for line in data.get(name, [])}
+        return {"the rival": (_percent(lines.get(labeled)), _percent(lines.get(both)))}
+    if row not in DROPOUT:
+        return {}
+    mine = data.get(DROPOUT[row], [])
+    return {
+        who: (
+            _percent(chosen(mine, among, unlabeled=False)),
+            _percent(chosen(mine, among, unlabeled=True)),
+        )
+        for who, among in (("ours", OURS), ("quadratic", PAPERS))
+    }
 
 
 def chosen(lines: list[Line], among: dict[str, Dropout], *, unlabeled: bool) -> Line | None:
@@ -126,18 +118,14 @@ def _settings(name: str, lines: list[Line]) -> Table:
 
 def compare(lines: list[Line]) -> list[Comparison]:
     """Every row of the paper's table that was run: like the paper's, and the best of ours; and beyond it."""
-    data, found = by("data", lines), []
+    data, compared = by("data", lines), []
     for row in PAPER | DROPOUT:
-        papers = PAPER.get(row, (None, None))
-        told = {": the rival": _ours(row, data)}
-        if row in DROPOUT:
-            told = {": quadratic": _surrogate(row, data), ": ours": _ours(row, data)}
-        for what, pair in told.items():
-            for rows, paper, ours in zip(("", " + unlabelled"), papers, pair, strict=True):
+        for who, pair in _found(row, data).items():
+            for rows, paper, ours in zip(("", " + unlabelled"), PAPER.get(row, NOTHING), pair, strict=True):
                 if ours is not None:
                     error = float(np.sqrt(ours * (100 - ours) / lines[0]["result"]["test_rows"]))
-                    found.append(Comparison(f"{row}{rows}, per cent{what}", paper, ours, error))
-    return found
+                    compared.append(Comparison(f"{row}{rows}, per cent: {who}", paper, ours, error))
+    return compared
 
 
 def draw(lines: list[Line]) -> dict[str, list[Any]]:
