@@ -23,8 +23,9 @@ from sklearn.linear_model import LogisticRegression as Theirs
 from threadpoolctl import threadpool_limits
 
 from benchmarks.sweep import resident
-from benchmarks.text import WORDS, Split, imdb
+from benchmarks.text import WORDS, imdb
 from dropglm import LogisticRegression, LogisticRegressionCV
+from dropglm.experiments.texts import Split
 
 Rows = Sequence[tuple[str, ...]]
 ours = partial(LogisticRegression, dropout=0.5, l2=1.0, n_jobs=2)

@@ -7,26 +7,16 @@ of them.
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from dropglm.experiments.texts import Split
+
 CACHE = Path(__file__).parent / ".cache"
 WORDS = {1: "unigrams", 2: "bigrams", 3: "trigrams"}
-
-
-@dataclass(frozen=True)
-class Split:
-    """Rows with labels, rows without, and rows to test on."""
-
-    X: sparse.csr_array
-    y: np.ndarray
-    X_unlabeled: sparse.csr_array
-    X_test: sparse.csr_array
-    y_test: np.ndarray
 
 
 def imdb(n: int) -> Split:

@@ -1,8 +1,11 @@
-"""An experiment's lines, and its page made of them alone."""
+"""An experiment's lines, and its page made of them alone; lines as if a method had been run."""
 
 import dataclasses
 
 from dropglm.experiments import report, run, wanted
+
+PLAIN, NB = "gaussian", "gaussian, NB ridge"
+MORE, ALL = "gaussian + unlabelled", "gaussian, NB ridge of all rows + unlabelled"
 
 
 def lines_of(name, experiment, folder, *, quick=True):
@@ -23,3 +26,18 @@ def page_of(name, experiment, folder, *, quick=True):
     idle = dataclasses.replace(experiment, fits=lambda quick: [unable(fit) for fit in experiment.fits(quick)])
     run(name, idle, folder, quick=quick)
     return report({name: idle}, folder, quick=quick).read_text()
+
+
+def line(data, method, accuracy, cv_score=0.5, seed=0, **parameters):
+    """A line as it stands in the file."""
+    result = {
+        "accuracy": accuracy,
+        "cv_score": cv_score,
+        "log_loss": 1 - accuracy,
+        "chosen": {},
+        "labeled": 100,
+        "features": 10,
+        "test_rows": 400,
+    }
+    begun = {"experiment": "made", "data": data, "method": method, "seed": seed, "parameters": parameters}
+    return begun | {"result": result, "seconds": 1.0, "versions": {}}

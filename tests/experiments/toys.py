@@ -1,5 +1,6 @@
-"""Experiments that take no time."""
+"""Experiments that take no time, and texts for those that are about texts."""
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from dropglm.datasets import DatasetError
@@ -71,3 +72,28 @@ def killed_after(number):
         seen.append(fit)
 
     return worked
+
+
+GOOD, BAD = ["lovely", "great", "warm", "funny", "clever"], ["dull", "boring", "cold", "flat", "stupid"]
+
+
+def reviews(rng, n):
+    """Texts of ten words, of which two speak for the label."""
+    y = rng.integers(2, size=n)
+    y[:2] = 0, 1
+    plain = [f"word{k}" for k in range(30)]
+    made = []
+    for label in y:
+        said = [*rng.choice(plain, 8), *rng.choice(GOOD if label else BAD, 2)]
+        made.append(" ".join(rng.permutation(said)) + ".")
+    return np.array(made, object), y
+
+
+class Toy:
+    """What load_dataset gives."""
+
+    def __init__(self, seed=0):
+        rng = np.random.default_rng(seed)
+        self.texts, self.y = reviews(rng, 60)
+        self.texts_test, self.y_test = reviews(rng, 40)
+        self.unlabeled = reviews(rng, 50)[0]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.experiments.experiment import Line
-from dropglm.experiments.lines import by, percent, results, seeds, standard_error
+from dropglm.experiments.lines import by, error, percent, results, seeds, standard_error
 from dropglm.pages import Table
 from dropglm.plots.axes import INK, colours_of, fresh_axes
 
@@ -15,8 +15,6 @@ STYLES = {"defaults": "--", "tuned": "-"}
 
 def collect(lines: list[Line]) -> list[Table]:
     """Accuracy by the number of labels, the gain over L2, and that of texts without labels alone."""
-    if not lines:
-        return []
     counts = _counts(lines)
     found = by("method", lines)
     header = [column for count in counts for column in (f"{count} labels", "±")]
@@ -51,9 +49,7 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
     for name, mine in found.items():
         counts = _counts(mine)
         groups = [results("accuracy", _with(count, mine)) for count in counts]
-        bars = [
-            np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0 for values in groups
-        ]
+        bars = [error(values) or 0.0 for values in groups]
         style = {"color": colours[_method(name)], "linestyle": STYLES[_setting(name)], "capsize": 2}
         ax.errorbar(counts, [np.mean(values) for values in groups], bars, **style)
     for name, colour in colours.items():

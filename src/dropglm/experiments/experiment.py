@@ -72,7 +72,7 @@ class Experiment:
     data : sequence of str
         Data sets that it reads, if it is not a quick run.
     takes, takes_quick : str
-        How long, roughly.
+        How long, roughly; nothing for a quick form that has no fits.
     protocol : str
         What was done, in a paragraph.
     fits : callable
