@@ -25,7 +25,7 @@ from scipy import sparse
 from dropglm import noising_penalty
 X = sparse.random_array((1000, 500), density=0.02, rng=np.random.default_rng(0), format="csr")
 start = time.perf_counter()
-noising_penalty(np.ones(500), X, dropout=0.5, kind={kind!r}, return_gradient=True)
+noising_penalty(np.ones(500), X, dropout=0.5, expectation={expectation!r}, return_gradient=True)
 print(time.perf_counter() - start)
 """
 
@@ -60,7 +60,8 @@ def measure() -> list[tuple[str, str]]:
             )
         )
     first = {
-        f"first {kind} penalty with gradient": FIRST_CALL.format(kind=kind) for kind in ("gaussian", "exact")
+        f"first {expectation} penalty with gradient": FIRST_CALL.format(expectation=expectation)
+        for expectation in ("gaussian", "exact")
     }
     for what, code in (first | {"first fit and prediction of a TextClassifier": FIRST_TEXTS}).items():
         with tempfile.TemporaryDirectory() as cache:

@@ -52,8 +52,8 @@ def bigrams(dtype: type) -> sparse.csr_array:
     return sparse.csr_array(X[:, np.unique(X.indices)], dtype=dtype)
 
 
-def logistic(kind: str) -> Penalty:
-    return PENALTIES[kind]["logistic"](Logistic, Dropout(0.5))
+def logistic(expectation: str) -> Penalty:
+    return PENALTIES[expectation]["logistic"](Logistic, Dropout(0.5))
 
 
 def compile_for(dtype: type) -> None:
@@ -61,8 +61,8 @@ def compile_for(dtype: type) -> None:
     tiny = sparse.csr_array(np.eye(3, dtype=dtype)[:, [2, 0, 1, 2]])
     for values in (1, 2):
         design = Design(values * tiny, order=frequency_order(tiny)).by_columns()
-        for kind in ("quadratic", "gaussian"):
-            logistic(kind).value_and_gradient(design, np.ones((4, 1), dtype), np.zeros(1), np.ones(3))
+        for expectation in ("quadratic", "gaussian"):
+            logistic(expectation).value_and_gradient(design, np.ones((4, 1), dtype), np.zeros(1), np.ones(3))
     kernels.has_doubles(tiny.indptr, tiny.indices, 4)
 
 
@@ -85,8 +85,8 @@ def measure(dtype: type, *, counts: bool = False) -> list[tuple[str, str]]:
     preparation = time.perf_counter() - start
     beta, b, weights = w[order][:, None].copy(), np.zeros(1), np.ones(n)
 
-    def sweep(kind: str, threads: int) -> Work:
-        penalty = logistic(kind)
+    def sweep(expectation: str, threads: int) -> Work:
+        penalty = logistic(expectation)
 
         def work() -> None:
             design.threads = threads
@@ -97,22 +97,31 @@ def measure(dtype: type, *, counts: bool = False) -> list[tuple[str, str]]:
     taken = fastest(
         {
             "scipy": lambda: (X @ w, X.T @ r),
-            **{f"{kind} {k}": sweep(kind, k) for kind in ("quadratic", "gaussian") for k in (1, 2)},
+            **{
+                f"{expectation} {k}": sweep(expectation, k)
+                for expectation in ("quadratic", "gaussian")
+                for k in (1, 2)
+            },
         }
     )
     peak = resident("VmHWM") - before
     rows = [("SciPy `X @ w` + `X.T @ r`, 1 thread", f"{1e3 * taken['scipy']:.1f} ms")]
-    for kind in ("quadratic", "gaussian"):
-        one, two = taken[f"{kind} 1"], taken[f"{kind} 2"]
+    for expectation in ("quadratic", "gaussian"):
+        one, two = taken[f"{expectation} 1"], taken[f"{expectation} 2"]
         rows += [
-            (f"{kind}, 1 thread", f"{1e3 * one:.1f} ms, **{one / taken['scipy']:.2f}** of SciPy's"),
-            (f"{kind}, 2 threads", f"{1e3 * two:.1f} ms, **{one / two:.2f}** times as fast as 1 thread"),
+            (f"{expectation}, 1 thread", f"{1e3 * one:.1f} ms, **{one / taken['scipy']:.2f}** of SciPy's"),
+            (
+                f"{expectation}, 2 threads",
+                f"{1e3 * two:.1f} ms, **{one / two:.2f}** times as fast as 1 thread",
+            ),
         ]
     if not counts:
         taken |= fastest({"exact": sweep("exact", 1)}, rounds=1, burst=1)
         ratio = taken["exact"] / taken["quadratic 1"]
         rows.append(("exact, 1 thread", f"{taken['exact']:.2f} s, **{ratio:.0f}** times quadratic"))
-    single = {"call": lambda: noising_penalty(w, X, dropout=0.5, kind="quadratic", return_gradient=True)}
+    single = {
+        "call": lambda: noising_penalty(w, X, dropout=0.5, expectation="quadratic", return_gradient=True)
+    }
     taken |= fastest(single, rounds=1, burst=3)
     call = f"{1e3 * taken['call']:.0f} ms, {taken['call'] / taken['scipy']:.1f} times SciPy's"
     rows += [

@@ -19,7 +19,7 @@ from benchmarks.text import read
 
 Rows = list[tuple[str, ...]]
 ROUNDS = 2
-SETTINGS = ["--no-tune", "--dropout", "0.5", "--l2", "1", "--discount", "0.1", "--ridge", "naive_bayes"]
+SETTINGS = ["--no-tune", "--dropout", "0.5", "--l2", "1", "--discount", "0.1", "--l2-weights", "naive_bayes"]
 HEADER = ("", "time", "ours over it", "test accuracy")
 
 THEIRS = """

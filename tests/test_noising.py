@@ -10,15 +10,21 @@ from dropglm import noising_penalty
 from dropglm.design import Design
 from tests.storages import MATRICES, binary, real
 
-KINDS = ["quadratic", "gaussian", "exact", "monte_carlo"]
+EXPECTATION_NAMES = ["quadratic", "gaussian", "exact", "monte_carlo"]
 
 
 @pytest.mark.parametrize("make", [real, binary])
 @pytest.mark.parametrize("name", MATRICES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_matrix_gives_the_same_answer(kind, name, make, rng):
+@pytest.mark.parametrize("expectation", EXPECTATION_NAMES)
+def test_every_matrix_gives_the_same_answer(expectation, name, make, rng):
     X, beta = make(rng), rng.normal(size=6)
-    settings = {"dropout": 0.5, "kind": kind, "random_state": 0, "n_samples": 10, "return_gradient": True}
+    settings = {
+        "dropout": 0.5,
+        "expectation": expectation,
+        "random_state": 0,
+        "n_samples": 10,
+        "return_gradient": True,
+    }
     value, gradient = noising_penalty(beta, X, **settings)
     other, other_gradient = noising_penalty(beta, MATRICES[name](X), **settings)
     assert other == pytest.approx(value, rel=1e-12)
@@ -35,7 +41,7 @@ def test_gradient_has_the_shape_of_coef_and_the_dtype_of_x(rng):
             assert gradient.dtype == dtype
     coef = np.ones((3, 6))
     _, gradient = noising_penalty(
-        coef, X, dropout=0.5, family="multinomial", kind="quadratic", return_gradient=True
+        coef, X, dropout=0.5, family="multinomial", expectation="quadratic", return_gradient=True
     )
     assert gradient.shape == (3, 6)
 
@@ -48,8 +54,10 @@ def test_other_types_of_x_are_converted(rng):
 
 
 def test_no_noise_is_no_penalty(rng):
-    for kind in KINDS:
-        value, gradient = noising_penalty(np.ones(6), real(rng), kind=kind, return_gradient=True)
+    for expectation in EXPECTATION_NAMES:
+        value, gradient = noising_penalty(
+            np.ones(6), real(rng), expectation=expectation, return_gradient=True
+        )
         assert value == pytest.approx(0.0, abs=1e-10)
         assert_allclose(gradient, 0.0, atol=1e-10)
 
@@ -68,9 +76,15 @@ def test_nothing_is_written_to(rng):
     copies = X.copy(), beta.copy(), weight.copy()
     for array in (X, beta, weight):
         array.flags.writeable = False
-    for kind in KINDS:
+    for expectation in EXPECTATION_NAMES:
         noising_penalty(
-            beta, X, dropout=0.5, kind=kind, sample_weight=weight, n_samples=5, return_gradient=True
+            beta,
+            X,
+            dropout=0.5,
+            expectation=expectation,
+            sample_weight=weight,
+            n_samples=5,
+            return_gradient=True,
         )
     for array, copy in zip((X, beta, weight), copies, strict=True):
         assert_array_equal(array, copy)
@@ -90,7 +104,7 @@ def test_the_signature_is_the_documented_one():
         "family": "logistic",
         "dropout": 0.0,
         "noise_std": 0.0,
-        "kind": "gaussian",
+        "expectation": "gaussian",
         "intercept": 0.0,
         "sample_weight": None,
         "n_samples": 1000,
@@ -120,10 +134,10 @@ def test_n_jobs_is_the_number_of_threads(monkeypatch):
 def test_squares_of_float32_coefficients_are_summed_in_float64():
     """β² of 1e20 is beyond float32; σ = 1e-20 brings s² back to 1."""
     X = np.zeros((1, 1), dtype=np.float32)
-    for kind in ("gaussian", "exact"):
-        value, _ = noising_penalty([1e20], X, noise_std=1e-20, kind=kind, return_gradient=True)
+    for expectation in ("gaussian", "exact"):
+        value, _ = noising_penalty([1e20], X, noise_std=1e-20, expectation=expectation, return_gradient=True)
         assert value == pytest.approx(0.112912, abs=1e-6)
-    two = noising_penalty([[0.0], [1e20]], X, family="multinomial", kind="quadratic", noise_std=1e-20)
+    two = noising_penalty([[0.0], [1e20]], X, family="multinomial", expectation="quadratic", noise_std=1e-20)
     assert two == pytest.approx(0.125, rel=1e-6)
 
 
@@ -180,7 +194,7 @@ BAD = {
     "coef of three dimensions": (dict(coef=np.ones((1, 1, 2))), ValueError, "coef has shape"),
     "two rows of coef": (dict(coef=np.ones((2, 2))), ValueError, "needs coef of shape \\(2,\\)"),
     "one row of coef for the multinomial": (
-        dict(family="multinomial", kind="quadratic"),
+        dict(family="multinomial", expectation="quadratic"),
         ValueError,
         r"needs coef of shape \(K, 2\) with K >= 2, got \(2,\)",
     ),
@@ -192,8 +206,12 @@ BAD = {
     ),
     "negative weight": (dict(sample_weight=[1.0, -1.0]), ValueError, "must not be negative, row 1 is"),
     "unknown family": (dict(family="logstic"), ValueError, "did you mean 'logistic'"),
-    "unknown kind": (dict(kind="Quadratc"), ValueError, "did you mean 'quadratic'"),
-    "hopeless kind": (dict(kind="zzz"), ValueError, "kind 'zzz' is unknown; known: 'exact'"),
+    "unknown expectation": (dict(expectation="Quadratc"), ValueError, "did you mean 'quadratic'"),
+    "hopeless expectation": (
+        dict(expectation="zzz"),
+        ValueError,
+        "expectation 'zzz' is unknown; known: 'exact'",
+    ),
     "a family that is no name": (dict(family=3), TypeError, "family must be a name, got 3"),
     "dropout of 1": (dict(dropout=1.0), ValueError, r"dropout must lie in \[0, 1\), got 1.0"),
     "negative dropout": (dict(dropout=-0.1), ValueError, r"dropout must lie in \[0, 1\)"),
@@ -216,7 +234,7 @@ BAD = {
     "masked X": (dict(X=np.ma.masked_equal(X_OK, 0.0)), TypeError, "X is a masked array"),
     "X is nothing": (dict(X=None), ValueError, "X has the wrong shape"),
     "a penalty that the family lacks": (
-        dict(family="multinomial", kind="exact", coef=np.ones((3, 2))),
+        dict(family="multinomial", expectation="exact", coef=np.ones((3, 2))),
         ValueError,
         "The multinomial family has no exact penalty; it has 'monte_carlo', 'quadratic'",
     ),
@@ -232,17 +250,17 @@ def test_bad_input_is_answered_with_a_sentence(case):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_overflow_of_poisson_is_an_error_not_an_infinity(kind):
-    settings = {"family": "poisson", "dropout": 0.5, "noise_std": 3.0, "kind": kind}
-    with pytest.raises(ValueError, match=f"The {kind} penalty of the poisson family overflows"):
+@pytest.mark.parametrize("expectation", EXPECTATION_NAMES)
+def test_overflow_of_poisson_is_an_error_not_an_infinity(expectation):
+    settings = {"family": "poisson", "dropout": 0.5, "noise_std": 3.0, "expectation": expectation}
+    with pytest.raises(ValueError, match=f"The {expectation} penalty of the poisson family overflows"):
         noising_penalty([800.0], [[1.0]], return_gradient=True, **settings)
 
 
-@pytest.mark.parametrize("kind", ["quadratic", "gaussian", "exact"])
-def test_overflow_of_the_gradient_alone_is_an_error(kind):
+@pytest.mark.parametrize("expectation", ["quadratic", "gaussian", "exact"])
+def test_overflow_of_the_gradient_alone_is_an_error(expectation):
     """The value is 4e41 or so, its slope beyond float32."""
-    settings = {"family": "poisson", "dropout": 0.1, "intercept": 10.0, "kind": kind}
+    settings = {"family": "poisson", "dropout": 0.1, "intercept": 10.0, "expectation": expectation}
     X = np.array([[8.0]], dtype=np.float32)
     assert np.isfinite(noising_penalty([10.0], X, **settings))
     with pytest.raises(ValueError, match="it or its gradient exceeds float32"):
@@ -261,7 +279,7 @@ def test_float32_features_are_multiplied_in_float64():
     for x in (1e20, 1e-23):
         for coef, settings in (
             ([1.0], {"family": "linear"}),
-            ([[0.0], [1e-30]], {"family": "multinomial", "kind": "quadratic"}),
+            ([[0.0], [1e-30]], {"family": "multinomial", "expectation": "quadratic"}),
         ):
             X = np.array([[x]], dtype=np.float32)
             curvature = 1.0 if len(coef) == 1 else 0.25
@@ -270,9 +288,9 @@ def test_float32_features_are_multiplied_in_float64():
             assert found == pytest.approx(truth, rel=1e-9, abs=0.0)
 
 
-@pytest.mark.parametrize("kind", ["quadratic", "gaussian", "exact"])
-def test_poisson_near_overflow_is_right(kind):
+@pytest.mark.parametrize("expectation", ["quadratic", "gaussian", "exact"])
+def test_poisson_near_overflow_is_right(expectation):
     """R grows by e^700 with the intercept."""
-    settings = {"family": "poisson", "dropout": 0.5, "kind": kind}
+    settings = {"family": "poisson", "dropout": 0.5, "expectation": expectation}
     small, large = (noising_penalty([0.3], [[1.0]], intercept=b, **settings) for b in (0.0, 700.0))
     assert large / np.exp(700.0) == pytest.approx(small)

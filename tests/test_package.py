@@ -98,9 +98,9 @@ def test_overflow_leaves_no_warning_beside_its_error():
 from dropglm import noising_penalty
 for coef, X, settings in (
     ([1e200], [[1e-200]], {"noise_std": 1.0}),
-    ([[1e155], [0.0]], [[1.0]], {"family": "multinomial", "kind": "quadratic", "noise_std": 0.5}),
-    ([1e300, -1e300], [[1e300, 1e300]], {"kind": "monte_carlo", "noise_std": 1e300, "n_samples": 9}),
-    ([800.0], [[1.0]], {"family": "poisson", "kind": "exact", "dropout": 0.5}),
+    ([[1e155], [0.0]], [[1.0]], {"family": "multinomial", "expectation": "quadratic", "noise_std": 0.5}),
+    ([1e300, -1e300], [[1e300, 1e300]], {"expectation": "monte_carlo", "noise_std": 1e300, "n_samples": 9}),
+    ([800.0], [[1.0]], {"family": "poisson", "expectation": "exact", "dropout": 0.5}),
 ):
     try:
         noising_penalty(coef, X, return_gradient=True, **settings)

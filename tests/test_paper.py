@@ -27,19 +27,19 @@ def normalised(data):
 def test_the_noised_loss_is_the_loss_plus_a_penalty_without_labels(data):
     """E loss(x̃, y) - loss(x, y) is R for every y."""
     X, beta = data
-    R = noising_penalty(beta, X, dropout=0.4, kind="exact")
+    R = noising_penalty(beta, X, dropout=0.4, expectation="exact")
     for y in (0.0, 1.0, 0.3):
         increase = enumerated(lambda eta, y=y: softplus(eta) - y * eta, X, beta, dropout=0.4).sum()
         assert increase == pytest.approx(R, abs=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["quadratic", "gaussian", "exact"])
-def test_the_quadratic_penalty_is_exact_for_the_linear_family(kind, data):
+@pytest.mark.parametrize("expectation", ["quadratic", "gaussian", "exact"])
+def test_the_quadratic_penalty_is_exact_for_the_linear_family(expectation, data):
     X, beta = data
     truth = enumerated(lambda eta: 0.5 * eta**2, X, beta, dropout=0.4, noise_std=0.3).sum()
-    assert noising_penalty(beta, X, family="linear", dropout=0.4, noise_std=0.3, kind=kind) == pytest.approx(
-        truth
-    )
+    assert noising_penalty(
+        beta, X, family="linear", dropout=0.4, noise_std=0.3, expectation=expectation
+    ) == pytest.approx(truth)
 
 
 def test_additive_noise_on_linear_regression_is_ridge(data):
@@ -52,7 +52,7 @@ def test_additive_noise_on_logistic_regression_weighs_ridge_by_uncertainty(data)
     X, beta = data
     p = 1 / (1 + np.exp(-X @ beta))
     truth = 0.5 * 0.7**2 * (beta @ beta) * (p * (1 - p)).sum()
-    assert noising_penalty(beta, X, noise_std=0.7, kind="quadratic") == pytest.approx(truth)
+    assert noising_penalty(beta, X, noise_std=0.7, expectation="quadratic") == pytest.approx(truth)
 
 
 @pytest.mark.parametrize("family", CURVATURE)
@@ -62,7 +62,7 @@ def test_the_dropout_penalty_is_ridge_scaled_by_the_fisher_information(family, d
     delta = 0.4
     V = np.diag(CURVATURE[family](X @ beta))
     truth = 0.5 * delta / (1 - delta) * beta @ np.diag(np.diag(X.T @ V @ X)) @ beta
-    found = noising_penalty(beta, X, family=family, dropout=delta, kind="quadratic")
+    found = noising_penalty(beta, X, family=family, dropout=delta, expectation="quadratic")
     assert found == pytest.approx(truth, rel=1e-12)
 
 
@@ -84,7 +84,7 @@ def test_every_entry_of_the_table_of_penalty_forms(noise, family, normalised):
     X, beta = normalised
     p = 1 / (1 + np.exp(-X @ beta))
     noises = {"additive": {"noise_std": 1.0}, "dropout": {"dropout": 0.5}}[noise]
-    found = noising_penalty(beta, X, family=family, kind="quadratic", **noises)
+    found = noising_penalty(beta, X, family=family, expectation="quadratic", **noises)
     assert 2 * found == pytest.approx(FORMS[noise, family](X, beta, p), rel=1e-12)
 
 
@@ -102,7 +102,7 @@ def test_the_quadratic_penalty_overestimates_uncertain_rows_and_underestimates_c
         eta = np.log(p / (1 - p))
         settings = {"noise_std": 1.0, "intercept": eta}
         true = integrated(softplus, eta, s2) - softplus(eta)
-        quadratic = noising_penalty([np.sqrt(s2)], [[0.0]], kind="quadratic", **settings)
+        quadratic = noising_penalty([np.sqrt(s2)], [[0.0]], expectation="quadratic", **settings)
         return true, quadratic
 
     true, quadratic = penalties(0.5)
@@ -113,9 +113,9 @@ def test_the_quadratic_penalty_overestimates_uncertain_rows_and_underestimates_c
 
 
 @pytest.mark.parametrize("family", ["logistic", "poisson"])
-@pytest.mark.parametrize("kind", ["gaussian", "exact"])
+@pytest.mark.parametrize("expectation", ["gaussian", "exact"])
 @pytest.mark.parametrize("noises", [{"dropout": 0.5}, {"noise_std": 0.7}, {"dropout": 0.9, "noise_std": 0.3}])
-def test_the_noised_objective_is_convex(kind, family, noises, rng):
+def test_the_noised_objective_is_convex(expectation, family, noises, rng):
     """Midpoint test on random pairs; the labels' term is linear and cannot matter."""
     A = FAMILIES[family].log_partition
     scale = 3.0 if family == "logistic" else 0.2
@@ -123,7 +123,9 @@ def test_the_noised_objective_is_convex(kind, family, noises, rng):
         X = rng.normal(size=(3, 5)) * (rng.random((3, 5)) < 0.6)
 
         def objective(beta, X=X):
-            return A(X @ beta).sum() + noising_penalty(beta, X, family=family, kind=kind, **noises)
+            return A(X @ beta).sum() + noising_penalty(
+                beta, X, family=family, expectation=expectation, **noises
+            )
 
         one, other = scale * rng.normal(size=(2, 5))
         mean = 0.5 * (objective(one) + objective(other))
@@ -135,7 +137,7 @@ def test_the_quadratic_objective_is_not_convex():
 
     def objective(beta):
         loss = softplus(beta) - beta
-        return loss + noising_penalty([beta], [[1.0]], dropout=0.9, kind="quadratic")
+        return loss + noising_penalty([beta], [[1.0]], dropout=0.9, expectation="quadratic")
 
     assert objective(4.0) > 0.5 * (objective(1.0) + objective(7.0)) + 0.01
     assert objective(60.0) < 1e-20  # the hole: the global minimum is at infinity
@@ -144,8 +146,8 @@ def test_the_quadratic_objective_is_not_convex():
 def test_the_true_objective_has_no_hole():
     """A dropped row stays a coin toss: the loss on it is log 2 however large the weight."""
 
-    def objective(beta, kind):
-        return softplus(beta) - beta + noising_penalty([beta], [[1.0]], dropout=0.9, kind=kind)
+    def objective(beta, expectation):
+        return softplus(beta) - beta + noising_penalty([beta], [[1.0]], dropout=0.9, expectation=expectation)
 
     assert objective(60.0, "exact") == pytest.approx(0.9 * np.log(2.0))
     assert objective(60.0, "gaussian") > objective(10.0, "gaussian") > objective(1.0, "gaussian")
@@ -156,5 +158,5 @@ def test_fast_dropouts_own_scaling_gives_the_same_objective(data):
     X, w = data
     q = 0.6
     kept_unscaled = enumerated(softplus, X, q * w, dropout=1 - q) + softplus(q * (X @ w))
-    plain = softplus(X @ (q * w)).sum() + noising_penalty(q * w, X, dropout=1 - q, kind="exact")
+    plain = softplus(X @ (q * w)).sum() + noising_penalty(q * w, X, dropout=1 - q, expectation="exact")
     assert_allclose(kept_unscaled.sum(), plain, atol=1e-9)

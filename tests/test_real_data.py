@@ -35,15 +35,17 @@ def test_the_noised_loss_of_athr_is_that_of_an_independent_prototype(athr):
     eta = X @ COEF
     loss = np.sum(np.logaddexp(0.0, eta) - y * eta)
     published = {"exact": 1456.25, "gaussian": 1456.16, "quadratic": 1477.08}
-    for kind, value in published.items():
-        assert loss + noising_penalty(COEF, X, dropout=0.5, kind=kind) == pytest.approx(value, abs=0.006)
+    for expectation, value in published.items():
+        assert loss + noising_penalty(COEF, X, dropout=0.5, expectation=expectation) == pytest.approx(
+            value, abs=0.006
+        )
 
 
 def test_monte_carlo_agrees_on_athr(athr):
     X, _ = athr
-    exact = noising_penalty(COEF, X, dropout=0.5, kind="exact")
+    exact = noising_penalty(COEF, X, dropout=0.5, expectation="exact")
     draws = [
-        noising_penalty(COEF, X, dropout=0.5, kind="monte_carlo", n_samples=20, random_state=seed)
+        noising_penalty(COEF, X, dropout=0.5, expectation="monte_carlo", n_samples=20, random_state=seed)
         for seed in range(10)
     ]
     error = np.std(draws, ddof=1) / np.sqrt(len(draws))
@@ -55,8 +57,10 @@ def test_dropout_beats_ridge_on_athr(athr):
     X, y = athr
     order = np.random.default_rng(0).permutation(len(y))
     train, test = order[:700], order[700:]
-    dropout = LogisticRegressionCV(ridge="uniform").fit(X[train], y[train])
-    ridge = LogisticRegressionCV(dropout=0.0, l2=(100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1), ridge="uniform")
+    dropout = LogisticRegressionCV(l2_weights="uniform").fit(X[train], y[train])
+    ridge = LogisticRegressionCV(
+        dropout=0.0, l2=(100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1), l2_weights="uniform"
+    )
     ridge.fit(X[train], y[train])
     assert dropout.score(X[test], y[test]) > ridge.score(X[test], y[test]) + 0.005
 

@@ -18,7 +18,7 @@ class _Settings(TypedDict, total=False):
     family: str
     dropout: float
     noise_std: float
-    kind: str
+    expectation: str
     intercept: Any
     sample_weight: Any
     n_samples: int
@@ -45,7 +45,7 @@ def noising_penalty(
     family: str = "logistic",
     dropout: float = 0.0,
     noise_std: float = 0.0,
-    kind: str = "gaussian",
+    expectation: str = "gaussian",
     intercept: Any = 0.0,
     sample_weight: Any = None,
     n_samples: int = 1000,
@@ -72,7 +72,7 @@ def noising_penalty(
         Each feature is dropped with this probability, and scaled up to keep its mean where it stays.
     noise_std : float >= 0
         Standard deviation of normal noise that is added to every feature, on top of dropout.
-    kind : {"quadratic", "gaussian", "exact", "monte_carlo"}
+    expectation : {"quadratic", "gaussian", "exact", "monte_carlo"}
         The paper's second-order expansion; the predictor's noise taken as normal (logistic: to an absolute
         error of 8.2e-9 a row); no approximation (logistic: while noised predictors stay within 11,900, to
         1e-11 a row); the mean over sampled copies. The multinomial family has quadratic and monte_carlo.
@@ -105,7 +105,7 @@ def noising_penalty(
     >>> from dropglm import noising_penalty
     >>> X = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]])
     >>> beta = [0.5, -1.0, 0.25]
-    >>> noising_penalty(beta, X, dropout=0.5, kind="exact")
+    >>> noising_penalty(beta, X, dropout=0.5, expectation="exact")
     0.1604
     >>> value, gradient = noising_penalty(beta, X, dropout=0.5, return_gradient=True)
     >>> value
@@ -115,7 +115,7 @@ def noising_penalty(
     """
     lookup(FAMILIES, family, "family")
     noise = noise_from(dropout, noise_std)
-    penalty = penalty_from(kind, family, noise, n_samples=n_samples, random_state=random_state)
+    penalty = penalty_from(expectation, family, noise, n_samples=n_samples, random_state=random_state)
     threads = checks.threads(n_jobs)
     X = checks.features(X)
     coef = checks.numbers(coef, "coef")
@@ -135,8 +135,8 @@ def noising_penalty(
                 value = penalty.value(design, beta, b, weights)
     if not (np.isfinite(value) and np.isfinite(gradient).all()):
         raise ValueError(
-            f"The {kind} penalty of the {family} family overflows at these coefficients: it or its gradient "
-            f"exceeds {np.dtype(X.dtype)}; scale the coefficients, the features or the noise down."
+            f"The {expectation} penalty of the {family} family overflows at these coefficients: it or its "
+            f"gradient exceeds {np.dtype(X.dtype)}; scale the coefficients, the features or the noise down."
         )
     return (value, gradient.T.reshape(coef.shape)) if return_gradient else value
 
@@ -154,13 +154,13 @@ def noise_from(dropout: float, noise_std: float) -> Noise:
 
 
 def penalty_from(
-    kind: str, family: str, noise: Noise, *, n_samples: int = 1000, random_state: Any = None
+    expectation: str, family: str, noise: Noise, *, n_samples: int = 1000, random_state: Any = None
 ) -> Penalty:
-    """The penalty of that kind for that family, from the table ``PENALTIES``."""
-    by_family = lookup(PENALTIES, kind, "kind")
+    """The penalty of that expectation for that family, from the table ``PENALTIES``."""
+    by_family = lookup(PENALTIES, expectation, "expectation")
     if family not in by_family:
         others = [name for name, families in PENALTIES.items() if family in families]
-        raise ValueError(f"The {family} family has no {kind} penalty; it has {quoted(others)}.")
+        raise ValueError(f"The {family} family has no {expectation} penalty; it has {quoted(others)}.")
     checks.whole_number(n_samples, "n_samples")
     if n_samples < 1:
         raise ValueError(f"n_samples must be above 0, got {n_samples}.")

@@ -32,12 +32,12 @@ def test_train_tells_what_it_learnt_and_the_library_reads_the_model(place):
 
 def test_train_in_json_has_the_same_figures(place):
     out = dropglm(
-        "train", "reviews.csv", "--no-tune", "--dropout", "0.3", "--l2", "2", "--ridge", "naive_bayes",
+        "train", "reviews.csv", "--no-tune", "--dropout", "0.3", "--l2", "2", "--l2-weights", "naive_bayes",
         "--ngrams", "1", "--min-df", "1", "--validation", "test.csv", "--json", "--out", "j.skops",
-        "--seed", "3", "--threads", "1", "--penalty", "quadratic", "--quiet", cwd=place,
+        "--seed", "3", "--threads", "1", "--expectation", "quadratic", "--quiet", cwd=place,
     )  # fmt: skip
     told = json.loads(out)
-    assert told["settings"] == {"dropout": 0.3, "l2": 2.0, "ridge": "naive_bayes", "discount": None}
+    assert told["settings"] == {"dropout": 0.3, "l2": 2.0, "l2_weights": "naive_bayes", "discount": None}
     assert told["texts"] == {"bad": 40, "good": 40}
     assert told["validation"]["texts"] == 40
     assert told["validation"]["accuracy"] > 0.9
@@ -183,8 +183,9 @@ def test_every_setting_reaches_the_model(place):
             "train", "other.csv", "--delimiter", ";", "--text", "review", "--label", "stars", "--balanced",
             "--max-df", "0.9", "--max-features", "12", "--no-lowercase", "--no-strip-html",
             "--discount", "0.3", "--dropout", "0.5", "--dropout", "0.2", "--l2", "1",
-            "--ridge", "uniform", "--folds", "2", "--scoring", "neg_log_loss", "--unlabeled", "plain.csv",
-            "--unlabeled-text", "words", "--json", "--out", "other.skops", cwd=place,
+            "--l2-weights", "uniform", "--folds", "2", "--scoring", "neg_log_loss",
+            "--unlabeled", "plain.csv", "--unlabeled-text", "words", "--json",
+            "--out", "other.skops", cwd=place,
         )
     )  # fmt: skip
     assert told["search"]["scoring"] == "neg_log_loss"

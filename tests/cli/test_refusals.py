@@ -140,7 +140,7 @@ def test_other_bad_input_gets_a_sentence(place, tmp_path):
     [
         (["--ngrams", "two"], "--ngrams"),
         (["--drop", "1"], "--drop"),
-        (["--penalty", "gausian"], "gaussian"),
+        (["--expectation", "gausian"], "gaussian"),
         (["--scoring", "acuracy"], "accuracy"),
         (["--dropout", "2"], "--dropout"),
         (["--l2", "-1"], "--l2"),

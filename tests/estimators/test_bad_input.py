@@ -70,16 +70,31 @@ SETTINGS = {
     "negative tol": (EVERY, {"tol": -1.0}, ValueError, "tol must be finite and not negative"),
     "no iterations": (EVERY, {"max_iter": 0}, ValueError, "max_iter must be above 0"),
     "half an iteration": (EVERY, {"max_iter": 1.5}, TypeError, "max_iter must be a whole number"),
-    "unknown penalty": (EVERY, {"penalty": "gausian"}, ValueError, "did you mean 'gaussian'"),
-    "unknown ridge": (EVERY, {"ridge": "unifrm"}, ValueError, "ridge 'unifrm' .* did you mean 'uniform'"),
+    "unknown penalty": (EVERY, {"expectation": "gausian"}, ValueError, "did you mean 'gaussian'"),
+    "unknown l2_weights": (
+        EVERY,
+        {"l2_weights": "unifrm"},
+        ValueError,
+        "l2_weights 'unifrm' .* did you mean 'uniform'",
+    ),
     "bayes without classes": (
         EVERY[2:],
-        {"ridge": "naive_bayes"},
+        {"l2_weights": "naive_bayes"},
         ValueError,
-        "ridge 'naive_bayes' is unknown",
+        "l2_weights 'naive_bayes' is unknown",
     ),
-    "short ridge": (EVERY, {"ridge": [1.0]}, ValueError, r"ridge has shape \(1,\), but X has 2 columns"),
-    "negative ridge": (EVERY, {"ridge": [1.0, -1.0]}, ValueError, "ridge must not be negative, feature 1 is"),
+    "short l2_weights": (
+        EVERY,
+        {"l2_weights": [1.0]},
+        ValueError,
+        r"l2_weights has shape \(1,\), but X has 2 columns",
+    ),
+    "negative l2_weights": (
+        EVERY,
+        {"l2_weights": [1.0, -1.0]},
+        ValueError,
+        "l2_weights must not be negative, feature 1 is",
+    ),
     "no threads": (EVERY, {"n_jobs": 0}, ValueError, "n_jobs must not be 0"),
     "word for intercept": (EVERY, {"fit_intercept": "yes"}, TypeError, "fit_intercept must be True or False"),
     "unknown way": (CLASSIFIERS, {"multi_class": "ovo"}, ValueError, "multi_class 'ovo' is unknown"),
@@ -132,19 +147,19 @@ def test_what_cannot_be_done_names_what_can():
     with pytest.raises(
         ValueError, match="multinomial family has no exact penalty; it has 'monte_carlo', 'quadratic'"
     ):
-        LogisticRegression(penalty="exact", multi_class="multinomial").fit(X, three)
+        LogisticRegression(expectation="exact", multi_class="multinomial").fit(X, three)
     with pytest.raises(
         ValueError, match="naive-Bayes ridge needs features that are not negative; use 'uniform'"
     ):
-        LogisticRegression(ridge="naive_bayes").fit(X - 1, Y)
+        LogisticRegression(l2_weights="naive_bayes").fit(X - 1, Y)
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
 def test_a_ridge_that_counts_unlabelled_rows_takes_none_that_is_negative(estimator):
     quick = {"cv": 2} if estimator is LogisticRegressionCV else {}
-    estimator(**quick, ridge="naive_bayes").fit(X, Y, X_unlabeled=X - 1)  # it counts labelled rows alone
+    estimator(**quick, l2_weights="naive_bayes").fit(X, Y, X_unlabeled=X - 1)  # it counts labelled rows alone
     with pytest.raises(ValueError, match="needs features that are not negative; use 'uniform'"):
-        estimator(**quick, ridge="naive_bayes_unlabeled").fit(X, Y, X_unlabeled=X - 1)
+        estimator(**quick, l2_weights="naive_bayes_unlabeled").fit(X, Y, X_unlabeled=X - 1)
 
 
 def test_predicting_other_features():

@@ -32,7 +32,7 @@ def test_a_fit_that_is_cut_short_says_so_with_numbers(rng):
 @pytest.mark.parametrize("penalty", ["gaussian", "exact"])
 def test_on_separable_rows_noise_alone_keeps_the_model_finite(penalty, rng):
     X, y = separable(rng)
-    model = LogisticRegression(l2=0.0, penalty=penalty).fit(X, y)
+    model = LogisticRegression(l2=0.0, expectation=penalty).fit(X, y)
     assert model.score(X, y) == 1.0
     assert model.result_.status is Status.CONVERGED
     assert np.abs(model.coef_).max() < 100
@@ -41,7 +41,7 @@ def test_on_separable_rows_noise_alone_keeps_the_model_finite(penalty, rng):
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        ({"penalty": "quadratic"}, "the rows are separable and the quadratic penalty vanishes"),
+        ({"expectation": "quadratic"}, "the rows are separable and the quadratic penalty vanishes"),
         ({"dropout": 0.0}, "the rows are separable and there is neither noise nor a ridge"),
     ],
 )
@@ -60,8 +60,8 @@ def test_a_word_of_one_class_only_leaves_exact_dropout_without_a_minimum(rng):
     X, y = words(rng)
     X[:, 5] = y * X[:, 5]
     with pytest.warns(ConvergenceWarning, match="no minimum: some features occur in one class only"):
-        LogisticRegression(l2=0.0, penalty="exact", tol=1e-2).fit(X, y)
-    model = LogisticRegression(l2=0.0, penalty="exact", dropout=0.3, noise_std=0.1).fit(X, y)
+        LogisticRegression(l2=0.0, expectation="exact", tol=1e-2).fit(X, y)
+    model = LogisticRegression(l2=0.0, expectation="exact", dropout=0.3, noise_std=0.1).fit(X, y)
     assert np.abs(model.coef_).max() < 100
 
 

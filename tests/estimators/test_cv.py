@@ -10,7 +10,12 @@ from dropglm import LogisticRegression, LogisticRegressionCV
 from dropglm.estimators import search
 from tests.estimators.test_fits import words
 
-GRID = {"dropout": (0.7, 0.3), "l2": (1.0, 0.1), "discount": (0.5, 0.1), "ridge": ("uniform", "naive_bayes")}
+GRID = {
+    "dropout": (0.7, 0.3),
+    "l2": (1.0, 0.1),
+    "discount": (0.5, 0.1),
+    "l2_weights": ("uniform", "naive_bayes"),
+}
 
 
 @pytest.fixture
@@ -57,9 +62,9 @@ def test_several_classes(exact_search, rng):
     X, _ = words(rng, n=90)
     y = np.array(["a", "b", "c"])[X[:, :3].argmax(axis=1)]
     for penalty in ("gaussian", "quadratic"):
-        settings = {"penalty": penalty} | exact_search
+        settings = {"expectation": penalty} | exact_search
         search = LogisticRegressionCV(
-            dropout=0.3, l2=(1.0, 0.1), ridge="uniform", cv=2, scoring="neg_log_loss", **settings
+            dropout=0.3, l2=(1.0, 0.1), l2_weights="uniform", cv=2, scoring="neg_log_loss", **settings
         ).fit(X, y)
         for k, params in enumerate(search.cv_results_["params"]):
             train, test = next(StratifiedKFold(2).split(X, y))
@@ -68,8 +73,8 @@ def test_several_classes(exact_search, rng):
             assert_allclose(search.cv_results_["split0_test_score"][k], truth, atol=1e-4)
 
 
-@pytest.mark.parametrize("ridge", ["uniform", "naive_bayes", "naive_bayes_unlabeled"])
-def test_a_fold_sees_nothing_of_the_rows_it_holds_out(ridge, rng):
+@pytest.mark.parametrize("l2_weights", ["uniform", "naive_bayes", "naive_bayes_unlabeled"])
+def test_a_fold_sees_nothing_of_the_rows_it_holds_out(l2_weights, rng):
     """Other labels in the rows held out leave a fold's predictors as they are."""
     X, y = words(rng, n=60)
     U = words(rng, n=40)[0]
@@ -80,7 +85,13 @@ def test_a_fold_sees_nothing_of_the_rows_it_holds_out(ridge, rng):
     def confidence(model, X, y):
         return float(np.abs(model.decision_function(X)).mean())
 
-    settings = {"dropout": (0.5, 0.3), "l2": (1.0, 0.1), "discount": 0.4, "ridge": ridge, "cv": fold}
+    settings = {
+        "dropout": (0.5, 0.3),
+        "l2": (1.0, 0.1),
+        "discount": 0.4,
+        "l2_weights": l2_weights,
+        "cv": fold,
+    }
     before, after = (
         LogisticRegressionCV(**settings, scoring=confidence, tol=1e-8).fit(X, labels, X_unlabeled=U)
         for labels in (y, other)
@@ -88,15 +99,17 @@ def test_a_fold_sees_nothing_of_the_rows_it_holds_out(ridge, rng):
     assert_array_equal(before.cv_results_["mean_test_score"], after.cv_results_["mean_test_score"])
 
 
-@pytest.mark.parametrize("ridge", ["naive_bayes", "naive_bayes_unlabeled"])
-def test_labels_that_are_turned_round_where_held_out_turn_every_accuracy_round(ridge, rng):
+@pytest.mark.parametrize("l2_weights", ["naive_bayes", "naive_bayes_unlabeled"])
+def test_labels_that_are_turned_round_where_held_out_turn_every_accuracy_round(l2_weights, rng):
     X, y = words(rng, n=80, d=40)
     U = words(rng, n=60, d=40)[0]
     fold = [(np.arange(20), np.arange(20, 80))]
     other = np.where(np.arange(80) < 20, y, 1 - y)
     settings = {"dropout": (0.6, 0.3), "l2": (1.0, 0.1, 0.01), "discount": (1.0, 0.2)}
     before, after = (
-        LogisticRegressionCV(**settings, ridge=ridge, cv=fold).fit(X, labels, X_unlabeled=U).cv_results_
+        LogisticRegressionCV(**settings, l2_weights=l2_weights, cv=fold)
+        .fit(X, labels, X_unlabeled=U)
+        .cv_results_
         for labels in (y, other)
     )
     assert len(before["split0_test_score"]) == 12
@@ -122,7 +135,7 @@ def test_weights_count_in_fits_and_scores(exact_search, rng):
     settings = {
         "dropout": 0.5,
         "l2": (1.0, 0.1),
-        "ridge": "uniform",
+        "l2_weights": "uniform",
         "scoring": "neg_log_loss",
     } | exact_search
     (train, test), *_ = folds = list(StratifiedKFold(2).split(X, y))
@@ -142,9 +155,9 @@ def test_threads_do_not_matter(rng):
 
 def test_warm_starts_save_iterations(rng):
     X, y = words(rng, n=200, d=40)
-    path = LogisticRegressionCV(dropout=0.5, l2=np.logspace(1, -1, 8), ridge="uniform", cv=2).fit(X, y)
+    path = LogisticRegressionCV(dropout=0.5, l2=np.logspace(1, -1, 8), l2_weights="uniform", cv=2).fit(X, y)
     apart = [
-        LogisticRegressionCV(dropout=0.5, l2=l2, ridge="uniform", cv=2)
+        LogisticRegressionCV(dropout=0.5, l2=l2, l2_weights="uniform", cv=2)
         .fit(X, y)
         .cv_results_["mean_n_iter"][0]
         for l2 in np.logspace(1, -1, 8)
@@ -155,9 +168,9 @@ def test_warm_starts_save_iterations(rng):
 def test_the_next_dropout_starts_from_the_last_one_too(rng):
     X, y = words(rng, n=200, d=40)
     rates = (0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6)
-    path = LogisticRegressionCV(dropout=rates, l2=1.0, ridge="uniform", cv=2).fit(X, y)
+    path = LogisticRegressionCV(dropout=rates, l2=1.0, l2_weights="uniform", cv=2).fit(X, y)
     apart = [
-        LogisticRegressionCV(dropout=rate, l2=1.0, ridge="uniform", cv=2)
+        LogisticRegressionCV(dropout=rate, l2=1.0, l2_weights="uniform", cv=2)
         .fit(X, y)
         .cv_results_["mean_n_iter"][0]
         for rate in rates
@@ -168,22 +181,22 @@ def test_the_next_dropout_starts_from_the_last_one_too(rng):
 def test_one_number_is_a_grid_of_one_and_auto_is_what_can_be_done(rng):
     X, y = words(rng)
     search = LogisticRegressionCV(dropout=0.5, l2=1.0, cv=2).fit(X, y)
-    assert [params["ridge"] for params in search.cv_results_["params"]] == ["uniform", "naive_bayes"]
+    assert [params["l2_weights"] for params in search.cv_results_["params"]] == ["uniform", "naive_bayes"]
     search.fit(X - 0.5, y)
-    assert [params["ridge"] for params in search.cv_results_["params"]] == ["uniform"]
+    assert [params["l2_weights"] for params in search.cv_results_["params"]] == ["uniform"]
     weights = np.linspace(0.5, 1.5, 12)
     assert_array_equal(
-        LogisticRegressionCV(dropout=0.5, l2=1.0, ridge=weights, cv=2).fit(X, y).ridge_, weights
+        LogisticRegressionCV(dropout=0.5, l2=1.0, l2_weights=weights, cv=2).fit(X, y).l2_weights_, weights
     )
-    both = LogisticRegressionCV(dropout=0.5, l2=1.0, ridge=["uniform", weights], cv=2).fit(X, y)
+    both = LogisticRegressionCV(dropout=0.5, l2=1.0, l2_weights=["uniform", weights], cv=2).fit(X, y)
     assert len(both.cv_results_["params"]) == 2
 
 
 def test_a_bar_shows_how_far_it_is(rng, capsys):
     X, y = words(rng)
-    LogisticRegressionCV(dropout=0.5, l2=(1.0, 0.1), ridge="uniform", cv=2, verbose=1).fit(X, y)
+    LogisticRegressionCV(dropout=0.5, l2=(1.0, 0.1), l2_weights="uniform", cv=2, verbose=1).fit(X, y)
     assert "4/4 fits" in capsys.readouterr().err
-    LogisticRegressionCV(dropout=0.5, l2=1.0, ridge="uniform", cv=2).fit(X, y)
+    LogisticRegressionCV(dropout=0.5, l2=1.0, l2_weights="uniform", cv=2).fit(X, y)
     assert capsys.readouterr().err == ""
 
 
@@ -200,7 +213,7 @@ def test_threads_inside_threads_do_not_wait_for_each_other(rng, monkeypatch):
     monkeypatch.setattr("dropglm.objective.row_term.PIECE", 8)
     X, y = words(rng, n=90)
     for n_jobs in (4, 8, 16):
-        LogisticRegressionCV(dropout=0.5, l2=1.0, ridge="uniform", cv=2, n_jobs=n_jobs).fit(X, y)
+        LogisticRegressionCV(dropout=0.5, l2=1.0, l2_weights="uniform", cv=2, n_jobs=n_jobs).fit(X, y)
 
 
 def test_the_model_that_is_fitted_is_the_one_that_was_scored(exact_search, rng):
@@ -229,7 +242,7 @@ def test_a_row_that_a_fold_names_twice_counts_twice(exact_search, rng):
     X, y = words(rng, n=60)
     train = np.append(np.arange(40), [1, 1, 2])
     fold = [(train, np.arange(40, 60))]
-    settings = {"dropout": 0.5, "l2": 1.0, "ridge": "uniform", "scoring": "neg_log_loss"}
+    settings = {"dropout": 0.5, "l2": 1.0, "l2_weights": "uniform", "scoring": "neg_log_loss"}
     found = LogisticRegressionCV(**settings, cv=fold, **exact_search).fit(X, y)
     alone = LogisticRegression(tol=1e-8).fit(X[train], y[train])
     assert found.best_score_ == pytest.approx(-log_loss(y[40:], alone.predict_proba(X[40:])), abs=1e-5)
@@ -240,14 +253,14 @@ def test_a_fold_does_not_see_the_words_of_rows_held_out(exact_search, rng):
     X, y = words(rng, n=60, d=12)
     X = np.hstack([X, np.vstack([np.zeros((30, 50)), np.ones((30, 50))])])
     fold = [(np.arange(30), np.arange(30, 60))]
-    settings = {"dropout": 0.5, "l2": 1.0, "ridge": "naive_bayes"}
+    settings = {"dropout": 0.5, "l2": 1.0, "l2_weights": "naive_bayes"}
     found = LogisticRegressionCV(**settings, cv=fold, scoring="neg_log_loss", **exact_search).fit(X, y)
     alone = LogisticRegression(**settings, tol=1e-8).fit(X[:30], y[:30])
     assert found.best_score_ == pytest.approx(-log_loss(y[30:], alone.predict_proba(X[30:])), abs=1e-5)
 
 
 def candidates(*points):
-    return [search.Candidate(dropout, l2, ridge, 0.1) for dropout, l2, ridge in points]
+    return [search.Candidate(dropout, l2, l2_weights, 0.1) for dropout, l2, l2_weights in points]
 
 
 def test_one_standard_error_by_hand():
@@ -278,7 +291,7 @@ def test_the_score_is_that_of_the_scorer(rng):
 def test_a_generator_gives_the_same_search_on_any_number_of_threads(rng):
     X, y = words(rng, n=40)
     settings = {
-        "penalty": "monte_carlo",
+        "expectation": "monte_carlo",
         "dropout": (0.5, 0.3),
         "l2": 1.0,
         "cv": 2,
@@ -294,5 +307,5 @@ def test_a_generator_gives_the_same_search_on_any_number_of_threads(rng):
 def test_fits_of_the_search_that_do_not_converge_are_counted(rng):
     X, y = words(rng)
     with pytest.warns(ConvergenceWarning) as caught:
-        LogisticRegressionCV(dropout=0.5, l2=(1.0, 1e-4), ridge="uniform", cv=2, max_iter=1).fit(X, y)
+        LogisticRegressionCV(dropout=0.5, l2=(1.0, 1e-4), l2_weights="uniform", cv=2, max_iter=1).fit(X, y)
     assert any("of the 4 fits of the search did not converge" in str(warning.message) for warning in caught)

@@ -11,9 +11,9 @@ from tests.storages import MATRICES
 
 MODELS = {
     "logistic": LogisticRegression(tol=1e-8),
-    "quadratic": LogisticRegression(penalty="quadratic", tol=1e-8),
-    "exact": LogisticRegression(penalty="exact", tol=1e-8),
-    "naive_bayes": LogisticRegression(ridge="naive_bayes", tol=1e-8),
+    "quadratic": LogisticRegression(expectation="quadratic", tol=1e-8),
+    "exact": LogisticRegression(expectation="exact", tol=1e-8),
+    "naive_bayes": LogisticRegression(l2_weights="naive_bayes", tol=1e-8),
     "additive": LogisticRegression(dropout=0.2, noise_std=0.3, tol=1e-8),
     "linear": LinearRegression(tol=1e-8),
     "poisson": PoissonRegressor(dropout=0.2, tol=1e-8),
@@ -32,7 +32,7 @@ def gradient(model, X, y):
     """∇ of the objective at a fitted binary logistic model, from its definition."""
     coef, b = model.coef_[0].astype(float), float(model.intercept_[0])
     p = 1 / (1 + np.exp(-(X @ coef + b)))
-    settings = {"dropout": model.dropout, "noise_std": model.noise_std, "kind": model.penalty}
+    settings = {"dropout": model.dropout, "noise_std": model.noise_std, "expectation": model.expectation}
     _, slope = noising_penalty(coef, X, intercept=b, return_gradient=True, **settings)
     return X.T @ (p - y) + slope + model.l2 * coef
 
@@ -41,7 +41,7 @@ def gradient(model, X, y):
 @pytest.mark.parametrize("noise_std", [0.0, 0.4])
 def test_a_fit_is_optimal(penalty, noise_std, rng):
     X, y = words(rng)
-    model = LogisticRegression(penalty=penalty, noise_std=noise_std, tol=1e-9).fit(X, y)
+    model = LogisticRegression(expectation=penalty, noise_std=noise_std, tol=1e-9).fit(X, y)
     assert np.abs(gradient(model, X, y)).max() <= 1e-6
     assert model.result_.status is Status.CONVERGED
     assert model.result_.gradient_norm <= 1e-9
@@ -115,7 +115,7 @@ def _saved(path, X):
 def test_the_same_seed_is_the_same_model(rng):
     X, y = words(rng)
     first, again, other = (
-        LogisticRegression(penalty="monte_carlo", random_state=seed).fit(X, y).coef_ for seed in (1, 1, 2)
+        LogisticRegression(expectation="monte_carlo", random_state=seed).fit(X, y).coef_ for seed in (1, 1, 2)
     )
     assert_array_equal(first, again)
     assert np.abs(first - other).max() > 1e-6
@@ -152,11 +152,11 @@ def test_labels_may_be_anything(rng):
     ("settings", "way"),
     [
         ({}, "ovr"),
-        ({"penalty": "exact"}, "ovr"),
-        ({"penalty": "quadratic"}, "multinomial"),
-        ({"penalty": "monte_carlo", "random_state": 0}, "multinomial"),
+        ({"expectation": "exact"}, "ovr"),
+        ({"expectation": "quadratic"}, "multinomial"),
+        ({"expectation": "monte_carlo", "random_state": 0}, "multinomial"),
         ({"dropout": 0.0}, "multinomial"),
-        ({"penalty": "quadratic", "multi_class": "ovr"}, "ovr"),
+        ({"expectation": "quadratic", "multi_class": "ovr"}, "ovr"),
     ],
 )
 def test_several_classes(settings, way, rng):
@@ -178,7 +178,8 @@ def test_several_classes(settings, way, rng):
 def test_two_classes_are_the_same_by_any_way(rng):
     X, y = words(rng)
     models = [
-        LogisticRegression(penalty="quadratic", multi_class=way).fit(X, y) for way in ("multinomial", "ovr")
+        LogisticRegression(expectation="quadratic", multi_class=way).fit(X, y)
+        for way in ("multinomial", "ovr")
     ]
     assert_array_equal(models[0].coef_, models[1].coef_)
 
@@ -270,7 +271,7 @@ def test_rows_without_weight_count_for_nothing(rng):
 
 def test_intercepts_of_a_multinomial_model_sum_to_nothing(rng):
     X, _ = words(rng, n=90)
-    model = LogisticRegression(penalty="quadratic").fit(X, X[:, :3].argmax(axis=1))
+    model = LogisticRegression(expectation="quadratic").fit(X, X[:, :3].argmax(axis=1))
     assert abs(model.intercept_.sum()) < 1e-12
 
 
@@ -280,7 +281,7 @@ def test_a_fit_that_samples_nothing_draws_nothing(rng):
     before = given.bit_generator.state
     LogisticRegression(random_state=given).fit(X, y)
     assert given.bit_generator.state == before
-    LogisticRegression(random_state=given, penalty="monte_carlo").fit(X, y)
+    LogisticRegression(random_state=given, expectation="monte_carlo").fit(X, y)
     assert given.bit_generator.state != before
 
 

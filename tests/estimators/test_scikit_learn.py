@@ -13,18 +13,23 @@ from dropglm import LinearRegression, LogisticRegression, LogisticRegressionCV, 
 ESTIMATORS = [
     LogisticRegression(),
     LogisticRegression(dropout=0.0),
-    LogisticRegression(penalty="quadratic", l2=0.1),
-    LogisticRegression(penalty="exact", dropout=0.2),
+    LogisticRegression(expectation="quadratic", l2=0.1),
+    LogisticRegression(expectation="exact", dropout=0.2),
     LogisticRegression(noise_std=0.5, multi_class="ovr", class_weight="balanced", n_jobs=2),
     LogisticRegressionCV(),
     LogisticRegressionCV(
-        dropout=0.5, l2=(1.0, 0.1), ridge="uniform", cv=3, scoring="neg_log_loss", one_standard_error=True
+        dropout=0.5,
+        l2=(1.0, 0.1),
+        l2_weights="uniform",
+        cv=3,
+        scoring="neg_log_loss",
+        one_standard_error=True,
     ),
     LinearRegression(),
     LinearRegression(dropout=0.0, noise_std=0.1, fit_intercept=False, warm_start=True),
     PoissonRegressor(),
-    PoissonRegressor(dropout=0.1, penalty="quadratic"),
-    PoissonRegressor(dropout=0.1, penalty="exact"),
+    PoissonRegressor(dropout=0.1, expectation="quadratic"),
+    PoissonRegressor(dropout=0.1, expectation="exact"),
 ]
 
 

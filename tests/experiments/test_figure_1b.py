@@ -46,7 +46,7 @@ def test_what_is_stored_is_that_of_the_coefficients_at_each_step(monkeypatch):
         assert result["objective"][k] == pytest.approx(loss + exact + 0.05 * beta @ beta)
         p = 1 / (1 + np.exp(-eta))
         assert result["confidence"][k] == pytest.approx(np.mean(np.maximum(p, 1 - p)))
-        quadratic = noising_penalty(beta, X, dropout=0.5, kind="quadratic", intercept=b)
+        quadratic = noising_penalty(beta, X, dropout=0.5, expectation="quadratic", intercept=b)
         assert result["quadratic"][k] == pytest.approx(quadratic)
     assert len(seen) == len(result["exact"]) > 8
     assert np.all(np.diff(result["objective"]) < 0)
@@ -71,9 +71,11 @@ def test_the_first_step_knows_nothing_of_the_features_scales(monkeypatch):
 def test_the_path_ends_where_the_estimator_ends(made):
     for line in made[1]:
         X, y = figure_1b.made_up_rows(line["parameters"]["rows"], 0)
-        model = LogisticRegression(dropout=0.5, l2=line["parameters"]["l2"], penalty="exact").fit(X, y)
+        model = LogisticRegression(dropout=0.5, l2=line["parameters"]["l2"], expectation="exact").fit(X, y)
         assert line["result"]["objective"][-1] == pytest.approx(model.result_.objective, rel=1e-6)
-        penalty = noising_penalty(model.coef_[0], X, dropout=0.5, kind="exact", intercept=model.intercept_)
+        penalty = noising_penalty(
+            model.coef_[0], X, dropout=0.5, expectation="exact", intercept=model.intercept_
+        )
         assert line["result"]["exact"][-1] == pytest.approx(penalty, rel=1e-2)
 
 

@@ -132,8 +132,8 @@ def test_every_fit_is_scored_and_cut_into_folds_as_its_experiment_says(toys, mon
 def test_settings_name_everything_that_is_tuned():
     dropout = methods.Dropout("quadratic", "naive_bayes", (0.5, 0.3), (2.0,), (1.0, 0.7), unlabeled=True)
     settings = {
-        "penalty": "quadratic",
-        "ridge": "naive_bayes",
+        "expectation": "quadratic",
+        "l2_weights": "naive_bayes",
         "dropout": [0.5, 0.3],
         "l2": [2.0],
         "discount": [1.0, 0.7],
@@ -167,13 +167,13 @@ def test_parameters_of_a_fit_have_its_method_s_settings_and_folds():
 @pytest.mark.parametrize("unlabeled", [False, True])
 def test_what_is_measured_is_the_estimator_with_what_was_chosen(toys, unlabeled):
     split = texts.more_in_thirds("rt", 0)
-    ridge = "naive_bayes_unlabeled" if unlabeled else "naive_bayes"
-    method = methods.Dropout("gaussian", ridge, (0.5, 0.3), (1.0,), unlabeled=unlabeled)
+    l2_weights = "naive_bayes_unlabeled" if unlabeled else "naive_bayes"
+    method = methods.Dropout("gaussian", l2_weights, (0.5, 0.3), (1.0,), unlabeled=unlabeled)
     result = methods.measured(split, method=method, folds=3, seed=0)
     rows = {"X_unlabeled": split.X_unlabeled} if unlabeled else {}
     settings = result["chosen"]
     assert settings["dropout"] in (0.5, 0.3)
-    by_hand = LogisticRegression(**settings, ridge=ridge, tol=1e-6).fit(split.X, split.y, **rows)
+    by_hand = LogisticRegression(**settings, l2_weights=l2_weights, tol=1e-6).fit(split.X, split.y, **rows)
     assert result["accuracy"] == by_hand.score(split.X_test, split.y_test)
     p = by_hand.predict_proba(split.X_test)[np.arange(len(split.y_test)), split.y_test]
     assert result["log_loss"] == pytest.approx(-np.log(p).mean(), rel=1e-2)

@@ -10,15 +10,15 @@ from dropglm.penalties import PENALTIES
 from dropglm.penalties.monte_carlo import MonteCarlo
 from tests.storages import real
 
-CASES = [(kind, family) for kind, families in PENALTIES.items() for family in families]
+CASES = [(expectation, family) for expectation, families in PENALTIES.items() for family in families]
 CASES += [("none", family) for family in FAMILIES]
 NOISE = Together((Dropout(0.4), Gaussian(0.3)))
 
 
-def penalty_of(kind, family, noise=NOISE):
-    if kind == "none":
+def penalty_of(expectation, family, noise=NOISE):
+    if expectation == "none":
         return None
-    penalty = PENALTIES[kind][family]
+    penalty = PENALTIES[expectation][family]
     options = {"n_samples": 7, "seed": 3} if penalty is MonteCarlo else {}
     return penalty(FAMILIES[family], noise, **options)
 
@@ -31,7 +31,7 @@ def targets(family, n, rng):
 
 
 def objective_of(
-    kind, family, rng, *, store=Design, discount=0.3, noise=NOISE, fit_intercept=True, threads=1
+    expectation, family, rng, *, store=Design, discount=0.3, noise=NOISE, fit_intercept=True, threads=1
 ):
     X, X_unlabeled = 0.4 * real(rng, n=9), 0.4 * real(rng, n=5)
     y = targets(family, 9, rng)
@@ -42,7 +42,7 @@ def objective_of(
     for block in blocks:
         block.design.threads = threads
     ridge = rng.uniform(0.1, 1.0, size=(6, y.shape[1]))
-    penalty = penalty_of(kind, family, noise)
+    penalty = penalty_of(expectation, family, noise)
     return Objective(blocks, FAMILIES[family], penalty, ridge, fit_intercept=fit_intercept, threads=threads)
 
 

@@ -11,28 +11,30 @@ from tests.objective.cases import CASES, NOISE, objective_of, penalty_of, somewh
 from tests.oracles import central_difference
 from tests.storages import DESIGNS, real
 
-every_case = pytest.mark.parametrize(("kind", "family"), CASES)
+every_case = pytest.mark.parametrize(("expectation", "family"), CASES)
 # A row that occurs twice, or in another block, has other copies.
 unsampled_case = pytest.mark.parametrize(
-    ("kind", "family"), [(kind, family) for kind, family in CASES if kind != "monte_carlo"]
+    ("expectation", "family"),
+    [(expectation, family) for expectation, family in CASES if expectation != "monte_carlo"],
 )
 penalised_case = pytest.mark.parametrize(
-    ("kind", "family"), [(kind, family) for kind, family in CASES if kind not in ("monte_carlo", "none")]
+    ("expectation", "family"),
+    [(expectation, family) for expectation, family in CASES if expectation not in ("monte_carlo", "none")],
 )
 
 
 @every_case
 @pytest.mark.parametrize("store", DESIGNS.values(), ids=DESIGNS)
-def test_the_gradient_is_the_slope_of_the_value(kind, family, store, rng):
-    objective = objective_of(kind, family, rng, store=store)
+def test_the_gradient_is_the_slope_of_the_value(expectation, family, store, rng):
+    objective = objective_of(expectation, family, rng, store=store)
     theta, direction = somewhere(objective, rng), somewhere(objective, rng)
     slope = central_difference(lambda h: objective.at(theta + h * direction).value, 1e-3)
     assert_allclose(objective.at(theta).gradient @ direction, slope, rtol=1e-7)
 
 
 @every_case
-def test_a_line_is_the_function_along_it(kind, family, rng):
-    objective = objective_of(kind, family, rng)
+def test_a_line_is_the_function_along_it(expectation, family, rng):
+    objective = objective_of(expectation, family, rng)
     theta, direction = somewhere(objective, rng), somewhere(objective, rng)
     line = objective.along(objective.at(theta), direction)
     for step in (0.0, 0.7, -0.4, 1.3):
@@ -47,9 +49,9 @@ def test_a_line_is_the_function_along_it(kind, family, rng):
 
 
 @every_case
-def test_lines_chain(kind, family, rng):
+def test_lines_chain(expectation, family, rng):
     """A line that starts where another one ended knows the rows as well as a fresh one."""
-    objective = objective_of(kind, family, rng)
+    objective = objective_of(expectation, family, rng)
     point = objective.at(somewhere(objective, rng))
     for _ in range(3):
         point = objective.along(point, somewhere(objective, rng, 0.1)).arrive(0.5)
@@ -59,14 +61,14 @@ def test_lines_chain(kind, family, rng):
 
 
 @penalised_case
-def test_the_value_is_loss_penalty_discounted_penalty_and_ridge(kind, family, rng):
+def test_the_value_is_loss_penalty_discounted_penalty_and_ridge(expectation, family, rng):
     X, X_unlabeled = 0.5 * real(rng, n=9), 0.5 * real(rng, n=5)
     y, w, v = targets(family, 9, rng), rng.uniform(0.5, 2, 9), rng.uniform(0.5, 2, 5)
     K, alpha = y.shape[1], 0.3
     labeled, unlabeled = Block(Design(X), w, Labels(y, w)), Block(Design(X_unlabeled), v)
     ridge = rng.uniform(0.1, 1.0, size=(6, K))
     objective = Objective(
-        semi_supervised(labeled, unlabeled, alpha), FAMILIES[family], penalty_of(kind, family), ridge
+        semi_supervised(labeled, unlabeled, alpha), FAMILIES[family], penalty_of(expectation, family), ridge
     )
     beta, b = 0.3 * rng.normal(size=(6, K)), 0.2 * rng.normal(size=K)
 
@@ -83,7 +85,7 @@ def test_the_value_is_loss_penalty_discounted_penalty_and_ridge(kind, family, rn
 
     def R(rows, weights):
         coef = beta.T if K > 1 else beta[:, 0]
-        settings = {"dropout": 0.4, "noise_std": 0.3, "family": family, "kind": kind}
+        settings = {"dropout": 0.4, "noise_std": 0.3, "family": family, "expectation": expectation}
         return noising_penalty(coef, rows, intercept=b, sample_weight=weights, **settings)
 
     n, m = w.sum(), v.sum()
@@ -93,14 +95,14 @@ def test_the_value_is_loss_penalty_discounted_penalty_and_ridge(kind, family, rn
 
 
 @every_case
-def test_a_perfect_fit_has_no_loss_and_no_fit_has_less(kind, family, rng):
-    objective = objective_of(kind, family, rng)
+def test_a_perfect_fit_has_no_loss_and_no_fit_has_less(expectation, family, rng):
+    objective = objective_of(expectation, family, rng)
     for scale in (0.0, 0.3, 2.0):
         assert objective.at(somewhere(objective, rng, scale)).value >= 0.0
 
 
 @unsampled_case
-def test_a_weight_of_two_is_the_row_twice_also_without_label(kind, family, rng):
+def test_a_weight_of_two_is_the_row_twice_also_without_label(expectation, family, rng):
     X, X_unlabeled, y = 0.4 * real(rng), 0.4 * real(rng, n=5), targets(family, 7, rng)
     ridge = np.ones((6, y.shape[1]))
 
@@ -108,7 +110,7 @@ def test_a_weight_of_two_is_the_row_twice_also_without_label(kind, family, rng):
         blocks = semi_supervised(
             Block(Design(X[rows]), w, Labels(y[rows], w)), Block(Design(X_unlabeled[unlabeled_rows]), v), 0.5
         )
-        return Objective(blocks, FAMILIES[family], penalty_of(kind, family), ridge)
+        return Objective(blocks, FAMILIES[family], penalty_of(expectation, family), ridge)
 
     weighted = objective(
         np.arange(7), np.arange(5), np.array([2.0, 1, 1, 1, 3, 1, 1]), np.array([1.0, 2, 1, 1, 1])
@@ -122,13 +124,13 @@ def test_a_weight_of_two_is_the_row_twice_also_without_label(kind, family, rng):
 
 
 @unsampled_case
-def test_it_is_a_plain_sum_over_blocks(kind, family, rng):
+def test_it_is_a_plain_sum_over_blocks(expectation, family, rng):
     X, y, w = 0.4 * real(rng, n=8), targets(family, 8, rng), rng.uniform(1, 2, 8)
     ridge = np.ones((6, y.shape[1]))
 
     def objective(*cuts):
         blocks = [Block(Design(X[rows]), w[rows], Labels(y[rows], w[rows])) for rows in cuts]
-        return Objective(blocks, FAMILIES[family], penalty_of(kind, family), ridge)
+        return Objective(blocks, FAMILIES[family], penalty_of(expectation, family), ridge)
 
     whole, cut = objective(slice(None)), objective(slice(0, 3), slice(3, 8))
     theta = somewhere(whole, rng)
@@ -137,9 +139,9 @@ def test_it_is_a_plain_sum_over_blocks(kind, family, rng):
 
 
 @unsampled_case
-def test_the_preconditioner_is_the_hessians_diagonal_at_zero(kind, family, rng):
+def test_the_preconditioner_is_the_hessians_diagonal_at_zero(expectation, family, rng):
     """At β = 0 and b = 0, where the noise's second order is all there is."""
-    objective = objective_of(kind, family, rng)
+    objective = objective_of(expectation, family, rng)
     theta = np.zeros(objective.ridge.size + objective.ridge.shape[1])
     found = objective.preconditioner(objective.at(theta))
     for j, unit in enumerate(np.eye(len(theta))):

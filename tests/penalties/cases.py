@@ -22,8 +22,8 @@ def _refused(penalty, family, noise):
 
 
 CASES = {
-    f"{kind} {family} {noise}": (penalty, FAMILIES[family], NOISE_CASES[noise])
-    for kind, by_family in PENALTIES.items()
+    f"{expectation} {family} {noise}": (penalty, FAMILIES[family], NOISE_CASES[noise])
+    for expectation, by_family in PENALTIES.items()
     for family, penalty in by_family.items()
     for noise in NOISE_CASES
     if not _refused(penalty, FAMILIES[family], NOISE_CASES[noise])

@@ -12,10 +12,10 @@ from tests.storages import DESIGNS, binary, real
 
 
 def test_every_penalty_knows_dropout_and_gaussian_noise():
-    for kind, by_family in PENALTIES.items():
+    for expectation, by_family in PENALTIES.items():
         for family in by_family:
             for noise in ("dropout", "gaussian", "both"):
-                assert f"{kind} {family} {noise}" in CASES
+                assert f"{expectation} {family} {noise}" in CASES
 
 
 @pytest.mark.parametrize("make", [real, binary])

@@ -17,7 +17,7 @@ DROPOUTS = (0.01, 0.1, 0.5, 0.9, 0.99)
 
 
 def exact(beta, X, **settings):
-    return noising_penalty(beta, X, kind="exact", **settings)
+    return noising_penalty(beta, X, expectation="exact", **settings)
 
 
 @pytest.mark.parametrize("noise_std", [0.0, 0.6])
@@ -62,7 +62,7 @@ def test_nodes_follow_the_range_of_the_noised_predictor(reach, dropout, rng):
 
 def test_beyond_its_range_it_says_so_and_names_the_row():
     X = np.diag([1.0, 2.0 * MAX_REACH])
-    message = r"cannot reach row 1: .* spreads to 47768.8, beyond 11942.2; .*use kind 'gaussian'"
+    message = r"cannot reach row 1: .* spreads to 47768.8, beyond 11942.2; .*use expectation 'gaussian'"
     with pytest.raises(ValueError, match=message):
         exact([1.0, 1.0], X, dropout=0.5)
     assert exact([1.0, 1.0], X[:1], dropout=0.5) > 0.0
@@ -132,7 +132,10 @@ def test_poisson_keeps_its_digits_at_both_ends(coef, intercept, dropout):
 def test_long_rows_are_summed_without_overflow(rng):
     X = sparse.random_array((3, 5000), density=0.5, rng=rng, format="csr")
     beta = rng.normal(scale=0.02, size=5000)
-    values = {kind: noising_penalty(beta, X, dropout=0.5, kind=kind) for kind in ("exact", "gaussian")}
+    values = {
+        expectation: noising_penalty(beta, X, dropout=0.5, expectation=expectation)
+        for expectation in ("exact", "gaussian")
+    }
     assert values["exact"] == pytest.approx(values["gaussian"], rel=1e-3)
 
 

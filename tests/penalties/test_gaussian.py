@@ -35,7 +35,8 @@ def test_poisson_keeps_its_digits_where_the_noise_is_small():
 def test_it_is_exact_for_additive_noise(family, rng):
     X, beta = rng.normal(size=(5, 4)), rng.normal(scale=0.4, size=4)
     values = [
-        noising_penalty(beta, X, family=family, noise_std=0.8, kind=kind) for kind in ("gaussian", "exact")
+        noising_penalty(beta, X, family=family, noise_std=0.8, expectation=expectation)
+        for expectation in ("gaussian", "exact")
     ]
     assert values[0] == pytest.approx(values[1], abs=5 * 1e-8)
 
@@ -45,6 +46,9 @@ def test_it_approaches_the_exact_penalty_as_features_become_many(rng):
     for m in (4, 16, 64, 256):
         X = np.ones((1, m))
         beta = rng.choice([-1.0, 1.0], size=m) / np.sqrt(m)
-        exact, gaussian = (noising_penalty(beta, X, dropout=0.5, kind=kind) for kind in ("exact", "gaussian"))
+        exact, gaussian = (
+            noising_penalty(beta, X, dropout=0.5, expectation=expectation)
+            for expectation in ("exact", "gaussian")
+        )
         gaps.append(abs(gaussian - exact))
     assert gaps[-1] < 0.05 * gaps[0]

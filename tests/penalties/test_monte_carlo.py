@@ -12,14 +12,16 @@ from tests.storages import real
 
 
 def sampled(beta, X, **settings):
-    return noising_penalty(beta, X, kind="monte_carlo", **settings)
+    return noising_penalty(beta, X, expectation="monte_carlo", **settings)
 
 
 @pytest.mark.parametrize("family", ["linear", "logistic", "poisson"])
 @pytest.mark.parametrize("noises", [{"dropout": 0.5}, {"noise_std": 0.8}, {"dropout": 0.3, "noise_std": 0.5}])
 def test_it_agrees_with_the_exact_penalty_within_four_standard_errors(family, noises, rng):
     X, beta = real(rng), rng.normal(scale=0.5, size=6)
-    exact, gradient = noising_penalty(beta, X, family=family, kind="exact", return_gradient=True, **noises)
+    exact, gradient = noising_penalty(
+        beta, X, family=family, expectation="exact", return_gradient=True, **noises
+    )
     draws = [
         sampled(beta, X, family=family, n_samples=200, random_state=seed, return_gradient=True, **noises)
         for seed in range(30)
@@ -59,7 +61,7 @@ def test_copies_do_not_depend_on_storage_block_or_threads(rng, monkeypatch):
 def test_wide_sparse_rows_cost_what_their_entries_cost(rng):
     X = sparse.random_array((20, 2_000_000), density=1e-5, rng=rng, format="csr")
     beta = rng.normal(size=X.shape[1])
-    exact = noising_penalty(beta, X, dropout=0.5, kind="exact")
+    exact = noising_penalty(beta, X, dropout=0.5, expectation="exact")
     found, gradient = sampled(beta, X, dropout=0.5, n_samples=300, random_state=0, return_gradient=True)
     assert found == pytest.approx(exact, rel=0.1)
     assert gradient.shape == beta.shape

@@ -10,17 +10,23 @@ NOISES = [{"dropout": 0.4}, {"noise_std": 0.6}, {"dropout": 0.4, "noise_std": 0.
 
 
 @pytest.mark.parametrize("noises", NOISES)
-@pytest.mark.parametrize("kind", ["quadratic", "monte_carlo"])
-def test_two_classes_are_the_logistic_family(kind, noises, rng):
+@pytest.mark.parametrize("expectation", ["quadratic", "monte_carlo"])
+def test_two_classes_are_the_logistic_family(expectation, noises, rng):
     """The same copies are drawn for both, so that even the sampled penalties agree."""
     X, beta = real(rng), rng.normal(size=6)
-    settings = {"kind": kind, "random_state": 0, "n_samples": 50, "return_gradient": True, **noises}
+    settings = {
+        "expectation": expectation,
+        "random_state": 0,
+        "n_samples": 50,
+        "return_gradient": True,
+        **noises,
+    }
     value, gradient = noising_penalty(beta, X, family="logistic", intercept=0.4, **settings)
     coef = np.stack([np.zeros(6), beta])
     two, two_gradient = noising_penalty(coef, X, family="multinomial", intercept=[0.0, 0.4], **settings)
     assert two == pytest.approx(value, rel=1e-10)
     assert_allclose(two_gradient[1], gradient, rtol=1e-9, atol=1e-10)
-    if kind == "quadratic":  # in a sample the classes' slopes only cancel on average
+    if expectation == "quadratic":  # in a sample the classes' slopes only cancel on average
         assert_allclose(two_gradient[0], -gradient, rtol=1e-9, atol=1e-10)
 
 
@@ -33,12 +39,12 @@ def test_the_quadratic_penalty_is_half_the_trace_of_curvature_and_covariance(noi
     for x in X:
         covariance = coef @ np.diag(delta / (1 - delta) * x**2 + sigma**2) @ coef.T
         truth += 0.5 * np.trace(Multinomial.variance(coef @ x + b) @ covariance)
-    found = noising_penalty(coef, X, family="multinomial", kind="quadratic", intercept=b, **noises)
+    found = noising_penalty(coef, X, family="multinomial", expectation="quadratic", intercept=b, **noises)
     assert found == pytest.approx(truth, rel=1e-12)
 
 
 def test_a_constant_added_to_all_classes_changes_nothing(rng):
     X, coef = real(rng), rng.normal(size=(3, 6))
-    settings = {"family": "multinomial", "kind": "quadratic", "dropout": 0.5}
+    settings = {"family": "multinomial", "expectation": "quadratic", "dropout": 0.5}
     moved = noising_penalty(coef + rng.normal(size=6), X, **settings)
     assert moved == pytest.approx(noising_penalty(coef, X, **settings), rel=1e-10)

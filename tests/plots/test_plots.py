@@ -134,7 +134,7 @@ def test_the_cv_surface_shows_the_scores_and_the_choice(rng):
     display = CVSurfaceDisplay.from_estimator(model).plot()
     assert_allclose(display.l2s, [0.1, 1.0, 10.0])
     for params, score in zip(model.cv_results_["params"], model.cv_results_["mean_test_score"], strict=True):
-        if params["ridge"] == model.ridge_:
+        if params["l2_weights"] == model.l2_weights_:
             a, b = (0.2, 0.6).index(params["dropout"]), (0.1, 1.0, 10.0).index(params["l2"])
             assert display.scores[a, b] == score
     assert display.scores.max() == model.best_score_

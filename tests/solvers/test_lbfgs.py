@@ -147,10 +147,10 @@ def test_single_precision_stays_single(rng):
     assert result.status is Status.CONVERGED
 
 
-@pytest.mark.parametrize(("kind", "family"), CASES)
-def test_it_minimises_every_objective(kind, family, rng):
+@pytest.mark.parametrize(("expectation", "family"), CASES)
+def test_it_minimises_every_objective(expectation, family, rng):
     """Optimality is a gradient of nearly zero."""
-    objective = objective_of(kind, family, rng)
+    objective = objective_of(expectation, family, rng)
     theta, result = LBFGS(tol=1e-9).minimize(objective, 0.0 * somewhere(objective, rng))
     assert result.status is Status.CONVERGED
     assert np.abs(objective.at(theta).gradient).max() <= 1e-6

@@ -31,7 +31,7 @@ def corpus(rng):
 @pytest.fixture
 def fitted(corpus):
     texts, y, more = corpus
-    return TextClassifier(tune=False, l2=0.3, tol=1e-4).fit(texts, y, unlabeled=more)
+    return TextClassifier(tune=False, l2=0.3, tol=1e-4).fit(texts, y, X_unlabeled=more)
 
 
 def test_it_is_a_vectorizer_and_a_logistic_regression(corpus, fitted):
@@ -51,7 +51,7 @@ def test_it_is_a_vectorizer_and_a_logistic_regression(corpus, fitted):
 
 def test_it_tunes_itself_and_says_how_sure_it_is(corpus):
     texts, y, more = corpus
-    model = TextClassifier().fit(texts, y, unlabeled=more)
+    model = TextClassifier().fit(texts, y, X_unlabeled=more)
     search = model.search_
     assert len(search.cv_results_["params"]) == 16
     assert model.model_ is search.best_estimator_
@@ -66,12 +66,12 @@ def test_it_tunes_itself_and_says_how_sure_it_is(corpus):
 
 def test_given_settings_are_not_tuned(corpus):
     texts, y, _ = corpus
-    model = TextClassifier(dropout=0.3, l2=(2.0, 1.0), ridge="uniform", cv=2).fit(texts, y)
+    model = TextClassifier(dropout=0.3, l2=(2.0, 1.0), l2_weights="uniform", cv=2).fit(texts, y)
     assert {point["dropout"] for point in model.search_.cv_results_["params"]} == {0.3}
     assert {point["l2"] for point in model.search_.cv_results_["params"]} == {1.0, 2.0}
-    model = TextClassifier(dropout=0.3, l2=2.0, ridge="naive_bayes", discount=0.2).fit(texts, y)
+    model = TextClassifier(dropout=0.3, l2=2.0, l2_weights="naive_bayes", discount=0.2).fit(texts, y)
     assert not hasattr(model, "search_")
-    assert (model.model_.dropout, model.model_.ridge) == (0.3, "naive_bayes")
+    assert (model.model_.dropout, model.model_.l2_weights) == (0.3, "naive_bayes")
     # Without tuning what is not given is LogisticRegression's, also beside a grid.
     model = TextClassifier(tune=False, l2=(2.0, 1.0), cv=2).fit(texts, y)
     assert {point["dropout"] for point in model.search_.cv_results_["params"]} == {0.5}
@@ -99,7 +99,7 @@ def test_labels_of_any_type_come_back(corpus, labels, tmp_path):
 def test_contributions_and_base_add_up_to_the_predictor(rng, penalty):
     y = np.array(list(WORDS) * 20)
     texts = [written(label, rng) for label in y]
-    model = TextClassifier(tune=False, penalty=penalty).fit(texts, y)
+    model = TextClassifier(tune=False, expectation=penalty).fit(texts, y)
     explained = model.explain(texts[0] + " unheard words, UNHEARD")
     total = np.array(explained.base) + np.sum([entry.weights for entry in explained.contributions], axis=0)
     scores = model.decision_function([texts[0]])[0]
@@ -128,7 +128,9 @@ def test_two_classes_add_up_too(fitted, corpus):
 def test_scikit_learn_may_search_and_score_it(corpus):
     texts, y, more = corpus
     assert cross_val_score(TextClassifier(tune=False), texts, y, cv=2).mean() > 0.8
-    search = GridSearchCV(TextClassifier(tune=False), {"l2": [0.1, 10.0]}, cv=2).fit(texts, y, unlabeled=more)
+    search = GridSearchCV(TextClassifier(tune=False), {"l2": [0.1, 10.0]}, cv=2).fit(
+        texts, y, X_unlabeled=more
+    )
     assert search.best_estimator_.summary_.unlabeled == len(more)
     assert clone(search.best_estimator_).get_params()["l2"] == search.best_params_["l2"]
 
@@ -152,7 +154,7 @@ def test_few_texts_of_a_class_make_few_folds(corpus):
         ({}, ["one", None], ["a", "b"], r"Text 1 .* is None"),
         ({"tune": "no"}, ["one", "two"], ["a", "b"], "tune must be True or False"),
         ({"tune": False, "dropout": 1.5}, ["one", "one"], ["a", "b"], "dropout"),
-        ({"ridge": "bayes"}, ["one one", "one"] * 2, ["a", "b"] * 2, "ridge 'bayes' is unknown"),
+        ({"l2_weights": "bayes"}, ["one one", "one"] * 2, ["a", "b"] * 2, "l2_weights 'bayes' is unknown"),
     ],
     ids=repr,
 )
@@ -185,7 +187,7 @@ def test_weights_of_one_against_the_rest_are_as_they_are_and_multinomial_ones_su
     y = np.array(list(WORDS) * 20)
     texts = [written(label, rng) for label in y]
     for penalty, multinomial in (("gaussian", False), ("quadratic", True)):
-        model = TextClassifier((1, 1), tune=False, penalty=penalty).fit(texts, y)
+        model = TextClassifier((1, 1), tune=False, expectation=penalty).fit(texts, y)
         coef = model.model_.coef_ - model.model_.coef_.mean(axis=0) * multinomial
         columns = model.vectorizer_.vocabulary_
         for entry in model.explain(texts[0]).contributions:
@@ -214,7 +216,7 @@ def test_no_ngram_speaks_for_a_class_with_a_weight_below_zero(fitted):
 def test_the_summary_counts_iterations_settings_and_what_did_not_converge(rng):
     y = np.array(list(WORDS) * 20)
     texts = [written(label, rng) for label in y]
-    model = TextClassifier(cv=3, l2=(3.0, 1e-3), dropout=0.5, ridge="uniform").fit(texts, y)
+    model = TextClassifier(cv=3, l2=(3.0, 1e-3), dropout=0.5, l2_weights="uniform").fit(texts, y)
     said, table = model.summary_, model.search_.cv_results_
     assert said.iterations == sum(result.n_iter for result in model.model_.result_)
     assert said.settings["discount"] is None
@@ -226,7 +228,7 @@ def test_the_summary_counts_iterations_settings_and_what_did_not_converge(rng):
     assert not model.summary_.converged
     assert "NOT converged" in str(model.summary_)
     one_fold = [(np.arange(40), np.arange(40, 60))]
-    model = TextClassifier(cv=one_fold, l2=(3.0, 1.0), dropout=0.5, ridge="uniform").fit(texts, y)
+    model = TextClassifier(cv=one_fold, l2=(3.0, 1.0), dropout=0.5, l2_weights="uniform").fit(texts, y)
     assert "over 1 fold; the best of 2 settings" in str(model.summary_)
 
 
@@ -240,7 +242,7 @@ def test_settings_of_numpy_and_patterns_survive_the_file(corpus, tmp_path):
         token_pattern=re.compile(r"\w+"),
         l2=np.logspace(-1, 1, 2),
         dropout=np.float64(0.3),
-        ridge="uniform",
+        l2_weights="uniform",
         cv=StratifiedKFold(2),
         random_state=np.random.RandomState(0),
         class_weight={"good": 2.0, "bad": 1.0},

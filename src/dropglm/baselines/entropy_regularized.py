@@ -75,7 +75,7 @@ class EntropyRegularizedLogisticRegression(LogisticModel):
 
     # What the checks of logistic models ask for, where nothing is left to choose.
     multi_class: ClassVar[str] = "multinomial"
-    penalty: ClassVar[str] = "quadratic"
+    expectation: ClassVar[str] = "quadratic"
 
     def __init__(
         self,

@@ -22,8 +22,17 @@ if TYPE_CHECKING:
 TUNING = "Tuning"
 # Options that have no meaning row by row, and those that have one only there.
 IN_MEMORY = {
-    *("unlabeled", "unlabeled_text", "validation", "min_df", "max_df", "max_features", "penalty", "balanced"),
-    *("tune", "dropout", "discount", "ridge", "folds", "scoring", "seed"),
+    *(
+        "unlabeled",
+        "unlabeled_text",
+        "validation",
+        "min_df",
+        "max_df",
+        "max_features",
+        "expectation",
+        "balanced",
+    ),
+    *("tune", "dropout", "discount", "l2_weights", "folds", "scoring", "seed"),
 }
 ONLINE = {
     *("rule", "rate", "bits", "classes", "epochs", "bad_rows", "checkpoint", "every", "start_from"),
@@ -94,7 +103,7 @@ def train(
     strip_html: Annotated[
         bool, typer.Option(help="Leave out HTML tags.", rich_help_panel=options.MODEL)
     ] = True,
-    penalty: Annotated[
+    expectation: Annotated[
         str,
         typer.Option(
             help="How dropout is integrated out: gaussian, quadratic, exact or monte_carlo.",
@@ -130,7 +139,7 @@ def train(
         list[float] | None,
         typer.Option(help="Weight of an unlabelled text.", show_default=False, rich_help_panel=TUNING),
     ] = None,
-    ridge: Annotated[
+    l2_weights: Annotated[
         list[str] | None,
         typer.Option(
             help="uniform, naive_bayes or naive_bayes_unlabeled.", show_default=False, rich_help_panel=TUNING
@@ -197,9 +206,9 @@ def train(
     from dropglm.text import TextClassifier
     from dropglm.text.measures import measured
 
-    _check_options(penalty, ridge or [], scoring)
+    _check_options(expectation, l2_weights or [], scoring)
     _check_numbers(dropout or [], l2 or [], discount or [])
-    if not tune and any(len(given or ()) > 1 for given in (dropout, l2, discount, ridge)):
+    if not tune and any(len(given or ()) > 1 for given in (dropout, l2, discount, l2_weights)):
         raise typer.BadParameter("several values of a setting are to choose from.", param_hint="--no-tune")
     not_onto(out, table, *(unlabeled or ()), validation or "")
     n_grams = _ngram_range(ngrams)
@@ -218,8 +227,8 @@ def train(
         dropout=_one_or_several(dropout),
         l2=_one_or_several(l2),
         discount=_one_or_several(discount),
-        ridge=_one_or_several(ridge),
-        penalty=penalty,
+        l2_weights=_one_or_several(l2_weights),
+        expectation=expectation,
         class_weight="balanced" if balanced else None,
         cv=folds,
         scoring=scoring,
@@ -228,7 +237,7 @@ def train(
         verbose=terminal.bars(quiet),
     )
     with bad_input():
-        model.fit(texts, y, unlabeled=more or None)
+        model.fit(texts, y, X_unlabeled=more or None)
         measures = None if held_out is None else measured(model, *held_out)
     with terminal.step(f"Writing {out}", quiet=quiet):
         model.save(out)
@@ -246,16 +255,16 @@ def _refuse(given: set[str], why: str) -> None:
         raise typer.BadParameter(why, param_hint=f"--{min(given).replace('_', '-')}")
 
 
-def _check_options(penalty: str, ridges: list[str], scoring: str) -> None:
+def _check_options(expectation: str, l2_weights: list[str], scoring: str) -> None:
     """Refuse what could not work, before all the work."""
     from sklearn.metrics import get_scorer_names
 
     from dropglm.penalties import PENALTIES
     from dropglm.penalties.ridges import RIDGES
 
-    known("--penalty", penalty, PENALTIES)
-    for ridge in ridges:
-        known("--ridge", ridge, RIDGES)
+    known("--expectation", expectation, PENALTIES)
+    for name in l2_weights:
+        known("--l2-weights", name, RIDGES)
     known("--scoring", scoring, get_scorer_names())
 
 

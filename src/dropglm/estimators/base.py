@@ -51,11 +51,11 @@ class LinearModel(BaseEstimator):
 
     def _penalty(self, family: str, dropout: float) -> Penalty | None:
         """The noising penalty, or None where there is no noise."""
-        lookup(PENALTIES, self.penalty, "penalty")
+        lookup(PENALTIES, self.expectation, "expectation")
         noise = noise_from(dropout, self.noise_std)
         if not noise.parts:
             return None
-        return penalty_from(self.penalty, family, noise, n_samples=COPIES, random_state=self.random_state)
+        return penalty_from(self.expectation, family, noise, n_samples=COPIES, random_state=self.random_state)
 
     def _checked_features(
         self, X: Any, X_unlabeled: Any, unlabeled_weight: Any
@@ -88,22 +88,22 @@ class LinearModel(BaseEstimator):
             raise ValueError(f"y has {len(y)} entries, but X has {n} rows: inconsistent numbers of samples.")
         return y
 
-    def _ridge(self, ridge: Any, features: Features, ridges: dict[str, Ridge] = RIDGES) -> Ridge:
+    def _ridge(self, l2_weights: Any, features: Features, ridges: dict[str, Ridge] = RIDGES) -> Ridge:
         """The ridge of that name, or the one whose weights are given."""
-        if isinstance(ridge, str):
-            found = lookup(ridges, ridge, "ridge")
+        if isinstance(l2_weights, str):
+            found = lookup(ridges, l2_weights, "l2_weights")
             if found.counts_unlabeled and features.unlabeled is None:
                 warnings.warn(
-                    f"ridge {ridge!r} has no unlabelled rows to count, and is the same as 'naive_bayes'.",
+                    f"l2_weights={l2_weights!r} without X_unlabeled is the same as 'naive_bayes'.",
                     UserWarning,
                     stacklevel=outside(),
                 )
             return found
-        given = checks.numbers(ridge, "ridge")
+        given = checks.numbers(l2_weights, "l2_weights")
         if given.shape != (features.d,):
-            raise ValueError(f"ridge has shape {given.shape}, but X has {features.d} columns.")
+            raise ValueError(f"l2_weights has shape {given.shape}, but X has {features.d} columns.")
         if (given < 0).any():
-            raise ValueError(f"ridge must not be negative, feature {int(np.argmin(given))} is.")
+            raise ValueError(f"l2_weights must not be negative, feature {int(np.argmin(given))} is.")
         taken = features.taken(given[None, :])
         return Ridge(lambda blocks: np.repeat(taken, blocks[0].y.shape[1], axis=1))
 

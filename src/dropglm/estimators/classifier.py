@@ -33,13 +33,13 @@ class LogisticRegression(CallbackSupportMixin, LogisticModel):
     l2 : float >= 0
         λ of the ridge ½λ‖β‖² beside the noising penalty, on the summed objective. With dropout = 0 the model
         is scikit-learn's LogisticRegression at C = 1/l2.
-    penalty : {"gaussian", "exact", "quadratic", "monte_carlo"}
+    expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}
         The predictor's noise taken as normal, in closed form; no approximation, some hundred times slower;
         the paper's second-order expansion, which is not convex and over-fits without ridge; the mean over 100
         noised copies of the rows.
     discount : float >= 0
         α, how much an unlabelled row counts in the penalty compared with a labelled one.
-    ridge : {"uniform", "naive_bayes", "naive_bayes_unlabeled"} or array-like of shape (d,)
+    l2_weights : {"uniform", "naive_bayes", "naive_bayes_unlabeled"} or array-like of shape (d,)
         How l2 is spread over the features: evenly; in inverse proportion to the square of each feature's log
         ratio of class frequencies, as NB-SVM would scale them; the same after a second fit, for whose
         frequencies unlabelled rows count too, whatever the discount, with the labels that the first fit
@@ -96,10 +96,10 @@ class LogisticRegression(CallbackSupportMixin, LogisticModel):
         dropout: float = 0.5,
         noise_std: float = 0.0,
         l2: float = 1.0,
-        penalty: str = "gaussian",
+        expectation: str = "gaussian",
         discount: float = 0.1,
         *,
-        ridge: Any = "uniform",
+        l2_weights: Any = "uniform",
         fit_intercept: bool = True,
         multi_class: str = "auto",
         class_weight: Any = None,
@@ -113,9 +113,9 @@ class LogisticRegression(CallbackSupportMixin, LogisticModel):
         self.dropout = dropout
         self.noise_std = noise_std
         self.l2 = l2
-        self.penalty = penalty
+        self.expectation = expectation
         self.discount = discount
-        self.ridge = ridge
+        self.l2_weights = l2_weights
         self.fit_intercept = fit_intercept
         self.multi_class = multi_class
         self.class_weight = class_weight
@@ -162,7 +162,7 @@ class LogisticRegression(CallbackSupportMixin, LogisticModel):
 
     def _train(self, data: Checked, features: Features) -> Self:
         """Fit to rows that are checked and ready."""
-        ridge = self._ridge(self.ridge, features)
+        ridge = self._ridge(self.l2_weights, features)
         noisy = bool(noise_from(self.dropout, self.noise_std).parts)
         problems = self._problems(data, features, noisy=noisy)
         several = self.multi_class_ == "multinomial"
@@ -206,7 +206,7 @@ class LogisticRegression(CallbackSupportMixin, LogisticModel):
             warnings.warn(
                 f"The objective has no minimum: {why}. The coefficients, now up to "
                 f"{np.abs(self.coef_).max():.3g}, are where the solver stopped. Set l2 above 0 or take "
-                "penalty='gaussian' with dropout.",
+                "expectation='gaussian' with dropout.",
                 ConvergenceWarning,
                 stacklevel=outside(),
             )

@@ -33,12 +33,12 @@ class LogisticRegressionCV(LogisticModel):
         Standard deviation of normal noise that is added to every feature.
     l2 : float or sequence of float
         λ of the ridge ½λ‖β‖² beside the noising penalty.
-    penalty : {"gaussian", "exact", "quadratic", "monte_carlo"}
+    expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}
         As for ``LogisticRegression``.
     discount : float or sequence of float
         α, how much an unlabelled row counts in the penalty compared with a labelled one. Without unlabelled
         rows it does not matter, and one value is tried.
-    ridge : "auto", name, array-like of shape (d,), or a sequence of names and arrays
+    l2_weights : "auto", name, array-like of shape (d,), or a sequence of names and arrays
         How l2 is spread over the features, as for ``LogisticRegression``; "auto" tries "uniform" and, where
         no feature is negative, "naive_bayes".
     cv : int, splitter or iterable
@@ -61,7 +61,7 @@ class LogisticRegressionCV(LogisticModel):
 
     Attributes
     ----------
-    dropout_, l2_, ridge_, discount_
+    dropout_, l2_, l2_weights_, discount_
         What was chosen.
     best_params_ : dict
         The same four.
@@ -84,7 +84,7 @@ class LogisticRegressionCV(LogisticModel):
     >>> X = (rng.random((200, 30)) < 0.3).astype(float)
     >>> y = X[:, :5].sum(axis=1) > X[:, 5:10].sum(axis=1)
     >>> model = LogisticRegressionCV(l2=(1.0, 0.1), cv=3).fit(X, y, X_unlabeled=X[:50])
-    >>> model.dropout_, model.l2_, model.ridge_
+    >>> model.dropout_, model.l2_, model.l2_weights_
     (0.4, 0.1, 'naive_bayes')
     """
 
@@ -93,10 +93,10 @@ class LogisticRegressionCV(LogisticModel):
         dropout: Any = (0.8, 0.6, 0.4),
         noise_std: float = 0.0,
         l2: Any = (10.0, 3.0, 1.0, 0.3, 0.1),
-        penalty: str = "gaussian",
+        expectation: str = "gaussian",
         discount: Any = (1.0, 0.2),
         *,
-        ridge: Any = "auto",
+        l2_weights: Any = "auto",
         cv: Any = 5,
         scoring: Any = "accuracy",
         one_standard_error: bool = False,
@@ -112,9 +112,9 @@ class LogisticRegressionCV(LogisticModel):
         self.dropout = dropout
         self.noise_std = noise_std
         self.l2 = l2
-        self.penalty = penalty
+        self.expectation = expectation
         self.discount = discount
-        self.ridge = ridge
+        self.l2_weights = l2_weights
         self.cv = cv
         self.scoring = scoring
         self.one_standard_error = one_standard_error
@@ -234,13 +234,15 @@ class LogisticRegressionCV(LogisticModel):
 
     def _ridges(self, features: Features) -> list[Any]:
         """The ridges: a name or an array of numbers is a grid of one, "auto" all that can be done."""
-        if isinstance(self.ridge, str):
+        if isinstance(self.l2_weights, str):
             auto = ["uniform"] if features.labeled.smallest < 0.0 else ["uniform", "naive_bayes"]
-            return auto if self.ridge == "auto" else [self.ridge]
-        given: list[Any] = list(self.ridge) if np.iterable(self.ridge) else []
+            return auto if self.l2_weights == "auto" else [self.l2_weights]
+        given: list[Any] = list(self.l2_weights) if np.iterable(self.l2_weights) else []
         if not given:
-            raise TypeError(f"ridge must be a name, an array or a sequence of these, got {self.ridge!r}.")
-        return given if any(np.iterable(item) for item in given) else [self.ridge]
+            raise TypeError(
+                f"l2_weights must be a name, an array or a sequence of these, got {self.l2_weights!r}."
+            )
+        return given if any(np.iterable(item) for item in given) else [self.l2_weights]
 
     def _points(self, grids: dict[str, list[float]], n_ridges: int, features: Features) -> list[Candidate]:
         """The grid's points, path by path, strong penalties first."""

@@ -73,7 +73,7 @@ class LogisticModel(LinearClassifier):
     ) -> Checked:
         """The input, checked."""
         lookup(MULTI_CLASS, self.multi_class, "multi_class")
-        lookup(PENALTIES, self.penalty, "penalty")
+        lookup(PENALTIES, self.expectation, "expectation")
         X, X_unlabeled, unlabeled_weights = self._checked_features(X, X_unlabeled, unlabeled_weight)
         n = X.shape[0]
         classes, y = self._checked_labels(y, n)
@@ -104,7 +104,7 @@ class LogisticModel(LinearClassifier):
         joint = MULTI_CLASS[self.multi_class]
         if joint is None:
             # Without noise there is no penalty that could be missing.
-            joint = not noisy or "multinomial" in PENALTIES[self.penalty]
+            joint = not noisy or "multinomial" in PENALTIES[self.expectation]
         if K == 2:
             targets = [indicators[:, [1]]]
         else:

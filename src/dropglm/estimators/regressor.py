@@ -24,10 +24,10 @@ class _Regressor(CallbackSupportMixin, RegressorMixin, LinearModel):
         dropout: float = 0.5,
         noise_std: float = 0.0,
         l2: float = 1.0,
-        penalty: str = "gaussian",
+        expectation: str = "gaussian",
         discount: float = 0.1,
         *,
-        ridge: Any = "uniform",
+        l2_weights: Any = "uniform",
         fit_intercept: bool = True,
         tol: float = 1e-4,
         max_iter: int = 200,
@@ -39,9 +39,9 @@ class _Regressor(CallbackSupportMixin, RegressorMixin, LinearModel):
         self.dropout = dropout
         self.noise_std = noise_std
         self.l2 = l2
-        self.penalty = penalty
+        self.expectation = expectation
         self.discount = discount
-        self.ridge = ridge
+        self.l2_weights = l2_weights
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -89,7 +89,7 @@ class _Regressor(CallbackSupportMixin, RegressorMixin, LinearModel):
         self._check_reachable(y)
         features = Features(X, X_unlabeled, threads)
         # A ridge that looks at classes has nothing to look at here.
-        ridge = self._ridge(self.ridge, features, {"uniform": RIDGES["uniform"]})
+        ridge = self._ridge(self.l2_weights, features, {"uniform": RIDGES["uniform"]})
         family = FAMILIES[self.family]
         problem = Problem(features, family, y[:, None], weights, unlabeled_weights, self.fit_intercept)
         tasks = Tasks(self, {"X": X, "y": y, "metadata": {"sample_weight": weights}}, 1, self.max_iter)
@@ -132,11 +132,11 @@ class LinearRegression(_Regressor):
     l2 : float >= 0
         λ of the ridge ½λ‖β‖² beside the noising penalty, on the summed objective. With dropout = 0 it is the
         alpha of scikit-learn's Ridge.
-    penalty : {"gaussian", "exact", "quadratic", "monte_carlo"}
+    expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}
         The first three are the same thing here; the last averages over 100 noised copies of the rows.
     discount : float >= 0
         α, how much an unlabelled row counts in the penalty compared with a labelled one.
-    ridge : "uniform" or array-like of shape (d,)
+    l2_weights : "uniform" or array-like of shape (d,)
         How l2 is spread over the features.
     fit_intercept : bool
         Whether there is an intercept, which is neither noised nor penalised.
@@ -191,12 +191,12 @@ class PoissonRegressor(_Regressor):
     l2 : float >= 0
         λ of the ridge ½λ‖β‖² beside the noising penalty, on the summed objective. With dropout = 0 the model
         is scikit-learn's PoissonRegressor at alpha = l2 / n, n the sum of weights.
-    penalty : {"gaussian", "exact", "quadratic", "monte_carlo"}
+    expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}
         The predictor's noise taken as normal; no approximation; the paper's second-order expansion; the mean
         over 100 noised copies of the rows.
     discount : float >= 0
         α, how much an unlabelled row counts in the penalty compared with a labelled one.
-    ridge : "uniform" or array-like of shape (d,)
+    l2_weights : "uniform" or array-like of shape (d,)
         How l2 is spread over the features.
     fit_intercept : bool
         Whether there is an intercept, which is neither noised nor penalised.

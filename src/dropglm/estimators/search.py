@@ -37,7 +37,7 @@ class Candidate(NamedTuple):
 
     dropout: float
     l2: float
-    ridge: int  # its place among the ridges
+    l2_weights: int  # its place among the ridges
     discount: float
 
 
@@ -89,7 +89,7 @@ class Search:
         outcomes = {name: np.empty((len(grid), len(self.folds))) for name in FIGURES}
         paths: dict[tuple[int, float], list[int]] = {}
         for number, candidate in enumerate(grid):
-            paths.setdefault((candidate.ridge, candidate.discount), []).append(number)
+            paths.setdefault((candidate.l2_weights, candidate.discount), []).append(number)
         chains = [(fold, path) for path in paths.values() for fold in range(len(self.folds))]
         self.features.threads = max(1, threads // len(chains))
         solver = LBFGS(max(tol, SEARCH_TOL), max_iter, threads=self.features.threads)
@@ -115,7 +115,7 @@ class Search:
         weights = fold.times * self.data.weights
         problems = [replace(problem, weights=weights) for problem in self.problems]
         # The naive-Bayes ridge looks at labels: at those of the fold's own rows only.
-        ridge = self.ridges[path[0].ridge]
+        ridge = self.ridges[path[0].l2_weights]
         spreads = [problem.spread(ridge) for problem in problems]
         last: list[Coefficients | None] = [None] * len(problems)
         strongest = last  # ridge at the dropout rate before: where the next rate starts
@@ -183,7 +183,7 @@ def chosen(grid: list[Candidate], scores: np.ndarray, *, one_standard_error: boo
         k
         for k, mean in enumerate(means)
         if mean >= means[best] - error
-        and (grid[k].ridge, grid[k].discount) == (grid[best].ridge, grid[best].discount)
+        and (grid[k].l2_weights, grid[k].discount) == (grid[best].l2_weights, grid[best].discount)
     ]
     return max(near, key=lambda k: (grid[k].dropout, grid[k].l2))
 
@@ -192,7 +192,7 @@ def table(grid: list[Candidate], ridges: list[Any], outcomes: dict[str, np.ndarr
     """The outcomes as scikit-learn's searches give them: a column for every parameter and figure."""
     scores = outcomes["score"]
     means = scores.mean(axis=1)
-    params = [point._asdict() | {"ridge": ridges[point.ridge]} for point in grid]
+    params = [point._asdict() | {"l2_weights": ridges[point.l2_weights]} for point in grid]
     columns: dict[str, Any] = {"params": params}
     for name in Candidate._fields:
         column = np.empty(len(grid), object)

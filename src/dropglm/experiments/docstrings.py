@@ -83,7 +83,7 @@ def ours(rows: Rows, **settings: Any) -> Any:
 
 def ours_tuned(rows: Rows, **grid: Any) -> Any:
     """The same with the best point of a grid."""
-    return LogisticRegressionCV(**grid, ridge="uniform", cv=FOLDS).fit(rows.X, rows.y)
+    return LogisticRegressionCV(**grid, l2_weights="uniform", cv=FOLDS).fit(rows.X, rows.y)
 
 
 def ours_with_more(rows: Rows, **settings: Any) -> Any:
@@ -93,7 +93,7 @@ def ours_with_more(rows: Rows, **settings: Any) -> Any:
 
 def ours_with_more_tuned(rows: Rows, **grid: Any) -> Any:
     """The same with the best point of a grid."""
-    search = LogisticRegressionCV(**grid, ridge="uniform", cv=FOLDS)
+    search = LogisticRegressionCV(**grid, l2_weights="uniform", cv=FOLDS)
     return search.fit(rows.X, rows.y, X_unlabeled=rows.unlabeled)
 
 
@@ -115,7 +115,9 @@ METHODS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 def scored(rows: Rows, *, method: Callable[..., Any], settings: dict[str, Any]) -> dict[str, Any]:
     """Accuracy on test texts, and what cross-validation chose."""
     model = method(rows, **settings)
-    chosen = {name: value for name, value in getattr(model, "best_params_", {}).items() if name != "ridge"}
+    chosen = {
+        name: value for name, value in getattr(model, "best_params_", {}).items() if name != "l2_weights"
+    }
     return {
         "accuracy": float(np.mean(model.predict(rows.X_test) == rows.y_test)),
         "chosen": chosen,

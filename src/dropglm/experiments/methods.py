@@ -113,8 +113,8 @@ class TheirPath:
 class Dropout:
     """Ours, along warm-started paths."""
 
-    penalty: str
-    ridge: str
+    expectation: str
+    l2_weights: str
     dropout: Sequence[float]
     l2: Sequence[float]
     discount: Sequence[float] = (1.0,)
@@ -123,7 +123,7 @@ class Dropout:
     def settings(self) -> Mapping[str, Any]:
         """What the result depends on."""
         lists = {name: list(getattr(self, name)) for name in ("dropout", "l2", "discount")}
-        names = {"penalty": self.penalty, "ridge": self.ridge, "unlabeled": self.unlabeled}
+        names = {"expectation": self.expectation, "l2_weights": self.l2_weights, "unlabeled": self.unlabeled}
         return names | lists | {"tol": TOL, "max_iter": MAX_ITER}
 
     def tuned(self, split: Split, folds: Folds, scoring: str) -> Tuned:
@@ -131,9 +131,9 @@ class Dropout:
         model = LogisticRegressionCV(
             dropout=self.dropout,
             l2=self.l2,
-            penalty=self.penalty,
+            expectation=self.expectation,
             discount=self.discount,
-            ridge=self.ridge,
+            l2_weights=self.l2_weights,
             cv=list(folds),
             scoring=scoring,
             tol=TOL,
@@ -196,11 +196,11 @@ class Grids:
             "gaussian, NB ridge of all rows + unlabelled": self._with("gaussian", "naive_bayes_unlabeled"),
         }
 
-    def _without(self, penalty: str, ridge: str) -> Dropout:
-        return Dropout(penalty, ridge, **self.labeled)
+    def _without(self, expectation: str, l2_weights: str) -> Dropout:
+        return Dropout(expectation, l2_weights, **self.labeled)
 
-    def _with(self, penalty: str, ridge: str) -> Dropout:
-        return Dropout(penalty, ridge, **self.unlabeled, unlabeled=True)
+    def _with(self, expectation: str, l2_weights: str) -> Dropout:
+        return Dropout(expectation, l2_weights, **self.unlabeled, unlabeled=True)
 
 
 MANY_LABELS = Grids(

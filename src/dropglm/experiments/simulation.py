@@ -99,12 +99,12 @@ def estimated(rows: Rows, **settings: Any) -> np.ndarray:
 
 
 def stopped_early(
-    rows: Rows, *, dropout: float, penalty: str, largest_gradient: float, max_iter: int
+    rows: Rows, *, dropout: float, expectation: str, largest_gradient: float, max_iter: int
 ) -> np.ndarray:
     """β where plain L-BFGS first meets a gradient that small."""
     features = Features(rows.X)
     problem = Problem(features, Logistic, rows.y[:, None], np.ones(len(rows.y)), fit_intercept=False)
-    noising = penalty_from(penalty, "logistic", noise_from(dropout, 0.0))
+    noising = penalty_from(expectation, "logistic", noise_from(dropout, 0.0))
     objective = problem.objective(noising, np.zeros((features.labeled.shape[1], 1)), 0.0)
 
     def small(number: int, point: Any) -> bool:
@@ -137,7 +137,7 @@ def scored(rows: Rows, *, method: Callable[..., np.ndarray], settings: Mapping[s
 
 def methods() -> dict[str, tuple[Callable[..., np.ndarray], dict[str, Any]]]:
     """Each method's function and settings."""
-    quadratic = {"dropout": DROPOUT, "penalty": "quadratic"}
+    quadratic = {"dropout": DROPOUT, "expectation": "quadratic"}
     converged = {"l2": 0.0, "tol": 1e-4, "max_iter": MAX_ITER}
     return {
         RIDGE: (estimated, converged | {"dropout": 0.0, "l2": L2}),
@@ -147,7 +147,7 @@ def methods() -> dict[str, tuple[Callable[..., np.ndarray], dict[str, Any]]]:
             quadratic | {"largest_gradient": SMALL, "max_iter": MAX_ITER},
         ),
         LATE: (estimated, converged | quadratic),
-        GAUSSIAN: (estimated, converged | {"dropout": DROPOUT, "penalty": "gaussian"}),
+        GAUSSIAN: (estimated, converged | {"dropout": DROPOUT, "expectation": "gaussian"}),
         TRUTH: (true_coefficients, {}),
     }
 

@@ -14,6 +14,6 @@ def dropout_rate(noise: Noise) -> float:
             delta = part.delta
         elif not isinstance(part, Gaussian):
             raise ValueError(
-                f"No exact penalty is known for {type(part).__name__} noise; use kind 'monte_carlo'."
+                f"No exact penalty is known for {type(part).__name__} noise; use expectation 'monte_carlo'."
             )
     return delta

@@ -71,7 +71,7 @@ class ExactLogistic(Penalty):
             raise ValueError(
                 f"The exact penalty cannot reach row {row}: its noised predictor spreads to "
                 f"{reach[row]:.6g}, beyond {MAX_REACH:.6g}; scale the coefficients or the features down, "
-                "or use kind 'gaussian'."
+                "or use expectation 'gaussian'."
             )
         if with_gradient:
             gradient += self.noise.shrinkage(coef, r_v)

@@ -58,14 +58,14 @@ class CVSurfaceDisplay:
         here = [
             k
             for k, params in enumerate(found["params"])
-            if params["ridge"] is found["params"][best]["ridge"]
+            if params["l2_weights"] is found["params"][best]["l2_weights"]
             and params["discount"] == found["params"][best]["discount"]
         ]
         dropout, l2 = (found[f"param_{name}"][here].astype(float) for name in ("dropout", "l2"))
         dropouts, l2s = np.unique(dropout), np.unique(l2)
         scores = np.full((len(dropouts), len(l2s)), np.nan)
         scores[np.searchsorted(dropouts, dropout), np.searchsorted(l2s, l2)] = found["mean_test_score"][here]
-        ridge = estimator.ridge_ if isinstance(estimator.ridge_, str) else "given"
+        ridge = estimator.l2_weights_ if isinstance(estimator.l2_weights_, str) else "given"
         title = f"Mean score over the folds, ridge {ridge.replace('_', ' ')}"
         return cls(dropouts, l2s, scores, (estimator.dropout_, estimator.l2_), title)
 

@@ -66,8 +66,8 @@ class PenaltyCurvesDisplay:
         eta, s2 = Logistic.natural_parameter(p)[:, None], sigma**2
         shape = (len(p), len(sigma))
 
-        def rows(kind: str) -> np.ndarray:
-            penalty = PENALTIES[kind]["logistic"](Logistic, Gaussian(1.0))
+        def rows(expectation: str) -> np.ndarray:
+            penalty = PENALTIES[expectation]["logistic"](Logistic, Gaussian(1.0))
             assert isinstance(penalty, RowPenalty)
             grid = (np.broadcast_to(part, shape).ravel() for part in (eta, s2))
             return penalty.rows(*grid)[0].reshape(shape)

@@ -53,11 +53,13 @@ class PenaltyPathDisplay:
         title: str = "",
     ) -> Self:
         """Compute the penalties of a logistic model whose coefficients and intercept take this path."""
-        penalties: dict[str, list[float]] = {kind: [] for kind in ("exact", *kinds)}
+        penalties: dict[str, list[float]] = {expectation: [] for expectation in ("exact", *kinds)}
         for coef, b in path:
-            for kind, values in penalties.items():
+            for expectation, values in penalties.items():
                 values.append(
-                    noising_penalty(coef, X, kind=kind, intercept=b, dropout=dropout, noise_std=noise_std)
+                    noising_penalty(
+                        coef, X, expectation=expectation, intercept=b, dropout=dropout, noise_std=noise_std
+                    )
                 )
         return cls(penalties.pop("exact"), penalties, title)
 

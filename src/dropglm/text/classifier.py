@@ -19,7 +19,7 @@ from dropglm.text.vectorizer import NgramVectorizer
 GRID: dict[str, Any] = {
     "dropout": (0.8, 0.5),
     "l2": (10.0, 3.0, 1.0, 0.3),
-    "ridge": "auto",
+    "l2_weights": "auto",
     "discount": 0.2,
 }
 SMALL_GRID: dict[str, Any] = GRID | {"dropout": 0.5, "l2": (3.0, 1.0)}
@@ -36,9 +36,9 @@ class TextClassifier(TextModel):
     tune : bool
         Choose what is None below by cross-validation, on a small grid. If False, it is what
         ``LogisticRegression`` takes.
-    dropout, l2, discount, ridge : optional
+    dropout, l2, discount, l2_weights : optional
         As for ``LogisticRegression``, or several values to choose from as for ``LogisticRegressionCV``.
-    penalty, class_weight, max_iter, random_state
+    expectation, class_weight, max_iter, random_state
         As for ``LogisticRegression``.
     tol : float
         As for ``LogisticRegression``, but larger: labels need no more digits.
@@ -69,7 +69,8 @@ class TextClassifier(TextModel):
     >>> good = ["a lovely film", "great fun and a great cast", "lovely music, great story", "fun for all"]
     >>> bad = ["a dull film", "boring and long", "dull story, boring cast", "long and dull", "no fun"]
     >>> model = TextClassifier(ngram_range=(1, 1), min_df=1, tune=False, l2=0.1)
-    >>> model = model.fit(good + bad, ["good"] * 4 + ["bad"] * 5, unlabeled=["lovely cast", "a great story"])
+    >>> y, more = ["good"] * 4 + ["bad"] * 5, ["lovely cast", "a great story"]
+    >>> model = model.fit(good + bad, y, X_unlabeled=more)
     >>> model.predict(["a lovely story"])
     array(['good'], dtype='<U4')
     >>> print(model.explain("a lovely story, truly"))
@@ -81,7 +82,7 @@ class TextClassifier(TextModel):
     unknown: truly
     """
 
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"unlabeled": True}
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_unlabeled": True}
 
     def __init__(
         self,
@@ -97,8 +98,8 @@ class TextClassifier(TextModel):
         dropout: Any = None,
         l2: Any = None,
         discount: Any = None,
-        ridge: Any = None,
-        penalty: str = "gaussian",
+        l2_weights: Any = None,
+        expectation: str = "gaussian",
         class_weight: Any = None,
         cv: Any = 5,
         scoring: Any = "accuracy",
@@ -119,8 +120,8 @@ class TextClassifier(TextModel):
         self.dropout = dropout
         self.l2 = l2
         self.discount = discount
-        self.ridge = ridge
-        self.penalty = penalty
+        self.l2_weights = l2_weights
+        self.expectation = expectation
         self.class_weight = class_weight
         self.cv = cv
         self.scoring = scoring
@@ -132,23 +133,23 @@ class TextClassifier(TextModel):
 
     def fit(
         self,
-        texts: Iterable[str],
+        X: Iterable[str],
         y: Any,
-        unlabeled: Iterable[str] | None = None,
         sample_weight: Any = None,
+        X_unlabeled: Iterable[str] | None = None,
     ) -> Self:
         """Learn n-grams, settings and coefficients.
 
         Parameters
         ----------
-        texts : iterable of str
+        X : iterable of str
             Texts with labels.
         y : array-like of shape (n,)
             Labels of any type.
-        unlabeled : iterable of str, optional
-            Texts without labels.
         sample_weight : array-like of shape (n,), optional
             Weights of the texts with labels.
+        X_unlabeled : iterable of str, optional
+            Texts without labels.
 
         Returns
         -------
@@ -156,14 +157,14 @@ class TextClassifier(TextModel):
         """
         if not isinstance(self.tune, (bool, np.bool_)):
             raise TypeError(f"tune must be True or False, got {self.tune!r}.")
-        labeled, more = listed(texts), listed([] if unlabeled is None else unlabeled, "unlabeled")
+        labeled, more = listed(X), listed([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
         y = _labels(y, len(labeled))
         estimator = self._estimator(y)
         vectorizer = NgramVectorizer(**self._shared(NgramVectorizer))
-        X = vectorizer.fit_transform([*labeled, *more])
+        features = vectorizer.fit_transform([*labeled, *more])
         n = len(labeled)
-        rows = {"X_unlabeled": row_range(X, n, n + len(more))} if more else {}
-        estimator.fit(row_range(X, 0, n), y, sample_weight=sample_weight, **rows)
+        rows = {"X_unlabeled": row_range(features, n, n + len(more))} if more else {}
+        estimator.fit(row_range(features, 0, n), y, sample_weight=sample_weight, **rows)
         searched = isinstance(estimator, LogisticRegressionCV)
         if searched:
             self.search_ = estimator
@@ -172,7 +173,7 @@ class TextClassifier(TextModel):
         self.vectorizer_ = vectorizer
         self.model_ = estimator.best_estimator_ if searched else estimator
         self.classes_ = estimator.classes_
-        self.summary_ = summarised(self.model_, estimator if searched else None, X, y, len(more))
+        self.summary_ = summarised(self.model_, estimator if searched else None, features, y, len(more))
         return self
 
     def _estimator(self, y: np.ndarray) -> LogisticRegression | LogisticRegressionCV:
@@ -225,7 +226,7 @@ def _labels(y: Any, n: int) -> np.ndarray:
     missing = checks.missing(y)
     if missing is not None:
         raise ValueError(
-            f"Text {missing} (counted from 0) has no label; give texts without labels as unlabeled."
+            f"Text {missing} (counted from 0) has no label; give texts without labels as X_unlabeled."
         )
     if y.dtype.kind == "f" and (y != np.floor(y)).any():
         broken = float(y[y != np.floor(y)][0])

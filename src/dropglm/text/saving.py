@@ -10,12 +10,12 @@ from dropglm.estimators import LogisticRegression
 from dropglm.text.vectorizer import NgramVectorizer
 from dropglm.text.vocabulary import Vocabulary
 
-CHOSEN = ("dropout", "l2", "ridge", "discount")
+CHOSEN = ("dropout", "l2", "l2_weights", "discount")
 VOCABULARY = ("letters", "ends", "spelling", "texts")
 # How many threads are of use, and who wants to see bars, is for those who open the file to say.
 FOR_THE_READER = ("n_jobs", "verbose")
 # Left out if they are objects: the search is over.
-SEARCHED = ("class_weight", "cv", "dropout", "discount", "l2", "random_state", "ridge", "scoring")
+SEARCHED = ("class_weight", "cv", "dropout", "discount", "l2", "random_state", "l2_weights", "scoring")
 
 
 def state_of(classifier: Any) -> dict[str, Any]:

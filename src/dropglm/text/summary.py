@@ -83,8 +83,8 @@ def summarised(
     """The figures of a fit to the rows of X, of which the last are unlabelled."""
     labels, counts = np.unique(y, return_counts=True)
     results = model.result_ if isinstance(model.result_, tuple) else (model.result_,)
-    ridge = model.ridge if isinstance(model.ridge, str) else "given"
-    settings = {"dropout": float(model.dropout), "l2": float(model.l2), "ridge": ridge}
+    ridge = model.l2_weights if isinstance(model.l2_weights, str) else "given"
+    settings = {"dropout": float(model.dropout), "l2": float(model.l2), "l2_weights": ridge}
     return Summary(
         texts={str(label): int(count) for label, count in zip(labels, counts, strict=True)},
         unlabeled=unlabeled,

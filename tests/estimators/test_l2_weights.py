@@ -15,12 +15,12 @@ def test_the_naive_bayes_ridge_is_a_ridge_of_its_own_for_each_feature(rng):
     X, y = words(rng)
     p, q = 1 + X[y == 1].sum(axis=0), 1 + X[y == 0].sum(axis=0)
     r = np.maximum(np.abs(np.log(p / p[:-1].sum()) - np.log(q / q[:-1].sum())), 0.01)
-    named = LogisticRegression(ridge="naive_bayes", tol=1e-8).fit(X, y)
-    given = LogisticRegression(ridge=r**-2, tol=1e-8).fit(X, y)
+    named = LogisticRegression(l2_weights="naive_bayes", tol=1e-8).fit(X, y)
+    given = LogisticRegression(l2_weights=r**-2, tol=1e-8).fit(X, y)
     assert_allclose(named.coef_, given.coef_, atol=1e-6)
     # Without noise it is the plain model on features scaled by r.
     scaled = LogisticRegression(dropout=0.0, tol=1e-8).fit(X * r, y)
-    plain = LogisticRegression(dropout=0.0, ridge="naive_bayes", tol=1e-8).fit(X, y)
+    plain = LogisticRegression(dropout=0.0, l2_weights="naive_bayes", tol=1e-8).fit(X, y)
     assert_allclose(plain.coef_, scaled.coef_ * r, atol=1e-5)
 
 
@@ -43,22 +43,22 @@ def test_the_ridge_that_counts_unlabelled_rows_takes_the_first_fit_s_guesses(rng
     # ovr: each class has a ridge of its own, so one class against the rest at a time
     for k in range(1, 2) if classes == 2 else range(3):
         one = (y == k).astype(int)
-        p = LogisticRegression(**settings | {"tol": 1e-2}, ridge="naive_bayes").fit(X, one, **rows)
+        p = LogisticRegression(**settings | {"tol": 1e-2}, l2_weights="naive_bayes").fit(X, one, **rows)
         guesses = p.predict_proba(U)[:, 1]
         own = one @ X + (u * guesses) @ U + (90 + u.sum()) / 90
         other = (1 - one) @ X + (u * (1 - guesses)) @ U + (90 + u.sum()) / 90
         r = np.log(own / own.sum()) - np.log(other / other.sum())
-        ridge = np.maximum(np.abs(r), 0.01) ** -2
-        by_hand = LogisticRegression(**settings, ridge=ridge).fit(X, one, **rows)
-        found = LogisticRegression(**settings, ridge="naive_bayes_unlabeled").fit(X, y, **rows)
+        l2_weights = np.maximum(np.abs(r), 0.01) ** -2
+        by_hand = LogisticRegression(**settings, l2_weights=l2_weights).fit(X, one, **rows)
+        found = LogisticRegression(**settings, l2_weights="naive_bayes_unlabeled").fit(X, y, **rows)
         assert_allclose(found.coef_[0 if classes == 2 else k], by_hand.coef_[0], rtol=1e-4, atol=1e-6)
 
 
 def test_without_unlabelled_rows_it_is_the_naive_bayes_ridge(rng):
     X, y = words(rng)
     with pytest.warns(UserWarning, match="no unlabelled rows to count, and is the same as 'naive_bayes'"):
-        found = LogisticRegression(ridge="naive_bayes_unlabeled").fit(X, y)
-    assert_array_equal(found.coef_, LogisticRegression(ridge="naive_bayes").fit(X, y).coef_)
+        found = LogisticRegression(l2_weights="naive_bayes_unlabeled").fit(X, y)
+    assert_array_equal(found.coef_, LogisticRegression(l2_weights="naive_bayes").fit(X, y).coef_)
 
 
 def test_passes_of_both_fits_are_counted(rng):
@@ -66,13 +66,15 @@ def test_passes_of_both_fits_are_counted(rng):
     X, y = words(rng)
     X, U = X[:, :-1], words(rng, n=40)[0][:, :-1]
     settings = {"dropout": 0.4, "l2": 0.1, "discount": 0.3}
-    first = LogisticRegression(**settings, ridge="naive_bayes", tol=1e-2).fit(X, y, X_unlabeled=U)
+    first = LogisticRegression(**settings, l2_weights="naive_bayes", tol=1e-2).fit(X, y, X_unlabeled=U)
     guesses = Counted(Design(U), first.predict_proba(U)[:, [1]], np.ones(40))
     weights = naive_bayes([Counted(Design(X), y[:, None].astype(float), np.ones(60)), guesses])[:, 0]
-    second = clone(first).set_params(ridge=weights, tol=1e-6, warm_start=True)
+    second = clone(first).set_params(l2_weights=weights, tol=1e-6, warm_start=True)
     second.coef_, second.intercept_ = first.coef_, first.intercept_
     second.fit(X, y, X_unlabeled=U)
-    both = LogisticRegression(**settings, ridge="naive_bayes_unlabeled", tol=1e-6).fit(X, y, X_unlabeled=U)
+    both = LogisticRegression(**settings, l2_weights="naive_bayes_unlabeled", tol=1e-6).fit(
+        X, y, X_unlabeled=U
+    )
     assert_allclose(both.coef_, second.coef_, atol=1e-6)
     assert both.result_.n_iter == second.result_.n_iter
     assert both.result_.passes == first.result_.passes + second.result_.passes
@@ -81,6 +83,6 @@ def test_passes_of_both_fits_are_counted(rng):
 
 def test_a_second_fit_with_warm_start_guesses_from_the_same_first_fit(rng):
     X, y = words(rng)
-    model = LogisticRegression(ridge="naive_bayes_unlabeled", warm_start=True)
+    model = LogisticRegression(l2_weights="naive_bayes_unlabeled", warm_start=True)
     first = model.fit(X, y, X_unlabeled=X[:20]).coef_
     assert_array_equal(model.fit(X, y, X_unlabeled=X[:20]).coef_, first)
