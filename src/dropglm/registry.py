@@ -20,9 +20,24 @@ def lookup(registry: Mapping[str, Entry], name: Any, parameter: str) -> Entry:
         raise TypeError(f"{parameter} must be a name, got {name!r}; known: {quoted(registry)}.")
     if name in registry:
         return registry[name]
-    near = get_close_matches(name.lower(), registry, n=1)
-    hint = f"did you mean {near[0]!r}? Known" if near else "known"
+    near = nearest(name, registry)
+    hint = f"did you mean {near!r}? Known" if near is not None else "known"
     raise ValueError(f"{parameter} {name!r} is unknown; {hint}: {quoted(registry)}.")
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the name that is most similar to the given one, ignoring case, or None if none is similar.
+
+    Examples
+    --------
+    >>> nearest("LABELS", ["text", "label"])
+    'label'
+    >>> nearest("stars", ["text", "label"]) is None
+    True
+    """
+    folded = {other.casefold().strip(): other for other in names}
+    near = get_close_matches(name.casefold().strip(), folded, n=1)
+    return folded[near[0]] if near else None
 
 
 def quoted(names: Iterable[str]) -> str:

@@ -1,9 +1,9 @@
 """What can be wrong with a table is one sentence that names the file."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from types import ModuleType
 
+from dropglm import registry
 from dropglm.files import FileError
 
 SHOWN = 12  # names of columns in a sentence; more hide the hint
@@ -49,9 +49,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("LABELS", ["text", "label"])
     " (did you mean 'label'?)"
     """
-    folded = {other.casefold().strip(): other for other in known}
-    near = get_close_matches(name.casefold().strip(), folded, n=1)
-    return f" (did you mean {folded[near[0]]!r}?)" if near else ""
+    near = registry.nearest(name, known)
+    return "" if near is None else f" (did you mean {near!r}?)"
 
 
 def listed(names: Iterable[str]) -> str:
