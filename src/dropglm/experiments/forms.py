@@ -74,7 +74,8 @@ def entry(data: Rows, *, family: str, noise: str) -> dict[str, float]:
     if noise not in COUNTED:
         return {"library": library_ridge(X, beta, family, L2), "formula": formula}
     library, exact = (
-        noising_penalty(beta, X, family=family, kind=kind, **NOISES[noise]) for kind in ("quadratic", "exact")
+        noising_penalty(beta, X, family=family, expectation=expectation, **NOISES[noise])
+        for expectation in ("quadratic", "exact")
     )
     noised, chance = COUNTED[noise](X, beta)
     counted = float(np.sum(A[family](noised) @ chance - A[family](eta)))
