@@ -45,7 +45,7 @@ figcaption { flex-basis: 100%; color: #444; font-size: .95rem; }
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """A title, a header and rows of text."""
 
     title: str

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from dropglm.datasets import DatasetError
 from dropglm.experiments import Comparison, Experiment
 from dropglm.experiments.experiment import Fit
-from dropglm.pages import Table
+from dropglm.pages import ResultTable
 
 
 def toy(worked=None, absent=(), title="Squares", has_quick=True, cost=1.0):
@@ -36,7 +36,9 @@ def toy(worked=None, absent=(), title="Squares", has_quick=True, cost=1.0):
     def collect(lines):
         shown = zip(lines, squares(lines), strict=True)
         return [
-            Table("Squares by seed", ["data", "square"], [[x["data"], str(square)] for x, square in shown])
+            ResultTable(
+                "Squares by seed", ["data", "square"], [[x["data"], str(square)] for x, square in shown]
+            )
         ]
 
     def draw(lines):

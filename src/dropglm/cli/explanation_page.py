@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.cli.terminal import visible
-from dropglm.pages import Table, figure, page
+from dropglm.pages import ResultTable, figure, page
 from dropglm.plots import NgramWeightsDisplay
 from dropglm.plots.axes import COLOURS
 from dropglm.text import TextModel
@@ -19,7 +19,7 @@ def explanation_page(model: TextModel, name: str, explained: Mapping[str, Explan
     import matplotlib as mpl
 
     mpl.use("svg")
-    said = Table(
+    said = ResultTable(
         "The model", ["", ""], [[heading, visible(text)] for heading, text in model.summary_.lines()]
     )
     labels = model.classes_.tolist()
@@ -36,7 +36,7 @@ def explanation_page(model: TextModel, name: str, explained: Mapping[str, Explan
 def _reasons(why: Explanation, labels: list[Any], top: int) -> str:
     rows = [[str(label), f"{p:.4f}"] for label, p in why.probabilities.items()]
     drawn = _drawn(NgramWeightsDisplay.from_explanation(why, labels, top))
-    table = Table("Probabilities", ["class", "probability"], rows)
+    table = ResultTable("Probabilities", ["class", "probability"], rows)
     return table.html() + figure("The n-grams of this text that matter most.", [drawn])
 
 

@@ -6,14 +6,14 @@ import numpy as np
 
 from dropglm.experiments.experiment import Line
 from dropglm.experiments.lines import by, error, percent, results, seeds, standard_error
-from dropglm.pages import Table
+from dropglm.pages import ResultTable
 from dropglm.plots.axes import INK, colours_of, fresh_axes
 
 BASE, DROPOUT, MORE = "L2", "dropout", "dropout + unlabelled"
 STYLES = {"defaults": "--", "tuned": "-"}
 
 
-def collect(lines: list[Line]) -> list[Table]:
+def collect(lines: list[Line]) -> list[ResultTable]:
     """Accuracy by the number of labels, the gain over L2, and that of texts without labels alone."""
     counts = _counts(lines)
     found = by("method", lines)
@@ -33,9 +33,11 @@ def collect(lines: list[Line]) -> list[Table]:
     fewest, most = (extreme(results("unlabeled", lines)) for extreme in (min, max))
     title = f"Accuracy in per cent, {seeds(lines)}; {fewest:,} to {most:,} texts without labels"
     return [
-        Table(title, ["method", *header], accuracy),
-        Table("Gain over L2 on the same texts, in points", ["method", *header], gains(BASE, (DROPOUT, MORE))),
-        Table(
+        ResultTable(title, ["method", *header], accuracy),
+        ResultTable(
+            "Gain over L2 on the same texts, in points", ["method", *header], gains(BASE, (DROPOUT, MORE))
+        ),
+        ResultTable(
             "Gain of unlabelled texts over dropout without them", ["method", *header], gains(DROPOUT, (MORE,))
         ),
     ]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dropglm.pages import Table
+from dropglm.pages import ResultTable
 
 Line = dict[str, Any]  # one fit, as it stands in the file
 
@@ -92,6 +92,6 @@ class Experiment:
     takes_quick: str
     protocol: str
     fits: Callable[[bool], list[Fit]]
-    collect: Callable[[list[Line]], list[Table]]
+    collect: Callable[[list[Line]], list[ResultTable]]
     draw: Callable[[list[Line]], dict[str, list[Any]]]
     compare: Callable[[list[Line]], list[Comparison]] = _nothing

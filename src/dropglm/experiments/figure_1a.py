@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.experiments.experiment import Experiment, Fit, Line
-from dropglm.pages import Table
+from dropglm.pages import ResultTable
 from dropglm.plots import PenaltyCurvesDisplay
 
 PROBABILITIES = (0.5, 0.73, 0.82, 0.88, 0.95)
@@ -46,7 +46,7 @@ def fits(quick: bool) -> list[Fit]:
     return [Fit("one row", "true and quadratic", 0, parameters, lambda: None, lambda rows: work())]
 
 
-def collect(lines: list[Line]) -> list[Table]:
+def collect(lines: list[Line]) -> list[ResultTable]:
     """The quadratic penalty as a multiple of the true one."""
     return [_ratios(line) for line in lines]
 
@@ -60,7 +60,7 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
     return {caption: [_display(line).plot().figure_ for line in lines]}
 
 
-def _ratios(line: Line) -> Table:
+def _ratios(line: Line) -> ResultTable:
     display = _display(line)
     # The last level at or below each: a table needs no curve that has exactly these.
     columns = np.searchsorted(display.noise_levels, TABLED, side="right") - 1
@@ -72,7 +72,7 @@ def _ratios(line: Line) -> Table:
         for k, p in enumerate(display.probabilities)
     ]
     header = ["predicted", *(f"σ = {display.noise_levels[k]:g}" for k in columns)]
-    return Table("The quadratic penalty, as a multiple of the true one", header, rows)
+    return ResultTable("The quadratic penalty, as a multiple of the true one", header, rows)
 
 
 def _display(line: Line) -> PenaltyCurvesDisplay:

@@ -22,7 +22,7 @@ from dropglm.experiments.experiment import Experiment, Fit, Line
 from dropglm.experiments.unscaled import Unscaled
 from dropglm.families import Logistic
 from dropglm.noising import noise_from, penalty_from
-from dropglm.pages import Table
+from dropglm.pages import ResultTable
 from dropglm.plots import PenaltyPathDisplay
 from dropglm.plots.axes import fresh_axes
 from dropglm.solvers import LBFGS
@@ -123,7 +123,7 @@ def fits(quick: bool) -> list[Fit]:
     ]
 
 
-def collect(lines: list[Line]) -> list[Table]:
+def collect(lines: list[Line]) -> list[ResultTable]:
     """The penalties at some steps of each path."""
     return [_steps(line) for line in lines]
 
@@ -142,7 +142,7 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
     return figures
 
 
-def _steps(line: Line) -> Table:
+def _steps(line: Line) -> ResultTable:
     result, display = line["result"], _display(line)
     last = len(display.exact)
     shown = [step for step in (2**k for k in range(20)) if step < last] + [last]
@@ -156,7 +156,9 @@ def _steps(line: Line) -> Table:
     names = list(display.approximations)
     header = ["", "exact", *names, *(f"{name}, % off" for name in names), "loss", "confidence"]
     where = f"{line['data']}, ridge {line['method']}"
-    return Table(f"{where}: penalties of {line['parameters']['rows']:,} rows while training", header, rows)
+    return ResultTable(
+        f"{where}: penalties of {line['parameters']['rows']:,} rows while training", header, rows
+    )
 
 
 def _display(line: Line) -> PenaltyPathDisplay:

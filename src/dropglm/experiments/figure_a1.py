@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.experiments.experiment import Experiment, Fit, Line
-from dropglm.pages import Table
+from dropglm.pages import ResultTable
 from dropglm.plots import LossExpansionDisplay
 
 PROBABILITIES = (0.05, 0.5, 0.95)
@@ -46,7 +46,7 @@ def fits(quick: bool) -> list[Fit]:
     return [Fit("the logistic loss", "second order", 0, parameters, lambda: None, lambda rows: work())]
 
 
-def collect(lines: list[Line]) -> list[Table]:
+def collect(lines: list[Line]) -> list[ResultTable]:
     """Where each expansion lies above the loss and where below it."""
     return [_sides(line) for line in lines]
 
@@ -59,7 +59,7 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
     return {caption: [_display(line).plot().figure_ for line in lines]}
 
 
-def _sides(line: Line) -> Table:
+def _sides(line: Line) -> ResultTable:
     display = _display(line)
     above = display.expansions - display.loss
     tiny = 1e-9  # they touch where they are expanded, but for rounding
@@ -75,7 +75,7 @@ def _sides(line: Line) -> Table:
     ]
     low, high = display.eta[0], display.eta[-1]
     header = ["", "above, % of η", "below, % of η", "above by at most", "below by at most"]
-    return Table(
+    return ResultTable(
         f"Expansions of the logistic loss against the loss itself, η from {low:g} to {high:g}", header, rows
     )
 

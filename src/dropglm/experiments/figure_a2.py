@@ -16,7 +16,7 @@ import numpy as np
 from dropglm.estimators import LogisticRegression
 from dropglm.experiments.experiment import Experiment, Fit, Line
 from dropglm.families import Logistic
-from dropglm.pages import Table
+from dropglm.pages import ResultTable
 from dropglm.plots import RidgeContoursDisplay
 from dropglm.plots.axes import fresh_axes
 
@@ -64,7 +64,7 @@ def fits(quick: bool) -> list[Fit]:
     return [Fit("two features", "ridges", 0, parameters | {"strength": STRENGTH}, partial(rows, 0), optima)]
 
 
-def collect(lines: list[Line]) -> list[Table]:
+def collect(lines: list[Line]) -> list[ResultTable]:
     """Where each ridge pulls the estimate."""
     return [_pulled(line) for line in lines]
 
@@ -83,7 +83,7 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
     return figures
 
 
-def _pulled(line: Line) -> Table:
+def _pulled(line: Line) -> ResultTable:
     display = _display(line)
     peak, (plain, scaled) = display.peak, display.optima
     found = {
@@ -92,7 +92,7 @@ def _pulled(line: Line) -> Table:
         "Fisher-scaled ridge βᵀ diag(I) β": scaled,
         f"dropout, δ = {line['parameters']['dropout']:g}": np.array(line["result"]["dropout"]),
     }
-    return Table(
+    return ResultTable(
         "Two coefficients under two ridges and under dropout",
         ["", "β₁", "β₂", "of β₁", "of β₂", "distance"],
         [

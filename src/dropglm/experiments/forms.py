@@ -23,7 +23,7 @@ from dropglm.experiments.experiment import Experiment, Fit, Line
 from dropglm.experiments.formulas import COUNTED, DROPOUT, FORMS, L2, NODES, NOISE_STD, ROWS, A, V
 from dropglm.families import FAMILIES
 from dropglm.noising import noising_penalty
-from dropglm.pages import Table
+from dropglm.pages import ResultTable
 
 FEATURES = 6
 SIZES = (1.0, 4.0)  # standard deviation of the coefficients
@@ -93,7 +93,7 @@ def fits(quick: bool) -> list[Fit]:
     return found
 
 
-def collect(lines: list[Line]) -> list[Table]:
+def collect(lines: list[Line]) -> list[ResultTable]:
     """For each size of the coefficients, the forms, and how near they are to the expectation."""
     tables = []
     for size in dict.fromkeys(line["parameters"]["size"] for line in lines):
@@ -107,17 +107,17 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
     return {}
 
 
-def _forms(size: float, lines: list[Line]) -> Table:
+def _forms(size: float, lines: list[Line]) -> ResultTable:
     ways = ("library", "formula")
     rows = [
         [_name(line), *(f"{line['result'][way]:.6f}" for way in ways), _gap(line["result"], *ways)]
         for line in lines
     ]
     title = f"Forms of the penalties on a normalised design, coefficients of size {size:g}"
-    return Table(title, ["form", "library", "formula", "gap"], rows)
+    return ResultTable(title, ["form", "library", "formula", "gap"], rows)
 
 
-def _truths(size: float, lines: list[Line]) -> Table:
+def _truths(size: float, lines: list[Line]) -> ResultTable:
     """For those that are the mean over a noise."""
     rows = []
     for line in lines:
@@ -126,7 +126,7 @@ def _truths(size: float, lines: list[Line]) -> Table:
             gap, ratio = _gap(result, "exact", "counted"), result["library"] / result["counted"]
             rows.append([_name(line), f"{result['exact']:.6f}", gap, f"{ratio:.3f}"])
     title = f"The same against the expectation, coefficients of size {size:g}"
-    return Table(title, ["form", "true", "gap to counted", "form / true"], rows)
+    return ResultTable(title, ["form", "true", "gap to counted", "form / true"], rows)
 
 
 def _name(line: Line) -> str:

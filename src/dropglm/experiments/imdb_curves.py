@@ -13,7 +13,7 @@ from dropglm.experiments.experiment import Experiment, Fit, Line
 from dropglm.experiments.lines import by, percent, results, seeds, standard_error
 from dropglm.experiments.methods import Dropout, Method, TheirPath, measured
 from dropglm.experiments.texts import MIN_DF, Split, imdb, subset
-from dropglm.pages import Table
+from dropglm.pages import ResultTable
 from dropglm.plots.axes import colours_of, fresh_axes
 
 LEFT = (10_000, (0, 5_000, 10_000, 20_000, 30_000, 40_000))  # labelled, and how many unlabelled
@@ -72,7 +72,7 @@ def fits(quick: bool) -> list[Fit]:
     return found
 
 
-def collect(lines: list[Line]) -> list[Table]:
+def collect(lines: list[Line]) -> list[ResultTable]:
     """Both curves as tables."""
     left = _table(f"{LEFT[0]:,} labelled rows: accuracy by unlabelled rows", "unlabeled", _left(lines))
     right = _table(
@@ -103,7 +103,7 @@ def _curve(along: str, lines: list[Line]) -> dict[int, list[Line]]:
     return {place: [line for line in lines if line["parameters"][along] == place] for place in places}
 
 
-def _table(title: str, along: str, lines: list[Line]) -> Table:
+def _table(title: str, along: str, lines: list[Line]) -> ResultTable:
     places = sorted({line["parameters"][along] for line in lines})
     rows = []
     for label, mine in by("method", lines).items():
@@ -111,7 +111,7 @@ def _table(title: str, along: str, lines: list[Line]) -> Table:
         scores = [results("accuracy", curve.get(place, [])) for place in places]
         rows.append([label, *(cell for part in scores for cell in (percent(part), standard_error(part)))])
     header = ["method", *(cell for place in places for cell in (f"{place:,}", "±"))]
-    return Table(f"{title}; {seeds(lines)}", header, rows)
+    return ResultTable(f"{title}; {seeds(lines)}", header, rows)
 
 
 def draw(lines: list[Line]) -> dict[str, list[Any]]:

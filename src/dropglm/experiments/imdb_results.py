@@ -7,7 +7,7 @@ import numpy as np
 from dropglm.experiments.experiment import Comparison, Line
 from dropglm.experiments.lines import by
 from dropglm.experiments.methods import METHODS, OURS, PAPERS, Dropout
-from dropglm.pages import Table
+from dropglm.pages import ResultTable
 from dropglm.plots.axes import COLOURS, fresh_axes
 
 NGRAMS = {1: "unigrams", 2: "bigrams", 3: "trigrams"}
@@ -33,7 +33,7 @@ REPLICAS: dict[str, tuple[str, str, str | None]] = {
 DROPOUT = {"Drop-Uni": "unigrams", "Drop-Bi": "bigrams", "Drop-Tri": "trigrams", "Drop, wide": WIDE}
 
 
-def collect(lines: list[Line]) -> list[Table]:
+def collect(lines: list[Line]) -> list[ResultTable]:
     """The paper's table beside ours, and every method by size of n-grams."""
     data = by("data", lines)
     return [
@@ -43,7 +43,7 @@ def collect(lines: list[Line]) -> list[Table]:
     ]
 
 
-def _papers(data: dict[str, list[Line]]) -> Table:
+def _papers(data: dict[str, list[Line]]) -> ResultTable:
     rows = []
     for row in PAPER | DROPOUT:
         paper = PAPER.get(row, NOTHING)
@@ -53,7 +53,7 @@ def _papers(data: dict[str, list[Line]]) -> Table:
             if who != "quadratic" or pair != NOTHING:
                 rows.append([name, *map(_number, (*paper, *pair)), *(_number(gap, "+.2f") for gap in gaps)])
     header = ["method", "paper", "+ unl.", "ours", "+ unl.", "gap", "gap, + unl."]
-    return Table("The paper's table and ours: test accuracy in per cent", header, rows)
+    return ResultTable("The paper's table and ours: test accuracy in per cent", header, rows)
 
 
 def _found(row: str, data: dict[str, list[Line]]) -> dict[str, Pair]:
@@ -82,7 +82,7 @@ def chosen(lines: list[Line], among: dict[str, Dropout], *, unlabeled: bool) -> 
     return max(mine, key=lambda line: line["result"]["cv_score"], default=None)
 
 
-def _everything(data: dict[str, list[Line]]) -> Table:
+def _everything(data: dict[str, list[Line]]) -> ResultTable:
     """Accuracy and log loss of every method."""
     rows = []
     for label in METHODS:
@@ -96,10 +96,10 @@ def _everything(data: dict[str, list[Line]]) -> Table:
         "method",
         *(f"{words} {cell}".strip() for words in NGRAMS.values() for cell in ("", "log loss")),
     ]
-    return Table("Every method, tuned: test accuracy in per cent, and log loss", header, rows)
+    return ResultTable("Every method, tuned: test accuracy in per cent, and log loss", header, rows)
 
 
-def _settings(name: str, lines: list[Line]) -> Table:
+def _settings(name: str, lines: list[Line]) -> ResultTable:
     """What was chosen."""
     rows = []
     for line in lines:
@@ -113,7 +113,7 @@ def _settings(name: str, lines: list[Line]) -> Table:
     training = [line["result"]["training_seconds"] for line in lines if "training_seconds" in line["result"]]
     if training:
         title += f"; {training[0]:.0f} s of training once settings are known"
-    return Table(title, header, rows)
+    return ResultTable(title, header, rows)
 
 
 def compare(lines: list[Line]) -> list[Comparison]:

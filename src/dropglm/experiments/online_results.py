@@ -7,7 +7,7 @@ import numpy as np
 
 from dropglm.experiments.experiment import Line
 from dropglm.experiments.lines import by, mean, percent, seeds
-from dropglm.pages import Table
+from dropglm.pages import ResultTable
 from dropglm.plots import FisherDisplay, ProgressiveCurvesDisplay
 from dropglm.plots.axes import COLOURS, fresh_axes
 
@@ -17,7 +17,7 @@ SCORES = {"accuracy": "progressive accuracy", "log_loss": "progressive log loss"
 COLOUR = dict(zip(("sgd", "adagrad", "dropout", "dropout, power ½", "arow"), COLOURS, strict=False))
 
 
-def collect(lines: list[Line]) -> list[Table]:
+def collect(lines: list[Line]) -> list[ResultTable]:
     """The ends of the curves by data set, what the rate changes, and how near the Fisher information is."""
     streams = [line for line in lines if line["data"] != KNOWN]
     tables = [_ends(data, mine) for data, mine in by("data", _default(streams)).items()]
@@ -46,7 +46,7 @@ def draw(lines: list[Line]) -> dict[str, list[Any]]:
     return figures
 
 
-def _ends(data: str, lines: list[Line]) -> Table:
+def _ends(data: str, lines: list[Line]) -> ResultTable:
     """A row for each rule: all rows, the second half of the pass, test rows."""
     n, d = lines[0]["result"]["t"][-1], lines[0]["result"]["features"]
     rows = []
@@ -64,7 +64,7 @@ def _ends(data: str, lines: list[Line]) -> Table:
         rows.append(["the truth", accuracy, "-", "-", "-", loss])
     title = f"{data}: accuracy in per cent, and log loss; {n:,} rows, {d:,} features, {seeds(lines)}"
     # Short headings: the table is to fit a phone.
-    return Table(title, ["rule", "all rows", "±", "2nd half", "test rows", "log loss"], rows)
+    return ResultTable(title, ["rule", "all rows", "±", "2nd half", "test rows", "log loss"], rows)
 
 
 def _second_half(result: dict[str, Any]) -> float:
@@ -74,7 +74,7 @@ def _second_half(result: dict[str, Any]) -> float:
     return float((accuracy[-1] * t[-1] - accuracy[half] * t[half]) / (t[-1] - t[half]))
 
 
-def _sensitivity(score: str, title: str, lines: list[Line]) -> list[Table]:
+def _sensitivity(score: str, title: str, lines: list[Line]) -> list[ResultTable]:
     """At the end of the pass, by rate; rules that have but one are left out."""
     times = sorted({line["parameters"]["rate_times"] for line in lines})
     rows = []
@@ -88,20 +88,24 @@ def _sensitivity(score: str, title: str, lines: list[Line]) -> list[Table]:
                 rows.append([f"{data}, {name}", *(_mean(score, values) for values in ends)])
     header = ["data, rule", *(f"rate × {factor:g}" for factor in times)]
     return (
-        [Table(f"What the rate changes: {title}{', per cent' if score == 'accuracy' else ''}", header, rows)]
+        [
+            ResultTable(
+                f"What the rate changes: {title}{', per cent' if score == 'accuracy' else ''}", header, rows
+            )
+        ]
         if len(times) > 1 and rows
         else []
     )
 
 
-def _distances(lines: list[Line]) -> Table:
+def _distances(lines: list[Line]) -> ResultTable:
     display = _approach(lines)
     title = f"well-specified: relative error of G_t/t and H_t/t after {display.t[-1]:,} rows, {seeds(lines)}"
     rows = [
         [name, f"{display.mean_error(name)[-1]:.4f}", f"{display.largest_error(name)[-1]:.4f}"]
         for name in display.estimates
     ]
-    return Table(title, ["rule", "mean over features", "largest"], rows)
+    return ResultTable(title, ["rule", "mean over features", "largest"], rows)
 
 
 def _curves(data: str, lines: list[Line], score: str, title: str) -> ProgressiveCurvesDisplay:

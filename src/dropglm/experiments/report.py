@@ -7,7 +7,7 @@ from pathlib import Path
 from dropglm.experiments.experiment import Comparison, Experiment, Line
 from dropglm.experiments.running import wanted
 from dropglm.files import replacing
-from dropglm.pages import Table, figure, page
+from dropglm.pages import ResultTable, figure, page
 from dropglm.progress import in_words
 
 TITLE = "Dropout training as adaptive regularization, run again"
@@ -52,7 +52,7 @@ def report(experiments: Mapping[str, Experiment], out: Path, *, quick: bool = Fa
     return path
 
 
-def comparisons(experiments: Mapping[str, Experiment], lines: Mapping[str, list[Line]]) -> Table:
+def comparisons(experiments: Mapping[str, Experiment], lines: Mapping[str, list[Line]]) -> ResultTable:
     """The paper's numbers and ours, over all experiments."""
     rows = [
         [f"{name}: {found.what}", *_numbers(found)]
@@ -60,7 +60,7 @@ def comparisons(experiments: Mapping[str, Experiment], lines: Mapping[str, list[
         if lines[name]
         for found in experiment.compare(lines[name])
     ]
-    return Table("The paper and ours", ["", "paper", "ours", "±", "gap"], rows)
+    return ResultTable("The paper and ours", ["", "paper", "ours", "±", "gap"], rows)
 
 
 def _numbers(found: Comparison) -> list[str]:
@@ -79,7 +79,7 @@ def _error(error: float) -> str:
 
 def times(
     experiments: Mapping[str, Experiment], lines: Mapping[str, list[Line]], *, quick: bool = False
-) -> Table:
+) -> ResultTable:
     """How long each experiment took, all of its fits together."""
     rows = []
     for name, experiment in experiments.items():
@@ -88,7 +88,7 @@ def times(
         rows.append([name, f"{len(found)}", took])
     total = sum(_seconds(found) for found in lines.values())
     rows.append(["all", f"{sum(map(len, lines.values()))}", in_words(total)])
-    return Table("How long each took", ["experiment", "fits", "took"], rows)
+    return ResultTable("How long each took", ["experiment", "fits", "took"], rows)
 
 
 def _seconds(lines: list[Line]) -> float:
@@ -105,7 +105,7 @@ def _made_with(lines: list[Line]) -> str:
     return f"{fits} in {in_words(_seconds(lines))}, made with {'; and with '.join(seen)}."
 
 
-def listing(experiments: Mapping[str, Experiment]) -> Table:
+def listing(experiments: Mapping[str, Experiment]) -> ResultTable:
     """What there is to reproduce."""
     rows = [
         [
@@ -117,7 +117,7 @@ def listing(experiments: Mapping[str, Experiment]) -> Table:
         ]
         for name, each in experiments.items()
     ]
-    return Table("Experiments", ["name", "what it shows", "data sets", "takes", "with --quick"], rows)
+    return ResultTable("Experiments", ["name", "what it shows", "data sets", "takes", "with --quick"], rows)
 
 
 def _contents(

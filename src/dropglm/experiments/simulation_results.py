@@ -7,7 +7,7 @@ import numpy as np
 
 from dropglm.experiments.experiment import Comparison, Line
 from dropglm.experiments.lines import by, error, results
-from dropglm.pages import Table
+from dropglm.pages import ResultTable
 from dropglm.plots.axes import INK, colours_of, fresh_axes
 
 RIDGE, TRUTH = "ridge, λ = 32", "the truth"
@@ -18,7 +18,7 @@ PAPER = {"ridge": {"active": 0.66, "all": 0.53}, "dropout": {"active": 0.73, "al
 BESIDE = {RIDGE: "ridge", EARLY: "dropout", LATE: "dropout", GAUSSIAN: "dropout"}
 
 
-def collect(lines: list[Line]) -> list[Table]:
+def collect(lines: list[Line]) -> list[ResultTable]:
     """Accuracy and gain over ridge beside the paper's, over active and over all rows; log loss and sizes."""
     found = by("method", lines)
     return [*(_accuracy(found, score) for score in SCORES), _sizes(found)]
@@ -85,7 +85,7 @@ def compare(lines: list[Line]) -> list[Comparison]:
     return compared
 
 
-def _accuracy(found: dict[str, list[Line]], score: str) -> Table:
+def _accuracy(found: dict[str, list[Line]], score: str) -> ResultTable:
     """Ours, the paper's and the gap; the mean gain over ridge, run by run, and the paper's."""
     rows = []
     for name, mine in found.items():
@@ -101,10 +101,10 @@ def _accuracy(found: dict[str, list[Line]], score: str) -> Table:
         rows.append([name, *ours, papers, gap, *gains, papers_gain])
     runs = len(next(iter(found.values())))
     header = ["method", "ours", "±", "paper", "gap", "gain", "±", "paper's gain"]
-    return Table(f"Accuracy over {SCORES[score]}, {runs} runs, and gain over ridge", header, rows)
+    return ResultTable(f"Accuracy over {SCORES[score]}, {runs} runs, and gain over ridge", header, rows)
 
 
-def _sizes(found: dict[str, list[Line]]) -> Table:
+def _sizes(found: dict[str, list[Line]]) -> ResultTable:
     """Medians over runs: in some, coefficients that nothing holds grow without bound."""
     rows = []
     for name, mine in found.items():
@@ -113,7 +113,7 @@ def _sizes(found: dict[str, list[Line]]) -> Table:
         sizes = [f"{np.median(useful):.4f}", f"{np.median(nuisance):.4f}", ratio]
         rows.append([name, *sizes, f"{np.median(results('log_loss', mine)):.3f}"])
     header = ["method", "useful", "nuisance", "ratio", "log loss"]
-    return Table(
+    return ResultTable(
         "Mean size of useful and of nuisance coefficients, and log loss; medians over runs", header, rows
     )
 

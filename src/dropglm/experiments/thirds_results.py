@@ -8,7 +8,7 @@ import numpy as np
 from dropglm.experiments.experiment import Comparison, Line
 from dropglm.experiments.lines import by, error, mean, percent, results, standard_error
 from dropglm.experiments.methods import OURS
-from dropglm.pages import Table
+from dropglm.pages import ResultTable
 from dropglm.plots.axes import COLOURS, fresh_axes
 
 # What the paper reports, in per cent: L2, dropout, + unlabelled.
@@ -34,7 +34,7 @@ COMPARED = {
 }
 
 
-def collect(lines: list[Line]) -> list[Table]:
+def collect(lines: list[Line]) -> list[ResultTable]:
     """Tables that set ours beside the paper's, by features, and for each data set all methods."""
     data = by("data", lines)
     beside = [_beside(features, data) for features in COMPARED]
@@ -58,7 +58,7 @@ def _three(features: str, lines: list[Line]) -> list[list[float]]:
     return [results("accuracy", part) for part in parts]
 
 
-def _beside(features: str, data: dict[str, list[Line]]) -> Table:
+def _beside(features: str, data: dict[str, list[Line]]) -> ResultTable:
     """The paper's three columns, and the same of ours."""
     rows = []
     for name, lines in data.items():
@@ -67,10 +67,10 @@ def _beside(features: str, data: dict[str, list[Line]]) -> Table:
         ours = [cell for part in scores for cell in (percent(part), standard_error(part))]
         rows.append([name, *(f"{value:.2f}" for value in PAPER[name]), *ours, gap])
     header = ["data", "paper L2", "dropout", "+ unl.", "L2 here", "±", "ours", "±", "+ unl.", "±", "gap"]
-    return Table(f"The paper's table and ours, {features}: test accuracy in per cent", header, rows)
+    return ResultTable(f"The paper's table and ours, {features}: test accuracy in per cent", header, rows)
 
 
-def _all(name: str, lines: list[Line]) -> Table:
+def _all(name: str, lines: list[Line]) -> ResultTable:
     """A row for each method, by features: accuracy and log loss."""
     rows = []
     for label in COMPARED["unigrams"]:
@@ -82,7 +82,7 @@ def _all(name: str, lines: list[Line]) -> Table:
         rows.append(row)
     cuts = len({line["seed"] for line in lines})
     header = ["method", *(name for features in COMPARED for name in (features, "±", "log loss"))]
-    return Table(
+    return ResultTable(
         f"{name}: {lines[0]['result']['labeled']:,} labelled rows, {cuts} {'cut' if cuts == 1 else 'cuts'}",
         header,
         rows,
