@@ -2,9 +2,15 @@
 
 import numpy as np
 
-from dropglm.online import AdaGrad, Arow, Dropout, Sgd
+from dropglm.online import AdaGrad, Arow, DropoutDescent, Sgd
 
-RULES = [Sgd(0.7), AdaGrad(0.4, 0.1), Dropout(0.8, 0.05), Dropout(0.8, 0.5, 0.5), Arow(1.0, 2.0)]
+RULES = [
+    Sgd(0.7),
+    AdaGrad(0.4, 0.1),
+    DropoutDescent(0.8, 0.05),
+    DropoutDescent(0.8, 0.5, 0.5),
+    Arow(1.0, 2.0),
+]
 
 
 def sigmoid(eta):
@@ -32,7 +38,7 @@ class Reference:
         rule = self.rule
         if isinstance(rule, Sgd):
             return 0.0
-        return rule.initial * c2 if isinstance(rule, Dropout) and rule.power == 1 else rule.initial
+        return rule.initial * c2 if isinstance(rule, DropoutDescent) and rule.power == 1 else rule.initial
 
     def ridge(self):
         return np.append(np.full(len(self.beta) - 1, self.l2), 0.0)
@@ -59,7 +65,7 @@ class Reference:
             g = w * (p - y) * x
             self.sums += g * g if isinstance(self.rule, AdaGrad) else w * p * (1 - p) * x * x
             A = self.metric()
-            curvature = isinstance(self.rule, Dropout) and self.rule.power == 1
+            curvature = isinstance(self.rule, DropoutDescent) and self.rule.power == 1
             scaled = g if curvature else g / np.sqrt(c2)
         self.beta = (A * self.beta - self.rule.rate * scaled) / (A + self.rule.rate * self.ridge())
         self.trail.append(self.beta)

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from dropglm.design import Design
 from dropglm.online import RULES as NAMES
-from dropglm.online import Arow, Dropout, Learner, Sgd, State
+from dropglm.online import Arow, DropoutDescent, Learner, Sgd, State
 from dropglm.online.kernels import BETA, SUM
 from tests.online.reference import RULES, Reference, sigmoid
 
@@ -142,7 +142,7 @@ def test_gradients_and_curvatures_approach_the_fisher_information(rng):
     p = sigmoid(X @ beta)
     y = (rng.random(n) < p).astype(float)
     fisher = (p * (1 - p)) @ X**2 / n
-    for rule in (NAMES["adagrad"](), Dropout(), Dropout(power=0.5)):
+    for rule in (NAMES["adagrad"](), DropoutDescent(), DropoutDescent(power=0.5)):
         sums = learnt(rule, X, y).state.cells[0, :-1, SUM]
         assert_allclose(sums / n, fisher, rtol=0.05)
 

@@ -27,7 +27,7 @@ def source(tmp_path, monkeypatch):
 
 
 def begun():
-    return OnlineTraining(OnlineTextClassifier(bits=8).begin(["bad", "good"]), dict(CLASSES))
+    return OnlineTraining.start(OnlineTextClassifier(bits=8), dict(CLASSES))
 
 
 def learnt(training, source, batches=None, **how):
@@ -40,16 +40,20 @@ def learnt(training, source, batches=None, **how):
 @pytest.mark.parametrize("epochs", [1, 2])
 def test_it_goes_on_from_any_batch_and_counts_bad_rows_once(source, tmp_path, epochs):
     whole = learnt(begun(), source, epochs=epochs)
-    assert (whole.bad, whole.model.t_) == (6 * epochs, 40 * epochs)
+    assert (whole.bad_rows, whole.model.t_) == (6 * epochs, 40 * epochs)
     for batches in range(1, 10 * epochs):
         learnt(begun(), source, batches, epochs=epochs).save(tmp_path / "c")
         again = learnt(OnlineTraining.load(tmp_path / "c"), source, epochs=epochs)
-        assert (again.bad, again.told, again.switches) == (whole.bad, whole.told, whole.switches)
+        assert (again.bad_rows, again.first_bad_rows, again.class_changes) == (
+            whole.bad_rows,
+            whole.first_bad_rows,
+            whole.class_changes,
+        )
         np.testing.assert_array_equal(again.model.model_.coef_, whole.model.model_.coef_)
 
 
 def test_rows_told_are_the_first_ten(source):
-    told = learnt(begun(), source, epochs=2).told
+    told = learnt(begun(), source, epochs=2).first_bad_rows
     assert len(told) == 10
     assert [line.split("row ")[1].split()[0] for line in told[:6]] == ["1", "4", "21", "22", "45", "46"]
 
@@ -74,4 +78,4 @@ def test_rows_of_a_class_that_stand_together_are_noticed_after_a_break_too(tmp_p
         training = begun()
         learnt(training, Source(str(tmp_path / "s.jsonl")))
         training.save(tmp_path / "c")
-        assert OnlineTraining.load(tmp_path / "c").ordered == (name == "sorted")
+        assert OnlineTraining.load(tmp_path / "c").sorted_by_class == (name == "sorted")

@@ -26,7 +26,7 @@ class Course:
 
     def __enter__(self) -> "Course":
         self.at_first = self.training.model.t_
-        self.before = tuple(self.training.model.model_.seen_[:2])
+        self.before = self.training.progressive_counts
         self._aim()
         if self.shown:
             terminal.err.print(self.HEADER, style="bold")
@@ -47,22 +47,21 @@ class Course:
 
     def _print(self) -> None:
         terminal.err.print(self._line())
-        self.before = tuple(self.training.model.model_.seen_[:2])
+        self.before = self.training.progressive_counts
 
     def _line(self) -> str:
         model = self.training.model
-        weight, right = model.model_.seen_[:2]
+        weight, right = self.training.progressive_counts
         new, new_right = weight - self.before[0], right - self.before[1]
         since = f"{new_right / new:.4f}" if new else ""
         speed = (model.t_ - self.at_first) / max(time.perf_counter() - self.begun, 1e-9)
         return (
             f"{model.t_:>12,} {model.progressive_accuracy_:>9.4f} {since:>11} "
-            f"{model.progressive_log_loss_:>9.4f} {self.training.bad:>9,} {speed:>9,.0f}"
+            f"{model.progressive_log_loss_:>9.4f} {self.training.bad_rows:>9,} {speed:>9,.0f}"
         )
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if self.shown:
             self.status.stop()
-            model = self.training.model
-            if model.model_.seen_[0] > self.before[0]:
+            if self.training.progressive_counts[0] > self.before[0]:
                 self._print()

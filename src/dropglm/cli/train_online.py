@@ -37,7 +37,7 @@ def train_online(
 ) -> None:
     """Learn from the table, tell how it goes, and save the model."""
     from dropglm.online import RULES
-    from dropglm.text.stream import TOLD, Source
+    from dropglm.text.stream import MOST_LISTED, Source
 
     start = time.perf_counter()
     known("--bad-rows", bad_rows, BAD_ROWS)
@@ -54,9 +54,9 @@ def train_online(
             training = _begun(source, model, classes, origin, skip_bad=bad_rows == "skip", quiet=quiet)
 
     def skipped(sentence: str) -> None:
-        if training.bad <= TOLD:
+        if training.bad_rows <= MOST_LISTED:
             terminal.complain(f"skipped: {sentence}")
-        if training.bad == TOLD:
+        if training.bad_rows == MOST_LISTED:
             terminal.complain("more bad rows are counted, but not told.")
 
     saved = training.row
@@ -70,7 +70,7 @@ def train_online(
                 saved = training.row
     if fresh and training.model.t_ == before:
         raise BadInputError(f"{source.path}: no row has one of the classes {', '.join(training.classes)}.")
-    if training.ordered:
+    if training.sorted_by_class:
         terminal.complain(
             "warning: rows of a class stand together; row by row they must be mixed: shuffle the table."
         )
@@ -138,8 +138,7 @@ def _begun(
     else:
         found = _found(source, skip_bad=skip_bad, quiet=quiet) if classes is None else _named(classes)
         labels = _typed(found)
-        model.begin(list(labels.values()))
-    return OnlineTraining(model, labels, origin)
+    return OnlineTraining.start(model, labels, origin)
 
 
 def _resumed(
@@ -222,14 +221,14 @@ def _tell(training: "OnlineTraining", out: Path, seconds: float, *, as_json: boo
                 "model": str(out),
                 "seconds": round(seconds, 3),
                 **model.summary_.to_dict(),
-                "bad_rows": training.bad,
-                "first_bad_rows": training.told,
+                "bad_rows": training.bad_rows,
+                "first_bad_rows": training.first_bad_rows,
                 "top_features": top_to_dict(top),
             }
         )
         return
     said = model.summary_.lines()
-    if training.bad:
-        said.append(("bad rows", f"{training.bad:,} skipped"))
+    if training.bad_rows:
+        said.append(("bad rows", f"{training.bad_rows:,} skipped"))
     terminal.pairs([*said, ("model", f"{out}, {out.stat().st_size / 1e6:.1f} MB, {seconds:.1f} s in all")])
     terminal.top_table(top)

@@ -2,7 +2,7 @@
 
 from dropglm.estimators.classifier import LogisticRegression
 from dropglm.estimators.cv import LogisticRegressionCV
-from dropglm.estimators.online import OnlineLogisticRegression
+from dropglm.estimators.online_logistic import OnlineLogisticRegression
 from dropglm.estimators.regressor import LinearRegression, PoissonRegressor
 
 __all__ = [

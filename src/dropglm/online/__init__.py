@@ -4,10 +4,10 @@ from typing import Any
 
 from dropglm.online.adagrad import AdaGrad
 from dropglm.online.arow import Arow
-from dropglm.online.dropout_descent import Dropout
+from dropglm.online.dropout_descent import DropoutDescent
 from dropglm.online.learner import Learner, State
 from dropglm.online.sgd import Sgd
 
-RULES: dict[str, Any] = {"adagrad": AdaGrad, "arow": Arow, "dropout": Dropout, "sgd": Sgd}
+RULES: dict[str, Any] = {"adagrad": AdaGrad, "arow": Arow, "dropout": DropoutDescent, "sgd": Sgd}
 
-__all__ = ["RULES", "AdaGrad", "Arow", "Dropout", "Learner", "Sgd", "State"]
+__all__ = ["RULES", "AdaGrad", "Arow", "DropoutDescent", "Learner", "Sgd", "State"]

@@ -17,7 +17,7 @@ import numpy as np
 from dropglm.online.rule import FUNCTIONS, Functions, logistic_slope
 
 
-class Dropout(NamedTuple):
+class DropoutDescent(NamedTuple):
     """Steps by the curvature that each feature has seen.
 
     Attributes
@@ -35,7 +35,7 @@ class Dropout(NamedTuple):
     power: float = 1.0
 
 
-FUNCTIONS[Dropout] = Functions(
+FUNCTIONS[DropoutDescent] = Functions(
     slope=lambda rule, eta, y, w, v: w * logistic_slope(eta, y),
     gain=lambda rule, r, w, h: h,
     start=lambda rule, c2: rule.initial * c2 if rule.power == 1.0 else rule.initial,

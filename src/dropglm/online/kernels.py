@@ -1,4 +1,4 @@
-"""The loop that learns, row by row, whatever the rule and the storage."""
+"""The loop that takes one step per row, for any rule and any storage of the rows."""
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def sizes(rows, out):
 
 
 @kernel
-def learn(rule, rows, y, weights, order, l2, intercept, cells, pasts, average, time, eta):
+def take_steps(rule, rows, y, weights, order, l2, intercept, cells, pasts, average, time, eta):
     """Take a step for each row in that order; η is what was predicted before its step.
 
     ``cells`` is (K, d + 1, 2), the last column for the intercept, and ``pasts`` too, or empty if there is
@@ -139,7 +139,7 @@ def learn(rule, rows, y, weights, order, l2, intercept, cells, pasts, average, t
 
 
 @kernel
-def settle(rule, l2, cells, pasts, time, out):
+def shrink_all(rule, l2, cells, pasts, time, out):
     """All coefficients as of now, in ``out``."""
     K, d, t = cells.shape[0], cells.shape[1] - 1, np.int64(time[0]) + 1
     for k in range(K):

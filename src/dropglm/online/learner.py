@@ -57,8 +57,10 @@ class Learner:
         """A step for each of these rows, in that order; the predictors before each step, (rows, K)."""
         eta = np.empty((len(order), y.shape[1]))
         cells, past, time = self.state
-        settings = self.l2, self.fit_intercept
-        kernels.learn(self.rule, rows, y, weights, order, *settings, cells, past, self.average, time, eta)
+        data = rows, y, weights, order
+        kernels.take_steps(
+            self.rule, *data, self.l2, self.fit_intercept, cells, past, self.average, time, eta
+        )
         return eta
 
     def coefficients(self) -> np.ndarray:
@@ -72,5 +74,5 @@ class Learner:
         if self.l2 == 0.0:
             return beta.copy()
         now = np.empty(cells.shape[:2], cells.dtype)
-        kernels.settle(self.rule, self.l2, cells, past, time, now)
+        kernels.shrink_all(self.rule, self.l2, cells, past, time, now)
         return now

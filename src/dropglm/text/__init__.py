@@ -4,7 +4,7 @@ from dropglm.text.classifier import TextClassifier
 from dropglm.text.hashing import NgramHasher
 from dropglm.text.loading import load_model
 from dropglm.text.model import TextModel
-from dropglm.text.online import OnlineTextClassifier
+from dropglm.text.online_classifier import OnlineTextClassifier
 from dropglm.text.vectorizer import NgramVectorizer
 
 __all__ = [

@@ -5,7 +5,7 @@ from os import PathLike
 from dropglm import model_files
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.model import TextModel, opened
-from dropglm.text.online import OnlineTextClassifier
+from dropglm.text.online_classifier import OnlineTextClassifier
 
 MODELS: dict[str, type[TextModel]] = {
     "OnlineTextClassifier": OnlineTextClassifier,

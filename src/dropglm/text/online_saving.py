@@ -25,8 +25,8 @@ def state_of_online(classifier: Any) -> dict[str, Any]:
         "settings": settings_of(classifier),
         "classes": np.asarray(classifier.classes_),
         "counts": classifier.counts_,
-        "state": _of_used_columns(model.state_),
-        "seen": model.seen_,
+        "state": _of_used_columns(model._state),
+        "seen": model._progressive_totals,
         "n_texts": vectorizer.n_texts_,
         "features": features,
     }
@@ -49,8 +49,8 @@ def restored_online(classifier: Classifier, state: dict[str, Any]) -> Classifier
         raise ValueError("the coefficients are no floats")
     found.vectorizer_ = _restored_features(found, state)
     model = found._tried()
-    model.begin(classes, len(found.vectorizer_.ngrams_), kept["cells"].dtype)
-    model.state_, model.seen_ = _restored_steps(model, kept), seen
+    model._reset(classes, len(found.vectorizer_.ngrams_), kept["cells"].dtype)
+    model._state, model._progressive_totals = _restored_steps(model, kept), seen
     found.model_, found.classes_, found.counts_ = model, classes, counts
     return classifier
 
@@ -77,7 +77,7 @@ def _of_used_columns(state: State) -> dict[str, np.ndarray]:
 
 def _restored_steps(model: OnlineLogisticRegression, kept: dict[str, np.ndarray]) -> State:
     """The state of the steps: a new one, with what was kept, whose shapes must fit it."""
-    state, used = model.state_, kept["used"]
+    state, used = model._state, kept["used"]
     if not (
         (str(used.dtype), used.ndim) == ("int64", 1)
         and (np.diff(used) > 0).all()

@@ -14,10 +14,10 @@ import numpy as np
 from dropglm import model_files, tables
 from dropglm.tables import Batch, RowError, TableError
 from dropglm.text.model import opened
-from dropglm.text.online import OnlineTextClassifier
+from dropglm.text.online_classifier import OnlineTextClassifier
 
 KIND = "OnlineTraining"
-TOLD = 10  # complaints that are kept
+MOST_LISTED = 10  # messages about bad rows that are kept
 MOST_CLASSES = 1000
 
 
@@ -84,16 +84,16 @@ class OnlineTraining:
     Attributes
     ----------
     model : OnlineTextClassifier
-        After ``begin``, or ``start_from``.
+        The classifier that is being trained.
     classes : dict
         The class that each spelling of a label stands for.
     origin : dict
         What else the result depends on; for whoever goes on from a file to compare.
     epoch, row : int
         Passes that are done, and rows of the next one.
-    bad : int
+    bad_rows : int
         Rows that were passed over.
-    told : list of str
+    first_bad_rows : list of str
         The complaints about the first of them.
     """
 
@@ -102,12 +102,27 @@ class OnlineTraining:
     origin: dict[str, Any] = field(default_factory=dict)
     epoch: int = 0
     row: int = 0
-    bad: int = 0
-    told: list[str] = field(default_factory=list)
-    switches: int = 0  # rows of another class than the row before
-    last: int = -1  # the class of the last row
-    learnt_row: int = 0  # the last row that was learnt from, and a checksum of it
-    learnt: int = 0
+    bad_rows: int = 0
+    first_bad_rows: list[str] = field(default_factory=list)
+    class_changes: int = 0  # rows whose class differs from that of the row before
+    last_class: int = -1  # class number of the last row
+    last_learnt_row: int = 0  # the number of the last row that was learnt from
+    last_learnt_checksum: int = 0
+
+    @classmethod
+    def start(
+        cls, model: OnlineTextClassifier, classes: dict[str, Any], origin: dict[str, Any] | None = None
+    ) -> "OnlineTraining":
+        """Return a training at the first row; a model that is not fitted yet is prepared for the classes."""
+        if not hasattr(model, "model_"):
+            model._reset(list(classes.values()))
+        return cls(model, classes, origin or {})
+
+    @property
+    def progressive_counts(self) -> tuple[float, float]:
+        """Number of rows predicted before they were learnt from, and how many of them correctly."""
+        n, correct, _ = self.model.model_._progressive_totals
+        return float(n), float(correct)
 
     def learn(
         self, source: Source, *, epochs: int = 1, on_bad: Callable[[str], None] | None = None
@@ -122,25 +137,29 @@ class OnlineTraining:
                 if read.batch is not None:
                     complaints += self._learn(source, read.batch, strict=on_bad is None)
                 for _, sentence in sorted(complaints):
-                    self.bad += 1
-                    self.told += [sentence] * (self.bad <= TOLD)
+                    self.bad_rows += 1
+                    self.first_bad_rows += [sentence] * (self.bad_rows <= MOST_LISTED)
                     if on_bad is not None:
                         on_bad(sentence)
                 self.row = read.last
                 yield
-            self.epoch, self.row, self.learnt_row = self.epoch + 1, 0, 0
+            self.epoch, self.row, self.last_learnt_row = self.epoch + 1, 0, 0
 
     def _rest(self, source: Source, *, skip: bool) -> Iterator[_Read]:
         """What comes after the last row, once the row learnt last was met again."""
-        if not self.learnt_row:
+        if not self.last_learnt_row:
             yield from _reads(source, self.row, skip=skip)
             return
-        reads = _reads(source, self.learnt_row - 1, skip=skip)
+        reads = _reads(source, self.last_learnt_row - 1, skip=skip)
         met = next(reads, None)
-        if met is None or met.batch is None or met.batch.rows[0] != self.learnt_row:
-            raise TableError(f"{source.path}: the table ends before row {self.learnt_row:,}, learnt before.")
-        if _checksum(met.batch, 0) != self.learnt:
-            raise TableError(f"{source.path}: row {self.learnt_row:,} is another one than was learnt before.")
+        if met is None or met.batch is None or met.batch.rows[0] != self.last_learnt_row:
+            raise TableError(
+                f"{source.path}: the table ends before row {self.last_learnt_row:,}, learnt before."
+            )
+        if _checksum(met.batch, 0) != self.last_learnt_checksum:
+            raise TableError(
+                f"{source.path}: row {self.last_learnt_row:,} is another one than was learnt before."
+            )
         # Between it and the last row there were bad rows only, which were counted before.
         passed = self.row
         for read in chain([met], reads):
@@ -163,22 +182,25 @@ class OnlineTraining:
             values = list(self.classes.values())
             labels = [values[number] for number in numbers[known]]
             self.model.partial_fit([batch.texts[k] for k in known], labels, classes=values)
-            follows = np.append(self.last, numbers[known])
-            self.switches += int((follows[1:] != follows[:-1]).sum())
-            self.last = int(follows[-1])
-            self.learnt_row, self.learnt = batch.rows[known[-1]], _checksum(batch, int(known[-1]))
+            follows = np.append(self.last_class, numbers[known])
+            self.class_changes += int((follows[1:] != follows[:-1]).sum())
+            self.last_class = int(follows[-1])
+            self.last_learnt_row, self.last_learnt_checksum = (
+                batch.rows[known[-1]],
+                _checksum(batch, int(known[-1])),
+            )
         return complaints
 
     @property
-    def ordered(self) -> bool:
+    def sorted_by_class(self) -> bool:
         """Whether rows of a class stand together, which a model that learns row by row does not survive."""
         counts = self.model.counts_
         mixed = counts.sum() * (1.0 - ((counts / max(counts.sum(), 1)) ** 2).sum())
-        return bool(self.switches < 0.2 * mixed)
+        return bool(self.class_changes < 0.2 * mixed)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write all of it, so that ``load`` goes on as if it had not stopped."""
-        kept = {name: getattr(self, name) for name in (*NUMBERS, "origin", "told")}
+        kept = {name: getattr(self, name) for name in (*NUMBERS, "origin", "first_bad_rows")}
         spellings = {"spelled": list(self.classes), "values": list(self.classes.values())}
         model_files.write(path, KIND, {"model": self.model.to_state()} | kept | spellings)
 
@@ -192,12 +214,22 @@ class OnlineTraining:
             if sorted(classes.values()) != model.classes_.tolist():
                 raise ValueError("its classes are not those of its model")
             numbers = {name: int(state[name]) for name in NUMBERS}
-            return cls(model, classes, dict(state["origin"]), told=list(state["told"]), **numbers)
+            return cls(
+                model, classes, dict(state["origin"]), first_bad_rows=list(state["first_bad_rows"]), **numbers
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise model_files.ModelFileError(f"{path} is a damaged checkpoint: {error}.") from None
 
 
-NUMBERS = ("epoch", "row", "bad", "switches", "last", "learnt_row", "learnt")
+NUMBERS = (
+    "epoch",
+    "row",
+    "bad_rows",
+    "class_changes",
+    "last_class",
+    "last_learnt_row",
+    "last_learnt_checksum",
+)
 
 
 def _checksum(batch: Batch, k: int) -> int:

@@ -73,7 +73,7 @@ class OnlineLogisticRegression(LogisticModel):
     (300, 0.9)
     """
 
-    seen_: np.ndarray
+    _progressive_totals: np.ndarray
 
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"X_unlabeled": UNUSED, "unlabeled_weight": UNUSED}
 
@@ -121,14 +121,14 @@ class OnlineLogisticRegression(LogisticModel):
         weights = checks.weights(sample_weight, checked.shape[0])
         checks.some_weight(weights)
         validate_data(self, X, reset=True, skip_check_array=True)
-        self.begin(classes, checked.shape[1], checked.dtype)
+        self._reset(classes, checked.shape[1], checked.dtype)
         rows, rng = Design(checked).rows, np.random.default_rng(checks.seed(self.random_state))
         for epoch in range(self.epochs):
             order = rng.permutation(len(numbers)) if self.shuffle else np.arange(len(numbers))
-            seen = self.seen_
+            seen = self._progressive_totals
             self._learn(rule, rows, numbers, weights, order)
             if epoch:
-                self.seen_ = seen  # of rows that were learnt from before
+                self._progressive_totals = seen  # of rows that were learnt from before
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -150,11 +150,11 @@ class OnlineLogisticRegression(LogisticModel):
         checked = checks.features(X)
         weights = checks.weights(sample_weight, checked.shape[0])
         y = self._checked_target(y, checked.shape[0])
-        known, numbers = self.numbers(y, classes)
-        first = not hasattr(self, "state_")
+        known, numbers = self._class_numbers(y, classes)
+        first = not hasattr(self, "_state")
         validate_data(self, X, reset=first, skip_check_array=True)
         if first:
-            self.begin(known, checked.shape[1], checked.dtype)
+            self._reset(known, checked.shape[1], checked.dtype)
         self._learn(rule, Design(checked).rows, numbers, weights, np.arange(len(numbers)))
         return self
 
@@ -170,41 +170,41 @@ class OnlineLogisticRegression(LogisticModel):
         coef = np.atleast_2d(model.coef_)
         if len(coef) > 1 and model.multi_class_ != "ovr":
             raise ValueError("The model is multinomial; fit it with multi_class='ovr' to go on from it here.")
-        self.begin(model.classes_, coef.shape[1], coef.dtype)
+        self._reset(model.classes_, coef.shape[1], coef.dtype)
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_ = model.feature_names_in_
-        beta = self.state_.cells[:, :, BETA]
+        beta = self._state.cells[:, :, BETA]
         beta[:, :-1], beta[:, -1] = coef, np.atleast_1d(model.intercept_)
         return self
 
     def hand_over(self, model: LogisticRegression) -> LogisticRegression:
         """Give the coefficients to a model with ``warm_start=True``, whose ``fit`` then starts from them."""
         _is_model(model, LogisticRegression)
-        check_is_fitted(self, "state_")
+        check_is_fitted(self, "_state")
         model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
         model.coef_, model.intercept_, model.multi_class_ = self.coef_, self.intercept_, "ovr"
         return model
 
-    def begin(self, classes: np.ndarray, d: int, dtype: Any) -> None:
+    def _reset(self, classes: np.ndarray, d: int, dtype: Any) -> None:
         """Forget all, and be ready for rows of d features; ``classes`` in order."""
         K = 1 if len(classes) == 2 else len(classes)
         if K * d > MOST_CELLS:
             raise ValueError(f"{K:,} classes of {d:,} features are too many; take fewer features (bits).")
         self.classes_, self.multi_class_, self.n_features_in_ = classes, "ovr", d
-        self.settled_ = self._settled()
+        self._fixed_settings = self._settings_fixed_by_first_row()
         average, lazy = bool(self.average), bool(self.average) or self.l2 > 0
-        self.state_ = State.new(d, K, lazy=lazy, average=average, dtype=dtype)
-        self.seen_ = np.zeros(3)  # weight, weight of right predictions, log loss
+        self._state = State.new(d, K, lazy=lazy, average=average, dtype=dtype)
+        self._progressive_totals = np.zeros(3)  # weight, weight of right predictions, log loss
         self._now: dict[str, np.ndarray] = {}  # coefficients and intercepts, once they were asked for
 
-    def learn_rows(self, rows: Rows, numbers: np.ndarray, weights: np.ndarray) -> None:
+    def _learn_rows(self, rows: Rows, numbers: np.ndarray, weights: np.ndarray) -> None:
         """``partial_fit`` for rows that need no checks, with the numbers of their classes."""
         self._learn(self._rule(), rows, numbers, weights, np.arange(len(numbers)))
 
-    def numbers(self, y: np.ndarray, classes: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def _class_numbers(self, y: np.ndarray, classes: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """The classes in order, and the number of each row's; all must be known."""
-        known = self.classes_ if hasattr(self, "state_") else self._checked_classes(classes)
+        known = self.classes_ if hasattr(self, "_state") else self._checked_classes(classes)
         if classes is not None and not np.array_equal(np.unique(classes), known):
             raise ValueError(f"classes are {known} since the first call of partial_fit.")
         if y.dtype.kind == known.dtype.kind != "O":
@@ -235,7 +235,8 @@ class OnlineLogisticRegression(LogisticModel):
             checks.yes_or_no(getattr(self, name), name)
         if self.average and self.l2:
             raise ValueError("average=True goes without a ridge; set l2=0.")
-        if not anew and getattr(self, "settled_", self._settled()) != self._settled():
+        now = self._settings_fixed_by_first_row()
+        if not anew and getattr(self, "_fixed_settings", now) != now:
             raise ValueError(
                 "rule, power, l2, average, fit_intercept and with a ridge rate are settled by the first row."
             )
@@ -247,7 +248,7 @@ class OnlineLogisticRegression(LogisticModel):
             settings["rate"] = float(self.rate)
         return kind(**settings)
 
-    def _settled(self) -> dict[str, Any]:
+    def _settings_fixed_by_first_row(self) -> dict[str, Any]:
         """What the state depends on: another rule has other sums, another ridge would shrink the past."""
         rate = self.rate if self.l2 else None
         names = ("rule", "power", "l2", "average", "fit_intercept")
@@ -256,7 +257,7 @@ class OnlineLogisticRegression(LogisticModel):
     def _learner(self, rule: Any) -> Learner:
         return Learner(
             rule,
-            self.state_,
+            self._state,
             l2=float(self.l2),
             fit_intercept=bool(self.fit_intercept),
             average=bool(self.average),
@@ -275,28 +276,29 @@ class OnlineLogisticRegression(LogisticModel):
         loss = (Logistic.log_partition(eta) - y * eta).sum(axis=1)
         # One after the other, whatever the chunk: a sum of sums would be rounded by it.
         both = np.stack([w, w * right, w * loss])
-        self.seen_ = np.cumsum(np.hstack([self.seen_[:, None], both]), axis=1)[:, -1].copy()
+        sums = np.cumsum(np.hstack([self._progressive_totals[:, None], both]), axis=1)
+        self._progressive_totals = sums[:, -1].copy()
 
     @property
     def t_(self) -> int:
         """Steps taken."""
-        return self._known().state_.steps
+        return self._known()._state.steps
 
     @property
     def sums_(self) -> np.ndarray:
         """What the metric of each feature is made of; (K, d)."""
-        return np.ascontiguousarray(self._known().state_.cells[:, :-1, SUM])
+        return np.ascontiguousarray(self._known()._state.cells[:, :-1, SUM])
 
     @property
     def progressive_accuracy_(self) -> float:
         """Share of the rows whose label was predicted before it was learnt from."""
-        weight, right, _ = self._known().seen_
+        weight, right, _ = self._known()._progressive_totals
         return float(right / weight) if weight else float("nan")
 
     @property
     def progressive_log_loss_(self) -> float:
         """Mean logistic loss of those predictions, summed over one-against-the-rest problems."""
-        weight, _, loss = self._known().seen_
+        weight, _, loss = self._known()._progressive_totals
         return float(loss / weight) if weight else float("nan")
 
     @property
@@ -310,7 +312,7 @@ class OnlineLogisticRegression(LogisticModel):
         return self._coefficients()["intercept"]
 
     def _known(self) -> Self:
-        check_is_fitted(self, "state_")
+        check_is_fitted(self, "_state")
         return self
 
     def _coefficients(self) -> dict[str, np.ndarray]:

@@ -54,7 +54,7 @@ def test_chunks_are_one_pass_in_order(rule, words):
     for chunk in np.array_split(np.arange(600), 7):
         parts.partial_fit(X[chunk], y[chunk], classes=["less", "more"])
     assert_array_equal(parts.coef_, whole.coef_)
-    assert_array_equal(parts.seen_, whole.seen_)
+    assert_array_equal(parts._progressive_totals, whole._progressive_totals)
 
 
 def test_progressive_figures_are_about_rows_not_yet_learnt_from(words):
@@ -226,7 +226,7 @@ def test_only_models_of_classes_one_by_one_are_gone_on_from(rng):
 
 def test_too_many_cells_are_refused_before_memory_is():
     with pytest.raises(ValueError, match="1,000 classes of 1,048,576 features are too many"):
-        OnlineLogisticRegression().begin(np.arange(1000), 1 << 20, np.float32)
+        OnlineLogisticRegression()._reset(np.arange(1000), 1 << 20, np.float32)
 
 
 def test_coefficients_follow_the_steps(words):
@@ -247,6 +247,6 @@ def test_progressive_sums_are_the_same_bits_in_chunks_of_any_size(rng):
         model = OnlineLogisticRegression()
         for part in np.array_split(np.arange(500), chunks):
             model.partial_fit(X[part], y[part], classes=[0, 1], sample_weight=weights[part])
-        sums.append(model.seen_)
+        sums.append(model._progressive_totals)
     assert_array_equal(sums[0], sums[1])
     assert_array_equal(sums[0], sums[2])

@@ -29,7 +29,7 @@ def learnt(texts, y, chunks=1, **settings):
 
 
 def same(one, other):
-    for left, right in zip(one.model_.state_, other.model_.state_, strict=True):
+    for left, right in zip(one.model_._state, other.model_._state, strict=True):
         assert_array_equal(left, right)
     assert_array_equal(one.counts_, other.counts_)
     assert one.vectorizer_.n_texts_ == other.vectorizer_.n_texts_

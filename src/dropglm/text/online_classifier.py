@@ -122,7 +122,7 @@ class OnlineTextClassifier(TextModel):
         hasher, model = self._hasher(), self._model()
         X = hasher.stacked(hasher.note(listed(texts)), np.float64)
         model.fit(X, y, sample_weight=sample_weight)
-        _, numbers = model.numbers(np.asarray(y))
+        _, numbers = model._class_numbers(np.asarray(y))
         self.vectorizer_, self.model_, self.classes_ = hasher, model, model.classes_
         self.counts_ = np.bincount(numbers, minlength=len(model.classes_))
         return self
@@ -152,25 +152,25 @@ class OnlineTextClassifier(TextModel):
             raise ValueError(f"y has shape {y.shape}, but there are {len(texts)} texts.")
         weights = checks.weights(sample_weight, len(texts), rows="texts")
         model = self._tried()
-        known, numbers = model.numbers(y, classes)
+        known, numbers = model._class_numbers(y, classes)
         if hasattr(self, "model_"):
             self.model_ = model
         else:
-            self.begin(known)
+            self._reset(known)
         n = 0
         for count, rows in self._rows(texts):
             part = slice(n, n + count)
-            self.model_.learn_rows(rows, numbers[part], weights[part])
+            self.model_._learn_rows(rows, numbers[part], weights[part])
             self.counts_ += np.bincount(numbers[part], minlength=len(self.classes_))
             n += count
         return self
 
-    def begin(self, classes: Any) -> Self:
+    def _reset(self, classes: Any) -> Self:
         """Be ready for texts of these classes."""
         hasher, model = self._hasher(), self._tried()
         known = np.unique(np.asarray(classes))
         # In float64: in float32 the sums of a word in every text would stop to grow after 17 million of them.
-        model.begin(known, len(hasher.ngrams_), np.float64)
+        model._reset(known, len(hasher.ngrams_), np.float64)
         self.vectorizer_, self.model_, self.classes_ = hasher, model, model.classes_
         self.counts_ = np.zeros(len(known), np.int64)
         return self
