@@ -25,15 +25,13 @@ def test_what_is_stored_is_that_of_the_coefficients_at_each_step(monkeypatch):
     """Short rows, whose masks can be counted."""
     monkeypatch.setattr(figure_1b, "WORDS", 30)
     monkeypatch.setattr(figure_1b, "LENGTH", 6)
-    display, seen = figure_1b.PenaltyPathDisplay, []
+    penalties_along, seen = figure_1b.penalties_along, []
 
-    class Watched(display):
-        @classmethod
-        def from_path(cls, path, X, **settings):
-            seen.extend(path)
-            return display.from_path(path, X, **settings)
+    def watched(path, X, **settings):
+        seen.extend(path)
+        return penalties_along(path, X, **settings)
 
-    monkeypatch.setattr(figure_1b, "PenaltyPathDisplay", Watched)
+    monkeypatch.setattr(figure_1b, "penalties_along", watched)
     rows = figure_1b.made_up_rows(40, 0)
     result = figure_1b.path(rows, l2=0.1)
     X = rows.X.toarray()
@@ -54,13 +52,13 @@ def test_what_is_stored_is_that_of_the_coefficients_at_each_step(monkeypatch):
 
 def test_the_first_step_knows_nothing_of_the_features_scales(monkeypatch):
     """Frequent and rare words alike go as far as their gradients say."""
-    rows, seen, made = figure_1b.made_up_rows(60, 1), [], figure_1b.PenaltyPathDisplay.from_path
+    rows, seen, made = figure_1b.made_up_rows(60, 1), [], figure_1b.penalties_along
 
     def keep(path, X, **settings):
         seen.append(path[0][0])
         return made(path, X, **settings)
 
-    monkeypatch.setattr(figure_1b.PenaltyPathDisplay, "from_path", keep)
+    monkeypatch.setattr(figure_1b, "penalties_along", keep)
     figure_1b.path(rows, l2=1.0)
     gradient = rows.X.T @ (rows.y.mean() - rows.y)
     moved = np.abs(gradient) > 1e-9

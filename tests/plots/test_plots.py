@@ -1,9 +1,9 @@
 import subprocess
 import sys
 
-import matplotlib
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from sklearn.exceptions import NotFittedError
@@ -20,15 +20,6 @@ from dropglm.plots import (
 )
 from tests.oracles import enumerated, integrated, softplus
 
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
-
 
 def test_the_penalty_curves_are_the_penalties():
     display = PenaltyCurvesDisplay.from_probabilities([0.5, 0.9], noise_levels=[0.0, 0.7, 1.4])
@@ -42,17 +33,17 @@ def test_the_penalty_curves_are_the_penalties():
 def test_the_penalties_along_a_path_are_those_of_its_coefficients(rng):
     X = rng.normal(size=(5, 4))
     path = [(rng.normal(scale=scale, size=4), b) for scale, b in ((0.2, 0.1), (1.0, -0.4), (2.0, 0.3))]
-    display = PenaltyPathDisplay.from_path(path, X, dropout=0.3).plot()
+    display = PenaltyPathDisplay.from_path(path, X, dropout=0.3)
     exact = [enumerated(softplus, X, beta, intercept=b, dropout=0.3).sum() for beta, b in path]
     assert_allclose(display.exact, exact, atol=1e-9)
     for (beta, b), value in zip(path, display.approximations["quadratic"], strict=True):
         p = 1 / (1 + np.exp(-b - X @ beta))
         assert value == pytest.approx(0.5 * 0.3 / 0.7 * np.sum((p * (1 - p))[:, None] * (X * beta) ** 2))
-    penalties, errors = display.axes_
+    penalties, errors = display.ax_
     assert_allclose(penalties.lines[0].get_ydata(), exact, atol=1e-9)
     assert_allclose(errors.lines[-1].get_ydata(), display.approximations["gaussian"] / display.exact - 1)
     _, axes = plt.subplots(1, 2)
-    assert display.plot(axes=axes).figure_ is axes[0].figure
+    assert display.plot(ax=axes).figure_ is axes[0].figure
 
 
 def test_the_expansion_at_one_half_is_above_the_loss_and_the_confident_ones_fall_below():
@@ -86,23 +77,23 @@ def test_the_information_comes_from_the_predictions(rng):
     "make", [PenaltyCurvesDisplay.from_probabilities, LossExpansionDisplay.from_probabilities]
 )
 def test_curves_are_drawn_on_given_or_on_new_axes(make):
-    display = make().plot()
+    display = make()
     assert len(display.ax_.lines) > 3
     assert display.ax_.get_xlabel()
     _, ax = plt.subplots()
-    assert make().plot(ax=ax).ax_ is ax
+    assert make(ax=ax).ax_ is ax
 
 
 def test_contours_are_drawn_on_given_or_on_new_axes():
     display = RidgeContoursDisplay(np.diag([1.0, 9.0]), np.array([2.0, 2.0]), strength=1.0)
-    assert len(display.plot().axes_) == 2
+    assert len(display.plot().ax_) == 2
     _, axes = plt.subplots(1, 2)
-    assert display.plot(axes=axes).figure_ is axes[0].figure
+    assert display.plot(ax=axes).figure_ is axes[0].figure
 
 
 def test_the_level_curves_pass_through_the_optimum():
     display = RidgeContoursDisplay(np.diag([1.0, 9.0]), np.array([2.0, 2.0]), strength=1.0).plot()
-    for ax, ridge, optimum in zip(display.axes_, display.ridges, display.optima, strict=True):
+    for ax, ridge, optimum in zip(display.ax_, display.ridges, display.optima, strict=True):
         likelihood, penalty = (curves.levels for curves in ax.collections if hasattr(curves, "levels"))
         away = optimum - display.peak
         distances = np.array([0.5, 1.0, 1.5])
@@ -114,13 +105,13 @@ def test_convergence_is_drawn_for_every_problem(rng):
     X = rng.normal(size=(60, 4))
     for y, curves in ((X[:, 0] > 0, 1), (X[:, :3].argmax(axis=1), 3)):
         model = LogisticRegression().fit(X, y)
-        display = ConvergenceDisplay.from_estimator(model).plot()
-        objective, gradient = display.axes_
+        display = ConvergenceDisplay.from_estimator(model)
+        objective, gradient = display.ax_
         assert (len(objective.lines), len(gradient.lines)) == (curves, curves + 1)  # and the tolerance
         assert_allclose(gradient.lines[0].get_ydata(), display.results[0].history.gradient_norm)
         assert objective.get_yscale() == gradient.get_yscale() == "log"
     _, axes = plt.subplots(1, 2)
-    assert display.plot(axes=axes).figure_ is axes[0].figure
+    assert display.plot(ax=axes).figure_ is axes[0].figure
     with pytest.raises(NotFittedError):
         ConvergenceDisplay.from_estimator(LogisticRegression())
 
@@ -131,7 +122,7 @@ def test_the_cv_surface_shows_the_scores_and_the_choice(rng):
     model = LogisticRegressionCV(dropout=(0.2, 0.6), l2=(1.0, 10.0, 0.1), cv=2, scoring="neg_log_loss").fit(
         X, y
     )
-    display = CVSurfaceDisplay.from_estimator(model).plot()
+    display = CVSurfaceDisplay.from_estimator(model)
     assert_allclose(display.l2s, [0.1, 1.0, 10.0])
     for params, score in zip(model.cv_results_["params"], model.cv_results_["mean_test_score"], strict=True):
         if params["l2_weights"] == model.l2_weights_:
@@ -162,7 +153,7 @@ import sys
 sys.modules["matplotlib"] = None
 from dropglm.plots import PenaltyCurvesDisplay
 try:
-    PenaltyCurvesDisplay.from_probabilities().plot()
+    PenaltyCurvesDisplay.from_probabilities()
 except ImportError as error:
     print(error)
 """
@@ -173,17 +164,17 @@ except ImportError as error:
 def test_the_bars_are_the_weights():
     texts = ["a fine $5 film", "a bad_ film", "fine $5", "bad_"]
     model = TextClassifier((1, 1), tune=False).fit(texts, ["<good>", "$bad$"] * 2)
-    display = NgramWeightsDisplay.from_estimator(model, "<good>", 2).plot()
+    display = NgramWeightsDisplay.from_estimator(model, "<good>", 2)
     assert list(display.ngrams) == [entry.ngram for entry in model.top_features(2)["<good>"]]
     assert_allclose([bar.get_width() for bar in display.ax_.patches], display.weights)
     why = model.explain("a fine film")
-    display = NgramWeightsDisplay.from_explanation(why, model.classes_).plot()
+    display = NgramWeightsDisplay.from_explanation(why, model.classes_)
     assert_allclose([bar.get_width() for bar in display.ax_.patches], [e.weight for e in why.contributions])
-    display.figure_.canvas.draw()  # a dollar is no formula
+    display.figure_.canvas.draw()  # a dollar sign is not a formula
     display = NgramWeightsDisplay(["_", "b"], [1.0, 2.0], ["_x", "y"], ["_x", "y"]).plot()
     assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["_", "b"]
     assert [text.get_text() for text in display.figure_.legends[0].get_texts()] == [" _x", "y"]
-    with pytest.raises(ValueError, match="label 'other' is no class"):
+    with pytest.raises(ValueError, match="label 'other' is not a class"):
         NgramWeightsDisplay.from_estimator(model, "other")
     with pytest.raises(NotFittedError):
         NgramWeightsDisplay.from_estimator(TextClassifier(), 1)

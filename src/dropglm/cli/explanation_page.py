@@ -85,6 +85,6 @@ def _tint(number: int, strength: float) -> str:
 
 def _drawn(display: NgramWeightsDisplay) -> Any:
     """The figure, as high as its bars need."""
-    drawn = display.plot().figure_
+    drawn = display.figure_
     drawn.set_size_inches(5, 1.2 + 0.26 * max(4, len(display.ngrams)))
     return drawn

@@ -14,6 +14,7 @@ import numpy as np
 from dropglm.experiments.experiment import Experiment, Fit, Line
 from dropglm.pages import ResultTable
 from dropglm.plots import PenaltyCurvesDisplay
+from dropglm.plots.penalty_curves import row_penalties
 
 PROBABILITIES = (0.5, 0.73, 0.82, 0.88, 0.95)
 LEVELS = tuple(k / 40 for k in range(61))  # σ, up to 1.5
@@ -35,8 +36,8 @@ def curves(probabilities: tuple[float, ...], levels: tuple[float, ...]) -> dict[
     >>> curves((0.5,), (0.0, 1.0))["quadratic"]
     [[0.0, 0.125]]
     """
-    display = PenaltyCurvesDisplay.from_probabilities(probabilities, levels)
-    return {"true": display.true.tolist(), "quadratic": display.quadratic.tolist()}
+    true, quadratic = row_penalties(probabilities, levels)
+    return {"true": true.tolist(), "quadratic": quadratic.tolist()}
 
 
 def fits(quick: bool) -> list[Fit]:

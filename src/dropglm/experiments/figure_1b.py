@@ -25,6 +25,7 @@ from dropglm.noising import noise_from, penalty_from
 from dropglm.pages import ResultTable
 from dropglm.plots import PenaltyPathDisplay
 from dropglm.plots.axes import fresh_axes
+from dropglm.plots.penalty_path import penalties_along
 from dropglm.solvers import LBFGS
 
 DROPOUT = 0.5
@@ -93,14 +94,14 @@ def path(rows: Rows, *, l2: float) -> dict[str, list[float]]:
 
     start = objective.join(*problem.null_model())
     _, result = LBFGS(TOL, MAX_ITER).minimize(Unscaled(objective), start, keep)
-    display = PenaltyPathDisplay.from_path(steps, rows.X, dropout=DROPOUT, kinds=APPROXIMATIONS)
+    penalties = penalties_along(steps, rows.X, expectations=("exact", *APPROXIMATIONS), dropout=DROPOUT)
     predictors = [rows.X @ coef + intercept for coef, intercept in steps]
     return {
         "objective": result.history.objective[1:].tolist(),
         "loss": [float(np.sum(Logistic.log_partition(eta) - rows.y * eta)) for eta in predictors],
         "confidence": [float(Logistic.mean(np.abs(eta)).mean()) for eta in predictors],
-        "exact": display.exact.tolist(),
-    } | {name: values.tolist() for name, values in display.approximations.items()}
+        **penalties,
+    }
 
 
 def fits(quick: bool) -> list[Fit]:

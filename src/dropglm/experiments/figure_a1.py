@@ -15,6 +15,7 @@ import numpy as np
 from dropglm.experiments.experiment import Experiment, Fit, Line
 from dropglm.pages import ResultTable
 from dropglm.plots import LossExpansionDisplay
+from dropglm.plots.loss_expansion import expanded_loss
 
 PROBABILITIES = (0.05, 0.5, 0.95)
 ETA = tuple(k / 10 for k in range(-60, 61))
@@ -35,8 +36,8 @@ def expansions(probabilities: tuple[float, ...], eta: tuple[float, ...]) -> dict
     >>> expansions((0.5,), (0.0, 2.0))["expansions"]
     [[0.693, 2.193]]
     """
-    display = LossExpansionDisplay.from_probabilities(probabilities, eta)
-    return {"loss": display.loss.tolist(), "expansions": display.expansions.tolist()}
+    loss, expansions = expanded_loss(probabilities, eta)
+    return {"loss": loss.tolist(), "expansions": expansions.tolist()}
 
 
 def fits(quick: bool) -> list[Fit]:

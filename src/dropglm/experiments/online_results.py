@@ -102,7 +102,7 @@ def _distances(lines: list[Line]) -> ResultTable:
     display = _approach(lines)
     title = f"well-specified: relative error of G_t/t and H_t/t after {display.t[-1]:,} rows, {seeds(lines)}"
     rows = [
-        [name, f"{display.mean_error(name)[-1]:.4f}", f"{display.largest_error(name)[-1]:.4f}"]
+        [name, f"{display.mean_error(name)[-1]:.4f}", f"{display.max_error(name)[-1]:.4f}"]
         for name in display.estimates
     ]
     return ResultTable(title, ["rule", "mean over features", "largest"], rows)

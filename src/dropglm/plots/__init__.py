@@ -1,6 +1,8 @@
-"""Pictures: one Display a file, in the manner of scikit-learn.
+"""Plots in scikit-learn's Display convention, one display per file.
 
-A Display keeps the arrays that it draws as attributes; ``plot`` draws them, and only then needs Matplotlib.
+The constructors ``from_...`` compute, draw and return a display. It keeps the arrays that it draws as
+attributes, so that ``plot`` can draw them again, on other axes or in another style, without computing them
+anew. Only drawing needs Matplotlib.
 """
 
 from dropglm.plots.convergence import ConvergenceDisplay

@@ -1,30 +1,56 @@
-"""Fresh axes, and the colours that all pictures share."""
+"""New axes, line styles and colours, shared by all displays."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-# Dark enough to be told apart on white, also by those who see few colours (after Okabe and Ito).
+import numpy as np
+
+# Distinguishable on a white background, also with colour vision deficiency (after Okabe and Ito).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7F6A00", "#56B4E9")
 INK = "#222222"
 
 
 def colours_of(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str]:
-    """A colour for each name: the one that is given, or the next in turn.
+    """Return a colour for each name: the given one, or the next of the cycle.
 
     Examples
     --------
     >>> colours_of(["sgd", "arow"], {"arow": "black"})
     {'sgd': '#0072B2', 'arow': 'black'}
     """
-    turns = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(names)}
-    return turns | {name: colour for name, colour in (given or {}).items() if name in turns}
+    cycle = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(names)}
+    return cycle | {name: colour for name, colour in (given or {}).items() if name in cycle}
 
 
 def fresh_axes(columns: int = 1) -> Any:
-    """New Matplotlib axes side by side, each 5 inches wide: one object, or an array for several columns."""
+    """Return new Matplotlib axes side by side, 5 inches wide: one Axes, or an array for several columns."""
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise ImportError("Drawing needs Matplotlib: pip install 'dropglm[plots]'.") from error
     _, axes = plt.subplots(1, columns, figsize=(5 * columns, 4), layout="constrained")
     return axes
+
+
+def two_panels(ax: Any) -> np.ndarray:
+    """Return an array of the two axes that were given, or two new ones."""
+    if ax is None:
+        return fresh_axes(columns=2)
+    axes = np.ravel(np.asarray(ax, dtype=object))
+    if len(axes) != 2:
+        raise ValueError(f"ax must be an array of 2 axes, one per panel, or None; got {len(axes)} axes.")
+    return axes
+
+
+def line_style(kwargs: Mapping[str, Any], **defaults: Any) -> dict[str, Any]:
+    """Return the defaults, replaced by the user's keyword arguments, of which ``lw`` is ``linewidth``.
+
+    Examples
+    --------
+    >>> line_style({"lw": 3}, color="black", linewidth=1)
+    {'color': 'black', 'linewidth': 3}
+    """
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
+
+    return defaults | normalize_kwargs(dict(kwargs), Line2D)

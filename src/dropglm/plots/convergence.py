@@ -1,68 +1,110 @@
-"""The objective and the gradient norm of a fit, iteration by iteration."""
+"""The objective and the gradient norm of a fit at each iteration."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dropglm.plots.axes import COLOURS, INK, fresh_axes
+from dropglm.plots.axes import COLOURS, INK, line_style, two_panels
 from dropglm.solvers import Result
 
 
 class ConvergenceDisplay:
-    """How a fit went: the objective above its last value, and the norm of the gradient against the
-    tolerance.
+    """Convergence of a fit.
+
+    The left panel shows the objective minus its final value, the right panel the relative norm of the
+    gradient and the tolerance. It is recommended to use :meth:`from_estimator` to create a display.
 
     Parameters
     ----------
     results : sequence of Result
-        One for each problem: several where each class was fitted against the rest.
+        One per minimisation; there are several if each class was fitted against the rest.
     labels : sequence of str
-        Their names.
+        Names of the results.
     tol : float
-        The tolerance that the gradient norm was to meet.
+        Tolerance of the gradient norm.
 
     Attributes
     ----------
-    axes_, figure_
-        What ``plot`` drew on.
+    ax_ : ndarray of shape (2,) of matplotlib Axes
+        The two panels.
+    figure_ : matplotlib Figure
+        Figure of the left panel.
+    lines_ : ndarray of shape (2, n_results) of matplotlib Line2D
+        The curves of each panel.
+    tol_line_ : matplotlib Line2D
+        The tolerance.
+
+    See Also
+    --------
+    CVSurfaceDisplay : Cross-validation scores over dropout and l2.
 
     Examples
     --------
     >>> from dropglm import LogisticRegression
+    >>> from dropglm.plots import ConvergenceDisplay
     >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0]], [0, 1, 1])
     >>> display = ConvergenceDisplay.from_estimator(model)
-    >>> len(display.results), display.tol
-    (1, 0.0001)
+    >>> display.tol, display.ax_[1].get_ylabel()
+    (0.0001, 'relative gradient norm')
     """
 
-    def __init__(self, results: tuple[Result, ...], labels: tuple[str, ...], tol: float) -> None:
+    def __init__(self, results: Sequence[Result], labels: Sequence[str], tol: float) -> None:
         self.results = results
         self.labels = labels
         self.tol = tol
 
     @classmethod
-    def from_estimator(cls, estimator: Any) -> Self:
-        """Take the results of a fitted estimator."""
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Plot the convergence of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator instance
+            A fitted estimator with an attribute ``result_``, such as
+            :class:`~dropglm.LogisticRegression`.
+        ax : array-like of 2 matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+        **kwargs : dict
+            Keyword arguments of ``matplotlib.axes.Axes.plot`` for the curves of both panels.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+        """
         check_is_fitted(estimator, "result_")
         results = estimator.result_ if isinstance(estimator.result_, tuple) else (estimator.result_,)
         several = len(results) > 1
         labels = tuple(map(str, estimator.classes_)) if several else (type(estimator).__name__,)
-        return cls(results, labels, estimator.tol)
+        return cls(results, labels, estimator.tol).plot(ax, **kwargs)
 
-    def plot(self, axes: Any = None) -> Self:
-        """Draw the two panels, on new axes if none are given."""
-        axes = fresh_axes(columns=2) if axes is None else axes
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw both panels.
+
+        Parameters
+        ----------
+        ax : array-like of 2 matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+        **kwargs : dict
+            Keyword arguments of ``matplotlib.axes.Axes.plot`` for the curves of both panels.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+        """
+        left, right = axes = two_panels(ax)
+        lines = []
         for k, (result, label) in enumerate(zip(self.results, self.labels, strict=True)):
-            colour = COLOURS[k % len(COLOURS)]
+            style = line_style(kwargs, color=COLOURS[k % len(COLOURS)], marker=".", label=label)
             objective, norm, _ = result.history
-            # The last value is 0 above itself, which a logarithmic axis has no place for.
-            axes[0].plot(objective[:-1] - objective[-1], color=colour, marker=".", label=label)
-            axes[1].plot(norm, color=colour, marker=".", label=label)
-        axes[1].axhline(self.tol, color=INK, linestyle="--", label="tolerance")
-        axes[0].set(title="Objective", ylabel="objective above its last value")
-        axes[1].set(title="Gradient", ylabel="relative gradient norm")
-        for ax in axes:
-            ax.set(xlabel="iteration", yscale="log")
-        axes[1].legend(frameon=False)
-        self.axes_, self.figure_ = axes, axes[0].figure
+            # The final value minus itself is 0, which a logarithmic axis cannot show.
+            lines.append(left.plot(objective[:-1] - objective[-1], **style) + right.plot(norm, **style))
+        self.tol_line_ = right.axhline(self.tol, color=INK, linestyle="--", label="tolerance")
+        left.set(title="Objective", ylabel="objective minus its final value")
+        right.set(title="Gradient", ylabel="relative gradient norm")
+        for panel in axes:
+            panel.set(xlabel="iteration", yscale="log")
+        right.legend(frameon=False)
+        self.ax_, self.figure_, self.lines_ = axes, left.figure, np.array(lines, dtype=object).T
         return self

@@ -1,4 +1,4 @@
-"""The scores of a cross-validation over dropout and ridge."""
+"""Cross-validation scores over dropout and l2."""
 
 from typing import Any, Self
 
@@ -9,31 +9,50 @@ from dropglm.plots.axes import COLOURS, fresh_axes
 
 
 class CVSurfaceDisplay:
-    """Mean score over the folds against dropout and l2, at the chosen ridge and discount.
+    """Mean cross-validation score against dropout and l2.
+
+    The scores are those at the ``l2_weights`` and the ``discount`` that the search chose; a frame marks the
+    chosen dropout and l2. It is recommended to use :meth:`from_estimator` to create a display.
 
     Parameters
     ----------
-    dropouts : ndarray of shape (a,)
-    l2s : ndarray of shape (b,)
-        Both rising.
-    scores : ndarray of shape (a, b)
-        Mean score.
-    chosen : tuple of (dropout, l2)
-        What the search chose.
-    title : str
+    dropouts : ndarray of shape (n_dropouts,)
+        Values of dropout in increasing order.
+    l2s : ndarray of shape (n_l2s,)
+        Values of l2 in increasing order.
+    scores : ndarray of shape (n_dropouts, n_l2s)
+        Mean score over the folds.
+    chosen : tuple of (float, float)
+        The dropout and l2 that the search chose.
+    title : str, default="Cross-validation"
+        Title of the plot.
 
     Attributes
     ----------
-    ax_, figure_
-        What ``plot`` drew on.
+    ax_ : matplotlib Axes
+        Axes of the plot.
+    figure_ : matplotlib Figure
+        Figure of the plot.
+    surface_ : matplotlib QuadMesh
+        The coloured cells.
+    text_ : ndarray of shape (n_dropouts, n_l2s) of matplotlib Text
+        The scores written into the cells.
+    frame_ : matplotlib Rectangle
+        The frame around the chosen cell.
+
+    See Also
+    --------
+    ConvergenceDisplay : Convergence of a fit.
 
     Examples
     --------
     >>> from dropglm import LogisticRegressionCV
+    >>> from dropglm.plots import CVSurfaceDisplay
     >>> X, y = [[0.0], [1.0], [2.0], [0.5]] * 5, [0, 1, 1, 0] * 5
     >>> model = LogisticRegressionCV(dropout=(0.2, 0.5), l2=(0.1, 1.0, 10.0), cv=2).fit(X, y)
-    >>> CVSurfaceDisplay.from_estimator(model).scores.shape
-    (2, 3)
+    >>> display = CVSurfaceDisplay.from_estimator(model, cmap="Greens")
+    >>> display.scores.shape, display.ax_.get_xlabel()
+    ((2, 3), 'l2')
     """
 
     def __init__(
@@ -51,8 +70,22 @@ class CVSurfaceDisplay:
         self.title = title
 
     @classmethod
-    def from_estimator(cls, estimator: Any) -> Self:
-        """Take the scores of a fitted ``LogisticRegressionCV``."""
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Plot the cross-validation scores of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : LogisticRegressionCV
+            A fitted :class:`~dropglm.LogisticRegressionCV`.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+        **kwargs : dict
+            Keyword arguments of ``matplotlib.axes.Axes.pcolormesh``.
+
+        Returns
+        -------
+        display : CVSurfaceDisplay
+        """
         check_is_fitted(estimator, "cv_results_")
         found, best = estimator.cv_results_, estimator.best_index_
         here = [
@@ -65,31 +98,49 @@ class CVSurfaceDisplay:
         dropouts, l2s = np.unique(dropout), np.unique(l2)
         scores = np.full((len(dropouts), len(l2s)), np.nan)
         scores[np.searchsorted(dropouts, dropout), np.searchsorted(l2s, l2)] = found["mean_test_score"][here]
-        ridge = estimator.l2_weights_ if isinstance(estimator.l2_weights_, str) else "given"
-        title = f"Mean score over the folds, ridge {ridge.replace('_', ' ')}"
-        return cls(dropouts, l2s, scores, (estimator.dropout_, estimator.l2_), title)
+        weights = estimator.l2_weights_ if isinstance(estimator.l2_weights_, str) else "array"
+        title = f"Mean score over the folds, {weights.replace('_', ' ')} l2 weights"
+        display = cls(dropouts, l2s, scores, (estimator.dropout_, estimator.l2_), title)
+        return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the surface with its numbers, on new axes if none are given."""
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the scores as coloured cells with their values.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+        **kwargs : dict
+            Keyword arguments of ``matplotlib.axes.Axes.pcolormesh``.
+
+        Returns
+        -------
+        display : CVSurfaceDisplay
+        """
         ax = fresh_axes() if ax is None else ax
-        # Drawn as rectangles, which stay sharp; the numbers say what a colour bar would.
-        ax.pcolormesh(range(len(self.l2s)), range(len(self.dropouts)), self.scores, cmap="Blues")
+        # Cells rather than an image, since they stay sharp; the written values replace a colour bar.
+        columns, rows = range(len(self.l2s)), range(len(self.dropouts))
+        self.surface_ = ax.pcolormesh(columns, rows, self.scores, **({"cmap": "Blues"} | kwargs))
         low, high = np.nanmin(self.scores), np.nanmax(self.scores)
+        self.text_ = np.empty(self.scores.shape, dtype=object)
         for (a, b), score in np.ndenumerate(self.scores):
             dark = high > low and (score - low) / (high - low) > 0.6
-            ax.text(b, a, f"{score:.3g}", ha="center", va="center", color="white" if dark else "black")
-        place = np.searchsorted(self.l2s, self.chosen[1]), np.searchsorted(self.dropouts, self.chosen[0])
-        corner = place[0] - 0.46, place[1] - 0.46
-        frame = {"fill": False, "edgecolor": COLOURS[1], "linewidth": 3}
-        ax.add_patch(_rectangle(corner, **frame))
-        ax.set_xticks(range(len(self.l2s)), [f"{l2:g}" for l2 in self.l2s])
-        ax.set_yticks(range(len(self.dropouts)), [f"{dropout:g}" for dropout in self.dropouts])
+            colour = "white" if dark else "black"
+            self.text_[a, b] = ax.text(b, a, f"{score:.3g}", ha="center", va="center", color=colour)
+        column, row = (
+            np.searchsorted(self.l2s, self.chosen[1]),
+            np.searchsorted(self.dropouts, self.chosen[0]),
+        )
+        self.frame_ = ax.add_patch(_frame_around(column, row))
+        ax.set_xticks(columns, [f"{l2:g}" for l2 in self.l2s])
+        ax.set_yticks(rows, [f"{dropout:g}" for dropout in self.dropouts])
         ax.set(xlabel="l2", ylabel="dropout", title=self.title)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
-def _rectangle(corner: tuple[float, float], **style: Any) -> Any:
+def _frame_around(column: int, row: int) -> Any:
     from matplotlib.patches import Rectangle
 
-    return Rectangle(corner, 0.92, 0.92, **style)
+    corner = column - 0.46, row - 0.46
+    return Rectangle(corner, 0.92, 0.92, fill=False, edgecolor=COLOURS[1], linewidth=3)

@@ -1,42 +1,57 @@
-"""What adaptive rules scale their steps by, against the Fisher information."""
+"""The diagonal scale of adaptive update rules against the Fisher information."""
 
 from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 
-from dropglm.plots.axes import INK, colours_of, fresh_axes
+from dropglm.plots.axes import INK, colours_of, line_style, two_panels
 
 MARKERS = ("o", "x", "^", "s", "+", "v")
 
 
 class FisherDisplay:
-    """diag(G_t)/t or diag(H_t)/t on the way to the diagonal of the Fisher information.
+    """Estimates of the Fisher information by adaptive update rules.
 
-    The left panel has the relative error against t, solid for the mean over features and dashed for the
-    largest, each a mean over runs; the right one all features at the end.
+    AdaGrad accumulates diag(G_t) and dropout descent diag(H_t). Divided by t, both approach the diagonal of
+    the Fisher information. The left panel shows the relative error against t, averaged over runs: the mean
+    over features (solid) and the maximum over features (dashed). The right panel shows each feature's
+    estimate after the last row against its Fisher information.
 
     Parameters
     ----------
-    t : ndarray of shape (m,)
-        Numbers of rows.
-    fisher : ndarray of shape (d,)
-        diag E A''(x·β) x xᵀ.
-    estimates : mapping of str to ndarray of shape (runs, m, d)
-        What each rule had, divided by t.
-    colours : mapping of str to str, optional
-        Of the rules, where several pictures are to have the same.
+    t : array-like of shape (n_times,)
+        Numbers of rows at which the estimates were recorded.
+    fisher : array-like of shape (n_features,)
+        Diagonal of the Fisher information, diag E A''(x·β) x xᵀ.
+    estimates : mapping of str to array-like of shape (n_runs, n_times, n_features)
+        Estimates by name of the rule: what the rule has accumulated, divided by t.
+    colors : mapping of str to str, default=None
+        Colours by name of the rule. Rules without one take the next colour of the cycle.
 
     Attributes
     ----------
-    axes_, figure_
-        What ``plot`` drew on.
+    ax_ : ndarray of shape (2,) of matplotlib Axes
+        The two panels.
+    figure_ : matplotlib Figure
+        Figure of the left panel.
+    lines_ : ndarray of shape (n_rules, 2) of matplotlib Line2D
+        Mean and maximum error of each rule, in the left panel.
+    points_ : list of matplotlib Line2D
+        The features of each rule, in the right panel.
+
+    See Also
+    --------
+    ProgressiveCurvesDisplay : Scores of online learners while they learn.
 
     Examples
     --------
+    >>> from dropglm.plots import FisherDisplay
     >>> display = FisherDisplay([10, 100], [0.2, 0.1], {"adagrad": [[[0.3, 0.1], [0.2, 0.11]]]})
-    >>> display.mean_error("adagrad"), display.largest_error("adagrad")
+    >>> display.mean_error("adagrad"), display.max_error("adagrad")
     (array([0.25, 0.05]), array([0.5, 0.1]))
+    >>> display.plot(linewidth=3).ax_[0].get_ylabel()
+    'relative error'
     """
 
     def __init__(
@@ -44,60 +59,71 @@ class FisherDisplay:
         t: Any,
         fisher: Any,
         estimates: Mapping[str, Any],
-        colours: Mapping[str, str] | None = None,
+        colors: Mapping[str, str] | None = None,
     ) -> None:
         self.t = np.asarray(t)
         self.fisher = np.asarray(fisher, float)
         self.estimates = {name: np.asarray(runs, float) for name, runs in estimates.items()}
-        self.colours = colours_of(estimates, colours)
+        self.colors = colours_of(estimates, colors)
 
     def errors(self, name: str) -> np.ndarray:
-        """Relative errors of every run, time and feature; (runs, m, d)."""
+        """Return the relative errors of a rule; (n_runs, n_times, n_features)."""
         return np.abs(self.estimates[name] / self.fisher - 1.0)
 
     def mean_error(self, name: str) -> np.ndarray:
-        """Mean over the features, then over the runs; (m,)."""
+        """Return the mean error over the features, averaged over the runs; (n_times,)."""
         return self.errors(name).mean(axis=(0, 2))
 
-    def largest_error(self, name: str) -> np.ndarray:
-        """Largest over the features, mean over the runs; (m,)."""
+    def max_error(self, name: str) -> np.ndarray:
+        """Return the maximum error over the features, averaged over the runs; (n_times,)."""
         return self.errors(name).max(axis=2).mean(axis=0)
 
-    def plot(self, axes: Any = None) -> Self:
-        """Draw the two panels, on new axes if none are given."""
-        axes = fresh_axes(columns=2) if axes is None else axes
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw both panels.
+
+        Parameters
+        ----------
+        ax : array-like of 2 matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+        **kwargs : dict
+            Keyword arguments of ``matplotlib.axes.Axes.plot`` for the curves of the left panel and the
+            points of the right panel.
+
+        Returns
+        -------
+        display : FisherDisplay
+        """
+        left, right = axes = two_panels(ax)
+        lines, self.points_ = [], []
         for k, (name, runs) in enumerate(self.estimates.items()):
-            colour = self.colours[name]
-            axes[0].plot(self.t, self.mean_error(name), color=colour, label=name)
-            axes[0].plot(self.t, self.largest_error(name), color=colour, linestyle="--")
-            axes[1].plot(
-                self.fisher,
-                runs[:, -1].mean(axis=0),
-                MARKERS[k % len(MARKERS)],
-                color=colour,
-                markerfacecolor="none",
-                label=name,
+            colour, marker = self.colors[name], MARKERS[k % len(MARKERS)]
+            solid = line_style(kwargs, color=colour, label=name)
+            dashed = line_style(kwargs, color=colour, linestyle="--")
+            points = line_style(
+                kwargs, color=colour, marker=marker, linestyle="none", markerfacecolor="none", label=name
             )
-        axes[0].plot([], [], color=INK, label="mean")
-        axes[0].plot([], [], color=INK, linestyle="--", label="largest")
+            lines.append(
+                left.plot(self.t, self.mean_error(name), **solid)
+                + left.plot(self.t, self.max_error(name), **dashed)
+            )
+            self.points_ += right.plot(self.fisher, runs[:, -1].mean(axis=0), **points)
+        left.plot([], [], color=INK, label="mean over features")
+        left.plot([], [], color=INK, linestyle="--", label="maximum")
         ends = [self.fisher.min(), self.fisher.max()]
-        axes[1].plot(ends, ends, color=INK, linewidth=1, label="equal")
-        axes[0].set(xlabel="rows seen", ylabel="relative error", title="On the way")
-        axes[1].set(xlabel="Fisher information", ylabel="of the rule, divided by t", title="At the end")
-        for ax in axes:
-            ax.set(xscale="log", yscale="log")
-        for figure, mine in _by_figure(axes).items():
+        right.plot(ends, ends, color=INK, linewidth=1, label="equal")
+        left.set(xlabel="rows seen", ylabel="relative error", title="Relative error")
+        right.set(
+            xlabel="Fisher information", ylabel="estimate", title=f"Estimates after {self.t[-1]:,} rows"
+        )
+        for panel in axes:
+            panel.set(xscale="log", yscale="log")
+        # One legend per figure: the two panels may be in different figures.
+        for figure in dict.fromkeys(panel.figure for panel in axes):
             shown: dict[str, Any] = {}
-            for ax in mine:
-                shown |= {name: handle for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)}
+            for panel in axes:
+                if panel.figure is figure:
+                    handles, names = panel.get_legend_handles_labels()
+                    shown |= dict(zip(names, handles, strict=True))
             figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=3, frameon=False)
-        self.axes_, self.figure_ = axes, axes[0].figure
+        self.ax_, self.figure_, self.lines_ = axes, left.figure, np.array(lines, dtype=object)
         return self
-
-
-def _by_figure(axes: Any) -> dict[Any, list[Any]]:
-    """The axes of each figure; the panels may share one or have one each."""
-    found: dict[Any, list[Any]] = {}
-    for ax in axes:
-        found.setdefault(ax.figure, []).append(ax)
-    return found

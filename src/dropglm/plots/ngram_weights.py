@@ -1,4 +1,4 @@
-"""What n-grams add to a class, as bars."""
+"""Weights of n-grams as bars."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -7,31 +7,45 @@ from sklearn.utils.validation import check_is_fitted
 
 from dropglm.plots.axes import COLOURS, fresh_axes
 
-LONGEST = 24  # characters of an n-gram beside its bar
+MAX_NAME = 24  # characters of an n-gram beside its bar
 
 
 class NgramWeightsDisplay:
-    """Bars for the weights of n-grams, the first one on top, coloured by the class that they speak for.
+    """Bars for the weights of n-grams, coloured by class, the first n-gram on top.
+
+    It is recommended to use :meth:`from_estimator` or :meth:`from_explanation` to create a display.
 
     Parameters
     ----------
     ngrams : sequence of str
+        The n-grams.
     weights : sequence of float
-        What each adds to the predictor of its class.
+        Contribution of each n-gram to the decision function of its class.
     labels : sequence
-        The class of each.
+        The class of each n-gram.
     classes : sequence
         All classes, in the order of their colours.
-    title : str
+    title : str, default=""
+        Title of the plot.
 
     Attributes
     ----------
-    ax_, figure_
-        What ``plot`` drew on.
+    ax_ : matplotlib Axes
+        Axes of the plot.
+    figure_ : matplotlib Figure
+        Figure of the plot.
+    bars_ : list of matplotlib Rectangle
+        One bar per n-gram.
+
+    See Also
+    --------
+    dropglm.TextClassifier.top_features : The n-grams with the largest weights.
+    dropglm.TextClassifier.explain : The n-grams that decide how a text is classified.
 
     Examples
     --------
     >>> from dropglm import TextClassifier
+    >>> from dropglm.plots import NgramWeightsDisplay
     >>> texts = ["a fine film", "a bad film", "fine", "bad"]
     >>> model = TextClassifier((1, 1), tune=False).fit(texts, [1, 0, 1, 0])
     >>> NgramWeightsDisplay.from_estimator(model, 1).ngrams
@@ -55,56 +69,112 @@ class NgramWeightsDisplay:
         self.title = title
 
     @classmethod
-    def from_estimator(cls, estimator: Any, label: Any, k: int = 15) -> Self:
-        """The k n-grams that speak most for a class of a TextClassifier."""
+    def from_estimator(
+        cls, estimator: Any, label: Any, k: int = 15, *, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Plot the n-grams with the largest weights for a class.
+
+        Parameters
+        ----------
+        estimator : TextClassifier
+            A fitted :class:`~dropglm.TextClassifier`.
+        label : object
+            One of the estimator's classes.
+        k : int, default=15
+            Number of n-grams.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+        **kwargs : dict
+            Keyword arguments of ``matplotlib.axes.Axes.barh``.
+
+        Returns
+        -------
+        display : NgramWeightsDisplay
+        """
         check_is_fitted(estimator, "model_")
         top = estimator.top_features(k)
         if label not in top:
-            raise ValueError(f"label {label!r} is no class of the estimator; it has {list(top)}.")
+            raise ValueError(f"label {label!r} is not a class of the estimator; its classes are {list(top)}.")
         names, weights = [entry.ngram for entry in top[label]], [entry.weight for entry in top[label]]
-        return cls(names, weights, [label] * len(names), list(top), f"What speaks for {label}")
+        display = cls(names, weights, [label] * len(names), list(top), f"Top n-grams for {label}")
+        return display.plot(ax, **kwargs)
 
     @classmethod
-    def from_explanation(cls, explanation: Any, classes: Any, k: int = 20) -> Self:
-        """The k n-grams that matter most in a text."""
+    def from_explanation(
+        cls, explanation: Any, classes: Any, k: int = 20, *, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Plot the n-grams of a text that contribute most to its classification.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            The result of :meth:`dropglm.TextClassifier.explain`.
+        classes : sequence
+            The classifier's classes, in the order of their colours.
+        k : int, default=20
+            Largest number of n-grams.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+        **kwargs : dict
+            Keyword arguments of ``matplotlib.axes.Axes.barh``.
+
+        Returns
+        -------
+        display : NgramWeightsDisplay
+        """
         first = explanation.contributions[:k]
         names, weights = [entry.ngram for entry in first], [entry.weight for entry in first]
         title = f"{explanation.label}, probability {explanation.probability:.2f}"
-        return cls(names, weights, [entry.label for entry in first], list(classes), title)
+        display = cls(names, weights, [entry.label for entry in first], list(classes), title)
+        return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the bars, on new axes if none are given."""
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+        **kwargs : dict
+            Keyword arguments of ``matplotlib.axes.Axes.barh``.
+
+        Returns
+        -------
+        display : NgramWeightsDisplay
+        """
         ax = fresh_axes() if ax is None else ax
         colour = {label: COLOURS[k % len(COLOURS)] for k, label in enumerate(self.classes)}
         places = range(len(self.ngrams))
-        seen: set[Any] = set()
+        in_legend: set[Any] = set()
+        self.bars_ = []
         for place, weight, label in zip(places, self.weights, self.labels, strict=True):
-            name = None if label in seen else _in_legend(label)
-            ax.barh(place, weight, color=colour[label], label=name)
-            seen.add(label)
-        ax.set_yticks(list(places), [_plain(_short(name, LONGEST)) for name in self.ngrams])
+            style = {"color": colour[label], "label": None if label in in_legend else _legend_text(label)}
+            self.bars_ += ax.barh(place, weight, **(style | kwargs)).patches
+            in_legend.add(label)
+        ax.set_yticks(list(places), [_plain(_shortened(name, MAX_NAME)) for name in self.ngrams])
         ax.invert_yaxis()
-        ax.set(xlabel="adds to the class's predictor", title=_plain(_short(self.title, LONGEST + 12)))
-        if len(seen) > 1:
-            # Outside, since bars may be anywhere; long names below each other.
-            longest = max(len(str(label)) for label in seen)
-            columns = 4 if longest <= 10 else 1
-            ax.figure.legend(loc="outside lower center", ncols=columns, frameon=False)
+        title = _plain(_shortened(self.title, MAX_NAME + 12))
+        ax.set(xlabel="contribution to the decision function", title=title)
+        if len(in_legend) > 1:
+            # Outside the axes, since any corner may hold a bar. Long names go below each other.
+            columns = 4 if max(len(str(label)) for label in in_legend) <= 10 else 1
+            entries = ax.get_legend_handles_labels()
+            ax.figure.legend(*entries, loc="outside lower center", ncols=columns, frameon=False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
-def _short(text: Any, longest: int) -> str:
-    return str(text) if len(str(text)) <= longest else f"{str(text)[: longest - 1]}…"
+def _shortened(text: Any, length: int) -> str:
+    return str(text) if len(str(text)) <= length else f"{str(text)[: length - 1]}…"
 
 
 def _plain(text: Any) -> str:
-    """The text with nothing in it that Matplotlib would take for a formula or cannot draw."""
+    """Escape what Matplotlib would read as a formula, and replace what it cannot draw."""
     shown = "".join(c if c.isprintable() else "\N{WHITE SQUARE}" for c in str(text))
     return shown.replace("$", r"\$")
 
 
-def _in_legend(label: Any) -> str:
-    """The same for a legend, which leaves out what begins with an underscore."""
-    shown = _plain(_short(label, LONGEST))
+def _legend_text(label: Any) -> str:
+    """Do the same for a legend, which would leave out names that begin with an underscore."""
+    shown = _plain(_shortened(label, MAX_NAME))
     return f" {shown}" if shown.startswith("_") else shown

@@ -8,31 +8,45 @@ import numpy as np
 from dropglm.families import Logistic
 from dropglm.noise import Gaussian
 from dropglm.penalties import PENALTIES, RowPenalty
-from dropglm.plots.axes import COLOURS, INK, fresh_axes
+from dropglm.plots.axes import COLOURS, INK, fresh_axes, line_style
 
 
 class PenaltyCurvesDisplay:
-    """Penalty of one row of a logistic model whose predictor has normal noise of standard deviation σ.
+    """Noising penalty of one row of a logistic model against the noise level.
 
-    Solid lines are the true penalty E A(N(η, σ²)) - A(η), dashed ones the quadratic ½ A''(η) σ², which is too
-    large near p = ½ and too small for confident predictions.
+    Normal noise of standard deviation σ is added to the row's predictor η. Solid lines show the true penalty
+    E A(N(η, σ²)) - A(η), dashed lines the quadratic penalty ½ A''(η) σ², which is too large near p = ½ and
+    too small for confident predictions. It is recommended to use :meth:`from_probabilities` to create a
+    display.
 
     Parameters
     ----------
-    noise_levels : ndarray of shape (m,)
-        σ.
-    probabilities : ndarray of shape (k,)
-        p = 1 / (1 + e^-η) of the row.
-    true, quadratic : ndarray of shape (k, m)
-        The two penalties.
+    noise_levels : ndarray of shape (n_levels,)
+        Standard deviations σ.
+    probabilities : ndarray of shape (n_curves,)
+        Predicted probabilities p = 1 / (1 + e^-η) of the row.
+    true : ndarray of shape (n_curves, n_levels)
+        The true penalty.
+    quadratic : ndarray of shape (n_curves, n_levels)
+        The quadratic penalty.
 
     Attributes
     ----------
-    ax_, figure_
-        What ``plot`` drew on.
+    ax_ : matplotlib Axes
+        Axes of the plot.
+    figure_ : matplotlib Figure
+        Figure of the plot.
+    lines_ : ndarray of shape (n_curves, 2) of matplotlib Line2D
+        The true and the quadratic penalty of each probability.
+
+    See Also
+    --------
+    LossExpansionDisplay : Quadratic approximations of the logistic loss.
+    PenaltyPathDisplay : Penalties along the path of an optimisation.
 
     Examples
     --------
+    >>> from dropglm.plots import PenaltyCurvesDisplay
     >>> display = PenaltyCurvesDisplay.from_probabilities([0.5, 0.95], noise_levels=[0.0, 1.0])
     >>> display.true.round(3)
     array([[0.   , 0.113],
@@ -59,31 +73,74 @@ class PenaltyCurvesDisplay:
         cls,
         probabilities: Sequence[float] = (0.5, 0.73, 0.82, 0.88, 0.95),
         noise_levels: Sequence[float] | None = None,
+        *,
+        ax: Any = None,
+        **kwargs: Any,
     ) -> Self:
-        """Compute the curves for rows that are predicted with these probabilities."""
-        sigma = np.linspace(0.0, 1.5, 61) if noise_levels is None else np.asarray(noise_levels, float)
-        p = np.asarray(probabilities, float)
-        eta, s2 = Logistic.natural_parameter(p)[:, None], sigma**2
-        shape = (len(p), len(sigma))
+        """Plot the penalties of rows with given predictions.
 
-        def rows(expectation: str) -> np.ndarray:
-            penalty = PENALTIES[expectation]["logistic"](Logistic, Gaussian(1.0))
-            assert isinstance(penalty, RowPenalty)
-            grid = (np.broadcast_to(part, shape).ravel() for part in (eta, s2))
-            return penalty.rows(*grid)[0].reshape(shape)
+        Parameters
+        ----------
+        probabilities : array-like of shape (n_curves,), default=(0.5, 0.73, 0.82, 0.88, 0.95)
+            Predicted probabilities, one pair of curves each.
+        noise_levels : array-like of shape (n_levels,), default=None
+            Standard deviations of the noise. If None, 61 values from 0 to 1.5.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+        **kwargs : dict
+            Keyword arguments of ``matplotlib.axes.Axes.plot`` for all curves.
 
-        return cls(sigma, p, rows("gaussian"), rows("quadratic"))
+        Returns
+        -------
+        display : PenaltyCurvesDisplay
+        """
+        levels = np.linspace(0.0, 1.5, 61) if noise_levels is None else np.asarray(noise_levels, float)
+        penalties = row_penalties(probabilities, levels)
+        return cls(levels, np.asarray(probabilities, float), *penalties).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the curves, on new axes if none are given."""
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+        **kwargs : dict
+            Keyword arguments of ``matplotlib.axes.Axes.plot`` for all curves.
+
+        Returns
+        -------
+        display : PenaltyCurvesDisplay
+        """
         ax = fresh_axes() if ax is None else ax
+        lines = []
         for k, p in enumerate(self.probabilities):
             colour = COLOURS[k % len(COLOURS)]
-            ax.plot(self.noise_levels, self.true[k], color=colour, label=f"p = {p:g}")
-            ax.plot(self.noise_levels, self.quadratic[k], color=colour, linestyle="--")
+            solid = line_style(kwargs, color=colour, label=f"p = {p:g}")
+            dashed = line_style(kwargs, color=colour, linestyle="--", label=None)
+            lines.append(
+                ax.plot(self.noise_levels, self.true[k], **solid)
+                + ax.plot(self.noise_levels, self.quadratic[k], **dashed)
+            )
         ax.plot([], [], color=INK, label="true")
         ax.plot([], [], color=INK, linestyle="--", label="quadratic")
         ax.set(xlabel="noise level σ", ylabel="penalty of one row", title="Noising penalty")
         ax.legend(frameon=False)
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_, self.figure_, self.lines_ = ax, ax.figure, np.array(lines, dtype=object)
         return self
+
+
+def row_penalties(
+    probabilities: Sequence[float], noise_levels: Sequence[float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the true and the quadratic penalty, each of shape (n_probabilities, n_levels)."""
+    p, sigma = np.asarray(probabilities, float), np.asarray(noise_levels, float)
+    grid = np.meshgrid(Logistic.natural_parameter(p), sigma**2, indexing="ij")
+    eta, s2 = (part.ravel() for part in grid)
+
+    def penalty(expectation: str) -> np.ndarray:
+        rows = PENALTIES[expectation]["logistic"](Logistic, Gaussian(1.0))
+        assert isinstance(rows, RowPenalty)
+        return rows.rows(eta, s2)[0].reshape(len(p), len(sigma))
+
+    return penalty("gaussian"), penalty("quadratic")

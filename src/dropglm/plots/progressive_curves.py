@@ -1,42 +1,61 @@
-"""How well a learner does while it learns."""
+"""Scores of online learners while they learn."""
 
 from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 
-from dropglm.plots.axes import INK, colours_of, fresh_axes
+from dropglm.plots.axes import INK, colours_of, fresh_axes, line_style
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
 
 class ProgressiveCurvesDisplay:
-    """A score over all rows so far, each predicted before it was learnt from, against their number.
+    """Progressive scores of online learners against the number of rows.
 
-    Lines are means over runs, bands one standard deviation of the runs to either side.
+    A progressive score is an average over all rows so far, each of which was predicted before the learner saw
+    its label. Lines are means over runs; bands extend one standard deviation to either side.
 
     Parameters
     ----------
-    t : ndarray of shape (m,)
+    t : array-like of shape (n_times,)
         Numbers of rows.
-    curves : mapping of str to ndarray of shape (runs, m)
-        The score by learner.
-    ylabel, title : str
-    best : float, optional
-        What a model that knows the truth would have, drawn as a line across.
-    colours : mapping of str to str, optional
-        Of the learners, where several pictures are to have the same.
+    curves : mapping of str to array-like of shape (n_runs, n_times) or (n_times,)
+        Scores by name of the learner.
+    ylabel : str, default="progressive accuracy"
+        Label of the vertical axis.
+    title : str, default=""
+        Title of the plot.
+    best : float, default=None
+        Score of the true model, drawn as a horizontal line.
+    colors : mapping of str to str, default=None
+        Colours by name of the learner. Learners without one take the next colour of the cycle.
 
     Attributes
     ----------
-    ax_, figure_
-        What ``plot`` drew on.
+    ax_ : matplotlib Axes
+        Axes of the plot.
+    figure_ : matplotlib Figure
+        Figure of the plot.
+    lines_ : list of matplotlib Line2D
+        The mean of each learner.
+    bands_ : list of matplotlib FillBetweenPolyCollection
+        The bands of learners with several runs.
+    best_line_ : matplotlib Line2D or None
+        The score of the true model.
+
+    See Also
+    --------
+    FisherDisplay : Estimates of the Fisher information by adaptive update rules.
 
     Examples
     --------
+    >>> from dropglm.plots import ProgressiveCurvesDisplay
     >>> display = ProgressiveCurvesDisplay([10, 100], {"sgd": [[0.5, 0.7], [0.6, 0.8]]})
-    >>> display.mean("sgd"), display.spread("sgd").round(2)
+    >>> display.mean("sgd"), display.std("sgd").round(2)
     (array([0.55, 0.75]), array([0.07, 0.07]))
+    >>> display.plot(linewidth=3).ax_.get_xlabel()
+    'rows seen'
     """
 
     def __init__(
@@ -46,36 +65,53 @@ class ProgressiveCurvesDisplay:
         ylabel: str = "progressive accuracy",
         title: str = "",
         best: float | None = None,
-        colours: Mapping[str, str] | None = None,
+        colors: Mapping[str, str] | None = None,
     ) -> None:
         self.t = np.asarray(t)
         self.curves = {name: np.atleast_2d(np.asarray(runs, float)) for name, runs in curves.items()}
         self.ylabel = ylabel
         self.title = title
         self.best = best
-        self.colours = colours_of(curves, colours)
+        self.colors = colours_of(curves, colors)
 
     def mean(self, name: str) -> np.ndarray:
-        """Over the runs; (m,)."""
+        """Return the mean over the runs; (n_times,)."""
         return self.curves[name].mean(axis=0)
 
-    def spread(self, name: str) -> np.ndarray:
-        """Standard deviation over the runs, 0 for a single one; (m,)."""
+    def std(self, name: str) -> np.ndarray:
+        """Return the standard deviation over the runs, 0 for a single run; (n_times,)."""
         runs = self.curves[name]
         return runs.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(runs.shape[1])
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the curves, on new axes if none are given."""
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+        **kwargs : dict
+            Keyword arguments of ``matplotlib.axes.Axes.plot`` for the means.
+
+        Returns
+        -------
+        display : ProgressiveCurvesDisplay
+        """
         ax = fresh_axes() if ax is None else ax
+        self.lines_, self.bands_, self.best_line_ = [], [], None
         for k, (name, runs) in enumerate(self.curves.items()):
-            colour, mean, spread = self.colours[name], self.mean(name), self.spread(name)
-            ax.plot(self.t, mean, color=colour, linestyle=STYLES[k % len(STYLES)], label=name)
+            mean, std = self.mean(name), self.std(name)
+            style = line_style(kwargs, color=self.colors[name], linestyle=STYLES[k % len(STYLES)], label=name)
+            (line,) = ax.plot(self.t, mean, **style)
+            self.lines_.append(line)
             if len(runs) > 1:
-                ax.fill_between(self.t, mean - spread, mean + spread, color=colour, alpha=0.15, linewidth=0)
+                band = {"color": line.get_color(), "alpha": 0.15, "linewidth": 0}
+                self.bands_.append(ax.fill_between(self.t, mean - std, mean + std, **band))
         if self.best is not None:
-            ax.axhline(self.best, color=INK, linewidth=1, label="the truth")
+            self.best_line_ = ax.axhline(self.best, color=INK, linewidth=1, label="true model")
         ax.set(xlabel="rows seen", ylabel=self.ylabel, xscale="log", title=self.title)
-        # Below the axes: the curves leave no corner free that can be known beforehand.
-        ax.figure.legend(loc="outside lower center", ncols=3, frameon=False)
+        # Below the axes, since any corner may hold a curve.
+        entries = ax.get_legend_handles_labels()
+        ax.figure.legend(*entries, loc="outside lower center", ncols=3, frameon=False)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -1,57 +1,73 @@
-"""Level curves of the plain and the Fisher-scaled ridge (the paper's Figure A.2)."""
+"""Level curves of the plain and the Fisher-scaled ridge penalty (the paper's Figure A.2)."""
 
 from typing import Any, Self
 
 import numpy as np
 
-from dropglm.plots.axes import COLOURS, INK, fresh_axes
+from dropglm.plots.axes import COLOURS, INK, two_panels
 
-# Level curves through the optimum, and at a half and 1.5 times its distance.
+# Distances of the level curves from the centre, relative to that of the optimum.
 RINGS = (0.5, 1.0, 1.5)
 
 
 class RidgeContoursDisplay:
-    """Two coefficients, a likelihood around its peak, and two ridges that pull on it.
+    """Level curves of a likelihood in two coefficients and of two ridge penalties.
 
-    The likelihood is its second-order expansion ½ (β - β̂)ᵀ I (β - β̂) with Fisher information I. The left
-    panel adds the ridge ½λ‖β‖², the right one ½λ βᵀ diag(I) β, which dropout comes close to: its level
-    curves take the scale of the likelihood's, feature by feature.
+    The likelihood is shown as its second-order expansion ½ (β - β̂)ᵀ I (β - β̂) at the maximum-likelihood
+    estimate β̂, with Fisher information I. The left panel adds the ridge penalty ½λ‖β‖², the right panel
+    ½λ βᵀ diag(I) β, which the dropout penalty resembles: it scales each coefficient as the likelihood does.
 
     Parameters
     ----------
-    information : ndarray of shape (2, 2)
-        I.
-    peak : ndarray of shape (2,)
-        β̂, the maximum-likelihood estimate.
+    information : array-like of shape (2, 2)
+        Fisher information I.
+    peak : array-like of shape (2,)
+        Maximum-likelihood estimate β̂.
     strength : float
-        λ of the scaled ridge; the plain one gets λ times the mean of diag(I).
+        λ of the scaled penalty. The plain penalty gets λ times the mean of diag(I).
 
     Attributes
     ----------
+    ridges : ndarray of shape (2, 2, 2)
+        Matrices of the plain and of the scaled penalty.
     optima : ndarray of shape (2, 2)
-        Optimum under the plain and under the scaled ridge, a row each.
-    axes_, figure_
-        What ``plot`` drew on.
+        Optimum under the plain penalty (first row) and under the scaled penalty (second row).
+    ax_ : ndarray of shape (2,) of matplotlib Axes
+        The two panels.
+    figure_ : matplotlib Figure
+        Figure of the left panel.
+    contours_ : ndarray of shape (2, 2) of matplotlib QuadContourSet
+        Level curves of the likelihood and of the penalty in each panel.
+    points_ : list of matplotlib Line2D
+        The optimum in each panel.
+
+    See Also
+    --------
+    dropglm.noising_penalty : The dropout penalty.
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from dropglm.plots import RidgeContoursDisplay
     >>> display = RidgeContoursDisplay(np.diag([1.0, 9.0]), np.array([2.0, 2.0]), strength=1.0)
     >>> display.optima.round(2)
     array([[0.33, 1.29],
            [1.  , 1.  ]])
+    >>> display.plot(linewidths=2).ax_[0].get_title()
+    'Plain ridge ‖β‖²'
     """
 
-    def __init__(self, information: np.ndarray, peak: np.ndarray, strength: float) -> None:
+    def __init__(self, information: Any, peak: Any, strength: float) -> None:
         self.information = np.asarray(information, float)
         self.peak = np.asarray(peak, float)
         self.strength = strength
         if self.information.shape != (2, 2) or self.peak.shape != (2,):
             raise ValueError(
-                "The picture shows two coefficients: information must have shape (2, 2) and peak (2,), "
+                "The plot shows two coefficients: information must have shape (2, 2) and peak shape (2,), "
                 f"got {self.information.shape} and {self.peak.shape}."
             )
         diagonal = np.diag(self.information)
-        # Ridge matrices: the plain one as strong as the other on average.
+        # The plain penalty is as strong as the scaled one on average.
         self.ridges = np.stack([np.eye(2) * diagonal.mean(), np.diag(diagonal)])
         self.optima = np.stack(
             [
@@ -62,45 +78,79 @@ class RidgeContoursDisplay:
 
     @classmethod
     def from_predictions(
-        cls, X: np.ndarray, probabilities: np.ndarray, coef: np.ndarray, strength: float = 1.0
+        cls,
+        X: Any,
+        probabilities: Any,
+        coef: Any,
+        strength: float = 1.0,
+        *,
+        ax: Any = None,
+        **kwargs: Any,
     ) -> Self:
-        """Take the information XᵀVX from a logistic model's predictions, V = diag(p (1 - p)).
+        """Plot the level curves for a logistic model's predictions.
 
         Parameters
         ----------
-        X : ndarray of shape (n, 2)
-        probabilities : ndarray of shape (n,)
-        coef : ndarray of shape (2,)
-            The model's coefficients, taken as the peak.
-        strength : float
-        """
-        X, p = np.asarray(X, float), np.asarray(probabilities, float)
-        return cls(X.T @ ((p * (1.0 - p))[:, None] * X), coef, strength)
+        X : array-like of shape (n_samples, 2)
+            Features.
+        probabilities : array-like of shape (n_samples,)
+            Predicted probabilities of the rows.
+        coef : array-like of shape (2,)
+            The model's coefficients, taken as the maximum-likelihood estimate.
+        strength : float, default=1.0
+            λ of the scaled penalty.
+        ax : array-like of 2 matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+        **kwargs : dict
+            Keyword arguments of ``matplotlib.axes.Axes.contour``.
 
-    def plot(self, axes: Any = None) -> Self:
-        """Draw the two panels, on new axes if none are given."""
-        axes = fresh_axes(columns=2) if axes is None else axes
-        x, y = (np.linspace(low, high, 201) for low, high in zip(*self._frame(), strict=True))
+        Returns
+        -------
+        display : RidgeContoursDisplay
+        """
+        return cls(fisher_information(X, probabilities), coef, strength).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw both panels.
+
+        Parameters
+        ----------
+        ax : array-like of 2 matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is created.
+        **kwargs : dict
+            Keyword arguments of ``matplotlib.axes.Axes.contour``.
+
+        Returns
+        -------
+        display : RidgeContoursDisplay
+        """
+        axes = two_panels(ax)
+        x, y = (np.linspace(low, high, 201) for low, high in zip(*self._corners(), strict=True))
         grid = np.stack(np.meshgrid(x, y), axis=-1)
         titles = ("Plain ridge ‖β‖²", "Fisher-scaled ridge βᵀ diag(I) β")
-        for ax, ridge, optimum, title in zip(axes, self.ridges, self.optima, titles, strict=True):
-            for matrix, centre, colour, style in (
+        contours, self.points_ = [], []
+        for panel, ridge, optimum, title in zip(axes, self.ridges, self.optima, titles, strict=True):
+            for matrix, centre, colour, linestyle in (
                 (self.information, self.peak, INK, "solid"),
                 (ridge, np.zeros(2), COLOURS[0], "dashed"),
             ):
                 height = _form(matrix, grid - centre)
                 levels = _form(matrix, optimum - centre) * np.square(RINGS)
-                ax.contour(x, y, height, levels=levels, colors=colour, linestyles=style)
-            ax.plot(*optimum, "o", color=COLOURS[1])
-            label = ax.annotate("OPT", optimum, xytext=(7, 7), textcoords="offset points", color=COLOURS[1])
+                style = {"levels": levels, "colors": colour, "linestyles": linestyle}
+                contours.append(panel.contour(x, y, height, **(style | kwargs)))
+            self.points_ += panel.plot(*optimum, "o", color=COLOURS[1])
+            label = panel.annotate(
+                "optimum", optimum, xytext=(7, 7), textcoords="offset points", color=COLOURS[1]
+            )
             label.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 1.0})
-            ax.plot(*self.peak, "+", color=INK)
-            ax.set(title=title, xlabel="β₁", ylabel="β₂", aspect="equal")
-        self.axes_, self.figure_ = axes, axes[0].figure
+            panel.plot(*self.peak, "+", color=INK)
+            panel.set(title=title, xlabel="β₁", ylabel="β₂", aspect="equal")
+        self.ax_, self.figure_ = axes, axes[0].figure
+        self.contours_ = np.array(contours, dtype=object).reshape(2, 2)
         return self
 
-    def _frame(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lower left and upper right corner, so that every ring fits in."""
+    def _corners(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lower left and the upper right corner of a frame that all level curves fit into."""
         corners = []
         for ridge, optimum in zip(self.ridges, self.optima, strict=True):
             for matrix, centre in ((self.information, self.peak), (ridge, np.zeros(2))):
@@ -113,6 +163,12 @@ class RidgeContoursDisplay:
         return np.min(corners, axis=0), np.max(corners, axis=0)
 
 
+def fisher_information(X: Any, probabilities: Any) -> np.ndarray:
+    """Return XᵀVX with V = diag(p (1 - p)), the Fisher information of a logistic model."""
+    X, p = np.asarray(X, float), np.asarray(probabilities, float)
+    return X.T @ ((p * (1.0 - p))[:, None] * X)
+
+
 def _form(matrix: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """vᵀ M v for every v on the last axis."""
+    """Return vᵀ M v for every v along the last axis."""
     return np.einsum("...i,ij,...j->...", vectors, matrix, vectors)
