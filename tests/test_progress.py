@@ -1,10 +1,12 @@
-"""The time left of a run whose steps differ in cost."""
+"""Progress of equal steps, of steps that differ in cost, and of work without steps."""
 
+import io
 import time
 
 import pytest
 
-from dropglm.progress import BELIEVED, TimeLeft
+from dropglm import progress
+from dropglm.progress import CLEAR_LINE, PRIOR_SECONDS, Progress
 
 
 class Clock:
@@ -15,74 +17,167 @@ class Clock:
         return self.now
 
 
+class FakeTerminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
 @pytest.fixture
 def clock():
     return Clock()
 
 
-def test_costs_are_believed_at_first():
-    assert TimeLeft([1.0, 600.0]).seconds() == 601.0
+def fake_terminal(monkeypatch):
+    """Make standard error a terminal; not a fixture, since pytest replaces the stream after the setup."""
+    terminal = FakeTerminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    return terminal
 
 
-def test_what_steps_took_corrects_what_others_cost(clock):
-    left = TimeLeft([40.0, 1000.0], clock=clock)
-    left.begin("a", 40.0)
+def with_costs(*costs, **settings):
+    return Progress("fits", costs=costs, shown=False, **settings)
+
+
+def test_the_first_estimate_is_the_sum_of_the_costs():
+    assert with_costs(1.0, 600.0).seconds_left() == 601.0
+
+
+def test_the_time_that_steps_took_corrects_the_costs_of_the_others(clock):
+    work = with_costs(40.0, 1000.0, clock=clock)
+    work.start_step("a", 40.0)
     clock.now += 80.0
-    left.end()
-    assert left.seconds() == pytest.approx(1000 * (BELIEVED + 80) / (BELIEVED + 40))
+    work.finish_step()
+    assert work.seconds_left() == pytest.approx(1000 * (PRIOR_SECONDS + 80) / (PRIOR_SECONDS + 40))
 
 
-def test_cheap_steps_do_not_speak_for_dear_ones(clock):
+def test_cheap_steps_hardly_change_the_estimate_for_expensive_ones(clock):
     """A hundred steps that took no time leave nearly all of the time to the last."""
-    left = TimeLeft([0.001] * 100 + [60.0], clock=clock)
+    work = with_costs(*[0.001] * 100, 60.0, clock=clock)
     for _ in range(100):
-        left.begin("cheap", 0.001)
-        left.end()
-    assert 59 < left.seconds() < 61
+        work.start_step("cheap", 0.001)
+        work.finish_step()
+    assert 59 < work.seconds_left() < 61
 
 
-def test_time_passes_within_a_step(clock):
-    left = TimeLeft([60.0, 5.0], clock=clock)
-    left.begin("a", 60.0)
-    assert left.seconds() == 65.0
+def test_the_estimate_falls_during_a_step(clock):
+    work = with_costs(60.0, 5.0, clock=clock)
+    work.start_step("a", 60.0)
+    assert work.seconds_left() == 65.0
     clock.now += 20.0
-    assert left.seconds() == 45.0
-    clock.now += 200.0  # longer than it should
-    assert left.seconds() == 5.0
+    assert work.seconds_left() == 45.0
+    clock.now += 200.0  # longer than expected
+    assert work.seconds_left() == 5.0
 
 
-def test_a_step_that_is_left_out_is_no_evidence(clock):
-    left = TimeLeft([60.0, 5.0], clock=clock)
-    left.begin("a", 60.0)
+def test_a_skipped_step_does_not_change_the_estimate_for_the_others(clock):
+    work = with_costs(60.0, 5.0, clock=clock)
+    work.start_step("a", 60.0)
     clock.now += 1.0
-    left.skip(60.0)
-    assert left.seconds() == 5.0
+    work.skip_step(60.0)
+    assert work.seconds_left() == 5.0
 
 
-def test_it_is_told_while_a_step_is_under_way_and_only_then():
-    told = []
-    with TimeLeft([30.0, 30.0], tell=lambda *said: told.append(said), every=0.001) as left:
+def test_a_log_has_lines_while_a_step_is_running_and_only_then(capsys):
+    lines = []
+
+    def wait_for(number):
+        end = time.monotonic() + 10
+        while len(lines) < number:
+            assert time.monotonic() < end
+            time.sleep(0.001)
+            lines.extend(capsys.readouterr().err.splitlines())
+
+    with Progress("fits", costs=[30.0, 30.0], shown=True, log_every=0.001) as work:
         time.sleep(0.02)
-        assert told == []
-        left.begin("a", 30.0)
-        waited(told, 1)
-        left.end()
-        number = len(told)
-        left.begin("b", 30.0)
-        waited(told, number + 2)
-        left.end()
-        number = len(told)
+        assert capsys.readouterr().err == ""
+        work.start_step("a", 30.0)
+        wait_for(1)
+        assert work.share_done() == 0.0
+        work.finish_step()
+        assert work.share_done() == 0.5
+        lines += capsys.readouterr().err.splitlines()
+        work.start_step("b", 30.0)
+        wait_for(len(lines) + 2)
+        work.finish_step()
+        capsys.readouterr()
         time.sleep(0.02)
-        assert len(told) == number
-    assert told[0] == (0.0, "0 of 2 fits, 60 seconds left; a")
-    assert told[-1][0] == 0.5
-    assert told[-1][1].startswith("1 of 2 fits, ")
-    assert told[-1][1].endswith(" left; b")
-    assert not left.thread.is_alive()
+        assert capsys.readouterr().err == ""
+    assert lines[0] == "0/2 fits, 60 seconds left; a"
+    assert lines[-1].startswith("1/2 fits, ")
+    assert lines[-1].endswith(" left; b")
+    assert capsys.readouterr().err.startswith("2/2 fits: 0.")
+    assert not work.thread.is_alive()
 
 
-def waited(told, number):
-    end = time.monotonic() + 10
-    while len(told) < number:
-        assert time.monotonic() < end
-        time.sleep(0.001)
+def test_equal_steps_are_assumed_to_take_equal_times(clock):
+    work = Progress("texts", 4, shown=False, clock=clock)
+    assert work.seconds_left() is None
+    work.advance(1)
+    clock.now += 30.0
+    assert work.seconds_left() == 90.0
+
+
+def test_a_terminal_shows_a_bar_that_is_replaced_at_the_end(clock, monkeypatch):
+    terminal = fake_terminal(monkeypatch)
+    with Progress("fits", 4, shown=True, clock=clock) as work:
+        for _ in range(2):
+            clock.now += 5.0
+            work.advance(note="l2=1")
+    drawn = terminal.getvalue().split(CLEAR_LINE)
+    assert drawn[2] == "━━━━━━       2/4 fits, 10 seconds left; l2=1"
+    assert drawn[-1] == "2/4 fits: 10.0 s; l2=1\n"
+
+
+def test_a_bar_stays_within_the_width_of_the_terminal(clock, monkeypatch):
+    terminal = fake_terminal(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "30")
+    with Progress("fits", 4, shown=True, clock=clock) as work:
+        clock.now += 5.0
+        work.advance(note="x" * 100)
+        assert len(terminal.getvalue().removeprefix(CLEAR_LINE)) == 29
+
+
+def test_steps_of_unknown_number_are_counted(clock, monkeypatch):
+    terminal = fake_terminal(monkeypatch)
+    with Progress("iterations", shown=True, clock=clock) as work:
+        clock.now += 2.0
+        work.advance(1200, note="objective 3.5")
+        assert work.seconds_left() is None
+    drawn = terminal.getvalue().split(CLEAR_LINE)
+    assert drawn[1:3] == ["iterations", "1,200 iterations; objective 3.5"]
+    assert drawn[-1] == "1,200 iterations: 2.0 s; objective 3.5\n"
+
+
+def test_a_log_has_one_line_per_interval_and_one_at_the_end(capsys, clock):
+    with Progress("texts", 100, shown=True, clock=clock) as work:
+        for _ in range(100):
+            clock.now += 2.0
+            work.advance()
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "31/100 texts, 2 minutes left"
+    assert lines[-1] == "100/100 texts: 200.0 s"
+    assert len(lines) == 200 // progress.LOG_EVERY + 1
+
+
+def test_work_without_steps_is_named_with_its_time_unless_it_fails(capsys, clock):
+    with Progress("Reading a.csv", shown=True, clock=clock):
+        clock.now += 1.5
+    assert capsys.readouterr().err == "Reading a.csv: 1.5 s\n"
+    with pytest.raises(OSError, match="no file"), Progress("Reading b.csv", shown=True):
+        raise OSError("no file")
+    assert capsys.readouterr().err == ""
+
+
+def test_nothing_is_written_where_it_is_not_shown(capsys, clock):
+    with Progress("texts", 2, shown=False, clock=clock) as work:
+        clock.now += 1000.0
+        work.advance(2)
+        work.write("a line")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_closed_standard_error_is_no_failure(monkeypatch):
+    monkeypatch.setattr("sys.stderr", None)
+    with Progress("texts", 1, shown=True) as work:
+        work.advance()
+    assert work.done == 1

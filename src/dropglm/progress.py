@@ -1,5 +1,6 @@
-"""What is told while work takes a while: a bar of equal steps, or the time left of unequal ones."""
+"""Progress of long work on standard error: a bar in a terminal, occasional lines in a log."""
 
+import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -7,13 +8,43 @@ from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Self
 
-WIDTH = 30
-EVERY = 0.1  # seconds between two drawings
-BELIEVED = 10.0  # seconds of work that stated costs are worth beside measured times
+BAR_WIDTH = 12  # characters
+BAR_EVERY, LOG_EVERY = 0.2, 60.0  # seconds between two drawings of the bar, or two lines of a log
+PRIOR_SECONDS = 10.0  # how much measured work the stated costs are worth when both estimate the time left
+CLEAR_LINE = "\r\x1b[K"
 
 
 class Progress:
-    """Counts steps on standard error, with an estimate of the time left; silent where ``shown`` is false.
+    """Show how far a piece of work has got, and estimate the time left.
+
+    In a terminal this is one line that is redrawn; elsewhere it is one line per minute and one at the end.
+    The steps may be equal (``total`` and ``advance``), of unknown number (``total=None``), or differ in cost
+    (``costs`` with ``start_step``, ``finish_step`` and ``skip_step``). All methods may be called from any
+    thread.
+
+    Parameters
+    ----------
+    what : str
+        What the steps are, such as ``"fits"``; without steps, what is being done, such as ``"Reading"``.
+    total : int or None, default=None
+        Number of steps; None if it is unknown. Ignored if ``costs`` are given.
+    shown : bool
+        Write nothing if False.
+    costs : sequence of float, default=None
+        Rough number of seconds that each step takes. The time that finished steps took corrects the costs of
+        the others; the costs themselves count as ``PRIOR_SECONDS`` of measured time, so that there is an
+        estimate from the start. Since one step may take minutes, the line is redrawn from a thread, and only
+        while a step is running, so that it does not interrupt what is printed between steps.
+    log_every : float, default=LOG_EVERY
+        Seconds between two lines where standard error is not a terminal.
+    clock : callable, default=time.monotonic
+
+    Attributes
+    ----------
+    done : int
+        Number of finished steps.
+    total : int or None
+        Number of steps, without those that were skipped.
 
     Examples
     --------
@@ -22,135 +53,159 @@ class Progress:
     ...         progress.advance()
     >>> progress.done
     3
-    """
-
-    def __init__(self, what: str, total: int, *, shown: bool) -> None:
-        self.what = what
-        self.total = total
-        self.shown = shown
-        self.done = 0
-        self.lock = Lock()
-        self.start = self.drawn = time.monotonic()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def advance(self, steps: int = 1) -> None:
-        """So many steps are done, on any thread."""
-        with self.lock:
-            self.done += steps
-            if self.shown and (time.monotonic() - self.drawn > EVERY or self.done == self.total):
-                self._draw()
-
-    def _draw(self) -> None:
-        self.drawn = time.monotonic()
-        taken = self.drawn - self.start
-        left = taken * (self.total - self.done) / self.done
-        bar = "━" * round(WIDTH * self.done / self.total)
-        sys.stderr.write(
-            f"\r{bar:<{WIDTH}} {self.done}/{self.total} {self.what}, {taken:.0f} s, {left:.0f} s left  "
-        )
-        sys.stderr.flush()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self.shown and self.done:
-            sys.stderr.write("\n")
-
-
-class TimeLeft:
-    """How much longer a run takes, by what its steps cost.
-
-    A cost is a rough number of seconds. What the steps so far took over what they cost corrects those to
-    come; the costs themselves count like ``BELIEVED`` seconds that came true, so that there is an estimate
-    from the start. It is told from a thread of its own, since one step may take minutes, and only while a
-    step is under way, so that nothing comes between what is written after it.
-
-    Parameters
-    ----------
-    costs : sequence of float
-        Of all steps.
-    tell : callable, optional
-        Is given the share of the work that is done, and a sentence.
-    every : float
-        Seconds between two sentences.
-    clock : callable
-
-    Examples
-    --------
-    >>> left = TimeLeft([1.0, 60.0])
-    >>> left.begin("a short one", 1.0)
-    >>> left.end()
-    >>> in_words(left.seconds())
+    >>> progress = Progress("fits", costs=[1.0, 60.0], shown=False)
+    >>> progress.start_step("a short one", 1.0)
+    >>> progress.finish_step()
+    >>> in_words(progress.seconds_left())
     '55 seconds'
     """
 
     def __init__(
         self,
-        costs: Sequence[float],
+        what: str,
+        total: int | None = None,
         *,
-        tell: Callable[[float, str], None] | None = None,
-        every: float = 60.0,
+        shown: bool,
+        costs: Sequence[float] | None = None,
+        log_every: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.steps, self.cost = len(costs), sum(costs)
-        self.tell, self.every, self.clock = tell, every, clock
-        self.done, self.spent, self.taken = 0, 0.0, 0.0
-        self.doing, self.costs_now, self.begun = "", 0.0, 0.0
-        self.lock, self.over = Lock(), Event()
-        self.thread = Thread(target=self._tick, daemon=True)
+        self.what, self.shown, self.clock = what, shown, clock
+        self.total = total if costs is None else len(costs)
+        self.total_cost = None if costs is None else sum(costs)
+        self.note = ""
+        self.done, self.done_cost, self.done_seconds = 0, 0.0, 0.0
+        self.step_running, self.step_cost, self.step_start = False, 0.0, 0.0
+        self.start = self.last_drawn = clock()
+        self.in_terminal = is_terminal()
+        self.every = BAR_EVERY if self.in_terminal else LOG_EVERY if log_every is None else log_every
+        self.lock, self.closed = Lock(), Event()
+        self.thread: Thread | None = None
 
     def __enter__(self) -> Self:
-        if self.tell is not None:
+        if self.shown and self.total_cost is not None:
+            self.thread = Thread(target=self._redraw, daemon=True)
             self.thread.start()
+        elif self.shown and self.total is None and self.in_terminal:
+            self._draw()
         return self
 
-    def begin(self, doing: str, cost: float) -> None:
-        """A step is under way."""
+    def advance(self, steps: int = 1, note: str = "") -> None:
+        """Count finished steps; ``note`` is shown after the count, such as the value of an objective."""
         with self.lock:
-            self.doing, self.costs_now, self.begun = doing, cost, self.clock()
+            self.done += steps
+            self.note = note
+            finished = self.in_terminal and self.done == self.total
+            if self.shown and (self.clock() - self.last_drawn > self.every or finished):
+                self._draw()
 
-    def end(self) -> None:
-        """It is done."""
+    def start_step(self, note: str, cost: float) -> None:
+        """Start a step of the given cost; ``note`` says which one it is."""
         with self.lock:
-            self.taken += self.clock() - self.begun
-            self.spent += self.costs_now
+            self.note, self.step_cost, self.step_start, self.step_running = note, cost, self.clock(), True
+
+    def finish_step(self) -> None:
+        """Count the running step as finished."""
+        with self.lock:
+            self.done_seconds += self.clock() - self.step_start
+            self.done_cost += self.step_cost
             self.done += 1
-            self.doing, self.costs_now = "", 0.0
+            self._end_step()
 
-    def skip(self, cost: float) -> None:
-        """A step, perhaps the one under way, is left out."""
+    def skip_step(self, cost: float) -> None:
+        """Leave out a step of the given cost, which may be the running one."""
         with self.lock:
-            self.steps -= 1
-            self.cost -= cost
-            self.doing, self.costs_now = "", 0.0
+            if self.total is not None and self.total_cost is not None:
+                self.total -= 1
+                self.total_cost -= cost
+            self._end_step()
 
-    def seconds(self) -> float:
-        """An estimate of the time left."""
-        rate = (BELIEVED + self.taken) / (BELIEVED + self.spent)
-        later = self.cost - self.spent - self.costs_now
-        now = rate * self.costs_now - (self.clock() - self.begun) if self.doing else 0.0
-        return max(0.0, rate * later) + max(0.0, now)
+    def _end_step(self) -> None:
+        self.note, self.step_cost, self.step_running = "", 0.0, False
 
-    def _tick(self) -> None:
-        while not self.over.wait(self.every):
+    def seconds_left(self) -> float | None:
+        """Estimate the time left; None as long as nothing is known about it."""
+        if self.total is None:
+            return None
+        if self.total_cost is None:
+            elapsed = self.clock() - self.start
+            return elapsed * (self.total - self.done) / self.done if self.done else None
+        rate = (PRIOR_SECONDS + self.done_seconds) / (PRIOR_SECONDS + self.done_cost)
+        later = rate * (self.total_cost - self.done_cost - self.step_cost)
+        running = rate * self.step_cost - (self.clock() - self.step_start) if self.step_running else 0.0
+        return max(0.0, later) + max(0.0, running)
+
+    def share_done(self) -> float:
+        """Share of the work that is done, by cost where costs are known; 0 if the total is unknown."""
+        if self.total_cost is not None:
+            return self.done_cost / self.total_cost if self.total_cost else 0.0
+        return min(1.0, self.done / self.total) if self.total else 0.0
+
+    def write(self, line: str) -> None:
+        """Write a line that stays, above the bar."""
+        if self.shown and line:
+            clear_bar()
+            _write(f"{line}\n")
+
+    def _count(self) -> str:
+        if self.total is not None:
+            return f"{self.done:,}/{self.total:,} {self.what}"
+        return f"{self.done:,} {self.what}" if self.done else self.what
+
+    def _line(self) -> str:
+        left = self.seconds_left()
+        time_left = "" if left is None else f", {in_words(left)} left"
+        return f"{self._count()}{time_left}{self.note and f'; {self.note}'}"
+
+    def _last_line(self) -> str:
+        return f"{self._count()}: {self.clock() - self.start:.1f} s{self.note and f'; {self.note}'}"
+
+    def _draw(self) -> None:
+        self.last_drawn = self.clock()
+        if not self.in_terminal:
+            _write(f"{self._line()}\n")
+            return
+        bar = "" if self.total is None else f"{'━' * round(BAR_WIDTH * self.share_done()):<{BAR_WIDTH}} "
+        width = shutil.get_terminal_size().columns - 1
+        _write(CLEAR_LINE + f"{bar}{self._line()}"[:width])
+
+    def _redraw(self) -> None:
+        while not self.closed.wait(self.every):
             with self.lock:
-                if self.doing and self.tell is not None:
-                    left = in_words(self.seconds())
-                    sentence = f"{self.done} of {self.steps} fits, {left} left; {self.doing}"
-                    self.tell(self.spent / self.cost if self.cost else 0.0, sentence)
+                if self.step_running:
+                    self._draw()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.over.set()
-        if self.tell is not None:
+        self.closed.set()
+        if self.thread is not None:
             self.thread.join()
+        if self.shown:
+            clear_bar()
+            if self.done or (self.total is None and kind is None):
+                self.write(self._last_line())
+
+
+def is_terminal() -> bool:
+    """Return whether standard error is a terminal."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def clear_bar() -> None:
+    """Remove the bar from the terminal, so that something else can be written there."""
+    if is_terminal():
+        _write(CLEAR_LINE)
+
+
+def _write(text: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def in_words(seconds: float) -> str:
-    """A duration, to two digits or so.
+    """Return a duration in words, rounded to about two digits.
 
     Examples
     --------
@@ -160,13 +215,13 @@ def in_words(seconds: float) -> str:
     if seconds < 0.5:
         return "less than a second"
     if seconds < 99.5:
-        return _counted(round(seconds), "second")
+        return _plural(round(seconds), "second")
     minutes = round(seconds / 60)
     if minutes < 100:
-        return _counted(minutes, "minute")
+        return _plural(minutes, "minute")
     hours, minutes = divmod(minutes, 60)
-    return _counted(hours, "hour") + (f" {_counted(minutes, 'minute')}" if minutes else "")
+    return _plural(hours, "hour") + (f" {_plural(minutes, 'minute')}" if minutes else "")
 
 
-def _counted(number: int, unit: str) -> str:
+def _plural(number: int, unit: str) -> str:
     return f"{number} {unit}{'' if number == 1 else 's'}"

@@ -8,8 +8,7 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from dropglm import experiments
-from dropglm.cli import terminal
+from dropglm import experiments, progress
 from dropglm.cli.app import app
 from dropglm.experiments.raw import identity
 from tests.cli.command import dropglm
@@ -177,18 +176,18 @@ def test_a_killed_run_of_several_goes_on_and_ends_the_same(registered, tmp_path)
 
 
 def test_a_log_has_a_line_an_experiment_and_one_now_and_then(registered, tmp_path, monkeypatch):
-    monkeypatch.setattr(terminal, "LOG_EVERY", 0.001)
+    monkeypatch.setattr(progress, "LOG_EVERY", 0.001)
     registered["first"] = registered["third"] = toy(cost=0.01)
     registered["second"] = toy(worked=lambda fit: time.sleep(0.02), cost=600.0)
     _, err = reproduce("--all", "--out", tmp_path)
     assert "first is done, 60 minutes left." in err
-    assert re.search("of 18 fits, .* left; second: (one|two), square, seed 0", err)
+    assert re.search("/18 fits, .* left; second: (one|two), square, seed 0", err)
     assert "\x1b" not in err
     assert "third is done" not in err  # nothing is left then
 
 
 def test_quiet_is_silent(registered, tmp_path, monkeypatch):
-    monkeypatch.setattr(terminal, "LOG_EVERY", 0.001)
+    monkeypatch.setattr(progress, "LOG_EVERY", 0.001)
     registered["second"] = toy(worked=lambda fit: time.sleep(0.02))
     _, err = reproduce("--all", "--quiet", "--out", tmp_path)
     assert err == ""

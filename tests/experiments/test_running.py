@@ -8,7 +8,7 @@ import pytest
 
 from dropglm.experiments import raw, run, running, to_do, wanted
 from dropglm.files import FileError
-from dropglm.progress import TimeLeft
+from dropglm.progress import Progress
 from tests.experiments.toys import Killed, killed_after, timeless, toy
 
 
@@ -65,10 +65,10 @@ def test_a_data_set_that_cannot_be_had_is_told_once_and_the_others_go_on(tmp_pat
 
 def test_the_time_left_is_that_of_fits_that_can_be_run(tmp_path):
     absent = toy(absent=("one",), cost=7.0)
-    time_left = TimeLeft([fit.cost for fit in absent.fits(False)])
-    run("toy", absent, tmp_path, time_left=time_left, tell=lambda sentence: None)
-    assert (time_left.done, time_left.steps, time_left.cost) == (3, 3, 21.0)
-    assert time_left.seconds() == 0.0
+    progress = Progress("fits", costs=[fit.cost for fit in absent.fits(False)], shown=False)
+    run("toy", absent, tmp_path, progress=progress, tell=lambda sentence: None)
+    assert (progress.done, progress.total, progress.total_cost) == (3, 3, 21.0)
+    assert progress.seconds_left() == 0.0
 
 
 def test_a_line_has_what_made_it(tmp_path):

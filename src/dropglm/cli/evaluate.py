@@ -7,6 +7,7 @@ import typer
 from dropglm.cli import options, terminal
 from dropglm.cli.endings import bad_input
 from dropglm.cli.reading import Reading
+from dropglm.progress import Progress
 
 if TYPE_CHECKING:
     from dropglm.text.measures import Measures
@@ -34,7 +35,7 @@ def evaluate(
 
     classifier = load_model(model).set_params(n_jobs=threads)
     texts, y = Reading(text, label, encoding, delimiter, quiet).labelled(table, format)
-    with terminal.step("Predicting", quiet=quiet), bad_input(table):
+    with Progress("Predicting", shown=not quiet), bad_input(table):
         measures = measured(classifier, texts, y)
     if json:
         terminal.as_json(measures.to_dict())

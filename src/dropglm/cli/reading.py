@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dropglm import tables
-from dropglm.cli import terminal
+from dropglm.progress import Progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +44,7 @@ class Reading:
         return texts
 
     def _read(self, table: str, text: str, label: str | None, format: str | None) -> Any:
-        with terminal.step(f"Reading {table}", quiet=self.quiet):
+        with Progress(f"Reading {table}", shown=not self.quiet):
             return tables.read(
                 table, text, label, format=format, encoding=self.encoding, delimiter=self.delimiter
             )

@@ -10,7 +10,7 @@ import typer
 
 from dropglm.cli import options, terminal
 from dropglm.cli.endings import BadInputError
-from dropglm.progress import TimeLeft, in_words
+from dropglm.progress import Progress, clear_bar, in_words
 
 if TYPE_CHECKING:
     from dropglm.experiments import Experiment
@@ -105,21 +105,22 @@ def _run(
     from dropglm import experiments
 
     fits = {name: experiments.to_do(name, each, out, quick=quick) for name, each in chosen.items()}
-    tell, every = terminal.course(quiet)
+    costs = [fit.cost for each in fits.values() for fit in each]
     lines = {}
-    with TimeLeft([fit.cost for each in fits.values() for fit in each], tell=tell, every=every) as time_left:
+    with Progress("fits", costs=costs, shown=not quiet) as progress:
         for name, experiment in chosen.items():
             left_out = partial(_left_out, name)
-            experiments.run(name, experiment, out, quick=quick, time_left=time_left, tell=left_out)
+            experiments.run(name, experiment, out, quick=quick, progress=progress, tell=left_out)
             lines[name] = experiments.wanted(name, experiment, out, quick=quick)
-            terminal.clear()
+            clear_bar()
             if not lines[name]:
                 terminal.complain(f"{name} has no results: none of its data sets can be had.")
                 continue
             for table in experiment.collect(lines[name]):
                 terminal.table(table.title, table.header, table.rows)
-            if fits[name] and time_left.done < time_left.steps and not quiet:
-                terminal.complain(f"{name} is done, {in_words(time_left.seconds())} left.")
+            left = progress.seconds_left()
+            if fits[name] and progress.done != progress.total and left is not None and not quiet:
+                terminal.complain(f"{name} is done, {in_words(left)} left.")
     return lines
 
 

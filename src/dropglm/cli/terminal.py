@@ -2,19 +2,16 @@
 
 import json
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from dropglm.progress import clear_bar, is_terminal
+
 MOST_CLASSES = 20  # in a table
-BAR = 12  # characters
-BAR_EVERY, LOG_EVERY = 0.5, 60.0  # seconds between two drawings, or two lines where nobody watches
-CLEARED = "\r\x1b[K"  # the line, in a terminal
 
 
 class Terminal(Console):
@@ -26,56 +23,17 @@ class Terminal(Console):
 
 
 out = Terminal(highlight=False)
-err = Terminal(stderr=True, highlight=False)
 
 
 def complain(sentence: str) -> None:
-    """A sentence on standard error, on one line whatever the width; a bar that stands there goes."""
-    clear()
-    sys.stderr.write(f"dropglm: {sentence}\n")
+    """Write a sentence to standard error, on one line whatever the width."""
+    clear_bar()
+    print(f"dropglm: {sentence}", file=sys.stderr)
 
 
-def clear() -> None:
-    """Take away a bar."""
-    if err.is_terminal:
-        sys.stderr.write(CLEARED)
-        sys.stderr.flush()
-
-
-def bar(share: float, sentence: str) -> None:
-    """A bar and a sentence, as much of it as there is room for, in place of the one before."""
-    text = f"{'━' * round(BAR * share):<{BAR}} {sentence}"
-    sys.stderr.write(f"{CLEARED}{text[: err.width - 1]}")
-    sys.stderr.flush()
-
-
-def percentage(share: float, sentence: str) -> None:
-    """What ``bar`` says, on a line that stays."""
-    complain(f"{share:.0%} done, {sentence}")
-
-
-def course(quiet: bool) -> tuple[Callable[[float, str], None] | None, float]:
-    """What tells how far a long run is, and every how many seconds: nothing, a bar, or lines in a log."""
-    if quiet:
-        return None, 0.0
-    return (bar, BAR_EVERY) if err.is_terminal else (percentage, LOG_EVERY)
-
-
-@contextmanager
-def step(doing: str, *, quiet: bool = False) -> Iterator[None]:
-    """Say what is going on, with a spinner in a terminal, and how long it took."""
-    if quiet:
-        yield
-        return
-    start = time.perf_counter()
-    with err.status(escape(doing)):
-        yield
-    err.print(f"{escape(doing)}: {time.perf_counter() - start:.1f} s", style="dim")
-
-
-def bars(quiet: bool) -> int:
-    """``verbose`` for the library: bars in a terminal, unless nobody wants them."""
-    return int(not quiet and err.is_terminal)
+def verbosity(quiet: bool) -> int:
+    """Return ``verbose`` for the library: progress bars in a terminal, unless they are not wanted."""
+    return int(not quiet and is_terminal())
 
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> None:

@@ -12,6 +12,7 @@ from dropglm.cli import options, terminal
 from dropglm.cli.endings import BadInputError, bad_input, known, not_onto, writable
 from dropglm.cli.reading import Reading
 from dropglm.cli.train_online import train_online
+from dropglm.progress import Progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -234,12 +235,12 @@ def train(
         scoring=scoring,
         n_jobs=threads,
         random_state=seed,
-        verbose=terminal.bars(quiet),
+        verbose=terminal.verbosity(quiet),
     )
     with bad_input():
         model.fit(texts, y, X_unlabeled=more or None)
         measures = None if held_out is None else measured(model, *held_out)
-    with terminal.step(f"Writing {out}", quiet=quiet):
+    with Progress(f"Writing {out}", shown=not quiet):
         model.save(out)
     _tell(model, measures, out, time.perf_counter() - start, json)
 

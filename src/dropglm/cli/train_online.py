@@ -4,19 +4,20 @@ import time
 import zlib
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
 from dropglm.cli import terminal
-from dropglm.cli.course import Course
 from dropglm.cli.endings import BadInputError, bad_input, known, not_onto, writable
+from dropglm.progress import Progress
 
 if TYPE_CHECKING:
     from dropglm.text import OnlineTextClassifier
     from dropglm.text.stream import OnlineTraining, Source
 
 BAD_ROWS = ("stop", "skip")
+FIRST_LINE = 100  # rows
 
 
 def train_online(
@@ -61,10 +62,10 @@ def train_online(
 
     saved = training.row
     fresh, before = not (training.epoch or training.row), training.model.t_
-    with bad_input(), Course(training, quiet=quiet) as course:
+    with bad_input(), ProgressiveFigures(training, shown=not quiet) as figures:
         on_bad = skipped if bad_rows == "skip" else None
         for _ in training.learn(source, epochs=epochs, on_bad=on_bad):
-            course.advance()
+            figures.update()
             if checkpoint is not None and not 0 <= training.row - saved < every:
                 training.save(checkpoint)
                 saved = training.row
@@ -74,7 +75,7 @@ def train_online(
         terminal.complain(
             "warning: rows of a class stand together; row by row they must be mixed: shuffle the table."
         )
-    with terminal.step(f"Writing {out}", quiet=quiet):
+    with Progress(f"Writing {out}", shown=not quiet):
         training.model.save(out)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
@@ -185,7 +186,7 @@ def _named(classes: str) -> list[str]:
 def _found(source: "Source", *, skip_bad: bool, quiet: bool) -> list[str]:
     if not _is_file(source.path):
         raise typer.BadParameter("name all labels: a pipe can be read only once.", param_hint="--classes")
-    with terminal.step(f"Looking for the classes of {source.path}", quiet=quiet):
+    with Progress(f"Looking for the classes of {source.path}", shown=not quiet):
         return source.classes(skip_bad=skip_bad)
 
 
@@ -232,3 +233,51 @@ def _tell(training: "OnlineTraining", out: Path, seconds: float, *, as_json: boo
         said.append(("bad rows", f"{training.bad_rows:,} skipped"))
     terminal.pairs([*said, ("model", f"{out}, {out.stat().st_size / 1e6:.1f} MB, {seconds:.1f} s in all")])
     terminal.top_table(top)
+
+
+class ProgressiveFigures(Progress):
+    """Progressive accuracy and log loss during training.
+
+    One line is written whenever the number of rows has doubled; a terminal also shows the latest figures.
+    """
+
+    HEADER = f"{'rows':>12} {'accuracy':>9} {'since last':>11} {'log loss':>9} {'bad rows':>9} {'rows/s':>9}"
+
+    def __init__(self, training: "OnlineTraining", *, shown: bool) -> None:
+        super().__init__("rows", shown=shown, log_every=float("inf"))
+        self.training = training
+        self.rows_at_start = training.model.t_
+        self.next_line = FIRST_LINE
+        self.counts_at_last_line = self.training.progressive_counts
+
+    def __enter__(self) -> Self:
+        self._skip_to_next_line()
+        self.write(self.HEADER)
+        return self
+
+    def update(self) -> None:
+        """Show the figures after another batch."""
+        rows = self.training.model.t_
+        if rows >= self.next_line:
+            self.write(self._line())
+            self.counts_at_last_line = self.training.progressive_counts
+            self._skip_to_next_line()
+        self.advance(rows - self.rows_at_start - self.done)
+
+    def _skip_to_next_line(self) -> None:
+        while self.next_line <= self.training.model.t_:
+            self.next_line *= 2
+
+    def _line(self) -> str:
+        model = self.training.model
+        weight, right = self.training.progressive_counts
+        weight, right = weight - self.counts_at_last_line[0], right - self.counts_at_last_line[1]
+        since = f"{right / weight:.4f}" if weight else ""
+        speed = (model.t_ - self.rows_at_start) / max(self.clock() - self.start, 1e-9)
+        return (
+            f"{model.t_:>12,} {model.progressive_accuracy_:>9.4f} {since:>11} "
+            f"{model.progressive_log_loss_:>9.4f} {self.training.bad_rows:>9,} {speed:>9,.0f}"
+        )
+
+    def _last_line(self) -> str:
+        return self._line() if self.training.progressive_counts[0] > self.counts_at_last_line[0] else ""

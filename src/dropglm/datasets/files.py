@@ -144,7 +144,7 @@ class Megabytes:
         # Twice, and room for the last chunk: a server that sends without end would fill the disk.
         if self.seen > 2 * self.archive.megabytes * MEGABYTE + 2 * CHUNK:
             raise DatasetError(f"{self.archive.address} sends more than it should, and was cut off.")
-        while self.progress.done < min(self.progress.total, self.seen // MEGABYTE):
+        while self.progress.done < min(self.progress.total or 0, self.seen // MEGABYTE):
             self.progress.advance()
 
     def reset(self) -> None:
@@ -153,7 +153,7 @@ class Megabytes:
 
     def close(self) -> None:
         """The end: the last step is a part of a megabyte."""
-        while self.progress.done < self.progress.total:
+        while self.progress.done < (self.progress.total or 0):
             self.progress.advance()
 
 

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from dropglm.datasets import DatasetError
 from dropglm.experiments import raw
 from dropglm.experiments.experiment import Experiment, Fit, Line
-from dropglm.progress import TimeLeft
+from dropglm.progress import Progress
 
 
 def to_do(name: str, experiment: Experiment, out: Path, *, quick: bool = False) -> list[Fit]:
@@ -26,29 +26,29 @@ def run(
     out: Path,
     *,
     quick: bool = False,
-    time_left: TimeLeft | None = None,
+    progress: Progress | None = None,
     tell: Callable[[str], None] = print,
 ) -> None:
     """Run the fits that have no line in ``out/name.jsonl`` yet, and add one for each.
 
-    A data set that cannot be had is told about once, and its fits are left out. ``time_left`` is kept
-    informed; it may be about more than this experiment.
+    A data set that cannot be had is told about once, and its fits are left out. ``progress`` may
+    cover more than this experiment.
     """
     path = out / f"{name}.jsonl"
     raw.mend(path)
     fits = to_do(name, experiment, out, quick=quick)
-    left = time_left or TimeLeft([fit.cost for fit in fits])
+    progress = progress or Progress("fits", costs=[fit.cost for fit in fits], shown=False)
     missing: set[str] = set()
     told: set[str] = set()  # several matrices may be made of one data set
     for fit in fits:
         if fit.data in missing:
-            left.skip(fit.cost)
+            progress.skip_step(fit.cost)
             continue
-        left.begin(f"{name}: {fit.data}, {fit.method}, seed {fit.seed}", fit.cost)
+        progress.start_step(f"{name}: {fit.data}, {fit.method}, seed {fit.seed}", fit.cost)
         try:
             rows = fit.rows()
         except (DatasetError, ImportError) as error:
-            left.skip(fit.cost)
+            progress.skip_step(fit.cost)
             missing.add(fit.data)
             if str(error) not in told:
                 tell(f"{fit.data} is left out: {error}")
@@ -61,7 +61,7 @@ def run(
         seconds = round(time.perf_counter() - start, 3)
         more = {"result": result, "seconds": seconds, "versions": _versions()}
         raw.append(path, _begun(name, fit) | more)
-        left.end()
+        progress.finish_step()
 
 
 def wanted(name: str, experiment: Experiment, out: Path, *, quick: bool = False) -> list[Line]:
