@@ -139,7 +139,7 @@ class CVSurfaceDisplay:
         return self
 
 
-def _frame_around(column: int, row: int) -> Any:
+def _frame_around(column: Any, row: Any) -> Any:
     from matplotlib.patches import Rectangle
 
     corner = column - 0.46, row - 0.46

@@ -1,9 +1,9 @@
 """Quadratic approximations of the logistic loss (the paper's Figure A.1)."""
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dropglm.families import Logistic
 from dropglm.plots.axes import COLOURS, INK, fresh_axes, line_style
@@ -61,8 +61,8 @@ class LossExpansionDisplay:
     @classmethod
     def from_probabilities(
         cls,
-        probabilities: Sequence[float] = (0.05, 0.5, 0.95),
-        eta: Sequence[float] | None = None,
+        probabilities: ArrayLike = (0.05, 0.5, 0.95),
+        eta: ArrayLike | None = None,
         *,
         ax: Any = None,
         **kwargs: Any,
@@ -115,7 +115,7 @@ class LossExpansionDisplay:
         return self
 
 
-def expanded_loss(probabilities: Sequence[float], eta: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+def expanded_loss(probabilities: ArrayLike, eta: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return A(η), (n_points,), and its expansions where p = A'(η_0), (n_expansions, n_points)."""
     centre = Logistic.natural_parameter(np.asarray(probabilities, float))[:, None]
     step = np.asarray(eta, float) - centre

@@ -1,9 +1,9 @@
 """The true and the quadratic penalty against the noise level (the paper's Figure 1a)."""
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dropglm.families import Logistic
 from dropglm.noise import Gaussian
@@ -71,8 +71,8 @@ class PenaltyCurvesDisplay:
     @classmethod
     def from_probabilities(
         cls,
-        probabilities: Sequence[float] = (0.5, 0.73, 0.82, 0.88, 0.95),
-        noise_levels: Sequence[float] | None = None,
+        probabilities: ArrayLike = (0.5, 0.73, 0.82, 0.88, 0.95),
+        noise_levels: ArrayLike | None = None,
         *,
         ax: Any = None,
         **kwargs: Any,
@@ -130,9 +130,7 @@ class PenaltyCurvesDisplay:
         return self
 
 
-def row_penalties(
-    probabilities: Sequence[float], noise_levels: Sequence[float]
-) -> tuple[np.ndarray, np.ndarray]:
+def row_penalties(probabilities: ArrayLike, noise_levels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return the true and the quadratic penalty, each of shape (n_probabilities, n_levels)."""
     p, sigma = np.asarray(probabilities, float), np.asarray(noise_levels, float)
     grid = np.meshgrid(Logistic.natural_parameter(p), sigma**2, indexing="ij")

@@ -137,11 +137,19 @@ class PenaltyPathDisplay:
 
 
 def penalties_along(
-    path: Iterable[tuple[Any, float]], X: Any, *, expectations: Sequence[str], **noise: float
+    path: Iterable[tuple[Any, float]],
+    X: Any,
+    *,
+    expectations: Sequence[str],
+    dropout: float = 0.0,
+    noise_std: float = 0.0,
 ) -> dict[str, list[float]]:
     """Return the penalties of a logistic model after each step, by expectation."""
-    penalties: dict[str, list[float]] = {expectation: [] for expectation in expectations}
-    for coef, intercept in path:
-        for expectation, values in penalties.items():
-            values.append(noising_penalty(coef, X, expectation=expectation, intercept=intercept, **noise))
-    return penalties
+    steps = list(path)
+
+    def penalty(coef: Any, intercept: float, expectation: str) -> float:
+        return noising_penalty(
+            coef, X, expectation=expectation, intercept=intercept, dropout=dropout, noise_std=noise_std
+        )
+
+    return {name: [penalty(coef, b, name) for coef, b in steps] for name in expectations}
