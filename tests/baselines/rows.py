@@ -1,10 +1,10 @@
-"""Rows like short texts."""
+"""Rows that resemble short texts."""
 
 import numpy as np
 
 
 def texts(rng, n=60, d=12, K=2):
-    """Counts of d words, the last of which never occurs, and the names of their classes."""
+    """Return counts of d words, the last of which never occurs, and the classes of the rows."""
     y = np.arange(n) % K
     rate = rng.gamma(0.7, size=(K, d))
     rate[:, -1] = 0.0

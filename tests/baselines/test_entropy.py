@@ -1,4 +1,4 @@
-"""Entropy regularization: derivatives by differences, minima by their gradient, scikit-learn without it."""
+"""Entropy regularization: derivatives by differences, minima by their gradient, scikit-learn as reference."""
 
 import mpmath
 import numpy as np
@@ -9,8 +9,7 @@ from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from dropglm.baselines import EntropyRegularizedLogisticRegression
-from dropglm.baselines.entropy import Entropy
-from dropglm.baselines.entropy_regularized import regularized
+from dropglm.baselines.entropy_regularization import Entropy, entropy_objective
 from dropglm.estimators.features import Features
 from dropglm.estimators.problem import Problem
 from dropglm.families import Logistic, Multinomial
@@ -28,12 +27,12 @@ def problem(rng, K):
 
 
 @pytest.mark.parametrize("K", [2, 3])
-def test_the_objective_and_its_gradient(K, rng):
-    """Value: SciPy's entropy and log-softmax. Gradient: differences of the value."""
+def test_the_objective_and_its_gradient_are_correct(K, rng):
+    """Compare the value with SciPy's entropy and log-softmax, and the gradient with differences."""
     X, y, U, rows = problem(rng, K)
     columns, d = rows.y.shape[1], rows.features.labeled.shape[1]
     ridge = rng.uniform(0.5, 2.0, size=(d, columns))
-    function = regularized(rows, ridge, 0.7)
+    function = entropy_objective(rows, ridge, 0.7)
     for _ in range(3):
         beta, b = 0.3 * rng.normal(size=(d, columns)), rng.normal(size=columns)
         point, direction = function.at(function.join(beta, b)), rng.normal(size=(d + 1) * columns)
@@ -53,7 +52,7 @@ def test_the_objective_and_its_gradient(K, rng):
         )
 
 
-def test_the_entropy_keeps_its_digits_in_the_tails():
+def test_the_entropy_is_accurate_in_the_tails():
     eta = np.array([-700.0, -40.0, -3.0, 0.0, 1e-8, 5.0, 40.0, 700.0])
     H, slope, _ = Entropy().rows(eta, np.zeros_like(eta))
     with mpmath.workdps(700):
@@ -66,7 +65,7 @@ def test_the_entropy_keeps_its_digits_in_the_tails():
 
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize("weight", [0.0, 0.5])
-def test_without_entropy_it_is_scikit_learns(K, weight, rng):
+def test_without_entropy_it_equals_scikit_learn(K, weight, rng):
     X, y = texts(rng, K=K)
     model = EntropyRegularizedLogisticRegression(l2=0.5, entropy_weight=weight, tol=1e-9)
     model.fit(X, y, X_unlabeled=None if weight else X)
@@ -77,7 +76,7 @@ def test_without_entropy_it_is_scikit_learns(K, weight, rng):
 
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_a_fit_ends_where_the_objective_is_level(K, fit_intercept, rng):
+def test_the_gradient_vanishes_at_the_fit(K, fit_intercept, rng):
     X, y = texts(rng, n=30, K=K)
     U = texts(rng, n=50, K=K)[0]
     model = EntropyRegularizedLogisticRegression(0.8, 0.3, fit_intercept=fit_intercept, tol=1e-9)
@@ -96,7 +95,7 @@ def test_a_fit_ends_where_the_objective_is_level(K, fit_intercept, rng):
 
 
 @pytest.mark.parametrize("K", [2, 3])
-def test_it_grows_more_certain_of_unlabelled_rows_than_the_labelled_fit(K, rng):
+def test_predictions_on_unlabelled_rows_are_more_confident_than_those_of_the_labelled_fit(K, rng):
     X, y = texts(rng, n=30, K=K)
     U = texts(rng, n=50, K=K)[0]
     model = EntropyRegularizedLogisticRegression(5.0, 0.5)
@@ -110,6 +109,6 @@ def test_a_weight_of_two_is_the_row_twice(rng):
     U = texts(rng, n=30)[0]
     w, v = rng.integers(0, 3, size=60), rng.integers(0, 3, size=30)
     model = EntropyRegularizedLogisticRegression(tol=1e-9)
-    weighed = model.fit(X, y, w, X_unlabeled=U, unlabeled_weight=v).coef_
+    weighted = model.fit(X, y, w, X_unlabeled=U, unlabeled_weight=v).coef_
     repeated = model.fit(np.repeat(X, w, axis=0), np.repeat(y, w), X_unlabeled=np.repeat(U, v, axis=0)).coef_
-    assert_allclose(weighed, repeated, atol=1e-6)
+    assert_allclose(weighted, repeated, atol=1e-6)

@@ -1,4 +1,4 @@
-"""What all baselines promise: scikit-learn's checks, any storage, any labels, complaints in one sentence."""
+"""Tests of all baselines: scikit-learn's checks, storage formats, label types and error messages."""
 
 import numpy as np
 import pytest
@@ -33,8 +33,10 @@ every_semi_supervised = pytest.mark.parametrize(
 
 def expected_failures(model):
     if isinstance(model, (SemiSupervisedNaiveBayes, EMNaiveBayes)):
-        # scikit-learn's own naive Bayes has no decision_function, and so is not checked.
-        return {"check_decision_proba_consistency": "it draws negative features, whatever the tags say"}
+        # scikit-learn's own naive Bayes has no decision_function and is therefore not checked.
+        return {
+            "check_decision_proba_consistency": "it draws negative features although the tags exclude them"
+        }
     return {}
 
 
@@ -46,7 +48,7 @@ def test_scikit_learns_checks(estimator, check):
 
 
 def fitted(model, form, X, y, U):
-    """The model fitted to the rows in that form, with the unlabelled ones if it takes any."""
+    """Fit the model to the rows in the given form, with unlabelled rows if it accepts them."""
     more = {} if isinstance(model, NBSVM) else {"X_unlabeled": form(U)}
     return clone(model).fit(form(X), y, **more)
 
@@ -84,7 +86,7 @@ def test_shapes_and_classes(model, K, rng):
 
 
 @every_semi_supervised
-def test_unlabelled_rows_travel_through_a_pipeline(model):
+def test_unlabelled_rows_pass_through_a_pipeline(model):
     words, y = ["good fun", "good plot", "bad plot", "bad bore"], [1, 1, 0, 0]
     more = ["good good bore", "bad fun", "fun plot", "good good fun"]
     with sklearn.config_context(enable_metadata_routing=True):
@@ -96,11 +98,12 @@ def test_unlabelled_rows_travel_through_a_pipeline(model):
     assert np.abs(alone.coef_ - clone(model).fit(count.transform(words), y).coef_).max() > 1e-3
 
 
-def test_nothing_is_requested_that_fit_does_not_take():
+def test_metadata_that_fit_does_not_accept_is_not_requested():
     with sklearn.config_context(enable_metadata_routing=True):
         assert NBSVM().get_metadata_routing().fit.requests == {}
         for model in (SemiSupervisedNaiveBayes(), EMNaiveBayes()):
-            assert model.get_metadata_routing().fit.requests == {"X_unlabeled": True}
+            requests = model.get_metadata_routing().fit.requests
+            assert requests == {"X_unlabeled": True, "sample_weight": None}
 
 
 @pytest.mark.parametrize(
@@ -108,11 +111,11 @@ def test_nothing_is_requested_that_fit_does_not_take():
     [
         (SemiSupervisedNaiveBayes(alpha=0), "alpha must be finite and above 0"),
         (EMNaiveBayes(alpha=-1.0), "alpha must be finite and above 0"),
-        (EMNaiveBayes(unlabeled_weight=-0.1), "unlabeled_weight must be finite and not negative"),
+        (EMNaiveBayes(discount=-0.1), "discount must be finite and not negative"),
         (EMNaiveBayes(max_iter=0), "max_iter must be above 0"),
         (EMNaiveBayes(tol=np.nan), "tol must be finite"),
         (NBSVM(C=0.0), "C must be finite and above 0"),
-        (NBSVM(beta=1.5), "beta must be from 0 to 1"),
+        (NBSVM(beta=1.5), r"beta must be in \[0, 1\]"),
         (NBSVM(alpha=0.0), "alpha must be finite and above 0"),
         (EntropyRegularizedLogisticRegression(l2=0.0), "l2 must be finite and above 0"),
         (EntropyRegularizedLogisticRegression(entropy_weight=-1), "entropy_weight must be finite and not"),
@@ -125,7 +128,7 @@ def test_settings_out_of_range_are_refused(model, message, rng):
 
 
 @every_semi_supervised
-def test_unlabelled_rows_that_do_not_fit_are_refused(model, rng):
+def test_unlabelled_rows_with_other_columns_are_refused(model, rng):
     X, y = texts(rng)
     with pytest.raises(ValueError, match="X_unlabeled has 11 columns, but X has 12"):
         model.fit(X, y, X_unlabeled=X[:, :-1])
@@ -134,9 +137,39 @@ def test_unlabelled_rows_that_do_not_fit_are_refused(model, rng):
 
 
 @pytest.mark.parametrize("model", [SemiSupervisedNaiveBayes(), EMNaiveBayes()], ids=repr)
-def test_negative_counts_are_refused_in_either_part(model, rng):
+def test_negative_counts_are_refused_in_labelled_and_unlabelled_rows(model, rng):
     X, y = texts(rng)
     with pytest.raises(ValueError, match="Negative values in data: X must"):
         model.fit(-X, y)
     with pytest.raises(ValueError, match="Negative values in data: X_unlabeled must"):
         model.fit(X, y, X_unlabeled=-X)
+
+
+@every_semi_supervised
+def test_arguments_of_fit_have_one_order(model, rng):
+    X, y = texts(rng)
+    U, w = texts(rng, n=30)[0], rng.uniform(0.5, 2.0, size=60)
+    by_name = clone(model).fit(X=X, y=y, sample_weight=w, X_unlabeled=U).coef_
+    assert_array_equal(clone(model).fit(X, y, w, U).coef_, by_name)
+
+
+@every_semi_supervised
+@pytest.mark.parametrize("K", [2, 3])
+def test_a_weight_of_two_is_the_row_twice(model, K, rng):
+    X, y = texts(rng, K=K)
+    U, w = texts(rng, n=30, K=K)[0], rng.integers(0, 3, size=60)
+    weighted = clone(model).fit(X, y, w, X_unlabeled=U).coef_
+    repeated = clone(model).fit(np.repeat(X, w, axis=0), np.repeat(y, w), X_unlabeled=U).coef_
+    assert_allclose(weighted, repeated, rtol=1e-9, atol=1e-6)
+    assert np.abs(weighted - clone(model).fit(X, y, X_unlabeled=U).coef_).max() > 1e-3
+
+
+@every_semi_supervised
+def test_bad_weights_are_refused(model, rng):
+    X, y = texts(rng)
+    with pytest.raises(ValueError, match="sample_weight is zero in every row"):
+        model.fit(X, y, np.zeros(60))
+    with pytest.raises(ValueError, match="sample_weight must not be negative"):
+        model.fit(X, y, np.full(60, -1.0))
+    with pytest.raises(ValueError, match="class good has"):
+        model.fit(X, y, (y == "bad").astype(float))

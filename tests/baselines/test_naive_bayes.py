@@ -1,4 +1,4 @@
-"""Naive Bayes against sums written out word by word, and against scikit-learn's."""
+"""Naive Bayes against sums written out word by word, and against scikit-learn."""
 
 from fractions import Fraction
 
@@ -18,7 +18,7 @@ BOTH = pytest.mark.parametrize("model", [SemiSupervisedNaiveBayes, EMNaiveBayes]
 @BOTH
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize("alpha", [0.1, 1.0])
-def test_without_unlabelled_rows_it_is_scikit_learns(model, K, alpha, rng):
+def test_without_unlabelled_rows_it_equals_scikit_learn(model, K, alpha, rng):
     X, y = texts(rng, K=K)
     ours, theirs = model(alpha=alpha).fit(X, y), MultinomialNB(alpha=alpha).fit(X, y)
     assert_allclose(ours.feature_log_prob_, theirs.feature_log_prob_, rtol=1e-12)
@@ -27,8 +27,8 @@ def test_without_unlabelled_rows_it_is_scikit_learns(model, K, alpha, rng):
 
 
 @pytest.mark.parametrize("K", [2, 3])
-def test_the_frequency_estimate_in_fractions(K, rng):
-    """P(w | c) = P(c | w) P(w) / Σ_w P(c | w) P(w), one word after the other."""
+def test_frequency_estimate_equals_exact_fractions(K, rng):
+    """P(w | c) = P(c | w) P(w) / Σ_w P(c | w) P(w), word by word."""
     X, y = texts(rng, n=9, d=5, K=K)
     U = texts(rng, n=20, d=5, K=K)[0]
     alpha = Fraction(1, 2)
@@ -45,17 +45,17 @@ def test_the_frequency_estimate_in_fractions(K, rng):
     assert_allclose(np.exp(model.feature_log_prob_), joint, rtol=1e-12)
 
 
-def test_a_word_of_unlabelled_rows_only_speaks_for_no_class(rng):
-    """Its log ratio is that of the two sums, as small as they are alike."""
+def test_a_word_in_unlabelled_rows_only_favours_no_class(rng):
+    """Every row is in both classes, so that the normalising sums of both are equal."""
     X, y = texts(rng)
     U = np.zeros((1, 12))
     U[0, -1] = 5.0
     model = SemiSupervisedNaiveBayes().fit(np.vstack([X, X]), np.append(y, y[::-1]), X_unlabeled=U)
-    assert abs(model.coef_[0, -1]) < 1e-12  # every row in both classes: all is alike
+    assert abs(model.coef_[0, -1]) < 1e-12
 
 
 def log_posterior(log_prior, log_prob, X, y, U, alpha, weight):
-    """The module's first formula, row by row."""
+    """The objective in the module's docstring, row by row."""
     total = alpha * log_prob.sum()
     for x, c in zip(X, y, strict=True):
         total += log_prior[c] + x @ log_prob[c]
@@ -67,14 +67,14 @@ def log_posterior(log_prior, log_prob, X, y, U, alpha, weight):
 
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize("weight", [0.3, 1.0, 2.5])
-def test_an_iteration_is_a_fit_to_rows_labelled_in_proportion(K, weight, rng):
-    """scikit-learn's fit to every unlabelled row once for each class, weighed by P(c | x)."""
+def test_an_iteration_is_a_fit_to_rows_labelled_by_their_probabilities(K, weight, rng):
+    """Compare with scikit-learn on each unlabelled row once per class, weighted by P(c | x)."""
     X, y = texts(rng, n=12, K=K)
     U = texts(rng, n=40, K=K)[0]
     expected = MultinomialNB().fit(X, y)
     classes = expected.classes_
     for n_iter in range(1, 5):
-        model = EMNaiveBayes(unlabeled_weight=weight, max_iter=n_iter, tol=0.0)
+        model = EMNaiveBayes(discount=weight, max_iter=n_iter, tol=0.0)
         with pytest.warns(ConvergenceWarning, match="stopped at max_iter"):
             model.fit(X, y, X_unlabeled=U)
         assert_allclose(model.feature_log_prob_, expected.feature_log_prob_, rtol=1e-9)
@@ -89,7 +89,7 @@ def test_an_iteration_is_a_fit_to_rows_labelled_in_proportion(K, weight, rng):
 
 @pytest.mark.parametrize("weight", [0.2, 1.0])
 @pytest.mark.parametrize("alpha", [0.1, 1.0])
-def test_the_posterior_never_falls_and_is_the_formulas(alpha, weight, rng):
+def test_the_posterior_never_decreases_and_equals_the_formula(alpha, weight, rng):
     X, y = texts(rng, n=9, K=3)
     U = texts(rng, n=80, K=3)[0]
     model = EMNaiveBayes(alpha, weight, tol=1e-12, max_iter=2000).fit(X, y, X_unlabeled=U)
@@ -100,8 +100,8 @@ def test_the_posterior_never_falls_and_is_the_formulas(alpha, weight, rng):
     assert model.log_posterior_[-1] == pytest.approx(there, rel=1e-12)
 
 
-def test_it_ends_where_the_posterior_is_level(rng):
-    """In coordinates where all probabilities are free: softmax of anything."""
+def test_the_gradient_of_the_posterior_vanishes_at_the_fit(rng):
+    """The probabilities are a softmax of free parameters."""
     X, y = texts(rng, n=10)
     U = texts(rng, n=50)[0]
     model = EMNaiveBayes(tol=0.0, max_iter=5000).fit(X, y, X_unlabeled=U)
@@ -119,8 +119,8 @@ def test_it_ends_where_the_posterior_is_level(rng):
         assert abs(central_difference(lambda step: along(step, *direction), 1e-3)) < 1e-4
 
 
-def test_a_weight_of_zero_ignores_unlabelled_rows(rng):
+def test_discount_zero_ignores_unlabelled_rows(rng):
     X, y = texts(rng)
-    model = EMNaiveBayes(unlabeled_weight=0.0).fit(X, y, X_unlabeled=X[::-1])
+    model = EMNaiveBayes(discount=0.0).fit(X, y, X_unlabeled=X[::-1])
     assert model.n_iter_ == 1
     assert_allclose(model.coef_, EMNaiveBayes().fit(X, y).coef_)

@@ -11,7 +11,7 @@ from tests.baselines.rows import texts
 
 
 def by_hand(X, own, C, beta, alpha, fit_intercept):
-    """Weights and intercept over words that all occur; liblinear draws the intercept towards 0, too."""
+    """Weights and intercept if every word occurs; liblinear penalises the intercept as well."""
     x, sign = (X > 0).astype(float), np.where(own, 1.0, -1.0)
     p, q = alpha + x[own].sum(axis=0), alpha + x[~own].sum(axis=0)
     r = np.log((p / p.sum()) / (q / q.sum()))
@@ -29,7 +29,7 @@ def by_hand(X, own, C, beta, alpha, fit_intercept):
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize(("C", "beta", "alpha"), [(1.0, 0.25, 1.0), (0.1, 1.0, 0.5), (3.0, 0.0, 2.0)])
-def test_it_is_its_formulas(C, beta, alpha, fit_intercept, K, rng):
+def test_it_equals_its_formulas(C, beta, alpha, fit_intercept, K, rng):
     X, y = texts(rng, K=K)
     X = X[:, :-1]
     settings = {"C": C, "beta": beta, "alpha": alpha, "fit_intercept": fit_intercept}
@@ -40,8 +40,8 @@ def test_it_is_its_formulas(C, beta, alpha, fit_intercept, K, rng):
         assert_allclose(model.intercept_[row], intercept, atol=1e-5)
 
 
-def test_at_beta_zero_and_without_an_intercept_it_is_naive_bayes(rng):
-    """Rows of both classes in equal number: no prior either."""
+def test_with_beta_zero_and_no_intercept_it_equals_naive_bayes(rng):
+    """Both classes have equally many rows, so that the prior does not matter."""
     X, y = texts(rng)
     X = (X[:, :-1] > 0).astype(float)
     model, bayes = NBSVM(beta=0.0, fit_intercept=False).fit(X, y), MultinomialNB().fit(X, y)
@@ -50,14 +50,14 @@ def test_at_beta_zero_and_without_an_intercept_it_is_naive_bayes(rng):
     assert_array_equal(model.predict(X), bayes.predict(X))
 
 
-def test_how_often_a_word_occurs_does_not_matter(rng):
+def test_the_count_of_a_word_does_not_matter(rng):
     X, y = texts(rng)
     often, once = NBSVM().fit(X, y), NBSVM().fit(X > 0, y)
     assert_array_equal(often.coef_, once.coef_)
     assert_array_equal(often.decision_function(X), once.decision_function(7.0 * X))
 
 
-def test_words_that_never_occur_change_nothing(rng):
+def test_words_that_never_occur_do_not_change_the_fit(rng):
     X, y = texts(rng)
     model = NBSVM(tol=1e-10).fit(X[:, :-1], y)
     padded = NBSVM(tol=1e-10).fit(np.hstack([X, np.zeros((60, 20))]), y)

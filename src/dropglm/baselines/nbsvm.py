@@ -1,9 +1,9 @@
-"""NB-SVM: a linear SVM on features that naive Bayes has scaled.
+"""NB-SVM: a linear SVM on features scaled by naive Bayes.
 
     r = log (p/‖p‖₁) / (q/‖q‖₁),      p = α + Σ_{own} x_i,      q = α + Σ_{others} x_i,
-    ½ ‖w‖² + C Σ_i max(0, 1 - y_i (w·(r ∘ x_i) + b))² is least,      w' = (1 - β) w̄ + β w,
+    w, b minimise ½ ‖w‖² + C Σ_i max(0, 1 - y_i (w·(r ∘ x_i) + b))²,      w' = (1 - β) w̄ + β w,
 
-with x_ij in {0, 1}, whether word j is there, and w̄ = ‖w‖₁/|V| the mean size of a weight.
+where x_ij in {0, 1} says whether word j is present in row i, and w̄ = ‖w‖₁/|V| is the mean absolute weight.
 """
 
 from typing import Any, ClassVar, Self
@@ -15,44 +15,56 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dropglm import checks
-from dropglm.baselines.counts import CountsClassifier
+from dropglm.baselines.naive_bayes import CountsClassifier
 
 
 class NBSVM(CountsClassifier):
-    """NB-SVM: a linear SVM on features that naive Bayes has scaled.
+    """NB-SVM: a linear SVM on features scaled by naive Bayes.
 
-    A feature counts as there or not, however large it is. Each is scaled by the log ratio r_j of its
-    frequencies in the class and in the others, a linear SVM with squared hinge loss is fitted, and its
-    weights are drawn towards their mean size, which is towards naive Bayes. Several classes are each fitted
-    against the rest. Words that no row of X has are no part of the vocabulary V and get no weight.
+    Only the presence of a feature counts, not its value. Each feature is scaled by the log ratio r_j of its
+    frequency in the class to that in the other classes, a linear SVM with squared hinge loss is fitted, and
+    its weights are shrunk towards their mean absolute value, that is towards naive Bayes. Several classes
+    are each fitted against the rest. Words that do not occur in X are not part of the vocabulary V and get
+    weight 0.
 
     Parameters
     ----------
-    C : float > 0
-        Weight of the loss, as liblinear's and LinearSVC's.
-    beta : float in [0, 1]
-        1 is the SVM on the scaled features, 0 naive Bayes with the SVM's intercept.
-    alpha : float > 0
-        Added to the number of rows that have a word, in either group.
-    fit_intercept : bool
-        Whether there is an intercept, which the SVM draws towards 0 like any weight. The formula of the
-        reference has one, its published code has none: b goes with w, and is too large for w'.
-    tol : float
-        LinearSVC's; liblinear itself has 0.01 for the primal and 0.1 for the dual.
-    max_iter : int
-        LinearSVC's.
-    random_state : int, RandomState or None
-        LinearSVC's: the order in which it goes through the rows, where there are fewer of them than words.
+    C : float, default=1.0
+        Weight of the loss, as in LinearSVC; must be positive.
+    beta : float, default=0.25
+        Interpolation between naive Bayes with the SVM's intercept (0) and the SVM on the scaled features (1).
+    alpha : float, default=1.0
+        Smoothing: added to the number of rows that have a word, in the class and in the others; must be
+        positive.
+    fit_intercept : bool, default=False
+        Whether to fit an intercept, which the SVM penalises like any weight. The formula of the reference has
+        an intercept, its published code has none: b is fitted together with w and is too large for w'.
+    tol : float, default=1e-2
+        Tolerance of LinearSVC. The defaults of liblinear itself are 0.01 for the primal and 0.1 for the dual.
+    max_iter : int, default=1000
+        Maximum number of iterations of LinearSVC.
+    random_state : int, RandomState instance or None, default=None
+        Order in which LinearSVC visits the rows, if there are fewer rows than features.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (K,)
-    coef_ : ndarray of shape (1, d) for two classes, else (K, d)
-        r ∘ w', the weights of the features as they are, there or not.
-    intercept_ : ndarray of shape (1,) or (K,)
-    n_iter_ : ndarray of shape (1,) or (K,)
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        r ∘ w', the weights of the unscaled binary features; one row for two classes.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercept.
+    n_iter_ : ndarray of shape (1,) or (n_classes,)
+        Number of iterations of LinearSVC.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    sklearn.svm.LinearSVC : The SVM without the scaling.
+    dropglm.LogisticRegression : With ``l2_weights="naive_bayes"``, a penalty that uses the same log ratios.
 
     References
     ----------
@@ -96,20 +108,21 @@ class NBSVM(CountsClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, d)
-            Counts, or ones for words that are there.
-        y : array-like of shape (n,)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Counts, or 1 for words that are present.
+        y : array-like of shape (n_samples,)
             Labels of any type.
 
         Returns
         -------
-        self
+        self : NBSVM
+            The fitted model.
         """
         checks.positive(self.C, "C")
         checks.positive(self.alpha, "alpha")
         checks.not_negative(self.beta, "beta")
         if self.beta > 1.0:
-            raise ValueError(f"beta must be from 0 to 1, got {self.beta}.")
+            raise ValueError(f"beta must be in [0, 1], got {self.beta}.")
         self._check_solver()
         X, _ = self._checked_counts(X)
         classes, y = self._checked_labels(y, X.shape[0])
@@ -121,15 +134,15 @@ class NBSVM(CountsClassifier):
         return self
 
     def _against_the_rest(self, present: sparse.csr_array, own: np.ndarray) -> tuple[np.ndarray, float, int]:
-        """Weights, intercept and iterations of one class against the others."""
+        """Return the weights, the intercept and the number of iterations of one class against the others."""
         p, q = (present.T @ group.astype(np.float64) for group in (own, ~own))
         seen = p + q > 0.0
         p, q = (np.where(seen, self.alpha + count, 0.0) for count in (p, q))
         r = np.zeros(len(seen))
         r[seen] = np.log(p[seen] / p.sum()) - np.log(q[seen] / q.sum())
         scaled = sparse.csr_array((r[present.indices], present.indices, present.indptr), present.shape)
-        # "auto" is the dual where words outnumber rows: on IMDB's bigrams it ends at 56.878 after 1.3 s, the
-        # primal of the same tol at 79.1 after 9 s.
+        # "auto" solves the dual if there are more words than rows: on IMDB's bigrams it reaches an objective
+        # of 56.878 in 1.3 s, the primal with the same tol 79.1 in 9 s.
         svm = LinearSVC(
             C=self.C,
             dual="auto",
@@ -139,12 +152,12 @@ class NBSVM(CountsClassifier):
             random_state=self.random_state,
         ).fit(scaled, own)
         w = svm.coef_[0]
-        towards = np.abs(w[seen]).mean() if seen.any() else 0.0
+        mean_weight = np.abs(w[seen]).mean() if seen.any() else 0.0
         intercept = svm.intercept_[0] if self.fit_intercept else 0.0
-        return r * ((1.0 - self.beta) * towards + self.beta * w), float(intercept), int(svm.n_iter_)
+        return r * ((1.0 - self.beta) * mean_weight + self.beta * w), float(intercept), int(svm.n_iter_)
 
     def _scores(self, X: Any) -> np.ndarray:
-        """The predictors of new rows; (n, K)."""
+        """Return the decision function of new rows; (n, K)."""
         check_is_fitted(self)
         checked = checks.features(X)
         validate_data(self, X, reset=False, skip_check_array=True)
@@ -152,10 +165,10 @@ class NBSVM(CountsClassifier):
 
 
 def presence(X: Any) -> sparse.csr_array:
-    """1 where X is above 0; float64."""
+    """Return 1.0 where X is positive."""
     csr = sparse.csr_array(X, dtype=np.float64, copy=True)
     csr.sum_duplicates()
-    if csr.nnz <= np.iinfo(np.int32).max:  # liblinear knows no wider indices
+    if csr.nnz <= np.iinfo(np.int32).max:  # liblinear does not accept wider indices
         csr.indices, csr.indptr = csr.indices.astype(np.int32), csr.indptr.astype(np.int32)
     csr.data = (csr.data > 0.0).astype(np.float64)
     csr.eliminate_zeros()

@@ -3,7 +3,7 @@
     P(w | c) ∝ P(c | w) P(w),      P(c | w) = (N_cw + α) / (N_w + K α) from the labelled rows,
                                    P(w) ∝ M_w + K α from all rows, labelled or not,
 
-N_cw being the count of word w in class c, N_w its sum over the K classes, and M_w the count in all rows.
+where N_cw is the count of word w in class c, N_w its sum over the K classes, and M_w the count in all rows.
 """
 
 from typing import Any, Self
@@ -16,27 +16,39 @@ from dropglm.baselines.naive_bayes import NaiveBayes, sums
 class SemiSupervisedNaiveBayes(NaiveBayes):
     """Multinomial naive Bayes with the semi-supervised frequency estimate.
 
-    Labelled rows tell which class a word speaks for, all rows tell how frequent it is: P(w | c) is the
-    product P(c | w) P(w), scaled to sum to 1 over the words. Without unlabelled rows M_w = N_w, the product
-    is N_cw + α, and the model is scikit-learn's MultinomialNB of the same alpha. Words that only unlabelled
-    rows have speak for no class. The class frequencies P(c) are those of the labelled rows.
+    The labelled rows determine P(c | w), how strongly a word indicates each class; all rows determine its
+    frequency P(w). P(w | c) is their product, normalised to sum to 1 over the words. Without unlabelled rows
+    the product is N_cw + α, and the model is scikit-learn's MultinomialNB with the same ``alpha``. Words that
+    occur in unlabelled rows only do not favour any class. The class frequencies P(c) are those of the
+    labelled rows.
 
     Parameters
     ----------
-    alpha : float > 0
-        Added to the count of every word in every class. The smoothing is ours, the estimate the reference's.
+    alpha : float, default=1.0
+        Smoothing: added to the count of every word in every class; must be positive. The frequency estimate
+        is that of the reference; the smoothing is ours.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (K,)
-    class_log_prior_ : ndarray of shape (K,)
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    class_log_prior_ : ndarray of shape (n_classes,)
         log P(c).
-    feature_log_prob_ : ndarray of shape (K, d)
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
         log P(w | c).
-    coef_, intercept_ : ndarrays
-        The same as a linear model; for two classes the differences, second less first.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients of the linear model: log P(w | c), or log P(w | c₁) - log P(w | c₀) for two classes.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercept of the linear model: log P(c), or the difference for two classes.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    EMNaiveBayes : Naive Bayes by expectation maximisation with unlabelled rows.
+    sklearn.naive_bayes.MultinomialNB : The same model on labelled rows alone.
 
     References
     ----------
@@ -58,28 +70,31 @@ class SemiSupervisedNaiveBayes(NaiveBayes):
     def __init__(self, alpha: float = 1.0) -> None:
         self.alpha = alpha
 
-    def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, d)
-            Counts, or ones for words that are there.
-        y : array-like of shape (n,)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Counts, or 1 for words that are present.
+        y : array-like of shape (n_samples,)
             Labels of any type.
-        X_unlabeled : array-like or sparse of shape (m, d), optional
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the labelled rows; a weight of 2 is equivalent to repeating the row.
+        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
             Rows without labels.
 
         Returns
         -------
-        self
+        self : SemiSupervisedNaiveBayes
+            The fitted model.
         """
-        known = self._counted(X, y, X_unlabeled)
-        labeled, K = known.words.sum(axis=0), len(known.classes)
+        counts = self._counted(X, y, sample_weight, X_unlabeled)
+        labeled, K = counts.words.sum(axis=0), len(counts.classes)
         frequency = labeled + K * self.alpha
-        if known.X_unlabeled is not None:
-            frequency = frequency + sums(known.X_unlabeled, np.ones((known.X_unlabeled.shape[0], 1)))[0]
-        joint = (known.words + self.alpha) / (labeled + K * self.alpha) * frequency
+        if counts.X_unlabeled is not None:
+            frequency = frequency + sums(counts.X_unlabeled, np.ones((counts.X_unlabeled.shape[0], 1)))[0]
+        joint = (counts.words + self.alpha) / (labeled + K * self.alpha) * frequency
         feature_log_prob = np.log(joint) - np.log(joint.sum(axis=1, keepdims=True))
-        self._keep(known.classes, np.log(known.rows / known.rows.sum()), feature_log_prob)
+        self._store(counts.classes, np.log(counts.rows / counts.rows.sum()), feature_log_prob)
         return self

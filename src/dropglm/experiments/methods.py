@@ -158,7 +158,7 @@ RIVALS: dict[str, Rival | TheirPath] = {
     "MNB": Rival(MultinomialNB(), {"alpha": ALPHA}),
     "MNB, SFE": Rival(SemiSupervisedNaiveBayes(), {"alpha": ALPHA}, unlabeled=True),
     "MNB, EM": Rival(
-        EMNaiveBayes(), {"alpha": (0.1, 0.3, 1.0, 3.0), "unlabeled_weight": (0.03, 0.1, 0.3)}, unlabeled=True
+        EMNaiveBayes(), {"alpha": (0.1, 0.3, 1.0, 3.0), "discount": (0.03, 0.1, 0.3)}, unlabeled=True
     ),
     "NB-SVM": Rival(NBSVM(random_state=0), {"C": (0.1, 0.3, 1.0), "beta": (0.25, 0.5, 0.75, 1.0)}),
     "L2": TheirPath(CS),

@@ -1,0 +1,224 @@
+"""Entropy regularization: logistic regression that prefers confident predictions on unlabelled rows.
+
+Minimises
+
+    Σ_labelled w_i loss_i + entropy_weight Σ_unlabelled w_i H(p(x_i)) + ½ l2 ‖β‖²
+
+with the entropy of a row's class probabilities,
+
+    two classes:  H(η) = A(η) - η A'(η),          H'(η) = -η A''(η)
+    K classes:    H(η) = -Σ_k p_k log p_k,        ∂H/∂η_k = -p_k (log p_k + H).
+
+The entropy has the form of a penalty without noise: it does not depend on labels.
+"""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from dropglm import checks
+from dropglm.design import Design
+from dropglm.estimators.base import without_empty_rows
+from dropglm.estimators.features import Features
+from dropglm.estimators.logistic_model import LogisticModel
+from dropglm.estimators.problem import Problem
+from dropglm.families import Logistic, Multinomial
+from dropglm.noise import Together
+from dropglm.objective import Block, Labels, Objective
+from dropglm.penalties import Penalty, RowPenalty
+from dropglm.penalties.base import Slopes
+from dropglm.solvers import LBFGS
+
+NO_NOISE = Together(())
+
+
+class EntropyRegularizedLogisticRegression(LogisticModel):
+    """Logistic regression with entropy regularization on unlabelled rows.
+
+    Minimises Σ_i w_i loss_i + entropy_weight Σ_u w_u H(p(x_u)) + ½ l2 ‖β‖², where H is the entropy of the
+    class probabilities of an unlabelled row. The objective is not convex; the fit starts from the minimum on
+    the labelled rows and ends in a local minimum near it. Without unlabelled rows, or with
+    ``entropy_weight=0``, the model is scikit-learn's LogisticRegression at C = 1/l2. Several classes are
+    fitted as one multinomial model.
+
+    Parameters
+    ----------
+    l2 : float, default=1.0
+        Strength λ of the penalty ½λ‖β‖²; must be positive, since the entropy vanishes as the coefficients
+        grow.
+    entropy_weight : float, default=0.1
+        Weight of the entropy of an unlabelled row relative to the loss of a labelled row. Both are summed
+        over the rows.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    class_weight : dict, "balanced" or None, default=None
+        Factors by which the weights of the labelled rows are multiplied, by class.
+    tol : float, default=1e-4
+        The fit stops when the relative norm of the gradient (``result_.gradient_norm``) is at most this.
+    max_iter : int, default=200
+        Maximum number of iterations, for the fit to the labelled rows and for the fit to all rows.
+    n_jobs : int, default=None
+        Number of threads. None means 1, and -1 means all cores.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients, in the dtype of X; one row for two classes.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercept.
+    n_iter_ : ndarray of shape (1,)
+        Number of iterations of the last minimisation: the one over all rows if there are unlabelled rows.
+    result_ : Result
+        Details of the last minimisation.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    dropglm.LogisticRegression : Logistic regression with dropout, which also uses unlabelled rows.
+
+    References
+    ----------
+    Grandvalet and Bengio, "Semi-supervised learning by entropy minimization", NIPS 2004 (2005).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dropglm.baselines import EntropyRegularizedLogisticRegression
+    >>> X = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 1]], float)
+    >>> model = EntropyRegularizedLogisticRegression(l2=0.1, entropy_weight=0.5)
+    >>> model.fit(X, [1, 1, 0, 0]).predict_proba([[1, 0, 0, 0]]).round(2)
+    array([[0.11, 0.89]])
+    >>> model.fit(X, [1, 1, 0, 0], X_unlabeled=[[1, 0, 0, 0]]).predict_proba([[1, 0, 0, 0]]).round(2)
+    array([[0.05, 0.95]])
+    """
+
+    # Required by the checks of logistic models; not settings of this one.
+    multi_class: ClassVar[str] = "multinomial"
+    expectation: ClassVar[str] = "quadratic"
+
+    def __init__(
+        self,
+        l2: float = 1.0,
+        entropy_weight: float = 0.1,
+        *,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.l2 = l2
+        self.entropy_weight = entropy_weight
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        X_unlabeled: Any = None,
+        unlabeled_weight: Any = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, float32 or float64; not modified.
+        y : array-like of shape (n_samples,)
+            Labels of any type. -1 is a class like any other; it does not mark unlabelled rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the labelled rows; a weight of 2 is equivalent to repeating the row.
+        X_unlabeled : {array-like, sparse matrix} of shape (n_unlabeled, n_features), default=None
+            Rows without labels.
+        unlabeled_weight : array-like of shape (n_unlabeled,), default=None
+            Weights of the unlabelled rows.
+
+        Returns
+        -------
+        self : EntropyRegularizedLogisticRegression
+            The fitted model.
+        """
+        checks.positive(self.l2, "l2")
+        checks.not_negative(self.entropy_weight, "entropy_weight")
+        self._check_solver()
+        data = self._checked(X, y, sample_weight, X_unlabeled, unlabeled_weight)
+        X, weights, y = without_empty_rows(data.X, data.weights, data.y)
+        data = data._replace(X=X, weights=weights, y=y)
+        features = Features(X, data.X_unlabeled, checks.threads(self.n_jobs))
+        (problem,) = self._problems(data, features, noisy=False)
+        ridge = np.full((features.labeled.shape[1], problem.y.shape[1]), self.l2, features.labeled.dtype)
+        solver = LBFGS(tol=self.tol, max_iter=self.max_iter, threads=features.threads)
+        (beta, intercept), result = problem.solve(None, ridge, 0.0, solver)
+        if data.X_unlabeled is not None and self.entropy_weight > 0.0:
+            function = entropy_objective(problem, ridge, self.entropy_weight)
+            theta, result = solver.minimize(function, function.join(beta, intercept))
+            beta, intercept = function.split(theta)
+        if problem.family.several:
+            intercept = intercept - intercept.mean()  # adding a constant to all classes changes nothing
+        self.classes_ = data.classes
+        self.coef_ = features.given_back(beta)
+        self.intercept_ = intercept.astype(self.coef_.dtype)
+        self.n_iter_, self.result_ = np.array([result.n_iter]), result
+        self._warn([result])
+        return self
+
+
+def entropy_objective(problem: Problem, ridge: np.ndarray, entropy_weight: float) -> Objective:
+    """Return the objective to minimise, given λ of every coefficient."""
+    features, weights = problem.features, problem.unlabeled_weights
+    assert features.unlabeled is not None
+    assert weights is not None
+    blocks = [
+        # The entropy of labelled rows has weight 0.
+        Block(features.labeled, np.zeros_like(problem.weights), Labels(problem.y, problem.weights)),
+        Block(features.unlabeled, entropy_weight * weights),
+    ]
+    return Objective(
+        blocks,
+        problem.family,
+        MultinomialEntropy() if problem.family.several else Entropy(),
+        ridge,
+        fit_intercept=problem.fit_intercept,
+        threads=features.threads,
+    )
+
+
+class Entropy(RowPenalty):
+    """Entropy of two classes, as a penalty."""
+
+    def __init__(self) -> None:
+        super().__init__(Logistic, NO_NOISE)
+
+    def rows(self, eta: np.ndarray, s2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return H with its derivatives in η and in s², on which it does not depend."""
+        # A and η A' would cancel: with e = exp(-|η|), H = log(1 + e) + |η| e / (1 + e).
+        e = np.exp(-np.abs(eta))
+        H = np.log1p(e) + np.abs(eta) * e / (1.0 + e)
+        return H, -eta * Logistic.variance(eta), np.zeros_like(eta)
+
+
+class MultinomialEntropy(Penalty):
+    """Entropy of K classes, as a penalty."""
+
+    def __init__(self) -> None:
+        super().__init__(Multinomial, NO_NOISE)
+
+    def value_and_gradient(
+        self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
+    ) -> tuple[float, Slopes]:
+        """Return Σ_i w_i H_i with its gradient in β and in the intercept."""
+        eta = design.dot(beta) + intercept
+        p, log_p = Multinomial.mean(eta), eta - Multinomial.log_partition(eta)[:, None]
+        H = -(p * log_p).sum(axis=1)
+        slopes = -weights[:, None] * p * (log_p + H[:, None])
+        return float(weights @ H), Slopes(design.transposed_dot(slopes), slopes.sum(axis=0))
