@@ -2,16 +2,25 @@
 # make test   the whole suite, with the linters
 PYTHON ?= python3
 VENV ?= .venv
-BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+CONSTRAINTS ?= constraints.txt
+# Windows keeps the programs of an environment in Scripts; make runs there with the shell of Git for Windows.
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format bench reproduce lock clean
+.PHONY: demo test pytest test-oldest lint format bench reproduce readme lock clean
 
 demo: $(VENV)/.all
 	$(BIN)/dropglm reproduce --all --quick --out demo
 
-test: lint $(VENV)/.test
-	$(BIN)/python -m pytest --numprocesses auto
+test: lint pytest
+
+pytest: $(VENV)/.test
+	$(BIN)/python -m pytest --numprocesses auto $(ARGS)
+
+# The suite with the oldest versions that pyproject.toml allows, in an environment of its own; ARGS=... goes to pytest.
+test-oldest:
+	$(PYTHON) .ci/oldest.py > constraints-oldest.txt
+	$(MAKE) VENV=$(VENV)-oldest CONSTRAINTS=constraints-oldest.txt pytest
 
 lint: $(VENV)/.lint $(VENV)/.test
 	$(BIN)/ruff check .
@@ -23,21 +32,25 @@ format: $(VENV)/.lint
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Needs DROPGLM_DATA, the folder with imdb.parquet; rewrites docs/measured.md and the README's table.
+# Needs DROPGLM_DATA, a folder with imdb.parquet; rewrites docs/measured.md and the README's table of speed.
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.report
 
-# The paper's experiments: a page of all of them in reproduced/, their tables in docs/ and the README. Goes on where
-# it was stopped; data sets come from DROPGLM_DATA or are fetched. dropglm reproduce list says what each one takes.
+# The paper's experiments: a page with all of them in reproduced/, their tables in docs/ and the README. An interrupted
+# run is resumed. Data sets come from DROPGLM_DATA or are downloaded; `dropglm reproduce list` says how long each takes.
 reproduce: $(VENV)/.all
 	$(BIN)/dropglm reproduce --all
 	$(BIN)/python -m benchmarks.results
 
-# One stamp for each extra of pyproject.toml, all in one environment.
-$(VENV)/.%: pyproject.toml constraints.txt
+# Runs the README's examples and writes what they print into it, and the picture into docs/.
+readme: $(VENV)/.all
+	$(BIN)/python -m benchmarks.readme
+
+# One stamp per extra of pyproject.toml, all in one environment.
+$(VENV)/.%: pyproject.toml $(CONSTRAINTS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dropglm needs Python 3.11 or newer; set PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) --editable '.[$*]'
+	$(PIP) --constraint $(CONSTRAINTS) --editable '.[$*]'
 	@touch $@
 
 # The newest versions that fit pyproject.toml, tried in an environment of their own.
@@ -50,5 +63,6 @@ lock:
 	rm -rf $(VENV)-lock
 
 clean:
-	rm -rf $(VENV) demo reproduced build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-oldest constraints-oldest.txt demo reproduced build dist
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

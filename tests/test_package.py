@@ -1,12 +1,19 @@
 """What a user meets before the first call."""
 
+import ast
 import os
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 import dropglm
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def python(code, **environment):
@@ -109,3 +116,55 @@ for coef, X, settings in (
 """
     assert python(code).split() == ["True"] * 4
     assert python(code, NUMBA_DISABLE_JIT="1").split() == ["True"] * 4
+
+
+def imported(path):
+    """Yield the modules that a file imports, by a statement or by a call."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in (
+            "needed",
+            "import_module",
+        ):
+            yield from (each.value for each in node.args if isinstance(each, ast.Constant))
+
+
+def names(requirements):
+    return {
+        re.match(r"[\w-]+", each)[0].replace("-", "_").replace("scikit_learn", "sklearn")
+        for each in requirements
+    }
+
+
+def test_every_import_is_a_declared_dependency():
+    files = list((ROOT / "src").rglob("*.py"))
+    modules = {module.partition(".")[0] for path in files for module in imported(path)}
+    declared = names(PROJECT["dependencies"]) | names(
+        each
+        for extra in ("tables", "models", "plots", "data", "cli")
+        for each in PROJECT["optional-dependencies"][extra]
+    )
+    standard = {*sys.stdlib_module_names, "compression"}  # that one since Python 3.14
+    assert modules - standard - declared == set()
+    assert declared - modules == set()
+
+
+def test_changelog_and_citation_have_the_version_of_the_package():
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    released = re.findall(r"^## \[(\d+\.\d+\.\d+)\] - (\S+)$", changelog, re.MULTILINE)
+    assert released[0][0] == PROJECT["version"]
+    assert f"version: {released[0][0]}\n" in citation
+    assert f"date-released: {released[0][1]}\n" in citation
+
+
+def test_the_oldest_versions_are_the_lower_bounds_of_what_is_declared():
+    printed = subprocess.run(
+        [sys.executable, ROOT / ".ci" / "oldest.py"], check=True, capture_output=True, text=True
+    ).stdout
+    oldest = dict(line.split("==") for line in printed.splitlines() if "==" in line)
+    assert {"numpy", "scipy", "polars", "typer", "skops", "matplotlib", "pooch", "pytest"} <= set(oldest)
+    assert f"scikit-learn>={oldest['scikit-learn']}" in PROJECT["dependencies"]
