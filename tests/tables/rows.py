@@ -1,4 +1,4 @@
-"""Tables written row by row, and the rows and complaints of their streams."""
+"""Write tables row by row, and collect the rows and errors of a stream."""
 
 import csv
 import io
@@ -8,7 +8,7 @@ import polars as pl
 
 from dropglm import tables
 
-LONGEST = 500  # characters of a row in these tests
+MAX_ROW_LENGTH = 500  # characters of a row in these tests
 
 
 class Slow(io.BytesIO):
@@ -23,7 +23,7 @@ class Slow(io.BytesIO):
 
 
 def encoded(format, rows):
-    """Good rows, each as the bytes of its lines without the last line end."""
+    """Return each row as the bytes of its lines, without the last line end."""
     if format == "jsonl":
         return [json.dumps({"text": text, "label": label}).encode() for text, label in rows]
     file = io.StringIO(newline="")
@@ -33,7 +33,7 @@ def encoded(format, rows):
 
 
 def table(format, rows, end=b"\n"):
-    """The file, and the first and last line of each row."""
+    """Return the bytes of the file, and the first and last line of each row."""
     header = [b"text,label"] if format == "csv" else []
     line, spans = 1 + len(header), []
     for row in rows:
@@ -43,9 +43,9 @@ def table(format, rows, end=b"\n"):
 
 
 def gathered(file, **settings):
-    """(number, line, text, label) of each row, and the complaints."""
+    """Return (number, line, text, label) of each good row, and the messages about bad rows."""
     bad = []
-    settings = {"format": "csv", "longest": LONGEST, "on_bad": bad.append, **settings}
+    settings = {"format": "csv", "max_row_length": MAX_ROW_LENGTH, "on_bad": bad.append, **settings}
     rows = []
     for batch in tables.stream(file, "text", "label", **settings):
         assert len(batch.texts) == len(batch.labels) == len(batch.rows) > 0

@@ -1,4 +1,4 @@
-"""A stream of labelled texts: its batches, where it starts, and what ends it."""
+"""A stream of labelled texts: its batches, its start, and the errors that end it."""
 
 import gzip
 import io
@@ -15,13 +15,13 @@ from tests.tables.rows import encoded, gathered, parquet, table
 
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
 @pytest.mark.parametrize("start", range(5))
-def test_rows_before_the_start_are_passed_over_in_silence(format, start):
+def test_rows_before_the_start_are_skipped_silently(format, start):
     rows = encoded(format, [("one", "x"), ("two", "y")])
     data, _ = table(format, [rows[0], b"\xff", rows[1], b"bad"])
-    whole, complaints = gathered(io.BytesIO(data), format=format)
+    whole, messages = gathered(io.BytesIO(data), format=format)
     found, later = gathered(io.BytesIO(data), format=format, start=start)
     assert found == [row for row in whole if row[0] > start]
-    assert later == complaints[(start > 1) + (start > 3) :]
+    assert later == messages[(start > 1) + (start > 3) :]
     if start >= 4:
         assert gathered(io.BytesIO(data), format=format, start=start, on_bad=None) == ([], [])
     else:
@@ -30,7 +30,7 @@ def test_rows_before_the_start_are_passed_over_in_silence(format, start):
 
 
 @pytest.mark.parametrize("characters", [1, 4, 10**9])
-def test_good_rows_come_before_what_is_raised(characters):
+def test_good_rows_are_yielded_before_an_error_is_raised(characters):
     def refuse(error):
         raise KeyError(str(error))
 
@@ -46,7 +46,7 @@ def test_good_rows_come_before_what_is_raised(characters):
 
 
 @pytest.mark.parametrize("characters", [1, 5, 6, 10**9])
-def test_a_batch_is_full_by_characters_or_rows(characters):
+def test_a_batch_is_limited_by_characters_and_rows(characters):
     data = b"text,label\n" + b"abcde,x\n" * 20_001
     sizes = [
         len(batch.texts)
@@ -58,7 +58,7 @@ def test_a_batch_is_full_by_characters_or_rows(characters):
 
 
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
-def test_rows_of_a_pipe_do_not_wait_behind_a_bad_one(format):
+def test_rows_of_a_pipe_do_not_wait_after_a_bad_row(format):
     good, more = encoded(format, [("one", "x"), ("two", "y")])
     bad = []
     read, write = os.pipe()
@@ -77,7 +77,7 @@ def test_rows_of_a_pipe_do_not_wait_behind_a_bad_one(format):
 
 
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
-def test_compressed_tables_are_no_different_but_damage_is_fatal(format):
+def test_compressed_tables_give_the_same_rows_and_damage_is_fatal(format):
     rows = encoded(format, [("one", "x"), ("two", "y")] * 200)
     data, _ = table(format, [b"bad", *rows[:300], b"\xff", *rows[300:]])
     packed = gzip.compress(data)
@@ -88,19 +88,19 @@ def test_compressed_tables_are_no_different_but_damage_is_fatal(format):
         gathered(io.BytesIO(packed[:-20]), format=f"{format}.gz")
 
 
-def test_labels_are_as_they_are_spelled():
+def test_labels_are_strings_as_they_are_written():
     labels = ["1", "x", 1, -2, 1.5, 2.0, True, False, 2**63 - 1]
-    spelled = ["1", "x", "1", "-2", "1.5", "2.0", "true", "false", "9223372036854775807"]
+    written = ["1", "x", "1", "-2", "1.5", "2.0", "true", "false", "9223372036854775807"]
     data = "\n".join(json.dumps({"text": "a", "label": label}) for label in labels).encode()
-    assert [row[3] for row in gathered(io.BytesIO(data), format="jsonl")[0]] == spelled
+    assert [row[3] for row in gathered(io.BytesIO(data), format="jsonl")[0]] == written
     for i in range(0, 8, 2):  # two of a kind
         found, _ = gathered(parquet(text=["a", "b"], label=labels[i : i + 2]), format="parquet")
-        assert [row[3] for row in found] == spelled[i : i + 2]
+        assert [row[3] for row in found] == written[i : i + 2]
     file = io.BytesIO(b"label,text\n01,a\n1.50,b\nNaN,c\n x,d\n")
     assert [row[3] for row in gathered(file)[0]] == ["01", "1.50", "NaN", " x"]
 
 
-def test_a_row_knows_its_place():
+def test_a_batch_gives_the_position_of_its_rows():
     (batch,) = tables.stream(io.BytesIO(b'text,label\n\n"a\nb",x\nc,y\n'), "text", "label", format="csv")
     assert [batch.place(0), batch.place(1)] == ["row 1 (line 3)", "row 2 (line 5)"]
     (batch,) = tables.stream(parquet(text=["a"], label=["x"]), "text", "label", format="parquet")
@@ -111,13 +111,17 @@ FATAL = {
     "empty": ("csv", b"", "this file is empty."),
     "empty json": ("jsonl", b"\n\n", "this file is empty."),
     "header": ("csv", b"text,label\n", "this table has a header but no rows."),
-    "no column": ("csv", b"txt,label\na,x\n", "no column is named 'text'"),
+    "no column": ("csv", b"txt,label\na,x\n", "there is no column 'text'"),
     "bad header": ("csv", b'"text"x,label\na,x\n', "the header (line 1) has more text after"),
     "header with a bad byte": ("csv", b"text,label,\xff\na,x,\n", "the header (line 1) is not UTF-8"),
-    "header with a NUL": ("csv", b"text,label,\0\na,x,\n", "the header (line 1) holds a NUL"),
+    "header with a NUL": (
+        "csv",
+        b"text,label,\0\na,x,\n",
+        "the header (line 1) contains a NUL byte (line 1, character 12)",
+    ),
     "array": ("jsonl", b'[\n{"text": "a", "label": 1}\n]\n', "row 1 (line 1) starts a JSON array;"),
     "no parquet": ("parquet", b"text,label\n", "this is not a Parquet file"),
-    "cut parquet": ("parquet", b"PAR1 and no more", "this Parquet file is cut short."),
+    "cut parquet": ("parquet", b"PAR1 and no more", "this Parquet file is truncated."),
     "gzip": ("csv", gzip.compress(b"text,label\n"), "this is compressed with gzip"),
     "plain": ("txt", b"a\n", "plain text has one column"),
     "all bad": ("csv", b"text,label\na\nb\n", "all 2 rows are bad; row 1 (line 2) has 1 field, but"),
@@ -132,13 +136,13 @@ FATAL = {
 
 @pytest.mark.parametrize(("format", "data", "sentence"), FATAL.values(), ids=FATAL)
 @pytest.mark.parametrize("start", [0, 1])
-def test_what_is_wrong_with_the_whole_table_is_raised(format, data, sentence, start):
+def test_errors_about_the_whole_table_are_raised(format, data, sentence, start):
     with pytest.raises(tables.TableError) as caught:
         gathered(io.BytesIO(data), format=format, start=start)
     assert f"the open file: {sentence}" in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_raised(tmp_path):
+def test_a_missing_file_is_an_error(tmp_path):
     with pytest.raises(tables.TableError, match="there is no such file"):
         gathered(tmp_path / "t.csv", format=None)
 
@@ -146,24 +150,24 @@ def test_a_file_that_is_not_there_is_raised(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"start": -1}, "start must be a whole number, 0 or more, got -1."),
-        ({"start": 1.5}, "start must be a whole number, 0 or more, got 1.5."),
-        ({"characters": 0}, "characters must be a whole number above 0, got 0."),
-        ({"longest": 0}, "longest must be a whole number above 0, got 0."),
+        ({"start": -1}, "start must be a non-negative integer, got -1."),
+        ({"start": 1.5}, "start must be a non-negative integer, got 1.5."),
+        ({"characters": 0}, "characters must be a positive integer, got 0."),
+        ({"max_row_length": 0}, "max_row_length must be a positive integer, got 0."),
     ],
 )
-def test_settings_that_make_no_sense(settings, sentence):
+def test_invalid_settings(settings, sentence):
     with pytest.raises(ValueError, match=sentence):
         gathered(io.BytesIO(b"text,label\na,x\n"), **settings)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
-def test_memory_follows_the_batch(tmp_path, suffix):
+def test_memory_is_bounded_by_the_batch(tmp_path, suffix):
     frame = pl.DataFrame({"text": ["some words " * 20] * 1000, "label": ["x"] * 1000})
     path = tmp_path / f"t.{suffix}"
     tables.write([frame] * 100, path)  # 22 MB
     tracemalloc.start()
     rows = sum(len(batch.texts) for batch in tables.stream(path, "text", "label", on_bad=print))
     assert rows == 100_000
-    assert tracemalloc.get_traced_memory()[1] < 9e6  # a piece of 1 MB, thrice, and two batches
+    assert tracemalloc.get_traced_memory()[1] < 9e6  # a chunk of 1 MB, three times, and two batches
     tracemalloc.stop()

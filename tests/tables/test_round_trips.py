@@ -1,4 +1,4 @@
-"""What one writes is what the other reads, whatever the characters."""
+"""Tables that are written and read again are the same, for any characters."""
 
 import csv
 import gzip
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dropglm import tables
 
-# Any character but NUL, which no CSV should hold, and halves of surrogate pairs, which are none.
+# Any character but NUL, which is not allowed in a table, and lone surrogates, which are not characters.
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 ODD = st.sampled_from(['"', ",", "\n", "\r", "\r\n", "\t", ";", "'", " ", "\ufeff", "\u2028", "\x85", "\x1c"])
 TEXTS = st.lists(ODD | st.text(CHARACTERS, max_size=5), max_size=6).map("".join)
@@ -22,7 +22,7 @@ ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32"]
 
 def as_csv(rows, delimiter=",", end="\r\n"):
     file = io.StringIO(newline="")
-    # Quotes around all: up to Python 3.12 the module leaves a lone carriage return without them.
+    # Quote all fields: up to Python 3.12 the module does not quote a lone carriage return.
     csv.writer(file, delimiter=delimiter, lineterminator=end, quoting=csv.QUOTE_ALL).writerows(
         [("text", "label"), *rows]
     )
@@ -34,12 +34,14 @@ def frame_of(rows):
 
 
 def read(data, format, **settings):
-    """The rows, with labels as strings; all at once and in batches they are the same."""
+    """Return the rows, with labels as strings; check that batches have the same rows as the whole table."""
     pieces = list(tables.batches(io.BytesIO(data), "text", "label", size=2, format=format, **settings))
     frame = pl.concat(pieces)
     whole = tables.read(io.BytesIO(data), "text", "label", format=format, **settings)
     assert whole["text"].equals(frame["text"])
-    assert whole["label"].equals(tables.typed(frame["label"]) if "jsonl" not in format else frame["label"])
+    assert whole["label"].equals(
+        tables.infer_type(frame["label"]) if "jsonl" not in format else frame["label"]
+    )
     assert max(piece.height for piece in pieces) <= 2
     return frame.rows()
 
@@ -47,18 +49,18 @@ def read(data, format, **settings):
 @given(ROWS, st.sampled_from(["\r\n", "\n"]), st.sampled_from(ENCODINGS))
 @example([("", "a")], "\n", "utf-8")
 @example([("a", "b"), ('"', "\ufeff")], "\n", "utf-16")
-def test_a_csv_of_python_is_read_as_it_was(rows, end, encoding):
+def test_a_csv_from_pythons_csv_module_is_read_unchanged(rows, end, encoding):
     data = as_csv(rows, end=end).encode(encoding)
     assert read(data, "csv", encoding=encoding) == rows
 
 
 @given(ROWS, st.sampled_from(",;|\t"))
-def test_any_delimiter_will_do(rows, delimiter):
+def test_other_delimiters_give_the_same_rows(rows, delimiter):
     assert read(as_csv(rows, delimiter).encode(), "csv", delimiter=delimiter) == rows
 
 
 @given(ROWS, st.sampled_from(["csv", "tsv", "jsonl", "csv.gz", "jsonl.bz2", "tsv.xz"]))
-def test_what_is_written_is_read(rows, format):
+def test_written_tables_are_read_unchanged(rows, format):
     file = io.BytesIO()
     halves = [frame_of(rows[: len(rows) // 2]), frame_of(rows[len(rows) // 2 :])]
     tables.write((half for half in halves if half.height), file, format=format)
@@ -66,13 +68,13 @@ def test_what_is_written_is_read(rows, format):
 
 
 @given(ROWS, st.booleans())
-def test_json_lines_are_read_as_they_were(rows, escaped):
+def test_json_lines_are_read_unchanged(rows, escaped):
     lines = [json.dumps({"text": text, "label": label}, ensure_ascii=escaped) for text, label in rows]
     assert read("\n".join(lines).encode(), "jsonl") == rows
 
 
 @given(ROWS, st.integers(1, 4))
-def test_parquet_is_read_as_it_was(rows, size):
+def test_parquet_is_read_unchanged(rows, size):
     file = io.BytesIO()
     frame_of(rows).write_parquet(file, row_group_size=3)
     frames = list(tables.batches(io.BytesIO(file.getvalue()), "text", "label", size=size, format="parquet"))
@@ -80,8 +82,8 @@ def test_parquet_is_read_as_it_was(rows, size):
 
 
 @given(st.lists(st.text(CHARACTERS, max_size=3), min_size=1), st.integers(1, 7))
-def test_how_the_bytes_are_cut_does_not_matter(texts, step):
-    """A pipe hands over pieces that end inside a row and inside a character."""
+def test_chunk_boundaries_do_not_matter(texts, step):
+    """Chunks from a pipe may end inside a row and inside a character."""
 
     class Pieces(io.BytesIO):
         def read1(self, size=-1):
@@ -93,8 +95,8 @@ def test_how_the_bytes_are_cut_does_not_matter(texts, step):
         assert tables.read(Pieces(data), "text", "label", format="csv", encoding=encoding).rows() == rows
 
 
-def test_long_files_are_read_in_pieces(tmp_path):
-    """Two megabytes with characters of four bytes: pieces end inside some of them."""
+def test_long_files_are_read_in_chunks(tmp_path):
+    """Two megabytes with characters of four bytes: some chunks end inside a character."""
     rows = [("😀é\n" * (i % 50), str(i)) for i in range(20_000)]
     path = tmp_path / "long.csv.gz"
     path.write_bytes(gzip.compress(as_csv(rows).encode()))
@@ -106,7 +108,7 @@ def test_long_files_are_read_in_pieces(tmp_path):
 @pytest.mark.parametrize(
     "suffix", ["csv", "tsv", "jsonl", "ndjson", "parquet", "CSV", "csv.gz", "jsonl.xz", "tsv.bz2"]
 )
-def test_the_suffix_tells_the_format(tmp_path, suffix):
+def test_the_suffix_determines_the_format(tmp_path, suffix):
     frame = pl.DataFrame({"text": ["007", "a,\tb"], "label": [1, 0], "id": ["x", None]})
     path = tmp_path / f"reviews.of.2013.{suffix}"
     tables.write(frame, path)
@@ -116,7 +118,7 @@ def test_the_suffix_tells_the_format(tmp_path, suffix):
     assert found.equals(frame)
 
 
-def test_labels_have_types_where_no_character_is_lost():
+def test_labels_get_types_where_no_character_is_lost():
     def labels(*values):
         data = as_csv([("a", value) for value in values]).encode()
         return tables.read(io.BytesIO(data), "text", "label", format="csv")["label"].to_list()
@@ -142,7 +144,7 @@ def test_labels_have_types_where_no_character_is_lost():
         assert labels(*kept) == list(kept)
 
 
-def test_labels_of_json_and_parquet_keep_their_types(tmp_path):
+def test_labels_in_json_and_parquet_keep_their_types(tmp_path):
     for values in ([1, 0], [True, False], [1.5, 2.0], ["1", "01"]):
         frame = pl.DataFrame({"text": ["a", "b"], "label": values})
         for suffix in ("jsonl", "parquet"):
@@ -154,7 +156,7 @@ def test_labels_of_json_and_parquet_keep_their_types(tmp_path):
     assert found["label"].to_list() == [1.0, 1.5]
 
 
-def test_what_is_kept_comes_as_strings():
+def test_kept_columns_are_read_as_strings():
     data = b'{"text": "a", "id": 7, "tags": ["x"]}\n\n{"text": "b", "id": null}\n'
     found = tables.read(io.BytesIO(data), "text", keep=["id", "tags"], format="jsonl")
     assert found.rows() == [("a", "7", '["x"]'), ("b", None, None)]
@@ -173,7 +175,7 @@ def test_line_ends_and_blank_lines_do_not_matter():
         assert tables.read(io.BytesIO(data), "text", "label", format="csv").rows() == rows
 
 
-def test_categories_are_strings(tmp_path):
+def test_categories_are_read_as_strings(tmp_path):
     frame = pl.DataFrame({"text": ["a", "b"], "label": ["x", "y"], "n": [1, 2]})
     frame.cast({"text": pl.Categorical, "label": pl.Enum(["x", "y"])}).write_parquet(tmp_path / "t.parquet")
     found = tables.read(tmp_path / "t.parquet", "text", "label", keep=["n"])

@@ -1,4 +1,4 @@
-"""Pipes, standard input and output, and files that are whole or not there."""
+"""Pipes, standard input and output, and files that are written completely or not at all."""
 
 import gzip
 import io
@@ -27,7 +27,7 @@ def pipe():
     ("format", "header", "row"),
     [("jsonl", "", '{{"text": "{}"}}\n'), ("csv", "id,text\n", '1,"{}"\n'), ("tsv", "text\n", "{}\n")],
 )
-def test_rows_come_out_of_a_pipe_while_it_is_open(pipe, format, header, row):
+def test_rows_from_a_pipe_are_yielded_while_it_is_open(pipe, format, header, row):
     reader, writer = pipe
     frames = tables.batches(reader, "text", format=format)
     writer.write((header + row.format("a") + row.format("b")).encode())
@@ -40,19 +40,19 @@ def test_rows_come_out_of_a_pipe_while_it_is_open(pipe, format, header, row):
     assert list(frames) == []
 
 
-def test_a_row_is_counted_over_all_batches(pipe):
+def test_rows_are_counted_across_batches(pipe):
     reader, writer = pipe
     frames = tables.batches(reader, "text", "label", format="csv")
     writer.write(b"text,label\na,x\nb,y\n")
     assert next(frames).height == 2
     writer.write(b"c,x\nd,\n")
-    with pytest.raises(tables.TableError, match=r"row 4 has no label; rows without labels"):
+    with pytest.raises(tables.TableError, match=r"row 4 has no label; put rows without labels"):
         next(frames)
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl", "parquet", "csv.gz"])
 def test_standard_input_and_output(format):
-    """One process writes what another reads."""
+    """A process copies a table from standard input to standard output."""
     file = io.BytesIO()
     tables.write(FRAME, file, format=format)
     code = f"""
@@ -64,24 +64,26 @@ tables.write(tables.batches("-", "text", "label", format={format!r}), "-", forma
     assert tables.read(io.BytesIO(run.stdout), "text", "label", format=format).equals(FRAME)
 
 
-def test_standard_streams_have_names(monkeypatch):
+def test_errors_name_standard_input(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"text\n")))
-    with pytest.raises(tables.TableError, match="standard input: the suffix tells no format; pass --format"):
+    with pytest.raises(
+        tables.TableError, match="standard input: the suffix is not that of a known format; set format"
+    ):
         tables.read("-", "text")
     with pytest.raises(tables.TableError, match="standard input: this table has a header but no rows"):
         tables.read("-", "text", format="csv")
 
 
-def test_standard_streams_may_be_closed(monkeypatch):
+def test_closed_standard_streams_are_reported(monkeypatch):
     monkeypatch.setattr("sys.stdin", None)
     monkeypatch.setattr("sys.stdout", None)
-    with pytest.raises(tables.TableError, match="standard input: it is closed"):
+    with pytest.raises(tables.TableError, match="standard input is closed"):
         tables.read("-", "text", format="csv")
-    with pytest.raises(tables.TableError, match="standard output: it is closed"):
+    with pytest.raises(tables.TableError, match="standard output is closed"):
         tables.write(FRAME, "-")
 
 
-def test_a_stream_may_take_a_part_at_a_time():
+def test_a_stream_may_accept_only_a_part_of_each_write():
     class Narrow(io.BytesIO):
         def write(self, data):
             return super().write(data[:3])
@@ -91,15 +93,15 @@ def test_a_stream_may_take_a_part_at_a_time():
     assert file.getvalue() == b"text,label\na,x\nb,y\n"
 
 
-def test_standard_output_is_json_lines(monkeypatch):
+def test_the_default_on_standard_output_is_json_lines(monkeypatch):
     file = io.TextIOWrapper(io.BytesIO())
     monkeypatch.setattr("sys.stdout", file)
     tables.write(FRAME, "-")
     assert file.buffer.getvalue() == b'{"text":"a","label":"x"}\n{"text":"b","label":"y"}\n'
 
 
-def test_what_is_written_leaves_at_once(pipe):
-    """Each frame is in the pipe before the next one is asked for."""
+def test_each_frame_is_flushed_at_once(pipe):
+    """Each frame is in the pipe before the next one is requested."""
     reader, writer = pipe
 
     def frames():
@@ -111,14 +113,14 @@ def test_what_is_written_leaves_at_once(pipe):
     tables.write(frames(), writer, format="csv")
 
 
-def test_a_reader_that_left_is_a_broken_pipe(pipe):
+def test_a_closed_reader_gives_a_broken_pipe(pipe):
     reader, writer = pipe
     reader.close()
     with pytest.raises(BrokenPipeError):
         tables.write(FRAME, writer, format="csv")
 
 
-def test_a_file_is_there_only_when_it_is_whole(tmp_path):
+def test_a_file_appears_only_when_it_is_complete(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("old")
     path.chmod(0o640)
@@ -138,13 +140,13 @@ def test_a_file_is_there_only_when_it_is_whole(tmp_path):
     assert os.listdir(tmp_path) == ["t.csv"]
 
 
-def test_a_table_may_replace_the_one_it_is_made_from(tmp_path):
+def test_a_table_may_replace_the_one_it_is_read_from(tmp_path):
     tables.write(FRAME, tmp_path / "t.csv")
     tables.write(tables.batches(tmp_path / "t.csv", "label", size=1), tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text() == "label\nx\ny\n"
 
 
-def test_links_and_devices_stay_what_they_are(tmp_path):
+def test_links_and_devices_are_not_replaced(tmp_path):
     (tmp_path / "link.csv").symlink_to(tmp_path / "t.csv")
     tables.write(FRAME, tmp_path / "link.csv")
     assert (tmp_path / "link.csv").is_symlink()
@@ -161,11 +163,11 @@ def test_the_same_table_gives_the_same_compressed_bytes(tmp_path):
     assert gzip.decompress(first.read_bytes()) == b"text,label\na,x\nb,y\n"
 
 
-def test_what_cannot_be_written_is_told_in_one_sentence(tmp_path):
+def test_a_table_that_cannot_be_written_is_reported_in_one_sentence(tmp_path):
     nested = pl.DataFrame({"a": [[1]]})
     for frame, path, sentence in (
-        (FRAME, tmp_path / "none" / "t.csv", "there is no such folder to write to."),
-        (FRAME, tmp_path, "the suffix tells no format"),
+        (FRAME, tmp_path / "none" / "t.csv", "the folder does not exist."),
+        (FRAME, tmp_path, "the suffix is not that of a known format"),
         (
             nested,
             tmp_path / "t.csv",
@@ -180,13 +182,13 @@ def test_what_cannot_be_written_is_told_in_one_sentence(tmp_path):
     for name in ("t.parquet", "t.csv"):
         with pytest.raises(tables.TableError, match="there are no frames to write"):
             tables.write([], tmp_path / name)
-        with pytest.raises(tables.TableError, match="frames of one table have"):
+        with pytest.raises(tables.TableError, match="the frames have different columns"):
             tables.write([FRAME, FRAME.rename({"text": "other"})], tmp_path / name)
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-def test_a_full_disk_is_told_in_one_sentence():
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_is_reported_in_one_sentence():
     with pytest.raises(
         tables.TableError, match=r"/dev/full: this file cannot be written \(No space left on device\)\."
     ):
@@ -194,13 +196,12 @@ def test_a_full_disk_is_told_in_one_sentence():
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "csv.gz"])
-def test_memory_follows_the_batch(tmp_path, suffix):
+def test_memory_is_bounded_by_the_batch(tmp_path, suffix):
     frame = pl.DataFrame({"text": ["some words " * 20] * 1000})
     path = tmp_path / f"t.{suffix}"
     tables.write([frame] * 100, path)  # 22 MB
     tracemalloc.start()
     assert sum(frame.height for frame in tables.batches(path, "text", size=1000)) == 100_000
-    assert (
-        tracemalloc.get_traced_memory()[1] < 7e6
-    )  # a piece of 1 MB, as bytes, as text and as lines, and the batch
+    # A chunk of 1 MB as bytes, as text and as lines, and the batch.
+    assert tracemalloc.get_traced_memory()[1] < 7e6
     tracemalloc.stop()

@@ -17,7 +17,7 @@ CLASSES = {"bad": "bad", "good": "good"}
 @pytest.fixture
 def source(tmp_path, monkeypatch):
     """A table with bad rows at the beginning, in the middle, one after the other and at the end."""
-    monkeypatch.setattr(sys.modules["dropglm.tables.stream"], "ROWS", 5)
+    monkeypatch.setattr(sys.modules["dropglm.tables.stream"], "MAX_ROWS", 5)
     lines = [json.dumps({"text": t, "label": label}) for t, label in zip(*texts(40), strict=True)]
     for place in (0, 3, 20, 20):
         lines.insert(place, '{"text": "x", "label')

@@ -10,21 +10,21 @@ TABLES, HOW, MODEL = "Tables", "Output", "Model"
 
 
 def _known_format(given: str | None) -> str | None:
-    from dropglm.tables.formats import format_of
+    from dropglm.tables.formats import find_format
 
-    return given if given is None else _or_bad(given, lambda: format_of("", given))
+    return given if given is None else _or_bad(given, lambda: find_format("", given))
 
 
 def _known_encoding(given: str | None) -> str | None:
-    from dropglm.tables.decoding import codec
+    from dropglm.tables.decoding import find_codec
 
-    return given if given is None else _or_bad(given, lambda: codec(given))
+    return given if given is None else _or_bad(given, lambda: find_codec(given))
 
 
 def _one_character(given: str | None) -> str | None:
-    if given is not None and (len(given) != 1 or given in '"\r\n\0'):
-        raise typer.BadParameter("one character other than a quote or line end.")
-    return given
+    from dropglm.tables.formats import check_delimiter
+
+    return given if given is None else _or_bad(given, lambda: check_delimiter(given))
 
 
 def _not_zero(given: int) -> int:

@@ -199,9 +199,9 @@ def _typed(spelled: list[str]) -> dict[str, Any]:
     """The class that each spelling stands for: a number or a truth value where all of them are."""
     from polars import Series
 
-    from dropglm.tables import typed
+    from dropglm.tables import infer_type
 
-    values = typed(Series(spelled))
+    values = infer_type(Series(spelled))
     # Numbers with fractions are names of classes, as they are written.
     return dict(zip(spelled, spelled if values.dtype.is_float() else values.to_list(), strict=True))
 

@@ -1,17 +1,28 @@
-"""Which columns of a table are the text, the label, and further ones that are carried along."""
+"""The columns of a table that a reader asks for: the text, the label, and columns to copy."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dropglm.tables.complaint import TableError, listed, nearest
+from dropglm.tables.errors import TableError, listed, suggestion
 
-UNLABELED = "rows without labels belong in a file of their own, --unlabeled"
+UNLABELED_HINT = "put rows without labels in a separate table of unlabelled texts"
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns that are wanted of a table; ``mixed`` are labels that may be of several kinds (1 and "1").
+    """The columns to read from a table.
+
+    Attributes
+    ----------
+    text : str
+        Column of texts.
+    label : str or None, default=None
+        Column of labels.
+    keep : tuple of str, default=()
+        Further columns, which are read as strings.
+    mixed : bool, default=False
+        Whether labels may have several types, such as 1 and "1" in the same JSON Lines file.
 
     Examples
     --------
@@ -31,31 +42,33 @@ class Columns:
         for name in self.names:
             if not isinstance(name, str):
                 raise TypeError(f"A column must be a name, got {name!r}.")
-        again = repeated(self.names)
-        if again:
-            raise TableError(f"Column {again[0]!r} is asked for twice.")
+        duplicates = repeated(self.names)
+        if duplicates:
+            raise TableError(f"Column {duplicates[0]!r} is requested twice.")
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names, in the order of the frames that are read."""
+        """All names, in the order of the columns of the frames that are read."""
         return (self.text, *(() if self.label is None else (self.label,)), *self.keep)
 
     def positions(self, header: Sequence[str], table: str) -> list[int]:
-        """Where each name stands in the header; one that is not there, or twice, is refused."""
+        """Return the position of each name in the header.
+
+        A name that the header lacks, or has more than once, is an error.
+        """
         for name in self.names:
             if name not in header:
-                hint = nearest(name, header)
+                hint = suggestion(name, header)
                 raise TableError(
-                    f"{table}: no column is named {name!r}{hint}; its columns: {listed(header)}."
+                    f"{table}: there is no column {name!r}{hint}; its columns: {listed(header)}."
                 )
-        again = [name for name in repeated(header) if name in self.names]
-        if again:
-            raise TableError(
-                f"{table}: {header.count(again[0])} columns are named {again[0]!r}; rename all but one."
-            )
+        duplicates = [name for name in repeated(header) if name in self.names]
+        if duplicates:
+            name = duplicates[0]
+            raise TableError(f"{table}: {header.count(name)} columns are named {name!r}; rename all but one.")
         return [header.index(name) for name in self.names]
 
 
 def repeated(names: Sequence[str]) -> list[str]:
-    """The names that stand there more than once."""
+    """Return the names that occur more than once."""
     return [name for name, count in Counter(names).items() if count > 1]

@@ -1,65 +1,66 @@
-"""Bytes become text, a piece at a time, and bad bytes are told by their place or kept apart."""
+"""Decode bytes to text chunk by chunk; bad bytes are reported with their position or escaped."""
 
 import codecs
 import encodings.aliases
 from typing import IO
 
-from dropglm.tables.complaint import TableError, nearest
-from dropglm.tables.source import chunk
+from dropglm.tables.errors import TableError, suggestion
+from dropglm.tables.source import read_chunk
 
-CHUNK = 1 << 20
+CHUNK_SIZE = 1 << 20
+SAMPLE_SIZE = 1000  # bytes at the start of a file from which an encoding is guessed
 
-NO_TEXT = ("idna", "punycode", "undefined")  # codecs of strings, but not of texts
+NOT_FOR_TEXT = ("idna", "punycode", "undefined")  # codecs of strings that no file of texts uses
 
-# UTF-32 comes first: its mark starts with that of UTF-16.
-MARKS = {
+# UTF-32 comes first: its byte-order mark starts with that of UTF-16.
+BYTE_ORDER_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
 
-# What a file that is not text starts with, and what to do about it; enough bytes that no header does.
-STRANGERS = {
-    b"PAR1\x15": "is a Parquet file; pass --format parquet",
-    b"\x1f\x8b": "is compressed with gzip; pass --format {format}.gz",
-    b"BZh91AY&SY": "is compressed with bzip2; pass --format {format}.bz2",
-    b"\xfd7zXZ\x00": "is compressed with xz; pass --format {format}.xz",
-    b"\x28\xb5\x2f\xfd": "is compressed with Zstandard; pass --format {format}.zst",
+# First bytes of files that are not plain text, and what to do about them; long enough not to match a header.
+SIGNATURES = {
+    b"PAR1\x15": "is a Parquet file; set format to 'parquet'",
+    b"\x1f\x8b": "is compressed with gzip; set format to '{format}.gz'",
+    b"BZh91AY&SY": "is compressed with bzip2; set format to '{format}.bz2'",
+    b"\xfd7zXZ\x00": "is compressed with xz; set format to '{format}.xz'",
+    b"\x28\xb5\x2f\xfd": "is compressed with Zstandard; set format to '{format}.zst'",
     b"PK\x03\x04": "is a zip archive or a workbook; unpack it, or save it as CSV",
 }
+ENCODING_HINT = "set encoding to that of the file, for example 'cp1252'"
 
 
-def codec(encoding: str) -> codecs.CodecInfo:
-    """Python's codec of that name.
+def find_codec(encoding: str) -> codecs.CodecInfo:
+    """Return Python's codec for an encoding.
 
     Examples
     --------
-    >>> codec("latin-1").name
+    >>> find_codec("latin-1").name
     'iso8859-1'
-    >>> codec("utf-9")
+    >>> find_codec("utf-9")
     Traceback (most recent call last):
-    dropglm.tables.complaint.TableError: Encoding 'utf-9' is unknown (did you mean 'utf-8'?).
+    dropglm.tables.errors.TableError: encoding 'utf-9' is unknown (did you mean 'utf-8'?).
     """
     try:
         info = codecs.lookup(encoding)
-        if info._is_text_encoding and info.name not in NO_TEXT:
+        if info._is_text_encoding and info.name not in NOT_FOR_TEXT:
             return info
     except (LookupError, ValueError):
         pass
     known = [name.replace("_", "-") for pair in encodings.aliases.aliases.items() for name in pair]
-    hint = (
-        nearest(encoding.replace("_", "-"), known) or "; 'utf-8', 'utf-16', 'latin-1' and 'cp1252' are some"
-    )
-    raise TableError(f"Encoding {encoding!r} is unknown{hint}.")
+    hint = suggestion(encoding.replace("_", "-"), known)
+    examples = "; for example 'utf-8', 'utf-16', 'latin-1' or 'cp1252'"
+    raise TableError(f"encoding {encoding!r} is unknown{hint or examples}.")
 
 
-def halved(text: str) -> bool:
-    r"""Whether half of a surrogate pair is in it, which is no character.
+def has_lone_surrogate(text: str) -> bool:
+    r"""Return whether the text contains half of a surrogate pair, which is not a character.
 
     Examples
     --------
-    >>> halved("\ud83d"), halved("\U0001f600")
+    >>> has_lone_surrogate("\ud83d"), has_lone_surrogate("\U0001f600")
     (True, False)
     """
     if text.isascii():
@@ -71,36 +72,55 @@ def halved(text: str) -> bool:
     return False
 
 
-class Pieces:
-    r"""The text of a stream, as it arrives.
+def guess_wide_encoding(sample: bytes) -> str | None:
+    r"""Return the UTF-16 or UTF-32 encoding in which the bytes are mostly ASCII characters, or None.
+
+    Examples
+    --------
+    >>> guess_wide_encoding("text,label\n".encode("utf-16-le"))
+    'utf-16-le'
+    >>> guess_wide_encoding(b"te\0xt,label\n") is None
+    True
+    """
+    for encoding in ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be"):
+        text = sample[: len(sample) // 4 * 4].decode(encoding, errors="replace")
+        if sum("\0" < character < "\x80" for character in text) > len(text) / 2:
+            return encoding
+    return None
+
+
+class DecodedChunks:
+    r"""The text of a binary stream, chunk by chunk.
 
     Parameters
     ----------
-    stream
-        Plain bytes.
-    name
-        The table's name in messages.
-    format
-        The name of the format, for hints.
-    encoding
+    stream : binary file
+        Decompressed bytes.
+    name : str
+        Name of the table in messages.
+    format : str
+        Name of the format, for hints.
+    encoding : str or None
         A codec of Python; None is UTF-8, or what a byte-order mark says.
-    lenient
-        Whether bad bytes are let through as halves of surrogate pairs, U+DC80 to U+DCFF, so that only their
-        lines are lost. Not all codecs can: for the others, as without it, the text ends before the first one.
+    lenient : bool, default=False
+        Whether to escape bad bytes as lone surrogates, U+DC80 to U+DCFF, so that only their lines are lost.
+        Some codecs cannot do that; for these, as without ``lenient``, the text ends before the first bad one.
 
     Attributes
     ----------
-    ended
-        Whether all has been read.
-    bad_byte
-        What is to be said of the byte at which the text ended, if it was a bad one.
-    escaped
-        Whether bad bytes have been let through.
+    ended : bool
+        Whether everything has been read.
+    bad_byte : str or None
+        The message about the bad byte at which the text ended, if there was one.
+    escaped : bool
+        Whether bad bytes have been escaped.
+    sample : bytes
+        The first bytes of the stream.
 
     Examples
     --------
     >>> from io import BytesIO
-    >>> Pieces(BytesIO(b"one\ntw\xf6"), "reviews.csv", "csv", None, lenient=True).more()
+    >>> DecodedChunks(BytesIO(b"one\ntw\xf6"), "reviews.csv", "csv", None, lenient=True).next_chunk()
     'one\ntw\udcf6'
     """
 
@@ -115,15 +135,18 @@ class Pieces:
         self.ended = False
         self.bad_byte: str | None = None
         self.escaped = False
-        self._bytes = 0
+        self.sample = b""
+        self._bytes_read = 0
         self._decoder: codecs.IncrementalDecoder | None = None
 
-    def more(self) -> str:
-        """What has arrived; nothing, and ``ended`` is set, at the end."""
-        data = chunk(self.stream, CHUNK, self.name)
+    def next_chunk(self) -> str:
+        """Return the text that has arrived; at the end, an empty string, and ``ended`` is set."""
+        data = read_chunk(self.stream, CHUNK_SIZE, self.name)
         if self._decoder is None:
             self._decoder = self._make_decoder(data)
-        self._bytes += len(data)
+        if len(self.sample) < SAMPLE_SIZE:
+            self.sample += data[: SAMPLE_SIZE - len(self.sample)]
+        self._bytes_read += len(data)
         state = self._decoder.getstate()
         try:
             text = self._decoder.decode(data, not data)
@@ -132,31 +155,31 @@ class Pieces:
             escaped = self._escape(self._decoder, data) if self.lenient else None
             if escaped is None:
                 self._decoder.setstate(state)
-                return self._before(self._decoder, data, error)
+                return self._text_before(self._decoder, data, error)
             text = escaped
         except UnicodeError as error:
             raise TableError(f"{self.name}: this cannot be read as {self.encoding} ({error}).") from None
         self.ended = not data
         return text
 
-    def _before(self, decoder: codecs.IncrementalDecoder, data: bytes, error: UnicodeDecodeError) -> str:
-        """The text before the bad byte: its rows come first, so that the complaint counts them."""
+    def _text_before(self, decoder: codecs.IncrementalDecoder, data: bytes, error: UnicodeDecodeError) -> str:
+        """Return the text before the bad byte, so that its rows are counted before the error is raised."""
         after = len(error.object) - error.start
         self.bad_byte = (
-            f"is not {error.encoding.upper()}: byte {self._bytes - after:,} of the file "
-            f"is 0x{error.object[error.start]:02x}; pass its --encoding, such as cp1252"
+            f"is not {error.encoding.upper()}: byte {self._bytes_read - after:,} of the file "
+            f"is 0x{error.object[error.start]:02x}; {ENCODING_HINT}"
         )
         return decoder.decode(data[: len(data) - after]) if after < len(data) else ""
 
     def _escape(self, decoder: codecs.IncrementalDecoder, data: bytes) -> str | None:
-        """The text with its bad bytes in it, or None if the codec does not find line ends after them."""
-        # A bad byte puts UTF-16 out of step: it reads on from the middle of a character.
+        """Return the text with escaped bad bytes, or None if the codec misses line ends after a bad byte."""
+        # In UTF-16, for example, a bad byte shifts all characters after it by one byte.
         if not "\n\n".encode(self.encoding or "utf-8").endswith(b"\n\n"):
             return None
         decoder.errors = "surrogateescape"
         try:
             text = decoder.decode(data, not data)
-        except UnicodeError:  # a byte below 0x80 has no escape
+        except UnicodeError:  # bytes below 0x80 cannot be escaped
             return None
         finally:
             decoder.errors = "strict"
@@ -164,9 +187,10 @@ class Pieces:
         return text
 
     def _make_decoder(self, start: bytes) -> codecs.IncrementalDecoder:
-        for magic, hint in STRANGERS.items():
-            if start.startswith(magic):
+        for signature, hint in SIGNATURES.items():
+            if start.startswith(signature):
                 raise TableError(f"{self.name}: this {hint.format(format=self.format)}.")
         if self.encoding is None:
-            self.encoding = next((name for mark, name in MARKS.items() if start.startswith(mark)), "utf-8")
-        return codec(self.encoding).incrementaldecoder()
+            marks = (name for mark, name in BYTE_ORDER_MARKS.items() if start.startswith(mark))
+            self.encoding = next(marks, "utf-8")
+        return find_codec(self.encoding).incrementaldecoder()

@@ -7,11 +7,11 @@ from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any
 
 from dropglm.registry import quoted
-from dropglm.tables import jsonl, plain, separated
+from dropglm.tables import jsonl, separated
 from dropglm.tables.columns import Columns
-from dropglm.tables.complaint import RowError, TableError, nearest
-from dropglm.tables.compression import COMPRESSIONS
+from dropglm.tables.errors import RowError, TableError, suggestion
 from dropglm.tables.lines import Lines
+from dropglm.tables.source import COMPRESSIONS
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -23,16 +23,16 @@ class Format:
 
     Attributes
     ----------
-    name
+    name : str
         Its name in ``FORMATS``.
-    rows
-        The reader of rows, in which a bad row is its complaint; None is Parquet, which is read in frames.
-    write
-        Writes a frame to a binary stream, with the header or without.
-    header
+    rows : callable or None
+        Reads rows and yields an error in place of each bad one; None for Parquet, which is read in frames.
+    write : callable
+        Writes a frame to a binary stream, with or without the header.
+    header : bool, default=False
         Whether the names of the columns are a row of their own.
-    delimiter
-        What parts the fields.
+    delimiter : str, default=","
+        Default field delimiter.
     """
 
     name: str
@@ -40,6 +40,31 @@ class Format:
     write: Callable[["DataFrame", IO[bytes], bool], object]
     header: bool = False
     delimiter: str = ","
+
+
+def plain_rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, ...]]:
+    r"""Yield each line of plain text as a text; a blank line is an empty text, so that line numbers match.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> list(plain_rows(Lines(BytesIO(b"one\n\ntwo"), "reviews.txt", "txt"), Columns("text"), ","))
+    [('one',), ('',), ('two',)]
+    """
+    others = columns.names[1:]
+    if others:
+        raise TableError(f"{lines.name}: plain text has one column, the texts; there is no {others[0]!r}.")
+    for line in lines:
+        yield (line.rstrip("\r\n"),)
+        lines.end_row()
+    if lines.row == 1:
+        raise TableError(f"{lines.name}: this file is empty.")
+
+
+def write_plain(frame: "DataFrame", stream: IO[bytes], header: bool) -> None:
+    """Write the first column, one line per row; line ends inside a value become spaces."""
+    for value in frame.to_series(0):
+        stream.write(f"{' '.join(str(value).splitlines())}\n".encode())
 
 
 FORMATS = {
@@ -58,38 +83,59 @@ FORMATS = {
     ),
     "jsonl": Format("jsonl", jsonl.rows, lambda frame, stream, header: frame.write_ndjson(stream)),
     "parquet": Format("parquet", None, lambda frame, stream, header: frame.write_parquet(stream)),
-    "txt": Format("txt", plain.rows, plain.write),
+    "txt": Format("txt", plain_rows, write_plain),
 }
-SAME = {"ndjson": "jsonl"}
+SYNONYMS = {"ndjson": "jsonl"}
 
 
-def format_of(name: str, given: str | None, option: str = "--format") -> tuple[Format, str | None]:
-    """The format and the compression of a table, from what is given or else from the suffixes of its name.
+def find_format(name: str, format: str | None) -> tuple[Format, str | None]:
+    """Return the format and the compression of a table.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file, whose suffixes determine the format if ``format`` is None.
+    format : str or None
+        A name in ``FORMATS``, with the compression if there is one: ``"csv.gz"``.
+
+    Returns
+    -------
+    format : Format
+    compression : str or None
+        A key of ``COMPRESSIONS``.
 
     Examples
     --------
-    >>> format, compression = format_of("reviews.ndjson.gz", None)
+    >>> format, compression = find_format("reviews.ndjson.gz", None)
     >>> format.name, compression
     ('jsonl', 'gz')
-    >>> format_of("reviews", "json")  # doctest: +ELLIPSIS
+    >>> find_format("reviews", "json")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    dropglm.tables.complaint.TableError: Format 'json' is unknown (did you mean 'jsonl'?); known: 'csv', ...
+    dropglm.tables.errors.TableError: format 'json' is unknown (did you mean 'jsonl'?); known: 'csv', ...
     """
-    if given is not None and not isinstance(given, str):
-        raise TypeError(f"format must be a name, got {given!r}; known: {quoted(FORMATS)}.")
-    suffixes = given.lower().lstrip(".").split(".") if given else _suffixes(name)
-    *rest, last = suffixes or [""]
+    if format is not None and not isinstance(format, str):
+        raise TypeError(f"format must be a name, got {format!r}; known: {quoted(FORMATS)}.")
+    *rest, last = (format.lower().lstrip(".").split(".") if format else _suffixes(name)) or [""]
     compression = last if last in COMPRESSIONS else None
     if compression:
         last = rest.pop() if rest else ""
-    format = FORMATS.get(SAME.get(last, last))
-    if format is None or (given and rest):
-        if given:
-            raise TableError(
-                f"Format {given!r} is unknown{nearest(given, FORMATS)}; known: {quoted(FORMATS)}."
-            )
-        raise TableError(f"{name}: the suffix tells no format; pass {option}, one of {quoted(FORMATS)}.")
-    return format, compression
+    found = FORMATS.get(SYNONYMS.get(last, last))
+    if found is None or (format and rest):
+        if format:
+            hint = suggestion(format, FORMATS)
+            raise TableError(f"format {format!r} is unknown{hint}; known: {quoted(FORMATS)}.")
+        raise TableError(
+            f"{name}: the suffix is not that of a known format; set format to one of {quoted(FORMATS)}."
+        )
+    return found, compression
+
+
+def check_delimiter(delimiter: str) -> None:
+    """Raise an error unless the delimiter is one character that can separate fields."""
+    if len(delimiter) != 1 or delimiter in '"\r\n\0':
+        raise TableError(
+            f"delimiter must be one character other than a quote or a line end, got {delimiter!r}."
+        )
 
 
 def _suffixes(name: str | os.PathLike[str]) -> list[str]:

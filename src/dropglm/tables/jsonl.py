@@ -1,18 +1,18 @@
-"""Rows of JSON Lines: one object a line.
+"""Rows of JSON Lines files, which have one object per line.
 
-Python's json module reads the 100,000 reviews in 0.8 s where polars takes 0.1 s, but it names the line.
+Python's json module reads the 100,000 reviews in 0.8 s where polars takes 0.1 s, but it names the line of an
+error.
 """
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
-from dropglm.tables.columns import UNLABELED, Columns
-from dropglm.tables.complaint import RowError, TableError, listed, nearest
-from dropglm.tables.lines import Lines
-from dropglm.tables.resuming import resumed
+from dropglm.tables.columns import UNLABELED_HINT, Columns
+from dropglm.tables.errors import RowError, TableError, listed, suggestion
+from dropglm.tables.lines import Lines, rows_and_errors
 
-KINDS = {
+TYPE_NAMES = {
     type(None): "null",
     bool: "true or false",
     int: "a number",
@@ -26,24 +26,24 @@ KINDS = {
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        raise ValueError("a key stands there twice")
+        raise ValueError("a key occurs twice")
     return record
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+def _reject_constant(name: str) -> None:
+    raise ValueError(f"{name} is not allowed in JSON")
 
 
-# Two keys of one name, and NaN, are let pass by the module unless it is told.
-_decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant).raw_decode
+# By default the json module accepts repeated keys and NaN.
+_decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_reject_constant).raw_decode
 
 
-# Made once: json.dumps makes one for each call, 1.7 us where this takes 0.9.
+# One encoder for all calls: json.dumps makes one per call, which takes 1.7 us instead of 0.9.
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, ...] | RowError]:
-    """The wanted values of each row: texts and what is kept as strings, labels as they are.
+    """Yield the requested values of each row: texts and kept columns as strings, labels with their types.
 
     Examples
     --------
@@ -52,96 +52,100 @@ def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, 
     >>> list(rows(lines, Columns("text", "label", keep=("id",)), ","))
     [('007', 1, '7')]
     """
-    return resumed(lambda: _good(lines, columns), lines)
+    return rows_and_errors(lambda: _good_rows(lines, columns), lines)
 
 
-def _good(lines: Lines, columns: Columns) -> Iterator[tuple[Any, ...]]:
-    """The rows up to the first bad one, which is raised."""
-    text_of, label_of = columns.text, columns.label
-    kind, kind_row = "", 0  # of the first label, and where it stands
+def _good_rows(lines: Lines, columns: Columns) -> Iterator[tuple[Any, ...]]:
+    """Yield rows up to the first bad one, which is raised."""
+    text_key, label_key = columns.text, columns.label
+    first_type, first_row = "", 0  # of the first label
     for line in lines:
         line = line.strip()
         if not line:
             lines.skip()
             continue
-        record = _record(line, lines)
-        text = record.get(text_of)
+        record = _parse(line, lines)
+        text = record.get(text_key)
         if type(text) is not str:
-            _check_text(record, text_of, lines)
+            _check_text(record, text_key, lines)
         values = [text]
-        if label_of is not None:
-            label = record.get(label_of)
-            found = KINDS[type(label)]
+        if label_key is not None:
+            label = record.get(label_key)
+            label_type = TYPE_NAMES[type(label)]
             if type(label) is not str:
-                _check_label(record, label_of, lines)
-            if found != kind and label is not None and not columns.mixed:
-                if kind:
-                    raise lines.complaint(f"has {found} for its label, but row {kind_row} has {kind}")
-                kind, kind_row = found, lines.row
+                _check_label(record, label_key, lines)
+            if label_type != first_type and label is not None and not columns.mixed:
+                if first_type:
+                    raise lines.error(f"has {label_type} as its label, but row {first_row} has {first_type}")
+                first_type, first_row = label_type, lines.row
             values.append(label)
         for name in columns.keep:
-            values.append(spelled(record.get(name)))
+            values.append(as_string(record.get(name)))
         yield tuple(values)
-        lines.done()
+        lines.end_row()
     if lines.row == 1:
         raise TableError(f"{lines.name}: this file is empty.")
 
 
-def _record(line: str, lines: Lines) -> dict[str, Any]:
+def _parse(line: str, lines: Lines) -> dict[str, Any]:
     try:
         record, end = _decode(line)
     except json.JSONDecodeError as error:
         if line.startswith("[") and lines.row == 1:
             # Not a bad row: the rows of an array end with commas, so that all but the last would be bad.
             raise TableError(
-                f"{lines.name}: {lines.place()} starts a JSON array; "
-                "JSON Lines has one object a line, without brackets."
+                f"{lines.name}: {lines.position()} starts a JSON array; "
+                "JSON Lines has one object per line, without brackets around them."
             ) from None
         what = error.msg.removesuffix(" at")
-        raise lines.complaint(f"is not JSON: {what} at character {error.pos + 1}") from None
+        raise lines.error(f"is not valid JSON: {what} at character {error.pos + 1}") from None
     except (ValueError, RecursionError) as error:
-        raise lines.complaint(f"is not JSON that can be read: {error}") from None
+        raise lines.error(f"is not valid JSON: {error}") from None
     if end < len(line):
-        raise lines.complaint(f"is not JSON: it goes on after its end, at character {end + 1}")
+        raise lines.error(
+            f"is not valid JSON: there is more after the end of the value, at character {end + 1}"
+        )
     if not isinstance(record, dict):
-        raise lines.complaint(
-            f'is {KINDS[type(record)]}; each line must be an object such as {{"text": "..."}}'
+        raise lines.error(
+            f'is {TYPE_NAMES[type(record)]}; each line must be an object such as {{"text": "..."}}'
         )
     return record
 
 
 def _check_text(record: dict[str, Any], name: str, lines: Lines) -> None:
-    """Refuse what is neither a string nor null, which is told later with its row."""
+    """Raise an error unless the text is a string or null; null is reported later, with its row."""
     if name not in record:
-        raise lines.complaint(f"has no {name!r}{nearest(name, record)}; its keys: {listed(record)}")
+        raise lines.error(f"has no {name!r}{suggestion(name, record)}; its keys: {listed(record)}")
     if record[name] is not None:
-        kind = KINDS[type(record[name])]
-        raise lines.complaint(f"has {kind} for its {name!r}, where a text must be a string")
+        raise lines.error(f"has {TYPE_NAMES[type(record[name])]} as its {name!r}; a text must be a string")
 
 
 def _check_label(record: dict[str, Any], name: str, lines: Lines) -> None:
-    """Refuse what is no label; null is counted later, over all rows."""
+    """Raise an error unless the label is a string, a number, a truth value or null.
+
+    Nulls are counted later, over all rows.
+    """
     if name not in record:
-        hint = nearest(name, record)
-        keys = f"its keys: {listed(record)}{'' if hint else f'; {UNLABELED}'}"
-        raise lines.complaint(f"has no {name!r}{hint}; {keys}")
+        hint = suggestion(name, record)
+        keys = f"its keys: {listed(record)}{'' if hint else f'; {UNLABELED_HINT}'}"
+        raise lines.error(f"has no {name!r}{hint}; {keys}")
     label = record[name]
     if isinstance(label, (list, dict)):
-        raise lines.complaint(
-            f"has {KINDS[type(label)]} for its label, which must be a string, a number, true or false"
+        raise lines.error(
+            f"has {TYPE_NAMES[type(label)]} as its label, which must be a string, a number, true or false"
         )
     if isinstance(label, (int, float)) and not -(2**63) <= label < 2**63:
-        raise lines.complaint("has a label beyond the 64-bit numbers; write it as a string")
+        raise lines.error("has a label that does not fit into 64 bits; write it as a string")
 
 
-def spelled(value: Any) -> str | None:
-    """A string as it is, and anything else as JSON spells it.
+def as_string(value: Any) -> str | None:
+    """Return a string as it is, and any other value as JSON writes it.
 
     Examples
     --------
-    >>> [spelled(value) for value in ("1", 1, 1.5, True, None)]
+    >>> [as_string(value) for value in ("1", 1, 1.5, True, None)]
     ['1', '1', '1.5', 'true', None]
     """
     if value is None or isinstance(value, str):
         return value
-    return str(value) if type(value) is int else _encode(value)  # most labels; six times as fast
+    return str(value) if type(value) is int else _encode(value)  # str is six times as fast

@@ -1,44 +1,52 @@
-"""The lines of a text file, counted, so that a complaint knows its row and line."""
+"""The lines of a text file, counted, so that an error can name its row and its lines."""
 
 import select
 from collections import deque
-from typing import IO
+from collections.abc import Callable, Iterator
+from typing import IO, Any
 
-from dropglm.tables.complaint import RowError, TableError
-from dropglm.tables.decoding import Pieces, halved
+from dropglm.tables.decoding import ENCODING_HINT, DecodedChunks, guess_wide_encoding, has_lone_surrogate
+from dropglm.tables.errors import RowError, TableError
 
-LONGEST = 10_000_000  # characters of a row; beyond, a quote is more likely unclosed than a text that long
-BLANK = ("\n", "\r\n")  # between rows they belong to none
+# Characters of a row; a longer one is more likely to have an unclosed quote than a text of that length.
+MAX_ROW_LENGTH = 10_000_000
+BLANK = ("\n", "\r\n")  # blank lines between rows
 
 
 class Lines:
-    r"""An iterator over lines, each with its end; who reads a row from them says ``done``.
+    r"""An iterator over lines, each with its line end; the reader calls ``end_row`` after each row.
 
-    Lines end with ``\n``: a ``\r`` before it is left to the reader of rows, one elsewhere belongs to a text.
+    Lines end with ``\n``. A ``\r`` before it is left to the reader of rows; one elsewhere is part of a text.
 
     Parameters
     ----------
-    stream
-        Plain bytes.
-    name
-        The table's name in messages.
-    format
-        The name of the format, for hints.
-    encoding
+    stream : binary file
+        Decompressed bytes.
+    name : str
+        Name of the table in messages.
+    format : str
+        Name of the format, for hints.
+    encoding : str or None, default=None
         A codec of Python; None is UTF-8, or what a byte-order mark says.
-    header
-        Whether the first row holds the names of the columns; it is not counted.
-    longest
-        Characters that a row may have.
-    lenient
-        Whether reading may go on after a bad row. A line with bad bytes is then a line like others, and one
-        that is too long is dropped to its end.
+    header : bool, default=False
+        Whether the first row contains the names of the columns; it is not counted.
+    max_row_length : int, default=10_000_000
+        Maximum number of characters per row.
+    lenient : bool, default=False
+        Whether reading may continue after a bad row. A line with bad bytes is then returned like any other,
+        and a line that is too long is skipped to its end.
 
     Attributes
     ----------
-    flaw
-        What is to be said of the row when it has ended, in a lenient reading of rows that span lines: the
-        next row begins after its last line, not after the line that is bad.
+    row : int
+        Number of the row that is being read.
+    first_line : int
+        Number of its first line.
+    n_lines : int
+        Number of lines read.
+    problem : str
+        What is wrong with the row, to be raised at its end. It is set in a lenient reading of rows that may
+        span lines: the next row starts after the last line of the bad row, not after its bad line.
 
     Examples
     --------
@@ -46,10 +54,10 @@ class Lines:
     >>> lines = Lines(BytesIO(b"one\ntwo"), "reviews.jsonl", "jsonl")
     >>> next(lines)
     'one\n'
-    >>> lines.done()
+    >>> lines.end_row()
     >>> next(lines)
     'two'
-    >>> lines.complaint("is too short")
+    >>> lines.error("is too short")
     RowError('reviews.jsonl: row 2 (line 2) is too short.')
     """
 
@@ -61,110 +69,159 @@ class Lines:
         *,
         encoding: str | None = None,
         header: bool = False,
-        longest: int = LONGEST,
+        max_row_length: int = MAX_ROW_LENGTH,
         lenient: bool = False,
     ) -> None:
         self.stream = stream
         self.name = name
-        self.longest = longest
-        self.row = 0 if header else 1  # the row that is being read
-        self.first = 1  # its first line
-        self.number = 0  # lines read
-        self.room = longest  # characters left to the row
-        self.flaw = ""
-        self._spans = header and lenient
-        self._pieces = Pieces(stream, name, format, encoding, lenient=lenient)
-        self._whole: deque[str] = deque()
-        self._part: list[str] = []
-        self._part_size = 0
-        self._cut = False  # whether the rest of a line that is too long has yet to come
+        self.max_row_length = max_row_length
+        self.row = 0 if header else 1
+        self.first_line = 1
+        self.n_lines = 0
+        self.problem = ""
+        self._characters_left = max_row_length
+        self._rows_span_lines = header
+        self._lenient = lenient
+        self._chunks = DecodedChunks(stream, name, format, encoding, lenient=lenient)
+        self._complete: deque[str] = deque()  # lines to return
+        self._partial: list[str] = []  # the parts of a line whose end has not been read
+        self._partial_length = 0
+        self._skipping = False  # whether the rest of a line that is too long has yet to be read
 
     def __iter__(self) -> "Lines":
         return self
 
     def __next__(self) -> str:
-        while not self._whole:
-            self._more()
-        line = self._whole.popleft()
-        self.number += 1
-        if self.number == 1:
+        while not self._complete:
+            self._read_more()
+        line = self._complete.popleft()
+        self.n_lines += 1
+        if self.n_lines == 1:
             line = line.removeprefix("\ufeff")
-        self.room -= len(line)
-        if self.room < 0:
-            raise self.complaint(
-                f"is longer than {self.longest:,} characters; probably a line end or a quote is missing"
+        self._characters_left -= len(line)
+        if self._characters_left < 0:
+            raise self.error(
+                f"is longer than {self.max_row_length:,} characters; "
+                "a line end or a closing quote is probably missing"
             )
         if "\0" in line:
-            self._flawed(
-                "holds a NUL byte; it is no text, or text in another encoding (--encoding utf-16-le)"
-            )
-        if self._pieces.escaped and halved(line):
-            self._flawed(_not_decoded(line, self._pieces.encoding or "utf-8"))
+            self._raise_or_note(self._nul_problem(line))
+        if self._chunks.escaped and has_lone_surrogate(line):
+            self._raise_or_note(_undecoded_problem(line, self._chunks.encoding or "utf-8"))
         return line
 
-    def done(self) -> None:
-        """A row ended with the last line."""
+    def end_row(self) -> None:
+        """Count a row, which ended with the last line."""
         self.row += 1
         self.skip()
 
     def skip(self) -> None:
-        """The last line belongs to no row."""
-        self.first = self.number + 1
-        self.room = self.longest
-        self.flaw = ""
+        """Start the row after the last line, which does not belong to any row."""
+        self.first_line = self.n_lines + 1
+        self._characters_left = self.max_row_length
+        self.problem = ""
 
-    def waiting(self) -> bool:
-        """Whether the next row has yet to be written at the other end of a pipe."""
-        if self._pieces.ended or any(line not in BLANK for line in self._whole):
+    def would_block(self) -> bool:
+        """Return whether the next row has not arrived in the pipe yet."""
+        if self._chunks.ended or any(line not in BLANK for line in self._complete):
             return False
         try:
             return not select.select([self.stream], [], [], 0)[0]
-        except (OSError, TypeError, ValueError):  # nothing that the system can wait for
+        except (OSError, TypeError, ValueError):  # not a stream that select can wait for
             return False
 
-    def complaint(self, what: str) -> RowError:
-        """The row and its lines, and what is wrong with them."""
-        return RowError.at(self.row, f"{self.name}: {self.place()} {what}.")
+    def error(self, problem: str) -> RowError:
+        """Return an error about the row that is being read."""
+        return RowError.at(self.row, f"{self.name}: {self.position()} {problem}.")
 
-    def place(self) -> str:
-        """The row that is being read, and its lines."""
+    def position(self) -> str:
+        """Return the number of the row that is being read and the numbers of its lines."""
         row = f"row {self.row}" if self.row else "the header"
-        last = max(self.first, self.number)
-        lines = f"line {last}" if last == self.first else f"lines {self.first} to {last}"
+        last = max(self.first_line, self.n_lines)
+        lines = f"line {last}" if last == self.first_line else f"lines {self.first_line} to {last}"
         return f"{row} ({lines})"
 
-    def _flawed(self, what: str) -> None:
-        if not (self._spans and self.row):
-            raise self.complaint(what)
-        self.flaw = what
+    def _raise_or_note(self, problem: str) -> None:
+        if not (self._rows_span_lines and self._lenient and self.row):
+            raise self.error(problem)
+        self.problem = problem
 
-    def _more(self) -> None:
-        """Take in what has arrived."""
-        if self._pieces.bad_byte:
-            self.number += 1
-            raise TableError(f"{self.name}: {self.place()} {self._pieces.bad_byte}.")
-        if self._pieces.ended:
+    def _nul_problem(self, line: str) -> str:
+        encoding = guess_wide_encoding(self._chunks.sample)
+        if encoding is not None:
+            utf = encoding[:6].upper()
+            return f"contains NUL bytes because the file looks like {utf}; set encoding to {encoding!r}"
+        return f"contains a NUL byte (line {self.n_lines}, character {line.index(chr(0)) + 1}); remove it"
+
+    def _read_more(self) -> None:
+        """Read a chunk and split it into lines."""
+        if self._chunks.bad_byte:
+            self.n_lines += 1
+            raise TableError(f"{self.name}: {self.position()} {self._chunks.bad_byte}.")
+        if self._chunks.ended:
             raise StopIteration
-        *whole, part = self._pieces.more().split("\n")
-        if self._cut:
-            self._cut = not whole
-            del whole[:1]
-            part = "" if self._cut else part
-        if whole:
-            whole[0] = "".join((*self._part, whole[0]))
-            self._part, self._part_size = [], 0
-            self._whole.extend(line + "\n" for line in whole)
-        self._part.append(part)
-        self._part_size += len(part)
-        if self._pieces.ended or self._part_size > self.longest:
-            line = "".join(self._part)
-            self._part, self._part_size = [], 0
-            self._cut = self._cut or not self._pieces.ended
+        *complete, partial = self._chunks.next_chunk().split("\n")
+        if self._skipping:
+            self._skipping = not complete
+            del complete[:1]
+            partial = "" if self._skipping else partial
+        if complete:
+            complete[0] = "".join((*self._partial, complete[0]))
+            self._partial, self._partial_length = [], 0
+            self._complete.extend(line + "\n" for line in complete)
+        self._partial.append(partial)
+        self._partial_length += len(partial)
+        if self._chunks.ended or self._partial_length > self.max_row_length:
+            line = "".join(self._partial)
+            self._partial, self._partial_length = [], 0
+            self._skipping = self._skipping or not self._chunks.ended
             if line:
-                self._whole.append(line)
+                self._complete.append(line)
 
 
-def _not_decoded(line: str, encoding: str) -> str:
+def _undecoded_problem(line: str, encoding: str) -> str:
     byte = next((ord(c) - 0xDC00 for c in line if "\udc80" <= c <= "\udcff"), None)
     what = "half of a surrogate pair" if byte is None else f"the byte 0x{byte:02x}"
-    return f"is not {encoding.upper()}: it holds {what}; pass its --encoding, such as cp1252"
+    return f"is not {encoding.upper()}: it contains {what}; {ENCODING_HINT}"
+
+
+def rows_and_errors(
+    read_rows: Callable[[], Iterator[tuple[Any, ...]]], lines: Lines
+) -> Iterator[tuple[Any, ...] | RowError]:
+    r"""Yield the good rows, and an error in place of each bad row.
+
+    Parameters
+    ----------
+    read_rows : callable
+        Returns an iterator over the rows from the next line on, which raises a ``RowError`` at the first bad
+        row. A generator ends when it raises, so this is called again after each bad row.
+    lines : Lines
+        The lines from which it reads.
+
+    Yields
+    ------
+    tuple or RowError
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> lines = Lines(BytesIO(b"1\nI\n3\n"), "numbers.txt", "txt", lenient=True)
+    >>> def numbers():
+    ...     for line in lines:
+    ...         if not line.strip().isdigit():
+    ...             raise lines.error("is not a number")
+    ...         yield (int(line),)
+    ...         lines.end_row()
+    >>> list(rows_and_errors(numbers, lines))
+    [(1,), RowError('numbers.txt: row 2 (line 2) is not a number.'), (3,)]
+    """
+    while True:
+        try:
+            yield from read_rows()
+            return
+        except RowError as error:
+            # The traceback and the context refer to the line, which would stay in memory with the error.
+            bad = error.with_traceback(None)
+            bad.__context__ = None
+        yield bad
+        lines.end_row()

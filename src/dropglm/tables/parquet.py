@@ -1,4 +1,4 @@
-"""Frames of a Parquet file."""
+"""Frames and rows of a Parquet file."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -6,8 +6,9 @@ from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any
 
 from dropglm.tables.columns import Columns
-from dropglm.tables.complaint import RowError, TableError, polars
-from dropglm.tables.source import chunk, everything
+from dropglm.tables.errors import RowError, TableError
+from dropglm.tables.frames import import_polars
+from dropglm.tables.source import read_all, read_chunk
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -15,82 +16,84 @@ if TYPE_CHECKING:
 MAGIC = b"PAR1"
 
 
-class Count:
-    """The row that is being read: what ``Lines`` tells of a row, where there are no lines.
+class RowCounter:
+    """The number of the row that is being read; it replaces ``Lines`` where there are no lines.
 
     Examples
     --------
-    >>> Count("reviews.parquet").complaint("has no text")
+    >>> RowCounter("reviews.parquet").error("has no text")
     RowError('reviews.parquet: row 1 has no text.')
     """
 
-    first: int | None = None  # its first line
+    first_line: int | None = None
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.row = 1
 
-    def waiting(self) -> bool:
-        """Whether the next row has yet to be written: never, since Parquet is read when it is whole."""
+    def would_block(self) -> bool:
+        """Return False: a Parquet file is complete before its first row is read."""
         return False
 
-    def complaint(self, what: str) -> RowError:
-        """The row, and what is wrong with it."""
-        return RowError.at(self.row, f"{self.name}: row {self.row} {what}.")
+    def error(self, problem: str) -> RowError:
+        """Return an error about the row that is being read."""
+        return RowError.at(self.row, f"{self.name}: row {self.row} {problem}.")
 
 
-def rows(frames: "Iterable[DataFrame]", count: Count) -> Iterator[tuple[Any, ...]]:
-    """The rows of the frames, counted."""
+def rows(frames: "Iterable[DataFrame]", counter: RowCounter) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of the frames and count them."""
     for frame in frames:
         for row in frame.iter_rows():
             yield row
-            count.row += 1
+            counter.row += 1
 
 
 def frames(
     stream: IO[bytes], path: str | os.PathLike[str] | None, columns: Columns, size: int, name: str
 ) -> Iterator["DataFrame"]:
-    """The wanted columns of up to ``size`` rows at a time; without a path, all bytes are held in memory."""
-    pl = polars()
+    """Yield the requested columns of up to ``size`` rows; without a path, all bytes are kept in memory."""
+    pl = import_polars()
     source: Any = path
     if path is None:
-        source = BytesIO(everything(stream, name))
+        source = BytesIO(read_all(stream, name))
         stream = source
-    _check_ends(stream, name)
+    _check_start_and_end(stream, name)
     try:
         table = pl.scan_parquet(source, **({} if path is None else {"glob": False}))
         schema = table.collect_schema()
         columns.positions(list(schema), name)
-        wanted = [_expression(column, schema[column], columns, name) for column in columns.names]
-        yield from table.select(wanted).collect_batches(chunk_size=size, maintain_order=True)
+        requested = [_expression(column, schema[column], columns, name) for column in columns.names]
+        yield from table.select(requested).collect_batches(chunk_size=size, maintain_order=True)
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise TableError(f"{name}: this Parquet file is damaged ({reason}).") from None
 
 
-def _check_ends(stream: IO[bytes], name: str) -> None:
+def _check_start_and_end(stream: IO[bytes], name: str) -> None:
     stream.seek(0)
-    start = chunk(stream, len(MAGIC), name)
+    start = read_chunk(stream, len(MAGIC), name)
     if not start:
         raise TableError(f"{name}: this file is empty.")
     if start != MAGIC:
-        raise TableError(f"{name}: this is not a Parquet file; pass its --format.")
+        raise TableError(f"{name}: this is not a Parquet file; set format to the format that it has.")
     stream.seek(-len(MAGIC), os.SEEK_END)
-    if chunk(stream, len(MAGIC), name) != MAGIC:
-        raise TableError(f"{name}: this Parquet file is cut short.")
+    if read_chunk(stream, len(MAGIC), name) != MAGIC:
+        raise TableError(f"{name}: this Parquet file is truncated.")
     stream.seek(0)
 
 
-def _expression(column: str, kind: Any, columns: Columns, name: str) -> Any:
-    """The column as a string, or a label as what it is."""
-    pl = polars()
-    words = kind in (pl.String, pl.Categorical, pl.Enum, pl.Null)
-    if column == columns.text and not words:
-        raise TableError(f"{name}: column {column!r} holds {kind}, where a text must be a string.")
-    if column == columns.label and not words:
-        if not (kind.is_integer() or kind.is_float() or kind == pl.Boolean):
-            raise TableError(f"{name}: column {column!r} holds {kind}, which is no label.")
+def _expression(column: str, dtype: Any, columns: Columns, name: str) -> Any:
+    """Return the expression that reads the column: as strings, or, for labels, with its type."""
+    pl = import_polars()
+    is_string = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)
+    if column == columns.text and not is_string:
+        raise TableError(f"{name}: column {column!r} has the type {dtype}; texts must be strings.")
+    if column == columns.label and not is_string:
+        if not (dtype.is_integer() or dtype.is_float() or dtype == pl.Boolean):
+            raise TableError(
+                f"{name}: column {column!r} has the type {dtype}, which is not valid for labels."
+            )
         return pl.col(column)
-    if kind.is_nested() or kind == pl.Binary:
-        raise TableError(f"{name}: column {column!r} holds {kind}, which is no string.")
+    if dtype.is_nested() or dtype == pl.Binary:
+        raise TableError(f"{name}: column {column!r} has the type {dtype}, which cannot be read as strings.")
     return pl.col(column).cast(pl.String)

@@ -1,23 +1,22 @@
-"""Tables of texts and labels, as a whole or in batches."""
+"""Read tables of texts and labels, at once or in batches."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from dropglm.tables.columns import Columns
-from dropglm.tables.complaint import polars
-from dropglm.tables.frames import complete, typed
-from dropglm.tables.lines import LONGEST
-from dropglm.tables.source import Place
-from dropglm.tables.table import Table, above_zero
+from dropglm.tables.frames import check_complete, import_polars, infer_type
+from dropglm.tables.lines import MAX_ROW_LENGTH
+from dropglm.tables.source import PathOrFile
+from dropglm.tables.table import Table, check_positive
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
-SIZE = 10_000  # rows of a batch: 13 MB of film reviews
+BATCH_SIZE = 10_000  # rows: 13 MB of film reviews
 
 
 def read(
-    path: Place,
+    path: PathOrFile,
     text: str,
     label: str | None = None,
     *,
@@ -25,34 +24,39 @@ def read(
     format: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
-    longest: int = LONGEST,
+    max_row_length: int = MAX_ROW_LENGTH,
 ) -> "DataFrame":
-    r"""A table's text, label and kept columns, all rows.
+    r"""Read the texts, the labels and further columns of a table.
 
     Parameters
     ----------
-    path
+    path : path or binary file
         A file, ``"-"`` for standard input, or an open binary file.
-    text
-        The column of texts: strings, none missing.
-    label
-        The column of labels, none missing. Integers, floats and booleans stay what they are; a CSV, which
-        has no types, has them where ``typed`` finds them.
-    keep
-        Further columns, carried along as strings; nulls may be among them.
-    format
-        A name in ``FORMATS``, with the compression if there is one (``"csv.gz"``); None asks the suffix.
-    encoding
+    text : str
+        Column of texts: strings, none missing.
+    label : str or None, default=None
+        Column of labels, none missing. Integers, floats and booleans keep their types; in a CSV, which has no
+        types, ``infer_type`` finds them.
+    keep : iterable of str, default=()
+        Further columns, read as strings; values may be missing.
+    format : str or None, default=None
+        A name in ``FORMATS``, with the compression if there is one (``"csv.gz"``); None uses the suffix.
+    encoding : str or None, default=None
         A codec of Python; None is UTF-8, or what a byte-order mark says.
-    delimiter
-        What parts the fields of a CSV; None is the format's own.
-    longest
-        Characters that a row may have.
+    delimiter : str or None, default=None
+        Field delimiter of a CSV; None uses that of the format.
+    max_row_length : int, default=10_000_000
+        Maximum number of characters per row.
 
     Returns
     -------
     polars.DataFrame
         Columns in the order text, label, keep.
+
+    Raises
+    ------
+    TableError
+        If the table cannot be read, or a text or a label is missing.
 
     Examples
     --------
@@ -62,30 +66,31 @@ def read(
     [('good, very', 1), ('bad', 0)]
     """
     columns = Columns(text, label, tuple(keep))
-    table = Table(path, format, encoding, delimiter, longest)
-    frame = polars().concat(table.frames(columns, SIZE, prompt=False), how="vertical_relaxed")
-    complete(frame, columns, table.name)
-    if label is not None and table.kind.header:
-        frame = frame.with_columns(typed(frame[label]))
+    table = Table(path, format, encoding, delimiter, max_row_length)
+    frames = table.frames(columns, BATCH_SIZE, prompt=False)
+    frame: DataFrame = import_polars().concat(frames, how="vertical_relaxed")
+    check_complete(frame, columns, table.name)
+    if label is not None and table.format.header:
+        frame = frame.with_columns(infer_type(frame[label]))
     return frame
 
 
 def batches(
-    path: Place,
+    path: PathOrFile,
     text: str,
     label: str | None = None,
     *,
     keep: Iterable[str] = (),
-    size: int = SIZE,
+    size: int = BATCH_SIZE,
     format: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
-    longest: int = LONGEST,
+    max_row_length: int = MAX_ROW_LENGTH,
 ) -> Iterator["DataFrame"]:
-    r"""The frames of ``read``, up to ``size`` rows at a time; memory follows the batch, not the file.
+    r"""Read a table as ``read`` does, but in frames of up to ``size`` rows; memory is bounded by the batch.
 
-    A pipe's rows are handed over as soon as no more of them wait. Labels of a CSV are strings here, since one
-    batch does not tell the type of the next; ``typed`` finds it for a whole column.
+    Rows from a pipe are yielded as soon as no more of them are waiting. Labels of a CSV are strings here,
+    since the type of one batch may be wrong for the next; ``infer_type`` finds the type of a whole column.
 
     Examples
     --------
@@ -94,10 +99,11 @@ def batches(
     >>> [frame["text"].to_list() for frame in batches(table, "text", size=2, format="jsonl")]
     [['a', 'b'], ['c']]
     """
-    above_zero(size, "size")
+    check_positive(size, "size")
     columns = Columns(text, label, tuple(keep))
-    table = Table(path, format, encoding, delimiter, longest)
+    table = Table(path, format, encoding, delimiter, max_row_length)
     start = 1
     for frame in table.frames(columns, size, prompt=True):
-        yield complete(frame, columns, table.name, start)
+        check_complete(frame, columns, table.name, start)
+        yield frame
         start += frame.height

@@ -1,22 +1,30 @@
-"""Labelled texts one batch after the other, for learning as they come; bad rows may be passed over."""
+"""Read labelled texts in batches, for learning as they arrive; bad rows may be skipped."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from dropglm.tables.columns import Columns
-from dropglm.tables.complaint import RowError, TableError
-from dropglm.tables.decoding import halved
-from dropglm.tables.jsonl import spelled
-from dropglm.tables.lines import LONGEST, Lines
-from dropglm.tables.parquet import Count
-from dropglm.tables.source import Place
-from dropglm.tables.table import Table, above_zero
+from dropglm.tables.decoding import has_lone_surrogate
+from dropglm.tables.errors import RowError, TableError
+from dropglm.tables.jsonl import as_string
+from dropglm.tables.lines import MAX_ROW_LENGTH, Lines
+from dropglm.tables.parquet import RowCounter
+from dropglm.tables.source import PathOrFile
+from dropglm.tables.table import Table, check_positive
 
-ROWS = 10_000  # of a batch, where texts are so short that their characters do not limit it
+MAX_ROWS = 10_000  # of a batch, which matters where texts are short
 
 
 class Batch(NamedTuple):
-    """Rows that follow each other in a table, but for bad ones between them.
+    """Consecutive rows of a table, without the bad rows between them.
+
+    Attributes
+    ----------
+    texts, labels : list of str
+    rows : list of int
+        Row numbers in the table, counted from 1.
+    lines : list of int or None
+        The first line of each row; None for Parquet, which has no lines.
 
     Examples
     --------
@@ -31,17 +39,17 @@ class Batch(NamedTuple):
     lines: list[int] | None
 
     def after(self, k: int) -> "Batch":
-        """The rows from k on."""
+        """Return the rows of the batch from index k on."""
         lines = None if self.lines is None else self.lines[k:]
         return Batch(self.texts[k:], self.labels[k:], self.rows[k:], lines)
 
     def place(self, k: int) -> str:
-        """Where row k of the batch stands in the table, with the line it starts at; Parquet has none."""
+        """Return the position in the table of the row with index k, for messages."""
         return f"row {self.rows[k]}" + ("" if self.lines is None else f" (line {self.lines[k]})")
 
 
 def stream(
-    path: Place,
+    path: PathOrFile,
     text: str,
     label: str,
     *,
@@ -51,41 +59,46 @@ def stream(
     format: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
-    longest: int = LONGEST,
+    max_row_length: int = MAX_ROW_LENGTH,
 ) -> Iterator[Batch]:
-    r"""A table's texts and labels, in batches; memory follows the batch, not the file.
+    r"""Read texts and labels in batches; memory is bounded by the batch, not by the file.
 
-    A pipe's rows are handed over as soon as no more of them wait.
+    Rows from a pipe are yielded as soon as no more of them are waiting.
 
     Parameters
     ----------
-    path
+    path : path or binary file
         A file, ``"-"`` for standard input, or an open binary file.
-    text
-        The column of texts.
-    label
-        The column of labels. They come as they are spelled: the characters of a CSV; numbers, ``true`` and
-        ``false`` as JSON writes them. So JSON's ``1`` and ``"1"`` are the same label.
-    on_bad
-        Is given the complaint about each bad row, which is then passed over; None raises the first one. What
-        is wrong with the table as a whole is raised in any case, and so is a table all of whose rows are bad.
-        The good rows before what is raised are yielded first.
-    start
-        So many rows at the beginning are passed over, bad ones among them, in silence.
-    characters
-        A batch is full when its texts have so many, or with 10,000 rows.
-    format, encoding, delimiter, longest
+    text : str
+        Column of texts.
+    label : str
+        Column of labels, which are yielded as strings: as a CSV has them; numbers, ``true`` and ``false`` as
+        JSON writes them. So ``1`` and ``"1"`` are the same label in JSON Lines.
+    on_bad : callable or None, default=None
+        Called with the error about each bad row, which is then skipped; None raises the first error. Errors
+        about the table as a whole are raised in any case, also if all rows are bad. Good rows before an error
+        are yielded first.
+    start : int, default=0
+        Number of rows to skip at the beginning; bad rows among them are not reported.
+    characters : int, default=1 << 20
+        A batch is complete when its texts have this many characters, or at 10,000 rows.
+    format, encoding, delimiter, max_row_length
         See ``read``.
 
     Yields
     ------
     Batch
-        At least one row: its text, its label, its number (from 1, bad rows are counted) and its first line.
+        At least one row: its text, its label, its number (from 1; bad rows count) and its first line.
+
+    Raises
+    ------
+    TableError
+        If the table cannot be read, or none of its rows can be used.
 
     Notes
     -----
-    In a CSV, the next row starts on the line after the one at which a row is found to be bad. A quote that is
-    not closed is found at the next quote, or after ``longest`` characters, or at the end of the file.
+    In a CSV, the row after a bad row starts on the line after the one where the error is found. A missing
+    closing quote is found at the next quote, after ``max_row_length`` characters, or at the end of the file.
 
     Examples
     --------
@@ -94,93 +107,97 @@ def stream(
     >>> batches = stream(BytesIO(table), "text", "label", on_bad=print, format="csv")
     >>> for batch in batches:  # doctest: +ELLIPSIS
     ...     print(batch.texts, batch.labels, batch.rows)
-    the open file: row 2 (line 3) has 1 field, but the header has 2; the row is cut short, or a quote ...
+    the open file: row 2 (line 3) has 1 field, but the header has 2; the row is truncated, or a quote ...
     ['good, very', 'bad'] ['1', '0'] [1, 3]
     """
-    above_zero(characters, "characters")
+    check_positive(characters, "characters")
     if not isinstance(start, int) or start < 0:
-        raise ValueError(f"start must be a whole number, 0 or more, got {start!r}.")
+        raise ValueError(f"start must be a non-negative integer, got {start!r}.")
     columns = Columns(text, label, mixed=True)
-    table = Table(path, format, encoding, delimiter, longest)
-    tally = _Tally(on_bad, start)
-    with table.rows(columns, lenient=on_bad is not None or start > 0) as (rows, at):
-        yield from _batches(_pairs(rows, at, columns), at, tally, characters)
-    tally.check(table)
+    table = Table(path, format, encoding, delimiter, max_row_length)
+    counts = _RowCounts(on_bad, start)
+    with table.rows(columns, lenient=on_bad is not None or start > 0) as (rows, counter):
+        yield from _batches(_texts_and_labels(rows, counter, columns), counter, counts, characters)
+    counts.check(table)
 
 
-class _Tally:
-    """Counts good and bad rows; complaints are handed on or raised, but for those before the start."""
+class _RowCounts:
+    """Counts good and bad rows; reports or raises errors about rows after ``start``."""
 
     def __init__(self, on_bad: Callable[[RowError], None] | None, start: int) -> None:
         self.on_bad = on_bad
         self.start = start
         self.good = 0
         self.bad = 0
-        self.first: RowError | None = None
+        self.first_error: RowError | None = None
 
-    def refuse(self, complaint: RowError) -> None:
+    def add_bad(self, error: RowError) -> None:
         self.bad += 1
-        self.first = self.first or complaint
-        if complaint.row > self.start:
+        self.first_error = self.first_error or error
+        if error.row > self.start:
             if self.on_bad is None:
-                raise complaint
-            self.on_bad(complaint)
+                raise error
+            self.on_bad(error)
 
     def check(self, table: Table) -> None:
-        """Refuse a table without a good row."""
+        """Raise an error if the table has no good row."""
         if self.good:
             return
-        if self.first is None:
-            raise table.without_rows()
+        if self.first_error is None:
+            raise table.no_rows_error()
         rows = f"all {self.bad:,} rows are" if self.bad > 1 else "the only row is"
-        first = str(self.first).removeprefix(f"{table.name}: ")
+        first = str(self.first_error).removeprefix(f"{table.name}: ")
         raise TableError(f"{table.name}: {rows} bad; {first}")
 
 
-def _pairs(
-    rows: Iterable[tuple[Any, ...] | RowError], at: Lines | Count, columns: Columns
+def _texts_and_labels(
+    rows: Iterable[tuple[Any, ...] | RowError], counter: Lines | RowCounter, columns: Columns
 ) -> Iterator[tuple[str, str] | RowError]:
-    """Texts and labels, both of them there, or the complaint."""
+    """Yield the text and the label of each row, or an error if one of them is missing."""
     for row in rows:
         if isinstance(row, RowError):
             yield row
             continue
         text, label = row
         if type(label) is not str:
-            label = None if label != label else spelled(label)  # NaN, in Parquet, is no label
-        flaw = _flaw(text, label, columns)
-        yield at.complaint(flaw) if flaw else (text, label)
+            label = None if label != label else as_string(label)  # NaN, in Parquet, is a missing label
+        problem = _problem(text, label, columns)
+        yield counter.error(problem) if problem else (text, label)
 
 
-def _flaw(text: str | None, label: str | None, columns: Columns) -> str | None:
+def _problem(text: str | None, label: str | None, columns: Columns) -> str | None:
     if text is None:
         return f"has no text (null in {columns.text!r})"
     if label is None or not label.strip():
         return "has no label"
-    if halved(text) or halved(label):
-        return "holds half of a surrogate pair, which is no character"
+    if has_lone_surrogate(text) or has_lone_surrogate(label):
+        return "contains half of a surrogate pair, which is not a character"
     return None
 
 
 def _batches(
-    rows: Iterable[tuple[str, str] | RowError], at: Lines | Count, tally: _Tally, characters: int
+    rows: Iterable[tuple[str, str] | RowError],
+    counter: Lines | RowCounter,
+    counts: _RowCounts,
+    characters: int,
 ) -> Iterator[Batch]:
-    batch, room = _empty(at), characters
+    batch, characters_left = _empty_batch(counter), characters
     try:
         for row in rows:
             if isinstance(row, RowError):
-                tally.refuse(row)
+                counts.add_bad(row)
             else:
-                tally.good += 1
-                if at.row > tally.start:
-                    _add(batch, row, at)
-                    room -= len(row[0])
-            # After a bad row too: good ones before it should not wait for what may never come.
-            if batch.texts and (room <= 0 or len(batch.texts) >= ROWS or at.waiting()):
+                counts.good += 1
+                if counter.row > counts.start:
+                    _append(batch, row, counter)
+                    characters_left -= len(row[0])
+            # Also after a bad row, so that good rows before it need not wait for rows that may never come.
+            full = characters_left <= 0 or len(batch.texts) >= MAX_ROWS
+            if batch.texts and (full or counter.would_block()):
                 yield batch
-                batch, room = _empty(at), characters
+                batch, characters_left = _empty_batch(counter), characters
     except Exception:
-        # The good rows before it are handed over, so that they are the same for batches of any size.
+        # Good rows before the error are yielded first, so that they do not depend on the size of batches.
         if batch.texts:
             yield batch
         raise
@@ -188,14 +205,14 @@ def _batches(
         yield batch
 
 
-def _empty(at: Lines | Count) -> Batch:
-    return Batch([], [], [], None if at.first is None else [])
+def _empty_batch(counter: Lines | RowCounter) -> Batch:
+    return Batch([], [], [], None if counter.first_line is None else [])
 
 
-def _add(batch: Batch, row: tuple[str, str], at: Lines | Count) -> None:
+def _append(batch: Batch, row: tuple[str, str], counter: Lines | RowCounter) -> None:
     text, label = row
     batch.texts.append(text)
     batch.labels.append(label)
-    batch.rows.append(at.row)
-    if batch.lines is not None and at.first is not None:
-        batch.lines.append(at.first)
+    batch.rows.append(counter.row)
+    if batch.lines is not None and counter.first_line is not None:
+        batch.lines.append(counter.first_line)

@@ -1,4 +1,4 @@
-"""Tables of predictions, to a file or to standard output."""
+"""Write tables to a file or to standard output."""
 
 import os
 import sys
@@ -8,29 +8,35 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from dropglm.files import replacing
-from dropglm.tables.complaint import TableError, polars
-from dropglm.tables.compression import COMPRESSIONS
-from dropglm.tables.formats import Format, format_of
-from dropglm.tables.source import Place, is_path, name_of, standard
+from dropglm.tables.errors import TableError
+from dropglm.tables.formats import Format, find_format
+from dropglm.tables.frames import import_polars
+from dropglm.tables.source import COMPRESSIONS, PathOrFile, binary_stream, is_path, name_of
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
 
-def write(frames: "DataFrame | Iterable[DataFrame]", path: Place, *, format: str | None = None) -> None:
-    """Write frames one after the other, as they come; a file is there only when it is whole.
+def write(frames: "DataFrame | Iterable[DataFrame]", path: PathOrFile, *, format: str | None = None) -> None:
+    """Write one or more frames as a table; a file appears only when it is complete.
 
     Parameters
     ----------
-    frames
-        One frame, or several with the same columns. Parquet holds them all until the last one is there.
-    path
-        A file, ``"-"`` for standard output, or an open binary file. What is at the path stays until the new
-        file is written to its end. Each frame reaches a stream at once; a reader that has left a pipe is a
-        ``BrokenPipeError``.
-    format
-        A name in ``FORMATS``, with the compression if there is one (``"csv.gz"``); None asks the suffix, and
-        is JSON Lines on standard output.
+    frames : polars.DataFrame or iterable of polars.DataFrame
+        One frame, or several with the same columns, which are written one by one. For Parquet they are
+        collected first.
+    path : path or binary file
+        A file, ``"-"`` for standard output, or an open binary file. An existing file stays until the new one
+        is complete. Each frame is flushed to a stream at once; if the reader of a pipe has left, a
+        ``BrokenPipeError`` is raised.
+    format : str or None, default=None
+        A name in ``FORMATS``, with the compression if there is one (``"csv.gz"``); None uses the suffix, and
+        JSON Lines for standard output.
+
+    Raises
+    ------
+    TableError
+        If the table cannot be written.
 
     Examples
     --------
@@ -45,20 +51,18 @@ def write(frames: "DataFrame | Iterable[DataFrame]", path: Place, *, format: str
     <BLANKLINE>
     """
     name = name_of(path, "standard output")
-    kind, compression = format_of(name, "jsonl" if path == "-" and format is None else format, "--out-format")
-    pieces: Any = [frames] if isinstance(frames, polars().DataFrame) else frames
-    if kind.rows is None:
-        pieces = _together(pieces, name)
+    found, compression = find_format(name, "jsonl" if path == "-" and format is None else format)
+    pieces: Any = [frames] if isinstance(frames, import_polars().DataFrame) else frames
+    if found.rows is None:
+        pieces = _concatenated(pieces, name)
     header: list[str] | None = None
-    with _complaints(name), _target(path, name) as plain, ExitStack() as stack:
-        stream = stack.enter_context(COMPRESSIONS[compression](plain, "wb")) if compression else plain
+    with _os_errors_as_table_errors(name), _open_target(path, name) as target, ExitStack() as stack:
+        stream = stack.enter_context(COMPRESSIONS[compression](target, "wb")) if compression else target
         for frame in pieces:
             if frame.columns != (header or frame.columns):
-                raise TableError(
-                    f"{name}: frames of one table have the columns {header} and {frame.columns}."
-                )
-            data = _bytes(kind, frame, header is None, name)
-            while data:  # standard output without a buffer (PYTHONUNBUFFERED) may take a part at a time
+                raise TableError(f"{name}: the frames have different columns, {header} and {frame.columns}.")
+            data = _encoded(found, frame, header is None, name)
+            while data:  # unbuffered standard output (PYTHONUNBUFFERED) may write only a part of the data
                 data = data[int(stream.write(data)) :]
             stream.flush()
             header = frame.columns
@@ -66,32 +70,32 @@ def write(frames: "DataFrame | Iterable[DataFrame]", path: Place, *, format: str
             raise TableError(f"{name}: there are no frames to write.")
 
 
-def _together(frames: "Iterable[DataFrame]", name: str) -> "list[DataFrame]":
-    """All frames as one; polars has no way to add to a Parquet file."""
-    pl = polars()
+def _concatenated(frames: "Iterable[DataFrame]", name: str) -> "list[DataFrame]":
+    """Return all frames as one, because polars cannot append to a Parquet file."""
+    pl = import_polars()
     frames = list(frames)
     try:
         return [pl.concat(frames, how="vertical_relaxed")] if frames else []
     except pl.exceptions.PolarsError:
-        raise TableError(f"{name}: frames of one table have different columns.") from None
+        raise TableError(f"{name}: the frames have different columns.") from None
 
 
-def _bytes(kind: Format, frame: "DataFrame", with_header: bool, name: str) -> memoryview:
-    pl = polars()
+def _encoded(format: Format, frame: "DataFrame", with_header: bool, name: str) -> memoryview:
+    pl = import_polars()
     buffer = BytesIO()
     try:
-        kind.write(frame, buffer, with_header)
+        format.write(frame, buffer, with_header)
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0].rstrip(".")
-        raise TableError(f"{name}: the table cannot be written as {kind.name} ({reason}).") from None
+        raise TableError(f"{name}: the table cannot be written as {format.name} ({reason}).") from None
     return buffer.getbuffer()
 
 
 @contextmanager
-def _target(path: Place, name: str) -> Iterator[Any]:
-    """The stream to write to; a file takes its name when all is written."""
+def _open_target(path: PathOrFile, name: str) -> Iterator[Any]:
+    """Open the stream to write to; a file is renamed to its name when it is complete."""
     if path == "-":
-        yield standard(sys.stdout, "standard output")
+        yield binary_stream(sys.stdout, "standard output")
         return
     if not is_path(path):
         yield path
@@ -103,13 +107,13 @@ def _target(path: Place, name: str) -> Iterator[Any]:
 
 
 @contextmanager
-def _complaints(name: str) -> Iterator[None]:
+def _os_errors_as_table_errors(name: str) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
         raise
     except FileNotFoundError:
-        raise TableError(f"{name}: there is no such folder to write to.") from None
+        raise TableError(f"{name}: the folder does not exist.") from None
     except PermissionError:
         raise TableError(f"{name}: you may not write here (permission denied).") from None
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Every bad table gets one sentence that names the file and, where it helps, the row and the line."""
+"""Every bad table gives one sentence that names the file and, where it helps, the row and the line."""
 
 import bz2
 import contextlib
@@ -24,7 +24,7 @@ def parquet(**columns):
 
 PARQUET = parquet(text=["a", "b"], label=["x", "y"])
 
-# File name, bytes, and what the sentence says after the file's name.
+# File name, bytes, and a part of the message after the file's name.
 TABLES = {
     "unclosed quote": (
         "t.csv",
@@ -54,25 +54,33 @@ TABLES = {
     "rows after quoted newlines": (
         "t.csv",
         b'text,label\r\n"a\r\n\r\nb",x\r\n\r\nc,y\r\nd,\r\n',
-        "row 3 has no label; rows without labels belong in a file of their own, --unlabeled.",
+        "row 3 has no label; put rows without labels in a separate table of unlabelled texts.",
     ),
-    "carriage returns": ("t.csv", b"text,label\ra,x\rb,y\r", "the header (line 1) holds a carriage return"),
+    "carriage returns": (
+        "t.csv",
+        b"text,label\ra,x\rb,y\r",
+        "the header (line 1) contains a carriage return",
+    ),
     "column twice": ("t.csv", b"text,label,text\na,x,b\n", "2 columns are named 'text'; rename all but one."),
     "labels missing": (
         "t.csv",
         b"text,label\na,x\nb,\nc,y\nd, \n",
-        "row 2 has no label (2 rows have none); rows",
+        "row 2 has no label (2 rows have none); put rows",
     ),
     "other column": (
         "t.csv",
         b"Txt,label\na,x\n",
-        "no column is named 'text' (did you mean 'Txt'?); its columns: 'Txt', 'label'.",
+        "there is no column 'text' (did you mean 'Txt'?); its columns: 'Txt', 'label'.",
     ),
     "case of a column": ("t.csv", b"TEXT,label\na,x\n", "(did you mean 'TEXT'?)"),
     "many columns": ("t.csv", b",".join([b"c%d" % i for i in range(40)]), "'c11' and 28 more."),
-    "semicolons": ("t.csv", b"text;label\na;x\n", "is one column if ',' parts them; pass --delimiter ';'."),
-    "tabs": ("t.csv", b"text\tlabel\na\tx\n", "pass --format tsv."),
-    "commas": ("t.tsv", b"text,label\na,x\n", "pass --delimiter ','."),
+    "semicolons": (
+        "t.csv",
+        b"text;label\na;x\n",
+        "is a single column with the delimiter ','; set delimiter to ';'.",
+    ),
+    "tabs": ("t.csv", b"text\tlabel\na\tx\n", "set format to 'tsv'."),
+    "commas": ("t.tsv", b"text,label\na,x\n", "set delimiter to ','."),
     "header only": ("t.csv", b"text,label\n", "this table has a header but no rows."),
     "empty csv": ("t.csv", b"", "this file is empty."),
     "blank csv": ("t.csv", b"\xef\xbb\xbf \n\r\n\t\n", "this file is empty."),
@@ -84,7 +92,8 @@ TABLES = {
     "latin-1": (
         "t.csv",
         b'text,label\n"a\nb",x\nn\xe9,y\n',
-        "row 2 (line 4) is not UTF-8: byte 20 of the file is 0xe9; pass its --encoding, such as cp1252.",
+        "row 2 (line 4) is not UTF-8: byte 20 of the file is 0xe9; set encoding to that of the file, "
+        "for example 'cp1252'.",
     ),
     "character cut short": (
         "t.csv",
@@ -96,26 +105,31 @@ TABLES = {
         b'{"text": "\xff"}',
         "row 1 (line 1) is not UTF-8: byte 10 of the file is 0xff",
     ),
-    "nul": ("t.csv", b"text,label\na,x\nb\0,y\n", "row 2 (line 3) holds a NUL byte"),
+    "nul": (
+        "t.csv",
+        b"text,label\na,x\nb\0,y\n",
+        "row 2 (line 3) contains a NUL byte (line 3, character 2); remove it.",
+    ),
     "utf-16 without a mark": (
         "t.csv",
         GOOD.decode().encode("utf-16-le"),
-        "the header (line 1) holds a NUL byte",
+        "the header (line 1) contains NUL bytes because the file looks like UTF-16; "
+        "set encoding to 'utf-16-le'.",
     ),
     "two objects": (
         "t.jsonl",
         b'{"text": "a", "label": 1} {}',
-        "is not JSON: it goes on after its end, at character 26.",
+        "is not valid JSON: there is more after the end of the value, at character 26.",
     ),
     "not json": (
         "t.jsonl",
         b'{"text": "a", "label": 1}\n\n{"text" "b"}\n',
-        "row 2 (line 3) is not JSON: Expecting ':' delimiter at character 9.",
+        "row 2 (line 3) is not valid JSON: Expecting ':' delimiter at character 9.",
     ),
     "cut json": (
         "t.jsonl",
         b'{"text": "a", "label": 1}\n{"text": "b',
-        "row 2 (line 2) is not JSON: Unterminated",
+        "row 2 (line 2) is not valid JSON: Unterminated",
     ),
     "list": ("t.jsonl", b'["a", 1]\n', "row 1 (line 1) is a list; each line must be an object"),
     "array": (
@@ -127,22 +141,22 @@ TABLES = {
     "nan": (
         "t.jsonl",
         b'{"text": "a", "label": NaN}\n',
-        "row 1 (line 1) is not JSON that can be read: NaN is no",
+        "row 1 (line 1) is not valid JSON: NaN is not allowed in JSON",
     ),
     "key twice": (
         "t.jsonl",
         b'{"text": "a", "text": "b", "label": 1}\n',
-        "row 1 (line 1) is not JSON that can be",
+        "row 1 (line 1) is not valid JSON: a key occurs twice",
     ),
     "deep": (
         "t.jsonl",
         b"[" * 100_000 + b"\n",
-        "row 1 (line 1) is not JSON that can be read: maximum recursion",
+        "row 1 (line 1) is not valid JSON: maximum recursion",
     ),
     "digits": (
         "t.jsonl",
         b'{"text": "a", "label": ' + b"9" * 5000 + b"}",
-        "row 1 (line 1) is not JSON that can be",
+        "row 1 (line 1) is not valid JSON: ",
     ),
     "lacks the text": (
         "t.jsonl",
@@ -152,58 +166,62 @@ TABLES = {
     "lacks the label": (
         "t.jsonl",
         b'{"text": "a"}\n',
-        "row 1 (line 1) has no 'label'; its keys: 'text'; rows without",
+        "row 1 (line 1) has no 'label'; its keys: 'text'; put rows without",
     ),
     "null label": (
         "t.jsonl",
         b'{"text": "a", "label": 1}\n{"text": "b", "label": null}\n',
-        "row 2 has no label; rows",
+        "row 2 has no label; put rows",
     ),
     "null labels": (
         "t.jsonl",
         b'{"text": "a", "label": null}\n' * 3,
-        "row 1 has no label (3 rows have none); rows",
+        "row 1 has no label (3 rows have none); put rows",
     ),
     "null text": ("t.jsonl", b'{"text": null, "label": 1}\n', "row 1 has no text (null in 'text')."),
     "number for a text": (
         "t.jsonl",
         b'{"text": 1, "label": 1}\n',
-        "row 1 (line 1) has a number for its 'text', where",
+        "row 1 (line 1) has a number as its 'text'; a text must",
     ),
     "labels of two kinds": (
         "t.jsonl",
         b'{"text": "a", "label": 1}\n{"text": "b", "label": "1"}\n',
-        "row 2 (line 2) has a string for its label, but row 1 has a number.",
+        "row 2 (line 2) has a string as its label, but row 1 has a number.",
     ),
     "truth and numbers": (
         "t.jsonl",
         b'{"text": "a", "label": 1}\n{"text": "b", "label": true}\n',
-        "row 2 (line 2) has true or false for its label, but row 1 has a number.",
+        "row 2 (line 2) has true or false as its label, but row 1 has a number.",
     ),
     "list for a label": (
         "t.jsonl",
         b'{"text": "a", "label": [1]}\n',
-        "row 1 (line 1) has a list for its label",
+        "row 1 (line 1) has a list as its label",
     ),
     "huge label": (
         "t.jsonl",
         b'{"text": "a", "label": 1e999}\n',
-        "row 1 (line 1) has a label beyond the 64-bit",
+        "row 1 (line 1) has a label that does not fit into 64 bits",
     ),
-    "half a pair": ("t.jsonl", b'{"text": "\\ud800", "label": 1}\n', "row 1 holds half of a surrogate pair"),
-    "cut parquet": ("t.parquet", PARQUET[:-20], "this Parquet file is cut short."),
-    "short parquet": ("t.parquet", PARQUET[:5], "this Parquet file is cut short."),
-    "no parquet": ("t.parquet", GOOD, "this is not a Parquet file; pass its --format."),
+    "half a pair": (
+        "t.jsonl",
+        b'{"text": "\\ud800", "label": 1}\n',
+        "row 1 contains half of a surrogate pair",
+    ),
+    "cut parquet": ("t.parquet", PARQUET[:-20], "this Parquet file is truncated."),
+    "short parquet": ("t.parquet", PARQUET[:5], "this Parquet file is truncated."),
+    "no parquet": ("t.parquet", GOOD, "this is not a Parquet file; set format to the format that it has."),
     "broken parquet": ("t.parquet", b"PAR1abcdPAR1", "this Parquet file is damaged ("),
     "numbers in parquet": (
         "t.parquet",
         parquet(text=[1], label=[1]),
-        "column 'text' holds Int64, where a text must",
+        "column 'text' has the type Int64; texts must",
     ),
     "lists in parquet": (
         "t.parquet",
         parquet(text=["a"], label=[[1]]),
-        "column 'label' holds List(Int64), which is",
+        "column 'label' has the type List(Int64), which is not valid for labels",
     ),
     "nulls in parquet": (
         "t.parquet",
@@ -213,9 +231,9 @@ TABLES = {
     "nan in parquet": (
         "t.parquet",
         parquet(text=["a", "b"], label=[1.0, float("nan")]),
-        "row 2 has no label; rows",
+        "row 2 has no label; put rows",
     ),
-    "no label in parquet": ("t.parquet", parquet(text=["a"], label=[None]), "row 1 has no label; rows"),
+    "no label in parquet": ("t.parquet", parquet(text=["a"], label=[None]), "row 1 has no label; put rows"),
     "other column in parquet": ("t.parquet", parquet(txt=["a"], label=[1]), "(did you mean 'txt'?)"),
     "cut gzip": ("t.csv.gz", gzip.compress(GOOD * 99)[:-20], "the compressed data ends too early"),
     "cut bzip2": ("t.csv.bz2", bz2.compress(GOOD * 99)[:-20], "the compressed data ends too early"),
@@ -226,11 +244,11 @@ TABLES = {
     "gzip by its bytes": (
         "t.csv",
         gzip.compress(GOOD),
-        "this is compressed with gzip; pass --format csv.gz.",
+        "this is compressed with gzip; set format to 'csv.gz'.",
     ),
-    "bzip2 by its bytes": ("t.jsonl", bz2.compress(GOOD), "bzip2; pass --format jsonl.bz2."),
-    "xz by its bytes": ("t.tsv", lzma.compress(GOOD), "xz; pass --format tsv.xz."),
-    "parquet by its bytes": ("t.csv", PARQUET, "this is a Parquet file; pass --format parquet."),
+    "bzip2 by its bytes": ("t.jsonl", bz2.compress(GOOD), "bzip2; set format to 'jsonl.bz2'."),
+    "xz by its bytes": ("t.tsv", lzma.compress(GOOD), "xz; set format to 'tsv.xz'."),
+    "parquet by its bytes": ("t.csv", PARQUET, "this is a Parquet file; set format to 'parquet'."),
     "workbook": ("t.csv", b"PK\x03\x04\x14\x00", "this is a zip archive or a workbook"),
     "long field": (
         "t.csv",
@@ -242,10 +260,10 @@ TABLES = {
     "unknown suffix": (
         "t.xlsx",
         b"",
-        "the suffix tells no format; pass --format, one of 'csv', 'jsonl', 'parquet', 'ts",
+        "the suffix is not that of a known format; set format to one of 'csv', 'jsonl', 'parquet', 'ts",
     ),
-    "no suffix": ("t", b"", "the suffix tells no format"),
-    "only a compression": ("t.gz", b"", "the suffix tells no format"),
+    "no suffix": ("t", b"", "the suffix is not that of a known format"),
+    "only a compression": ("t.gz", b"", "the suffix is not that of a known format"),
 }
 
 
@@ -268,67 +286,67 @@ class Pieces(io.BytesIO):
         return super().read1(self.step)
 
 
-def complaint(path, **settings):
-    """The one sentence, without the file's name before it."""
+def message(path, **settings):
+    """Return the message, without the file's name before it."""
     with pytest.raises(tables.TableError) as caught:
         tables.read(path, "text", "label", **settings)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert message.endswith(".")
-    assert message.startswith(f"{path}: ")
-    return message.removeprefix(f"{path}: ")
+    found = str(caught.value)
+    assert "\n" not in found
+    assert found.endswith(".")
+    assert found.startswith(f"{path}: ")
+    return found.removeprefix(f"{path}: ")
 
 
 @pytest.mark.parametrize(("name", "data", "sentence"), TABLES.values(), ids=TABLES)
-def test_a_bad_table_is_told_in_one_sentence(tmp_path, name, data, sentence):
+def test_a_bad_table_is_reported_in_one_sentence(tmp_path, name, data, sentence):
     path = tmp_path / name
     path.write_bytes(data)
-    longest = 1000 if b"b" * 99 in data or b"b\n" * 99 in data else 10_000_000
-    assert sentence in complaint(path, longest=longest)
+    max_row_length = 1000 if b"b" * 99 in data or b"b\n" * 99 in data else 10_000_000
+    assert sentence in message(path, max_row_length=max_row_length)
     with pytest.raises(tables.TableError):
-        list(tables.batches(path, "text", "label", longest=longest))
+        list(tables.batches(path, "text", "label", max_row_length=max_row_length))
 
 
 def test_a_file_that_cannot_be_opened(tmp_path, monkeypatch):
-    assert complaint(tmp_path / "none.csv") == "there is no such file."
+    assert message(tmp_path / "none.csv") == "there is no such file."
     (tmp_path / "folder.csv").mkdir()
-    assert complaint(tmp_path / "folder.csv") == "this is a folder; name a file in it."
+    assert message(tmp_path / "folder.csv") == "this is a folder; name a file in it."
     (tmp_path / "t.csv").write_bytes(GOOD)
-    assert complaint(tmp_path / "t.csv" / "u.csv") == "there is no such file."
+    assert message(tmp_path / "t.csv" / "u.csv") == "there is no such file."
 
     def refuse(*_):
         raise PermissionError
 
     monkeypatch.setattr("builtins.open", refuse)  # root may read all
-    assert complaint(tmp_path / "t.csv") == "you may not read this file (permission denied)."
+    assert message(tmp_path / "t.csv") == "you may not read this file (permission denied)."
 
 
-def test_settings_that_make_no_sense(tmp_path):
+def test_invalid_settings(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(GOOD)
     for error, sentence, settings in (
         (
             ValueError,
-            "Format 'cvs' is unknown (did you mean 'csv'?); known: 'csv', 'jsonl'",
+            "format 'cvs' is unknown (did you mean 'csv'?); known: 'csv', 'jsonl'",
             {"format": "cvs"},
         ),
-        (ValueError, "Format 'x.csv' is unknown", {"format": "x.csv"}),
+        (ValueError, "format 'x.csv' is unknown", {"format": "x.csv"}),
         (TypeError, "format must be a name, got 1", {"format": 1}),
-        (ValueError, "Encoding 'lattin-1' is unknown (did you mean 'latin-1'?).", {"encoding": "lattin-1"}),
-        (ValueError, "Encoding 'base64' is unknown", {"encoding": "base64"}),
-        (ValueError, "Encoding 'punycode' is unknown", {"encoding": "punycode"}),
-        (ValueError, "longest must be a whole number above 0, got 0.", {"longest": 0}),
-        (ValueError, "Encoding '?' is unknown; 'utf-8', 'utf-16'", {"encoding": "?"}),
-        (ValueError, "The delimiter must be one character", {"delimiter": "::"}),
-        (ValueError, "Column 'text' is asked for twice.", {"label": "text"}),
+        (ValueError, "encoding 'lattin-1' is unknown (did you mean 'latin-1'?).", {"encoding": "lattin-1"}),
+        (ValueError, "encoding 'base64' is unknown", {"encoding": "base64"}),
+        (ValueError, "encoding 'punycode' is unknown", {"encoding": "punycode"}),
+        (ValueError, "max_row_length must be a positive integer, got 0.", {"max_row_length": 0}),
+        (ValueError, "encoding '?' is unknown; for example 'utf-8', 'utf-16'", {"encoding": "?"}),
+        (ValueError, "delimiter must be one character", {"delimiter": "::"}),
+        (ValueError, "Column 'text' is requested twice.", {"label": "text"}),
         (TypeError, "A column must be a name, got 3.", {"label": 3}),
     ):
         with pytest.raises(error) as caught:
             tables.read(path, "text", **settings)
         assert sentence in str(caught.value)
-    with pytest.raises(ValueError, match="size must be a whole number above 0, got 0"):
+    with pytest.raises(ValueError, match="size must be a positive integer, got 0"):
         list(tables.batches(path, "text", size=0))
-    with pytest.raises(TypeError, match="open as text; open it as bytes"):
+    with pytest.raises(TypeError, match="open in text mode; open it in binary mode"):
         tables.read(io.StringIO("text\na\n"), "text", format="csv")
     with pytest.raises(TypeError, match="A table must be a path, '-' or an open binary file, got 3"):
         tables.read(3, "text", format="csv")
@@ -341,18 +359,18 @@ def test_the_given_encoding_is_used(tmp_path):
     path.write_bytes("text,label\né,x\n".encode("cp500"))
     assert tables.read(path, "text", encoding="cp500")["text"].to_list() == ["é"]
     path.write_bytes("text,label\na,x\n".encode("utf-16-le") + b"\x00\xdc\n\0")
-    assert "row 2 (line 3) is not UTF-16-LE: byte 30 of the file is 0x00" in complaint(
+    assert "row 2 (line 3) is not UTF-16-LE: byte 30 of the file is 0x00" in message(
         path, encoding="utf-16-le"
     )
 
 
-def test_the_bad_byte_is_found_beyond_the_first_piece(tmp_path):
+def test_the_bad_byte_is_found_after_the_first_chunk(tmp_path):
     path = tmp_path / "t.csv"
     row = '"é\nü",x\n'.encode()
     path.write_bytes(b"text,label\n" + row * 300_000 + b"\xff,y\n" + row * 300_000)
-    assert complaint(path) == (
+    assert message(path) == (
         f"row 300001 (line 600002) is not UTF-8: byte {11 + 300_000 * len(row):,} of the file is 0xff; "
-        "pass its --encoding, such as cp1252."
+        "set encoding to that of the file, for example 'cp1252'."
     )
 
 
@@ -360,8 +378,8 @@ def test_the_bad_byte_is_found_beyond_the_first_piece(tmp_path):
     "encoding", ["utf-8", "utf-16", "utf-32-be", "gbk", "euc_jp", "shift_jis", "iso2022_jp"]
 )
 def test_the_bad_byte_is_found_in_every_encoding(encoding, rng):
-    """Bytes thrown into a text, which arrives in pieces: the complaint counts as the codec does."""
-    told = 0
+    """A random byte in a text that arrives in pieces: the error has the position that the codec reports."""
+    reported = 0
     for _ in range(100):
         data = bytearray('text,label\n"日\n本",x\n語,y\n'.encode(encoding))
         data.insert(rng.integers(4, len(data)), rng.integers(256))
@@ -370,13 +388,13 @@ def test_the_bad_byte_is_found_in_every_encoding(encoding, rng):
         if start is not None:
             with pytest.raises(tables.TableError) as caught:
                 tables.read(file, "text", "label", format="csv", encoding=encoding)
-            if "pass its --encoding" in str(caught.value):
-                told += 1
+            if "set encoding to that" in str(caught.value):
+                reported += 1
                 assert f": byte {start} of the file is 0x{data[start]:02x};" in str(caught.value)
-    assert told > 5
+    assert reported > 5
 
 
-def test_one_endless_line_takes_little_memory(tmp_path):
+def test_one_very_long_line_takes_little_memory(tmp_path):
     for name, start in (("t.csv", b'text,label\n"'), ("t.jsonl", b'{"text": "'), ("u.csv", b"")):
         path = tmp_path / name
         with open(path, "wb") as file:
@@ -384,22 +402,22 @@ def test_one_endless_line_takes_little_memory(tmp_path):
             for _ in range(50):
                 file.write(b"x" * 1_000_000)
         tracemalloc.start()
-        assert "is longer than 10,000,000 characters" in complaint(path)
+        assert "is longer than 10,000,000 characters" in message(path)
         assert tracemalloc.get_traced_memory()[1] < 40e6
         tracemalloc.stop()
 
 
-def test_zstandard_works_or_says_what_it_needs(tmp_path):
+def test_zstandard_works_or_names_the_python_version_it_needs(tmp_path):
     path = tmp_path / "t.csv.zst"
     path.write_bytes(b"\x28\xb5\x2f\xfd")
     with pytest.raises(tables.TableError, match=r"needs Python 3\.14|ends too early"):
         tables.read(path, "text")
 
 
-def test_missing_polars_is_told_in_one_sentence(monkeypatch):
+def test_missing_polars_is_reported_in_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(
-        ImportError, match=r"Tables need polars; install it with: pip install 'dropglm\[text\]'\."
+        ImportError, match=r"Tables need polars; install it with: pip install 'dropglm\[tables\]'\."
     ):
         tables.read(io.BytesIO(GOOD), "text", format="csv")
 

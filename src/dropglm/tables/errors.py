@@ -1,0 +1,50 @@
+"""Errors about tables: one sentence that names the file and, where possible, the row."""
+
+from collections.abc import Iterable
+
+from dropglm.files import FileError
+from dropglm.registry import nearest
+
+MAX_LISTED = 12  # names of columns in a message; with more, the suggestion is hard to find
+
+
+class TableError(FileError):
+    """A table cannot be read or written; the message is one sentence."""
+
+
+class RowError(TableError):
+    """One row of a table cannot be used; the other rows may be fine.
+
+    Attributes
+    ----------
+    row : int
+        Number of the row, counted from 1; 0 is the header.
+    """
+
+    row: int = 0
+
+    @classmethod
+    def at(cls, row: int, message: str) -> "RowError":
+        """Return an error about the row with that number."""
+        error = cls(message)
+        error.row = row
+        return error
+
+
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """Return a hint at the most similar name, or an empty string if no name is similar.
+
+    Examples
+    --------
+    >>> suggestion("LABELS", ["text", "label"])
+    " (did you mean 'label'?)"
+    """
+    near = nearest(name, names)
+    return "" if near is None else f" (did you mean {near!r}?)"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return the names in their order, separated by commas, and at most a dozen of them."""
+    names = list(names)
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return ", ".join(map(repr, names[:MAX_LISTED])) + more
