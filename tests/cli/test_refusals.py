@@ -104,7 +104,7 @@ BAD_TABLES = {
     "missing.jsonl": (b'{"text": "a", "label": 1}\n{"text": "b", "label": null}\n', "row 2"),
     "misnamed.csv": (b"txt,label\na,1\nb,0\n", "did you mean 'txt'"),
     "latin.csv": ("text,label\nfine,1\ncaf\xe9,0\n".encode("latin-1"), "row 2"),
-    "utf16.csv": ("text,label\nfine,1\nbad,0\n".encode("utf-16-le"), "--encoding"),
+    "utf16.csv": ("text,label\nfine,1\nbad,0\n".encode("utf-16-le"), "set encoding to 'utf-16-le'"),
     "line.csv": (b"text,label\nfine,1\n" + b"x" * 50_000_000 + b",0\n", "row 2"),
     "empty.csv": (b"", "empty"),
     "blank.jsonl": (b"\n\n", "empty"),
@@ -113,8 +113,8 @@ BAD_TABLES = {
     "wordless.csv": (b'text,label\n" ",1\n" ",0\n', "none of the 2 texts has a token"),
     "array.jsonl": (b'[{"text": "a", "label": 1}]', "each line must be an object"),
     "fake.parquet": (b"text,label\na,1\n", "Parquet"),
-    "cut.csv.gz": (b"\x1f\x8b\x08\x00", "cut short"),
-    "table.xlsx": (b"PK\x03\x04", "--format"),
+    "cut.csv.gz": (b"\x1f\x8b\x08\x00", "truncated"),
+    "table.xlsx": (b"PK\x03\x04", "set format"),
 }
 
 
