@@ -6,7 +6,7 @@ from pathlib import Path
 
 import benchmarks
 import pytest
-from benchmarks import report, streaming, vectorizing, whole_job
+from benchmarks import fits, report, streaming, vectorizing, whole_job
 from benchmarks.markdown import ROOT
 
 MEASURED = (ROOT / "docs" / "measured.md").read_text(encoding="utf-8")
@@ -54,3 +54,11 @@ def test_the_readmes_table_follows_from_the_stored_measurements():
     processor = re.search(r"^Machine: (.*?);", MEASURED, re.M)[1]
     expected = report.summary(*(section(title)[1] for title in titles))
     assert block == f"{expected}\n\n{report.CONDITIONS.format(machine=processor)}"
+
+
+@pytest.mark.parametrize("part", fits.PARTS)
+def test_every_profiled_function_exists(part):
+    """A renamed function would silently take no time."""
+    name, function = fits.PARTS[part]
+    files = list((ROOT / "src" / "dropglm").rglob(name))
+    assert any(f"def {function}(" in path.read_text(encoding="utf-8") for path in files)

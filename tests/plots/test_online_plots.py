@@ -8,7 +8,7 @@ from dropglm.plots import FisherDisplay, ProgressiveCurvesDisplay
 CURVES = {"sgd": [[0.5, 0.6, 0.7], [0.5, 0.7, 0.8]], "adagrad": [[0.6, 0.7, 0.8], [0.6, 0.8, 0.9]]}
 
 
-def test_curves_are_means_with_a_band_and_a_line_for_the_truth():
+def test_curves_are_means_with_bands_and_a_line_for_the_true_model():
     display = ProgressiveCurvesDisplay([10, 20, 40], CURVES, best=0.95).plot()
     assert_allclose(display.ax_.lines[1].get_ydata(), [0.6, 0.75, 0.85])
     assert len(display.ax_.collections) == 2
@@ -18,7 +18,7 @@ def test_curves_are_means_with_a_band_and_a_line_for_the_truth():
     assert names == ["sgd", "adagrad", "true model"]
 
 
-def test_a_single_run_has_no_band_and_colours_may_be_given():
+def test_a_single_run_has_no_band_and_takes_the_given_color():
     _, ax = plt.subplots(layout="constrained")
     one = {name: runs[:1] for name, runs in CURVES.items()}
     display = ProgressiveCurvesDisplay([10, 20, 40], one, colors={"adagrad": "black"}).plot(ax)
@@ -28,7 +28,7 @@ def test_a_single_run_has_no_band_and_colours_may_be_given():
 
 
 @pytest.mark.parametrize("given", [False, True])
-def test_errors_fall_and_features_lie_on_the_line(given, rng):
+def test_curves_equal_the_errors_and_points_the_last_estimates(given, rng):
     fisher, t = rng.random(5), np.array([10, 100, 1000])
     runs = fisher * (1 + rng.normal(size=(4, 3, 5)) / np.sqrt(t)[:, None])
     axes = [plt.subplots(layout="constrained")[1] for _ in range(2)] if given else None
