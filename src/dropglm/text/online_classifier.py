@@ -83,7 +83,7 @@ class OnlineTextClassifier(TextModel):
         lowercase: bool = True,
         token_pattern: str = WORDS_AND_PUNCTUATION,
         strip_html: bool = True,
-        epochs: int = 1,
+        epochs: int = 5,
         shuffle: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -213,7 +213,7 @@ class OnlineTextClassifier(TextModel):
     def _tried(self) -> OnlineLogisticRegression:
         """The model with the settings of now, if they go; the one at hand is left as it is."""
         model = copy(self.model_) if hasattr(self, "model_") else OnlineLogisticRegression()
-        model.set_params(**self._shared(OnlineLogisticRegression))._rule()
+        model.set_params(**self._shared(OnlineLogisticRegression))._unchanged_rule()
         return model
 
     def _spread(self) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 
 from dropglm.estimators import OnlineLogisticRegression
 from dropglm.online import State
-from dropglm.online.kernels import TOTAL
+from dropglm.online.kernels import BETA_TOTAL
 from dropglm.text.hashing import Buckets, NgramHasher
 from dropglm.text.saving import VOCABULARY, restored_vectorizer, settings_of
 from dropglm.text.vectorizer import NgramVectorizer
@@ -67,11 +67,11 @@ def _restored_features(classifier: Any, state: dict[str, Any]) -> NgramHasher | 
 
 def _of_used_columns(state: State) -> dict[str, np.ndarray]:
     """The state without the columns of which nothing is known: of hashed ones often most."""
-    known, lazy = (state.cells != 0).any(axis=(0, 2)), state.past.shape[1] > 0
+    known, lazy = (state.cells != 0).any(axis=(0, 2)), state.histories.shape[1] > 0
     if lazy:
-        known |= (state.past[:, :, TOTAL] != 0).any(axis=0)
+        known |= (state.histories[:, :, BETA_TOTAL] != 0).any(axis=0)
     used = np.flatnonzero(known)
-    past = state.past[:, used] if lazy else state.past
+    past = state.histories[:, used] if lazy else state.histories
     return {"used": used, "cells": state.cells[:, used], "past": past, "time": state.time}
 
 
@@ -84,19 +84,19 @@ def _restored_steps(model: OnlineLogisticRegression, kept: dict[str, np.ndarray]
         and (not len(used) or 0 <= used[0] <= used[-1] < state.cells.shape[1])
     ):
         raise ValueError("the columns in use are not in order")
-    lazy = state.past.shape[1] > 0
+    lazy = state.histories.shape[1] > 0
     shapes = {
         "cells": (len(state.cells), len(used), 2),
         "past": (len(state.cells), len(used) if lazy else 0, 2),
         "time": state.time.shape,
     }
     for name, shape in shapes.items():
-        known, array = getattr(state, name), kept[name]
+        known, array = state._asdict()["histories" if name == "past" else name], kept[name]
         if array.dtype != known.dtype or array.shape != shape or not np.isfinite(array).all():
             raise ValueError("the coefficients do not fit the features and the classes")
     if (kept["time"] < 0).any():
         raise ValueError("time runs forward")
     state.cells[:, used], state.time[:] = kept["cells"], kept["time"]
     if lazy:
-        state.past[:, used] = kept["past"]
+        state.histories[:, used] = kept["past"]
     return state

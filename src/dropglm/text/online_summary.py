@@ -41,7 +41,7 @@ class OnlineSummary:
     def of(cls, classifier: Any) -> "OnlineSummary":
         """That of an ``OnlineTextClassifier``."""
         model, vectorizer = classifier.model_, classifier.vectorizer_
-        rule, hashed = model._rule(), isinstance(vectorizer, NgramHasher)
+        rule, hashed = model._unchanged_rule(), isinstance(vectorizer, NgramHasher)
         return cls(
             texts={str(c): int(n) for c, n in zip(classifier.classes_, classifier.counts_, strict=True)},
             features=int(model.n_features_in_),
