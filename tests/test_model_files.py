@@ -54,7 +54,7 @@ class Trap:
 def test_a_pickle_is_not_run(tmp_path):
     path, sprung = tmp_path / "model.skops", tmp_path / "sprung"
     path.write_bytes(pickle.dumps(Trap(sprung)))
-    with pytest.raises(ModelFileError, match="is no model file of dropglm"):
+    with pytest.raises(ModelFileError, match="is not a model file of dropglm"):
         TextClassifier.load(path)
     assert not sprung.exists()
 
@@ -93,7 +93,7 @@ def test_a_type_that_is_no_plain_data_is_refused(content, tmp_path):
     """Even types that skops itself trusts."""
     path = tmp_path / "model.skops"
     io.dump(content, path)
-    with pytest.raises(ModelFileError, match="not plain data only; nothing of it was built or run"):
+    with pytest.raises(ModelFileError, match=r"plain data only\. Nothing in it was loaded or run"):
         TextClassifier.load(path)
 
 
@@ -109,7 +109,7 @@ def test_a_loader_under_another_name_is_refused(saved):
                     schema["content"]["state"]["content"]["settings"][key] = value
                     content = json.dumps(schema).encode()
                 new.writestr(name, content)
-        with pytest.raises(ModelFileError, match="not plain data only"):
+        with pytest.raises(ModelFileError, match="plain data only"):
             TextClassifier.load(evil)
 
 
@@ -118,7 +118,7 @@ def test_a_truncated_file_gets_a_sentence(saved, share):
     path, _ = saved
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(ModelFileError, match=r"no model file of dropglm, or a part of one is missing"):
+    with pytest.raises(ModelFileError, match=r"not a model file of dropglm, or it is truncated"):
         TextClassifier.load(path)
 
 
@@ -150,18 +150,18 @@ def test_a_newer_or_foreign_file_gets_a_sentence(tmp_path):
     path = tmp_path / "model.skops"
     io.dump({"format": 2, "dropglm": "9.1", "kind": "TextClassifier", "state": {}}, path)
     with pytest.raises(
-        ModelFileError, match=r"written by dropglm 9.1, in format 2; .* install the newer one"
+        ModelFileError, match=r"written by dropglm 9.1, in format 2\. .* install the newer version"
     ):
         TextClassifier.load(path)
     io.dump({"format": 1, "kind": "Horse", "state": {}}, path)
-    with pytest.raises(ModelFileError, match="holds a 'Horse', not a TextClassifier"):
+    with pytest.raises(ModelFileError, match="holds a model of kind 'Horse', not TextClassifier"):
         TextClassifier.load(path)
     io.dump([1, 2], path)
-    with pytest.raises(ModelFileError, match="is no model file of dropglm"):
+    with pytest.raises(ModelFileError, match="is not a model file of dropglm"):
         TextClassifier.load(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("other.txt", "")
-    with pytest.raises(ModelFileError, match="is no model file of dropglm"):
+    with pytest.raises(ModelFileError, match="is not a model file of dropglm"):
         TextClassifier.load(path)
     io.dump({"format": 1, "kind": "TextClassifier", "state": {"settings": {}}}, path)
     with pytest.raises(ModelFileError, match="damaged model file"):

@@ -141,15 +141,15 @@ def test_few_texts_of_a_class_make_few_folds(corpus):
     rows = np.concatenate([few, np.flatnonzero(y == "bad")])
     model = TextClassifier().fit([texts[k] for k in rows], y[rows])
     assert model.summary_.search["folds"] == 3
-    with pytest.raises(ValueError, match="Class good has one text only"):
+    with pytest.raises(ValueError, match="Class good has only one text"):
         TextClassifier().fit([texts[k] for k in rows[2:]], y[rows[2:]])
 
 
 @pytest.mark.parametrize(
     ("settings", "texts", "y", "complaint"),
     [
-        ({}, "text", ["a"], "texts must be a list"),
-        ({}, ["one", "two"], ["a"], r"y has shape \(1,\), but there are 2 texts"),
+        ({}, "text", ["a"], "X must be a list"),
+        ({}, ["one", "two"], ["a"], r"y has shape \(1,\), but X has 2 texts"),
         ({"tune": False}, ["one", "one"], ["a", "a"], "one class only"),
         ({}, ["one", None], ["a", "b"], r"Text 1 .* is None"),
         ({"tune": "no"}, ["one", "two"], ["a", "b"], "tune must be True or False"),
@@ -198,7 +198,7 @@ def test_weights_of_one_against_the_rest_are_as_they_are_and_multinomial_ones_su
 
 def test_frequent_ngrams_come_before_rare_ones_of_the_same_weight(fitted):
     words = fitted.vectorizer_
-    share = words.ngrams_.texts / words.n_texts_
+    share = words.ngrams_.document_counts / words.n_texts_
     spread = dict(zip(words.get_feature_names_out(), np.sqrt(share * (1 - share)), strict=True))
     for entries in fitted.top_features(20).values():
         effects = [entry.weight * spread[entry.ngram] for entry in entries]
@@ -209,7 +209,7 @@ def test_no_ngram_speaks_for_a_class_with_a_weight_below_zero(fitted):
     everything = fitted.top_features(10_000)
     assert all(entry.weight > 0 for entries in everything.values() for entry in entries)
     assert sum(map(len, everything.values())) <= fitted.summary_.features
-    with pytest.raises(ValueError, match="k must be above 0"):
+    with pytest.raises(ValueError, match="k must be at least 1"):
         fitted.top_features(0)
 
 
@@ -274,7 +274,9 @@ def test_missing_labels_of_every_kind_and_fractions_get_a_sentence():
         pd.Series(["a", "b", None, "a"], dtype="string"),
         pd.Series([True, False, None, True], dtype="boolean"),
     ):
-        with pytest.raises(ValueError, match=r"Text 2 \(counted from 0\) has no label"):
+        with pytest.raises(ValueError, match=r"Text 2 of X \(counted from 0\) has no label"):
             TextClassifier(tune=False).fit(texts, y)
-    with pytest.raises(ValueError, match=r"fractions, such as 0\.5; give classes as strings"):
+    with pytest.raises(
+        ValueError, match=r"fractional numbers such as 0\.5; use strings or integers as classes"
+    ):
         TextClassifier(tune=False).fit(texts, [0.0, 0.5, 1.0, 0.5])

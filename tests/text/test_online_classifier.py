@@ -42,7 +42,7 @@ def same(one, other):
 def test_chunks_do_not_matter(stream, settings, monkeypatch):
     whole = learnt(*stream, **settings)
     same(learnt(*stream, chunks=7, **settings), whole)
-    monkeypatch.setattr("dropglm.text.chunks.CHUNK", 100)
+    monkeypatch.setattr("dropglm.text.base.CHUNK_CHARACTERS", 100)
     same(learnt(*stream, n_jobs=2, **settings), whole)
 
 
@@ -122,7 +122,7 @@ def test_bad_input_gets_a_sentence_and_changes_nothing(stream):
         (["x", "y"], ["bad", "ugly"], "Row 1 has the label ugly"),
         (["x", "y"], ["bad", None], "Row 1 has the label None"),
         (["x"], ["bad", "good"], r"y has shape \(2,\), but there are 1 texts"),
-        (["x", None], ["bad", "good"], "Text 1 of texts .* is None"),
+        (["x", None], ["bad", "good"], "Text 1 of X .* is None"),
         ([], [], "There are no texts to learn from"),
     ]:
         with pytest.raises((TypeError, ValueError), match=complaint):
@@ -146,7 +146,7 @@ def test_a_damaged_file_gets_a_sentence(stream, tmp_path):
         "time": lambda state: state["state"]["time"].__setitem__(0, -5.0),
     }
     for name, damage in damages.items():
-        state = model.to_state()
+        state = model._to_state()
         state = state | {
             "state": {key: value.copy() for key, value in state["state"].items()},
             "features": dict(state["features"]),
@@ -156,7 +156,9 @@ def test_a_damaged_file_gets_a_sentence(stream, tmp_path):
         with pytest.raises(ModelFileError, match="damaged model file"):
             load_model(tmp_path / name)
     model.save(tmp_path / "good")
-    with pytest.raises(ModelFileError, match="holds a 'OnlineTextClassifier', not a TextClassifier"):
+    with pytest.raises(
+        ModelFileError, match="holds a model of kind 'OnlineTextClassifier', not TextClassifier"
+    ):
         TextClassifier.load(tmp_path / "good")
 
 
@@ -190,4 +192,4 @@ def test_flags_of_a_pattern_are_kept_in_a_file(stream, tmp_path):
     model.partial_fit(*stream, classes=["bad", "good"]).save(tmp_path / "m")
     again = load_model(tmp_path / "m")
     assert_array_equal(again.predict_proba(["LOVELY Thing"]), model.predict_proba(["LOVELY Thing"]))
-    assert again.vectorizer_.tokens("LOVELY Thing") == ["LOVELY", "Thing"]
+    assert again.vectorizer_.tokenize("LOVELY Thing") == ["LOVELY", "Thing"]

@@ -13,8 +13,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 
 from dropglm import NgramVectorizer
-from dropglm.text import chunks
-from dropglm.text.counting import Counting
+from dropglm.text import base
+from dropglm.text.counting import NgramCounter
 from dropglm.text.tokens import HTML_TAG, RUNS, WORDS_AND_PUNCTUATION, WORDS_OF_TWO_LETTERS, Tokenizer
 from dropglm.text.vocabulary import Vocabulary
 
@@ -147,13 +147,13 @@ def test_chunks_and_threads_do_not_matter(monkeypatch):
     texts = [f"text {k} has {k % 7} and {k * k % 11} <br/> Ünïcödé" for k in range(300)]
     whole = NgramVectorizer(ngram_range=(1, 3), min_df=2).fit(texts)
     expected = whole.transform(texts)
-    monkeypatch.setattr(chunks, "CHUNK", 100)
+    monkeypatch.setattr(base, "CHUNK_CHARACTERS", 100)
     for threads in (1, 2, 3):
         vectorizer = NgramVectorizer(ngram_range=(1, 3), min_df=2, n_jobs=threads)
         X = vectorizer.fit_transform(iter(texts))
         assert vectorizer.vocabulary_ == whole.vocabulary_
-        for name in ("letters", "ends", "spelling", "texts"):
-            np.testing.assert_array_equal(getattr(vectorizer.ngrams_, name), getattr(whole.ngrams_, name))
+        for name, array in vectorizer.ngrams_._to_state().items():
+            np.testing.assert_array_equal(array, whole.ngrams_._to_state()[name])
         assert (expected != X).nnz == 0
         assert (vectorizer.transform(iter(texts)) != expected).nnz == 0
 
@@ -162,7 +162,7 @@ def test_memory_follows_the_chunk_and_not_the_corpus(monkeypatch):
     """Twice as many texts over the same words take no more memory."""
     import tracemalloc
 
-    monkeypatch.setattr(chunks, "CHUNK", 1 << 17)
+    monkeypatch.setattr(base, "CHUNK_CHARACTERS", 1 << 17)
 
     def peak(n):
         tracemalloc.start()
@@ -198,8 +198,9 @@ def test_it_is_cloned_and_pickled_without_its_tables():
     X = vectorizer.transform(["two three four"])
     copy = pickle.loads(pickle.dumps(vectorizer))
     assert (copy.transform(["two three four"]) != X).nnz == 0
-    assert set(vars(vectorizer.ngrams_)) - {"letters", "ends", "spelling", "texts"}
-    assert set(vectorizer.ngrams_.__getstate__()) == {"letters", "ends", "spelling", "texts"}
+    arrays = {"_letters", "_ends", "_spelling", "document_counts"}
+    assert set(vars(vectorizer.ngrams_)) - arrays
+    assert set(vectorizer.ngrams_.__getstate__()) == arrays
     assert clone(vectorizer).get_params() == vectorizer.get_params()
     with pytest.raises(NotFittedError):
         clone(vectorizer).transform(["one"])
@@ -212,16 +213,16 @@ def test_it_is_cloned_and_pickled_without_its_tables():
         ({"ngram_range": 2}, "ngram_range must be a pair"),
         ({"ngram_range": (1.0, 2)}, "ngram_range must be a pair"),
         ({"min_df": -1}, "min_df must be finite"),
-        ({"min_df": 1.5}, "min_df is a share"),
+        ({"min_df": 1.5}, "min_df must be a whole number of texts or a share"),
         ({"max_df": "all"}, "max_df must be a number"),
         ({"min_df": 3, "max_df": 2}, "at least 3 and at most 2 of the 2 texts"),
         ({"min_df": 2, "ngram_range": (2, 2)}, "at least 2 and at most 2 of the 2 texts"),
-        ({"max_features": 0}, "max_features must be above 0"),
+        ({"max_features": 0}, "max_features must be at least 1"),
         ({"max_features": 1.5}, "max_features must be a whole number"),
-        ({"token_pattern": "("}, "is no regular expression"),
-        ({"token_pattern": None}, "is no regular expression"),
+        ({"token_pattern": "("}, "is not a regular expression"),
+        ({"token_pattern": None}, "is not a regular expression"),
         ({"token_pattern": "(a)(b)"}, "has 2 groups"),
-        ({"token_pattern": r"\w+ \w+", "ngram_range": (1, 2)}, "could not be told from an n-gram"),
+        ({"token_pattern": r"\w+ \w+", "ngram_range": (1, 2)}, "cannot be distinguished from an n-gram"),
         ({"token_pattern": "q"}, "none of the 2 texts has a token"),
         ({"binary": "yes"}, "binary must be True or False"),
         ({"dtype": str}, "dtype must be an integer type"),
@@ -239,11 +240,11 @@ def test_a_bad_setting_gets_a_sentence(settings, complaint):
 @pytest.mark.parametrize(
     ("texts", "complaint"),
     [
-        ("one text", "texts must be a list"),
-        (None, "texts must be a list"),
-        ([b"bytes"], r"Text 0 \(counted from 0\) is b'bytes', not a string"),
-        (["text", None], r"Text 1 \(counted from 0\) is None"),
-        (["text", float("nan")], r"Text 1 \(counted from 0\) is nan"),
+        ("one text", "X must be a list"),
+        (None, "X must be a list"),
+        ([b"bytes"], r"Text 0 of X \(counted from 0\) is b'bytes', not a string"),
+        (["text", None], r"Text 1 of X \(counted from 0\) is None"),
+        (["text", float("nan")], r"Text 1 of X \(counted from 0\) is nan"),
         ([], "none of the 0 texts has a token"),
         (["", " "], "none of the 2 texts has a token"),
     ],
@@ -260,9 +261,9 @@ def test_long_texts_and_long_words():
 
 def test_words_of_one_hash_are_told_apart_by_their_letters():
     tokenizer = Tokenizer(WORDS_AND_PUNCTUATION, lowercase=True, strip_html=True, threads=1)
-    tokens = tokenizer.cut(["one two three two", "three four"])
+    tokens = tokenizer.split(["one two three two", "three four"])
     alike = tokens._replace(keys=np.full_like(tokens.keys, -1))  # that of a long word
-    numbers, new = Counting(1, 2).add(alike)
+    numbers, new = NgramCounter(1, 2).add(alike)
     rows = [numbers[0, a : a + n] for a, n in zip(tokens.first, tokens.counts, strict=True)]
     assert len(set(rows[0].tolist()) | set(rows[1].tolist())) == 4
     assert rows[0][1] == rows[0][3]
@@ -271,9 +272,9 @@ def test_words_of_one_hash_are_told_apart_by_their_letters():
 
 
 def test_too_many_ngrams_are_refused_before_numbers_overflow():
-    counting = Counting(2, 1)
+    counting = NgramCounter(2, 1)
     counting.pairs[0][0].size[0] = 2**30
-    with pytest.raises(ValueError, match="more different n-grams than can be numbered"):
+    with pytest.raises(ValueError, match="more distinct n-grams than can be numbered"):
         counting._refuse_too_many()
 
 
@@ -286,7 +287,7 @@ VALID = {
 
 
 def test_a_vocabulary_whose_arrays_fit_is_taken():
-    assert Vocabulary(**VALID).check().names() == ["a", "a bc", "bc"]
+    assert Vocabulary._from_state(VALID).names() == ["a", "a bc", "bc"]
 
 
 @pytest.mark.parametrize(
@@ -314,8 +315,8 @@ def test_a_vocabulary_whose_arrays_do_not_fit_is_refused(name, array):
     arrays = VALID | {name: array}
     if name == "spelling":  # else its length would do
         arrays["texts"] = np.ones(len(array), np.int32)
-    with pytest.raises(ValueError, match="do not fit each other"):
-        Vocabulary(**arrays).check()
+    with pytest.raises(ValueError, match="are inconsistent"):
+        Vocabulary._from_state(arrays)
 
 
 def test_many_threads_for_few_texts_change_nothing():
@@ -329,4 +330,4 @@ def test_texts_are_counted_for_every_feature():
     for settings in ({}, {"max_features": 3}, {"binary": False, "max_features": 3}, {"min_df": 2}):
         vectorizer = NgramVectorizer((1, 2), n_jobs=2, **settings)
         X = vectorizer.fit_transform(texts)
-        np.testing.assert_array_equal(vectorizer.ngrams_.texts, (X > 0).sum(axis=0).A1)
+        np.testing.assert_array_equal(vectorizer.ngrams_.document_counts, (X > 0).sum(axis=0).A1)

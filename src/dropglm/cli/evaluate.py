@@ -10,7 +10,7 @@ from dropglm.cli.reading import Reading
 from dropglm.progress import Progress
 
 if TYPE_CHECKING:
-    from dropglm.text.measures import Measures
+    from dropglm.text.metrics import Metrics
 
 MOST_COLUMNS = 8  # of a table in a narrow terminal
 
@@ -31,12 +31,12 @@ def evaluate(
 ) -> None:
     """Measure accuracy, log loss, confusion and calibration on a table of texts with labels."""
     from dropglm.text import load_model
-    from dropglm.text.measures import measured
+    from dropglm.text.metrics import compute_metrics
 
     classifier = load_model(model).set_params(n_jobs=threads)
     texts, y = Reading(text, label, encoding, delimiter, quiet).labelled(table, format)
     with Progress("Predicting", shown=not quiet), bad_input(table):
-        measures = measured(classifier, texts, y)
+        measures = compute_metrics(classifier, texts, y)
     if json:
         terminal.as_json(measures.to_dict())
         return
@@ -51,7 +51,7 @@ def evaluate(
     _tables(measures)
 
 
-def _tables(measures: "Measures") -> None:
+def _tables(measures: "Metrics") -> None:
     if len(measures.classes) <= MOST_COLUMNS:
         terminal.table(
             "Confusion: texts of each class, by the class that they were given",

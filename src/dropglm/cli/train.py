@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dropglm.text import TextClassifier
-    from dropglm.text.measures import Measures
+    from dropglm.text.metrics import Metrics
 
 TUNING = "Tuning"
 # Options that have no meaning row by row, and those that have one only there.
@@ -205,7 +205,7 @@ def train(
         return
     _refuse(given & ONLINE, "goes with --online only.")
     from dropglm.text import TextClassifier
-    from dropglm.text.measures import measured
+    from dropglm.text.metrics import compute_metrics
 
     _check_options(expectation, l2_weights or [], scoring)
     _check_numbers(dropout or [], l2 or [], discount or [])
@@ -239,7 +239,7 @@ def train(
     )
     with bad_input():
         model.fit(texts, y, X_unlabeled=more or None)
-        measures = None if held_out is None else measured(model, *held_out)
+        measures = None if held_out is None else compute_metrics(model, *held_out)
     with Progress(f"Writing {out}", shown=not quiet):
         model.save(out)
     _tell(model, measures, out, time.perf_counter() - start, json)
@@ -325,7 +325,7 @@ def _one_or_several(given: list[Any] | None) -> Any:
 
 
 def _tell(
-    model: "TextClassifier", measures: "Measures | None", out: Path, seconds: float, as_json: bool
+    model: "TextClassifier", measures: "Metrics | None", out: Path, seconds: float, as_json: bool
 ) -> None:
     """What was learnt."""
     from dropglm.text.explanation import top_to_dict

@@ -8,7 +8,7 @@ from dropglm.estimators import OnlineLogisticRegression
 from dropglm.online import State
 from dropglm.online.kernels import BETA_TOTAL
 from dropglm.text.hashing import Buckets, NgramHasher
-from dropglm.text.saving import VOCABULARY, restored_vectorizer, settings_of
+from dropglm.text.saving import restore_vectorizer, saved_settings
 from dropglm.text.vectorizer import NgramVectorizer
 
 Classifier = TypeVar("Classifier")
@@ -17,18 +17,14 @@ Classifier = TypeVar("Classifier")
 def state_of_online(classifier: Any) -> dict[str, Any]:
     """All that is known, the past of the steps included."""
     model, vectorizer = classifier.model_, classifier.vectorizer_
-    if isinstance(vectorizer, NgramHasher):
-        features: dict[str, Any] = vectorizer.ngrams_.to_state()
-    else:
-        features = {name: getattr(vectorizer.ngrams_, name) for name in VOCABULARY}
     return {
-        "settings": settings_of(classifier),
+        "settings": saved_settings(classifier),
         "classes": np.asarray(classifier.classes_),
         "counts": classifier.counts_,
         "state": _of_used_columns(model._state),
         "seen": model._progressive_totals,
         "n_texts": vectorizer.n_texts_,
-        "features": features,
+        "features": vectorizer.ngrams_._to_state(),
     }
 
 
@@ -57,10 +53,10 @@ def restored_online(classifier: Classifier, state: dict[str, Any]) -> Classifier
 
 def _restored_features(classifier: Any, state: dict[str, Any]) -> NgramHasher | NgramVectorizer:
     if classifier.bits is None:
-        shared = classifier._shared(NgramVectorizer)
-        return restored_vectorizer(state["features"] | {"n_texts": state["n_texts"]}, shared)
+        shared = classifier._settings_shared_with(NgramVectorizer)
+        return restore_vectorizer(state["features"] | {"n_texts": state["n_texts"]}, shared)
     hasher = classifier._hasher()
-    hasher.ngrams_ = Buckets.from_state(state["features"], len(hasher.ngrams_))
+    hasher.ngrams_ = Buckets._from_state(state["features"], len(hasher.ngrams_))
     hasher.n_texts_ = int(state["n_texts"])
     return hasher
 

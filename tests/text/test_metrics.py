@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dropglm.text.measures import measured
+from dropglm.text.metrics import compute_metrics
 
 
 class Fixed:
@@ -18,7 +18,7 @@ class Fixed:
 
 def test_the_figures_are_those_of_the_definitions():
     texts = ["0.95 0.05", "0.4 0.6", "0.25 0.75", "1 0", "0.65 0.35"]
-    found = measured(Fixed(["bad", "good"]), texts, np.array(["bad", "bad", "good", "bad", "good"]))
+    found = compute_metrics(Fixed(["bad", "good"]), texts, np.array(["bad", "bad", "good", "bad", "good"]))
     assert found.accuracy == 3 / 5
     assert found.standard_error == pytest.approx(np.sqrt(0.6 * 0.4 / 5))
     assert found.log_loss == pytest.approx(-np.mean(np.log([0.95, 0.4, 0.75, 1.0, 0.35])), rel=1e-6)
@@ -31,7 +31,7 @@ def test_the_figures_are_those_of_the_definitions():
 
 
 def test_rows_and_columns_of_the_confusion():
-    found = measured(Fixed([0, 1]), ["1 0"] * 3 + ["0 1"], np.array([1, 1, 1, 1]))
+    found = compute_metrics(Fixed([0, 1]), ["1 0"] * 3 + ["0 1"], np.array([1, 1, 1, 1]))
     assert found.confusion == [[0, 0], [3, 1]]
     assert found.mistakes(5) == [(1, 0, 3)]
 
@@ -48,10 +48,10 @@ def test_rows_and_columns_of_the_confusion():
     ],
 )
 def test_labels_are_matched_as_they_are_written(classes, labels):
-    found = measured(Fixed(classes), ["1 0", "0 1"], np.array(labels))
+    found = compute_metrics(Fixed(classes), ["1 0", "0 1"], np.array(labels))
     assert found.accuracy == 1.0
 
 
 def test_a_label_in_other_letters_is_another_label():
-    with pytest.raises(ValueError, match="row 2 has the label 'Us', which the model does not know"):
-        measured(Fixed(["US", "us"]), ["1 0", "0 1"], np.array(["US", "Us"]))
+    with pytest.raises(ValueError, match="row 2 has the label 'Us', which is not a class of the model"):
+        compute_metrics(Fixed(["US", "us"]), ["1 0", "0 1"], np.array(["US", "Us"]))
