@@ -81,10 +81,9 @@ def check_texts(X: Iterable[str], name: str = "X") -> list[str]:
 def text_chunks(X: Iterable[str], *, verbose: bool = False) -> Iterator[list[str]]:
     """Check the texts and yield them in lists of about ``CHUNK_CHARACTERS`` characters.
 
-    If ``verbose``, show a progress bar on standard error, provided that the number of texts is known.
+    If ``verbose``, show progress on standard error.
     """
-    total = len(X) if isinstance(X, Sized) else 0
-    with Progress("texts", total, shown=verbose and total > 0) as progress:
+    with Progress("texts", len(X) if isinstance(X, Sized) else None, shown=verbose) as progress:
         chunk: list[str] = []
         size = 0
         for text in _strings(X, "X"):

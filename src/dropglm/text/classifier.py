@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from dropglm import checks
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.text.base import check_texts
-from dropglm.text.model import FittedParts, TextModel
+from dropglm.text.model import TextModel
 from dropglm.text.ngram_rows import row_range
 from dropglm.text.saving import model_state, restore_model, restore_vectorizer, saved_settings
 from dropglm.text.summary import Summary, summarize
@@ -28,8 +28,8 @@ SMALL_GRID: dict[str, Any] = GRID | {"dropout": 0.5, "l2": (3.0, 1.0)}
 MANY_CLASSES = 10
 
 
-class Fit(NamedTuple):
-    """The result of one fit. It is stored in one step, so that predictions never see parts of two fits."""
+class FittedState(NamedTuple):
+    """The result of one fit, stored in one step: predictions never see parts of two fits."""
 
     vectorizer: NgramVectorizer
     model: LogisticRegression
@@ -216,7 +216,7 @@ class TextClassifier(TextModel):
         estimator.fit(row_range(features, 0, n), y, sample_weight=sample_weight, **without_labels)
         search = estimator if isinstance(estimator, LogisticRegressionCV) else None
         model = estimator if search is None else search.best_estimator_
-        self._fit = Fit(vectorizer, model, search, summarize(model, search, y, m))
+        self._fitted = FittedState(vectorizer, model, search, summarize(model, search, y, m))
         return self
 
     def _estimator(self, y: np.ndarray) -> LogisticRegression | LogisticRegressionCV:
@@ -246,50 +246,50 @@ class TextClassifier(TextModel):
             )
         return int(min(self.cv, counts.min()))
 
-    def _fitted_parts(self) -> FittedParts:
-        fit = self._last_fit()
-        return FittedParts(fit.vectorizer, fit.model)
-
-    def _last_fit(self) -> Fit:
-        check_is_fitted(self)
-        return self._fit
-
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_fit")
+        return hasattr(self, "_fitted")
+
+    def _fitted_state(self) -> FittedState:
+        check_is_fitted(self)
+        return self._fitted
+
+    def _fitted_parts(self) -> tuple[NgramVectorizer, LogisticRegression]:
+        fitted = self._fitted_state()
+        return fitted.vectorizer, fitted.model
 
     @property
     def vectorizer_(self) -> NgramVectorizer:
         """The fitted vectorizer."""
-        return self._last_fit().vectorizer
+        return self._fitted_state().vectorizer
 
     @property
     def model_(self) -> LogisticRegression:
         """The fitted model."""
-        return self._last_fit().model
+        return self._fitted_state().model
 
     @property
     def classes_(self) -> np.ndarray:
         """The classes, sorted."""
-        return self._last_fit().model.classes_
+        return self._fitted_state().model.classes_
 
     @property
     def summary_(self) -> Summary:
         """The data, the chosen settings and their cross-validated score."""
-        return self._last_fit().summary
+        return self._fitted_state().summary
 
     @property
     def search_(self) -> LogisticRegressionCV:
         """The cross-validation, if settings were tuned."""
-        search = self._last_fit().search
+        search = self._fitted_state().search
         if search is None:
             raise AttributeError("search_ exists only if settings were tuned.")
         return search
 
     def _to_state(self) -> dict[str, Any]:
         """Return what a file has to hold to predict and to explain, without ``search_``."""
-        fit = self._last_fit()
-        parts = model_state(fit.vectorizer, fit.model)
-        return {"settings": saved_settings(self), "summary": fit.summary.to_dict()} | parts
+        fitted = self._fitted_state()
+        parts = model_state(fitted.vectorizer, fitted.model)
+        return {"settings": saved_settings(self), "summary": fitted.summary.to_dict()} | parts
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Self:
@@ -297,7 +297,7 @@ class TextClassifier(TextModel):
         vectorizer = restore_vectorizer(state, classifier._settings_shared_with(NgramVectorizer))
         model, summary = restore_model(state, len(vectorizer.ngrams_)), Summary(**state["summary"])
         summary.lines()  # raises if a field has the wrong type
-        classifier._fit = Fit(vectorizer, model, None, summary)
+        classifier._fitted = FittedState(vectorizer, model, None, summary)
         return classifier
 
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from copy import copy
 from os import PathLike
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -16,13 +16,6 @@ from dropglm.text.base import TextEstimator
 from dropglm.text.explanation import Explanation, NgramWeight, explain_text, top_ngrams, weights_by_class
 from dropglm.text.hashing import NgramHasher
 from dropglm.text.vectorizer import NgramVectorizer
-
-
-class FittedParts(NamedTuple):
-    """The two fitted parts of a text classifier, which belong together."""
-
-    vectorizer: NgramVectorizer | NgramHasher
-    model: LogisticModel
 
 
 class TextModel(ClassifierMixin, TextEstimator, ABC):
@@ -40,13 +33,13 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
     def _from_state(cls, state: dict[str, Any]) -> Self:
         """Rebuild the model, after checking that its parts fit together."""
 
-    def _fitted_parts(self) -> FittedParts:
+    def _fitted_parts(self) -> tuple[NgramVectorizer | NgramHasher, LogisticModel]:
         """Return the vectorizer and the model of one and the same fit.
 
         Predictions work on what this returns, so that a fit in another thread does not affect them.
         """
         check_is_fitted(self, "model_")
-        return FittedParts(self.vectorizer_, self.model_)
+        return self.vectorizer_, self.model_
 
     @property
     def n_features_in_(self) -> int:
