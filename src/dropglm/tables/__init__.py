@@ -1,10 +1,21 @@
 """Tables of texts and labels: read from files and standard input, written to files and standard output."""
 
-from dropglm.tables.errors import RowError, TableError
+from dropglm.tables.errors import EmptyTableError, RowError, TableError
 from dropglm.tables.formats import FORMATS
 from dropglm.tables.frames import infer_type
 from dropglm.tables.reading import batches, read
 from dropglm.tables.stream import Batch, stream
 from dropglm.tables.writing import write
 
-__all__ = ["FORMATS", "Batch", "RowError", "TableError", "batches", "infer_type", "read", "stream", "write"]
+__all__ = [
+    "FORMATS",
+    "Batch",
+    "EmptyTableError",
+    "RowError",
+    "TableError",
+    "batches",
+    "infer_type",
+    "read",
+    "stream",
+    "write",
+]

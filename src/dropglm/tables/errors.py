@@ -12,6 +12,10 @@ class TableError(FileError):
     """A table cannot be read or written; the message is one sentence."""
 
 
+class EmptyTableError(TableError):
+    """A table has no rows."""
+
+
 class RowError(TableError):
     """One row of a table cannot be used; the other rows may be fine.
 

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 from dropglm.registry import quoted
 from dropglm.tables import jsonl, separated
 from dropglm.tables.columns import Columns
-from dropglm.tables.errors import RowError, TableError, suggestion
+from dropglm.tables.errors import EmptyTableError, RowError, TableError, suggestion
 from dropglm.tables.lines import Lines
 from dropglm.tables.source import COMPRESSIONS
 
@@ -58,7 +58,7 @@ def plain_rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple
         yield (line.rstrip("\r\n"),)
         lines.end_row()
     if lines.row == 1:
-        raise TableError(f"{lines.name}: this file is empty.")
+        raise EmptyTableError(f"{lines.name}: this file is empty.")
 
 
 def write_plain(frame: "DataFrame", stream: IO[bytes], header: bool) -> None:

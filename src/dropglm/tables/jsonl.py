@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dropglm.tables.columns import UNLABELED_HINT, Columns
-from dropglm.tables.errors import RowError, TableError, listed, suggestion
+from dropglm.tables.errors import EmptyTableError, RowError, TableError, listed, suggestion
 from dropglm.tables.lines import Lines, rows_and_errors
 
 TYPE_NAMES = {
@@ -84,7 +84,7 @@ def _good_rows(lines: Lines, columns: Columns) -> Iterator[tuple[Any, ...]]:
         yield tuple(values)
         lines.end_row()
     if lines.row == 1:
-        raise TableError(f"{lines.name}: this file is empty.")
+        raise EmptyTableError(f"{lines.name}: this file is empty.")
 
 
 def _parse(line: str, lines: Lines) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any
 
 from dropglm.tables.columns import Columns
-from dropglm.tables.errors import RowError, TableError
+from dropglm.tables.errors import EmptyTableError, RowError, TableError
 from dropglm.tables.frames import import_polars
 from dropglm.tables.source import read_all, read_chunk
 
@@ -73,7 +73,7 @@ def _check_start_and_end(stream: IO[bytes], name: str) -> None:
     stream.seek(0)
     start = read_chunk(stream, len(MAGIC), name)
     if not start:
-        raise TableError(f"{name}: this file is empty.")
+        raise EmptyTableError(f"{name}: this file is empty.")
     if start != MAGIC:
         raise TableError(f"{name}: this is not a Parquet file; set format to the format that it has.")
     stream.seek(-len(MAGIC), os.SEEK_END)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dropglm.tables.columns import Columns
-from dropglm.tables.errors import RowError, TableError
+from dropglm.tables.errors import EmptyTableError, RowError, TableError
 from dropglm.tables.lines import Lines, rows_and_errors
 
 # Parts of the csv module's messages, and our messages.
@@ -73,7 +73,7 @@ def _read_header(reader: Iterator[list[str]], lines: Lines) -> list[str]:
         if any(field.strip() for field in fields):
             return fields
         lines.skip()
-    raise TableError(f"{lines.name}: this file is empty.")
+    raise EmptyTableError(f"{lines.name}: this file is empty.")
 
 
 def _positions(header: list[str], lines: Lines, columns: Columns, delimiter: str) -> list[int]:

@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Any
 from dropglm.tables import parquet
 from dropglm.tables.columns import Columns
 from dropglm.tables.decoding import find_codec
-from dropglm.tables.errors import RowError, TableError
+from dropglm.tables.errors import EmptyTableError, RowError, TableError
 from dropglm.tables.formats import check_delimiter, find_format
 from dropglm.tables.frames import frames
 from dropglm.tables.lines import Lines
@@ -91,7 +91,7 @@ class Table:
     def no_rows_error(self) -> TableError:
         """Return the error for a table without rows."""
         has = "a header" if self.format.header else "columns"
-        return TableError(f"{self.name}: this table has {has} but no rows.")
+        return EmptyTableError(f"{self.name}: this table has {has} but no rows.")
 
     def _parquet_frames(self, stream: IO[bytes], columns: Columns, size: int) -> Iterator["DataFrame"]:
         path = self._path if is_path(self._path) and not self._compression else None
