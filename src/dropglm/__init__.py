@@ -14,14 +14,7 @@ if TYPE_CHECKING:
         PoissonRegressor,
     )
     from dropglm.noising import noising_penalty
-    from dropglm.text import (
-        NgramHasher,
-        NgramVectorizer,
-        OnlineTextClassifier,
-        TextClassifier,
-        load_model,
-        save_model,
-    )
+    from dropglm.text import NgramHasher, NgramVectorizer, OnlineTextClassifier, TextClassifier
 
 __version__ = version("dropglm")
 
@@ -37,9 +30,7 @@ __all__ = [
     "TextClassifier",
     "__version__",
     "load_dataset",
-    "load_model",
     "noising_penalty",
-    "save_model",
 ]
 
 # Imported when first asked for: the command's help and the shell's completion need none of them, and take
@@ -55,9 +46,7 @@ _ROOMS = {
     "PoissonRegressor": "estimators",
     "TextClassifier": "text",
     "load_dataset": "datasets",
-    "load_model": "text",
     "noising_penalty": "noising",
-    "save_model": "text",
 }
 
 

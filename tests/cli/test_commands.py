@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dropglm import TextClassifier
-from tests.cli.command import BAD, GOOD, REST, complaint, dropglm, texts, write_csv
+from tests.cli.command import BAD, GOOD, REST, dropglm, error_of, texts, write_csv
 
 
 def test_train_tells_what_it_learnt_and_the_library_reads_the_model(place):
@@ -104,7 +104,7 @@ def test_evaluate_measures_accuracy_log_loss_confusion_and_calibration(place):
     assert f"{told['accuracy']:.4f}" in out
     assert "Confusion" in out
     write_csv(place / "odd.csv", [("a film", "good"), ("b film", "odd")])
-    assert "odd.csv: row 2 has the label 'odd', which is not a class of the model" in complaint(
+    assert "odd.csv: row 2 has the label 'odd', which the model does not know" in error_of(
         "evaluate", "m.skops", "odd.csv", "--quiet", cwd=place
     )
 
@@ -168,8 +168,8 @@ def test_data_lists_and_finds(place, tmp_path):
         "simulation",
         "docstrings",
     } == names
-    assert "did you mean 'imdb'" in complaint("data", "path", "imbd", cwd=place)
-    assert "needs no file" in complaint("data", "fetch", "docstrings", cwd=place)
+    assert "did you mean 'imdb'" in error_of("data", "path", "imbd", cwd=place)
+    assert "needs no file" in error_of("data", "fetch", "docstrings", cwd=place)
 
 
 def test_every_setting_reaches_the_model(place):

@@ -73,27 +73,27 @@ def test_an_unknown_name_is_answered_with_the_nearest(tmp_path, monkeypatch, nam
 @pytest.mark.parametrize("names", [["first"], ["first", "second"]])
 def test_names_and_all_are_refused(registered, tmp_path, names):
     _, err = reproduce(*names, "--all", "--out", tmp_path / "out", code=2)
-    assert "name experiments or say --all, not both" in err
+    assert "give names or --all, not both" in err
     assert not list(tmp_path.iterdir())
 
 
 def test_neither_names_nor_all_are_refused_before_hours_of_work(registered, tmp_path):
     _, err = reproduce("--out", tmp_path / "out", code=2)
-    assert "name experiments, or say --all; list shows them." in err
+    assert "give names or --all; list shows the names." in err
     assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_is_a_file_is_refused(registered, tmp_path):
     (tmp_path / "out").write_text("mine")
     _, err = reproduce("--all", "--out", tmp_path / "out", code=2)
-    assert "is a file; name a folder" in err
+    assert "is a file; give a folder" in err
 
 
 def test_all_are_run_and_shown_on_one_page(registered, tmp_path):
     out, err = reproduce("--all", "--out", tmp_path)
     assert out.count("Squares by seed") == 3
     assert out.count("largest square") == 3
-    assert f"the page is {tmp_path / 'index.html'}" in err
+    assert f"wrote {tmp_path / 'index.html'}." in err
     assert sorted(raw_lines(tmp_path)) == ["first.jsonl", "second.jsonl", "third.jsonl"]
     assert sections(tmp_path) == ["summary", "first", "second", "third", "times"]
     assert [path.name for path in tmp_path.glob("*.html")] == ["index.html"]
@@ -101,11 +101,11 @@ def test_all_are_run_and_shown_on_one_page(registered, tmp_path):
 
 def test_what_has_no_quick_form_is_left_out_and_told(registered, tmp_path):
     _, err = reproduce("--all", "--quick", "--out", tmp_path)
-    assert "third is left out: it has no quick form." in err
+    assert "third is skipped, since it has no quick version." in err
     assert sections(tmp_path, "quick.html") == ["summary", "first", "second", "times"]
     assert not (tmp_path / "index.html").exists()  # that is the page of full runs
     _, err = reproduce("third", "--quick", "--out", tmp_path / "another", code=2)
-    assert "third: no quick form." in err
+    assert "third: there is no quick version." in err
     assert not (tmp_path / "another").exists()
 
 
@@ -121,8 +121,8 @@ def test_a_bad_line_of_another_experiment_is_told_before_any_work(registered, tm
 
 
 def test_list_stands_alone(registered):
-    assert "list stands alone." in reproduce("list", "first", code=2)[1]
-    assert "list shows all by itself." in reproduce("list", "--all", code=2)[1]
+    assert "list cannot be combined with experiments." in reproduce("list", "first", code=2)[1]
+    assert "list already shows all experiments." in reproduce("list", "--all", code=2)[1]
 
 
 def test_one_that_is_run_again_does_not_take_others_off_the_page(registered, tmp_path):
@@ -139,7 +139,7 @@ def test_a_data_set_that_cannot_be_had_does_not_stop_the_others(registered, tmp_
     out, err = reproduce("--all", "--out", tmp_path)
     assert err.count("second: one is left out: one is not on this machine.") == 1
     assert "third: two is left out" in err
-    assert "third has no results" in err
+    assert "third has no results, since none of its data sets is available." in err
     assert out.count("Squares by seed") == 2
     assert sections(tmp_path) == ["summary", "first", "second", "times"]
 
@@ -148,14 +148,14 @@ def test_one_that_was_named_and_has_nothing_is_an_error_after_the_others(registe
     registered["second"] = toy(absent=("one", "two"))
     out, err = reproduce("first", "second", "--out", tmp_path, code=3)
     assert out.count("Squares by seed") == 1
-    assert "second: no results, since the data sets cannot be had." in err
+    assert "second: no results, since the data sets are not available." in err
     assert sections(tmp_path) == ["summary", "first", "times"]
 
 
 def test_it_fails_where_nothing_can_be_had(registered, tmp_path):
     registered["second"] = registered["first"] = toy(absent=("one", "two"))
     _, err = reproduce("first", "second", "--out", tmp_path, code=3)
-    assert "first, second: no results, since no data set can be had." in err
+    assert "first, second: no results, since no data set is available." in err
     assert not list(tmp_path.iterdir())
 
 
@@ -180,10 +180,10 @@ def test_a_log_has_a_line_an_experiment_and_one_now_and_then(registered, tmp_pat
     registered["first"] = registered["third"] = toy(cost=0.01)
     registered["second"] = toy(worked=lambda fit: time.sleep(0.02), cost=600.0)
     _, err = reproduce("--all", "--out", tmp_path)
-    assert "first is done, 60 minutes left." in err
+    assert "first is finished, 60 minutes left." in err
     assert re.search("/18 fits, .* left; second: (one|two), square, seed 0", err)
     assert "\x1b" not in err
-    assert "third is done" not in err  # nothing is left then
+    assert "third is finished" not in err  # nothing is left then
 
 
 def test_quiet_is_silent(registered, tmp_path, monkeypatch):

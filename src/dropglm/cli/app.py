@@ -1,27 +1,39 @@
-"""The commands."""
+"""The commands, and what happens when one of them fails."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from dropglm import __version__
 from dropglm.cli.data import app as data
-from dropglm.cli.endings import CODES, ending
+from dropglm.cli.errors import EXIT_CODES, report_errors
 from dropglm.cli.evaluate import evaluate
 from dropglm.cli.explain import explain
 from dropglm.cli.predict import predict
 from dropglm.cli.reproduce import reproduce
 from dropglm.cli.train import train
 
+
+class Commands(TyperGroup):
+    """The commands; an error in one of them becomes a sentence on standard error and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was chosen."""
+        with report_errors(debug=ctx.params["debug"]):
+            return super().invoke(ctx)
+
+
 app = typer.Typer(
     name="dropglm",
+    cls=Commands,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
-    epilog=CODES,
+    epilog=EXIT_CODES,
 )
 for command in (train, predict, evaluate, explain, reproduce):
-    app.command()(ending(command))
+    app.command()(command)
 app.add_typer(data, name="data")
 
 
@@ -34,7 +46,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def dropglm(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error; give it before the command.")
     ] = False,
 ) -> None:
     """Train text classifiers on labelled and unlabelled texts, and see what they have learnt."""

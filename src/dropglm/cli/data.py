@@ -1,4 +1,4 @@
-"""``dropglm data``: the data sets that come with the library's name."""
+"""``dropglm data``: list, download, find and export data sets."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,20 +7,20 @@ import typer
 
 from dropglm import tables
 from dropglm.cli import options, terminal
-from dropglm.cli.endings import BadInputError, bad_input, ending
+from dropglm.cli.errors import BadInputError
+from dropglm.cli.inputs_outputs import check_output
 
 if TYPE_CHECKING:
     from dropglm import datasets
 
-app = typer.Typer(no_args_is_help=True, help="List, fetch, find and export data sets.")
+app = typer.Typer(no_args_is_help=True, help="List, download, find and export data sets.")
 
-Name = Annotated[str, typer.Argument(help="Name of the data set; dropglm data list shows all.")]
+Name = Annotated[str, typer.Argument(help="Name of the data set; see dropglm data list.")]
 
 
 @app.command("list")
-@ending
 def list_all(json: options.Json = False) -> None:
-    """Show all data sets, and where each lies now."""
+    """List all data sets, and where each one is stored."""
     from dropglm import datasets
 
     lines = datasets.listing()
@@ -29,7 +29,7 @@ def list_all(json: options.Json = False) -> None:
         return
     terminal.table(
         "Data sets",
-        ("name", "what it is", "place", "rows", "MB to fetch"),
+        ("name", "description", "location", "rows", "download (MB)"),
         (
             (
                 line.name,
@@ -45,57 +45,62 @@ def list_all(json: options.Json = False) -> None:
 
 
 @app.command()
-@ending
 def fetch(name: Name) -> None:
-    """Download a data set unless it is there already, and show its file."""
+    """Download a data set unless it is already on this machine, and print the path of its file."""
     from dropglm import datasets
 
-    with bad_input():
-        typer.echo(datasets.fetch(name))
+    typer.echo(datasets.fetch(name))
 
 
 @app.command()
-@ending
 def path(name: Name) -> None:
-    """Show the file of a data set; fails if it is not on this machine."""
+    """Print the path of a data set; fail if it is not on this machine."""
     from dropglm import datasets
 
-    with bad_input():
-        found = datasets.where(name)
+    found = datasets.where(name)
     if found is None:
-        raise BadInputError(f"{name} is not on this machine; dropglm data fetch {name} downloads it.")
+        raise BadInputError(f"{name} is not on this machine; download it with: dropglm data fetch {name}.")
     typer.echo(found)
 
 
 @app.command()
-@ending
 def export(
     name: Name,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="Table of texts with labels; by default NAME.csv.", show_default=False
+            "--out",
+            "-o",
+            help="Table to write the labelled texts to; by default NAME.csv.",
+            show_default=False,
         ),
     ] = None,
     out_format: options.OutFormat = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
 ) -> None:
     """Write the texts of a data set to tables that the other commands read.
 
-    Texts without labels and texts to test on, where it has them, go to tables of their own beside the first.
+    Unlabelled texts and test texts, if there are any, are written to separate tables: NAME_unlabeled.csv and
+    NAME_test.csv.
     """
     from dropglm import datasets
 
-    with bad_input():
-        data = datasets.load_dataset(name)
-    if data.texts is None:
-        raise BadInputError(f"{name} has features, not texts; load_dataset({name!r}) in Python gives them.")
     first = out or Path(f"{name}.csv")
+    check_output(first, "--out")
+    data = datasets.load_dataset(name)
+    if data.texts is None:
+        raise BadInputError(f"{name} has features, not texts; load it in Python with load_dataset({name!r}).")
     stem, suffixes = first.name.partition(".")[0], first.name.partition(".")[2]
     parts = {
         first: (data.texts, data.y),
         first.with_name(f"{stem}_unlabeled.{suffixes}"): (data.unlabeled, None),
         first.with_name(f"{stem}_test.{suffixes}"): (data.texts_test, data.y_test),
     }
+    for path, (texts, _) in parts.items():
+        if texts is not None and path.is_file() and not force:
+            raise typer.BadParameter(
+                f"{path} exists; choose another file, or overwrite it with --force.", param_hint="--out"
+            )
     for path, (texts, y) in parts.items():
         if texts is not None:
             _write(path, texts, y, out_format)
@@ -110,9 +115,9 @@ def _write(path: Path, texts: Any, y: Any, format: str | None) -> None:
 
 
 def _place(line: "datasets.Listing") -> str:
-    """Where it lies, or where it would come from."""
+    """Return where a data set is stored, or how to get it."""
     if line.path is not None:
         return str(line.path)
     if line.rows is None:
-        return "made on the spot"
-    return "not here" if line.megabytes else "not here, no download"
+        return "generated"
+    return "not downloaded" if line.megabytes else "not on this machine, no download"

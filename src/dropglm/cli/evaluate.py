@@ -1,25 +1,21 @@
-"""``dropglm evaluate``: how good a model is on texts with labels."""
+"""``dropglm evaluate``: measure a model on texts with labels."""
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from dropglm.cli import options, terminal
-from dropglm.cli.endings import bad_input
-from dropglm.cli.reading import Reading
+from dropglm.cli.errors import naming
+from dropglm.cli.inputs_outputs import TableReader
 from dropglm.progress import Progress
 
 if TYPE_CHECKING:
-    from dropglm.text.metrics import Metrics
+    from dropglm.text.measures import Measures
 
-MOST_COLUMNS = 8  # of a table in a narrow terminal
+MOST_COLUMNS = 8  # classes in the confusion matrix, for narrow terminals
 
 
 def evaluate(
     model: options.ModelFile,
-    table: Annotated[
-        str, typer.Argument(help="Table with texts and labels; - is standard input.", show_default=False)
-    ],
+    table: options.LabelledTable,
     text: options.Text = "text",
     label: options.Label = "label",
     format: options.Format = None,
@@ -31,12 +27,12 @@ def evaluate(
 ) -> None:
     """Measure accuracy, log loss, confusion and calibration on a table of texts with labels."""
     from dropglm.text import load_model
-    from dropglm.text.metrics import compute_metrics
+    from dropglm.text.measures import measured
 
     classifier = load_model(model).set_params(n_jobs=threads)
-    texts, y = Reading(text, label, encoding, delimiter, quiet).labelled(table, format)
-    with Progress("Predicting", shown=not quiet), bad_input(table):
-        measures = compute_metrics(classifier, texts, y)
+    texts, y = TableReader(text, label, encoding, delimiter, quiet).labelled(table, format)
+    with Progress("Predicting", shown=not quiet), naming(table):
+        measures = measured(classifier, texts, y)
     if json:
         terminal.as_json(measures.to_dict())
         return
@@ -48,13 +44,13 @@ def evaluate(
             ("calibration error", f"{measures.calibration_error:.4f}"),
         ]
     )
-    _tables(measures)
+    _print_tables(measures)
 
 
-def _tables(measures: "Metrics") -> None:
+def _print_tables(measures: "Measures") -> None:
     if len(measures.classes) <= MOST_COLUMNS:
         terminal.table(
-            "Confusion: texts of each class, by the class that they were given",
+            "Confusion: number of texts by true class (rows) and predicted class (columns)",
             ("", *map(str, measures.classes)),
             (
                 (str(label), *(f"{count:,}" for count in row))
@@ -63,14 +59,14 @@ def _tables(measures: "Metrics") -> None:
         )
     else:
         terminal.table(
-            "The most frequent mistakes (--json has all)",
-            ("class", "given", "texts"),
+            "Most frequent mistakes (--json lists all)",
+            ("true class", "predicted class", "texts"),
             ((str(true), str(given), f"{count:,}") for true, given, count in measures.mistakes(20)),
             words=2,
         )
     terminal.table(
-        "Calibration: how many are right, by the probability of the class given",
-        ("probability", "texts", "mean probability", "right"),
+        "Calibration: share of correct predictions by predicted probability",
+        ("probability", "texts", "mean probability", "correct"),
         (
             (
                 f"{bin['from']:.1f} to {bin['to']:.1f}",

@@ -1,4 +1,4 @@
-"""``dropglm explain``: what a model has learnt, and why it gives a text its label."""
+"""``dropglm explain``: what a model has learnt, and why it predicts a label for a text."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dropglm.cli import options, terminal
-from dropglm.cli.endings import not_onto
+from dropglm.cli.inputs_outputs import check_output
 from dropglm.files import replacing
 
 if TYPE_CHECKING:
@@ -19,26 +19,27 @@ def explain(
         list[str] | None, typer.Argument(help="Texts to explain, each in quotes.", show_default=False)
     ] = None,
     top: Annotated[
-        int, typer.Option(help="N-grams to show for each class and text.", min=1, rich_help_panel=options.HOW)
+        int,
+        typer.Option(
+            help="Number of n-grams to show per class and per text.", min=1, rich_help_panel=options.OUTPUT
+        ),
     ] = 15,
     html: Annotated[
         Path | None,
         typer.Option(
-            help="Write a page with pictures, which needs nothing else to be opened.",
+            help="Write a self-contained HTML page with figures to this file.",
             show_default=False,
-            rich_help_panel=options.HOW,
+            rich_help_panel=options.OUTPUT,
         ),
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Show the n-grams that speak for each class, and what each n-gram of a text adds to which class."""
+    """Show the n-grams that favour each class and, for given texts, the contribution of each n-gram."""
     from dropglm.text import load_model
     from dropglm.text.explanation import top_to_dict
 
     if html is not None:
-        not_onto(html, model)
-        if html.is_dir() or not html.parent.is_dir():
-            raise typer.BadParameter(f"{html} is no place for a file.", param_hint="--html")
+        check_output(html, "--html", (model,))
     classifier = load_model(model)
     best = classifier.top_features(top)
     explained = {text: classifier.explain(text) for text in texts or ()}
@@ -59,18 +60,18 @@ def explain(
     terminal.pairs(classifier.summary_.lines())
     terminal.top_table(best)
     for text, why in explained.items():
-        _tell(text, why, top)
+        _print_explanation(text, why, top)
     if html is not None:
-        terminal.complain(f"the page is {html}")
+        terminal.message(f"wrote {html}.")
 
 
-def _tell(text: str, why: "Explanation", top: int) -> None:
+def _print_explanation(text: str, why: "Explanation", top: int) -> None:
     shown = text if len(text) <= 40 else f"{text[:39]}…"
     several = len(why.probabilities) > 2
     given = list(why.probabilities).index(why.label)
     terminal.table(
         f"{shown!r}: {why.label}, probability {why.probability:.2f}",
-        ("n-gram", "most to", "adds", *([f"to {why.label}"] if several else ())),
+        ("n-gram", "favours", "weight", *([f"weight for {why.label}"] if several else ())),
         (
             (
                 entry.ngram,
@@ -83,9 +84,9 @@ def _tell(text: str, why: "Explanation", top: int) -> None:
         words=2,
     )
     base = ", ".join(f"{label} {b:+.2f}" for label, b in zip(why.probabilities, why.base, strict=True))
-    terminal.pairs([("without n-grams", base)])
+    terminal.pairs([("intercept", base)])
     rest = len(why.contributions) - top
     if rest > 0:
-        terminal.pairs([("more", f"{rest} n-grams with smaller weights")])
+        terminal.pairs([("not shown", f"{rest} n-grams with smaller weights")])
     if why.unknown:
         terminal.pairs([("unknown", ", ".join(why.unknown))])

@@ -1,4 +1,4 @@
-"""A page that shows what a model has learnt, and its reasons for some texts."""
+"""An HTML page that shows what a model has learnt, and how it classifies some texts."""
 
 from collections.abc import Mapping
 from html import escape
@@ -15,7 +15,7 @@ from dropglm.text.explanation import Explanation
 
 
 def explanation_page(model: TextModel, name: str, explained: Mapping[str, Explanation], top: int) -> str:
-    """The page as HTML; it loads nothing from elsewhere."""
+    """Return the page as self-contained HTML."""
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -26,7 +26,7 @@ def explanation_page(model: TextModel, name: str, explained: Mapping[str, Explan
     bars = [_drawn(NgramWeightsDisplay.from_estimator(model, label, top)) for label in labels]
     blocks = [
         said.html(),
-        figure("The n-grams that matter most to each class, and what each adds to its predictor.", bars),
+        figure("The n-grams with the largest weights for each class.", bars),
     ]
     for text, why in explained.items():
         blocks += [_highlighted(model, text, why, labels), _reasons(why, labels, top)]
@@ -37,12 +37,12 @@ def _reasons(why: Explanation, labels: list[Any], top: int) -> str:
     rows = [[str(label), f"{p:.4f}"] for label, p in why.probabilities.items()]
     drawn = _drawn(NgramWeightsDisplay.from_explanation(why, labels, top))
     table = ResultTable("Probabilities", ["class", "probability"], rows)
-    return table.html() + figure("The n-grams of this text that matter most.", [drawn])
+    return table.html() + figure("The n-grams of this text with the largest contributions.", [drawn])
 
 
 def _highlighted(model: TextModel, text: str, why: Explanation, labels: list[Any]) -> str:
-    """The tokens of a text, each on the colour of the class that it speaks for."""
-    tokens = model.vectorizer_.tokenize(text)
+    """Return the tokens of a text as HTML, each in the colour of the class that it favours."""
+    tokens = model.vectorizer_.tokens(text)
     weights = _token_weights(tokens, why, model.ngram_range[1], len(labels))
     strongest = max(float(np.abs(weights).max(initial=0.0)), 1e-12)
     unknown = set(why.unknown)
@@ -67,7 +67,7 @@ def _highlighted(model: TextModel, text: str, why: Explanation, labels: list[Any
 
 
 def _token_weights(tokens: list[str], why: Explanation, longest: int, classes: int) -> np.ndarray:
-    """What each token adds to each class; an n-gram's weight is shared by its tokens. (tokens, classes)."""
+    """Return the weights, shape (tokens, classes); the weight of an n-gram is shared by its tokens."""
     weight = {entry.ngram: np.array(entry.weights) for entry in why.contributions}
     total = np.zeros((len(tokens), classes))
     for n in range(1, longest + 1):

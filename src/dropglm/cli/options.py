@@ -1,39 +1,46 @@
-"""Options that several commands share."""
+"""Options of the commands: those that several commands share, and those of ``dropglm train``."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-TABLES, HOW, MODEL = "Tables", "Output", "Model"
+TABLES, OUTPUT, MODEL, TUNING, ONLINE = "Tables", "Output", "Model", "Tuning", "Online"
+TAB_NAMES = ("\\t", "tab")
 
 
-def _known_format(given: str | None) -> str | None:
+def _option(panel: str, *names: str, help: str, default_shown: bool = True, **settings: Any) -> Any:
+    return typer.Option(*names, help=help, show_default=default_shown, rich_help_panel=panel, **settings)
+
+
+def _check_format(given: str | None) -> str | None:
     from dropglm.tables.formats import find_format
 
-    return given if given is None else _or_bad(given, lambda: find_format("", given))
+    return given if given is None else _checked(given, lambda: find_format("", given))
 
 
-def _known_encoding(given: str | None) -> str | None:
+def _check_encoding(given: str | None) -> str | None:
     from dropglm.tables.decoding import find_codec
 
-    return given if given is None else _or_bad(given, lambda: find_codec(given))
+    return given if given is None else _checked(given, lambda: find_codec(given))
 
 
-def _one_character(given: str | None) -> str | None:
+def _delimiter(given: str | None) -> str | None:
     from dropglm.tables.formats import check_delimiter
 
-    return given if given is None else _or_bad(given, lambda: check_delimiter(given))
+    if given in TAB_NAMES:
+        return "\t"
+    return given if given is None else _checked(given, lambda: check_delimiter(given))
 
 
 def _not_zero(given: int) -> int:
     if given == 0:
-        raise typer.BadParameter("1 is one thread, -1 all cores.")
+        raise typer.BadParameter("must not be 0; 1 is one thread, -1 all cores.")
     return given
 
 
-def _or_bad(given: str, check: Callable[[], object]) -> str:
+def _checked(given: str, check: Callable[[], object]) -> str:
     try:
         check()
     except ValueError as error:
@@ -41,51 +48,187 @@ def _or_bad(given: str, check: Callable[[], object]) -> str:
     return given
 
 
+# Shared by several commands.
+
 ModelFile = Annotated[Path, typer.Argument(help="Model file, written by dropglm train.", show_default=False)]
-Text = Annotated[str, typer.Option("--text", "-t", help="Column with the texts.", rich_help_panel=TABLES)]
-Label = Annotated[str, typer.Option("--label", "-l", help="Column with the labels.", rich_help_panel=TABLES)]
+LabelledTable = Annotated[
+    str, typer.Argument(help="Table with texts and labels; - is standard input.", show_default=False)
+]
+Text = Annotated[str, _option(TABLES, "--text", "-t", help="Column with the texts.")]
+Label = Annotated[str, _option(TABLES, "--label", "-l", help="Column with the labels.")]
 Format = Annotated[
     str | None,
-    typer.Option(
-        callback=_known_format,
-        help="csv, tsv, jsonl, parquet or txt (a text a line), also csv.gz and so on; by default the suffix "
-        "tells.",
-        show_default=False,
-        rich_help_panel=TABLES,
+    _option(
+        TABLES,
+        callback=_check_format,
+        help="Format of the tables: csv, tsv, jsonl, parquet or txt (one text per line), also compressed, "
+        "such as csv.gz; by default taken from the suffix.",
+        default_shown=False,
     ),
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option(
-        callback=_known_encoding,
+    _option(
+        TABLES,
+        callback=_check_encoding,
         help="Encoding of the tables, such as cp1252; by default UTF-8.",
-        show_default=False,
-        rich_help_panel=TABLES,
+        default_shown=False,
     ),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(
-        help="What parts the fields of a CSV.",
-        callback=_one_character,
-        show_default=False,
-        rich_help_panel=TABLES,
+    _option(
+        TABLES,
+        callback=_delimiter,
+        help="Field delimiter of CSV tables; a tab is \\t or tab.",
+        default_shown=False,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON to standard output.", rich_help_panel=HOW)]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="No progress on standard error.", rich_help_panel=HOW)
-]
-Threads = Annotated[
-    int, typer.Option(help="Threads; -1 is all cores.", callback=_not_zero, rich_help_panel=HOW)
-]
+Json = Annotated[bool, _option(OUTPUT, "--json", help="Write JSON to standard output.")]
+Quiet = Annotated[bool, _option(OUTPUT, "--quiet", "-q", help="Do not show progress on standard error.")]
+Threads = Annotated[int, _option(OUTPUT, callback=_not_zero, help="Number of threads; -1 uses all cores.")]
 OutFormat = Annotated[
     str | None,
-    typer.Option(
-        callback=_known_format,
-        help="csv, tsv, jsonl, parquet or txt (just the first column); by default the suffix of --out tells, "
-        "and standard output is jsonl.",
-        show_default=False,
-        rich_help_panel=HOW,
+    _option(
+        OUTPUT,
+        callback=_check_format,
+        help="Format of the output: csv, tsv, jsonl, parquet or txt (the first column only); by default "
+        "taken from the suffix of --out, and jsonl for standard output.",
+        default_shown=False,
+    ),
+]
+
+# dropglm train: tables and output.
+
+Unlabeled = Annotated[
+    list[Path] | None,
+    _option(
+        TABLES,
+        "--unlabeled",
+        "-u",
+        help="Table with more texts, without labels; may be repeated.",
+        default_shown=False,
+    ),
+]
+UnlabeledText = Annotated[
+    str | None,
+    _option(
+        TABLES,
+        help="Column with the texts in the unlabelled tables; by default the same as --text.",
+        default_shown=False,
+    ),
+]
+ModelOut = Annotated[Path, _option(OUTPUT, "--out", "-o", help="Model file to write.")]
+Validation = Annotated[
+    str | None,
+    _option(
+        OUTPUT,
+        help="Measure the model on held-out texts: a share of the table such as 0.2, or a separate table.",
+        default_shown=False,
+    ),
+]
+Seed = Annotated[int, _option(OUTPUT, help="Random seed.", min=0)]
+
+# dropglm train: the model.
+
+Ngrams = Annotated[str, _option(MODEL, help="Length of the longest n-grams, or a range such as 2-3.")]
+MinDf = Annotated[int, _option(MODEL, help="Drop n-grams that occur in fewer texts.", min=1)]
+MaxDf = Annotated[
+    float, _option(MODEL, help="Drop n-grams that occur in a larger share of the texts.", min=0.0, max=1.0)
+]
+MaxFeatures = Annotated[
+    int | None,
+    _option(MODEL, help="Keep only this many of the most frequent n-grams.", min=1, default_shown=False),
+]
+Lowercase = Annotated[bool, _option(MODEL, help="Convert texts to lower case.")]
+StripHtml = Annotated[bool, _option(MODEL, help="Remove HTML tags.")]
+Expectation = Annotated[
+    str,
+    _option(
+        MODEL, help="How the expectation over dropout is computed: gaussian, quadratic, exact or monte_carlo."
+    ),
+]
+Balanced = Annotated[bool, _option(MODEL, "--balanced", help="Give all classes the same total weight.")]
+
+# dropglm train: settings that cross-validation chooses.
+
+Tune = Annotated[
+    bool, _option(TUNING, help="Choose the settings below that are not given by cross-validation.")
+]
+Dropout = Annotated[
+    list[float] | None,
+    _option(
+        TUNING,
+        help="Probability that a feature is dropped. This option and the next three may be repeated to give "
+        "several values to choose from.",
+        default_shown=False,
+    ),
+]
+L2 = Annotated[
+    list[float] | None,
+    _option(
+        TUNING,
+        help="Strength of the L2 penalty; with --online the penalty per row, a small number such as 1e-5.",
+        default_shown=False,
+    ),
+]
+Discount = Annotated[
+    list[float] | None,
+    _option(TUNING, help="Weight of an unlabelled text relative to a labelled one.", default_shown=False),
+]
+L2Weights = Annotated[
+    list[str] | None,
+    _option(
+        TUNING,
+        help="How the L2 penalty is spread over the n-grams: uniform, naive_bayes or naive_bayes_unlabeled.",
+        default_shown=False,
+    ),
+]
+Folds = Annotated[int, _option(TUNING, help="Number of folds of the cross-validation.", min=2)]
+Scoring = Annotated[
+    str, _option(TUNING, help="Score to maximise: the name of a scikit-learn scorer for classification.")
+]
+
+# dropglm train --online.
+
+Online = Annotated[
+    bool,
+    _option(
+        ONLINE,
+        "--online",
+        help="Learn row by row while reading, for tables larger than memory and for pipes.",
+    ),
+]
+Rule = Annotated[str, _option(ONLINE, help="Update rule: adagrad, dropout, arow or sgd.")]
+Rate = Annotated[
+    float | None, _option(ONLINE, help="Step size; by default that of the rule.", default_shown=False)
+]
+Bits = Annotated[int, _option(ONLINE, help="Hash the n-grams to 2^bits columns.", min=1, max=30)]
+Classes = Annotated[
+    str | None,
+    _option(
+        ONLINE,
+        help="All labels, separated by commas; by default a first pass over the table finds them.",
+        default_shown=False,
+    ),
+]
+Epochs = Annotated[int, _option(ONLINE, help="Number of passes over the table.", min=1)]
+BadRows = Annotated[str, _option(ONLINE, help="What to do with a row that cannot be used: stop or skip.")]
+Checkpoint = Annotated[
+    Path | None,
+    _option(
+        ONLINE,
+        help="File that stores the state during training; if it exists, training resumes from it.",
+        default_shown=False,
+    ),
+]
+Every = Annotated[int, _option(ONLINE, help="Number of rows between two checkpoints.", min=1)]
+StartFrom = Annotated[
+    Path | None,
+    _option(
+        ONLINE,
+        help="Model to continue from, trained with or without --online; in the latter case its n-grams are "
+        "kept.",
+        default_shown=False,
     ),
 ]

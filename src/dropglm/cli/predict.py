@@ -1,4 +1,4 @@
-"""``dropglm predict``: labels for texts, from a file or a pipe."""
+"""``dropglm predict``: labels for the texts of a file or a pipe."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,9 +7,10 @@ import typer
 
 from dropglm import tables
 from dropglm.cli import options
-from dropglm.cli.endings import not_onto
+from dropglm.cli.inputs_outputs import check_output
 
 if TYPE_CHECKING:
+    import numpy as np
     from polars import DataFrame
 
     from dropglm.text import TextModel
@@ -20,30 +21,33 @@ def predict(
     table: Annotated[
         str,
         typer.Argument(
-            help="Table with texts; - is standard input, where each line is a text unless "
-            "--format says otherwise."
+            help="Table with texts; - is standard input, with one text per line unless --format says "
+            "otherwise."
         ),
     ] = "-",
     text: options.Text = "text",
     out: Annotated[
         str,
         typer.Option(
-            "--out", "-o", help="Table to write; - is standard output.", rich_help_panel=options.HOW
+            "--out", "-o", help="Table to write; - is standard output.", rich_help_panel=options.OUTPUT
         ),
     ] = "-",
     out_format: options.OutFormat = None,
     probabilities: Annotated[
         bool,
         typer.Option(
-            "--probabilities", "-p", help="Add the probability of every class.", rich_help_panel=options.HOW
+            "--probabilities",
+            "-p",
+            help="Add the probability of every class.",
+            rich_help_panel=options.OUTPUT,
         ),
     ] = False,
     keep: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column to copy to the output; may be given several times.",
+            help="Column to copy to the output; may be repeated.",
             show_default=False,
-            rich_help_panel=options.HOW,
+            rich_help_panel=options.OUTPUT,
         ),
     ] = None,
     format: options.Format = None,
@@ -51,16 +55,20 @@ def predict(
     delimiter: options.Delimiter = None,
     threads: options.Threads = -1,
 ) -> None:
-    """Predict the label of every text, row by row as they come.
+    """Predict the label of every text while reading.
 
-    The output has a row for each text: the label in the column predicted, and its probability.
+    The output has one row per text: the label in the column predicted and its probability in the column
+    probability.
     """
     from dropglm.text import load_model
 
-    not_onto(out, table, model)
+    if out != "-":
+        check_output(out, "--out", (table, model))
     keep = list(dict.fromkeys(keep or ()))
     if set(keep) & {"predicted", "probability"}:
-        raise typer.BadParameter("a column of the output has that name; rename yours.", param_hint="--keep")
+        raise typer.BadParameter(
+            "the output has its own columns predicted and probability; rename yours.", param_hint="--keep"
+        )
     classifier = load_model(model).set_params(n_jobs=threads)
     rows = tables.batches(
         table,
@@ -76,15 +84,23 @@ def predict(
 def _predictions(
     model: "TextModel", frames: "Iterator[DataFrame]", text: str, keep: list[str], probabilities: bool
 ) -> "Iterator[DataFrame]":
-    """A frame of labels and probabilities for each frame of texts."""
+    """Yield a frame of labels and probabilities for each frame of texts; without texts, one without rows."""
+    import numpy as np
     import polars as pl
 
-    for frame in frames:
-        p = model.predict_proba(frame[text].to_list())
+    def predictions(p: "np.ndarray") -> "DataFrame":
         columns: dict[str, Any] = {
             "predicted": model.classes_[p.argmax(axis=1)].tolist(),
             "probability": p.max(axis=1),
         }
         if probabilities:
             columns |= {f"p({label})": p[:, k] for k, label in enumerate(model.classes_.tolist())}
-        yield pl.DataFrame(columns).hstack(frame.select(keep).get_columns())
+        return pl.DataFrame(columns)
+
+    try:
+        for frame in frames:
+            p = model.predict_proba(frame[text].to_list())
+            yield predictions(p).hstack(frame.select(keep).get_columns())
+    except tables.EmptyTableError:
+        kept = pl.DataFrame(schema=dict.fromkeys(keep, pl.String))
+        yield predictions(np.eye(len(model.classes_))).clear().hstack(kept.get_columns())

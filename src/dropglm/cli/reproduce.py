@@ -1,4 +1,4 @@
-"""``dropglm reproduce``: the paper's experiments, run again."""
+"""``dropglm reproduce``: run the paper's experiments."""
 
 import os
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dropglm.cli import options, terminal
-from dropglm.cli.endings import BadInputError
+from dropglm.cli.errors import BadInputError
 from dropglm.progress import Progress, clear_bar, in_words
 
 if TYPE_CHECKING:
@@ -20,76 +20,78 @@ if TYPE_CHECKING:
 def reproduce(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Experiments; list shows what there is.", show_default=False),
+        typer.Argument(help="Experiments to run; list shows all of them.", show_default=False),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All experiments.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Less data and fewer seeds: in seconds.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Run all experiments.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Use less data and fewer seeds, to finish in seconds.")
+    ] = False,
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", help="Folder for raw results and the page.", rich_help_panel=options.HOW),
+        typer.Option(
+            "--out", "-o", help="Folder for the raw results and the page.", rich_help_panel=options.OUTPUT
+        ),
     ] = Path("reproduced"),
     quiet: options.Quiet = False,
 ) -> None:
-    """Run the paper's experiments; tables here, and a page with figures in the folder.
+    """Run the paper's experiments, print their tables and write a page with figures.
 
-    Every fit adds a line to NAME.jsonl; those that are there already are not run again, so that a run goes on
-    where it was stopped, and one that is complete is only drawn again. The page has all experiments that have
-    lines in the folder, not only those named: index.html, or quick.html for quick runs.
+    Every fit adds a line to NAME.jsonl. Fits that already have a line are not run again, so an interrupted
+    run resumes where it stopped, and a complete one is only drawn again. The page, index.html or quick.html
+    for quick runs, shows all experiments with results in the folder, not only those named.
     """
     from dropglm import experiments
 
     if names and "list" in names:
         if len(names) > 1:
-            raise typer.BadParameter("list stands alone.", param_hint="NAMES")
+            raise typer.BadParameter("list cannot be combined with experiments.", param_hint="NAMES")
         if everything:
-            raise typer.BadParameter("list shows all by itself.", param_hint="--all")
+            raise typer.BadParameter("list already shows all experiments.", param_hint="--all")
         listed = experiments.listing(experiments.EXPERIMENTS)
         terminal.table(listed.title, listed.header, listed.rows, words=len(listed.header))
         return
     if bool(names) == everything:
-        why = (
-            "name experiments or say --all, not both."
-            if names
-            else "name experiments, or say --all; list shows them."
+        both = "give names or --all, not both."
+        raise typer.BadParameter(
+            both if names else "give names or --all; list shows the names.", param_hint="NAMES"
         )
-        raise typer.BadParameter(why, param_hint="NAMES")
     chosen = _chosen(experiments.EXPERIMENTS, names)
     if out.exists() and not out.is_dir():
-        raise typer.BadParameter(f"{out} is a file; name a folder.", param_hint="--out")
+        raise typer.BadParameter(f"{out} is a file; give a folder.", param_hint="--out")
     slow = [name for name, each in chosen.items() if not each.fits(quick)]
     if len(slow) == len(chosen):
-        raise typer.BadParameter(f"{', '.join(slow)}: no quick form.", param_hint="--quick")
+        raise typer.BadParameter(f"{', '.join(slow)}: there is no quick version.", param_hint="--quick")
     for name in slow:
         del chosen[name]
         if not quiet:
-            terminal.complain(f"{name} is left out: it has no quick form.")
+            terminal.message(f"{name} is skipped, since it has no quick version.")
     out.mkdir(parents=True, exist_ok=True)
     if not os.access(out, os.W_OK):
-        raise typer.BadParameter(f"{out} cannot be written to.", param_hint="--out")
-    # What would only be missed after hours of work: a way to draw, and files that can be read.
+        raise typer.BadParameter(f"{out} is not writable.", param_hint="--out")
+    # Before hours of work: can figures be drawn, and can all result files be read?
     experiments.ready_to_draw()
     for name, experiment in experiments.EXPERIMENTS.items():
         experiments.to_do(name, experiment, out, quick=quick)
     try:
         lines = _run(chosen, out, quick=quick, quiet=quiet)
     except KeyboardInterrupt:
-        terminal.complain("what is done is kept; the same command goes on from there.")
+        terminal.message("finished fits are kept; run the same command to resume.")
         raise
     if not any(lines.values()):
-        raise BadInputError(f"{', '.join(chosen)}: no results, since no data set can be had.")
+        raise BadInputError(f"{', '.join(chosen)}: no results, since no data set is available.")
     compared = experiments.comparisons(chosen, lines)
     if compared.rows:
         terminal.table(compared.title, compared.header, compared.rows)
     path = experiments.report(experiments.EXPERIMENTS, out, quick=quick)
     if not quiet:
-        terminal.complain(f"the page is {path}")
+        terminal.message(f"wrote {path}.")
     empty = [name for name in names or () if not lines.get(name, True)]
     if empty:
-        raise BadInputError(f"{', '.join(empty)}: no results, since the data sets cannot be had.")
+        raise BadInputError(f"{', '.join(empty)}: no results, since the data sets are not available.")
 
 
 def _chosen(known: Mapping[str, "Experiment"], names: list[str] | None) -> dict[str, "Experiment"]:
-    """By default all."""
+    """Return the named experiments, by default all."""
     from dropglm.registry import lookup
 
     try:
@@ -101,7 +103,7 @@ def _chosen(known: Mapping[str, "Experiment"], names: list[str] | None) -> dict[
 def _run(
     chosen: Mapping[str, "Experiment"], out: Path, *, quick: bool, quiet: bool
 ) -> dict[str, list["Line"]]:
-    """Run what is missing and show the tables, experiment by experiment; the lines of each."""
+    """Run the missing fits and print the tables, experiment by experiment; return the lines of each."""
     from dropglm import experiments
 
     fits = {name: experiments.to_do(name, each, out, quick=quick) for name, each in chosen.items()}
@@ -114,15 +116,15 @@ def _run(
             lines[name] = experiments.wanted(name, experiment, out, quick=quick)
             clear_bar()
             if not lines[name]:
-                terminal.complain(f"{name} has no results: none of its data sets can be had.")
+                terminal.message(f"{name} has no results, since none of its data sets is available.")
                 continue
             for table in experiment.collect(lines[name]):
                 terminal.table(table.title, table.header, table.rows)
             left = progress.seconds_left()
             if fits[name] and progress.done != progress.total and left is not None and not quiet:
-                terminal.complain(f"{name} is done, {in_words(left)} left.")
+                terminal.message(f"{name} is finished, {in_words(left)} left.")
     return lines
 
 
 def _left_out(name: str, sentence: str) -> None:
-    terminal.complain(f"{name}: {sentence}")
+    terminal.message(f"{name}: {sentence}")

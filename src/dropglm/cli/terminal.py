@@ -1,4 +1,4 @@
-"""What people see: results on standard output, everything else on standard error."""
+"""Output: results on standard output, everything else on standard error."""
 
 import json
 import sys
@@ -15,17 +15,17 @@ MOST_CLASSES = 20  # in a table
 
 
 class Terminal(Console):
-    """A console that leaves it to the command what to do when nobody reads its output any more."""
+    """A console that raises an error if the reader of its output has gone."""
 
     def on_broken_pipe(self) -> None:
-        """Say so, where rich would leave with code 1."""
+        """Raise the error, where rich would exit with code 1."""
         raise BrokenPipeError
 
 
 out = Terminal(highlight=False)
 
 
-def complain(sentence: str) -> None:
+def message(sentence: str) -> None:
     """Write a sentence to standard error, on one line whatever the width."""
     clear_bar()
     print(f"dropglm: {sentence}", file=sys.stderr)
@@ -37,7 +37,7 @@ def verbosity(quiet: bool) -> int:
 
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> None:
-    """A table on standard output; all columns but the first ``words`` are numbers."""
+    """Print a table to standard output; the columns after the first ``words`` hold numbers."""
     out.print(f"\n[bold]{escape(visible(title))}[/bold]")
     grid = Table(header_style="bold")
     for number, name in enumerate(header):
@@ -48,18 +48,18 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, w
 
 
 def top_table(top: dict[Any, list[Any]]) -> None:
-    """The n-grams that speak most for each class."""
+    """Print the n-grams that favour each class most."""
     rows = [
         (str(label), ", ".join(f"{entry.ngram} {entry.weight:+.2f}" for entry in entries))
         for label, entries in list(top.items())[:MOST_CLASSES]
     ]
-    table("What speaks for each class", ("class", "n-grams, and what each adds"), rows, words=2)
+    table("N-grams that favour each class", ("class", "n-grams with their weights"), rows, words=2)
     if len(top) > MOST_CLASSES:
         out.print(f"… and {len(top) - MOST_CLASSES:,} more classes")
 
 
 def pairs(rows: Iterable[tuple[str, str]]) -> None:
-    """Headings with statements, on standard output."""
+    """Print headings, each with a statement, to standard output."""
     grid = Table.grid(padding=(0, 2))
     for heading, statement in rows:
         grid.add_row(f"[bold]{escape(heading)}[/bold]", escape(visible(statement)))
@@ -67,10 +67,11 @@ def pairs(rows: Iterable[tuple[str, str]]) -> None:
 
 
 def visible(text: str) -> str:
-    """The text without characters that would move the cursor or change colours."""
+    """Replace characters that would move the cursor or change colours."""
     return "".join(c if c.isprintable() else "\N{WHITE SQUARE}" for c in text)
 
 
 def as_json(content: Any) -> None:
-    """JSON on standard output."""
-    print(json.dumps(content, indent=2, ensure_ascii=False))
+    """Print JSON to standard output, in ASCII unless the output is encoded in UTF-8."""
+    is_utf = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    print(json.dumps(content, indent=2, ensure_ascii=not is_utf))

@@ -1,16 +1,17 @@
 """``dropglm train``: from a table of texts to a model file."""
 
+import math
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dropglm.cli import online_options as streams
 from dropglm.cli import options, terminal
-from dropglm.cli.endings import BadInputError, bad_input, known, not_onto, writable
-from dropglm.cli.reading import Reading
+from dropglm.cli.errors import BadInputError
+from dropglm.cli.inputs_outputs import TableReader, check_name, check_output
 from dropglm.cli.train_online import train_online
 from dropglm.progress import Progress
 
@@ -18,11 +19,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dropglm.text import TextClassifier
-    from dropglm.text.metrics import Metrics
+    from dropglm.text.measures import Measures
 
-TUNING = "Tuning"
-# Options that have no meaning row by row, and those that have one only there.
-IN_MEMORY = {
+# Options that only apply with or without --online.
+IN_MEMORY_ONLY = {
     *(
         "unlabeled",
         "unlabeled_text",
@@ -35,150 +35,63 @@ IN_MEMORY = {
     ),
     *("tune", "dropout", "discount", "l2_weights", "folds", "scoring", "seed"),
 }
-ONLINE = {
+ONLINE_ONLY = {
     *("rule", "rate", "bits", "classes", "epochs", "bad_rows", "checkpoint", "every", "start_from"),
 }
 
 
 def train(
     context: typer.Context,
-    table: Annotated[
-        str, typer.Argument(help="Table with texts and labels; - is standard input.", show_default=False)
-    ],
+    table: options.LabelledTable,
     text: options.Text = "text",
     label: options.Label = "label",
-    unlabeled: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--unlabeled",
-            "-u",
-            help="Table with more texts, without labels; may be given several times.",
-            show_default=False,
-            rich_help_panel=options.TABLES,
-        ),
-    ] = None,
-    unlabeled_text: Annotated[
-        str | None,
-        typer.Option(
-            help="Column with their texts; by default that of --text.",
-            show_default=False,
-            rich_help_panel=options.TABLES,
-        ),
-    ] = None,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Model file to write.", rich_help_panel=options.HOW)
-    ] = Path("model.skops"),
-    validation: Annotated[
-        str | None,
-        typer.Option(
-            help="Measure the model on texts that it does not train on: a share of the table such as 0.2, or "
-            "a table of its own.",
-            show_default=False,
-            rich_help_panel=options.HOW,
-        ),
-    ] = None,
-    ngrams: Annotated[
-        str, typer.Option(help="Longest n-gram, or a range such as 2-3.", rich_help_panel=options.MODEL)
-    ] = "2",
-    min_df: Annotated[
-        int, typer.Option(help="Fewest texts that have an n-gram.", min=1, rich_help_panel=options.MODEL)
-    ] = 2,
-    max_df: Annotated[
-        float,
-        typer.Option(
-            help="Largest share of texts that have it.", min=0.0, max=1.0, rich_help_panel=options.MODEL
-        ),
-    ] = 1.0,
-    max_features: Annotated[
-        int | None,
-        typer.Option(
-            help="Most n-grams, the most frequent ones.",
-            min=1,
-            show_default=False,
-            rich_help_panel=options.MODEL,
-        ),
-    ] = None,
-    lowercase: Annotated[
-        bool, typer.Option(help="Turn texts to lower case.", rich_help_panel=options.MODEL)
-    ] = True,
-    strip_html: Annotated[
-        bool, typer.Option(help="Leave out HTML tags.", rich_help_panel=options.MODEL)
-    ] = True,
-    expectation: Annotated[
-        str,
-        typer.Option(
-            help="How dropout is integrated out: gaussian, quadratic, exact or monte_carlo.",
-            rich_help_panel=options.MODEL,
-        ),
-    ] = "gaussian",
-    balanced: Annotated[
-        bool,
-        typer.Option("--balanced", help="Let all classes weigh the same.", rich_help_panel=options.MODEL),
-    ] = False,
-    tune: Annotated[
-        bool,
-        typer.Option(help="Choose what is not given below by cross-validation.", rich_help_panel=TUNING),
-    ] = True,
-    dropout: Annotated[
-        list[float] | None,
-        typer.Option(
-            help="Probability that a feature is dropped; several times for several values to choose from, as "
-            "the next three.",
-            show_default=False,
-            rich_help_panel=TUNING,
-        ),
-    ] = None,
-    l2: Annotated[
-        list[float] | None,
-        typer.Option(
-            help="Strength of the ridge; with --online that of every row, a small number such as 1e-5.",
-            show_default=False,
-            rich_help_panel=TUNING,
-        ),
-    ] = None,
-    discount: Annotated[
-        list[float] | None,
-        typer.Option(help="Weight of an unlabelled text.", show_default=False, rich_help_panel=TUNING),
-    ] = None,
-    l2_weights: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="uniform, naive_bayes or naive_bayes_unlabeled.", show_default=False, rich_help_panel=TUNING
-        ),
-    ] = None,
-    folds: Annotated[int, typer.Option(help="Folds of cross-validation.", min=2, rich_help_panel=TUNING)] = 5,
-    scoring: Annotated[
-        str, typer.Option(help="What to choose by, a scorer of scikit-learn.", rich_help_panel=TUNING)
-    ] = "accuracy",
-    online: streams.Online = False,
-    rule: streams.Rule = "adagrad",
-    rate: streams.Rate = None,
-    bits: streams.Bits = 20,
-    classes: streams.Classes = None,
-    epochs: streams.Epochs = 1,
-    bad_rows: streams.BadRows = "stop",
-    checkpoint: streams.Checkpoint = None,
-    every: streams.Every = 100_000,
-    start_from: streams.StartFrom = None,
+    unlabeled: options.Unlabeled = None,
+    unlabeled_text: options.UnlabeledText = None,
+    out: options.ModelOut = Path("model.skops"),
+    validation: options.Validation = None,
+    ngrams: options.Ngrams = "2",
+    min_df: options.MinDf = 2,
+    max_df: options.MaxDf = 1.0,
+    max_features: options.MaxFeatures = None,
+    lowercase: options.Lowercase = True,
+    strip_html: options.StripHtml = True,
+    expectation: options.Expectation = "gaussian",
+    balanced: options.Balanced = False,
+    tune: options.Tune = True,
+    dropout: options.Dropout = None,
+    l2: options.L2 = None,
+    discount: options.Discount = None,
+    l2_weights: options.L2Weights = None,
+    folds: options.Folds = 5,
+    scoring: options.Scoring = "accuracy",
+    online: options.Online = False,
+    rule: options.Rule = "adagrad",
+    rate: options.Rate = None,
+    bits: options.Bits = 20,
+    classes: options.Classes = None,
+    epochs: options.Epochs = 1,
+    bad_rows: options.BadRows = "stop",
+    checkpoint: options.Checkpoint = None,
+    every: options.Every = 100_000,
+    start_from: options.StartFrom = None,
     format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
-    seed: Annotated[
-        int, typer.Option(help="Decides all that is random.", min=0, rich_help_panel=options.HOW)
-    ] = 0,
+    seed: options.Seed = 0,
     threads: options.Threads = -1,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Train a classifier on a table of texts, and save it.
+    """Train a classifier on a table of texts and save it.
 
-    Tables are CSV, TSV, JSON Lines or Parquet, compressed or not. Without settings the model tunes itself.
+    Tables are CSV, TSV, JSON Lines or Parquet, compressed or not. Settings that are not given are tuned by
+    cross-validation.
     """
     start = time.perf_counter()
-    writable(out, "--out")
+    check_output(out, "--out", (table, *(unlabeled or ()), validation, start_from), regular=True)
     given = _given(context)
     if online:
-        _refuse(given & IN_MEMORY, "goes with training in memory, not with --online.")
+        _refuse(given & IN_MEMORY_ONLY, "cannot be used with --online.")
         train_online(
             (table, text, label, format, encoding, delimiter),
             out,
@@ -203,20 +116,21 @@ def train(
             quiet=quiet,
         )
         return
-    _refuse(given & ONLINE, "goes with --online only.")
+    _refuse(given & ONLINE_ONLY, "can be used only with --online.")
     from dropglm.text import TextClassifier
-    from dropglm.text.metrics import compute_metrics
+    from dropglm.text.measures import measured
 
-    _check_options(expectation, l2_weights or [], scoring)
+    _check_names(expectation, l2_weights or [], scoring)
     _check_numbers(dropout or [], l2 or [], discount or [])
-    if not tune and any(len(given or ()) > 1 for given in (dropout, l2, discount, l2_weights)):
-        raise typer.BadParameter("several values of a setting are to choose from.", param_hint="--no-tune")
-    not_onto(out, table, *(unlabeled or ()), validation or "")
+    if not tune and any(len(values or ()) > 1 for values in (dropout, l2, discount, l2_weights)):
+        raise typer.BadParameter("without tuning, give each setting one value.", param_hint="--no-tune")
     n_grams = _ngram_range(ngrams)
-    reading = Reading(text, label, encoding, delimiter, quiet)
-    texts, y = reading.labelled(table, format)
-    texts, y, held_out = _split(texts, y, validation, reading, seed)
-    more = [one for path in unlabeled or () for one in reading.unlabelled(str(path), unlabeled_text)]
+    reader = TableReader(text, label, encoding, delimiter, quiet)
+    texts, y = reader.labelled(table, format)
+    if tune:
+        _check_scoring(scoring, y)
+    texts, y, held_out = _split(texts, y, validation, reader, seed)
+    more = [one for path in unlabeled or () for one in reader.unlabelled(str(path), unlabeled_text)]
     model = TextClassifier(
         ngram_range=n_grams,
         min_df=min_df,
@@ -237,16 +151,15 @@ def train(
         random_state=seed,
         verbose=terminal.verbosity(quiet),
     )
-    with bad_input():
-        model.fit(texts, y, X_unlabeled=more or None)
-        measures = None if held_out is None else compute_metrics(model, *held_out)
+    model.fit(texts, y, X_unlabeled=more or None)
+    measures = None if held_out is None else measured(model, *held_out)
     with Progress(f"Writing {out}", shown=not quiet):
         model.save(out)
-    _tell(model, measures, out, time.perf_counter() - start, json)
+    _print_result(model, measures, out, time.perf_counter() - start, json)
 
 
 def _given(context: typer.Context) -> set[str]:
-    """The options that were given, not left at their defaults."""
+    """Return the names of the options that the user gave."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
 
@@ -256,31 +169,61 @@ def _refuse(given: set[str], why: str) -> None:
         raise typer.BadParameter(why, param_hint=f"--{min(given).replace('_', '-')}")
 
 
-def _check_options(expectation: str, l2_weights: list[str], scoring: str) -> None:
-    """Refuse what could not work, before all the work."""
-    from sklearn.metrics import get_scorer_names
-
+def _check_names(expectation: str, l2_weights: list[str], scoring: str) -> None:
+    """Refuse unknown names before any work."""
     from dropglm.penalties import PENALTIES
     from dropglm.penalties.ridges import RIDGES
 
-    known("--expectation", expectation, PENALTIES)
+    check_name("--expectation", expectation, PENALTIES)
     for name in l2_weights:
-        known("--l2-weights", name, RIDGES)
-    known("--scoring", scoring, get_scorer_names())
+        check_name("--l2-weights", name, RIDGES)
+    check_name("--scoring", scoring, _classification_scorers())
+
+
+def _classification_scorers() -> list[str]:
+    """Return the names of scikit-learn's scorers for classifiers with one label per row."""
+    from sklearn.metrics import get_scorer, get_scorer_names
+
+    modules = {name: get_scorer(name)._score_func.__module__ for name in get_scorer_names()}
+    return [
+        name
+        for name, module in modules.items()
+        if module.endswith(("_classification", "_ranking")) and not name.endswith("_samples")
+    ]
+
+
+def _check_scoring(scoring: str, y: "np.ndarray") -> None:
+    """Refuse a scorer that these labels do not suit, such as f1, which needs the labels 0 and 1."""
+    import numpy as np
+    from sklearn.dummy import DummyClassifier
+    from sklearn.metrics import get_scorer
+
+    labels = np.unique(y)
+    if len(labels) < 2:
+        return  # the fit says so
+    features = np.zeros((len(labels), 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about scores of so few rows
+        try:
+            get_scorer(scoring)(DummyClassifier().fit(features, labels), features, labels)
+        except ValueError as error:
+            raise BadInputError(
+                f"--scoring {scoring} does not suit the {len(labels)} labels of the table ({error})."
+            ) from None
 
 
 def _check_numbers(dropout: list[float], l2: list[float], discount: list[float]) -> None:
     if any(not 0.0 <= rate < 1.0 for rate in dropout):
-        raise typer.BadParameter("a probability from 0 on and below 1.", param_hint="--dropout")
+        raise typer.BadParameter("must be in [0, 1).", param_hint="--dropout")
     for option, numbers in (("--l2", l2), ("--discount", discount)):
         if any(not 0.0 <= number < float("inf") for number in numbers):
-            raise typer.BadParameter("a number that is not negative.", param_hint=option)
+            raise typer.BadParameter("must not be negative or infinite.", param_hint=option)
 
 
 def _split(
-    texts: list[str], y: "np.ndarray", validation: str | None, reading: Reading, seed: int
+    texts: list[str], y: "np.ndarray", validation: str | None, reader: TableReader, seed: int
 ) -> "tuple[list[str], np.ndarray, tuple[list[str], np.ndarray] | None]":
-    """What to train on, and what to measure on if that is wanted."""
+    """Return the texts and labels to train on, and those to measure on if there are any."""
     from sklearn.model_selection import train_test_split
 
     if validation is None:
@@ -288,19 +231,27 @@ def _split(
     try:
         share = float(validation)
     except ValueError:
-        return texts, y, reading.labelled(validation)
+        return texts, y, reader.labelled(validation)
     if not 0.0 < share < 1.0:
-        raise typer.BadParameter("a share is between 0 and 1.", param_hint="--validation")
-    smallest = min(Counter(y.tolist()).values())
-    try:
-        ours, held_out, y_ours, y_held_out = train_test_split(
-            texts, y, test_size=share, random_state=seed, stratify=y if smallest > 1 else None
-        )
-    except ValueError:
+        raise typer.BadParameter("a share must be between 0 and 1.", param_hint="--validation")
+    counts = Counter(y.tolist())
+    n_held_out = math.ceil(share * len(texts))
+    n_train = len(texts) - n_held_out
+    stratified = min(counts.values()) > 1
+    needed = len(counts) if stratified else 1
+    if min(n_train, n_held_out) < needed:
+        advice = "smaller" if n_train < n_held_out else "larger"
         raise BadInputError(
-            f"--validation {share} of {len(texts)} texts is less than one of each class; take a larger "
-            "share, or a table of its own."
-        ) from None
+            f"--validation {share} of {len(texts)} texts leaves {n_train} to train on and {n_held_out} to "
+            f"measure on; both need at least {needed}. Choose a {advice} share or give a separate table."
+        )
+    ours, held_out, y_ours, y_held_out = train_test_split(
+        texts,
+        y,
+        test_size=n_held_out,
+        random_state=seed,
+        stratify=y if stratified else None,
+    )
     return ours, y_ours, (held_out, y_held_out)
 
 
@@ -308,15 +259,15 @@ def _ngram_range(given: str) -> tuple[int, int]:
     first, _, last = given.rpartition("-")
     if not (last.isdecimal() and (first or "1").isdecimal()) or not 1 <= int(first or 1) <= int(last) <= 50:
         raise typer.BadParameter(
-            f"{given!r} is neither a number from 1 to 50 nor a range such as 1-2.", param_hint="--ngrams"
+            f"must be a number from 1 to 50 or a range such as 1-2, got {given!r}.", param_hint="--ngrams"
         )
     return int(first or 1), int(last)
 
 
 def _one(given: list[float] | None, default: float, option: str) -> float:
-    """The value, of which there may be one only."""
+    """Return the single value of an option that may be repeated elsewhere."""
     if given and (len(given) > 1 or not 0.0 <= given[0] < float("inf")):
-        raise typer.BadParameter("one number that is not negative.", param_hint=option)
+        raise typer.BadParameter("must be one number that is not negative.", param_hint=option)
     return given[0] if given else default
 
 
@@ -324,10 +275,10 @@ def _one_or_several(given: list[Any] | None) -> Any:
     return given[0] if given and len(given) == 1 else given or None
 
 
-def _tell(
-    model: "TextClassifier", measures: "Metrics | None", out: Path, seconds: float, as_json: bool
+def _print_result(
+    model: "TextClassifier", measures: "Measures | None", out: Path, seconds: float, as_json: bool
 ) -> None:
-    """What was learnt."""
+    """Print what was learnt."""
     from dropglm.text.explanation import top_to_dict
 
     top = model.top_features(8)
@@ -341,8 +292,8 @@ def _tell(
         }
         terminal.as_json(content)
         return
-    said = model.summary_.lines()
+    lines = model.summary_.lines()
     if measures is not None:
-        said.append(("validation", measures.line()))
-    terminal.pairs([*said, ("model", f"{out}, {out.stat().st_size / 1e6:.1f} MB, {seconds:.1f} s in all")])
+        lines.append(("validation", measures.line()))
+    terminal.pairs([*lines, ("model", f"{out}, {out.stat().st_size / 1e6:.1f} MB, {seconds:.1f} s in total")])
     terminal.top_table(top)

@@ -1,4 +1,4 @@
-"""``dropglm train --online``: from a stream of rows to a model file, in memory that does not grow."""
+"""``dropglm train --online``: from a stream of rows to a model file, in constant memory."""
 
 import time
 import zlib
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import typer
 
 from dropglm.cli import terminal
-from dropglm.cli.endings import BadInputError, bad_input, known, not_onto, writable
+from dropglm.cli.errors import BadInputError
+from dropglm.cli.inputs_outputs import check_columns, check_name, check_output
 from dropglm.progress import Progress
 
 if TYPE_CHECKING:
@@ -36,50 +37,50 @@ def train_online(
     json: bool,
     quiet: bool,
 ) -> None:
-    """Learn from the table, tell how it goes, and save the model."""
+    """Learn from the table row by row, show progressive figures and save the model."""
     from dropglm.online import RULES
     from dropglm.text.stream import MOST_LISTED, Source
 
     start = time.perf_counter()
-    known("--bad-rows", bad_rows, BAD_ROWS)
-    known("--rule", settings["rule"], RULES)
+    check_name("--bad-rows", bad_rows, BAD_ROWS)
+    check_name("--rule", settings["rule"], RULES)
     source = Source(*table)
     _check(source, out, settings, epochs, checkpoint, start_from)
-    with bad_input():
-        model = _model(settings, start_from, given).set_params(n_jobs=threads)
-        how = {"start_from": 0 if start_from is None else zlib.crc32(start_from.read_bytes())}
-        origin = {name: value for name, value in asdict(source).items() if name != "path"} | how
-        if checkpoint is not None and checkpoint.exists():
-            training = _resumed(checkpoint, source, model, classes, epochs, origin)
-        else:
-            training = _begun(source, model, classes, origin, skip_bad=bad_rows == "skip", quiet=quiet)
+    model = _model(settings, start_from, given).set_params(n_jobs=threads)
+    origin = {name: value for name, value in asdict(source).items() if name != "path"}
+    origin["start_from"] = 0 if start_from is None else zlib.crc32(start_from.read_bytes())
+    if checkpoint is not None and checkpoint.exists():
+        training = _resume(checkpoint, source, model, classes, epochs, origin)
+    else:
+        training = _start(source, model, classes, origin, skip_bad=bad_rows == "skip", quiet=quiet)
 
     def skipped(sentence: str) -> None:
         if training.bad_rows <= MOST_LISTED:
-            terminal.complain(f"skipped: {sentence}")
+            terminal.message(f"skipped: {sentence}")
         if training.bad_rows == MOST_LISTED:
-            terminal.complain("more bad rows are counted, but not told.")
+            terminal.message("further bad rows are counted but not listed.")
 
     saved = training.row
-    fresh, before = not (training.epoch or training.row), training.model.t_
-    with bad_input(), ProgressiveFigures(training, shown=not quiet) as figures:
+    is_new, rows_before = not (training.epoch or training.row), training.model.t_
+    with ProgressiveFigures(training, shown=not quiet) as figures:
         on_bad = skipped if bad_rows == "skip" else None
         for _ in training.learn(source, epochs=epochs, on_bad=on_bad):
             figures.update()
             if checkpoint is not None and not 0 <= training.row - saved < every:
                 training.save(checkpoint)
                 saved = training.row
-    if fresh and training.model.t_ == before:
+    if is_new and training.model.t_ == rows_before:
         raise BadInputError(f"{source.path}: no row has one of the classes {', '.join(training.classes)}.")
     if training.sorted_by_class:
-        terminal.complain(
-            "warning: rows of a class stand together; row by row they must be mixed: shuffle the table."
+        terminal.message(
+            "warning: the rows are sorted by class; shuffle the table, since online learning needs mixed "
+            "classes."
         )
     with Progress(f"Writing {out}", shown=not quiet):
         training.model.save(out)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
-    _tell(training, out, time.perf_counter() - start, as_json=json)
+    _print_result(training, out, time.perf_counter() - start, as_json=json)
 
 
 def _check(
@@ -90,23 +91,22 @@ def _check(
     checkpoint: Path | None,
     start_from: Path | None,
 ) -> None:
-    """Refuse what could not work, before all the work."""
-    if source.text == source.label:
-        raise typer.BadParameter(f"{source.text!r} is the column of texts.", param_hint="--label")
+    """Refuse options that cannot work, before any work."""
+    check_columns(source.text, source.label)
     if not (settings["rate"] is None or 0.0 < settings["rate"] < float("inf")):
-        raise typer.BadParameter("a number above 0.", param_hint="--rate")
+        raise typer.BadParameter("must be a finite number above 0.", param_hint="--rate")
     if epochs > 1 and not _is_file(source.path):
         raise typer.BadParameter("a pipe can be read only once.", param_hint="--epochs")
-    not_onto(out, source.path, checkpoint or "", start_from or "")
     if checkpoint is not None:
-        writable(checkpoint, "--checkpoint")
-        not_onto(checkpoint, source.path, start_from or "")
         if checkpoint.resolve() == out.resolve():
-            raise typer.BadParameter("it is the model's file, --out.", param_hint="--checkpoint")
+            raise typer.BadParameter(
+                f"{checkpoint} is also the model file, --out; choose another file.", param_hint="--checkpoint"
+            )
+        check_output(checkpoint, "--checkpoint", (source.path, start_from), regular=True)
 
 
 def _model(settings: dict[str, Any], start_from: Path | None, given: set[str]) -> "OnlineTextClassifier":
-    """A new model, or the one to go on from."""
+    """Return a new model, or the one to continue from."""
     from dropglm.text import OnlineTextClassifier, TextClassifier, load_model
 
     if start_from is None:
@@ -115,14 +115,14 @@ def _model(settings: dict[str, Any], start_from: Path | None, given: set[str]) -
     fixed = {"classes", "bits", "ngrams", "lowercase", "strip_html"}
     fixed |= set() if isinstance(model, TextClassifier) else {"rule", "l2"}
     for name in sorted(given & fixed):
-        raise typer.BadParameter(f"it comes with {start_from}.", param_hint=f"--{name.replace('_', '-')}")
+        raise typer.BadParameter(f"is already set by {start_from}.", param_hint=_option(name))
     if isinstance(model, TextClassifier):
         steps = {name: settings[name] for name in ("rule", "rate", "l2")}
         return OnlineTextClassifier(**steps).start_from(model)
     return model.set_params(rate=settings["rate"]) if "rate" in given else model
 
 
-def _begun(
+def _start(
     source: "Source",
     model: "OnlineTextClassifier",
     classes: str | None,
@@ -131,18 +131,22 @@ def _begun(
     skip_bad: bool,
     quiet: bool,
 ) -> "OnlineTraining":
-    """The training from its start."""
+    """Return a training at its start."""
     from dropglm.text.stream import OnlineTraining
 
     if hasattr(model, "model_"):
         labels = {_spelled(label): label for label in model.classes_.tolist()}
     else:
-        found = _found(source, skip_bad=skip_bad, quiet=quiet) if classes is None else _named(classes)
+        found = (
+            _find_classes(source, skip_bad=skip_bad, quiet=quiet)
+            if classes is None
+            else _split_classes(classes)
+        )
         labels = _typed(found)
     return OnlineTraining.start(model, labels, origin)
 
 
-def _resumed(
+def _resume(
     checkpoint: Path,
     source: "Source",
     model: "OnlineTextClassifier",
@@ -150,59 +154,70 @@ def _resumed(
     epochs: int,
     origin: dict[str, Any],
 ) -> "OnlineTraining":
-    """The training from the checkpoint, unless it is of other settings."""
+    """Return the training of the checkpoint, unless it was made with other settings."""
     from dropglm.model_files import ModelFileError
     from dropglm.text.stream import OnlineTraining
 
-    hint = f"remove {checkpoint} to start anew"
+    hint = f"remove {checkpoint} to start again"
     try:
         training = OnlineTraining.load(checkpoint)
     except ModelFileError:
-        raise BadInputError(f"{checkpoint} is no checkpoint of this version, or damaged; {hint}.") from None
+        raise BadInputError(
+            f"{checkpoint} is not a checkpoint of this version, or is damaged; {hint}."
+        ) from None
     theirs = training.model.get_params() | training.origin
     for name, value in sorted((model.get_params() | origin).items()):
         before = tuple(theirs[name]) if isinstance(theirs[name], list) else theirs[name]
         if name not in ("n_jobs", "verbose") and before != value:
-            raise BadInputError(f"{checkpoint} was made with another --{name.replace('_', '-')}; {hint}.")
-    if classes is not None and sorted(_named(classes)) != sorted(training.classes):
+            raise BadInputError(f"{checkpoint} was made with a different {_option(name)}; {hint}.")
+    if classes is not None and sorted(_split_classes(classes)) != sorted(training.classes):
         raise BadInputError(f"{checkpoint} was made with the classes {','.join(training.classes)}; {hint}.")
     if training.epoch >= epochs:
         raise BadInputError(
-            f"{checkpoint} is in pass {training.epoch + 1} already; raise --epochs, or {hint}."
+            f"{checkpoint} has already completed {training.epoch} passes; raise --epochs, or {hint}."
         )
     training.model.set_params(n_jobs=model.n_jobs)
     place = f"row {training.row:,}" + (f" of pass {training.epoch + 1}" if epochs > 1 else "")
-    terminal.complain(f"going on from {checkpoint}, after {place}.")
+    terminal.message(f"resuming from {checkpoint}, after {place}.")
     return training
 
 
-def _named(classes: str) -> list[str]:
+def _option(name: str) -> str:
+    """Return the option that sets a parameter of the model or of the table."""
+    return "--ngrams" if name == "ngram_range" else f"--{name.replace('_', '-')}"
+
+
+def _split_classes(classes: str) -> list[str]:
     labels = [label.strip() for label in classes.split(",")]
     if len(set(labels)) < max(2, len(labels)) or not all(labels):
-        raise typer.BadParameter("two or more labels, each once, such as neg,pos.", param_hint="--classes")
+        raise typer.BadParameter(
+            "must be two or more different labels, such as neg,pos.", param_hint="--classes"
+        )
     return labels
 
 
-def _found(source: "Source", *, skip_bad: bool, quiet: bool) -> list[str]:
+def _find_classes(source: "Source", *, skip_bad: bool, quiet: bool) -> list[str]:
     if not _is_file(source.path):
-        raise typer.BadParameter("name all labels: a pipe can be read only once.", param_hint="--classes")
-    with Progress(f"Looking for the classes of {source.path}", shown=not quiet):
+        raise typer.BadParameter(
+            "must list all labels, since a pipe can be read only once.", param_hint="--classes"
+        )
+    with Progress(f"Finding the classes of {source.path}", shown=not quiet):
         return source.classes(skip_bad=skip_bad)
 
 
 def _is_file(path: str) -> bool:
-    """Whether it can be read again; what is not there is complained of when it is opened."""
+    """Return whether the table can be read twice; a missing file is reported when it is opened."""
     return path != "-" and (Path(path).is_file() or not Path(path).exists())
 
 
 def _typed(spelled: list[str]) -> dict[str, Any]:
-    """The class that each spelling stands for: a number or a truth value where all of them are."""
+    """Return the class for each spelling: a number or a boolean if all of them are."""
     from polars import Series
 
     from dropglm.tables import infer_type
 
     values = infer_type(Series(spelled))
-    # Numbers with fractions are names of classes, as they are written.
+    # Numbers with fractions are names of classes and stay as they are written.
     return dict(zip(spelled, spelled if values.dtype.is_float() else values.to_list(), strict=True))
 
 
@@ -210,8 +225,8 @@ def _spelled(label: Any) -> str:
     return str(label).lower() if isinstance(label, bool) else str(label)
 
 
-def _tell(training: "OnlineTraining", out: Path, seconds: float, *, as_json: bool) -> None:
-    """What was learnt."""
+def _print_result(training: "OnlineTraining", out: Path, seconds: float, *, as_json: bool) -> None:
+    """Print what was learnt."""
     from dropglm.text.explanation import top_to_dict
 
     model = training.model
@@ -228,10 +243,10 @@ def _tell(training: "OnlineTraining", out: Path, seconds: float, *, as_json: boo
             }
         )
         return
-    said = model.summary_.lines()
+    lines = model.summary_.lines()
     if training.bad_rows:
-        said.append(("bad rows", f"{training.bad_rows:,} skipped"))
-    terminal.pairs([*said, ("model", f"{out}, {out.stat().st_size / 1e6:.1f} MB, {seconds:.1f} s in all")])
+        lines.append(("bad rows", f"{training.bad_rows:,} skipped"))
+    terminal.pairs([*lines, ("model", f"{out}, {out.stat().st_size / 1e6:.1f} MB, {seconds:.1f} s in total")])
     terminal.top_table(top)
 
 

@@ -1,8 +1,9 @@
-"""Text classification: from texts to n-grams to classes."""
+"""From words to n-grams to labels."""
 
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.hashing import NgramHasher
-from dropglm.text.model import TextModel, load_model, save_model
+from dropglm.text.loading import load_model
+from dropglm.text.model import TextModel
 from dropglm.text.online_classifier import OnlineTextClassifier
 from dropglm.text.vectorizer import NgramVectorizer
 
@@ -13,5 +14,4 @@ __all__ = [
     "TextClassifier",
     "TextModel",
     "load_model",
-    "save_model",
 ]

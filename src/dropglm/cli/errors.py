@@ -1,0 +1,135 @@
+"""Errors as one sentence on standard error, with an exit code that scripts can rely on.
+
+An error is about the user's input if it concerns a file or a missing package, or if it is a ``ValueError`` or
+``TypeError`` that a ``raise`` statement of this package raised: those are the checks of arguments. The same
+errors from anywhere else (a wrong call, an operation of NumPy that fails) are bugs of ours.
+"""
+
+import dis
+import errno
+import os
+import re
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+import dropglm
+from dropglm.cli import INTERRUPTED, terminal
+from dropglm.files import FileError
+
+FAILED, BAD_INPUT = 1, 3  # 2, wrong options, is typer's
+EXIT_CODES = (
+    "Exit codes: 0 success, 2 wrong options, 3 bad input (a table, a model file, a data set), 1 any other "
+    "failure, 130 interrupted."
+)
+# Errors of writing; our own files name themselves in them, standard output does not.
+WRITE_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF)
+PACKAGE = Path(dropglm.__file__).parent
+
+
+class BadInputError(Exception):
+    """Input that cannot be used; the message says why."""
+
+
+@contextmanager
+def naming(table: str) -> Iterator[None]:
+    """Put the name of a table before errors about its content."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if not is_about_input(error):
+            raise
+        raise BadInputError(f"{table}: {error}") from error
+
+
+@contextmanager
+def report_errors(*, debug: bool) -> Iterator[None]:
+    """Turn an error into a sentence on standard error and an exit code; show warnings as sentences, too."""
+    show_warning, warnings.showwarning = warnings.showwarning, _show_warning
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()  # the reader of our output has read enough
+    except (Exception, KeyboardInterrupt) as error:
+        if hasattr(error, "exit_code"):  # typer's own: wrong options, or an exit
+            raise
+        if debug:
+            traceback.print_exception(error)
+        sentence, code = describe(error)
+        terminal.message(sentence)
+        _flush_output()
+        raise typer.Exit(code) from None
+    finally:
+        warnings.showwarning = show_warning
+
+
+def describe(error: BaseException) -> tuple[str, int]:
+    """Return the sentence and the exit code for an error."""
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted.", INTERRUPTED
+    if isinstance(error, MemoryError):
+        return "not enough memory; try smaller --ngrams or --max-features.", FAILED
+    if isinstance(error, OSError) and error.strerror is not None:
+        if error.filename is None and error.errno in WRITE_ERRORS:
+            return f"standard output: {error.strerror}.", FAILED
+        return f"{'' if error.filename is None else f'{error.filename}: '}{error.strerror}.", BAD_INPUT
+    if is_about_input(error):
+        return in_options(str(error)), BAD_INPUT
+    return (
+        f"internal error, {type(error).__name__}: {' '.join(str(error).split())}. Please report it with the "
+        "output of dropglm --debug.",
+        FAILED,
+    )
+
+
+def is_about_input(error: BaseException) -> bool:
+    """Return whether an error is about the user's input, as defined at the top of this file."""
+    if isinstance(error, (BadInputError, FileError, OSError)):
+        return True
+    if isinstance(error, ImportError):  # a package that is not installed
+        return not (error.name or "").startswith("dropglm")
+    trace = error.__traceback__
+    if not isinstance(error, (TypeError, ValueError)) or trace is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code
+    raised = dis.opname[code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
+    return raised and Path(code.co_filename).is_relative_to(PACKAGE)
+
+
+def in_options(sentence: str) -> str:
+    """Name the options of the command where the library names arguments.
+
+    Examples
+    --------
+    >>> in_options("a.csv: this is not UTF-8; set encoding to that of the file.")
+    'a.csv: this is not UTF-8; set --encoding to that of the file.'
+    >>> in_options("Add texts of this class or turn tuning off (tune=False).")
+    'Add texts of this class or turn tuning off (--no-tune).'
+    """
+    sentence = re.sub(r"\bset (encoding|format|delimiter) to\b", r"set --\1 to", sentence)
+    return sentence.replace("tune=False", "--no-tune")
+
+
+def _flush_output() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _discard_output()
+
+
+def _discard_output() -> None:
+    """Discard the rest of the output; otherwise Python fails once more when it closes the stream."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show_warning(message: Any, *_: Any, **__: Any) -> None:
+    terminal.message(f"warning: {message}")

@@ -1,0 +1,95 @@
+"""Tables that the commands read, and checks of the files that they write."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from dropglm import tables
+from dropglm.files import check_writable
+from dropglm.progress import Progress
+from dropglm.registry import lookup
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True)
+class TableReader:
+    """Read tables of texts and labels: the names of the columns, and how the files are written."""
+
+    text: str
+    label: str
+    encoding: str | None
+    delimiter: str | None
+    quiet: bool
+
+    def __post_init__(self) -> None:
+        check_columns(self.text, self.label)
+
+    def labelled(self, table: str, format: str | None = None) -> tuple[list[str], "np.ndarray"]:
+        """Return the texts and labels of a table."""
+        import numpy as np
+
+        frame = self._read(table, self.text, self.label, format)
+        texts, y = frame[self.text].to_list(), frame[self.label].to_numpy()
+        # Numbers with fractions are names of classes here, not a scale, and stay as they are written.
+        return texts, np.array([repr(v) for v in y.tolist()]) if y.dtype.kind == "f" else y
+
+    def unlabelled(self, table: str, text: str | None = None) -> list[str]:
+        """Return the texts of a table without labels, whose column may have another name there."""
+        column = text or self.text
+        texts: list[str] = self._read(table, column, None, None)[column].to_list()
+        return texts
+
+    def _read(self, table: str, text: str, label: str | None, format: str | None) -> Any:
+        with Progress(f"Reading {table}", shown=not self.quiet):
+            return tables.read(
+                table, text, label, format=format, encoding=self.encoding, delimiter=self.delimiter
+            )
+
+
+def check_columns(text: str, label: str) -> None:
+    """Refuse one column for both texts and labels."""
+    if text == label:
+        raise typer.BadParameter(f"{text!r} is the column with the texts.", param_hint="--label")
+
+
+def check_output(
+    path: str | Path, option: str, inputs: Iterable[str | Path | None] = (), *, regular: bool = False
+) -> None:
+    """Refuse, before any work, a file that cannot be written or that is also an input.
+
+    ``regular`` refuses pipes and devices as well, except the null device.
+    """
+    for given in inputs:
+        if _is_same_file(path, given):
+            raise typer.BadParameter(
+                f"{path} is also an input; choose another output file.", param_hint=option
+            )
+    if str(path) == "-":
+        raise typer.BadParameter("standard output is not supported; name a file.", param_hint=option)
+    if regular and os.path.exists(path) and not os.path.isfile(path) and str(path) != os.devnull:
+        kind = "folder" if os.path.isdir(path) else "pipe or a device"
+        raise typer.BadParameter(f"{path} is a {kind}; name a file.", param_hint=option)
+    try:
+        check_writable(path)
+    except OSError as error:
+        raise typer.BadParameter(f"{path} cannot be written: {error.strerror}.", param_hint=option) from None
+
+
+def _is_same_file(one: str | Path, other: str | Path | None) -> bool:
+    return (
+        other is not None and os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
+    )
+
+
+def check_name(option: str, name: str, names: Iterable[str]) -> None:
+    """Refuse a name that is not among these, and suggest the nearest one."""
+    try:
+        lookup(dict.fromkeys(names), name, option.lstrip("-"))
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from None

@@ -1,0 +1,267 @@
+"""Exit codes and messages for bad input, for bugs, for outputs that cannot be written, and for signals."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dropglm import TextClassifier, cli, datasets
+from dropglm.cli.errors import describe, is_about_input
+from dropglm.files import FileError, replacing
+from dropglm.progress import in_words
+from dropglm.registry import lookup
+from tests.cli.command import dropglm, error_of, run, run_process, texts, write_csv
+
+
+def error_from(function):
+    with pytest.raises(Exception) as caught:  # noqa: PT011 (of any kind)
+        function()
+    return caught.value
+
+
+BUGS = {
+    "built-in": lambda: len(5),
+    "wrong call": lambda: TextClassifier().fit(),
+    "NumPy": lambda: np.zeros(2) @ np.zeros(3),
+    "operation in our own code": lambda: in_words(None),
+    "another type": lambda: {}["key"],
+}
+BAD_INPUT = {
+    "argument": lambda: lookup({"a": 1}, "b", "name"),
+    "type of an argument": lambda: lookup({"a": 1}, 7, "name"),
+    "text": lambda: TextClassifier().fit(["a", 1], ["x", "y"]),
+    "missing file": lambda: Path("/nowhere").read_bytes(),
+}
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_errors_that_no_check_raised_are_bugs(name):
+    error = error_from(BUGS[name])
+    assert not is_about_input(error)
+    sentence, code = describe(error)
+    assert code == 1
+    assert sentence.startswith(f"internal error, {type(error).__name__}: ")
+
+
+@pytest.mark.parametrize("name", BAD_INPUT)
+def test_errors_that_a_check_raised_are_about_the_input(name):
+    error = error_from(BAD_INPUT[name])
+    assert is_about_input(error)
+    assert describe(error)[1] == 3
+
+
+def test_a_bug_in_a_fit_is_reported_as_one_and_debug_shows_the_traceback(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(TextClassifier, "fit", lambda *_, **__: len(5))
+    command = "train", place / "reviews.csv", "--no-tune", "--quiet"
+    sentence = error_of(*command, cwd=tmp_path, code=1)
+    assert "internal error, TypeError: object of type 'int' has no len()" in sentence
+    done = run("--debug", *command, cwd=tmp_path)
+    assert done.exit_code == 1
+    assert "Traceback" in done.stderr
+    assert done.stderr.endswith(f"{sentence}\n")
+
+
+def test_debug_shows_where_bad_input_was_found(tmp_path):
+    done = run("--debug", "train", "nothing.csv", cwd=tmp_path)
+    assert done.exit_code == 3
+    assert "Traceback" in done.stderr
+    assert "no such file" in done.stderr.splitlines()[-1]
+
+
+@pytest.fixture
+def stdout(monkeypatch):
+    """Return a function that gives standard output an encoding, as PYTHONIOENCODING does."""
+
+    def encoded(encoding):
+        stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+        monkeypatch.setattr(sys, "stdout", stream)
+        cli.prepare_streams()
+        return stream
+
+    return encoded
+
+
+def output_in_place(stream, *arguments):
+    """Run the command with the current standard output; return what it wrote there."""
+    from dropglm.cli.app import app
+
+    with pytest.raises(SystemExit) as left:
+        app(list(map(str, arguments)), prog_name="dropglm")
+    assert left.value.code == 0
+    stream.flush()
+    return stream.buffer.getvalue().decode(stream.encoding)
+
+
+def test_characters_that_the_output_cannot_encode_are_replaced(place, stdout):
+    model, test = place / "m.skops", place / "test.csv"
+    assert " ? 0.0" in output_in_place(stdout("ascii"), "evaluate", model, test, "--quiet")
+    assert "great ?" in output_in_place(stdout("cp1252"), "explain", model, "great \N{GRINNING FACE}")
+
+
+def test_labels_that_the_output_cannot_encode_are_replaced_and_escaped_in_json(tmp_path, stdout):
+    some, labels = texts(40)
+    emojis = {"good": "\N{GRINNING FACE}", "bad": "\N{CRYING FACE}"}
+    write_csv(tmp_path / "emojis.csv", [(t, emojis[y]) for t, y in zip(some, labels, strict=True)])
+    train = "train", tmp_path / "emojis.csv", "--no-tune", "--quiet", "--out", tmp_path / "m.skops"
+    assert "?" in output_in_place(stdout("cp1252"), *train)
+    evaluate = "evaluate", tmp_path / "m.skops", tmp_path / "emojis.csv", "--quiet"
+    assert "?" in output_in_place(stdout("cp1252"), *evaluate)
+    found = json.loads(output_in_place(stdout("cp1252"), *evaluate, "--json"))
+    assert sorted(found["classes"]) == sorted(emojis.values())
+
+
+def test_a_process_replaces_characters_too(place):
+    done = run_process(
+        "explain", "m.skops", "great \N{GRINNING FACE}", cwd=place, PYTHONIOENCODING="cp1252", PYTHONUTF8="0"
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"great ?" in done.stdout
+
+
+def test_a_closed_standard_output_discards_the_output(tmp_path):
+    command = f"{sys.executable} -m dropglm data list --json >&-"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE, check=True)
+    assert done.stderr == b""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_a_full_disk_is_reported_with_the_name_of_the_file(tmp_path):
+    command = f"{sys.executable} -m dropglm data list --json >/dev/full"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE)
+    assert done.stderr == b"dropglm: standard output: No space left on device.\n"
+    assert done.returncode == 1
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"), replacing("/dev/full") as file:
+        file.write(b"some")
+
+
+INTERRUPTED_DURING_IMPORT = """
+import sys
+class Interrupt:
+    def find_spec(self, name, path, target=None):
+        if name == "typer":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+from dropglm.cli import main
+main()
+"""
+
+
+def test_an_interrupt_during_imports_is_reported_in_one_line(tmp_path):
+    done = run_process(cwd=tmp_path, wrapper=("-c", INTERRUPTED_DURING_IMPORT))
+    assert done.stderr == b"dropglm: interrupted.\n"
+    assert done.returncode == 130
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="other signals")
+@pytest.mark.parametrize(
+    ("number", "code", "message"),
+    [(signal.SIGINT, 130, b"dropglm: interrupted.\n"), (signal.SIGTERM, 143, b"")],
+)
+def test_a_signal_ends_the_command_and_leaves_no_partial_file(place, tmp_path, number, code, message):
+    command = [sys.executable, "-m", "dropglm", "predict", place / "m.skops", "--out", "out.csv"]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdin.write(b"a film\n")
+        process.stdin.flush()
+        end = time.monotonic() + 60
+        while not any(path.stat().st_size for path in tmp_path.iterdir()) and time.monotonic() < end:
+            time.sleep(0.01)  # until the first row is written
+        process.send_signal(number)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == code
+    assert err == message
+    assert os.listdir(tmp_path) == []
+
+
+def test_export_does_not_overwrite_files_unless_forced(tmp_path, monkeypatch):
+    some, labels = map(np.array, texts(4))
+    data = SimpleNamespace(texts=some, y=labels, unlabeled=None, texts_test=some, y_test=labels)
+    monkeypatch.setattr(datasets, "load_dataset", lambda name: data)
+    (tmp_path / "toy_test.csv").write_text("mine")
+    (tmp_path / "toy_unlabeled.csv").write_text("also mine, but not to be written")
+    assert "toy_test.csv exists" in dropglm("data", "export", "toy", cwd=tmp_path, code=2)
+    assert not (tmp_path / "toy.csv").exists()
+    assert (tmp_path / "toy_test.csv").read_text() == "mine"
+    dropglm("data", "export", "toy", "--force", cwd=tmp_path)
+    for name in ("toy.csv", "toy_test.csv"):
+        assert (tmp_path / name).read_text().splitlines()[0] == "text,label"
+    assert (tmp_path / "toy_unlabeled.csv").read_text() == "also mine, but not to be written"
+
+
+@pytest.mark.parametrize("out", ["-", "no/m.skops", "link.skops", "pipe", "folder", "/dev/stdout/m.skops"])
+def test_an_output_that_cannot_be_written_is_refused_before_the_table_is_read(tmp_path, out):
+    (tmp_path / "link.skops").symlink_to("no/m.skops")
+    (tmp_path / "folder").mkdir()
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+    else:
+        (tmp_path / "pipe").mkdir()
+    before = sorted(os.listdir(tmp_path))
+    for command in (("train", "nothing.csv"), ("train", "nothing.csv", "--online")):
+        error = dropglm(*command, "--out", out, cwd=tmp_path, code=2)
+        assert "--out" in error
+        assert "nothing.csv" not in error
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_the_output_of_predict_is_checked_before_the_model_is_read(tmp_path):
+    error = dropglm("predict", "nothing.skops", "--out", "no/out.csv", cwd=tmp_path, code=2, stdin=b"")
+    assert "cannot be written" in " ".join(error.replace("│", " ").split())
+    error = dropglm("explain", "nothing.skops", "--html", "no/page.html", cwd=tmp_path, code=2)
+    assert "--html" in error
+
+
+@pytest.mark.parametrize(("share", "advice"), [("0.99", "smaller"), ("0.01", "larger")])
+def test_a_share_that_leaves_too_few_texts_is_refused_with_the_right_advice(place, share, advice):
+    error = error_of("train", "reviews.csv", "--validation", share, "--quiet", cwd=place)
+    assert f"Choose a {advice} share" in error
+
+
+@pytest.mark.parametrize("scoring", ["neg_mean_squared_error", "rand_score", "f1_samples"])
+def test_scorers_that_are_not_for_classifiers_are_unknown(place, scoring):
+    error = dropglm("train", "reviews.csv", "--scoring", scoring, cwd=place, code=2)
+    assert "'roc_auc'" in error
+    for other in ("'r2'", "'rand_score'", "'explained_variance'"):
+        assert other not in error.partition("Known")[2]
+
+
+def test_a_scorer_that_does_not_suit_the_labels_is_refused(place):
+    error = error_of("train", "reviews.csv", "--scoring", "f1", "--quiet", cwd=place)
+    assert "--scoring f1 does not suit the 2 labels of the table" in error
+
+
+@pytest.mark.parametrize("tab", ["\\t", "tab", "\t"])
+def test_a_tab_can_be_written_in_several_ways(place, tmp_path, tab):
+    (tmp_path / "tabs.csv").write_text("a\ttext\nx\tlovely film\ny\tdull film\n")
+    out = dropglm("predict", place / "m.skops", "tabs.csv", "--delimiter", tab, cwd=tmp_path)
+    assert [json.loads(line)["predicted"] for line in out.splitlines()] == ["good", "bad"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("empty.csv", ""), ("header.csv", "text,label\n"), ("empty.jsonl", ""), ("empty.txt", "")],
+)
+def test_a_table_without_rows_has_no_predictions(place, tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    assert dropglm("predict", place / "m.skops", name, cwd=tmp_path) == ""
+    command = "predict", place / "m.skops", name, "-p", "--keep", "text", "--out", "out.csv"
+    dropglm(*command, cwd=tmp_path)
+    assert (tmp_path / "out.csv").read_text() == "predicted,probability,p(bad),p(good),text\n"
+
+
+def test_empty_standard_input_has_no_predictions(place):
+    assert dropglm("predict", "m.skops", cwd=place, stdin=b"") == ""
+
+
+def test_the_error_class_for_files_is_about_input():
+    assert describe(FileError("a.csv: set encoding to 'cp1252'.")) == (
+        "a.csv: set --encoding to 'cp1252'.",
+        3,
+    )
