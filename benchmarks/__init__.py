@@ -1,1 +1,1 @@
-"""Speed as a ratio against a named rival, in one run. ``make bench`` runs them all."""
+"""Speed relative to other libraries, measured in the same run. ``make bench`` runs all benchmarks."""

@@ -1,4 +1,4 @@
-"""What a user waits for before the first answer, each figure from fresh processes.
+"""Time until the first result, measured in fresh processes.
 
 python -m benchmarks.cold_start
 """
@@ -29,7 +29,6 @@ noising_penalty(np.ones(500), X, dropout=0.5, expectation={expectation!r}, retur
 print(time.perf_counter() - start)
 """
 
-
 FIRST_TEXTS = """
 import time
 from dropglm import TextClassifier
@@ -41,7 +40,7 @@ print(time.perf_counter() - start)
 
 
 def seconds(code: str, cache: str, runs: int) -> float:
-    """Median over processes of the number that the code prints, with Numba's cache in that folder."""
+    """Return the median of the number that the code prints, over processes with Numba's cache in a folder."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
     command = [sys.executable, "-c", code]
     return float(
@@ -50,12 +49,12 @@ def seconds(code: str, cache: str, runs: int) -> float:
 
 
 def measure() -> list[tuple[str, str]]:
-    """Rows of (what, how long)."""
+    """Return rows of (task, time)."""
     rows = []
     with tempfile.TemporaryDirectory() as cache:
         rows.append(
             (
-                "`from dropglm import LogisticRegression` on top of `import sklearn.linear_model`",
+                "`from dropglm import LogisticRegression` after `import sklearn.linear_model`",
                 seconds(IMPORT, cache, runs=5),
             )
         )
@@ -65,8 +64,8 @@ def measure() -> list[tuple[str, str]]:
     }
     for what, code in (first | {"first fit and prediction of a TextClassifier": FIRST_TEXTS}).items():
         with tempfile.TemporaryDirectory() as cache:
-            rows.append((f"{what}, nothing compiled yet", seconds(code, cache, runs=1)))
-            rows.append((f"{what}, new process", seconds(code, cache, runs=5)))
+            rows.append((f"{what}, including compilation", seconds(code, cache, runs=1)))
+            rows.append((f"{what}, compiled code cached", seconds(code, cache, runs=5)))
     return [(what, f"{time:.2f} s") for what, time in rows]
 
 

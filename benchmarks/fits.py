@@ -1,9 +1,9 @@
-"""Whole fits against the solvers that users know, on IMDB's uni- and bigrams.
+"""Fits on IMDB's unigrams and bigrams, compared with other libraries.
 
-Ours is dropout with a ridge (gaussian, dropout = 0.5, l2 = 1), once to a relative objective gap of 1e-4 (tol
-= 1e-2) and once at its default tolerance. The rivals solve plain L2 logistic regression at C = 0.1, each at
-the tolerance it comes with. All get the same rows in the precision that suits them, and two threads where
-they can use them. They take turns, and the fastest fit of each counts.
+dropglm fits dropout with an L2 penalty (gaussian, dropout = 0.5, l2 = 1), once to a relative objective gap of
+1e-4 (tol = 1e-2) and once at its default tolerance. The others fit plain L2 logistic regression at C = 0.1,
+at their default tolerances. All of them get the same rows in the precision that suits them, and two threads
+if they can use them. The fits alternate, and the fastest of each counts.
 
     DROPGLM_DATA=… python -m benchmarks.fits
 """
@@ -22,21 +22,22 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression as Theirs
 from threadpoolctl import threadpool_limits
 
-from benchmarks.sweep import resident
+from benchmarks.processes import memory_in_use, peak_memory, reset_peak_memory
 from benchmarks.text import WORDS, imdb
 from dropglm import LogisticRegression, LogisticRegressionCV
 from dropglm.experiments.texts import Split
 
 Rows = Sequence[tuple[str, ...]]
+Table = tuple[tuple[str, ...], Rows]  # header and rows
 ours = partial(LogisticRegression, dropout=0.5, l2=1.0, n_jobs=2)
-GAP = 1e-2  # the tolerance that leaves 1e-4 of the objective
+GAP = 1e-2  # the tolerance that leaves a relative objective gap of about 1e-4
 
 
 class Skglm:
-    """skglm's L-BFGS, whose loss is a mean over rows, without intercept, for labels of ±1."""
+    """skglm's L-BFGS, without an intercept; its loss is a mean over rows and its labels are ±1."""
 
     def fit(self, X: Any, y: np.ndarray) -> "Skglm":
-        """Fit at C = 0.1."""
+        """Fit with C = 0.1."""
         from skglm.datafits import Logistic
         from skglm.penalties import L2
         from skglm.solvers import LBFGS
@@ -46,26 +47,26 @@ class Skglm:
         return self
 
     def score(self, X: Any, y: np.ndarray) -> float:
-        """Accuracy."""
+        """Return the accuracy."""
         return float(np.mean((X @ self.coef > 0) == y))
 
 
 class Snapml:
-    """snapml's default solver, which knows csr_matrix only; its regularizer is 1/C."""
+    """snapml's default solver, which accepts csr_matrix only; its regularizer is 1/C."""
 
     def fit(self, X: Any, y: np.ndarray) -> "Snapml":
-        """Fit at C = 0.1."""
+        """Fit with C = 0.1."""
         from snapml import LogisticRegression as Theirs
 
         self.model = Theirs(regularizer=10.0, n_jobs=2, fit_intercept=True).fit(sparse.csr_matrix(X), y)
         return self
 
     def score(self, X: Any, y: np.ndarray) -> float:
-        """Accuracy."""
+        """Return the accuracy."""
         return float(np.mean(self.model.predict(sparse.csr_matrix(X)) == y))
 
 
-RIVALS: dict[str, tuple[Callable[[], Any], type]] = {
+OTHERS: dict[str, tuple[Callable[[], Any], type]] = {
     "scikit-learn lbfgs": (lambda: Theirs(C=0.1), np.float64),
     "scikit-learn lbfgs, float32": (lambda: Theirs(C=0.1), np.float32),
     "scikit-learn liblinear": (lambda: Theirs(C=0.1, solver="liblinear"), np.float64),
@@ -76,13 +77,13 @@ RIVALS: dict[str, tuple[Callable[[], Any], type]] = {
 
 
 def fastest_fits(models: Mapping[str, tuple[Callable[[], Any], Any, np.ndarray]], rounds: int = 3) -> Any:
-    """Seconds of the fastest fit, and the fitted model, of each; they take turns."""
+    """Return the seconds of the fastest of alternating fits, and the fitted model, by name."""
     best: dict[str, tuple[float, Any]] = {}
     for _ in range(rounds):
         for name, (make, X, y) in models.items():
             start = time.perf_counter()
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # theirs, at their own number of iterations
+                warnings.simplefilter("ignore")  # others stop at their default number of iterations
                 model = make().fit(X, y)
             taken = time.perf_counter() - start
             if name not in best or taken < best[name][0]:
@@ -90,11 +91,11 @@ def fastest_fits(models: Mapping[str, tuple[Callable[[], Any], Any, np.ndarray]]
     return best
 
 
-def against_rivals(split: Split) -> Rows:
-    """Seconds, our time over theirs, test accuracy, and how far from the minimum."""
+def against_others(split: Split) -> Table:
+    """Compare time, accuracy and the gap to the minimum with those of other libraries."""
     double = sparse.csr_array(split.X, dtype=np.float64)
     matrix: dict[type, Any] = {np.float32: split.X, np.float64: double}
-    models = {name: (make, matrix[dtype], split.y) for name, (make, dtype) in RIVALS.items()}
+    models = {name: (make, matrix[dtype], split.y) for name, (make, dtype) in OTHERS.items()}
     names = {"dropglm, gap 1e-4": GAP, "dropglm, default": 1e-4}
     for name, tol in names.items():
         models[name] = partial(ours, tol=tol), split.X, split.y
@@ -108,11 +109,11 @@ def against_rivals(split: Split) -> Rows:
         if name in names:
             gap = f"{model.result_.objective / lowest - 1:.0e} after {model.result_.n_iter} iterations"
         rows.append((name, f"{taken:.2f} s", f"**{rough / taken:.2f}**", accuracy, gap))
-    return rows
+    return ("", "time", "dropglm's time / this time", "test accuracy", "objective gap"), rows
 
 
-def with_unlabelled_rows(split: Split) -> Rows:
-    """What 50,000 rows without labels add to the time."""
+def with_unlabelled_rows(split: Split) -> Table:
+    """Measure how much 50,000 unlabelled rows add to the time."""
     alone: list[float] = []
     both: list[float] = []
     cases: list[tuple[list[float], dict[str, Any]]] = [
@@ -126,11 +127,12 @@ def with_unlabelled_rows(split: Split) -> Rows:
             times.append(time.perf_counter() - start)
     accuracy = 100 * model.score(split.X_test, split.y_test)
     ratio = f"**{min(both) / min(alone):.2f}** times the labelled fit"
-    return [("25,000 labelled and 50,000 unlabelled rows", f"{min(both):.2f} s", ratio, f"{accuracy:.2f}")]
+    row = ("25,000 labelled and 50,000 unlabelled rows", f"{min(both):.2f} s", ratio, f"{accuracy:.2f}")
+    return ("", "time", "ratio", "test accuracy"), [row]
 
 
-def cross_validation(split: Split) -> Rows:
-    """A grid of 5 × 4 × 3 points and 5 folds against one fit."""
+def cross_validation(split: Split) -> Table:
+    """Compare a grid of 5 × 4 × 3 points with 5 folds to a single fit."""
     start = time.perf_counter()
     ours().fit(split.X, split.y)
     one = time.perf_counter() - start
@@ -147,14 +149,16 @@ def cross_validation(split: Split) -> Rows:
     ).fit(split.X, split.y)
     taken = time.perf_counter() - start
     ratio = (
-        f"**{taken / one:.0f}** times a fit at the default tolerance, {taken / rough:.0f} times one to 1e-4"
+        f"**{taken / one:.0f}** times a fit at the default tolerance, "
+        f"{taken / rough:.0f} times a fit to a gap of 1e-4"
     )
     accuracy = 100 * model.score(split.X_test, split.y_test)
-    return [("60 points × 5 folds and the last fit", f"{taken:.0f} s", ratio, f"{accuracy:.2f}")]
+    row = ("60 grid points × 5 folds, and the final fit", f"{taken:.0f} s", ratio, f"{accuracy:.2f}")
+    return ("", "time", "ratio", "test accuracy"), [row]
 
 
-def more_rows(split: Split) -> Rows:
-    """Time against the number of rows."""
+def by_number_of_rows(split: Split) -> Table:
+    """Measure the time against the number of rows."""
     rng = np.random.default_rng(0)
     order = rng.permutation(split.X.shape[0])
     models = {
@@ -162,50 +166,49 @@ def more_rows(split: Split) -> Rows:
         for n in (6_000, 12_000, 25_000)
     }
     best = fastest_fits(models)
-    return [
-        (name, f"{taken:.2f} s", f"{1e6 * taken / models[name][1].shape[0]:.0f} µs a row", "")
+    rows = [
+        (name, f"{taken:.2f} s", f"{1e6 * taken / models[name][1].shape[0]:.0f} µs")
         for name, (taken, _) in best.items()
     ]
+    return ("", "time", "time per row"), rows
 
 
-def memory(n: int) -> Rows:
-    """Peak memory over the CSR arrays, X itself included; for a process of its own."""
+def memory(n: int) -> Table:
+    """Measure the peak memory, including X, relative to its CSR arrays; call it in a fresh process."""
     tiny = sparse.csr_array(np.eye(4, dtype=np.float32)[:, [2, 0, 1, 2]])
-    LogisticRegression(n_jobs=2).fit(tiny, [0, 1, 0, 1])  # compiles, or loads what was compiled
+    LogisticRegression(n_jobs=2).fit(tiny, [0, 1, 0, 1])  # compile, or load compiled code
     split = imdb(n)
     X, y = split.X, split.y
     del split
     csr = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    loaded = resident("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts anew
+    loaded = memory_in_use()
+    reset_peak_memory()
     ours().fit(X, y)
-    # What loading left behind is not the fit's; X is.
-    peak = resident("VmHWM") - loaded + csr
-    return [
-        (
-            f"IMDB {WORDS[n]}, float32",
-            f"{csr / 2**20:.0f} MiB",
-            f"**{peak / csr:.2f}** times as much at most",
-            "",
-        )
-    ]
+    # X counts towards the peak, what was loaded before does not.
+    peak = peak_memory() - loaded + csr
+    row = (
+        f"IMDB {WORDS[n]}, float32",
+        f"{csr / 2**20:.0f} MiB",
+        f"**{peak / csr:.2f}** times the CSR arrays",
+    )
+    return ("", "CSR arrays", "peak memory"), [row]
 
 
 PARTS = {
     "checking X": ("checks.py", "features"),
-    "order and columns": ("features.py", "__init__"),
-    "pass for a direction": ("design.py", "ray"),
-    "pass for a gradient": ("design.py", "backward"),
-    "rows' functions along the line": ("row_term.py", "value_and_slope"),
+    "feature order and column storage": ("features.py", "__init__"),
+    "pass for the search direction": ("design.py", "ray"),
+    "pass for the gradient": ("design.py", "backward"),
+    "row functions in the line search": ("row_term.py", "value_and_slope"),
     "L-BFGS: direction": ("memory.py", "direction"),
-    "L-BFGS: products": ("memory.py", "update"),
-    "other sums over θ": ("vectors.py", "form"),
+    "L-BFGS: update": ("memory.py", "update"),
+    "other vector sums": ("vectors.py", "form"),
     "preconditioner": ("objective.py", "preconditioner"),
 }
 
 
-def profile(split: Split) -> Rows:
-    """Where the time of a fit goes, on one thread."""
+def profile(split: Split) -> Table:
+    """Profile a fit on one thread."""
     profiler = cProfile.Profile()
     profiler.enable()
     ours(tol=GAP, n_jobs=1).fit(split.X, split.y)
@@ -217,26 +220,24 @@ def profile(split: Split) -> Rows:
         for entry in entries
         if isinstance(entry.code, CodeType) and "dropglm" in entry.code.co_filename
     }
-    rows: list[tuple[str, ...]] = [("whole fit, one thread, profiled", f"{total:.2f} s", "", "")]
+    rows: list[tuple[str, ...]] = [("whole fit on one thread, profiled", f"{total:.2f} s", "", "")]
     for name, key in PARTS.items():
         calls, cumulative = found.get(key, (0, 0.0))
-        rows.append(
-            (name, f"{1e3 * cumulative:.0f} ms", f"{100 * cumulative / total:.0f} %", f"{calls} calls")
-        )
-    return rows
+        rows.append((name, f"{1e3 * cumulative:.0f} ms", f"{100 * cumulative / total:.0f} %", str(calls)))
+    return ("", "time", "share", "calls"), rows
 
 
-def measure(n: int) -> dict[str, Rows]:
-    """All tables for 1- to n-grams but that of the memory."""
+def measure(n: int) -> dict[str, Table]:
+    """Return all tables for 1- to n-grams except that of the memory, by title."""
     split = imdb(n)
-    ours(tol=0.5).fit(split.X[:100], split.y[12_450:12_550])  # compiles, or loads what was compiled
-    title = f"IMDB {WORDS[n]}, 25,000 × {split.X.shape[1]:,}, {split.X.nnz:,} ones"
+    ours(tol=0.5).fit(split.X[:100], split.y[12_450:12_550])  # compile, or load compiled code
+    title = f"IMDB {WORDS[n]}, 25,000 × {split.X.shape[1]:,}, {split.X.nnz:,} non-zeros"
     with threadpool_limits(2):
-        tables = {f"{title}: against the rivals": against_rivals(split)}
+        tables = {f"{title}: compared with other libraries": against_others(split)}
     with threadpool_limits(1):
-        tables[f"{title}: unlabelled rows"] = with_unlabelled_rows(split)
-        tables[f"{title}: more rows"] = more_rows(split)
-        tables[f"{title}: where the time goes"] = profile(split)
+        tables[f"{title}: with unlabelled rows"] = with_unlabelled_rows(split)
+        tables[f"{title}: by number of rows"] = by_number_of_rows(split)
+        tables[f"{title}: profile"] = profile(split)
         if n == 2:
             tables[f"{title}: cross-validation"] = cross_validation(split)
     return tables
@@ -244,8 +245,8 @@ def measure(n: int) -> dict[str, Rows]:
 
 if __name__ == "__main__":
     for n in (1, 2):
-        for title, rows in measure(n).items():
+        for title, (header, rows) in measure(n).items():
             print(f"\n{title}")
-            for row in rows:
+            for row in (header, *rows):
                 print("  " + "".join(f"{cell:<40}" for cell in row))
     print(memory(2))

@@ -1,9 +1,10 @@
-"""Learning row by row: against scikit-learn's SGDClassifier, River, and Vowpal Wabbit from file to model.
+"""Online learning, compared with scikit-learn's SGDClassifier, River and Vowpal Wabbit.
 
-The first two on parsed rows, IMDB's 25,000 labelled reviews as unigrams and bigrams, one pass. Vowpal Wabbit
-reads its own format, whose words were cut and put to lower case beforehand; we read a CSV of the texts as
-they are. Both hash unigrams and bigrams to 2^20 columns and learn by AdaGrad on the logistic loss, once and,
-to see what a longer stream costs, over the same reviews ten times in one file.
+SGDClassifier and River make one pass over rows in memory: IMDB's 25,000 labelled reviews as unigrams and
+bigrams. Vowpal Wabbit is compared from file to model. It reads its own format, with texts tokenised and in
+lower case; dropglm reads a CSV file of the raw texts. Both hash unigrams and bigrams to 2^20 columns and
+learn with AdaGrad on the logistic loss: once from the reviews, and once from a file that repeats them ten
+times, to measure the cost of a longer stream.
 
     DROPGLM_DATA=… python -m benchmarks.streaming
 """
@@ -29,21 +30,21 @@ from dropglm.text.tokens import HTML_TAG, WORDS_AND_PUNCTUATION
 
 Rows = list[tuple[str, ...]]
 ROUNDS = 25
-RIVER_ROWS = 1000  # it takes some milliseconds a row
+RIVER_ROWS = 1000  # River needs some milliseconds per row
 TIMES = 10
-PARSED = ("", "a pass", "rows a second", "times as fast as SGDClassifier", "progressive accuracy")
+PARSED = ("", "one pass", "rows per second", "speed relative to SGDClassifier", "progressive accuracy")
 FILES = (
     "",
     "25,000 rows",
     "250,000 rows",
-    "rows a second beyond the first 25,000",
+    "rows per second beyond the first 25,000",
     "peak memory",
     "log loss",
 )
 
 
 def parsed() -> Rows:
-    """One pass over parsed rows, in turns; the fastest of each."""
+    """Return the fastest of alternating passes over rows in memory."""
     from sklearn.linear_model import SGDClassifier
 
     split = imdb(2)
@@ -84,13 +85,13 @@ def parsed() -> Rows:
             f"{1e3 * per_row * len(y):,.0f} ms",
             f"{1 / per_row:,.0f}",
             f"**{theirs / (per_row * len(y)):.4f}**",
-            f"{100 * right:.2f} (of {RIVER_ROWS:,} rows)",
+            f"{100 * right:.2f} ({RIVER_ROWS:,} rows)",
         ),
     ]
 
 
 def river(X: sparse.csr_array, y: np.ndarray) -> tuple[float, float]:
-    """Seconds a row of River's predict_one and learn_one, on rows that are dictionaries already."""
+    """Return the seconds per row and the accuracy of River's predict_one and learn_one on dictionaries."""
     from river import linear_model, optim
 
     model = linear_model.LogisticRegression(optim.AdaGrad())
@@ -104,7 +105,7 @@ def river(X: sparse.csr_array, y: np.ndarray) -> tuple[float, float]:
 
 
 def write_files(folder: Path) -> None:
-    """The labelled reviews, mixed, once and ten times: a CSV for us, cut into words for Vowpal Wabbit."""
+    """Write the shuffled reviews, once and ten times, as CSV for dropglm and as tokens for Vowpal Wabbit."""
     import polars as pl
 
     train = read("imdb").filter(pl.col("split") == "train").sample(fraction=1, shuffle=True, seed=0)
@@ -132,7 +133,7 @@ finally:
 
 
 def run(module: str, arguments: list[str], folder: Path) -> tuple[float, float, str]:
-    """Seconds from start to end, the largest resident size in MiB, and what the process printed."""
+    """Return the seconds that the process took, its peak memory in MiB, and its output."""
     command = [sys.executable, "-c", MEASURED, module, *arguments]
     start = time.perf_counter()
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
@@ -143,7 +144,7 @@ def run(module: str, arguments: list[str], folder: Path) -> tuple[float, float, 
 
 
 def files() -> Rows:
-    """Whole processes, the faster of three in turns."""
+    """Return the fastest of three alternating runs of each command."""
     commands = {
         "`dropglm train --online --classes 0,1`": (
             "dropglm",
@@ -184,7 +185,7 @@ def files() -> Rows:
     ours, theirs = seconds.values()
     ratios = [f"**{theirs[times] / ours[times]:.2f}**" for times in (1, TIMES)]
     mine, others = speed.values()
-    return [*rows, ("our throughput over its", *ratios, f"**{mine / others:.2f}**", "", "")]
+    return [*rows, ("dropglm's speed relative to Vowpal Wabbit", *ratios, f"**{mine / others:.2f}**", "", "")]
 
 
 if __name__ == "__main__":

@@ -1,20 +1,20 @@
-"""One value and gradient of each penalty, against the products that plain ridge regression needs.
+"""One value and gradient of each penalty, compared with the products that plain ridge regression needs.
 
-The rival is SciPy's ``X @ w`` + ``X.T @ r`` on the same matrix in the same run, one thread each. The
-contestants take turns in bursts, as a solver would call them and so that a noisy neighbour disturbs them
-alike; since a neighbour can only add time, the fastest call of each is compared.
+The reference is SciPy's ``X @ w`` + ``X.T @ r`` on the same matrix in the same run, on one thread. The
+candidates alternate in bursts of calls, as a solver would make them, so that other load on the machine
+affects all of them equally. Such load can only add time; therefore the fastest calls are compared.
 
     DROPGLM_DATA=… python -m benchmarks.sweep
 """
 
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from benchmarks.processes import memory_in_use, peak_memory, reset_peak_memory
 from benchmarks.text import imdb
 from dropglm import noising_penalty
 from dropglm.design import Design, frequency_order, kernels
@@ -24,15 +24,15 @@ from dropglm.penalties import PENALTIES, Penalty
 
 Work = Callable[[], object]
 
-# Precision, and whether the features are counts rather than ones.
+# Precision, and whether the features are counts instead of 0 and 1.
 CASES = ((np.float32, False), (np.float64, False), (np.float32, True), (np.float64, True))
 
 
-def fastest(contestants: Mapping[str, Work], rounds: int = 10, burst: int = 5) -> dict[str, float]:
-    """Seconds of the fastest call of each, over bursts in turn."""
-    best = dict.fromkeys(contestants, np.inf)
+def fastest(candidates: Mapping[str, Work], rounds: int = 10, burst: int = 5) -> dict[str, float]:
+    """Return the seconds of the fastest call of each candidate, over alternating bursts."""
+    best = dict.fromkeys(candidates, np.inf)
     for _ in range(rounds):
-        for name, work in contestants.items():
+        for name, work in candidates.items():
             for _ in range(burst):
                 start = time.perf_counter()
                 work()
@@ -40,14 +40,8 @@ def fastest(contestants: Mapping[str, Work], rounds: int = 10, burst: int = 5) -
     return best
 
 
-def resident(field: str) -> int:
-    """Bytes of memory in use (VmRSS) or at most in use so far (VmHWM), on Linux."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
-
-
 def bigrams(dtype: type) -> sparse.csr_array:
-    """IMDB's training reviews, over the n-grams that occur in them."""
+    """Return IMDB's training reviews, with the n-grams that occur in them."""
     X = imdb(2).X
     return sparse.csr_array(X[:, np.unique(X.indices)], dtype=dtype)
 
@@ -57,7 +51,7 @@ def logistic(expectation: str) -> Penalty:
 
 
 def compile_for(dtype: type) -> None:
-    """Have the compiler and the kernels in memory before memory is measured."""
+    """Load the compiler and the kernels before memory is measured."""
     tiny = sparse.csr_array(np.eye(3, dtype=dtype)[:, [2, 0, 1, 2]])
     for values in (1, 2):
         design = Design(values * tiny, order=frequency_order(tiny)).by_columns()
@@ -67,7 +61,7 @@ def compile_for(dtype: type) -> None:
 
 
 def measure(dtype: type, *, counts: bool = False) -> list[tuple[str, str]]:
-    """Rows of (what, result) for one precision; the features are all ones unless ``counts``."""
+    """Return rows of (task, result) for one precision; the features are binary unless ``counts``."""
     compile_for(dtype)
     X = bigrams(dtype)
     n, d = X.shape
@@ -75,8 +69,8 @@ def measure(dtype: type, *, counts: bool = False) -> list[tuple[str, str]]:
     if counts:
         X.data = (1 + rng.poisson(0.5, size=X.nnz)).astype(dtype)
     csr_bytes = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    before = resident("VmRSS") - csr_bytes  # what loading left behind is not ours, X is
-    Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts anew
+    before = memory_in_use() - csr_bytes  # X counts towards the peak, what was loaded before does not
+    reset_peak_memory()
 
     w, r = rng.normal(scale=0.1, size=d).astype(dtype), rng.normal(size=n).astype(dtype)
     start = time.perf_counter()
@@ -104,12 +98,12 @@ def measure(dtype: type, *, counts: bool = False) -> list[tuple[str, str]]:
             },
         }
     )
-    peak = resident("VmHWM") - before
+    peak = peak_memory() - before
     rows = [("SciPy `X @ w` + `X.T @ r`, 1 thread", f"{1e3 * taken['scipy']:.1f} ms")]
     for expectation in ("quadratic", "gaussian"):
         one, two = taken[f"{expectation} 1"], taken[f"{expectation} 2"]
         rows += [
-            (f"{expectation}, 1 thread", f"{1e3 * one:.1f} ms, **{one / taken['scipy']:.2f}** of SciPy's"),
+            (f"{expectation}, 1 thread", f"{1e3 * one:.1f} ms, **{one / taken['scipy']:.2f}** times SciPy"),
             (
                 f"{expectation}, 2 threads",
                 f"{1e3 * two:.1f} ms, **{one / two:.2f}** times as fast as 1 thread",
@@ -118,27 +112,29 @@ def measure(dtype: type, *, counts: bool = False) -> list[tuple[str, str]]:
     if not counts:
         taken |= fastest({"exact": sweep("exact", 1)}, rounds=1, burst=1)
         ratio = taken["exact"] / taken["quadratic 1"]
-        rows.append(("exact, 1 thread", f"{taken['exact']:.2f} s, **{ratio:.0f}** times quadratic"))
+        rows.append(
+            ("exact, 1 thread", f"{taken['exact']:.2f} s, **{ratio:.0f}** times the quadratic penalty")
+        )
     single = {
         "call": lambda: noising_penalty(w, X, dropout=0.5, expectation="quadratic", return_gradient=True)
     }
     taken |= fastest(single, rounds=1, burst=3)
-    call = f"{1e3 * taken['call']:.0f} ms, {taken['call'] / taken['scipy']:.1f} times SciPy's"
+    call = f"{1e3 * taken['call']:.0f} ms, {taken['call'] / taken['scipy']:.1f} times SciPy"
     rows += [
-        ("`noising_penalty`, quadratic, one call on the raw matrix with all checks", call),
-        ("preparation before a fit (order of the features, columns)", f"{1e3 * preparation:.0f} ms"),
-        ("peak memory with X itself, over X's CSR arrays", f"**{peak / csr_bytes:.2f}**"),
+        ("`noising_penalty`, quadratic, one call on the raw matrix, including all checks", call),
+        ("preparation for a fit (feature order, column storage)", f"{1e3 * preparation:.0f} ms"),
+        ("peak memory including X, relative to X's CSR arrays", f"**{peak / csr_bytes:.2f}**"),
     ]
     return rows
 
 
 def titled_measure(dtype: type, counts: bool) -> tuple[str, list[tuple[str, str]]]:
-    """The rows, under what they are about."""
+    """Return a title and the rows of ``measure``."""
     with threadpool_limits(1):
         rows = measure(dtype, counts=counts)
     X = bigrams(dtype)
-    values = "counts" if counts else "ones"
-    return f"{X.shape[0]:,} × {X.shape[1]:,}, {X.nnz:,} non-zero {values}, {np.dtype(dtype).name}", rows
+    values = "counts" if counts else "binary"
+    return f"{X.shape[0]:,} × {X.shape[1]:,}, {X.nnz:,} non-zeros, {values}, {np.dtype(dtype).name}", rows
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""IMDB as matrices of n-grams, built once and kept in ``benchmarks/.cache``.
+"""IMDB as matrices of n-grams, built once and stored in ``benchmarks/.cache``.
 
-Lower case, ``<br />`` removed, words with apostrophes whole, punctuation kept as tokens; an n-gram is present
-or absent. The vocabulary is that of the rows that a model may see, labelled or not: what is in at least two
-of them.
+Texts are in lower case without ``<br />``; words keep their apostrophes, and punctuation marks are tokens.
+The features are binary. The vocabulary consists of the n-grams that occur in at least two of the labelled and
+unlabelled training reviews.
 """
 
 import os
@@ -20,7 +20,7 @@ WORDS = {1: "unigrams", 2: "bigrams", 3: "trigrams"}
 
 
 def imdb(n: int) -> Split:
-    """IMDB's own split with 1- to n-grams: 25,000 labelled, 50,000 unlabelled, 25,000 test rows."""
+    """Return IMDB's own split with 1- to n-grams: 25,000 labelled, 50,000 unlabelled and 25,000 test rows."""
     path = CACHE / f"imdb_{WORDS[n]}.npz"
     labels = read("imdb").select("split", "label")
     if not path.exists():
@@ -33,17 +33,17 @@ def imdb(n: int) -> Split:
 
 
 def read(name: str) -> Any:
-    """A data set as a data frame, its rows in the file's order."""
+    """Return a data set as a data frame, in the order of the file."""
     import polars as pl
 
     folder = os.environ.get("DROPGLM_DATA")
     if folder is None:
-        sys.exit(f"Set DROPGLM_DATA to the folder that holds {name}.parquet.")
+        sys.exit(f"Set DROPGLM_DATA to the folder that contains {name}.parquet.")
     return pl.read_parquet(Path(folder) / f"{name}.parquet")
 
 
 def vectorizer(n: int, vocabulary: dict[str, int] | None = None, min_df: int = 2) -> Any:
-    """The vectorizer of scikit-learn, with the tokens above."""
+    """Return scikit-learn's vectorizer with the tokens described above."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     return CountVectorizer(

@@ -1,9 +1,9 @@
-"""Dropout against ridge on the paper's simulation: 100 runs of 75 training rows.
+"""Dropout compared with ridge on the paper's simulation: 100 runs of 75 training rows.
 
-50 useful features, each active in 4 % of the rows, hide among 1,000 nuisance features that are always active.
-Ridge regression must shrink all of them alike; the dropout penalty leaves the rare ones room. Both strengths
-are the paper's, and dropout has no ridge beside it. ``dropglm reproduce simulation`` also has the paper's own
-method, and its numbers beside ours.
+There are 50 useful features, each active in 4 % of the rows, and 1,000 nuisance features that are always
+active. Ridge regression shrinks all features equally; the dropout penalty shrinks rare features less. Both
+strengths are those of the paper, and the dropout model has no L2 penalty. ``dropglm reproduce simulation``
+also runs the paper's own method and shows its published numbers.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ MODELS = {
 
 
 def study(runs: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Accuracy where useful features are active and over all rows, by model; (runs, 2) each."""
+    """Return the accuracy on rows with active useful features and on all rows, by model; (runs, 2) each."""
     accuracy: dict[str, list[tuple[float, float]]] = {name: [] for name in MODELS}
     for _ in range(runs):
         rows = drawn(rng)

@@ -1,4 +1,4 @@
-"""Model files: data and no code, all of it or nothing."""
+"""Model files contain no code, and are written completely or not at all."""
 
 import json
 import os
@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 from skops import io
 
-from dropglm import TextClassifier, model_files
+from dropglm import (
+    LogisticRegression,
+    OnlineTextClassifier,
+    TextClassifier,
+    load_model,
+    model_files,
+    save_model,
+)
 from dropglm.model_files import ModelFileError
 
 
@@ -21,7 +28,7 @@ def saved(tmp_path):
     return path, model
 
 
-def test_what_was_saved_is_read(saved):
+def test_loaded_model_equals_the_saved_one(saved):
     path, model = saved
     again = TextClassifier.load(path)
     texts = ["good film", "bad", "other"]
@@ -33,7 +40,7 @@ def test_what_was_saved_is_read(saved):
     np.testing.assert_array_equal(TextClassifier.load(path).predict_proba(texts), model.predict_proba(texts))
 
 
-def test_no_other_file_is_left_and_rights_are_the_users(saved):
+def test_saving_leaves_no_other_file_and_uses_default_permissions(saved):
     path, _ = saved
     assert os.listdir(path.parent) == [path.name]
     plain = path.parent / "plain"
@@ -42,7 +49,7 @@ def test_no_other_file_is_left_and_rights_are_the_users(saved):
 
 
 class Trap:
-    """Leaves a file where its pickle is opened."""
+    """Creates a folder when its pickle is opened."""
 
     def __init__(self, path):
         self.path = path
@@ -51,15 +58,15 @@ class Trap:
         return os.mkdir, (str(self.path),)
 
 
-def test_a_pickle_is_not_run(tmp_path):
+def test_pickle_is_not_run(tmp_path):
     path, sprung = tmp_path / "model.skops", tmp_path / "sprung"
     path.write_bytes(pickle.dumps(Trap(sprung)))
-    with pytest.raises(ModelFileError, match="is no model file of dropglm"):
+    with pytest.raises(ModelFileError, match="is not a model file of dropglm"):
         TextClassifier.load(path)
     assert not sprung.exists()
 
 
-def test_a_pickle_inside_an_array_is_not_run(saved, tmp_path):
+def test_pickle_inside_an_array_is_not_run(saved, tmp_path):
     path, _ = saved
     sprung = tmp_path / "sprung"
     array = np.empty(1, object)
@@ -89,15 +96,15 @@ def test_a_pickle_inside_an_array_is_not_run(saved, tmp_path):
     ],
     ids=["object", "function", "estimator", "ufunc", "second in a list", "scalar"],
 )
-def test_a_type_that_is_no_plain_data_is_refused(content, tmp_path):
-    """Even types that skops itself trusts."""
+def test_types_other_than_plain_data_are_refused(content, tmp_path):
+    """This includes types that skops itself trusts."""
     path = tmp_path / "model.skops"
     io.dump(content, path)
-    with pytest.raises(ModelFileError, match="not plain data only; nothing of it was built or run"):
+    with pytest.raises(ModelFileError, match=r"plain data only\. Nothing in it was loaded or run"):
         TextClassifier.load(path)
 
 
-def test_a_loader_under_another_name_is_refused(saved):
+def test_changed_names_in_the_schema_are_refused(saved):
     path, _ = saved
     for key, value in (("__loader__", "ObjectNode"), ("__class__", "system"), ("__module__", "os")):
         evil = path.with_name(f"{key}.skops")
@@ -109,21 +116,21 @@ def test_a_loader_under_another_name_is_refused(saved):
                     schema["content"]["state"]["content"]["settings"][key] = value
                     content = json.dumps(schema).encode()
                 new.writestr(name, content)
-        with pytest.raises(ModelFileError, match="not plain data only"):
+        with pytest.raises(ModelFileError, match="plain data only"):
             TextClassifier.load(evil)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
-def test_a_truncated_file_gets_a_sentence(saved, share):
+def test_truncated_file_is_refused(saved, share):
     path, _ = saved
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(ModelFileError, match=r"no model file of dropglm, or a part of one is missing"):
+    with pytest.raises(ModelFileError, match=r"not a model file of dropglm, or it is truncated"):
         TextClassifier.load(path)
 
 
-def test_flipped_bytes_never_pass_unseen(saved, rng):
-    """Every part has a checksum of its own; what is not covered (names, offsets) does not reach the data."""
+def test_flipped_bytes_raise_or_change_nothing(saved, rng):
+    """Every member has a checksum; bytes that it does not cover (names, offsets) do not affect the data."""
     path, model = saved
     whole = bytearray(path.read_bytes())
     expected = model.predict_proba(["good film"])
@@ -136,7 +143,7 @@ def test_flipped_bytes_never_pass_unseen(saved, rng):
         np.testing.assert_array_equal(found, expected)
 
 
-def test_compressed_parts_are_refused(saved):
+def test_compressed_members_are_refused(saved):
     path, _ = saved
     bomb = path.with_name("bomb.skops")
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as new:
@@ -146,22 +153,22 @@ def test_compressed_parts_are_refused(saved):
         TextClassifier.load(bomb)
 
 
-def test_a_newer_or_foreign_file_gets_a_sentence(tmp_path):
+def test_newer_and_foreign_files_are_refused(tmp_path):
     path = tmp_path / "model.skops"
     io.dump({"format": 2, "dropglm": "9.1", "kind": "TextClassifier", "state": {}}, path)
     with pytest.raises(
-        ModelFileError, match=r"written by dropglm 9.1, in format 2; .* install the newer one"
+        ModelFileError, match=r"written by dropglm 9.1, in format 2\. .* install the newer version"
     ):
         TextClassifier.load(path)
     io.dump({"format": 1, "kind": "Horse", "state": {}}, path)
-    with pytest.raises(ModelFileError, match="holds a 'Horse', not a TextClassifier"):
+    with pytest.raises(ModelFileError, match="holds a model of kind 'Horse', not TextClassifier"):
         TextClassifier.load(path)
     io.dump([1, 2], path)
-    with pytest.raises(ModelFileError, match="is no model file of dropglm"):
+    with pytest.raises(ModelFileError, match="is not a model file of dropglm"):
         TextClassifier.load(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("other.txt", "")
-    with pytest.raises(ModelFileError, match="is no model file of dropglm"):
+    with pytest.raises(ModelFileError, match="is not a model file of dropglm"):
         TextClassifier.load(path)
     io.dump({"format": 1, "kind": "TextClassifier", "state": {"settings": {}}}, path)
     with pytest.raises(ModelFileError, match="damaged model file"):
@@ -195,8 +202,8 @@ def test_a_newer_or_foreign_file_gets_a_sentence(tmp_path):
         ("settings", lambda a: a | {"other": 1}),
     ],
 )
-def test_a_state_that_does_not_fit_together_is_refused(saved, name, change):
-    """The kernels would read beyond them."""
+def test_inconsistent_state_is_refused(saved, name, change):
+    """The kernels would read beyond the ends of the arrays."""
     path, _ = saved
     _, state = model_files.read(path, "TextClassifier")
     state[name] = change(state[name])
@@ -205,8 +212,8 @@ def test_a_state_that_does_not_fit_together_is_refused(saved, name, change):
         TextClassifier.load(path)
 
 
-def test_a_part_that_is_used_twice_is_refused(saved):
-    """A small file could ask for any amount of memory."""
+def test_member_that_is_used_twice_is_refused(saved):
+    """Otherwise a small file could need any amount of memory."""
     path, _ = saved
     evil = path.with_name("evil.skops")
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(evil, "w") as new:
@@ -222,7 +229,7 @@ def test_a_part_that_is_used_twice_is_refused(saved):
         TextClassifier.load(evil)
 
 
-def test_links_rights_and_devices_are_left_as_they_are(saved, tmp_path):
+def test_saving_keeps_links_permissions_and_devices(saved, tmp_path):
     path, model = saved
     path.chmod(0o600)
     link = tmp_path / "link.skops"
@@ -235,7 +242,7 @@ def test_links_rights_and_devices_are_left_as_they_are(saved, tmp_path):
     assert not os.path.isfile(os.devnull)
 
 
-def test_places_that_cannot_be_read_or_written_get_a_sentence(saved, tmp_path):
+def test_unreadable_and_unwritable_paths_are_named(saved, tmp_path):
     _, model = saved
     with pytest.raises(FileNotFoundError, match=r"nowhere cannot be read: No such file"):
         TextClassifier.load(tmp_path / "nowhere")
@@ -245,7 +252,7 @@ def test_places_that_cannot_be_read_or_written_get_a_sentence(saved, tmp_path):
         TextClassifier.load(tmp_path)
 
 
-def test_a_failed_save_leaves_the_old_model_and_nothing_else(saved, monkeypatch):
+def test_failed_save_leaves_only_the_old_file(saved, monkeypatch):
     path, model = saved
     old = path.read_bytes()
 
@@ -257,3 +264,25 @@ def test_a_failed_save_leaves_the_old_model_and_nothing_else(saved, monkeypatch)
         model.save(path)
     assert path.read_bytes() == old
     assert os.listdir(path.parent) == [path.name]
+
+
+def test_save_model_and_load_model_handle_both_kinds_of_text_models(tmp_path):
+    texts, y = ["good film", "bad film", "good", "bad"], [1, 0, 1, 0]
+    for model in (TextClassifier(tune=False, min_df=1), OnlineTextClassifier(bits=8)):
+        save_model(model.fit(texts, y), tmp_path / "model.skops")
+        loaded = load_model(tmp_path / "model.skops")
+        assert type(loaded) is type(model)
+        np.testing.assert_array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), None, TextClassifier], ids=repr)
+def test_save_model_refuses_what_is_not_a_text_model(model, tmp_path):
+    with pytest.raises(TypeError, match="model must be a TextClassifier or an OnlineTextClassifier, got"):
+        save_model(model, tmp_path / "model.skops")
+    assert not os.listdir(tmp_path)
+
+
+def test_load_model_refuses_other_kinds_of_files(tmp_path):
+    model_files.write(tmp_path / "m", "Horse", {})
+    with pytest.raises(ModelFileError, match="kind 'Horse', not OnlineTextClassifier or TextClassifier"):
+        load_model(tmp_path / "m")

@@ -14,7 +14,14 @@ if TYPE_CHECKING:
         PoissonRegressor,
     )
     from dropglm.noising import noising_penalty
-    from dropglm.text import NgramHasher, NgramVectorizer, OnlineTextClassifier, TextClassifier
+    from dropglm.text import (
+        NgramHasher,
+        NgramVectorizer,
+        OnlineTextClassifier,
+        TextClassifier,
+        load_model,
+        save_model,
+    )
 
 __version__ = version("dropglm")
 
@@ -30,7 +37,9 @@ __all__ = [
     "TextClassifier",
     "__version__",
     "load_dataset",
+    "load_model",
     "noising_penalty",
+    "save_model",
 ]
 
 # Imported when first asked for: the command's help and the shell's completion need none of them, and take
@@ -46,7 +55,9 @@ _ROOMS = {
     "PoissonRegressor": "estimators",
     "TextClassifier": "text",
     "load_dataset": "datasets",
+    "load_model": "text",
     "noising_penalty": "noising",
+    "save_model": "text",
 }
 
 

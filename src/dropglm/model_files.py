@@ -1,14 +1,15 @@
-"""Models in files that hold data and no code.
+"""Model files, which contain data and no code.
 
-A file is a skops archive of one dictionary: numbers, strings, lists and arrays of numbers, nothing else.
-Before anything is built from it, every type that it names is held against the few that we write; so opening a
-file cannot run what it carries, whoever made it.
+A model file is a skops archive of a single dictionary that holds only numbers, strings, lists and numeric
+arrays. Before anything is built from a file, every type that it names is compared with the few types that we
+write. Model files from untrusted sources are therefore safe to open.
 """
 
 import io
 import json
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
@@ -20,24 +21,24 @@ from dropglm.files import FileError, replacing
 
 FORMAT = 1
 
-# (module, class, loader) of all that may stand in a file
-PLAIN = {
+# The nodes that a file may contain, as (module, class, loader)
+ALLOWED_NODES = {
     ("builtins", "dict", "DictNode"),
     ("builtins", "list", "ListNode"),
     ("builtins", "tuple", "TupleNode"),
     ("builtins", "str", "JsonNode"),
-    ("builtins", "str", "TypeNode"),  # of a dictionary's keys
+    ("builtins", "str", "TypeNode"),  # the type of a dictionary's keys
     ("numpy", "ndarray", "NdArrayNode"),
 }
 
 
 class ModelFileError(FileError):
-    """A file that is no model, or not one for this version."""
+    """A file that is not a model file, is damaged, or was written by a newer version."""
 
 
 def write(path: str | PathLike[str], kind: str, state: dict[str, Any]) -> None:
-    """Write a model of that kind; whoever interrupts this finds the old file, or the whole new one."""
-    content = {"format": FORMAT, "dropglm": version("dropglm"), "kind": kind, "state": plain(state)}
+    """Write a model of that kind; the old file is replaced in one step, or left unchanged on failure."""
+    content = {"format": FORMAT, "dropglm": version("dropglm"), "kind": kind, "state": to_plain(state)}
     data = _skops().dumps(content)
     try:
         with replacing(path) as stream:
@@ -46,12 +47,12 @@ def write(path: str | PathLike[str], kind: str, state: dict[str, Any]) -> None:
         raise type(error)(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
-def plain(value: Any) -> Any:
-    """The value in the types that a file may hold; a ``TypeError`` if it has none of them.
+def to_plain(value: Any) -> Any:
+    """Convert the value to the types that a file may hold; raise ``TypeError`` if that is not possible.
 
     Examples
     --------
-    >>> plain({"l2": np.float64(0.5), "ngrams": (np.int64(1), 2)})
+    >>> to_plain({"l2": np.float64(0.5), "ngrams": (np.int64(1), 2)})
     {'l2': 0.5, 'ngrams': (1, 2)}
     """
     if isinstance(value, np.generic):
@@ -59,72 +60,85 @@ def plain(value: Any) -> Any:
     if value is None or type(value) in (bool, int, float, str, np.ndarray):
         return value
     if isinstance(value, (list, tuple)):
-        return type(value)(plain(item) for item in value)
+        return type(value)(to_plain(item) for item in value)
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {str(key): plain(item) for key, item in value.items()}
-    raise TypeError(f"A model file cannot hold {value!r}, a {type(value).__name__}.")
+        return {str(key): to_plain(item) for key, item in value.items()}
+    raise TypeError(f"A model file cannot hold {value!r}, which is of type {type(value).__name__}.")
 
 
 def read(path: str | PathLike[str], *kinds: str) -> tuple[str, dict[str, Any]]:
-    """The kind of the model in the file, one of these, and its state.
+    """Return the kind of the model in the file, which must be one of ``kinds``, and its state.
 
     Raises
     ------
     ModelFileError
-        In one sentence, if the file is truncated, foreign or newer, or names a type that is no plain data.
+        If the file is truncated or damaged, is not a model file, was written by a newer version, or contains
+        anything but plain data.
     """
     skops = _skops()
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         raise type(error)(f"{path} cannot be read: {error.strerror or error}.") from None
-    try:
+    with reporting_damage(path):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            _refuse_foreign(path, archive, len(data))
+            _check_archive(path, archive, len(data))
         content = skops.loads(data)
-    except ModelFileError:
-        raise
-    except zipfile.BadZipFile:
-        raise ModelFileError(f"{path} is no model file of dropglm, or a part of one is missing.") from None
-    except Exception as error:
-        # Whatever zipfile, skops or NumPy stumbles over in a damaged file; nothing was built from it.
-        reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-        raise ModelFileError(f"{path} is a damaged model file: {reason}.") from None
     if not isinstance(content, dict) or not isinstance(content.get("format"), int):
-        raise ModelFileError(f"{path} is no model file of dropglm.")
+        raise ModelFileError(f"{path} is not a model file of dropglm.")
     if content["format"] > FORMAT:
         raise ModelFileError(
-            f"{path} was written by dropglm {content.get('dropglm')}, in format {content['format']}; this is "
-            f"dropglm {version('dropglm')}, which reads up to format {FORMAT}: install the newer one."
+            f"{path} was written by dropglm {content.get('dropglm')}, in format {content['format']}. This is "
+            f"dropglm {version('dropglm')}, which reads up to format {FORMAT}; install the newer version."
         )
     kind, state = content.get("kind"), content.get("state")
     if kind not in kinds or not isinstance(state, dict):
-        raise ModelFileError(f"{path} holds a {kind!r}, not a {' or '.join(kinds)}.")
+        raise ModelFileError(f"{path} holds a model of kind {kind!r}, not {' or '.join(kinds)}.")
     return kind, state
 
 
-def _refuse_foreign(path: str | PathLike[str], archive: zipfile.ZipFile, size: int) -> None:
-    """Look at what the archive says of itself, before anything of it is built."""
+@contextmanager
+def reporting_damage(path: str | PathLike[str]) -> Iterator[None]:
+    """Turn any error while a file is decoded or a model rebuilt into a ``ModelFileError``."""
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except zipfile.BadZipFile:
+        raise ModelFileError(f"{path} is not a model file of dropglm, or it is truncated.") from None
+    except MemoryError:
+        raise ModelFileError(f"{path} needs more memory than is available.") from None
+    except Exception as error:  # zipfile, skops and NumPy raise many types for damaged files
+        reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+        raise ModelFileError(f"{path} is a damaged model file: {reason}.") from error
+
+
+def _check_archive(path: str | PathLike[str], archive: zipfile.ZipFile, size: int) -> None:
+    """Refuse an archive that declares anything but plain data, before anything is built from it."""
     members = archive.infolist()
     if "schema.json" not in archive.namelist():
-        raise ModelFileError(f"{path} is no model file of dropglm.")
-    # We never compress and never use a part twice, so nothing can grow when it is read.
-    grows = any(member.compress_type != zipfile.ZIP_STORED for member in members)
+        raise ModelFileError(f"{path} is not a model file of dropglm.")
+    # Our files are not compressed and no member is used twice, so reading never takes much more memory than
+    # the size of the file.
+    compressed = any(member.compress_type != zipfile.ZIP_STORED for member in members)
     nodes = list(_nodes(json.loads(archive.read("schema.json"))))
-    parts = [node["file"] for node in nodes if "file" in node]
-    if grows or sum(member.file_size for member in members) > size or len(set(parts)) < len(parts):
-        raise ModelFileError(f"{path} has parts that are compressed or used twice, as no model file has.")
+    used = [node["file"] for node in nodes if "file" in node]
+    if compressed or sum(member.file_size for member in members) > size or len(set(used)) < len(used):
+        raise ModelFileError(
+            f"{path} has members that are compressed or used twice; no model file of dropglm has."
+        )
     for node in nodes:
-        named = tuple(node.get(key) for key in ("__module__", "__class__", "__loader__"))
-        if named not in PLAIN:
-            module, name, _ = named
+        declared = tuple(node.get(key) for key in ("__module__", "__class__", "__loader__"))
+        if declared not in ALLOWED_NODES:
+            module, name, _ = declared
             raise ModelFileError(
-                f"{path} holds a {module}.{name}, not plain data only; nothing of it was built or run."
+                f"{path} contains a {module}.{name}; model files may contain plain data only. Nothing in it "
+                "was loaded or run."
             )
 
 
 def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
-    """Every part of a schema that says how it is to be built."""
+    """Yield every part of a skops schema that declares how an object is built."""
     todo = [schema]
     while todo:
         part = todo.pop()

@@ -104,7 +104,7 @@ def test_evaluate_measures_accuracy_log_loss_confusion_and_calibration(place):
     assert f"{told['accuracy']:.4f}" in out
     assert "Confusion" in out
     write_csv(place / "odd.csv", [("a film", "good"), ("b film", "odd")])
-    assert "odd.csv: row 2 has the label 'odd', which the model does not know" in error_of(
+    assert "odd.csv: row 2 has the label 'odd', which is not a class of the model" in error_of(
         "evaluate", "m.skops", "odd.csv", "--quiet", cwd=place
     )
 

@@ -18,7 +18,7 @@ ONLINE = ("train", "--online", "--bits", "12")
 
 def same(one, other):
     """Whether two model files hold the same, bit for bit."""
-    one, other = load_model(one).to_state(), load_model(other).to_state()
+    one, other = load_model(one)._to_state(), load_model(other)._to_state()
     for part in ("state", "features"):
         for name, array in one[part].items():
             np.testing.assert_array_equal(array, other[part][name])
@@ -304,7 +304,7 @@ def test_memory_does_not_grow_with_the_stream(tmp_path):
         (("--online", "nowhere.csv"), 3, "there is no such file"),
         (("--online", "one.csv"), 3, "all rows have the label 'good'; two are needed"),
         (("--online", "s.csv", "--checkpoint", "no/where"), 2, "cannot be written: No such file"),
-        (("--online", "s.csv", "--start-from", "s.csv"), 3, "is no model file"),
+        (("--online", "s.csv", "--start-from", "s.csv"), 3, "is not a model file"),
         (("--online", "s.csv", "-o", "s.csv"), 2, "is also an input"),
     ],
     ids=str,

@@ -1,4 +1,4 @@
-"""Small archives in the layout of the real ones, and a server for them on this machine."""
+"""Small archives in the layout of the real ones, and a local server for them."""
 
 import gzip
 import hashlib
@@ -14,18 +14,18 @@ from dropglm.datasets import DATASETS
 
 
 def zipped(files):
-    """A zip with these files, and the folders and notes that real ones have."""
+    """Return a zip with these files, and the folders and notes that real archives have."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         top = next(iter(files)).partition("/")[0]
         for name, content in {f"{top}/": b"", f"{top}/README": b"Please cite us.", **files}.items():
-            # Not by name alone: that writes the time, and no two archives are the same.
+            # A name alone would add the current time, and no two archives would be the same.
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return out.getvalue()
 
 
 def tarred(files):
-    """A compressed tar with these files, and the folders and notes that real ones have."""
+    """Return a compressed tar with these files, and the folders and notes that real archives have."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:gz", compresslevel=1) as archive:
         top = next(iter(files)).partition("/")[0]
@@ -40,7 +40,7 @@ def tarred(files):
 
 
 def with_header(change, content=b"x", **settings):
-    """A compressed tar of one member whose header was changed."""
+    """Return a compressed tar of one member whose header is changed."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", **settings) as archive:
         member = tarfile.TarInfo("sentence_polarity/rt-polarity.pos")
@@ -52,7 +52,7 @@ def with_header(change, content=b"x", **settings):
 
 @contextmanager
 def served(content, *, status=200, cut_at=None, length=None):
-    """The address of a server that sends the content, or stops after ``cut_at`` bytes of it."""
+    """Run a server that sends the content, or stops after ``cut_at`` bytes; yield its address."""
 
     class Handler(BaseHTTPRequestHandler):
         requests = 0
@@ -79,7 +79,7 @@ def served(content, *, status=200, cut_at=None, length=None):
 
 
 def small(name, address, content, rows, members=None, **limits):
-    """The entry of a data set, with a small archive that is served at that address."""
+    """Return the entry of a data set with a small archive at the given address."""
     entry = DATASETS[name]
     archive = replace(
         entry.table.archive,

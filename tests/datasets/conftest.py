@@ -3,7 +3,7 @@ import pytest
 
 @pytest.fixture
 def places(tmp_path, monkeypatch):
-    """An empty folder of the user's and an empty cache, and no proxy on the way to this machine."""
+    """An empty user folder and an empty cache, and no proxy for connections to this machine."""
     home, cache = tmp_path / "home", tmp_path / "cache"
     home.mkdir()
     monkeypatch.setenv("DROPGLM_DATA", str(home))

@@ -3,13 +3,13 @@ import pytest
 
 from dropglm.datasets import docstrings, load_dataset
 
-LONG = "This sentence is long enough to be kept, for it says more than eighty characters can say, number"
+LONG = "This sentence is long enough to be kept because it has more than eighty characters, and number"
 CLASS = f'class A:\n    """{LONG} 6."""\n'
 
 
 @pytest.fixture
 def packages(tmp_path, monkeypatch):
-    """Small packages in the place of the large ones."""
+    """Replace the installed packages by small ones."""
     written = {
         "numpy": {
             "__init__.py": f'"""{LONG} 1 of NumPy."""\n',
@@ -29,22 +29,22 @@ def packages(tmp_path, monkeypatch):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(source)
     places = {package: tmp_path / package for package in written}
-    monkeypatch.setattr(docstrings, "root", places.get)
-    docstrings.collected.cache_clear()
+    monkeypatch.setattr(docstrings, "package_folder", places.get)
+    docstrings.collect_docstrings.cache_clear()
     yield
-    docstrings.collected.cache_clear()
+    docstrings.collect_docstrings.cache_clear()
 
 
-def test_public_docstrings_are_collected_once_and_those_of_two_packages_not_at_all(packages):
+def test_public_docstrings_are_collected_without_duplicates_and_shared_ones(packages):
     numbers = {
         package: sorted(int(text.removeprefix(f"{LONG} ")[0]) for text in texts)
-        for package, texts in docstrings.collected().items()
+        for package, texts in docstrings.collect_docstrings().items()
     }
     assert numbers == {"numpy": [1], "python": [9], "scipy": [5, 6, 7]}
 
 
-def test_asking_for_more_than_there_is_is_refused(packages):
-    with pytest.raises(ValueError, match="ask for 6 docstrings, but there are 5"):
+def test_more_docstrings_than_available_are_an_error(packages):
+    with pytest.raises(ValueError, match=r"n_labeled \+ n_test is 6, but there are only 5 docstrings"):
         load_dataset("docstrings", n_labeled=3, n_test=3)
     assert len(load_dataset("docstrings", n_labeled=1, n_test=1, n_per_class=1).unlabeled) == 1
 
@@ -64,17 +64,17 @@ def test_asking_for_more_than_there_is_is_refused(packages):
         ("A Series or a DataFrame.", "A Series or a DataFrame."),
     ],
 )
-def test_what_gives_a_package_away_is_masked(text, expected):
-    assert docstrings.masked(text) == expected
+def test_words_that_reveal_the_package_are_masked(text, expected):
+    assert docstrings.mask(text) == expected
 
 
-def test_this_machine_has_docstrings_of_several_packages():
+def test_docstrings_of_the_installed_packages():
     data = load_dataset("docstrings", n_labeled=300, n_test=500, random_state=3)
     assert (len(data.texts), len(data.y), len(data.texts_test), len(data.y_test)) == (300, 300, 500, 500)
     assert {"numpy", "python", "scipy", "sklearn"} <= set(data.y) <= set(data.class_names)
     everything = np.concatenate([data.texts, data.unlabeled, data.texts_test])
     assert len(set(everything)) == len(everything) > 3000
-    assert all(len(text) >= docstrings.SHORTEST for text in everything)
+    assert all(len(text) >= docstrings.MIN_LENGTH for text in everything)
     for name in ("numpy", "scipy", "sklearn", "scikit-learn", "polars", "python"):
         assert not any(name in text.lower() for text in everything)
     again = load_dataset("docstrings", n_labeled=300, n_test=500, random_state=3)

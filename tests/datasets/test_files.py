@@ -1,6 +1,5 @@
-"""Where files are looked for, and what a download leaves behind when something goes wrong."""
+"""The order in which folders are searched, and what remains after a failed download."""
 
-import contextlib
 import errno
 import os
 import subprocess
@@ -15,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dropglm.datasets import DATASETS, DatasetError, fetch, listing, load_dataset, parquet, where
+from dropglm.datasets import DATASETS, DatasetError, fetch, files, listing, load_dataset, where
 from tests.datasets.archives import served, small, zipped
 from tests.datasets.test_parsers import RT
 
@@ -24,7 +23,7 @@ CONTENT = zipped(RT)
 
 @pytest.fixture
 def rt(places, monkeypatch):
-    """A function that makes an address, and what lies there, the source of rt, with four rows."""
+    """Return a function that sets the address and the archive of rt, with four rows."""
 
     def at(address, content=CONTENT, **limits):
         monkeypatch.setitem(DATASETS, "rt", small("rt", address, content, 4, 2, **limits))
@@ -36,11 +35,11 @@ def rt(places, monkeypatch):
 def write_rows(path, texts):
     path.parent.mkdir(exist_ok=True)
     columns = {"label": [1, 1, 0, 0], "id": [0, 1, 0, 1], "text": texts}
-    parquet.write(columns, DATASETS["rt"].table, path)
+    files.write_parquet(columns, DATASETS["rt"].table, path)
 
 
 def one_sentence(error):
-    """The message, which is one sentence."""
+    """Return the message, which must be one sentence."""
     message = str(error.value)
     assert message.endswith(".")
     assert "\n" not in message
@@ -48,7 +47,7 @@ def one_sentence(error):
     return message
 
 
-def test_the_users_folder_comes_before_the_cache_and_the_cache_before_the_archive(rt, places):
+def test_the_user_folder_is_searched_before_the_cache_and_the_cache_before_a_download(rt, places):
     home, cache = places
     with served(CONTENT) as (address, server):
         rt(address)
@@ -65,14 +64,14 @@ def test_the_users_folder_comes_before_the_cache_and_the_cache_before_the_archiv
         assert server.requests == 1
 
 
-def test_data_home_comes_before_the_environment(rt, places, tmp_path):
+def test_data_home_overrides_the_environment(rt, places, tmp_path):
     write_rows(places[0] / "rt.parquet", list("abcd"))
     write_rows(tmp_path / "other" / "rt.parquet", list("efgh"))
     assert list(load_dataset("rt", data_home=tmp_path / "other").texts) == list("efgh")
     assert {line.name: line.path for line in listing()}["rt"] == places[0] / "rt.parquet"
 
 
-def test_the_cache_holds_one_file_and_the_users_folder_none(rt, places):
+def test_a_fetch_adds_one_file_to_the_cache_and_none_to_the_user_folder(rt, places):
     with served(CONTENT) as (address, _):
         rt(address)
         assert fetch("rt") == places[1] / "rt.parquet"
@@ -80,16 +79,16 @@ def test_the_cache_holds_one_file_and_the_users_folder_none(rt, places):
     assert os.listdir(places[0]) == []
 
 
-def test_a_bar_shows_the_download_and_the_parsing(rt, capfd):
+def test_progress_bars_show_the_download_and_the_parsing(rt, capfd):
     with served(CONTENT) as (address, _):
         rt(address)
         fetch("rt", verbose=True)
     shown = capfd.readouterr().err
     assert "1/1 MB downloaded" in shown
-    assert "2/2 parts read" in shown
+    assert "2/2 members read" in shown
 
 
-def test_a_fetch_is_silent_where_nobody_looks(rt, capfd):
+def test_a_fetch_is_silent_without_a_terminal(rt, capfd):
     with served(CONTENT) as (address, _):
         rt(address)
         fetch("rt")
@@ -97,51 +96,51 @@ def test_a_fetch_is_silent_where_nobody_looks(rt, capfd):
 
 
 @pytest.mark.parametrize(
-    ("server", "complaint"),
+    ("server", "expected"),
     [
         ({"cut_at": 100}, "could not be downloaded"),
-        ({"cut_at": 100, "length": 100}, "is not the archive that was expected"),
+        ({"cut_at": 100, "length": 100}, "is not the expected archive"),
         ({"status": 404}, "could not be downloaded (the server answers 404)"),
     ],
-    ids=["cut off", "cut off unnoticed", "not there"],
+    ids=["truncated", "truncated with a matching length", "not found"],
 )
-def test_a_broken_download_leaves_nothing(rt, places, server, complaint):
+def test_a_failed_download_leaves_nothing(rt, places, server, expected):
     with served(CONTENT, **server) as (address, _):
         rt(address)
         with pytest.raises(DatasetError) as error:
             load_dataset("rt")
     message = str(error.value)
-    assert complaint in message
+    assert expected in message
     assert address in message
     assert "\n" not in message
     assert os.listdir(places[1]) == []
     assert where("rt") is None
 
 
-def test_without_a_network_one_line_says_so(rt):
-    sentence = r"^http://127.0.0.1:9/closed could not be downloaded \(no connection\); .*DROPGLM_DATA\.$"
+def test_a_missing_network_is_reported_in_one_line(rt):
+    sentence = r"^http://127.0.0.1:9/closed could not be downloaded \(no connection\); .*Parquet file\.$"
     with pytest.raises(DatasetError, match=sentence):
         load_dataset("rt")
 
 
-def test_another_archive_is_thrown_away(rt, places):
+def test_an_archive_with_another_checksum_is_deleted(rt, places):
     with served(zipped(RT | {"sentence_polarity/new": b""})) as (address, _):
         rt(address)
-        with pytest.raises(DatasetError, match="another sha256"):
+        with pytest.raises(DatasetError, match="its sha256 checksum differs"):
             load_dataset("rt")
     assert os.listdir(places[1]) == []
 
 
-def test_a_server_that_sends_too_much_is_cut_off(rt, places):
+def test_a_download_that_is_too_large_is_stopped(rt, places):
     endless = bytes(400_000)
     with served(endless) as (address, _):
         rt(address, megabytes=0.01)
-        with pytest.raises(DatasetError, match="sends more than it should"):
+        with pytest.raises(DatasetError, match="sends more data than expected"):
             load_dataset("rt")
     assert os.listdir(places[1]) == []
 
 
-def test_an_archive_with_fewer_rows_is_refused(rt, places):
+def test_an_archive_with_fewer_rows_is_rejected(rt, places):
     short = zipped(RT | {"sentence_polarity/rt-polarity.neg": b"so dull . \n"})
     with served(short) as (address, _):
         rt(address, short)
@@ -156,7 +155,7 @@ def test_an_interruption_while_writing_leaves_nothing(rt, places, monkeypatch):
         path.write_bytes(b"PAR1 half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(parquet, "write", interrupted)
+    monkeypatch.setattr(files, "write_parquet", interrupted)
     with served(CONTENT) as (address, _):
         rt(address)
         with pytest.raises(KeyboardInterrupt):
@@ -164,8 +163,8 @@ def test_an_interruption_while_writing_leaves_nothing(rt, places, monkeypatch):
     assert os.listdir(places[1]) == []
 
 
-def test_a_kill_between_writing_and_renaming_leaves_nothing_that_is_taken_for_data(rt, places):
-    """A process that ends without a farewell, after the file was written and before it got its name."""
+def test_a_process_killed_before_renaming_leaves_no_file_that_is_read(rt, places):
+    """A process that ends abruptly after the file was written and before it was renamed."""
     program = """
         import os, pathlib, sys
         from dropglm.datasets import DATASETS, fetch
@@ -186,7 +185,7 @@ def test_a_kill_between_writing_and_renaming_leaves_nothing_that_is_taken_for_da
         assert load_dataset("rt").texts[3] == "worse"
 
 
-def test_what_a_killed_process_left_is_cleared_away_after_a_day(rt, places):
+def test_leftovers_of_a_killed_process_are_removed_after_a_day(rt, places):
     old, young = places[1] / ".rt.parquet-old", places[1] / ".rt.parquet-young"
     for folder in (old, young):
         folder.mkdir(parents=True)
@@ -198,7 +197,7 @@ def test_what_a_killed_process_left_is_cleared_away_after_a_day(rt, places):
     assert sorted(os.listdir(places[1])) == [".rt.parquet-young", "rt.parquet"]
 
 
-def test_two_may_fetch_at_once(rt, places):
+def test_concurrent_fetches(rt, places):
     with served(CONTENT) as (address, _), ThreadPoolExecutor(4) as pool:
         rt(address)
         assert set(pool.map(fetch, ["rt"] * 4)) == {places[1] / "rt.parquet"}
@@ -206,7 +205,7 @@ def test_two_may_fetch_at_once(rt, places):
     assert load_dataset("rt").texts[3] == "worse"
 
 
-def test_members_without_text_are_refused(rt, places):
+def test_members_without_text_are_rejected(rt, places):
     for texts in (b"", b"\n"):
         empty = zipped(dict.fromkeys(RT, texts))
         with served(empty) as (address, _):
@@ -216,20 +215,20 @@ def test_members_without_text_are_refused(rt, places):
     assert os.listdir(places[1]) == []
 
 
-def test_no_room_is_one_sentence(rt, places, monkeypatch):
+def test_a_full_disk_is_reported_in_one_sentence(rt, places, monkeypatch):
     def full(columns, table, path):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(parquet, "write", full)
+    monkeypatch.setattr(files, "write_parquet", full)
     with served(CONTENT) as (address, _):
         rt(address)
         with pytest.raises(DatasetError) as error:
             load_dataset("rt")
-    assert "no room for rt.parquet" in one_sentence(error)
+    assert "no space for rt.parquet" in one_sentence(error)
     assert os.listdir(places[1]) == []
 
 
-def test_a_cache_that_cannot_be_made_is_one_sentence(rt, places):
+def test_a_cache_that_cannot_be_created_is_reported_in_one_sentence(rt, places):
     places[1].write_text("a file")
     with pytest.raises(DatasetError) as error:
         load_dataset("rt")
@@ -237,7 +236,7 @@ def test_a_cache_that_cannot_be_made_is_one_sentence(rt, places):
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "garbage", "middle"])
-def test_a_damaged_file_is_named_with_what_to_do(rt, places, damage):
+def test_a_damaged_file_is_named_with_a_remedy(rt, places, damage):
     path = places[1] / "rt.parquet"
     write_rows(path, list("abcd"))
     good = path.read_bytes()
@@ -255,21 +254,48 @@ def test_a_damaged_file_is_named_with_what_to_do(rt, places, damage):
     assert "\n" not in str(error.value)
 
 
+def is_read_or_named(path, content, table):
+    """Write a damaged file; it must give an error that names it, or a table of the right form."""
+    path.write_bytes(content)
+    try:
+        frame = files.read_parquet(path, table)
+    except DatasetError as error:
+        message = str(error)
+        assert message.startswith(f"{path} ")
+        assert message.endswith("; delete it and fetch it again.")
+        assert "\n" not in message
+        return False
+    assert frame.columns == list(table.columns)
+    assert frame.height == table.rows
+    assert sum(frame.null_count().row(0)) == 0
+    return True
+
+
 @given(st.dictionaries(st.integers(0, 10**6), st.integers(0, 255), min_size=1, max_size=30))
-def test_no_change_of_bytes_in_a_file_brings_another_error(tmp_path_factory, changes):
+def test_changed_bytes_in_the_footer_are_reported_or_harmless(tmp_path_factory, changes):
+    """The footer describes columns and rows. Polars aborts the process on some changes of page headers."""
     table = small("rt", "http://here", b"", 4, 2).table
     path = tmp_path_factory.mktemp("changed") / "rt.parquet"
     write_rows(path, list("abcd"))
     content = bytearray(path.read_bytes())
+    assert is_read_or_named(path, content, table)
+    length = int.from_bytes(content[-8:-4], "little") + 8
     for at, value in changes.items():
-        content[at % len(content)] = value
-    path.write_bytes(content)
-    with contextlib.suppress(DatasetError):
-        parquet.read(path, table)
+        content[-1 - at % length] = value
+    is_read_or_named(path, content, table)
+
+
+@given(st.integers(0, 10**6))
+def test_a_truncated_file_is_reported(tmp_path_factory, length):
+    table = small("rt", "http://here", b"", 4, 2).table
+    path = tmp_path_factory.mktemp("truncated") / "rt.parquet"
+    write_rows(path, list("abcd"))
+    content = path.read_bytes()
+    assert not is_read_or_named(path, content[: length % len(content)], table)
 
 
 @pytest.mark.parametrize(
-    ("columns", "complaint"),
+    ("columns", "expected"),
     [
         ({"label": [1, 1, 0, 0], "id": [0, 1, 0, 1]}, "has no column 'text'"),
         ({"label": [1], "id": [0], "text": ["a"]}, "has 1 rows instead of 4"),
@@ -280,36 +306,36 @@ def test_no_change_of_bytes_in_a_file_brings_another_error(tmp_path_factory, cha
         ({"label": list("abcd"), "id": [0, 1, 0, 1], "text": list("abcd")}, "cannot be read"),
     ],
 )
-def test_a_file_with_other_rows_is_refused(rt, places, columns, complaint):
+def test_a_file_with_other_rows_is_rejected(rt, places, columns, expected):
     pl.DataFrame(columns).write_parquet(places[0] / "rt.parquet")
-    with pytest.raises(DatasetError, match=complaint) as error:
+    with pytest.raises(DatasetError, match=expected) as error:
         load_dataset("rt")
     assert "\n" not in str(error.value)
 
 
-def test_a_download_can_be_forbidden(rt, places):
-    with pytest.raises(DatasetError, match=r"rt\.parquet was not found; allow its download, or put"):
+def test_downloads_can_be_disabled(rt, places):
+    with pytest.raises(DatasetError, match=r"rt\.parquet was not found; allow the download, or put"):
         load_dataset("rt", download=False)
     assert not places[1].exists()
 
 
-def test_what_has_no_published_checksum_is_not_downloaded(places):
+def test_a_data_set_without_a_published_checksum_is_not_downloaded(places):
     assert DATASETS["athr"].table.archive is None
     with pytest.raises(DatasetError) as error:
         fetch("athr")
     assert "no checksum" in one_sentence(error)
 
 
-def test_features_beyond_the_last_are_refused(places, monkeypatch):
+def test_features_out_of_range_are_rejected(places, monkeypatch):
     entry = DATASETS["athr"]
     monkeypatch.setitem(DATASETS, "athr", replace(entry, table=replace(entry.table, rows=1)))
     pl.DataFrame({"label": [1], "features": [[0, 22_178]]}).write_parquet(places[0] / "athr.parquet")
-    with pytest.raises(DatasetError, match="features other than 0 to 22,177"):
+    with pytest.raises(DatasetError, match="features outside the range 0 to 22,177"):
         load_dataset("athr")
 
 
 @pytest.mark.parametrize(("variable", "value"), [("DROPGLM_DATA", "nowhere"), (None, "nowhere")])
-def test_a_folder_that_is_none_is_refused(places, tmp_path, monkeypatch, variable, value):
+def test_a_missing_folder_is_reported(places, tmp_path, monkeypatch, variable, value):
     folder = tmp_path / value
     if variable:
         monkeypatch.setenv(variable, str(folder))
@@ -318,17 +344,17 @@ def test_a_folder_that_is_none_is_refused(places, tmp_path, monkeypatch, variabl
 
 
 @pytest.mark.parametrize("module", ["polars", "pooch"])
-def test_a_missing_extra_is_named_before_anything_is_downloaded(rt, places, monkeypatch, module):
+def test_a_missing_package_is_reported_before_the_download(rt, places, monkeypatch, module):
     monkeypatch.setitem(sys.modules, module, None)
     if module == "pooch":
         monkeypatch.delenv("DROPGLM_CACHE")
     assert where("rt") is None
     with pytest.raises(
-        ImportError, match=rf"needs {module}, which pip install 'dropglm\[data\]' installs\.$"
+        ImportError, match=rf"needs {module}; install it with: pip install 'dropglm\[data\]'\.$"
     ):
         load_dataset("rt")
 
 
-def test_importing_data_sets_imports_neither_polars_nor_pooch():
+def test_importing_datasets_imports_neither_polars_nor_pooch():
     program = "import sys, dropglm.datasets; sys.exit(len({'polars', 'pooch'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

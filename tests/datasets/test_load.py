@@ -5,28 +5,28 @@ from dropglm.datasets import DATASETS, Dataset, fetch, load_dataset, where
 
 
 @pytest.mark.parametrize("function", [load_dataset, where, fetch])
-def test_an_unknown_name_is_answered_with_the_nearest(function):
+def test_an_unknown_name_gets_a_suggestion(function):
     with pytest.raises(ValueError, match="name 'imbd' is unknown; did you mean 'imdb'"):
         function("imbd")
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "complaint"),
+    ("name", "options", "message"),
     [
-        ("rt", {"random_state": 0}, "'random_state' is no option of the data set 'rt'; it has none."),
+        ("rt", {"random_state": 0}, "'random_state' is not an option of the data set 'rt'; it has none."),
         ("simulation", {"rows": 3}, "it has 'n_rows', 'random_state'."),
         ("simulation", {"n_rows": 2.5}, "n_rows must be a whole number, got 2.5."),
         ("docstrings", {"n_test": "many"}, "n_test must be a whole number, got 'many'."),
     ],
 )
-def test_an_option_that_is_none_is_refused(name, options, complaint):
+def test_unknown_and_invalid_options_are_errors(name, options, message):
     with pytest.raises(TypeError) as error:
         load_dataset(name, **options)
-    assert str(error.value).endswith(complaint)
+    assert str(error.value).endswith(message)
 
 
 @pytest.mark.parametrize(("name", "option"), [("simulation", "n_rows"), ("docstrings", "n_labeled")])
-def test_no_rows_are_refused(name, option):
+def test_zero_rows_are_an_error(name, option):
     with pytest.raises(ValueError, match=f"{option} must be 1 or more, got 0"):
         load_dataset(name, **{option: 0})
 
@@ -41,13 +41,13 @@ def test_the_simulation_is_the_same_for_the_same_seed():
 
 
 @pytest.mark.parametrize("name", ["docstrings", "simulation"])
-def test_what_needs_no_file_has_none(name):
+def test_generated_data_sets_have_no_file(name):
     assert where(name) is None
     with pytest.raises(ValueError, match="needs no file"):
         fetch(name)
 
 
-def test_a_data_set_tells_what_it_is():
+def test_a_data_set_describes_itself():
     data = load_dataset("simulation")
     assert data.description.startswith("The paper's simulation")
     assert data.citation
@@ -56,11 +56,11 @@ def test_a_data_set_tells_what_it_is():
     with pytest.raises(AttributeError):
         data.y = None
     many = Dataset("many", np.zeros(3), tuple("abcdef"), unlabeled=np.zeros(2), y_test=np.zeros(1))
-    assert repr(many) == "Dataset('many', 3 rows, 2 unlabelled, 1 to test, 6 classes)"
+    assert repr(many) == "Dataset('many', 3 rows, 2 unlabelled, 1 test, 6 classes)"
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_every_data_set_says_what_a_list_shows(name):
+def test_every_data_set_has_what_the_list_shows(name):
     entry = DATASETS[name]
     assert entry.summary
     assert len(entry.summary) < 80

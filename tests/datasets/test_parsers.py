@@ -1,4 +1,4 @@
-"""Archives in the original layout become the tables that are described."""
+"""Archives in the original layout are converted to the expected tables."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from dropglm.datasets import DATASETS, fetch, load_dataset
-from dropglm.datasets.sentences import PUNCTUATION
+from dropglm.datasets.pang_lee import PUNCTUATION
 from tests.datasets.archives import served, small, tarred, zipped
 
 FOLDER = os.environ.get("DROPGLM_DATA")
@@ -46,7 +46,7 @@ NEWS = {
 
 @pytest.fixture
 def loaded(places, monkeypatch):
-    """A function that loads a data set from a small archive, by way of the cache."""
+    """Return a function that loads a data set from a small archive through the cache."""
 
     def load(name, content, rows, members=None):
         with served(content) as (address, _):
@@ -56,7 +56,7 @@ def loaded(places, monkeypatch):
     return load
 
 
-def test_sentences_have_the_punctuation_that_was_meant(loaded):
+def test_punctuation_of_sentences_is_repaired(loaded):
     rt = loaded("rt", zipped(RT), 4, 2)
     assert list(rt.texts) == ["a gem — really .", "münch's insight", "so dull .", "worse"]
     assert list(rt.y) == [1, 1, 0, 0]
@@ -81,7 +81,7 @@ def test_imdb_has_three_parts_ordered_by_class_and_number(loaded):
     assert list(data.y_test) == [0]
 
 
-def test_newsgroups_are_ordered_by_group_and_number_and_are_latin(loaded):
+def test_newsgroups_are_ordered_by_group_and_number_and_decoded_as_latin_1(loaded):
     data = loaded("20news", tarred(NEWS), 5)
     assert list(data.y) == ["comp.graphics", "comp.windows.x", "comp.windows.x"]
     assert data.texts[1:].tolist() == ["From: a\n\nwidgets\r\n", "From: b\n\nbuttons é"]
@@ -95,11 +95,11 @@ def test_a_pair_of_newsgroups_has_no_headers(loaded):
     assert list(data.texts_test) == ["lines", "windows\n\nmore"]
 
 
-# The way back: a table as the archive that it was made from.
+# The inverse: from a table to the archive that it was made from.
 
 
 def original_sentences(frame, files, encoding):
-    """Files as they were distributed: white space at line ends, dashes as control characters."""
+    """Return files as they are distributed: blanks at line ends, dashes as control characters."""
     distributed = str.maketrans({meant: chr(code) for code, meant in PUNCTUATION.items()})
     lines = {name: frame.filter(label=label)["text"].to_list() for name, label in files.items()}
     return zipped(
@@ -141,7 +141,7 @@ def shuffled(frame):
 
 @pytest.mark.skipif(FOLDER is None, reason="DROPGLM_DATA is not set")
 @pytest.mark.parametrize("name", ["rt", "subj", "imdb2k", "20news"])
-def test_the_archive_gives_the_table_that_there_is(name, places, monkeypatch):
+def test_the_archive_is_converted_to_the_stored_table(name, places, monkeypatch):
     table = DATASETS[name].table
     expected = pl.read_parquet(Path(FOLDER) / table.file)
     content = globals()[f"original_{name}"](expected)

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 from dropglm.datasets.simulation import SIGNAL, simulated
 
 
-def test_useful_features_are_rare_of_one_sign_and_as_large_as_the_others(rng):
+def test_useful_features_are_rare_with_one_sign_and_unit_second_moment(rng):
     groups = rng.integers(25, size=50_000)
     X, y = simulated(groups, rng)
     useful = X[:, :50]
@@ -18,7 +18,7 @@ def test_useful_features_are_rare_of_one_sign_and_as_large_as_the_others(rng):
     p = 1 / (1 + np.exp(-SIGNAL * useful.sum(axis=1)))
     assert_allclose(y[active].mean(), p[active].mean(), atol=0.02)
     assert abs(np.mean(y - p)) < 0.01
-    # The labels follow the useful features: P(y = 1) where their sum is positive and where it is negative.
+    # The labels depend on the useful features: compare P(y = 1) where their sum is positive and negative.
     for side in (1, -1):
         rows = np.sign(useful.sum(axis=1)) == side
         assert_allclose(y[rows].mean(), p[rows].mean(), atol=0.02)

@@ -1,4 +1,7 @@
-"""OnlineLogisticRegression: scikit-learn's manners around the rules."""
+"""OnlineLogisticRegression: the estimator around the update rules."""
+
+import pickle
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -10,7 +13,8 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dropglm import LogisticRegression, OnlineLogisticRegression
-from dropglm.online import RULES
+from dropglm.online import RULES, AdaGrad, DivergenceError, DropoutDescent, Rule
+from dropglm.online.kernels import take_steps
 
 SETTINGS = [
     *(OnlineLogisticRegression(rule) for rule in RULES),
@@ -19,13 +23,13 @@ SETTINGS = [
 ]
 
 
-def not_twice(estimator):
-    """A row twice is two steps, and one of weight 2 is one: scikit-learn's SGDClassifier fails these too."""
-    reason = "steps follow each other"
+def weight_is_not_repetition(estimator):
+    """A repeated row is two steps, a row of weight 2 is one; SGDClassifier fails these checks as well."""
+    reason = "repeating a row takes two steps"
     return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
 
 
-@parametrize_with_checks(SETTINGS, expected_failed_checks=not_twice)
+@parametrize_with_checks(SETTINGS, expected_failed_checks=weight_is_not_repetition)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
@@ -38,7 +42,7 @@ def words(rng):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_it_learns_what_scikit_learns_sgd_learns(rule, words):
+def test_accuracy_is_close_to_that_of_sgd_classifier(rule, words):
     X, y = words
     rival = SGDClassifier(loss="log_loss", random_state=0).fit(X[:400], y[:400]).score(X[400:], y[400:])
     model = OnlineLogisticRegression(rule, random_state=0).fit(X[:400], y[:400])
@@ -47,7 +51,7 @@ def test_it_learns_what_scikit_learns_sgd_learns(rule, words):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_chunks_are_one_pass_in_order(rule, words):
+def test_partial_fit_in_chunks_equals_one_pass_in_order(rule, words):
     X, y = words
     whole = OnlineLogisticRegression(rule, epochs=1, shuffle=False).fit(X, y)
     parts = OnlineLogisticRegression(rule)
@@ -57,7 +61,7 @@ def test_chunks_are_one_pass_in_order(rule, words):
     assert_array_equal(parts._progressive_totals, whole._progressive_totals)
 
 
-def test_progressive_figures_are_about_rows_not_yet_learnt_from(words):
+def test_progressive_scores_use_predictions_made_before_learning(words):
     X, y = words
     model, right, loss = OnlineLogisticRegression("adagrad"), [], []
     for i in range(100):
@@ -74,7 +78,7 @@ def test_progressive_figures_are_about_rows_not_yet_learnt_from(words):
     assert model.progressive_log_loss_ == pytest.approx(np.mean(loss), rel=1e-6)
 
 
-def test_coefficients_are_handed_over_and_taken_over(words):
+def test_coefficients_can_be_copied_from_and_to_batch_models(words):
     X, y = words
     batch = LogisticRegression(l2=1.0).fit(X, y)
     online = OnlineLogisticRegression().start_from(batch)
@@ -100,7 +104,7 @@ def test_three_classes_and_weights(rng):
     assert clone(model).get_params() == model.get_params()
 
 
-def test_the_seed_decides_the_order(words):
+def test_the_random_state_determines_the_order(words):
     X, y = words
     one, same, other = (OnlineLogisticRegression(random_state=k).fit(X, y).coef_ for k in (0, 0, 1))
     assert_array_equal(one, same)
@@ -111,29 +115,34 @@ def test_the_seed_decides_the_order(words):
     ("settings", "complaint"),
     [
         ({"rule": "adagrd"}, "did you mean 'adagrad'"),
+        (
+            {"rule": AdaGrad},
+            "rule must be a name or an instance of a class that derives from dropglm.online.Rule",
+        ),
+        ({"rule": AdaGrad(rate=-1.0)}, "rate must be finite and not negative"),
         ({"rate": -1.0}, "rate must be finite and not negative"),
         ({"l2": "much"}, "l2 must be a number"),
         ({"power": 2}, "power must be 1 or 0.5"),
-        ({"average": True, "l2": 0.1}, "average=True goes without a ridge"),
+        ({"average": True, "l2": 0.1}, "average=True cannot be combined with l2"),
         ({"average": 1}, "average must be True or False"),
-        ({"epochs": 0}, "epochs must be above 0"),
+        ({"epochs": 0}, "epochs must be at least 1"),
     ],
     ids=repr,
 )
-def test_a_bad_setting_gets_a_sentence(settings, complaint, words):
+def test_invalid_settings_raise(settings, complaint, words):
     with pytest.raises((TypeError, ValueError), match=complaint):
         OnlineLogisticRegression(**settings).fit(*words)
 
 
-def test_bad_rows_and_classes_get_a_sentence(words):
+def test_invalid_rows_and_classes_raise(words):
     X, y = words
-    with pytest.raises(ValueError, match="classes must be given in the first call"):
+    with pytest.raises(ValueError, match="The first call of partial_fit needs classes"):
         OnlineLogisticRegression().partial_fit(X, y)
     model = OnlineLogisticRegression().partial_fit(X, y, classes=["less", "more"])
     before = model.coef_
-    with pytest.raises(ValueError, match="Row 1 has the label most, which is none of classes"):
+    with pytest.raises(ValueError, match="Row 1 has the label most, which is not among the classes"):
         model.partial_fit(X[:2], ["more", "most"])
-    with pytest.raises(ValueError, match="classes are"):
+    with pytest.raises(ValueError, match="classes cannot change after the first partial_fit; they are"):
         model.partial_fit(X[:2], y[:2], classes=["a", "b"])
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(np.full((1, 40), np.nan), ["more"])
@@ -142,8 +151,8 @@ def test_bad_rows_and_classes_get_a_sentence(words):
     assert_array_equal(model.coef_, before)
 
 
-def test_sums_are_the_curvatures_at_the_time_of_each_row(words):
-    """On top of a tenth of a row's squared size, as it was when the feature was first seen."""
+def test_sums_of_dropout_are_the_curvatures_at_the_time_of_each_row(words):
+    """Plus a tenth of the mean squared row size at the first occurrence of the feature."""
     X, y = words
     model, expected, sizes = OnlineLogisticRegression("dropout"), np.zeros(40), []
     for i in range(30):
@@ -158,24 +167,24 @@ def test_sums_are_the_curvatures_at_the_time_of_each_row(words):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_coefficients_have_the_precision_of_the_rows(rule, words):
+def test_coefficients_have_the_dtype_of_the_rows(rule, words):
     X, y = words
     short, long = (OnlineLogisticRegression(rule, random_state=0).fit(X.astype(t), y) for t in "fd")
     assert (short.coef_.dtype, long.coef_.dtype) == (np.float32, np.float64)
     assert_allclose(short.coef_, long.coef_, rtol=2e-4, atol=1e-5)
 
 
-def test_a_ridge_or_an_average_cannot_begin_in_the_middle(words):
+def test_l2_and_average_cannot_be_switched_on_after_the_first_row(words):
     X, y = words
     for change in ({"l2": 0.1}, {"average": True}):
         model = OnlineLogisticRegression().partial_fit(X, y, classes=["less", "more"]).set_params(**change)
-        with pytest.raises(ValueError, match="settled by the first row"):
+        with pytest.raises(ValueError, match="cannot change after the first partial_fit"):
             model.partial_fit(X, y)
         model.fit(X, y).partial_fit(X, y)
 
 
-def test_a_failed_fit_or_first_call_leaves_all_as_it_was(words):
-    """A width that was taken over before the labels were looked at would let the kernel write elsewhere."""
+def test_a_failed_fit_or_first_call_leaves_the_model_unchanged(words):
+    """Were n_features_in_ set before the labels are checked, the kernel would write out of bounds."""
     X, y = words
     model = OnlineLogisticRegression().partial_fit(X, y, classes=["less", "more"])
     before = model.coef_.copy()
@@ -193,25 +202,25 @@ def test_a_failed_fit_or_first_call_leaves_all_as_it_was(words):
     new.partial_fit(X[:2], ["more", "most"], classes=["less", "more", "most"])
 
 
-def test_what_the_state_depends_on_stays(words):
+def test_settings_that_the_state_depends_on_cannot_change(words):
     X, y = words
     for change in ({"rule": "arow"}, {"l2": 0.2}, {"rate": 0.5}, {"fit_intercept": False}):
         model = OnlineLogisticRegression(l2=0.1).partial_fit(X, y, classes=["less", "more"])
-        with pytest.raises(ValueError, match="settled by the first row"):
+        with pytest.raises(ValueError, match="cannot change after the first partial_fit"):
             model.set_params(**change).partial_fit(X, y)
     OnlineLogisticRegression().partial_fit(X, y, classes=["less", "more"]).set_params(rate=0.5).partial_fit(
         X, y
     )
 
 
-def test_progressive_figures_of_a_fit_are_those_of_its_first_pass(rng):
+def test_progressive_scores_of_fit_are_those_of_the_first_pass(rng):
     X, y = rng.normal(size=(200, 300)), rng.integers(2, size=200)
     one, five = (OnlineLogisticRegression(epochs=n, random_state=0).fit(X, y) for n in (1, 5))
     assert five.progressive_accuracy_ == one.progressive_accuracy_ < 0.65
     assert five.score(X, y) > 0.95
 
 
-def test_only_models_of_classes_one_by_one_are_gone_on_from(rng):
+def test_start_from_accepts_only_one_versus_rest_models(rng):
     X, y = rng.normal(size=(60, 4)), np.arange(60) % 3
     joint = LogisticRegression(dropout=0.0, l2=1.0).fit(X, y)
     assert joint.multi_class_ == "multinomial"
@@ -224,12 +233,12 @@ def test_only_models_of_classes_one_by_one_are_gone_on_from(rng):
         model.hand_over(OnlineLogisticRegression())
 
 
-def test_too_many_cells_are_refused_before_memory_is():
-    with pytest.raises(ValueError, match="1,000 classes of 1,048,576 features are too many"):
+def test_too_many_coefficients_are_refused_before_memory_is_allocated():
+    with pytest.raises(ValueError, match="1,000 classes times 1,048,576 features are too many coefficients"):
         OnlineLogisticRegression()._reset(np.arange(1000), 1 << 20, np.float32)
 
 
-def test_coefficients_follow_the_steps(words):
+def test_coefficients_are_recomputed_after_each_partial_fit(words):
     X, y = words
     model = OnlineLogisticRegression(average=True).partial_fit(X[:9], y[:9], classes=["less", "more"])
     before = model.coef_
@@ -240,7 +249,7 @@ def test_coefficients_follow_the_steps(words):
         print(OnlineLogisticRegression().progressive_accuracy_)
 
 
-def test_progressive_sums_are_the_same_bits_in_chunks_of_any_size(rng):
+def test_progressive_totals_do_not_depend_on_the_chunk_size(rng):
     X, y, weights = rng.normal(size=(500, 8)), rng.integers(2, size=500), rng.uniform(size=500)
     sums = []
     for chunks in (1, 7, 500):
@@ -250,3 +259,83 @@ def test_progressive_sums_are_the_same_bits_in_chunks_of_any_size(rng):
         sums.append(model._progressive_totals)
     assert_array_equal(sums[0], sums[1])
     assert_array_equal(sums[0], sums[2])
+
+
+class ClippedSettings(NamedTuple):
+    rate: float = 1.0
+    largest: float = 0.5
+
+
+class ClippedDescent(Rule, ClippedSettings):
+    """A rule that is defined outside the package: perceptron steps that are clipped, in a fixed metric."""
+
+    def slope(self, eta, y, weight, variance):
+        return min(max(weight * ((1.0 if eta > 0.0 else 0.0) - y), -self.largest), self.largest)
+
+    def increment(self, slope, weight, curvature):
+        return 1.0
+
+    def initial_sum(self, c2):
+        return 2.0
+
+    def metric(self, s, t):
+        return 4.0
+
+
+def test_a_user_defined_rule_can_be_passed_as_an_object(words):
+    """Its steps are those of its equation, its class stays out of the cache on disk, and clone keeps it."""
+    X, y = words
+    model = OnlineLogisticRegression(rule=ClippedDescent(largest=0.25), fit_intercept=False)
+    model.partial_fit(X, y, classes=["less", "more"])
+    beta = np.zeros(40)
+    for x, label in zip(X.toarray(), y == "more", strict=True):
+        beta -= np.clip(float(x @ beta > 0) - label, -0.25, 0.25) / 4.0 * x
+    assert_allclose(model.coef_[0], beta, rtol=1e-5, atol=1e-6)
+    assert_array_equal(model.sums_[0], 2.0 + X.toarray().sum(axis=0))
+    assert not any("ClippedDescent" in str(signature) for signature in take_steps.signatures)
+    assert clone(model).rule == model.rule
+    assert type(clone(model).rule) is ClippedDescent
+    assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+    with pytest.raises(ValueError, match="cannot change after the first partial_fit"):
+        model.set_params(rule=AdaGrad(1.0, 0.25)).partial_fit(X, y)
+
+
+def test_a_rule_object_equals_its_name_and_rate_overrides_its_own(words):
+    X, y = words
+    expected = OnlineLogisticRegression("dropout", rate=0.3, power=0.5, random_state=0).fit(X, y)
+    found = OnlineLogisticRegression(DropoutDescent(power=0.5), rate=0.3, random_state=0).fit(X, y)
+    assert_array_equal(found.coef_, expected.coef_)
+    found = OnlineLogisticRegression(DropoutDescent(0.3, power=0.5), random_state=0).fit(X, y)
+    assert_array_equal(found.coef_, expected.coef_)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rule", ["adagrad", "dropout", "sgd"])
+def test_a_diverging_fit_stops_and_names_the_step(rule, dtype, words):
+    """Later uses of the model repeat the message, until it is fitted again."""
+    X, y = words
+    X = X.astype(dtype)
+    model = OnlineLogisticRegression(rule, rate=1.7e308)
+    with pytest.raises(
+        DivergenceError, match=r"diverged at step \d+.*Lower rate \(now 1.7e\+308\)"
+    ) as caught:
+        model.partial_fit(X, y, classes=["less", "more"])
+    assert isinstance(caught.value, ValueError)
+    assert 1 <= caught.value.step <= len(y)
+    for use in (model.predict, lambda X: model.coef_, lambda X: model.partial_fit(X, y)):
+        with pytest.raises(ValueError, match=f"diverged at step {caught.value.step}"):
+            use(X)
+    assert model.set_params(rate=None).fit(X, y).score(X, y) > 0.7
+
+
+def test_divergence_is_noticed_at_the_last_row():
+    X = np.full((1, 1), 1e10)
+    with pytest.raises(DivergenceError, match="at step 1:"):
+        OnlineLogisticRegression("sgd", rate=1e308).partial_fit(X.astype(np.float32), [1], classes=[0, 1])
+
+
+def test_rows_of_weight_0_do_not_count_as_steps_of_a_divergence():
+    X = np.ones((6, 1), np.float32)
+    model = OnlineLogisticRegression("sgd", rate=1e308, fit_intercept=False)
+    with pytest.raises(DivergenceError, match="at step 1:"):
+        model.partial_fit(X, [1] * 6, classes=[0, 1], sample_weight=[0, 0, 0, 0, 1, 1])

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from dropglm.datasets.catalogue import DATASETS
+from dropglm.datasets import DATASETS
 from dropglm.experiments import EXPERIMENTS
 
 ON_FILE = {name for name, entry in DATASETS.items() if entry.table is not None}

@@ -1,4 +1,4 @@
-"""The rules once more, dense and in plain Python, from their equations."""
+"""A second implementation of the rules: dense, in plain Python, from their equations."""
 
 import numpy as np
 
@@ -18,33 +18,35 @@ def sigmoid(eta):
 
 
 class Reference:
-    """A learner whose last coefficient is the intercept, if there is one."""
+    """A learner that updates all coefficients in every step; the last one is the intercept."""
 
     def __init__(self, rule, d, l2, intercept=1.0):
         self.rule, self.l2, self.intercept = rule, l2, intercept
         self.beta, self.sums, self.t = np.zeros(d + 1), np.zeros(d + 1), 0
-        self.trail, self.squares = [], 0.0
+        self.betas, self.squares = [], 0.0
 
     def metric(self):
         rule = self.rule
         if isinstance(rule, Sgd):
             return np.full_like(self.sums, np.sqrt(self.t))
-        sums = np.where(self.sums > 0, self.sums, 1.0)  # no matter for features not seen yet
+        sums = np.where(
+            self.sums > 0, self.sums, 1.0
+        )  # the value does not matter for features that have not occurred
         if isinstance(rule, AdaGrad):
             return np.sqrt(sums)
         return sums if isinstance(rule, Arow) else sums**rule.power
 
-    def start(self, c2):
+    def initial_sum(self, c2):
         rule = self.rule
         if isinstance(rule, Sgd):
             return 0.0
         return rule.initial * c2 if isinstance(rule, DropoutDescent) and rule.power == 1 else rule.initial
 
-    def ridge(self):
+    def l2_per_coefficient(self):
         return np.append(np.full(len(self.beta) - 1, self.l2), 0.0)
 
     def step(self, x, y, w=1.0):
-        """Take a step; the metric and the scaled gradient that it was taken with."""
+        """Take a step; return the metric and the scaled gradient that it used."""
         if w == 0:
             return None
         self.t += 1
@@ -52,7 +54,7 @@ class Reference:
         x = np.append(x, self.intercept)
         c2 = self.squares / self.t
         new = (self.sums == 0) & (x != 0)
-        self.sums[new] = self.start(c2)
+        self.sums[new] = self.initial_sum(c2)
         eta = x @ self.beta
         if isinstance(self.rule, Arow):
             A, sign = self.metric(), 2 * y - 1
@@ -67,6 +69,8 @@ class Reference:
             A = self.metric()
             curvature = isinstance(self.rule, DropoutDescent) and self.rule.power == 1
             scaled = g if curvature else g / np.sqrt(c2)
-        self.beta = (A * self.beta - self.rule.rate * scaled) / (A + self.rule.rate * self.ridge())
-        self.trail.append(self.beta)
+        self.beta = (A * self.beta - self.rule.rate * scaled) / (
+            A + self.rule.rate * self.l2_per_coefficient()
+        )
+        self.betas.append(self.beta)
         return A, scaled

@@ -1,4 +1,4 @@
-"""Each rule takes the step of its equation, lazily."""
+"""Each rule takes the step that its equation prescribes, with lazy updates."""
 
 import numpy as np
 import pytest
@@ -11,17 +11,17 @@ from scipy.optimize import minimize
 from dropglm.design import Design
 from dropglm.online import RULES as NAMES
 from dropglm.online import Arow, DropoutDescent, Learner, Sgd, State
-from dropglm.online.kernels import BETA, SUM
+from dropglm.online.kernels import BETA, SUM, take_steps
 from tests.online.reference import RULES, Reference, sigmoid
 
 
-def rows(rng, n=40, d=6, density=0.4):
+def random_rows(rng, n=40, d=6, density=0.4):
     X = np.where(rng.random((n, d)) < density, rng.normal(size=(n, d)), 0.0)
     return X, (rng.random(n) < 0.5).astype(float), rng.uniform(0.5, 2.0, size=n)
 
 
 def learnt(rule, X, y, weights=None, *, l2=0.0, average=False, chunks=1, fit_intercept=True):
-    """A learner after all rows, in so many chunks."""
+    """Return a learner that has learnt from all rows, in this many chunks."""
     y = y[:, None] if y.ndim == 1 else y
     weights = np.ones(len(y)) if weights is None else weights
     lazy = average or l2 > 0
@@ -32,16 +32,16 @@ def learnt(rule, X, y, weights=None, *, l2=0.0, average=False, chunks=1, fit_int
     return learner
 
 
-def test_every_rule_is_here():
+def test_every_registered_rule_is_tested():
     assert {type(rule) for rule in RULES} == set(NAMES.values())
 
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("l2", [0.0, 0.05])
 @pytest.mark.parametrize("rule", RULES, ids=repr)
-def test_lazy_steps_are_the_dense_ones(rule, l2, intercept, rng):
-    """Rows of weight 0 are as if they were not there."""
-    X, y, weights = rows(rng)
+def test_lazy_steps_equal_dense_steps(rule, l2, intercept, rng):
+    """Rows of weight 0 have no effect."""
+    X, y, weights = random_rows(rng)
     weights[rng.random(len(weights)) < 0.2] = 0.0
     reference = Reference(rule, X.shape[1], l2, float(intercept))
     for x, label, w in zip(X, y, weights, strict=True):
@@ -53,9 +53,9 @@ def test_lazy_steps_are_the_dense_ones(rule, l2, intercept, rng):
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)
-def test_a_warm_start_shrinks_alike_in_rows_of_either_kind(rule, rng):
-    """A feature that no row has had yet stays as it is, whatever the storage; but for sgd's, all alike."""
-    X, y, _ = rows(rng)
+def test_shrinkage_after_a_warm_start_does_not_depend_on_the_storage(rule, rng):
+    """The coefficient of a feature that has not occurred is kept; only sgd shrinks all of them."""
+    X, y, _ = random_rows(rng)
     X[:, 0] = 0.0
     X[:20, 1] = 0.0
     found = []
@@ -70,10 +70,10 @@ def test_a_warm_start_shrinks_alike_in_rows_of_either_kind(rule, rng):
 
 
 @given(seed=st.integers(0, 10_000), number=st.integers(0, len(RULES) - 1), l2=st.sampled_from([0.0, 0.3]))
-def test_a_step_is_the_minimum_of_its_linearised_problem(seed, number, l2):
-    """Found numerically, from where the last step was."""
+def test_a_step_minimises_its_linearised_problem(seed, number, l2):
+    """The minimum is found numerically, starting from the coefficients before the step."""
     rule, rng = RULES[number], np.random.default_rng(seed)
-    X, y, weights = rows(rng, n=8, d=3, density=0.7)
+    X, y, weights = random_rows(rng, n=8, d=3, density=0.7)
     reference = Reference(rule, 3, l2)
     for x, label, w in zip(X[:-1], y[:-1], weights[:-1], strict=True):
         reference.step(x, label, w)
@@ -83,7 +83,7 @@ def test_a_step_is_the_minimum_of_its_linearised_problem(seed, number, l2):
 
     def linearised(beta):
         near = (beta - before) @ (A * (beta - before)) / (2 * rule.rate)
-        return g @ beta + near + 0.5 * reference.ridge() @ beta**2
+        return g @ beta + near + 0.5 * reference.l2_per_coefficient() @ beta**2
 
     def arow(beta):
         near = 0.5 * (beta - before) @ (A * (beta - before))
@@ -95,8 +95,8 @@ def test_a_step_is_the_minimum_of_its_linearised_problem(seed, number, l2):
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)
-def test_chunks_storage_and_order_of_features_do_not_matter(rule, rng):
-    X, y, weights = rows(rng, n=60)
+def test_chunks_storage_and_order_of_features_do_not_change_the_result(rule, rng):
+    X, y, weights = random_rows(rng, n=60)
     X = (X != 0).astype(float)
     whole = learnt(rule, X, y, weights, l2=0.01).coefficients()
     for chunks in (3, 60):
@@ -109,18 +109,18 @@ def test_chunks_storage_and_order_of_features_do_not_matter(rule, rng):
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)
-def test_the_average_is_that_of_all_steps(rule, rng):
-    X, y, _ = rows(rng)
+def test_the_average_is_taken_over_all_steps(rule, rng):
+    X, y, _ = random_rows(rng)
     reference = Reference(rule, X.shape[1], 0.0)
     for x, label in zip(X, y, strict=True):
         reference.step(x, label)
     found = learnt(rule, sparse.csr_array(X), y, average=True, chunks=4).coefficients()[0]
-    assert_allclose(found, np.mean(reference.trail, axis=0), rtol=1e-10, atol=1e-12)
+    assert_allclose(found, np.mean(reference.betas, axis=0), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)
-def test_classes_are_learnt_side_by_side(rule, rng):
-    X, _, _ = rows(rng)
+def test_several_classes_equal_separate_binary_problems(rule, rng):
+    X, _, _ = random_rows(rng)
     Y = (rng.integers(3, size=len(X))[:, None] == np.arange(3)).astype(float)
     together = learnt(rule, X, Y, l2=0.02).coefficients()
     for k in range(3):
@@ -128,13 +128,13 @@ def test_classes_are_learnt_side_by_side(rule, rng):
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)
-def test_without_an_intercept_there_is_none(rule, rng):
-    X, y, _ = rows(rng)
+def test_the_intercept_is_zero_without_fit_intercept(rule, rng):
+    X, y, _ = random_rows(rng)
     assert learnt(rule, X, y, fit_intercept=False).coefficients()[0, -1] == 0.0
 
 
-def test_gradients_and_curvatures_approach_the_fisher_information(rng):
-    """diag(G_t) / t and diag(H_t) / t, once the model is near the truth that made the labels."""
+def test_sums_of_gradients_and_curvatures_approach_the_fisher_information(rng):
+    """diag(G_t) / t and diag(H_t) / t, on labels drawn from a logistic model."""
     n, d = 100_000, 30
     X = rng.normal(size=(n, d)) * rng.uniform(0.3, 2.0, size=d)
     X[:, d // 2 :] *= rng.random((n, d // 2)) < 0.2
@@ -147,7 +147,27 @@ def test_gradients_and_curvatures_approach_the_fisher_information(rng):
         assert_allclose(sums / n, fisher, rtol=0.05)
 
 
-def test_steps_survive_predictors_of_any_size():
+def test_coefficients_stay_finite_for_large_predictors():
     X = np.full((5, 1), 1e3)
     for rule in RULES:
         assert np.isfinite(learnt(rule, X, np.array([1.0, 0.0, 1.0, 0.0, 1.0]), l2=0.1).coefficients()).all()
+
+
+def test_the_compiled_loop_uses_the_methods_of_the_rule(rng):
+    """The compiled loop and the same loop in plain Python, which calls the methods directly, agree."""
+    X, y, weights = random_rows(rng, n=12)
+    for rule in RULES:
+        cells = []
+        for loop in (take_steps, take_steps.py_func):
+            state, eta = State.new(X.shape[1], 1, lazy=True, average=False), np.empty((len(y), 1))
+            data = Design(X).rows, y[:, None], weights, np.arange(len(y))
+            loop(rule, *data, 0.1, True, state.cells, state.histories, False, state.time, eta)
+            cells.append(state.cells)
+        assert_allclose(cells[0], cells[1], rtol=1e-12, atol=1e-15)
+
+
+def test_a_state_without_history_is_refused_for_l2_and_average():
+    state = State.new(3, 1, lazy=False, average=False)
+    for settings in ({"l2": 0.1, "average": False}, {"l2": 0.0, "average": True}):
+        with pytest.raises(ValueError, match="lazy=True"):
+            Learner(Sgd(), state, fit_intercept=True, **settings)

@@ -1,3 +1,5 @@
+"""What each display shows, compared with independent computations."""
+
 import subprocess
 import sys
 
@@ -12,16 +14,20 @@ from dropglm import LogisticRegression, LogisticRegressionCV, TextClassifier
 from dropglm.plots import (
     ConvergenceDisplay,
     CVSurfaceDisplay,
+    FisherDisplay,
     LossExpansionDisplay,
     NgramWeightsDisplay,
     PenaltyCurvesDisplay,
     PenaltyPathDisplay,
+    ProgressiveCurvesDisplay,
     RidgeContoursDisplay,
 )
 from tests.oracles import enumerated, integrated, softplus
 
+CURVES = {"sgd": [[0.5, 0.6, 0.7], [0.5, 0.7, 0.8]], "adagrad": [[0.6, 0.7, 0.8], [0.6, 0.8, 0.9]]}
 
-def test_the_penalty_curves_are_the_penalties():
+
+def test_penalty_curves_equal_the_integrated_penalties():
     display = PenaltyCurvesDisplay.from_probabilities([0.5, 0.9], noise_levels=[0.0, 0.7, 1.4])
     for k, p in enumerate((0.5, 0.9)):
         eta = np.log(p / (1 - p))
@@ -30,7 +36,7 @@ def test_the_penalty_curves_are_the_penalties():
         assert_allclose(display.quadratic[k], 0.5 * p * (1 - p) * display.noise_levels**2)
 
 
-def test_the_penalties_along_a_path_are_those_of_its_coefficients(rng):
+def test_penalties_along_a_path_equal_those_of_its_coefficients(rng):
     X = rng.normal(size=(5, 4))
     path = [(rng.normal(scale=scale, size=4), b) for scale, b in ((0.2, 0.1), (1.0, -0.4), (2.0, 0.3))]
     display = PenaltyPathDisplay.from_path(path, X, dropout=0.3)
@@ -46,7 +52,7 @@ def test_the_penalties_along_a_path_are_those_of_its_coefficients(rng):
     assert display.plot(ax=axes).figure_ is axes[0].figure
 
 
-def test_the_expansion_at_one_half_is_above_the_loss_and_the_confident_ones_fall_below():
+def test_expansion_at_one_half_is_above_the_loss_and_confident_ones_fall_below_it():
     display = LossExpansionDisplay.from_probabilities()
     low, middle, high = display.expansions
     assert np.all(middle >= display.loss - 1e-12)
@@ -54,7 +60,7 @@ def test_the_expansion_at_one_half_is_above_the_loss_and_the_confident_ones_fall
     assert_allclose(high - display.eta, low[::-1], atol=1e-12)  # A(η) - η = A(-η)
 
 
-def test_the_optima_minimise_likelihood_and_ridge(rng):
+def test_optima_minimise_likelihood_plus_ridge(rng):
     root = rng.normal(size=(2, 2))
     display = RidgeContoursDisplay(root @ root.T, [2.0, 1.0], strength=0.7)
     for ridge, optimum in zip(display.ridges, display.optima, strict=True):
@@ -66,7 +72,7 @@ def test_the_optima_minimise_likelihood_and_ridge(rng):
         assert_allclose(minimize(objective, np.zeros(2), tol=1e-12).x, optimum, atol=1e-5)
 
 
-def test_the_information_comes_from_the_predictions(rng):
+def test_information_is_computed_from_the_predictions(rng):
     X, coef = rng.normal(size=(50, 2)), np.array([1.0, -0.5])
     p = 1 / (1 + np.exp(-X @ coef))
     display = RidgeContoursDisplay.from_predictions(X, p, coef)
@@ -76,7 +82,7 @@ def test_the_information_comes_from_the_predictions(rng):
 @pytest.mark.parametrize(
     "make", [PenaltyCurvesDisplay.from_probabilities, LossExpansionDisplay.from_probabilities]
 )
-def test_curves_are_drawn_on_given_or_on_new_axes(make):
+def test_curves_are_drawn_on_given_or_new_axes(make):
     display = make()
     assert len(display.ax_.lines) > 3
     assert display.ax_.get_xlabel()
@@ -84,14 +90,14 @@ def test_curves_are_drawn_on_given_or_on_new_axes(make):
     assert make(ax=ax).ax_ is ax
 
 
-def test_contours_are_drawn_on_given_or_on_new_axes():
+def test_contours_are_drawn_on_given_or_new_axes():
     display = RidgeContoursDisplay(np.diag([1.0, 9.0]), np.array([2.0, 2.0]), strength=1.0)
     assert len(display.plot().ax_) == 2
     _, axes = plt.subplots(1, 2)
     assert display.plot(ax=axes).figure_ is axes[0].figure
 
 
-def test_the_level_curves_pass_through_the_optimum():
+def test_level_curves_pass_through_the_optimum():
     display = RidgeContoursDisplay(np.diag([1.0, 9.0]), np.array([2.0, 2.0]), strength=1.0).plot()
     for ax, ridge, optimum in zip(display.ax_, display.ridges, display.optima, strict=True):
         likelihood, penalty = (curves.levels for curves in ax.collections if hasattr(curves, "levels"))
@@ -107,7 +113,7 @@ def test_convergence_is_drawn_for_every_problem(rng):
         model = LogisticRegression().fit(X, y)
         display = ConvergenceDisplay.from_estimator(model)
         objective, gradient = display.ax_
-        assert (len(objective.lines), len(gradient.lines)) == (curves, curves + 1)  # and the tolerance
+        assert (len(objective.lines), len(gradient.lines)) == (curves, curves + 1)  # including the tolerance
         assert_allclose(gradient.lines[0].get_ydata(), display.results[0].history.gradient_norm)
         assert objective.get_yscale() == gradient.get_yscale() == "log"
     _, axes = plt.subplots(1, 2)
@@ -116,7 +122,7 @@ def test_convergence_is_drawn_for_every_problem(rng):
         ConvergenceDisplay.from_estimator(LogisticRegression())
 
 
-def test_the_cv_surface_shows_the_scores_and_the_choice(rng):
+def test_cv_surface_shows_the_scores_and_marks_the_chosen_cell(rng):
     X = (rng.random((80, 6)) < 0.5).astype(float)
     y = X[:, 0] + X[:, 1] + rng.random(80) > 1.2
     model = LogisticRegressionCV(dropout=(0.2, 0.6), l2=(1.0, 10.0, 0.1), cv=2, scoring="neg_log_loss").fit(
@@ -147,7 +153,7 @@ def test_bad_probabilities_and_shapes_are_refused():
         RidgeContoursDisplay(np.eye(3), np.ones(3), strength=1.0)
 
 
-def test_without_matplotlib_the_error_says_what_to_install():
+def test_error_without_matplotlib_says_what_to_install():
     code = """
 import sys
 sys.modules["matplotlib"] = None
@@ -161,7 +167,7 @@ except ImportError as error:
     assert "pip install 'dropglm[plots]'" in run.stdout
 
 
-def test_the_bars_are_the_weights():
+def test_bars_equal_the_weights():
     texts = ["a fine $5 film", "a bad_ film", "fine $5", "bad_"]
     model = TextClassifier((1, 1), tune=False).fit(texts, ["<good>", "$bad$"] * 2)
     display = NgramWeightsDisplay.from_estimator(model, "<good>", 2)
@@ -178,3 +184,35 @@ def test_the_bars_are_the_weights():
         NgramWeightsDisplay.from_estimator(model, "other")
     with pytest.raises(NotFittedError):
         NgramWeightsDisplay.from_estimator(TextClassifier(), 1)
+
+
+def test_curves_are_means_with_bands_and_a_line_for_the_true_model():
+    display = ProgressiveCurvesDisplay([10, 20, 40], CURVES, best=0.95).plot()
+    assert_allclose(display.ax_.lines[1].get_ydata(), [0.6, 0.75, 0.85])
+    assert len(display.ax_.collections) == 2
+    assert len(display.ax_.lines) == 3
+    assert display.ax_.get_xscale() == "log"
+    names = [text.get_text() for text in display.figure_.legends[0].get_texts()]
+    assert names == ["sgd", "adagrad", "true model"]
+
+
+def test_a_single_run_has_no_band_and_takes_the_given_color():
+    _, ax = plt.subplots(layout="constrained")
+    one = {name: runs[:1] for name, runs in CURVES.items()}
+    display = ProgressiveCurvesDisplay([10, 20, 40], one, colors={"adagrad": "black"}).plot(ax)
+    assert display.ax_ is ax
+    assert not ax.collections
+    assert [line.get_color() for line in ax.lines] == ["#0072B2", "black"]
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_curves_equal_the_errors_and_points_the_last_estimates(given, rng):
+    fisher, t = rng.random(5), np.array([10, 100, 1000])
+    runs = fisher * (1 + rng.normal(size=(4, 3, 5)) / np.sqrt(t)[:, None])
+    axes = [plt.subplots(layout="constrained")[1] for _ in range(2)] if given else None
+    display = FisherDisplay(t, fisher, {"adagrad": runs, "dropout": runs}).plot(axes)
+    error = np.abs(runs / fisher - 1)
+    assert_allclose(display.ax_[0].lines[0].get_ydata(), [error[:, k].mean() for k in range(3)])
+    assert_allclose(display.ax_[0].lines[1].get_ydata(), [error[:, k].max(axis=1).mean() for k in range(3)])
+    assert_allclose(display.ax_[1].lines[0].get_ydata(), runs[:, -1].mean(axis=0))
+    assert len(display.figure_.legends) == 1

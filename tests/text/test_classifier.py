@@ -1,14 +1,19 @@
-"""TextClassifier: words in, labels and reasons out."""
+"""TextClassifier: fitting, tuning, predictions and explanations."""
 
+import inspect
+import pickle
 import re
+import threading
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.utils.validation import check_is_fitted
 
 from dropglm import LogisticRegression, LogisticRegressionCV, NgramVectorizer, TextClassifier
+from dropglm.text.explanation import Contribution, Explanation
 
 WORDS = {
     "good": "lovely great fun moving warm",
@@ -17,7 +22,7 @@ WORDS = {
 }
 
 
-def written(label, rng):
+def random_text(label, rng):
     words = [*WORDS[label].split(), "a", "the", "film", "cast", "story", "music", "and", "of", "with"]
     return " ".join(rng.choice(words, size=8))
 
@@ -25,7 +30,11 @@ def written(label, rng):
 @pytest.fixture
 def corpus(rng):
     y = np.array(["good", "bad"] * 40)
-    return [written(label, rng) for label in y], y, [written(label, rng) for label in ["good", "bad"] * 30]
+    return (
+        [random_text(label, rng) for label in y],
+        y,
+        [random_text(label, rng) for label in ["good", "bad"] * 30],
+    )
 
 
 @pytest.fixture
@@ -34,7 +43,7 @@ def fitted(corpus):
     return TextClassifier(tune=False, l2=0.3, tol=1e-4).fit(texts, y, X_unlabeled=more)
 
 
-def test_it_is_a_vectorizer_and_a_logistic_regression(corpus, fitted):
+def test_classifier_equals_vectorizer_followed_by_logistic_regression(corpus, fitted):
     texts, y, more = corpus
     words = NgramVectorizer(ngram_range=(1, 2), min_df=2).fit(texts + more)
     model = LogisticRegression(l2=0.3).fit(words.transform(texts), y, X_unlabeled=words.transform(more))
@@ -49,22 +58,22 @@ def test_it_is_a_vectorizer_and_a_logistic_regression(corpus, fitted):
     assert fitted.score(texts, y) == model.score(words.transform(texts), y)
 
 
-def test_it_tunes_itself_and_says_how_sure_it_is(corpus):
+def test_tuning_tries_the_whole_grid_and_the_summary_reports_the_standard_error(corpus):
     texts, y, more = corpus
     model = TextClassifier().fit(texts, y, X_unlabeled=more)
     search = model.search_
     assert len(search.cv_results_["params"]) == 16
     assert model.model_ is search.best_estimator_
-    said = model.summary_
-    assert said.search["score"] == search.best_score_
+    summary = model.summary_
+    assert summary.search["score"] == search.best_score_
     scores = [search.cv_results_[f"split{k}_test_score"][search.best_index_] for k in range(5)]
-    assert said.search["standard_error"] == pytest.approx(np.std(scores, ddof=1) / np.sqrt(5))
-    assert f"accuracy {search.best_score_:.4f} ±" in str(said)
-    assert "40" in str(said)
-    assert "60 without" in str(said)
+    assert summary.search["standard_error"] == pytest.approx(np.std(scores, ddof=1) / np.sqrt(5))
+    assert f"accuracy {search.best_score_:.4f} ±" in str(summary)
+    assert "40" in str(summary)
+    assert "60 without" in str(summary)
 
 
-def test_given_settings_are_not_tuned(corpus):
+def test_settings_with_one_value_are_not_tuned(corpus):
     texts, y, _ = corpus
     model = TextClassifier(dropout=0.3, l2=(2.0, 1.0), l2_weights="uniform", cv=2).fit(texts, y)
     assert {point["dropout"] for point in model.search_.cv_results_["params"]} == {0.3}
@@ -72,7 +81,7 @@ def test_given_settings_are_not_tuned(corpus):
     model = TextClassifier(dropout=0.3, l2=2.0, l2_weights="naive_bayes", discount=0.2).fit(texts, y)
     assert not hasattr(model, "search_")
     assert (model.model_.dropout, model.model_.l2_weights) == (0.3, "naive_bayes")
-    # Without tuning what is not given is LogisticRegression's, also beside a grid.
+    # Without tuning, settings that are None have LogisticRegression's defaults, even if others have a grid.
     model = TextClassifier(tune=False, l2=(2.0, 1.0), cv=2).fit(texts, y)
     assert {point["dropout"] for point in model.search_.cv_results_["params"]} == {0.5}
 
@@ -82,7 +91,7 @@ def test_given_settings_are_not_tuned(corpus):
     [["good", "bad"], [1, 0], [True, False], [2.0, -1.0], np.array(["good", "bad"], object), [10**12, -1]],
     ids=repr,
 )
-def test_labels_of_any_type_come_back(corpus, labels, tmp_path):
+def test_predictions_have_the_type_of_the_labels(corpus, labels, tmp_path):
     texts, y, _ = corpus
     y = np.asarray(labels)[(y == "bad").astype(int)]
     model = TextClassifier(tune=False).fit(texts, y)
@@ -95,11 +104,11 @@ def test_labels_of_any_type_come_back(corpus, labels, tmp_path):
     assert str(again.explain(texts[0])) == str(model.explain(texts[0]))
 
 
-@pytest.mark.parametrize("penalty", ["gaussian", "quadratic"])  # one against the rest, and multinomial
-def test_contributions_and_base_add_up_to_the_predictor(rng, penalty):
+@pytest.mark.parametrize("expectation", ["gaussian", "quadratic"])  # one against the rest, and multinomial
+def test_contributions_and_base_add_up_to_the_predictor(rng, expectation):
     y = np.array(list(WORDS) * 20)
-    texts = [written(label, rng) for label in y]
-    model = TextClassifier(tune=False, expectation=penalty).fit(texts, y)
+    texts = [random_text(label, rng) for label in y]
+    model = TextClassifier(tune=False, expectation=expectation).fit(texts, y)
     explained = model.explain(texts[0] + " unheard words, UNHEARD")
     total = np.array(explained.base) + np.sum([entry.weights for entry in explained.contributions], axis=0)
     scores = model.decision_function([texts[0]])[0]
@@ -114,7 +123,7 @@ def test_contributions_and_base_add_up_to_the_predictor(rng, penalty):
         assert {feature.ngram for feature in features} & set(WORDS[label].split())
 
 
-def test_two_classes_add_up_too(fitted, corpus):
+def test_contributions_add_up_for_two_classes(fitted, corpus):
     text = corpus[0][0]
     explained = fitted.explain(text)
     total = explained.base[1] + sum(entry.weights[1] for entry in explained.contributions)
@@ -125,7 +134,7 @@ def test_two_classes_add_up_too(fitted, corpus):
     assert fitted.explain("").contributions == []
 
 
-def test_scikit_learn_may_search_and_score_it(corpus):
+def test_scikit_learn_can_search_and_score_it(corpus):
     texts, y, more = corpus
     assert cross_val_score(TextClassifier(tune=False), texts, y, cv=2).mean() > 0.8
     search = GridSearchCV(TextClassifier(tune=False), {"l2": [0.1, 10.0]}, cv=2).fit(
@@ -135,21 +144,21 @@ def test_scikit_learn_may_search_and_score_it(corpus):
     assert clone(search.best_estimator_).get_params()["l2"] == search.best_params_["l2"]
 
 
-def test_few_texts_of_a_class_make_few_folds(corpus):
+def test_number_of_folds_is_limited_by_the_smallest_class(corpus):
     texts, y, _ = corpus
     few = np.flatnonzero(y == "good")[:3]
     rows = np.concatenate([few, np.flatnonzero(y == "bad")])
     model = TextClassifier().fit([texts[k] for k in rows], y[rows])
     assert model.summary_.search["folds"] == 3
-    with pytest.raises(ValueError, match="Class good has one text only"):
+    with pytest.raises(ValueError, match="Class good has only one text"):
         TextClassifier().fit([texts[k] for k in rows[2:]], y[rows[2:]])
 
 
 @pytest.mark.parametrize(
-    ("settings", "texts", "y", "complaint"),
+    ("settings", "texts", "y", "message"),
     [
-        ({}, "text", ["a"], "texts must be a list"),
-        ({}, ["one", "two"], ["a"], r"y has shape \(1,\), but there are 2 texts"),
+        ({}, "text", ["a"], "X must be a list"),
+        ({}, ["one", "two"], ["a"], r"y has shape \(1,\), but X has 2 texts"),
         ({"tune": False}, ["one", "one"], ["a", "a"], "one class only"),
         ({}, ["one", None], ["a", "b"], r"Text 1 .* is None"),
         ({"tune": "no"}, ["one", "two"], ["a", "b"], "tune must be True or False"),
@@ -158,12 +167,12 @@ def test_few_texts_of_a_class_make_few_folds(corpus):
     ],
     ids=repr,
 )
-def test_bad_input_gets_a_sentence(settings, texts, y, complaint):
-    with pytest.raises((TypeError, ValueError), match=complaint):
+def test_bad_input_raises_a_clear_error(settings, texts, y, message):
+    with pytest.raises((TypeError, ValueError), match=message):
         TextClassifier(**settings).fit(texts, y)
 
 
-def test_an_unfitted_one_says_so(tmp_path):
+def test_unfitted_classifier_raises_not_fitted_error(tmp_path):
     model = TextClassifier()
     for call in (
         lambda: model.predict(["a"]),
@@ -175,7 +184,7 @@ def test_an_unfitted_one_says_so(tmp_path):
             call()
 
 
-def test_the_search_is_that_of_the_estimator(corpus):
+def test_search_is_stored_only_if_settings_were_tuned(corpus):
     texts, y, _ = corpus
     model = TextClassifier(cv=3).fit(texts, y)
     assert isinstance(model.search_, LogisticRegressionCV)
@@ -183,11 +192,11 @@ def test_the_search_is_that_of_the_estimator(corpus):
     assert not hasattr(refit, "search_")
 
 
-def test_weights_of_one_against_the_rest_are_as_they_are_and_multinomial_ones_sum_to_zero(rng):
+def test_multinomial_weights_are_centred_and_one_against_the_rest_weights_are_not(rng):
     y = np.array(list(WORDS) * 20)
-    texts = [written(label, rng) for label in y]
-    for penalty, multinomial in (("gaussian", False), ("quadratic", True)):
-        model = TextClassifier((1, 1), tune=False, expectation=penalty).fit(texts, y)
+    texts = [random_text(label, rng) for label in y]
+    for expectation, multinomial in (("gaussian", False), ("quadratic", True)):
+        model = TextClassifier((1, 1), tune=False, expectation=expectation).fit(texts, y)
         coef = model.model_.coef_ - model.model_.coef_.mean(axis=0) * multinomial
         columns = model.vectorizer_.vocabulary_
         for entry in model.explain(texts[0]).contributions:
@@ -196,33 +205,33 @@ def test_weights_of_one_against_the_rest_are_as_they_are_and_multinomial_ones_su
             assert (entry.label, entry.weight) == (model.classes_[k], entry.weights[k])
 
 
-def test_frequent_ngrams_come_before_rare_ones_of_the_same_weight(fitted):
+def test_top_features_are_ranked_by_weight_times_standard_deviation(fitted):
     words = fitted.vectorizer_
-    share = words.ngrams_.texts / words.n_texts_
+    share = words.ngrams_.document_counts / words.n_texts_
     spread = dict(zip(words.get_feature_names_out(), np.sqrt(share * (1 - share)), strict=True))
     for entries in fitted.top_features(20).values():
         effects = [entry.weight * spread[entry.ngram] for entry in entries]
         assert effects == sorted(effects, reverse=True)
 
 
-def test_no_ngram_speaks_for_a_class_with_a_weight_below_zero(fitted):
+def test_top_features_have_positive_weights(fitted):
     everything = fitted.top_features(10_000)
     assert all(entry.weight > 0 for entries in everything.values() for entry in entries)
     assert sum(map(len, everything.values())) <= fitted.summary_.features
-    with pytest.raises(ValueError, match="k must be above 0"):
+    with pytest.raises(ValueError, match="k must be at least 1"):
         fitted.top_features(0)
 
 
-def test_the_summary_counts_iterations_settings_and_what_did_not_converge(rng):
+def test_summary_reports_iterations_search_and_convergence(rng):
     y = np.array(list(WORDS) * 20)
-    texts = [written(label, rng) for label in y]
+    texts = [random_text(label, rng) for label in y]
     model = TextClassifier(cv=3, l2=(3.0, 1e-3), dropout=0.5, l2_weights="uniform").fit(texts, y)
-    said, table = model.summary_, model.search_.cv_results_
-    assert said.iterations == sum(result.n_iter for result in model.model_.result_)
-    assert said.settings["discount"] is None
+    summary, table = model.summary_, model.search_.cv_results_
+    assert summary.iterations == sum(result.n_iter for result in model.model_.result_)
+    assert summary.settings["discount"] is None
     means = table["mean_test_score"]
-    assert said.search["within"] == np.sum(means >= means.max() - said.search["standard_error"])
-    assert said.converged
+    assert summary.search["within"] == np.sum(means >= means.max() - summary.search["standard_error"])
+    assert summary.converged
     with pytest.warns(ConvergenceWarning):
         model = TextClassifier(tune=False, max_iter=1).fit(texts, y)
     assert not model.summary_.converged
@@ -232,7 +241,7 @@ def test_the_summary_counts_iterations_settings_and_what_did_not_converge(rng):
     assert "over 1 fold; the best of 2 settings" in str(model.summary_)
 
 
-def test_settings_of_numpy_and_patterns_survive_the_file(corpus, tmp_path):
+def test_numpy_settings_and_compiled_patterns_can_be_saved(corpus, tmp_path):
     texts, y, _ = corpus
     model = TextClassifier(
         ngram_range=(np.int64(1), np.int64(2)),
@@ -257,14 +266,14 @@ def test_settings_of_numpy_and_patterns_survive_the_file(corpus, tmp_path):
     assert again.class_weight == {"good": 2.0, "bad": 1.0}
 
 
-def test_a_fit_that_fails_leaves_the_old_model_whole(fitted, corpus):
+def test_failed_fit_leaves_the_previous_model_unchanged(fitted, corpus):
     before = fitted.predict_proba(corpus[0])
     with pytest.raises(ValueError, match="one class only"):
         fitted.fit(["other words", "other texts"], ["a", "a"])
     np.testing.assert_array_equal(fitted.predict_proba(corpus[0]), before)
 
 
-def test_missing_labels_of_every_kind_and_fractions_get_a_sentence():
+def test_missing_and_fractional_labels_raise_a_clear_error():
     import pandas as pd
 
     texts = ["one", "two", "three", "four"]
@@ -274,7 +283,116 @@ def test_missing_labels_of_every_kind_and_fractions_get_a_sentence():
         pd.Series(["a", "b", None, "a"], dtype="string"),
         pd.Series([True, False, None, True], dtype="boolean"),
     ):
-        with pytest.raises(ValueError, match=r"Text 2 \(counted from 0\) has no label"):
+        with pytest.raises(ValueError, match=r"Text 2 of X \(counted from 0\) has no label"):
             TextClassifier(tune=False).fit(texts, y)
-    with pytest.raises(ValueError, match=r"fractions, such as 0\.5; give classes as strings"):
+    with pytest.raises(
+        ValueError, match=r"fractional numbers such as 0\.5; use strings or integers as classes"
+    ):
         TextClassifier(tune=False).fit(texts, [0.0, 0.5, 1.0, 0.5])
+
+
+def test_texts_are_called_X_in_every_method(fitted):
+    for name in ("fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score"):
+        assert next(iter(inspect.signature(getattr(fitted, name)).parameters)) == "X"
+    assert list(inspect.signature(fitted.fit).parameters) == ["X", "y", "sample_weight", "X_unlabeled"]
+
+
+def test_public_attributes_are_the_documented_ones(fitted):
+    documented = {
+        *("fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score"),
+        *("top_features", "explain", "save", "load", "classes_", "n_features_in_", "vectorizer_", "model_"),
+        "summary_",
+    }  # and search_, after tuning
+    of_scikit_learn = {"get_params", "set_params", "get_metadata_routing"}
+    public = {name for name in dir(fitted) if not name.startswith("_")} - set(fitted.get_params())
+    public = {name for name in public if not name.endswith("_request")}
+    assert public - of_scikit_learn == documented
+
+
+def test_defaults_agree_with_logistic_regression(corpus):
+    texts, y, more = corpus
+    theirs = LogisticRegression().get_params()
+    for name in ("expectation", "class_weight", "tol", "max_iter", "n_jobs", "random_state", "verbose"):
+        assert TextClassifier().get_params()[name] == theirs[name]
+    assert TextClassifier(cv=2).fit(texts, y, X_unlabeled=more).model_.discount == theirs["discount"]
+
+
+def test_number_of_features_is_the_number_of_ngrams(fitted):
+    assert fitted.n_features_in_ == len(fitted.vectorizer_.get_feature_names_out()) > 0
+    assert not hasattr(TextClassifier(), "n_features_in_")
+
+
+def test_fitted_classifier_can_be_pickled_and_checked(fitted, corpus):
+    with pytest.raises(NotFittedError):
+        check_is_fitted(clone(fitted))
+    copy = pickle.loads(pickle.dumps(fitted))
+    check_is_fitted(copy)
+    np.testing.assert_array_equal(copy.predict_proba(corpus[0]), fitted.predict_proba(corpus[0]))
+
+
+def test_predicting_does_not_change_the_vectorizer(fitted):
+    fitted.set_params(n_jobs=2).predict(["a lovely film"])
+    assert fitted.vectorizer_.n_jobs is None
+
+
+def test_predictions_during_a_refit_belong_to_one_of_the_two_fits():
+    """The two fits differ in their number of features, so parts of both do not go together."""
+    small = ["good film", "bad film"] * 2, ["a", "b"] * 2
+    large = [f"good film number {k}" for k in range(9)] + ["bad"], ["c"] * 9 + ["d"]
+    model = TextClassifier(tune=False, min_df=1).fit(*small)
+    possible = [
+        TextClassifier(tune=False, min_df=1).fit(*data).predict_proba(["good film"]).tolist()
+        for data in (small, large)
+    ]
+    done, errors, seen = threading.Event(), [], []
+
+    def predict():
+        try:
+            while not done.is_set():
+                seen.append(model.predict_proba(["good film"]).tolist())
+                assert seen[-1] in possible
+                assert {label in "abcd" for label in model.top_features(1)} == {True}
+                assert model.explain("good film").label in "abcd"
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=predict) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for turn in range(20):
+        model.fit(*(small if turn % 2 else large))
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert seen
+
+
+def test_verbose_shows_progress_on_standard_error(corpus, capsys):
+    texts, y, _ = corpus
+    TextClassifier(cv=2, l2=(1.0, 0.1)).fit(texts, y).predict(texts)
+    assert capsys.readouterr() == ("", "")
+    TextClassifier(cv=2, l2=(1.0, 0.1), verbose=1).fit(texts, y)
+    output, progress = capsys.readouterr()
+    assert output == ""
+    assert "80 texts" in progress
+
+
+def test_explanation_in_a_notebook_shows_label_probability_and_contributions(fitted):
+    explained = fitted.explain("a lovely film, truly")
+    html = explained._repr_html_()
+    assert f"<strong>good</strong>, probability {explained.probability:.2f}" in html
+    assert html.count("<tr>") == len(explained.contributions) + 1
+    for entry in explained.contributions:
+        assert f"<td>{entry.ngram}</td>" in html
+        assert f"{entry.weight:+.2f}</td>" in html
+    assert "Unknown words: ,, truly" in html
+    assert "<table>" not in fitted.explain("")._repr_html_()
+
+
+def test_explanation_in_a_notebook_escapes_texts_and_labels():
+    evil = "<script>alert('x')</script>"
+    contribution = Contribution(evil, evil, 1.0, [-1.0, 1.0])
+    html = Explanation(evil, 0.9, {evil: 0.9, "b": 0.1}, [0.0, 0.0], [contribution], [evil])._repr_html_()
+    assert "<script" not in html
+    assert html.count("&lt;script&gt;") == 4

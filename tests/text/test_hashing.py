@@ -27,7 +27,7 @@ def test_rows_have_as_many_columns_as_a_vocabulary_has(texts, n, shortest):
 
 def test_chunks_threads_and_company_do_not_matter(monkeypatch):
     whole = NgramHasher(bits=12).transform(TEXTS * 20)
-    monkeypatch.setattr("dropglm.text.chunks.CHUNK", 30)
+    monkeypatch.setattr("dropglm.text.base.CHUNK_CHARACTERS", 30)
     assert (NgramHasher(bits=12, n_jobs=2).transform(TEXTS * 20) != whole).nnz == 0
     for i, text in enumerate(TEXTS):
         assert (NgramHasher(bits=12).transform([text]) != whole[[i]]).nnz == 0
@@ -52,14 +52,14 @@ def test_columns_are_called_by_the_first_n_gram_that_came():
     hasher = NgramHasher(bits=20)
     rows = list(hasher.note(TEXTS))
     assert hasher.n_texts_ == 6
-    columns, names, _ = hasher.described("a a b")
+    columns, names, _ = hasher._describe("a a b")
     assert dict(zip(hasher.ngrams_.names(columns), names, strict=True)) == {
         n: n for n in ("a", "b", "a a", "a b")
     }
     found = np.zeros(1 << 20, bool)
     found[np.concatenate([part.indices for part in rows])] = True
     assert_array_equal(hasher.ngrams_.lengths > 0, found)
-    long, _, _ = hasher.described("extraordinarily long word")
+    long, _, _ = hasher._describe("extraordinarily long word")
     assert "extraordinarily long" in hasher.ngrams_.names(long)
 
 
@@ -79,7 +79,7 @@ def test_names_that_are_too_long_are_cut():
 def test_words_never_seen_are_told_apart():
     hasher = NgramHasher(bits=20)
     list(hasher.note(["a dull film"]))
-    assert hasher.described("a dull mess")[2] == ["mess"]
+    assert hasher._describe("a dull mess")[2] == ["mess"]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_words_never_seen_are_told_apart():
         ({"bits": 2.0}, "bits must be a whole number"),
         ({"ngram_range": (2, 1)}, "ngram_range must be a pair"),
         ({"lowercase": 1}, "lowercase must be True or False"),
-        ({"token_pattern": "("}, "is no regular expression"),
+        ({"token_pattern": "("}, "is not a regular expression"),
     ],
     ids=repr,
 )

@@ -1,4 +1,4 @@
-"""NgramVectorizer gives the matrix and the names of scikit-learn's CountVectorizer."""
+"""NgramVectorizer returns the matrix and the feature names of scikit-learn's CountVectorizer."""
 
 import os
 import pickle
@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from sklearn.base import clone
+from sklearn import config_context
+from sklearn.base import TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags
 
 from dropglm import NgramVectorizer
-from dropglm.text import chunks
-from dropglm.text.counting import Counting
+from dropglm.text import base
+from dropglm.text.counting import NgramCounter
 from dropglm.text.tokens import HTML_TAG, RUNS, WORDS_AND_PUNCTUATION, WORDS_OF_TWO_LETTERS, Tokenizer
 from dropglm.text.vocabulary import Vocabulary
 
@@ -30,8 +33,8 @@ SETTINGS = (
 )
 
 
-def theirs(ours):
-    """The CountVectorizer of the same settings."""
+def count_vectorizer(ours):
+    """Return the CountVectorizer with the same settings."""
     settings = {name: getattr(ours, name) for name in SETTINGS}
     if not ours.strip_html:
         return CountVectorizer(**settings)
@@ -40,21 +43,21 @@ def theirs(ours):
 
 
 def assert_same(texts, **settings):
-    """Both give the same names and matrices, or both refuse."""
+    """Check that both return the same names and matrices, or that both raise."""
     ours = NgramVectorizer(**settings)
-    rival = theirs(ours)
+    expected_vectorizer = count_vectorizer(ours)
     try:
-        expected = rival.fit_transform(texts)
+        expected = expected_vectorizer.fit_transform(texts)
     except ValueError:
         with pytest.raises(ValueError, match="The vocabulary is empty"):
             ours.fit(texts)
         return
     expected.sort_indices()
     found = ours.fit_transform(texts)
-    assert ours.get_feature_names_out().tolist() == rival.get_feature_names_out().tolist()
-    assert ours.vocabulary_ == rival.vocabulary_
+    assert ours.get_feature_names_out().tolist() == expected_vectorizer.get_feature_names_out().tolist()
+    assert ours.vocabulary_ == expected_vectorizer.vocabulary_
     others = [*texts[::2], "Any other text.", "".join(texts)]
-    again = rival.transform(others)
+    again = expected_vectorizer.transform(others)
     again.sort_indices()
     for matrix, same in (
         (found, expected),
@@ -69,8 +72,9 @@ def assert_same(texts, **settings):
             assert getattr(matrix, name).dtype == getattr(same, name).dtype
 
 
-# Few characters, so that n-grams repeat: letters, apostrophes, what sorts below the space, what lower case
-# makes longer or treats by its place, marks that are no letters, digits of other scripts, half a pair.
+# Few characters, so that n-grams repeat: letters, apostrophes, characters that sort before the space,
+# characters whose lower case is longer or depends on their position, marks, digits of other scripts, half a
+# surrogate pair.
 LETTERS = "aAbé'! \n\x01\x1f<>/ςΣİßıॐ\u0301٣²_京😀\ud800\U0001f1e6\u2028"
 documents = st.lists(
     st.one_of(st.text(st.sampled_from(LETTERS), max_size=20), st.text(max_size=20)), max_size=8
@@ -105,22 +109,22 @@ bounds = st.one_of(st.integers(1, 3), st.floats(0.0, 1.0))
     dtype=np.float32,
     n_jobs=2,
 )
-def test_matrix_and_names_are_those_of_scikit_learn(texts, n_jobs, **settings):
+def test_matrix_and_names_equal_those_of_scikit_learn(texts, n_jobs, **settings):
     assert_same(texts, n_jobs=n_jobs, **settings)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64])
 @pytest.mark.parametrize("binary", [True, False])
-def test_ties_of_max_features_are_broken_as_scikit_learn_breaks_them(rng, binary, dtype):
-    """Hundreds of words with few different frequencies."""
+def test_max_features_breaks_ties_as_scikit_learn_does(rng, binary, dtype):
+    """Use hundreds of words with few distinct frequencies."""
     texts = [" ".join(f"w{k}" for k in rng.integers(500, size=40)) for _ in range(60)]
     for limit in (1, 50, 300):
         assert_same(texts, ngram_range=(1, 2), max_features=limit, binary=binary, dtype=dtype, n_jobs=2)
 
 
 @pytest.mark.parametrize("runs", RUNS, ids=repr)
-def test_every_character_has_the_class_that_re_gives_it(runs):
-    """Each code point between two letters, in the loop over bytes and in Python's re."""
+def test_byte_loop_and_re_agree_on_every_character(runs):
+    """Every seventh code point between two letters, in the loop over bytes and in Python's re."""
     characters = [chr(code) for code in range(0, 0x110000, 7)]
     texts = ["".join(f"a{c}b " for c in characters[k : k + 1000]) for k in range(0, len(characters), 1000)]
     assert_same(texts, token_pattern=runs, lowercase=False, strip_html=False, n_jobs=2)
@@ -136,33 +140,33 @@ def test_every_character_has_the_class_that_re_gives_it(runs):
     ],
     ids=repr,
 )
-def test_imdb_is_the_same_too(settings):
+def test_imdb_gives_the_same_matrix(settings):
     import polars as pl
 
     texts = pl.read_parquet(Path(os.environ["DROPGLM_DATA"]) / "imdb.parquet")["text"].gather_every(40)
     assert_same(texts.to_list(), n_jobs=2, **settings)
 
 
-def test_chunks_and_threads_do_not_matter(monkeypatch):
+def test_result_does_not_depend_on_chunks_and_threads(monkeypatch):
     texts = [f"text {k} has {k % 7} and {k * k % 11} <br/> Ünïcödé" for k in range(300)]
     whole = NgramVectorizer(ngram_range=(1, 3), min_df=2).fit(texts)
     expected = whole.transform(texts)
-    monkeypatch.setattr(chunks, "CHUNK", 100)
+    monkeypatch.setattr(base, "CHUNK_CHARACTERS", 100)
     for threads in (1, 2, 3):
         vectorizer = NgramVectorizer(ngram_range=(1, 3), min_df=2, n_jobs=threads)
         X = vectorizer.fit_transform(iter(texts))
         assert vectorizer.vocabulary_ == whole.vocabulary_
-        for name in ("letters", "ends", "spelling", "texts"):
-            np.testing.assert_array_equal(getattr(vectorizer.ngrams_, name), getattr(whole.ngrams_, name))
+        for name, array in vectorizer.ngrams_._to_state().items():
+            np.testing.assert_array_equal(array, whole.ngrams_._to_state()[name])
         assert (expected != X).nnz == 0
         assert (vectorizer.transform(iter(texts)) != expected).nnz == 0
 
 
-def test_memory_follows_the_chunk_and_not_the_corpus(monkeypatch):
-    """Twice as many texts over the same words take no more memory."""
+def test_memory_does_not_grow_with_the_number_of_texts(monkeypatch):
+    """Twice as many texts of the same words take no more memory."""
     import tracemalloc
 
-    monkeypatch.setattr(chunks, "CHUNK", 1 << 17)
+    monkeypatch.setattr(base, "CHUNK_CHARACTERS", 1 << 17)
 
     def peak(n):
         tracemalloc.start()
@@ -177,7 +181,7 @@ def test_memory_follows_the_chunk_and_not_the_corpus(monkeypatch):
     assert peak(2000) < 1.1 * peak(1000)
 
 
-def test_tables_and_other_columns_will_do():
+def test_arrays_and_columns_of_data_frames_are_accepted():
     import pandas as pd
     import polars as pl
 
@@ -193,35 +197,36 @@ def test_tables_and_other_columns_will_do():
         assert (NgramVectorizer().fit_transform(column) != expected).nnz == 0
 
 
-def test_it_is_cloned_and_pickled_without_its_tables():
+def test_clone_and_pickle_leave_out_the_hash_tables():
     vectorizer = NgramVectorizer(ngram_range=(1, 2)).fit(["one two three", "two three"])
     X = vectorizer.transform(["two three four"])
     copy = pickle.loads(pickle.dumps(vectorizer))
     assert (copy.transform(["two three four"]) != X).nnz == 0
-    assert set(vars(vectorizer.ngrams_)) - {"letters", "ends", "spelling", "texts"}
-    assert set(vectorizer.ngrams_.__getstate__()) == {"letters", "ends", "spelling", "texts"}
+    arrays = {"_letters", "_ends", "_spelling", "document_counts"}
+    assert set(vars(vectorizer.ngrams_)) - arrays
+    assert set(vectorizer.ngrams_.__getstate__()) == arrays
     assert clone(vectorizer).get_params() == vectorizer.get_params()
     with pytest.raises(NotFittedError):
         clone(vectorizer).transform(["one"])
 
 
 @pytest.mark.parametrize(
-    ("settings", "complaint"),
+    ("settings", "message"),
     [
         ({"ngram_range": (2, 1)}, "ngram_range must be a pair"),
         ({"ngram_range": 2}, "ngram_range must be a pair"),
         ({"ngram_range": (1.0, 2)}, "ngram_range must be a pair"),
         ({"min_df": -1}, "min_df must be finite"),
-        ({"min_df": 1.5}, "min_df is a share"),
+        ({"min_df": 1.5}, "min_df must be a whole number of texts or a share"),
         ({"max_df": "all"}, "max_df must be a number"),
         ({"min_df": 3, "max_df": 2}, "at least 3 and at most 2 of the 2 texts"),
         ({"min_df": 2, "ngram_range": (2, 2)}, "at least 2 and at most 2 of the 2 texts"),
-        ({"max_features": 0}, "max_features must be above 0"),
+        ({"max_features": 0}, "max_features must be at least 1"),
         ({"max_features": 1.5}, "max_features must be a whole number"),
-        ({"token_pattern": "("}, "is no regular expression"),
-        ({"token_pattern": None}, "is no regular expression"),
+        ({"token_pattern": "("}, "is not a regular expression"),
+        ({"token_pattern": None}, "is not a regular expression"),
         ({"token_pattern": "(a)(b)"}, "has 2 groups"),
-        ({"token_pattern": r"\w+ \w+", "ngram_range": (1, 2)}, "could not be told from an n-gram"),
+        ({"token_pattern": r"\w+ \w+", "ngram_range": (1, 2)}, "cannot be distinguished from an n-gram"),
         ({"token_pattern": "q"}, "none of the 2 texts has a token"),
         ({"binary": "yes"}, "binary must be True or False"),
         ({"dtype": str}, "dtype must be an integer type"),
@@ -231,38 +236,38 @@ def test_it_is_cloned_and_pickled_without_its_tables():
     ],
     ids=repr,
 )
-def test_a_bad_setting_gets_a_sentence(settings, complaint):
-    with pytest.raises((TypeError, ValueError), match=complaint):
+def test_bad_settings_raise_a_clear_error(settings, message):
+    with pytest.raises((TypeError, ValueError), match=message):
         NgramVectorizer(**settings).fit(["some text here", "some more"])
 
 
 @pytest.mark.parametrize(
-    ("texts", "complaint"),
+    ("texts", "message"),
     [
-        ("one text", "texts must be a list"),
-        (None, "texts must be a list"),
-        ([b"bytes"], r"Text 0 \(counted from 0\) is b'bytes', not a string"),
-        (["text", None], r"Text 1 \(counted from 0\) is None"),
-        (["text", float("nan")], r"Text 1 \(counted from 0\) is nan"),
+        ("one text", "X must be a list"),
+        (None, "X must be a list"),
+        ([b"bytes"], r"Text 0 of X \(counted from 0\) is b'bytes', not a string"),
+        (["text", None], r"Text 1 of X \(counted from 0\) is None"),
+        (["text", float("nan")], r"Text 1 of X \(counted from 0\) is nan"),
         ([], "none of the 0 texts has a token"),
         (["", " "], "none of the 2 texts has a token"),
     ],
     ids=repr,
 )
-def test_a_bad_text_gets_a_sentence(texts, complaint):
-    with pytest.raises((TypeError, ValueError), match=complaint):
+def test_bad_texts_raise_a_clear_error(texts, message):
+    with pytest.raises((TypeError, ValueError), match=message):
         NgramVectorizer().fit(texts)
 
 
-def test_long_texts_and_long_words():
+def test_long_texts_and_words_are_counted_correctly():
     assert_same(["x" * 3_000_000, "y " * 10, "z" * 70_000 + " y"], ngram_range=(1, 2))
 
 
-def test_words_of_one_hash_are_told_apart_by_their_letters():
+def test_words_with_the_same_hash_are_distinguished_by_their_letters():
     tokenizer = Tokenizer(WORDS_AND_PUNCTUATION, lowercase=True, strip_html=True, threads=1)
-    tokens = tokenizer.cut(["one two three two", "three four"])
-    alike = tokens._replace(keys=np.full_like(tokens.keys, -1))  # that of a long word
-    numbers, new = Counting(1, 2).add(alike)
+    tokens = tokenizer.split(["one two three two", "three four"])
+    same_key = tokens._replace(keys=np.full_like(tokens.keys, -1))  # a key of long words
+    numbers, new = NgramCounter(1, 2).add(same_key)
     rows = [numbers[0, a : a + n] for a, n in zip(tokens.first, tokens.counts, strict=True)]
     assert len(set(rows[0].tolist()) | set(rows[1].tolist())) == 4
     assert rows[0][1] == rows[0][3]
@@ -270,11 +275,11 @@ def test_words_of_one_hash_are_told_apart_by_their_letters():
     assert new[0, tokens.first[0] : tokens.first[0] + 4].tolist() == [True, True, True, False]
 
 
-def test_too_many_ngrams_are_refused_before_numbers_overflow():
-    counting = Counting(2, 1)
-    counting.pairs[0][0].size[0] = 2**30
-    with pytest.raises(ValueError, match="more different n-grams than can be numbered"):
-        counting._refuse_too_many()
+def test_too_many_ngrams_raise_before_numbers_overflow():
+    counter = NgramCounter(2, 1)
+    counter.pairs[0][0].size[0] = 2**30
+    with pytest.raises(ValueError, match="more distinct n-grams than can be numbered"):
+        counter._refuse_too_many()
 
 
 VALID = {
@@ -285,8 +290,8 @@ VALID = {
 }
 
 
-def test_a_vocabulary_whose_arrays_fit_is_taken():
-    assert Vocabulary(**VALID).check().names() == ["a", "a bc", "bc"]
+def test_consistent_arrays_make_a_vocabulary():
+    assert Vocabulary._from_state(VALID).names() == ["a", "a bc", "bc"]
 
 
 @pytest.mark.parametrize(
@@ -298,7 +303,7 @@ def test_a_vocabulary_whose_arrays_fit_is_taken():
         ("ends", np.array([0, 1, 3], np.int32)),
         ("ends", np.array([1, 1, 3])),
         ("ends", np.array([0, 4, 3])),
-        ("ends", np.array([0, 2**63 - 1, -2, 3])),  # whose differences overflow
+        ("ends", np.array([0, 2**63 - 1, -2, 3])),  # differences overflow
         ("texts", np.zeros(2, np.int32)),
         ("texts", np.zeros(3)),
         ("spelling", np.zeros((0, 2), np.int32)),
@@ -310,23 +315,53 @@ def test_a_vocabulary_whose_arrays_fit_is_taken():
         ("spelling", np.zeros((1, 2), np.int64)),
     ],
 )
-def test_a_vocabulary_whose_arrays_do_not_fit_is_refused(name, array):
+def test_inconsistent_arrays_of_a_vocabulary_are_refused(name, array):
     arrays = VALID | {name: array}
-    if name == "spelling":  # else its length would do
+    if name == "spelling":  # so that only the spelling is wrong
         arrays["texts"] = np.ones(len(array), np.int32)
-    with pytest.raises(ValueError, match="do not fit each other"):
-        Vocabulary(**arrays).check()
+    with pytest.raises(ValueError, match="are inconsistent"):
+        Vocabulary._from_state(arrays)
 
 
-def test_many_threads_for_few_texts_change_nothing():
+def test_more_threads_than_texts_give_the_same_matrix():
     texts = ["one two", "", "two three two"]
     expected = NgramVectorizer(ngram_range=(1, 2)).fit_transform(texts)
     assert (NgramVectorizer(ngram_range=(1, 2), n_jobs=50).fit_transform(texts) != expected).nnz == 0
 
 
-def test_texts_are_counted_for_every_feature():
+def test_document_counts_are_those_of_the_matrix():
     texts = ["one two two", "two", "three one", "two one"]
     for settings in ({}, {"max_features": 3}, {"binary": False, "max_features": 3}, {"min_df": 2}):
         vectorizer = NgramVectorizer((1, 2), n_jobs=2, **settings)
         X = vectorizer.fit_transform(texts)
-        np.testing.assert_array_equal(vectorizer.ngrams_.texts, (X > 0).sum(axis=0).A1)
+        np.testing.assert_array_equal(vectorizer.ngrams_.document_counts, (X > 0).sum(axis=0).A1)
+
+
+def test_it_is_a_transformer_and_treats_set_output_as_count_vectorizer_does():
+    vectorizer, texts = NgramVectorizer(), ["one two", "two three"]
+    assert isinstance(vectorizer, TransformerMixin)
+    tags = get_tags(vectorizer)
+    assert tags.input_tags.string
+    assert not tags.input_tags.two_d_array
+    assert tags.transformer_tags.preserves_dtype == []
+    assert hasattr(vectorizer, "set_output") == hasattr(CountVectorizer(), "set_output")
+    with config_context(transform_output="pandas"):
+        assert (vectorizer.fit_transform(texts) != CountVectorizer().fit_transform(texts)).nnz == 0
+    pipeline = make_pipeline(NgramVectorizer(dtype=np.float64), TfidfTransformer())
+    assert pipeline.fit_transform(texts).shape == (2, 3)
+    assert pipeline.get_feature_names_out().tolist() == ["one", "three", "two"]
+
+
+def test_texts_are_the_first_positional_argument_X():
+    texts = ["one two", "two three"]
+    vectorizer = NgramVectorizer().fit(X=texts)
+    assert (vectorizer.transform(X=texts) != NgramVectorizer().fit_transform(X=texts)).nnz == 0
+
+
+def test_verbose_shows_progress_on_standard_error(capsys):
+    NgramVectorizer().fit(["one two"])
+    assert capsys.readouterr() == ("", "")
+    NgramVectorizer(verbose=1).fit(text for text in ["one two", "three"])
+    output, progress = capsys.readouterr()
+    assert output == ""
+    assert "2 texts" in progress

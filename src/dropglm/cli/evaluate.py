@@ -8,7 +8,7 @@ from dropglm.cli.inputs_outputs import TableReader
 from dropglm.progress import Progress
 
 if TYPE_CHECKING:
-    from dropglm.text.measures import Measures
+    from dropglm.text.metrics import Metrics
 
 MOST_COLUMNS = 8  # classes in the confusion matrix, for narrow terminals
 
@@ -27,12 +27,12 @@ def evaluate(
 ) -> None:
     """Measure accuracy, log loss, confusion and calibration on a table of texts with labels."""
     from dropglm.text import load_model
-    from dropglm.text.measures import measured
+    from dropglm.text.metrics import compute_metrics
 
     classifier = load_model(model).set_params(n_jobs=threads)
     texts, y = TableReader(text, label, encoding, delimiter, quiet).labelled(table, format)
     with Progress("Predicting", shown=not quiet), naming(table):
-        measures = measured(classifier, texts, y)
+        measures = compute_metrics(classifier, texts, y)
     if json:
         terminal.as_json(measures.to_dict())
         return
@@ -47,7 +47,7 @@ def evaluate(
     _print_tables(measures)
 
 
-def _print_tables(measures: "Measures") -> None:
+def _print_tables(measures: "Metrics") -> None:
     if len(measures.classes) <= MOST_COLUMNS:
         terminal.table(
             "Confusion: number of texts by true class (rows) and predicted class (columns)",

@@ -42,7 +42,7 @@ def _reasons(why: Explanation, labels: list[Any], top: int) -> str:
 
 def _highlighted(model: TextModel, text: str, why: Explanation, labels: list[Any]) -> str:
     """Return the tokens of a text as HTML, each in the colour of the class that it favours."""
-    tokens = model.vectorizer_.tokens(text)
+    tokens = model.vectorizer_.tokenize(text)
     weights = _token_weights(tokens, why, model.ngram_range[1], len(labels))
     strongest = max(float(np.abs(weights).max(initial=0.0)), 1e-12)
     unknown = set(why.unknown)

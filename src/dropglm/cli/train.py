@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dropglm.text import TextClassifier
-    from dropglm.text.measures import Measures
+    from dropglm.text.metrics import Metrics
 
 # Options that only apply with or without --online.
 IN_MEMORY_ONLY = {
@@ -118,7 +118,7 @@ def train(
         return
     _refuse(given & ONLINE_ONLY, "can be used only with --online.")
     from dropglm.text import TextClassifier
-    from dropglm.text.measures import measured
+    from dropglm.text.metrics import compute_metrics
 
     _check_names(expectation, l2_weights or [], scoring)
     _check_numbers(dropout or [], l2 or [], discount or [])
@@ -152,7 +152,7 @@ def train(
         verbose=terminal.verbosity(quiet),
     )
     model.fit(texts, y, X_unlabeled=more or None)
-    measures = None if held_out is None else measured(model, *held_out)
+    measures = None if held_out is None else compute_metrics(model, *held_out)
     with Progress(f"Writing {out}", shown=not quiet):
         model.save(out)
     _print_result(model, measures, out, time.perf_counter() - start, json)
@@ -276,7 +276,7 @@ def _one_or_several(given: list[Any] | None) -> Any:
 
 
 def _print_result(
-    model: "TextClassifier", measures: "Measures | None", out: Path, seconds: float, as_json: bool
+    model: "TextClassifier", measures: "Metrics | None", out: Path, seconds: float, as_json: bool
 ) -> None:
     """Print what was learnt."""
     from dropglm.text.explanation import top_to_dict

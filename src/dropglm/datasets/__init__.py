@@ -1,8 +1,7 @@
-"""Data sets, one file each or one for a family of them; ``load_dataset`` is the door."""
+"""Data sets by name, with one module per data set or group of related ones; see ``load_dataset``."""
 
-from dropglm.datasets.catalogue import DATASETS
 from dropglm.datasets.dataset import Dataset
-from dropglm.datasets.errors import DatasetError
-from dropglm.datasets.load import Listing, fetch, listing, load_dataset, where
+from dropglm.datasets.entry import DatasetError
+from dropglm.datasets.load import DATASETS, Listing, fetch, listing, load_dataset, where
 
 __all__ = ["DATASETS", "Dataset", "DatasetError", "Listing", "fetch", "listing", "load_dataset", "where"]

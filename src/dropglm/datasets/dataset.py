@@ -1,4 +1,4 @@
-"""What ``load_dataset`` returns."""
+"""The class that ``load_dataset`` returns."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,31 +8,44 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Rows, labels and where they come from, under the same names for every data set.
+    """A data set, with the same fields for every data set; a field that does not apply is None.
 
-    A dataclass and not a dictionary: a misspelt field is an error, and editors know the fields. What a data
-    set does not have is None. Texts are NumPy arrays of strings (of type object), so that an array of row
-    numbers chooses among them.
+    Texts are NumPy arrays of strings (with dtype object), so that they can be indexed with an array of row
+    numbers.
 
     Attributes
     ----------
     name : str
-    y : array of shape (n,)
-        Whole numbers from 0, which count through ``class_names``, or the class names themselves (``20news``,
+        The name that was passed to ``load_dataset``.
+    y : ndarray of shape (n,)
+        Labels of the training rows: indices into ``class_names``, or the class names themselves (``20news``,
         ``docstrings``).
     class_names : tuple of str
-    texts : array of shape (n,) or None
-        The labelled texts; None where the data set is one of features.
-    X : array or CSR array of shape (n, d), or None
-        The labelled rows of features; None where the data set is one of texts.
-    unlabeled : array or None
+        Names of the classes.
+    texts : ndarray of shape (n,) or None
+        Training texts; None if the data set consists of features.
+    X : ndarray or CSR array of shape (n, d), or None
+        Training features; None if the data set consists of texts.
+    unlabeled : ndarray or None
         Texts without labels.
-    texts_test, X_test, y_test : array or None
-        The part that is for testing, where the data set has an official one.
-    groups : array of shape (n,) or None
-        Rows that belong together: the official folds of ``imdb2k``, the groups of ``simulation``.
-    description, citation, terms : str
-        What it is and in what order its rows are; whom to cite; the licence or terms of use.
+    texts_test : ndarray of shape (m,) or None
+        Texts of the official test set, if the data set has one.
+    X_test : ndarray or CSR array of shape (m, d), or None
+        Features of the official test set.
+    y_test : ndarray of shape (m,) or None
+        Labels of the official test set.
+    groups : ndarray of shape (n,) or None
+        Groups of the training rows: the official folds of ``imdb2k``, the groups of ``simulation``.
+    description : str
+        The content of the data set and the order of its rows.
+    citation : str
+        The publication to cite.
+    terms : str
+        Licence or terms of use.
+
+    See Also
+    --------
+    load_dataset : Load a data set by name.
 
     Examples
     --------
@@ -62,7 +75,7 @@ class Dataset:
         if self.unlabeled is not None:
             parts.append(f"{len(self.unlabeled):,} unlabelled")
         if self.y_test is not None:
-            parts.append(f"{len(self.y_test):,} to test")
+            parts.append(f"{len(self.y_test):,} test")
         few = len(self.class_names) <= 5
         names = [repr(name) for name in self.class_names]
         parts.append(

@@ -1,10 +1,10 @@
-"""Docstrings of the packages that this machine has: real text without a download, labelled by package.
+"""Docstrings of installed packages: real text without a download, labelled by package.
 
-The sources are parsed, not imported, so no code of theirs runs. What NumPy attaches to compiled functions at
-run time is therefore missing; about a thousand docstrings or more of each package remain. The names of the
-packages, the lines that import them and the versions in which something was added are taken out, or telling
-the packages apart would be a matter of finding one word. Names of classes stay: that there is a DataFrame is
-content. With 300 labels scikit-learn's logistic regression on single words finds 82 % of the packages.
+The sources are parsed, not imported, so none of their code is run. Docstrings that NumPy attaches to compiled
+functions at run time are therefore missing; at least about a thousand docstrings of each package remain. The
+names of the packages, the lines that import them and version numbers are removed, since otherwise one word
+would reveal the package. Names of classes, such as DataFrame, are content and stay. With 300 labels,
+scikit-learn's logistic regression on single words has an accuracy of 82 %.
 """
 
 import ast
@@ -27,8 +27,8 @@ from dropglm import checks
 from dropglm.datasets.entry import Entry
 
 PACKAGES = ("numpy", "polars", "python", "scipy", "sklearn")
-SHORTEST = 80  # characters; below are "Return a copy." and the like
-# Tests, what is somebody else's, and what is no library: demonstrations, an editor, jokes.
+MIN_LENGTH = 80  # characters; shorter docstrings are "Return a copy." and the like
+# Tests, code vendored from elsewhere, and what is not a library: demonstrations, an editor, jokes.
 SKIPPED_FOLDERS = {
     "__pycache__", "_lib", "_pyinstaller", "_vendor", "config", "dist-packages", "distutils", "encodings",
     "ensurepip", "externals", "idlelib", "lib2to3", "pydoc_data", "site-packages", "test", "testing", "tests",
@@ -36,32 +36,32 @@ SKIPPED_FOLDERS = {
 }  # fmt: skip
 SKIPPED_FILES = {"antigravity.py", "this.py", "__phello__.py"}
 
-NOBODY = "_"
-# Long names also inside others (PolarsError), short ones alone (np, but not input). The look ahead at one
-# letter makes it four times as fast.
+MASK = "_"
+# Long names are also matched inside words (PolarsError), short ones only as words (np, but not input). The
+# lookahead at the first letter makes matching four times as fast.
 NAMES = re.compile(
     r"(?=[nspc])(?:numpy|scipy|scikit[-_ ]?learn|sklearn|polars|pola[.-]rs|c?python"
     r"|(?<![a-z])(?:np|sp|pl|py)(?![a-z]))",
     re.IGNORECASE,
 )
-# With a prompt or without, but no prose that begins with "from".
+# With or without a prompt; prose that begins with "from" does not match.
 IMPORTS = re.compile(r"^[ >.]*(?:import [\w.]+(?: as \w+)?(?:,.*)?|from [\w.]+ import .*)$\n?", re.MULTILINE)
 VERSIONS = re.compile(r"(?<=\.\. )(versionadded|versionchanged|deprecated)::[ \t]*v?[\d.]+")
 
 
-def masked(text: str) -> str:
-    r"""The text without what gives its package away.
+def mask(text: str) -> str:
+    r"""Return the text without the words that reveal its package.
 
     Examples
     --------
-    >>> masked("NumPy's sum.\n\n.. versionadded:: 1.7.0\n\n>>> import numpy as np\n>>> np.sum([1, 2])\n3")
+    >>> mask("NumPy's sum.\n\n.. versionadded:: 1.7.0\n\n>>> import numpy as np\n>>> np.sum([1, 2])\n3")
     "_'s sum.\n\n.. versionadded::\n\n>>> _.sum([1, 2])\n3"
     """
-    return NAMES.sub(NOBODY, VERSIONS.sub(r"\1::", IMPORTS.sub("", text)))
+    return NAMES.sub(MASK, VERSIONS.sub(r"\1::", IMPORTS.sub("", text)))
 
 
-def root(package: str) -> Path | None:
-    """The folder with a package's sources, if it is installed; 'python' is the standard library."""
+def package_folder(package: str) -> Path | None:
+    """Return the folder with a package's sources, or None; 'python' is the standard library."""
     if package == "python":
         return Path(sysconfig.get_paths()["stdlib"])
     spec = find_spec(package)  # does not import it
@@ -69,33 +69,33 @@ def root(package: str) -> Path | None:
 
 
 def sources(folder: Path) -> Iterator[Path]:
-    """The Python files below a folder, always in the same order."""
+    """Yield the Python files below a folder, in a fixed order."""
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         for name in sorted(files):
             path = Path(place) / name
-            if path.suffix == ".py" and name not in SKIPPED_FILES and path.is_file():  # no dead link
+            if path.suffix == ".py" and name not in SKIPPED_FILES and path.is_file():  # not a dangling link
                 yield path
 
 
 def docstrings_of(source: bytes) -> Iterator[str]:
-    r"""Docstrings of a module and of its public classes, functions and methods.
+    r"""Yield the docstrings of a module and of its public classes, functions and methods.
 
     Examples
     --------
-    >>> list(docstrings_of(b"'A module.'\nclass A:\n  'A class.'\n  def _f(self):\n    'Ours only.'"))
+    >>> list(docstrings_of(b"'A module.'\nclass A:\n  'A class.'\n  def _f(self):\n    'Private.'"))
     ['A module.', 'A class.']
     """
     try:
         todo: list[Any] = [ast.parse(source)]
-    except (SyntaxError, ValueError, RecursionError):  # a template, or another Python's
+    except (SyntaxError, ValueError, RecursionError):  # a template, or for another version of Python
         return
     while todo:
         node = todo.pop(0)
         text = ast.get_docstring(node)
         if text:
             yield text
-        # Functions are not entered: what is inside is nobody's to call, and looking took as long as parsing.
+        # Functions inside functions are not public, and searching for them took as long as parsing.
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             todo += [
                 child
@@ -106,10 +106,10 @@ def docstrings_of(source: bytes) -> Iterator[str]:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """No warnings about others' code, and no search for cycles, of which a parsed source has none.
+def warnings_and_gc_off() -> Iterator[None]:
+    """Suppress warnings about the parsed code, and garbage collection, which took 3 of 7 seconds.
 
-    That search took 3 of 7 seconds.
+    Parsed sources have no reference cycles.
     """
     collecting = gc.isenabled()
     gc.disable()
@@ -123,27 +123,27 @@ def undisturbed() -> Iterator[None]:
 
 
 @cache
-def collected() -> dict[str, tuple[str, ...]]:
-    """All masked docstrings by package, each text once; those of several packages are nobody's.
+def collect_docstrings() -> dict[str, tuple[str, ...]]:
+    """Return the masked docstrings by package, without duplicates and without those of several packages.
 
-    Kept for the process: parsing 1,500 files takes about four seconds.
+    The result is cached: parsing 1,500 files takes about four seconds.
     """
     texts: dict[str, dict[str, None]] = {}
-    with undisturbed():
+    with warnings_and_gc_off():
         for package in PACKAGES:
-            folder = root(package)
+            folder = package_folder(package)
             files = sources(folder) if folder is not None else ()
-            found = (masked(text).strip() for path in files for text in docstrings_of(path.read_bytes()))
-            texts[package] = dict.fromkeys(text for text in found if len(text) >= SHORTEST)
-    owners = Counter(text for mine in texts.values() for text in mine)
-    alone = {package: tuple(text for text in mine if owners[text] == 1) for package, mine in texts.items()}
-    return {package: mine for package, mine in alone.items() if mine}
+            found = (mask(text).strip() for path in files for text in docstrings_of(path.read_bytes()))
+            texts[package] = dict.fromkeys(text for text in found if len(text) >= MIN_LENGTH)
+    counts = Counter(text for own in texts.values() for text in own)
+    unique = {package: tuple(text for text in own if counts[text] == 1) for package, own in texts.items()}
+    return {package: own for package, own in unique.items() if own}
 
 
-def parts(
+def build(
     *, n_labeled: int = 300, n_test: int = 1000, n_per_class: int = 1000, random_state: Any = 0
 ) -> dict[str, Any]:
-    """The fields of ``Dataset``: few labelled texts, many unlabelled ones, and a test part."""
+    """Return the fields of ``Dataset``: few labelled texts, many unlabelled ones, and a test set."""
     for name, given in (("n_labeled", n_labeled), ("n_test", n_test), ("n_per_class", n_per_class)):
         checks.whole_number(given, name)
         if given < 1:
@@ -151,13 +151,13 @@ def parts(
     rng = np.random.default_rng(checks.seed(random_state))
     texts: list[str] = []
     labels: list[str] = []
-    for package, mine in collected().items():
-        chosen = rng.permutation(len(mine))[:n_per_class]
-        texts += [mine[k] for k in chosen]
+    for package, own in collect_docstrings().items():
+        chosen = rng.permutation(len(own))[:n_per_class]
+        texts += [own[k] for k in chosen]
         labels += [package] * len(chosen)
     if n_labeled + n_test > len(texts):
         raise ValueError(
-            f"n_labeled and n_test ask for {n_labeled + n_test:,} docstrings, but there are {len(texts):,}."
+            f"n_labeled + n_test is {n_labeled + n_test:,}, but there are only {len(texts):,} docstrings."
         )
     order = rng.permutation(len(texts))
     X, y = np.array(texts, object)[order], np.array(labels)[order]
@@ -168,19 +168,19 @@ def parts(
         "texts_test": X[n_labeled:ends],
         "y_test": y[n_labeled:ends],
         "unlabeled": X[ends:],
-        "class_names": tuple(collected()),  # not all may be installed
+        "class_names": tuple(collect_docstrings()),  # not all may be installed
     }
 
 
 DOCSTRINGS = Entry(
-    summary="docstrings of installed packages; which package?",
+    summary="docstrings of installed packages, labelled by package",
     rows=None,
     classes=PACKAGES,
-    terms="Those of the packages, which are on this machine already (BSD, MIT, PSF).",
+    terms="Those of the installed packages (BSD, MIT, PSF).",
     citation="The authors of NumPy, polars, Python, SciPy and scikit-learn.",
     note=(
-        "Options: n_labeled, n_test, n_per_class, random_state. Labels are the packages' names, which the "
-        "texts no longer contain. Rows are shuffled, and depend on the versions installed."
+        "Options: n_labeled, n_test, n_per_class, random_state. Labels are the names of the packages, "
+        "which are masked in the texts. Rows are shuffled, and depend on the installed versions."
     ),
-    parts=parts,
+    build=build,
 )

@@ -1,36 +1,45 @@
-"""What is known about a data set before any of it is read: its terms, its file, its archive."""
+"""Descriptions of data sets: their terms, their file, their archive."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# A member of an archive: how its name matched, and its bytes.
+# A member of an archive: the match of its name, and its bytes.
 Member = tuple[re.Match[str], bytes]
 Columns = dict[str, list[Any]]
 
 
+class DatasetError(OSError):
+    """A data set is not available: not found, not downloaded, damaged, or there is no space for it.
+
+    It is an ``OSError`` because the cause is outside the program. Wrong arguments raise a ``ValueError`` or a
+    ``TypeError``, and a missing package raises an ``ImportError``.
+    """
+
+
 @dataclass(frozen=True)
 class Archive:
-    """The original archive, and how much of it can be right.
+    """The original archive of a data set, and limits on what is read from it.
 
     Attributes
     ----------
     address : str
+        URL.
     checksum : str
-        ``md5:…`` or ``sha256:…``, as somebody other than us published it.
+        ``md5:…`` or ``sha256:…``, as published by somebody else.
     megabytes : float
-        What is to be downloaded.
+        Size of the download.
     pattern : str
-        The names of the members that hold rows, as a regular expression; others are not read.
+        Regular expression for the names of the members that contain rows; other members are not read.
     members : int
-        The number of those.
-    unpacked : float
-        Megabytes that the whole archive may unpack to. About twice what it does, as is:
-    largest : float
-        Megabytes that one of its members may unpack to.
-    parse : function
-        The columns of the table from those members, which come in any order.
+        Number of members that contain rows.
+    max_unpacked : float
+        Megabytes that the archive may unpack to; about twice the actual size, like ``max_member``.
+    max_member : float
+        Megabytes that one member may unpack to.
+    parse : callable
+        Returns the columns of the table, given those members in any order.
     """
 
     address: str
@@ -38,24 +47,25 @@ class Archive:
     megabytes: float
     pattern: str
     members: int
-    unpacked: float
-    largest: float
+    max_unpacked: float
+    max_member: float
     parse: Callable[[Iterable[Member]], Columns]
 
 
 @dataclass(frozen=True)
-class Table:
-    """A Parquet file, and how its rows are made from the original archive.
+class StoredTable:
+    """A Parquet file, and the archive from which it can be made.
 
     Attributes
     ----------
     file : str
         Its name, in ``$DROPGLM_DATA`` or in the cache.
     rows : int
+        Number of rows.
     columns : mapping of str to str
         The type of each column, by its name in polars.
-    archive : Archive or None
-        None where no checksum is published, so that the file cannot be made.
+    archive : Archive or None, default=None
+        None if no checksum is published; the file is then not downloaded.
     """
 
     file: str
@@ -66,20 +76,26 @@ class Table:
 
 @dataclass(frozen=True)
 class Entry:
-    """One data set: what a list of them shows, and how its parts come about.
+    """One data set: what the list of data sets shows, and how it is built.
 
     Attributes
     ----------
     summary : str
         One line.
     rows : int or None
-        All rows, with and without labels; None where that is up to the user.
+        Number of rows, with and without labels; None if an option sets it.
     classes : tuple of str
-    terms, citation, note : str
-        Licence or terms; whom to cite; what to know before using it.
-    parts : function
-        The fields of ``Dataset`` that hold data, from the table, or from options where there is no table.
-    table : Table or None
+        Names of the classes.
+    terms : str
+        Licence or terms of use.
+    citation : str
+        The publication to cite.
+    note : str
+        What to know before using it.
+    build : callable
+        Returns the fields of ``Dataset`` that contain data, given the table or, without a table, the options.
+    table : StoredTable or None, default=None
+        None if the data set is generated.
     """
 
     summary: str
@@ -88,5 +104,5 @@ class Entry:
     terms: str
     citation: str
     note: str
-    parts: Callable[..., dict[str, Any]]
-    table: Table | None = None
+    build: Callable[..., dict[str, Any]]
+    table: StoredTable | None = None

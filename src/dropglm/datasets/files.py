@@ -1,8 +1,8 @@
-"""From a table to the file that holds it: a folder of the user's, the cache, or the original archive.
+"""The Parquet file of a data set: found in a folder or in the cache, or made from the original archive.
 
-In that order: the folder that ``data_home`` or ``$DROPGLM_DATA`` names, the cache (``$DROPGLM_CACHE``, or
-where the system keeps such things), and the archive, which becomes a file in the cache. Nothing is ever
-written to the user's folder.
+Folders are searched in this order: the one that ``data_home`` or ``$DROPGLM_DATA`` names, then the cache
+(``$DROPGLM_CACHE``, or the system's default). If neither has the file, the archive is downloaded and
+converted to a file in the cache. Nothing is written to the user's folder.
 """
 
 import errno
@@ -15,181 +15,223 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from dropglm.datasets import parquet
-from dropglm.datasets.archive import MEGABYTE, members
-from dropglm.datasets.entry import Archive, Columns, Table
-from dropglm.datasets.errors import DatasetError
+from dropglm.datasets.archive import MEGABYTE, read_members
+from dropglm.datasets.entry import Archive, Columns, DatasetError, StoredTable
+from dropglm.extras import import_extra
 from dropglm.progress import Progress
 
 TIMEOUT = 30.0  # seconds without a byte
 DAY = 86_400.0  # seconds
-# pooch's own is 1 kB, each flushed: 84 MB from this machine to itself take 1.0 s so, and 0.2 s with this.
+# pooch's default is 1 kB, flushed each time: 84 MB from the same machine take 1.0 s, with this size 0.2 s.
 CHUNK = 1 << 16
 
 
-def where(table: Table, data_home: str | os.PathLike[str] | None = None) -> Path | None:
-    """The file that holds the table now, if there is one."""
-    home = folder(data_home)
+def where(table: StoredTable, data_home: str | os.PathLike[str] | None = None) -> Path | None:
+    """Return the file of the table, or None if there is none."""
+    home = user_folder(data_home)
     if home is not None and (home / table.file).is_file():
         return home / table.file
     try:
-        path = cache() / table.file
-    except ImportError:  # without pooch there is no cache to find
+        path = cache_folder() / table.file
+    except ImportError:  # without pooch there is no cache
         return None
     return path if path.is_file() else None
 
 
 def fetch(
-    table: Table, data_home: str | os.PathLike[str] | None = None, *, download: bool, shown: bool
+    table: StoredTable, data_home: str | os.PathLike[str] | None = None, *, download: bool, shown: bool
 ) -> Path:
-    """The file that holds the table, downloaded if there is none yet."""
+    """Return the file of the table; download it if there is none."""
     found = where(table, data_home)
     if found is not None:
         return found
-    by_hand = f"put {table.file} into a folder and name that in $DROPGLM_DATA"
+    by_hand = f"put {table.file} into a folder and set $DROPGLM_DATA to that folder"
     if table.archive is None:
         raise DatasetError(
-            f"{table.file} was not found, and is not downloaded, since no checksum of its original is "
+            f"{table.file} was not found, and cannot be downloaded because no checksum of the original is "
             f"published; {by_hand}."
         )
     if not download:
-        raise DatasetError(f"{table.file} was not found; allow its download, or {by_hand}.")
-    parquet.needed("polars")  # before the download, not after it
-    place = cache()
-    with one_sentence(table, place):
-        place.mkdir(parents=True, exist_ok=True)
-        clear(place, table)
-        # All that is unfinished lies in a folder of its own, which goes whatever happens. If the process is
-        # killed the folder stays, and is never looked into; the next fetch clears it away.
-        with TemporaryDirectory(prefix=f".{table.file}-", dir=place) as scratch:
-            original = downloaded(table.archive, Path(scratch), shown)
-            columns = parsed(original, table.archive, table.rows, shown)
+        raise DatasetError(f"{table.file} was not found; allow the download, or {by_hand}.")
+    _import("polars")  # if it is missing, fail before the download
+    cache = cache_folder()
+    with _os_errors_as_dataset_errors(table, cache):
+        cache.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(cache, table)
+        # Incomplete files are in a temporary folder, which is removed in any case. If the process is killed,
+        # the folder stays, but nothing reads it, and a later fetch removes it.
+        with TemporaryDirectory(prefix=f".{table.file}-", dir=cache) as scratch:
+            original = _download(table.archive, Path(scratch), shown)
+            columns = _parse(original, table.archive, table.rows, shown)
             original.unlink()
             unfinished = Path(scratch) / table.file
-            parquet.write(columns, table, unfinished)
-            unfinished.replace(place / table.file)
-    return place / table.file
+            write_parquet(columns, table, unfinished)
+            unfinished.replace(cache / table.file)
+    return cache / table.file
 
 
-def clear(place: Path, table: Table) -> None:
-    """Remove what killed processes left behind; what is younger than a day may be another's work."""
-    for left in place.glob(f".{table.file}-*"):
-        with suppress(FileNotFoundError):  # another cleared it
-            if time.time() - left.stat().st_mtime > DAY:
-                shutil.rmtree(left, ignore_errors=True)
-
-
-def folder(data_home: str | os.PathLike[str] | None) -> Path | None:
-    """The user's folder of Parquet files, if there is one."""
-    named = data_home if data_home is not None else os.environ.get("DROPGLM_DATA") or None
-    if named is None:
+def user_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
+    """Return the user's folder of Parquet files, or None if none is set."""
+    folder = data_home if data_home is not None else os.environ.get("DROPGLM_DATA") or None
+    if folder is None:
         return None
-    if not Path(named).is_dir():
+    if not Path(folder).is_dir():
         name = "data_home" if data_home is not None else "$DROPGLM_DATA"
-        raise DatasetError(f"{name} is {str(named)!r}, which is not a folder.")
-    return Path(named)
+        raise DatasetError(f"{name} is {str(folder)!r}, which is not a folder.")
+    return Path(folder)
 
 
-def cache() -> Path:
-    """Where downloads go."""
-    named = os.environ.get("DROPGLM_CACHE")
-    return Path(named or parquet.needed("pooch").os_cache("dropglm"))
+def cache_folder() -> Path:
+    """Return the folder for downloads."""
+    return Path(os.environ.get("DROPGLM_CACHE") or _import("pooch").os_cache("dropglm"))
 
 
-def downloaded(archive: Archive, place: Path, shown: bool) -> Path:
-    """The archive, whose checksum is right, in that folder."""
-    pooch, requests = parquet.needed("pooch"), parquet.needed("requests")
+def read_parquet(path: Path, table: StoredTable) -> Any:
+    """Read the rows as a polars frame; a file with other columns or rows is an error."""
+    pl = _import("polars")
+    try:
+        frame = pl.read_parquet(path)
+        missing = [name for name in table.columns if name not in frame.columns]
+        if not missing:
+            frame = frame.select(list(table.columns)).cast(_schema(table))
+    except MemoryError:
+        raise
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise _file_error(path, f"cannot be read ({reason})") from None
+    if missing:
+        raise _file_error(path, f"has no column {missing[0]!r}")
+    if len(frame) != table.rows:
+        raise _file_error(path, f"has {len(frame):,} rows instead of {table.rows:,}")
+    incomplete = [name for name in table.columns if frame[name].null_count()]
+    if incomplete:
+        raise _file_error(path, f"has missing values in column {incomplete[0]!r}")
+    return frame
+
+
+def write_parquet(columns: Columns, table: StoredTable, path: Path) -> None:
+    """Write the columns to a file and flush it to disk."""
+    _import("polars").DataFrame(columns, schema=_schema(table)).write_parquet(path, compression="zstd")
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _schema(table: StoredTable) -> dict[str, Any]:
+    pl = _import("polars")
+    lists = {"List(Int32)": pl.List(pl.Int32)}
+    return {name: lists.get(dtype) or getattr(pl, dtype) for name, dtype in table.columns.items()}
+
+
+def _file_error(path: Path, problem: str) -> DatasetError:
+    return DatasetError(f"{path} {problem}; delete it and fetch it again.")
+
+
+def _import(module: str) -> Any:
+    return import_extra(module, "data", "This data set needs")
+
+
+def _remove_leftovers(cache: Path, table: StoredTable) -> None:
+    """Remove folders that killed processes left; those younger than a day may belong to a running process."""
+    for leftover in cache.glob(f".{table.file}-*"):
+        with suppress(FileNotFoundError):  # another process removed it
+            if time.time() - leftover.stat().st_mtime > DAY:
+                shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _download(archive: Archive, folder: Path, shown: bool) -> Path:
+    """Download the archive into the folder and verify its checksum."""
+    pooch, requests = _import("pooch"), _import("requests")
     log = pooch.get_logger()
     level = log.level
-    log.setLevel("WARNING")  # the bar says it
+    log.setLevel("WARNING")  # the progress bar shows the rest
     responses: list[Any] = []
     try:
-        with Progress("MB downloaded", max(1, round(archive.megabytes)), shown=shown) as progress:
-            get = pooch.HTTPDownloader(
-                progressbar=Megabytes(progress, archive),
+        steps = max(1, round(archive.megabytes))
+        with Progress("MB downloaded", steps, shown=shown) as progress:
+            downloader = pooch.HTTPDownloader(
+                progressbar=DownloadProgress(progress, steps, archive),
                 chunk_size=CHUNK,
                 timeout=TIMEOUT,
                 hooks={"response": lambda response, **_: responses.append(response)},
             )
-            return Path(pooch.retrieve(archive.address, archive.checksum, "archive", place, downloader=get))
+            path = pooch.retrieve(archive.address, archive.checksum, "archive", folder, downloader=downloader)
+            return Path(path)
     except requests.RequestException as error:
-        answer = getattr(error, "response", None)
-        reason = "no connection" if answer is None else f"the server answers {answer.status_code}"
+        response = getattr(error, "response", None)
+        reason = "no connection" if response is None else f"the server answers {response.status_code}"
         raise DatasetError(
-            f"{archive.address} could not be downloaded ({reason}); try again later, or name a folder with "
-            "the Parquet file in $DROPGLM_DATA."
+            f"{archive.address} could not be downloaded ({reason}); try again later, or set $DROPGLM_DATA to "
+            "a folder with the Parquet file."
         ) from None
-    except ValueError:  # pooch's word for it
+    except ValueError:  # pooch raises it for a wrong checksum
         kind = archive.checksum.partition(":")[0]
         raise DatasetError(
-            f"What came from {archive.address} is not the archive that was expected (another {kind}), and "
-            f"was thrown away; try again later."
+            f"The download from {archive.address} is not the expected archive (its {kind} checksum differs) "
+            "and was deleted; try again later."
         ) from None
     finally:
         log.setLevel(level)
-        for response in responses:  # pooch leaves it open if the download breaks off
+        for response in responses:  # pooch leaves it open if the download fails
             response.close()
 
 
-class Megabytes:
-    """What pooch takes for a progress bar: one step a megabyte, and no more of them than can be right."""
+class DownloadProgress:
+    """A progress bar for pooch with one step per megabyte; it stops downloads that are far too large."""
 
-    def __init__(self, progress: Progress, archive: Archive) -> None:
-        self.progress, self.archive = progress, archive
-        self.total = self.seen = 0
+    def __init__(self, progress: Progress, steps: int, archive: Archive) -> None:
+        self.progress, self.steps, self.archive = progress, steps, archive
+        self.total = self.n_bytes = 0
 
     def update(self, n: int) -> None:
-        """The next n bytes are there, or nearly so: pooch counts whole chunks."""
-        self.seen += n
-        # Twice, and room for the last chunk: a server that sends without end would fill the disk.
-        if self.seen > 2 * self.archive.megabytes * MEGABYTE + 2 * CHUNK:
-            raise DatasetError(f"{self.archive.address} sends more than it should, and was cut off.")
-        while self.progress.done < min(self.progress.total or 0, self.seen // MEGABYTE):
+        """Count about n more bytes; pooch counts whole chunks."""
+        self.n_bytes += n
+        # Twice the size, and the last chunks: a server that never stops sending would fill the disk.
+        if self.n_bytes > 2 * self.archive.megabytes * MEGABYTE + 2 * CHUNK:
+            raise DatasetError(
+                f"{self.archive.address} sends more data than expected; the download was stopped."
+            )
+        while self.progress.done < min(self.steps, self.n_bytes // MEGABYTE):
             self.progress.advance()
 
     def reset(self) -> None:
-        """The end, when pooch counts all again."""
-        self.seen = 0
+        """Reset the count; pooch calls this at the end and then counts all bytes again."""
+        self.n_bytes = 0
 
     def close(self) -> None:
-        """The end: the last step is a part of a megabyte."""
-        while self.progress.done < (self.progress.total or 0):
+        """Complete the bar, whose last step is a part of a megabyte."""
+        while self.progress.done < self.steps:
             self.progress.advance()
 
 
-def parsed(path: Path, archive: Archive, expected: int, shown: bool) -> Columns:
-    """The columns from an archive that lies there, as many rows as expected."""
-    with Progress("parts read", archive.members, shown=shown) as progress:
+def _parse(path: Path, archive: Archive, n_rows: int, shown: bool) -> Columns:
+    """Return the columns from the archive, and check the number of rows."""
+    with Progress("members read", archive.members, shown=shown) as progress:
         try:
-            columns = archive.parse(counted(members(path, archive), progress))
+            columns = archive.parse(_advance(read_members(path, archive), progress))
         except ValueError:  # no rows, or no text
             raise DatasetError(f"The archive from {archive.address} has members without text.") from None
-    rows = len(next(iter(columns.values())))
-    if rows != expected:
-        raise DatasetError(f"The archive from {archive.address} has {rows:,} rows instead of {expected:,}.")
+    found = len(next(iter(columns.values())))
+    if found != n_rows:
+        raise DatasetError(f"The archive from {archive.address} has {found:,} rows instead of {n_rows:,}.")
     return columns
 
 
-def counted(items: Iterator[Any], progress: Progress) -> Iterator[Any]:
-    """The items, each a step."""
+def _advance(items: Iterator[Any], progress: Progress) -> Iterator[Any]:
+    """Yield the items and advance the bar by one step per item."""
     for item in items:
         yield item
         progress.advance()
 
 
 @contextmanager
-def one_sentence(table: Table, place: Path) -> Iterator[None]:
-    """The system's complaints about the cache, in our words."""
+def _os_errors_as_dataset_errors(table: StoredTable, cache: Path) -> Iterator[None]:
     try:
         yield
     except DatasetError:
         raise
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DatasetError(
-                f"There is no room for {table.file} in {place}; name another folder in $DROPGLM_CACHE."
-            ) from None
-        reason = error.strerror or str(error)
-        raise DatasetError(
-            f"{table.file} cannot be written to {place} ({reason}); name another folder in $DROPGLM_CACHE."
-        ) from None
+            problem = f"There is no space for {table.file} in {cache}"
+        else:
+            problem = f"{table.file} cannot be written to {cache} ({error.strerror or error})"
+        raise DatasetError(f"{problem}; set $DROPGLM_CACHE to another folder.") from None

@@ -1,17 +1,17 @@
-"""The Large Movie Review Dataset: reviews of IMDB, half of them without a label."""
+"""The Large Movie Review Dataset: IMDB reviews, half of them without labels."""
 
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from dropglm.datasets.entry import Archive, Columns, Entry, Member, Table
+from dropglm.datasets.entry import Archive, Columns, Entry, Member, StoredTable
 
 SPLITS = ("train", "test", "unsup")
 
 
 def parse(members: Iterable[Member]) -> Columns:
-    """The reviews by split, positive before negative, then by number."""
+    """Return the reviews by split, positive before negative, then by number."""
     rows = []
     for match, content in members:
         split, folder, number, rating = match.groups()
@@ -31,8 +31,8 @@ def parse(members: Iterable[Member]) -> Columns:
     return {"split": names, "label": labels, "id": ids, "rating": ratings, "text": texts}
 
 
-def parts(frame: Any) -> dict[str, Any]:
-    """The fields of ``Dataset``."""
+def build(frame: Any) -> dict[str, Any]:
+    """Return the fields of ``Dataset``."""
     texts, y = frame["text"].to_numpy(), frame["label"].to_numpy().astype(np.int64)
     split = frame["split"].cast(str).to_numpy()
     train, test, unlabeled = (split == name for name in SPLITS)
@@ -45,23 +45,6 @@ def parts(frame: Any) -> dict[str, Any]:
     }
 
 
-TABLE = Table(
-    file="imdb.parquet",
-    rows=100_000,
-    columns={"split": "Categorical", "label": "Int8", "id": "Int32", "rating": "Int8", "text": "String"},
-    archive=Archive(
-        address="https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",
-        # TensorFlow Datasets publishes it (url_checksums/imdb_reviews.txt).
-        checksum="sha256:c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe",
-        megabytes=84.1,
-        pattern=r"aclImdb/(train|test)/(pos|neg|unsup)/(\d{1,5})_(\d{1,2})\.txt",
-        members=100_000,
-        unpacked=700,
-        largest=1,
-        parse=parse,
-    ),
-)
-
 IMDB = Entry(
     summary="IMDB reviews, positive or negative",
     rows=100_000,
@@ -70,9 +53,24 @@ IMDB = Entry(
     citation="Maas, Daly, Pham, Huang, Ng, Potts: Learning Word Vectors for Sentiment Analysis, ACL 2011.",
     note=(
         "25,000 labelled, 25,000 test and 50,000 unlabelled reviews, with their <br /> markup. Rows are "
-        "ordered by class: shuffle them. Reviews of a film stand together within a class; the authors kept "
-        "films of the test part out of the training part."
+        "ordered by class: shuffle them. Within a class, reviews of the same film are adjacent. No film is "
+        "in both the training set and the test set."
     ),
-    parts=parts,
-    table=TABLE,
+    build=build,
+    table=StoredTable(
+        file="imdb.parquet",
+        rows=100_000,
+        columns={"split": "Categorical", "label": "Int8", "id": "Int32", "rating": "Int8", "text": "String"},
+        archive=Archive(
+            address="https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",
+            # Published by TensorFlow Datasets (url_checksums/imdb_reviews.txt).
+            checksum="sha256:c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe",
+            megabytes=84.1,
+            pattern=r"aclImdb/(train|test)/(pos|neg|unsup)/(\d{1,5})_(\d{1,2})\.txt",
+            members=100_000,
+            max_unpacked=700,
+            max_member=1,
+            parse=parse,
+        ),
+    ),
 )

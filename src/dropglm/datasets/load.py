@@ -1,4 +1,4 @@
-"""Data sets by name: what there is, where it lies, and its rows."""
+"""Data sets by name: load them, list them, find and fetch their files."""
 
 import inspect
 import os
@@ -7,11 +7,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dropglm.datasets import files, parquet
-from dropglm.datasets.catalogue import DATASETS
+from dropglm.datasets import files
 from dropglm.datasets.dataset import Dataset
+from dropglm.datasets.docstrings import DOCSTRINGS
 from dropglm.datasets.entry import Entry
+from dropglm.datasets.imdb import IMDB
+from dropglm.datasets.newsgroups import ATHR, BBCRYPT, NEWSGROUPS, XGRAPH
+from dropglm.datasets.pang_lee import IMDB2K, RT, SUBJ
+from dropglm.datasets.simulation import SIMULATION
 from dropglm.registry import lookup, quoted
+
+DATASETS: dict[str, Entry] = {
+    "20news": NEWSGROUPS,
+    "athr": ATHR,
+    "bbcrypt": BBCRYPT,
+    "docstrings": DOCSTRINGS,
+    "imdb": IMDB,
+    "imdb2k": IMDB2K,
+    "rt": RT,
+    "simulation": SIMULATION,
+    "subj": SUBJ,
+    "xgraph": XGRAPH,
+}
 
 
 def load_dataset(
@@ -22,39 +39,60 @@ def load_dataset(
     verbose: bool | None = None,
     **options: Any,
 ) -> Dataset:
-    """A data set by its name.
+    """Load one of the paper's data sets, its simulation, or docstrings of installed packages.
 
-    It is looked for in ``data_home`` or ``$DROPGLM_DATA``, then in the user's cache, and then downloaded from
-    where its authors or NLTK keep it, checked, and kept in the cache. ``docstrings`` and ``simulation`` need
-    no file.
+    The file is searched for in ``data_home`` or ``$DROPGLM_DATA``, then in the user's cache. Otherwise the
+    original archive is downloaded, verified, and stored in the cache as a Parquet file. ``docstrings`` and
+    ``simulation`` need no file.
 
     Parameters
     ----------
     name : str
-        A key of ``DATASETS``: 20news, athr, bbcrypt, docstrings, imdb, imdb2k, rt, simulation, subj, xgraph.
-    data_home : path or None
-        A folder with Parquet files; None is the one that ``$DROPGLM_DATA`` names, if it names one.
-    download : bool
-        Whether what is not on this machine may be downloaded.
-    verbose : bool or None
-        Whether a bar shows the download and the parsing; None does where there is a terminal.
+        Name of the data set:
+
+        - ``20news``: messages of 20 newsgroups
+        - ``athr``: two newsgroups on religion, as binary features
+        - ``bbcrypt``: newsgroups on baseball and cryptography
+        - ``docstrings``: docstrings of installed packages; the label is the package
+        - ``imdb``: IMDB reviews, half of them without labels
+        - ``imdb2k``: 2,000 film reviews with ten official folds
+        - ``rt``: sentences of film reviews, positive or negative
+        - ``simulation``: the paper's simulation of rare but useful features
+        - ``subj``: sentences of film reviews, subjective or objective
+        - ``xgraph``: newsgroups on the X Window System and computer graphics
+    data_home : path-like or None, default=None
+        Folder with Parquet files; None uses ``$DROPGLM_DATA`` if it is set.
+    download : bool, default=True
+        Whether to download a data set that is not on this machine.
+    verbose : bool or None, default=None
+        Whether to show progress bars for the download and the conversion; None shows them if standard error
+        is a terminal.
     **options
-        For ``simulation``: ``n_rows``, ``random_state``. For ``docstrings``: ``n_labeled``, ``n_test``,
-        ``n_per_class`` (at most, before the split), ``random_state``. Others have none.
+        ``simulation`` has ``n_rows`` (int, default=75) and ``random_state`` (default=0). ``docstrings`` has
+        ``n_labeled`` (int, default=300), ``n_test`` (int, default=1000), ``n_per_class`` (int, default=1000;
+        maximum per class before the split) and ``random_state`` (default=0). Other data sets have no options.
 
     Returns
     -------
     Dataset
-        Rows are in the order of the file, which is by class in all but ``docstrings`` and ``simulation``:
+        Texts or features, labels, and where the data set has them a test set, unlabelled texts and groups.
+        Rows are in the order of the file, which is by class except for ``docstrings`` and ``simulation``:
         shuffle them before taking a part.
 
     Raises
     ------
     DatasetError
-        Where it cannot be had; an ``OSError``.
+        If the data set is not available: not found, not downloaded, or damaged. It is an ``OSError``.
+    ImportError
+        If polars, or pooch for a download, is not installed.
+
+    See Also
+    --------
+    Dataset : The fields of a data set.
 
     Examples
     --------
+    >>> from dropglm import load_dataset
     >>> data = load_dataset("simulation", n_rows=75, random_state=0)
     >>> data
     Dataset('simulation', 75 rows, classes '0' and '1')
@@ -64,37 +102,48 @@ def load_dataset(
     entry = lookup(DATASETS, name, "name")
     _check_options(name, entry, options)
     if entry.table is None:
-        parts = entry.parts(**options)
+        fields = entry.build(**options)
     else:
         path = files.fetch(entry.table, data_home, download=download, shown=_shown(verbose))
-        parts = entry.parts(parquet.read(path, entry.table))
-    parts.setdefault("class_names", entry.classes)
+        fields = entry.build(files.read_parquet(path, entry.table))
+    fields.setdefault("class_names", entry.classes)
     return Dataset(
         name=name,
         description=f"{entry.summary[0].upper()}{entry.summary[1:]}. {entry.note}",
         citation=entry.citation,
         terms=entry.terms,
-        **parts,
+        **fields,
     )
 
 
 def where(name: str, data_home: str | os.PathLike[str] | None = None) -> Path | None:
-    """The file that holds a data set now; None if there is none, or if it needs none."""
+    """Return the file of a data set, or None if it is not on this machine or the data set needs no file."""
     entry = lookup(DATASETS, name, "name")
     return None if entry.table is None else files.where(entry.table, data_home)
 
 
 def fetch(name: str, data_home: str | os.PathLike[str] | None = None, *, verbose: bool | None = None) -> Path:
-    """The file that holds a data set, downloaded if it is not there yet."""
+    """Return the file of a data set; download it if it is not on this machine."""
     entry = lookup(DATASETS, name, "name")
     if entry.table is None:
-        raise ValueError(f"name {name!r} needs no file; load_dataset({name!r}) makes it.")
+        raise ValueError(f"name {name!r} needs no file; load_dataset({name!r}) generates the data set.")
     return files.fetch(entry.table, data_home, download=True, shown=_shown(verbose))
 
 
 @dataclass(frozen=True)
 class Listing:
-    """A line of the list of data sets; ``megabytes`` is what there is to download, None if nothing is."""
+    """One line of the list of data sets.
+
+    Attributes
+    ----------
+    name, summary, terms : str
+    rows : int or None
+        Number of rows; None if an option sets it.
+    megabytes : float or None
+        Size of the download; None if there is none.
+    path : Path or None
+        The file, if it is on this machine.
+    """
 
     name: str
     summary: str
@@ -105,7 +154,7 @@ class Listing:
 
 
 def listing(data_home: str | os.PathLike[str] | None = None) -> list[Listing]:
-    """All data sets, with where each lies now.
+    """Return all data sets, each with its file if that is on this machine.
 
     Examples
     --------
@@ -130,8 +179,8 @@ def _shown(verbose: bool | None) -> bool:
 
 
 def _check_options(name: str, entry: Entry, options: dict[str, Any]) -> None:
-    known = [] if entry.table is not None else list(inspect.signature(entry.parts).parameters)
+    known = [] if entry.table is not None else list(inspect.signature(entry.build).parameters)
     unknown = [option for option in options if option not in known]
     if unknown:
         has = f"it has {quoted(known)}" if known else "it has none"
-        raise TypeError(f"{unknown[0]!r} is no option of the data set {name!r}; {has}.")
+        raise TypeError(f"{unknown[0]!r} is not an option of the data set {name!r}; {has}.")

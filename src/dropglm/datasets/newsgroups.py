@@ -1,11 +1,12 @@
-"""20 Newsgroups, by date, and two pairs of its groups that are hard to tell apart."""
+"""20 Newsgroups, split by date, two pairs of its groups, and a third pair (``athr``) as binary features."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from dropglm.datasets.entry import Archive, Columns, Entry, Member, Table
+from dropglm.datasets.entry import Archive, Columns, DatasetError, Entry, Member, StoredTable
 
 SPLITS = ("train", "test")
 GROUPS = (
@@ -30,10 +31,11 @@ GROUPS = (
     "talk.politics.misc",
     "talk.religion.misc",
 )
+ATHR_ROWS, ATHR_FEATURES = 1_427, 22_178
 
 
 def parse(members: Iterable[Member]) -> Columns:
-    """The messages by split, group and article number."""
+    """Return the messages by split, group and article number."""
     rows = []
     for match, content in members:
         split, group, number = match.groups()
@@ -43,31 +45,31 @@ def parse(members: Iterable[Member]) -> Columns:
     return {"split": [SPLITS[split] for split in splits], "group": groups, "id": ids, "text": texts}
 
 
-def parts(frame: Any) -> dict[str, Any]:
-    """The fields of ``Dataset``; labels are the names of the groups."""
+def build(frame: Any) -> dict[str, Any]:
+    """Return the fields of ``Dataset``; labels are the names of the groups."""
     texts, groups = frame["text"].to_numpy(), frame["group"].cast(str).to_numpy().astype(str)
     train = frame["split"].cast(str).to_numpy() == "train"
     return {"texts": texts[train], "y": groups[train], "texts_test": texts[~train], "y_test": groups[~train]}
 
 
-def pair(zero: str, one: str) -> Callable[[Any], dict[str, Any]]:
-    """The fields of ``Dataset`` for two groups, labelled 0 and 1, without the messages' headers."""
+def builder_of_pair(zero: str, one: str) -> Callable[[Any], dict[str, Any]]:
+    """Return a function that builds a data set of two groups, labelled 0 and 1, without message headers."""
 
-    def two_groups(frame: Any) -> dict[str, Any]:
-        whole = parts(frame)
+    def build_pair(frame: Any) -> dict[str, Any]:
+        everything = build(frame)
         fields = {}
-        for end in ("", "_test"):
-            mine = np.isin(whole[f"y{end}"], (zero, one))
-            bodies = [without_header(text) for text in whole[f"texts{end}"][mine]]
-            fields[f"texts{end}"] = np.array(bodies, object)
-            fields[f"y{end}"] = (whole[f"y{end}"][mine] == one).astype(np.int64)
+        for part in ("", "_test"):
+            selected = np.isin(everything[f"y{part}"], (zero, one))
+            bodies = [without_header(text) for text in everything[f"texts{part}"][selected]]
+            fields[f"texts{part}"] = np.array(bodies, object)
+            fields[f"y{part}"] = (everything[f"y{part}"][selected] == one).astype(np.int64)
         return fields
 
-    return two_groups
+    return build_pair
 
 
 def without_header(message: str) -> str:
-    r"""What follows the first empty line.
+    r"""Return the part of a message after the first empty line.
 
     Examples
     --------
@@ -77,19 +79,33 @@ def without_header(message: str) -> str:
     return message.partition("\n\n")[2]
 
 
-TABLE = Table(
+def build_athr(frame: Any) -> dict[str, Any]:
+    """Return the fields of ``Dataset``: X is a CSR array of ones."""
+    lengths = frame["features"].list.len().to_numpy()
+    columns = frame["features"].explode().to_numpy()
+    if columns.min() < 0 or columns.max() >= ATHR_FEATURES:
+        raise DatasetError(
+            f"athr.parquet has features outside the range 0 to {ATHR_FEATURES - 1:,}; replace the file."
+        )
+    starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    ones = np.ones(len(columns), np.float32)
+    X = sparse.csr_array((ones, columns, starts), shape=(len(frame), ATHR_FEATURES))
+    return {"X": X, "y": frame["label"].to_numpy().astype(np.int64)}
+
+
+TABLE = StoredTable(
     file="20news.parquet",
     rows=18_846,
     columns={"split": "Categorical", "group": "Categorical", "id": "Int32", "text": "String"},
     archive=Archive(
-        # Address and checksum are those of scikit-learn (datasets/_twenty_newsgroups.py).
+        # Address and checksum are from scikit-learn (datasets/_twenty_newsgroups.py).
         address="https://ndownloader.figshare.com/files/5975967",
         checksum="sha256:8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610",
         megabytes=14.5,
         pattern=rf"20news-bydate-(train|test)/({'|'.join(GROUPS).replace('.', '[.]')})/(\d{{1,6}})",
         members=18_846,
-        unpacked=150,
-        largest=2,
+        max_unpacked=150,
+        max_member=2,
         parse=parse,
     ),
 )
@@ -97,8 +113,8 @@ TERMS = "No licence stated."
 LANG = "Lang: NewsWeeder: Learning to Filter Netnews, ICML 1995."
 PAIRS = f"{LANG} The pair: Wang, Manning: Baselines and Bigrams, ACL 2012."
 PAIRS_NOTE = (
-    "Headers are removed, which leaves a handful empty; signatures and quotes are not. Split by date, as the "
-    "whole is; join both parts for a cross-validation. Rows are ordered by class: shuffle them."
+    "Headers are removed, which leaves a few texts empty; signatures and quotes are kept. Split by date, as "
+    "20news is; join both parts for cross-validation. Rows are ordered by class: shuffle them."
 )
 
 NEWSGROUPS = Entry(
@@ -108,10 +124,11 @@ NEWSGROUPS = Entry(
     terms=TERMS,
     citation=LANG,
     note=(
-        "11,314 messages to train on and 7,532 later ones to test on, whole: headers, signatures and quotes "
-        "give much away. Labels are the groups' names. Rows are ordered by class: shuffle them."
+        "11,314 training messages and 7,532 later test messages, with headers, signatures and quotes, which "
+        "reveal much about the group. Labels are the names of the groups. Rows are ordered by class: shuffle "
+        "them."
     ),
-    parts=parts,
+    build=build,
     table=TABLE,
 )
 XGRAPH = Entry(
@@ -121,7 +138,7 @@ XGRAPH = Entry(
     terms=TERMS,
     citation=PAIRS,
     note=PAIRS_NOTE,
-    parts=pair("comp.graphics", "comp.windows.x"),
+    build=builder_of_pair("comp.graphics", "comp.windows.x"),
     table=TABLE,
 )
 BBCRYPT = Entry(
@@ -131,6 +148,19 @@ BBCRYPT = Entry(
     terms=TERMS,
     citation=PAIRS,
     note=PAIRS_NOTE,
-    parts=pair("sci.crypt", "rec.sport.baseball"),
+    build=builder_of_pair("sci.crypt", "rec.sport.baseball"),
     table=TABLE,
+)
+ATHR = Entry(
+    summary="newsgroups alt.atheism and talk.religion.misc, binary unigrams",
+    rows=ATHR_ROWS,
+    classes=("talk.religion.misc", "alt.atheism"),
+    terms="MIT",
+    citation="Wang, Manning: Baselines and Bigrams, ACL 2012; features from github.com/sidaw/fastdropout.",
+    note="Without an official split. Rows are ordered by class: shuffle them.",
+    build=build_athr,
+    # No checksum of the original (example_data.mat) is published.
+    table=StoredTable(
+        file="athr.parquet", rows=ATHR_ROWS, columns={"label": "Int8", "features": "List(Int32)"}
+    ),
 )

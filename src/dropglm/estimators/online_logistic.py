@@ -12,52 +12,69 @@ from dropglm.design.storage import Rows
 from dropglm.estimators.classifier import LogisticRegression
 from dropglm.estimators.logistic_model import LogisticModel
 from dropglm.families import Logistic
-from dropglm.online import RULES, Learner, State
+from dropglm.online import RULES, DivergenceError, Learner, Rule, State
 from dropglm.online.kernels import BETA, SUM
-from dropglm.registry import lookup
+from dropglm.registry import lookup, quoted
 
-MOST_CELLS = 1 << 29  # 4 to 8 GB
+MOST_COEFFICIENTS = 1 << 29  # 8 to 16 GB with their sums
 
 
 class OnlineLogisticRegression(LogisticModel):
-    """Logistic regression for streams: one step a row, by the rule of your choice.
+    """Logistic regression for streams: one step per row, with a choice of update rules.
 
-    Several classes are told from the rest one by one. The cost of a step follows the row's own entries.
+    With three or more classes, one model per class separates it from the rest. The cost of a step is
+    proportional to the number of entries of the row.
 
     Parameters
     ----------
-    rule : {"dropout", "adagrad", "arow", "sgd"}
-        How steps are scaled; the equations stand in ``dropglm.online``.
-    rate : float, optional
-        Step size ρ; None is the rule's own. Rules with a root divide it by the typical size of a row.
-    l2 : float >= 0
-        λ of a ridge in every step's problem: per row, so a small number such as 1e-5.
-    power : {1, 0.5}
-        For "dropout": 1 is the paper's A_t = diag(H_t), 0.5 its root, as AdaGrad takes it.
-    average : bool
-        Predict with the mean of the coefficients over all steps; not together with l2.
-    epochs : int
-        How often ``fit`` passes over the rows.
-    shuffle : bool
-        Whether ``fit`` takes them in a new random order each time.
-    fit_intercept : bool
-        Whether there is an intercept, which the ridge leaves alone.
-    random_state : int, RandomState, Generator or None
-        For the order of the rows.
+    rule : {"adagrad", "dropout", "arow", "sgd"} or Rule, default="adagrad"
+        The update rule, which decides how steps are scaled; see ``dropglm.online`` for the equations. A
+        rule of your own is an instance of a subclass of ``dropglm.online.Rule``.
+    rate : float, default=None
+        Step size ρ; None uses the rule's default. The rules with a square root ("adagrad", "sgd") divide it
+        by the typical size of a row.
+    l2 : float, default=0.0
+        λ of an L2 term in the problem of every step. It is applied once per row, so use small values such
+        as 1e-5.
+    power : {1, 0.5}, default=1
+        For "dropout": 1 is the paper's A_t = diag(H_t), 0.5 its square root, as in AdaGrad.
+    average : bool, default=False
+        Predict with the mean of the coefficients over all steps. Cannot be combined with ``l2``.
+    epochs : int, default=5
+        Number of passes that ``fit`` makes over the rows.
+    shuffle : bool, default=True
+        Whether ``fit`` visits the rows in a new random order in each pass.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept. The intercept is not penalised.
+    random_state : int, RandomState, Generator or None, default=None
+        Random seed for the order of the rows.
 
     Attributes
     ----------
-    classes_ : array of shape (K,)
-    coef_, intercept_
-        As of now; computed when asked for.
+    classes_ : ndarray of shape (K,)
+        The labels.
+    coef_ : ndarray of shape (1, d) or (K, d)
+        Coefficients after the last step; computed on access.
+    intercept_ : ndarray of shape (1,) or (K,)
+        Intercepts after the last step; computed on access.
     t_ : int
-        Steps taken.
-    sums_ : array of shape (K, d)
-        What the steps are scaled by: diag(G_t) of "adagrad", diag(H_t) of "dropout".
-    progressive_accuracy_, progressive_log_loss_ : float
-        Of the predictions that were made for each row before it was learnt from, over all rows so far; of
-        ``fit``, over the first pass.
-    n_features_in_, feature_names_in_
+        Number of steps taken.
+    sums_ : ndarray of shape (1, d) or (K, d)
+        The sums that the steps are scaled by: diag(G_t) for "adagrad", diag(H_t) for "dropout".
+    progressive_accuracy_ : float
+        Accuracy of the predictions that were made for each row before learning from it, over all rows so far;
+        after ``fit``, over the first pass.
+    progressive_log_loss_ : float
+        Log loss of the same predictions, summed over the one-versus-rest problems.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, if X is a data frame.
+
+    See Also
+    --------
+    LogisticRegression : Fits all rows at once.
+    OnlineTextClassifier : The same for texts.
 
     Examples
     --------
@@ -70,7 +87,7 @@ class OnlineLogisticRegression(LogisticModel):
     >>> for rows in np.array_split(np.arange(300), 6):
     ...     model = model.partial_fit(X[rows], y[rows], classes=["less", "more"])
     >>> model.t_, round(model.progressive_accuracy_, 2)
-    (300, 0.9)
+    (300, 0.91)
     """
 
     _progressive_totals: np.ndarray
@@ -79,7 +96,7 @@ class OnlineLogisticRegression(LogisticModel):
 
     def __init__(
         self,
-        rule: str = "dropout",
+        rule: str | Rule = "adagrad",
         rate: float | None = None,
         l2: float = 0.0,
         *,
@@ -101,21 +118,28 @@ class OnlineLogisticRegression(LogisticModel):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from the start, in ``epochs`` passes over the rows.
+        """Fit the model from scratch, in ``epochs`` passes over the rows.
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, d)
+        X : array-like or sparse matrix of shape (n, d)
+            Features.
         y : array-like of shape (n,)
             Labels of any type.
-        sample_weight : array-like of shape (n,), optional
+        sample_weight : array-like of shape (n,), default=None
             Factors of the rows' gradients and curvatures.
 
         Returns
         -------
-        self
+        self : OnlineLogisticRegression
+            The fitted model.
+
+        Raises
+        ------
+        DivergenceError
+            A ValueError: the coefficients overflowed because ``rate`` is too large.
         """
-        rule = self._rule(anew=True)
+        rule = self._checked_rule()
         checked = checks.features(X)
         classes, numbers = self._checked_labels(y, checked.shape[0])
         weights = checks.weights(sample_weight, checked.shape[0])
@@ -125,28 +149,38 @@ class OnlineLogisticRegression(LogisticModel):
         rows, rng = Design(checked).rows, np.random.default_rng(checks.seed(self.random_state))
         for epoch in range(self.epochs):
             order = rng.permutation(len(numbers)) if self.shuffle else np.arange(len(numbers))
-            seen = self._progressive_totals
+            totals = self._progressive_totals
             self._learn(rule, rows, numbers, weights, order)
             if epoch:
-                self._progressive_totals = seen  # of rows that were learnt from before
+                self._progressive_totals = totals  # later passes predict rows that were learnt from before
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from these rows once, in their order.
+        """Learn from these rows once, in the given order.
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, d)
+        X : array-like or sparse matrix of shape (n, d)
+            Features.
         y : array-like of shape (n,)
-        classes : array-like, optional
-            All labels that there will be; needed in the first call, and the same in later ones.
-        sample_weight : array-like of shape (n,), optional
+            Labels.
+        classes : array-like, default=None
+            All labels that will ever occur. Required in the first call; later calls may repeat it.
+        sample_weight : array-like of shape (n,), default=None
+            Factors of the rows' gradients and curvatures. A row of weight 0 is predicted but not learnt from.
 
         Returns
         -------
-        self
+        self : OnlineLogisticRegression
+            The updated model.
+
+        Raises
+        ------
+        DivergenceError
+            A ValueError: the coefficients overflowed because ``rate`` is too large. The model cannot be used
+            any more; call ``fit``, or start again with a new one.
         """
-        rule = self._rule()
+        rule = self._unchanged_rule()
         checked = checks.features(X)
         weights = checks.weights(sample_weight, checked.shape[0])
         y = self._checked_target(y, checked.shape[0])
@@ -159,17 +193,28 @@ class OnlineLogisticRegression(LogisticModel):
         return self
 
     def start_from(self, model: LogisticModel) -> Self:
-        """Take over the coefficients and classes of a fitted model, for ``partial_fit`` to go on from.
+        """Copy the coefficients and classes of a fitted model, so that ``partial_fit`` continues from them.
 
-        Of a model of three or more classes each must stand by itself, one against the rest. A ridge leaves
-        coefficients alone until a row has their feature.
+        Parameters
+        ----------
+        model : LogisticRegression, LogisticRegressionCV or OnlineLogisticRegression
+            A fitted model. With three or more classes it must be a one-versus-rest model.
+
+        Returns
+        -------
+        self : OnlineLogisticRegression
+            The model with those coefficients. ``l2`` does not shrink a coefficient before the first row that
+            contains its feature.
         """
-        _is_model(model, LogisticModel)
+        _check_type(model, LogisticModel)
         check_is_fitted(model)
-        self._rule(anew=True)
+        self._checked_rule()
         coef = np.atleast_2d(model.coef_)
         if len(coef) > 1 and model.multi_class_ != "ovr":
-            raise ValueError("The model is multinomial; fit it with multi_class='ovr' to go on from it here.")
+            raise ValueError(
+                "The model is multinomial, but online learning is one-versus-rest; "
+                "fit the model with multi_class='ovr'."
+            )
         self._reset(model.classes_, coef.shape[1], coef.dtype)
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(model, "feature_names_in_"):
@@ -179,34 +224,49 @@ class OnlineLogisticRegression(LogisticModel):
         return self
 
     def hand_over(self, model: LogisticRegression) -> LogisticRegression:
-        """Give the coefficients to a model with ``warm_start=True``, whose ``fit`` then starts from them."""
-        _is_model(model, LogisticRegression)
-        check_is_fitted(self, "_state")
+        """Copy the coefficients to a model with ``warm_start=True``, whose ``fit`` then starts from them.
+
+        Parameters
+        ----------
+        model : LogisticRegression
+            The model to initialise.
+
+        Returns
+        -------
+        model : LogisticRegression
+            The same object.
+        """
+        _check_type(model, LogisticRegression)
+        self._check_fitted()
         model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
         model.coef_, model.intercept_, model.multi_class_ = self.coef_, self.intercept_, "ovr"
         return model
 
     def _reset(self, classes: np.ndarray, d: int, dtype: Any) -> None:
-        """Forget all, and be ready for rows of d features; ``classes`` in order."""
+        """Discard what was learnt, and prepare for rows of d features; ``classes`` is sorted."""
         K = 1 if len(classes) == 2 else len(classes)
-        if K * d > MOST_CELLS:
-            raise ValueError(f"{K:,} classes of {d:,} features are too many; take fewer features (bits).")
+        if K * d > MOST_COEFFICIENTS:
+            raise ValueError(
+                f"{K:,} classes times {d:,} features are too many coefficients; "
+                "use fewer features (for hashed n-grams, fewer bits)."
+            )
         self.classes_, self.multi_class_, self.n_features_in_ = classes, "ovr", d
-        self._fixed_settings = self._settings_fixed_by_first_row()
+        self._fixed_settings = self._settings_fixed_by_first_row(self._checked_rule())
         average, lazy = bool(self.average), bool(self.average) or self.l2 > 0
         self._state = State.new(d, K, lazy=lazy, average=average, dtype=dtype)
-        self._progressive_totals = np.zeros(3)  # weight, weight of right predictions, log loss
-        self._now: dict[str, np.ndarray] = {}  # coefficients and intercepts, once they were asked for
+        self._progressive_totals = np.zeros(3)  # weight, weight of correct predictions, log loss
+        self._divergence: DivergenceError | None = None
+        self._current: dict[str, np.ndarray] = {}  # cache of the coefficients and intercepts
 
     def _learn_rows(self, rows: Rows, numbers: np.ndarray, weights: np.ndarray) -> None:
-        """``partial_fit`` for rows that need no checks, with the numbers of their classes."""
-        self._learn(self._rule(), rows, numbers, weights, np.arange(len(numbers)))
+        """Do what ``partial_fit`` does, for rows already checked and with class numbers as labels."""
+        self._learn(self._unchanged_rule(), rows, numbers, weights, np.arange(len(numbers)))
 
     def _class_numbers(self, y: np.ndarray, classes: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """The classes in order, and the number of each row's; all must be known."""
+        """Return the sorted classes and the class number of each label; unknown labels raise a ValueError."""
         known = self.classes_ if hasattr(self, "_state") else self._checked_classes(classes)
         if classes is not None and not np.array_equal(np.unique(classes), known):
-            raise ValueError(f"classes are {known} since the first call of partial_fit.")
+            raise ValueError(f"classes cannot change after the first partial_fit; they are {known}.")
         if y.dtype.kind == known.dtype.kind != "O":
             numbers = np.searchsorted(known, y)
             numbers[known[np.minimum(numbers, len(known) - 1)] != y] = -1
@@ -214,45 +274,55 @@ class OnlineLogisticRegression(LogisticModel):
             number_of = {label: number for number, label in enumerate(known.tolist())}
             numbers = np.array([number_of.get(label, -1) for label in y.tolist()], np.intp)
         if (numbers < 0).any():
-            strange = int(numbers.argmin())
-            raise ValueError(f"Row {strange} has the label {y[strange]!s}, which is none of classes.")
+            row = int(numbers.argmin())
+            raise ValueError(f"Row {row} has the label {y[row]!s}, which is not among the classes {known}.")
         return known, numbers
 
     def _checked_classes(self, classes: Any) -> np.ndarray:
-        """All labels to come, in order."""
         if classes is None:
-            raise ValueError("classes must be given in the first call of partial_fit: all labels to come.")
+            raise ValueError("The first call of partial_fit needs classes: all labels that will ever occur.")
         return self._checked_labels(classes, len(classes))[0]
 
-    def _rule(self, *, anew: bool = False) -> Any:
-        """The rule with its settings, if all are in order."""
-        kind: Any = lookup(RULES, self.rule, "rule")
+    def _checked_rule(self) -> Any:
+        """Return the rule with its settings; invalid settings raise an error."""
         checks.not_negative(self.l2, "l2")
         checks.whole_number(self.epochs, "epochs")
         if self.epochs < 1:
-            raise ValueError(f"epochs must be above 0, got {self.epochs}.")
+            raise ValueError(f"epochs must be at least 1, got {self.epochs}.")
         for name in ("average", "shuffle", "fit_intercept"):
             checks.yes_or_no(getattr(self, name), name)
         if self.average and self.l2:
-            raise ValueError("average=True goes without a ridge; set l2=0.")
-        now = self._settings_fixed_by_first_row()
-        if not anew and getattr(self, "_fixed_settings", now) != now:
-            raise ValueError(
-                "rule, power, l2, average, fit_intercept and with a ridge rate are settled by the first row."
-            )
+            raise ValueError("average=True cannot be combined with l2; set l2=0.")
         if self.power not in (1, 0.5):
             raise ValueError(f"power must be 1 or 0.5, got {self.power!r}.")
-        settings = {"power": float(self.power)} if "power" in kind._fields else {}
-        if self.rate is not None:
-            checks.not_negative(self.rate, "rate")
-            settings["rate"] = float(self.rate)
-        return kind(**settings)
+        rule: Any = self.rule
+        if isinstance(rule, str):
+            kind: Any = lookup(RULES, rule, "rule")
+            rule = kind(power=float(self.power)) if "power" in kind._fields else kind()
+        elif not (isinstance(rule, Rule) and "rate" in getattr(rule, "_fields", ())):
+            raise TypeError(
+                "rule must be a name or an instance of a class that derives from dropglm.online.Rule and "
+                f"from a NamedTuple with the field rate, got {rule!r}; known names: {quoted(RULES)}."
+            )
+        rate = rule.rate if self.rate is None else self.rate
+        checks.not_negative(rate, "rate")
+        return rule._replace(rate=float(rate))
 
-    def _settings_fixed_by_first_row(self) -> dict[str, Any]:
-        """What the state depends on: another rule has other sums, another ridge would shrink the past."""
-        rate = self.rate if self.l2 else None
-        names = ("rule", "power", "l2", "average", "fit_intercept")
-        return {name: getattr(self, name) for name in names} | {"rate": rate}
+    def _unchanged_rule(self) -> Any:
+        """Return the rule, unless settings changed that the state depends on."""
+        rule = self._checked_rule()
+        now = self._settings_fixed_by_first_row(rule)
+        if getattr(self, "_fixed_settings", now) != now:
+            raise ValueError(
+                "rule, power, l2, average, fit_intercept and, if l2 is not 0, rate "
+                "cannot change after the first partial_fit."
+            )
+        return rule
+
+    def _settings_fixed_by_first_row(self, rule: Any) -> tuple[Any, ...]:
+        """Return what the state depends on: each rule has its own sums, and l2 shrinks retroactively."""
+        settings = tuple(rule if self.l2 else rule._replace(rate=0.0))
+        return type(rule), settings, self.l2, self.average, self.fit_intercept
 
     def _learner(self, rule: Any) -> Learner:
         return Learner(
@@ -266,63 +336,75 @@ class OnlineLogisticRegression(LogisticModel):
     def _learn(
         self, rule: Any, rows: Rows, numbers: np.ndarray, weights: np.ndarray, order: np.ndarray
     ) -> None:
-        self._now.clear()
+        self._check_fitted()
+        self._current.clear()
         K = len(self.classes_)
-        labels = np.array([1]) if K == 2 else np.arange(K)
-        y = (numbers[:, None] == labels).astype(np.float64)
-        eta = self._learner(rule).learn(rows, y, weights, order)
+        positive = np.array([1]) if K == 2 else np.arange(K)
+        y = (numbers[:, None] == positive).astype(np.float64)
+        try:
+            eta = self._learner(rule).learn(rows, y, weights, order)
+        except DivergenceError as error:
+            self._divergence = error
+            raise
         w, y, numbers = weights[order], y[order], numbers[order]
-        right = self._best(eta) == numbers
-        loss = (Logistic.log_partition(eta) - y * eta).sum(axis=1)
-        # One after the other, whatever the chunk: a sum of sums would be rounded by it.
-        both = np.stack([w, w * right, w * loss])
-        sums = np.cumsum(np.hstack([self._progressive_totals[:, None], both]), axis=1)
+        correct = self._best(eta) == numbers
+        with np.errstate(over="ignore"):
+            loss = (Logistic.log_partition(eta) - y * eta).sum(axis=1)
+            # Added one by one: sums of chunks would be rounded differently for every size of the chunks.
+            terms = np.stack([w, w * correct, w * loss])
+            sums = np.cumsum(np.hstack([self._progressive_totals[:, None], terms]), axis=1)
         self._progressive_totals = sums[:, -1].copy()
+        if not np.isfinite(self._progressive_totals).all():
+            self._divergence = DivergenceError(self._state.steps, float(rule.rate))
+            raise self._divergence
 
     @property
     def t_(self) -> int:
-        """Steps taken."""
-        return self._known()._state.steps
+        """Number of steps taken."""
+        return self._check_fitted()._state.steps
 
     @property
     def sums_(self) -> np.ndarray:
-        """What the metric of each feature is made of; (K, d)."""
-        return np.ascontiguousarray(self._known()._state.cells[:, :-1, SUM])
+        """The sums that the metric of each feature is computed from; (K, d)."""
+        return np.ascontiguousarray(self._check_fitted()._state.cells[:, :-1, SUM])
 
     @property
     def progressive_accuracy_(self) -> float:
-        """Share of the rows whose label was predicted before it was learnt from."""
-        weight, right, _ = self._known()._progressive_totals
-        return float(right / weight) if weight else float("nan")
+        """Accuracy of the predictions that were made for each row before learning from it."""
+        weight, correct, _ = self._check_fitted()._progressive_totals
+        return float(correct / weight) if weight else float("nan")
 
     @property
     def progressive_log_loss_(self) -> float:
-        """Mean logistic loss of those predictions, summed over one-against-the-rest problems."""
-        weight, _, loss = self._known()._progressive_totals
+        """Log loss of the same predictions, summed over the one-versus-rest problems."""
+        weight, _, loss = self._check_fitted()._progressive_totals
         return float(loss / weight) if weight else float("nan")
 
     @property
     def coef_(self) -> np.ndarray:
-        """Coefficients as of now; (K, d)."""
+        """Coefficients after the last step; (K, d)."""
         return self._coefficients()["coef"]
 
     @property
     def intercept_(self) -> np.ndarray:
-        """Intercepts as of now; (K,)."""
+        """Intercepts after the last step; (K,)."""
         return self._coefficients()["intercept"]
 
-    def _known(self) -> Self:
+    def _check_fitted(self) -> Self:
         check_is_fitted(self, "_state")
+        if self._divergence is not None:
+            raise DivergenceError(self._divergence.step, self._divergence.rate)
         return self
 
     def _coefficients(self) -> dict[str, np.ndarray]:
-        """Computed once between two steps: with a ridge or an average all of them have to be settled."""
-        if not self._known()._now:
-            found = self._learner(self._rule()).coefficients()
-            self._now.update(coef=np.ascontiguousarray(found[:, :-1]), intercept=found[:, -1].copy())
-        return self._now
+        """Return the coefficients, computed once between two steps: with l2 or average all of them change."""
+        if not self._check_fitted()._current:
+            rule = self._unchanged_rule()
+            found = self._learner(rule).coefficients()
+            self._current.update(coef=np.ascontiguousarray(found[:, :-1]), intercept=found[:, -1].copy())
+        return self._current
 
 
-def _is_model(model: Any, kind: type) -> None:
+def _check_type(model: Any, kind: type) -> None:
     if not isinstance(model, kind):
         raise TypeError(f"model must be a {kind.__name__} of dropglm, got {model!r}.")

@@ -1,13 +1,14 @@
-"""Update rules for learning row by row, one a file."""
+"""Online learning: update rules, one per file, and the loop that applies them row by row."""
 
 from typing import Any
 
 from dropglm.online.adagrad import AdaGrad
 from dropglm.online.arow import Arow
 from dropglm.online.dropout_descent import DropoutDescent
-from dropglm.online.learner import Learner, State
+from dropglm.online.learner import DivergenceError, Learner, State
+from dropglm.online.rule import Rule
 from dropglm.online.sgd import Sgd
 
 RULES: dict[str, Any] = {"adagrad": AdaGrad, "arow": Arow, "dropout": DropoutDescent, "sgd": Sgd}
 
-__all__ = ["RULES", "AdaGrad", "Arow", "DropoutDescent", "Learner", "Sgd", "State"]
+__all__ = ["RULES", "AdaGrad", "Arow", "DivergenceError", "DropoutDescent", "Learner", "Rule", "Sgd", "State"]

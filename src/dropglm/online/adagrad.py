@@ -3,34 +3,43 @@
 β_{t+1,j} = β_{t,j} - (ρ / c) g_j / √(ε + Σ_i g_ij²)
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm.online.rule import FUNCTIONS, Functions, logistic_slope
+from dropglm.online.rule import Rule
 
 
-class AdaGrad(NamedTuple):
-    """Large steps for features that have had small gradients so far, rare ones above all.
-
-    Attributes
-    ----------
-    rate : float
-        ρ.
-    initial : float
-        ε, the sum before the first row.
-    """
-
+class _Settings(NamedTuple):
     rate: float = 1.0
     initial: float = 1e-2
 
 
-FUNCTIONS[AdaGrad] = Functions(
-    slope=lambda rule, eta, y, w, v: w * logistic_slope(eta, y),
-    gain=lambda rule, r, w, h: r * r,
-    start=lambda rule, c2: rule.initial,
-    metric=lambda rule, s, t: np.sqrt(s),
-    scale=lambda rule, c: c,
-    shared=lambda rule: False,
-    late=lambda rule: False,
-)
+class AdaGrad(Rule, _Settings):
+    """Larger steps for features whose gradients have been small so far, rare features above all.
+
+    Parameters
+    ----------
+    rate : float, default=1.0
+        Step size ρ.
+    initial : float, default=0.01
+        ε, the value of the sum before the first row.
+    """
+
+    __slots__ = ()
+
+    def increment(self, slope: float, weight: float, curvature: float) -> Any:
+        """Return r², so that s_j sums the squared gradients."""
+        return slope * slope
+
+    def initial_sum(self, c2: float) -> Any:
+        """Return ε."""
+        return self.initial
+
+    def metric(self, s: float, t: Any) -> Any:
+        """Return √s_j."""
+        return np.sqrt(s)
+
+    def gradient_divisor(self, c: float) -> Any:
+        """Return c: the metric is a square root."""
+        return c

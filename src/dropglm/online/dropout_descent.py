@@ -1,46 +1,57 @@
-"""Dropout descent: A_t = diag(H_t) with H_t = Σ_{i ≤ t} ∇²ℓ_i, the dropout penalty in place of the ridge.
+"""Dropout descent: A_t = diag(H_t) with H_t = Σ_{i ≤ t} ∇²ℓ_i, the dropout penalty in place of the L2
+penalty.
 
     β_{t+1,j} = β_{t,j} - ρ g_j / (ε c² + Σ_i h_ij),   h_ij = A''(η_i) x_ij²
 
-Each h_ij is taken at the η_i at which row i was seen. Like G_t of AdaGrad, H_t / t approaches the Fisher
-information on well-specified data. A feature starts with the share ε of a row's squared size c², so that
-a first row, all of whose features are new, moves η by about 1 / ε times its slope, however long it is.
+Each h_ij is evaluated at the η_i that was predicted when row i arrived. Like G_t of AdaGrad, H_t / t
+approaches the Fisher information on well-specified data. The sum of a feature starts at ε c², a fraction ε
+of the squared size of a row, so that a first row, all of whose features are new, changes η by about 1 / ε
+times its slope, whatever its length.
 
-AdaGrad's root makes its steps bolder; ``power`` = ½ does so here: √(ε + Σ_i h_ij) in place of the sum, and as
-there the gradient is divided by c.
+AdaGrad takes the square root of its sum, which makes its steps larger. ``power`` = ½ does the same here:
+the metric is √(ε + Σ_i h_ij), and as in AdaGrad the gradient is divided by c.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm.online.rule import FUNCTIONS, Functions, logistic_slope
+from dropglm.online.rule import Rule
 
 
-class DropoutDescent(NamedTuple):
-    """Steps by the curvature that each feature has seen.
-
-    Attributes
-    ----------
-    rate : float
-        ρ.
-    initial : float
-        ε, the curvature before the first row: a ridge around the start.
-    power : float
-        1, or ½ for comparison with AdaGrad.
-    """
-
+class _Settings(NamedTuple):
     rate: float = 0.75
     initial: float = 0.1
     power: float = 1.0
 
 
-FUNCTIONS[DropoutDescent] = Functions(
-    slope=lambda rule, eta, y, w, v: w * logistic_slope(eta, y),
-    gain=lambda rule, r, w, h: h,
-    start=lambda rule, c2: rule.initial * c2 if rule.power == 1.0 else rule.initial,
-    metric=lambda rule, s, t: s if rule.power == 1.0 else np.sqrt(s),
-    scale=lambda rule, c: 1.0 if rule.power == 1.0 else c,
-    shared=lambda rule: False,
-    late=lambda rule: False,
-)
+class DropoutDescent(Rule, _Settings):
+    """Steps scaled by the curvature that each feature has accumulated.
+
+    Parameters
+    ----------
+    rate : float, default=0.75
+        Step size ρ.
+    initial : float, default=0.1
+        ε, the curvature before the first row; it acts as an L2 penalty around the starting point.
+    power : {1, 0.5}, default=1
+        Exponent of the sum; ½ is for comparison with AdaGrad.
+    """
+
+    __slots__ = ()
+
+    def increment(self, slope: float, weight: float, curvature: float) -> Any:
+        """Return w p (1 - p), so that s_j sums the curvatures."""
+        return curvature
+
+    def initial_sum(self, c2: float) -> Any:
+        """Return ε c², or ε for the square root."""
+        return self.initial * c2 if self.power == 1.0 else self.initial
+
+    def metric(self, s: float, t: Any) -> Any:
+        """Return s_j, or its square root."""
+        return s if self.power == 1.0 else np.sqrt(s)
+
+    def gradient_divisor(self, c: float) -> Any:
+        """Return 1: a curvature has the right scale; c for the square root."""
+        return 1.0 if self.power == 1.0 else c

@@ -1,55 +1,59 @@
 """The loop that takes one step per row, for any rule and any storage of the rows."""
 
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
 import numpy as np
+from numba import njit
 
 from dropglm.design.storage import column, span, value
 from dropglm.maths.compile import inlined, kernel, summing_kernel
 from dropglm.maths.prefetch import prefetch
-from dropglm.online.rule import gain, late, metric, scale, shared, slope, start
 
-# What is known of a coefficient, side by side: β and the sum s that its metric is made of.
+# The state of a coefficient, in neighbouring cells: β_j and the sum s_j that its metric is computed from.
 BETA, SUM = 0, 1
-# With a ridge or an average also the clock when it was last brought up to date, and β's sum over the steps
-# before.
-SINCE, TOTAL = 0, 1
+# With L2 or averaging, the history of a coefficient: the clock when it was last updated, and the sum of β_j
+# over the steps before.
+UPDATED, BETA_TOTAL = 0, 1
 
 
 @inlined
-def shrunk(rule, beta, s, idle, t, l2):
-    """β_j after so many steps without a look at it: Π a_j / (a_j + ρ λ).
+def after_idle_steps(rule, beta, s, idle, t, l2):
+    """Return β_j after ``idle`` steps that did not contain feature j: β_j Π a_j / (a_j + ρ λ).
 
-    One that no row has had yet, of a warm start, is left alone: it has no metric.
+    After a warm start, a feature that has not occurred yet does not have a metric; its coefficient is kept.
     """
-    if idle == 0.0 or (s == 0.0 and not shared(rule)):
+    if idle == 0.0 or (s == 0.0 and not rule.same_metric_for_all()):
         return beta
-    if not shared(rule):
-        idle *= np.log1p(rule.rate * l2 / metric(rule, s, t))
+    if not rule.same_metric_for_all():
+        idle *= np.log1p(rule.rate * l2 / rule.metric(s, t))
     return beta * np.exp(-idle)
 
 
 @inlined
-def begun(s, first):
-    """The sum, or what it starts with."""
-    return s if s > 0 else first
+def sum_or_initial(s, initial):
+    """Return s_j, or its initial value if the feature has not occurred yet."""
+    return s if s > 0 else initial
 
 
 @inlined
-def remember(known, past, j, now):
-    """Add β_j to its sum over the steps since it was last brought up to date."""
-    past[j, TOTAL] += known[j, BETA] * (now - past[j, SINCE])
-    past[j, SINCE] = now
+def add_to_history(cell, history, j, clock):
+    """Add β_j to its total, once for every step since its last update."""
+    history[j, BETA_TOTAL] += cell[j, BETA] * (clock - history[j, UPDATED])
+    history[j, UPDATED] = clock
 
 
 @inlined
 def variance(eta):
-    """A''(η) = p (1 - p), without overflow."""
+    """Return A''(η) = p (1 - p), without overflow."""
     e = np.exp(-abs(eta))
     return e / (1.0 + e) ** 2
 
 
 @summing_kernel
-def sizes(rows, out):
-    """1 + ‖x‖² of each row; the number of entries of the longest."""
+def squared_sizes(rows, out):
+    """Write 1 + ‖x‖² of each row to ``out``; return the number of entries of the longest row."""
     longest = 0
     for i in range(len(out)):
         start, stop = span(rows, i)
@@ -62,88 +66,121 @@ def sizes(rows, out):
 
 
 @kernel
-def take_steps(rule, rows, y, weights, order, l2, intercept, cells, pasts, average, time, eta):
-    """Take a step for each row in that order; η is what was predicted before its step.
+def take_steps(rule, rows, y, weights, order, l2, intercept, cells, histories, average, time, eta):
+    """Take one step per row, in the given order, and write the prediction made before each step to ``eta``.
 
-    ``cells`` is (K, d + 1, 2), the last column for the intercept, and ``pasts`` too, or empty if there is
-    neither ridge nor average; ``time`` holds the number of steps, the clock that ridge and average go by, and
-    the sum of the rows' squared sizes.
+    ``cells`` has shape (K, d + 1, 2); the last column is the intercept. ``histories`` has the same shape,
+    or is empty without L2 and averaging. ``time`` holds the number of steps, the clock of L2 and averaging,
+    and the sum of the rows' squared sizes.
     """
     real, K, d = cells.dtype.type, cells.shape[0], cells.shape[1] - 1
-    zero, one, pull = real(0.0), real(1.0), real(rule.rate * l2)
+    zero, one, shrinkage = real(0.0), real(1.0), real(rule.rate * l2)
     size = np.empty(len(weights))
-    pace = np.empty(sizes(rows, size), cells.dtype)
+    # Per entry of the row: first s_j, then the step size 1 / (a_j + ρ λ).
+    work = np.empty(squared_sizes(rows, size), cells.dtype)
     for n in range(len(order)):
         i = order[n]
         w = weights[i]
-        begin, end = span(rows, i)
+        start, stop = span(rows, i)
         t = np.int64(time[0]) + 1
-        before = time[1]
-        passes = np.log1p(rule.rate * l2 / metric(rule, one, t)) if shared(rule) and l2 > 0.0 else 1.0
-        after = before + passes
+        clock = time[1]
+        tick = 1.0
+        if rule.same_metric_for_all() and l2 > 0.0:
+            tick = np.log1p(rule.rate * l2 / rule.metric(one, t))
+        next_clock = clock + tick
         squares = time[2] + size[i]
-        first, c = real(start(rule, squares / t)), scale(rule, np.sqrt(squares / t))
+        initial, c = real(rule.initial_sum(squares / t)), rule.gradient_divisor(np.sqrt(squares / t))
         for k in range(K):
-            known, past = cells[k], pasts[k]
+            cell, history = cells[k], histories[k]
             if l2 > 0.0:
-                for e in range(begin, end):
+                for e in range(start, stop):
                     j = column(rows, e)
-                    idle = before - past[j, SINCE]
-                    known[j, BETA] = shrunk(rule, known[j, BETA], known[j, SUM], idle, t, l2)
-                    past[j, SINCE] = before
-            predictor = np.float64(known[d, BETA])
-            for e in range(begin, end):
+                    idle = clock - history[j, UPDATED]
+                    cell[j, BETA] = after_idle_steps(rule, cell[j, BETA], cell[j, SUM], idle, t, l2)
+                    history[j, UPDATED] = clock
+            predictor = np.float64(cell[d, BETA])
+            for e in range(start, stop):
                 j = column(rows, e)
-                predictor += value(rows, i, e) * known[j, BETA]
-                pace[e - begin] = begun(known[j, SUM], first)
+                predictor += value(rows, i, e) * cell[j, BETA]
+                work[e - start] = sum_or_initial(cell[j, SUM], initial)
             v = 0.0
-            if late(rule):  # the only one that asks for v
-                v = 1.0 / metric(rule, begun(known[d, SUM], first), t) if intercept else 0.0
-                for e in range(begin, end):
+            if rule.updates_metric_after_step():
+                v = 1.0 / rule.metric(sum_or_initial(cell[d, SUM], initial), t) if intercept else 0.0
+                for e in range(start, stop):
                     x = real(value(rows, i, e))
-                    v += x * x / metric(rule, pace[e - begin], t)
+                    v += x * x / rule.metric(work[e - start], t)
             eta[n, k] = predictor
-            if w == 0.0:  # predicted, but as if it were not there
+            if w == 0.0:  # predicted, but not learnt from
                 continue
-            r = slope(rule, predictor, y[i, k], w, v)
-            q, step = real(gain(rule, r, w, w * variance(predictor))), real(rule.rate * r / c)
-            now = zero if late(rule) else q  # what of the row's own gain its step knows
-            if n + 1 < len(order) and end - begin < d:
-                # The next row's features, on their way while this one's are worked on: 37 ms, not 46.
-                soon, later = span(rows, order[n + 1])
-                for e in range(soon, later):
-                    prefetch(known, column(rows, e))
-            # Roots and divisions by themselves, where vector units do them: 26 ms a pass, not 35.
-            for e in range(begin, end):
+            r = rule.slope(predictor, y[i, k], w, v)
+            q = real(rule.increment(r, w, w * variance(predictor)))
+            step = real(rule.rate * r / c)
+            own = zero if rule.updates_metric_after_step() else q
+            if n + 1 < len(order) and stop - start < d:
+                # Fetch the next row's coefficients while this row is processed: 37 ms instead of 46.
+                next_start, next_stop = span(rows, order[n + 1])
+                for e in range(next_start, next_stop):
+                    prefetch(cell, column(rows, e))
+            # Square roots and divisions in a loop of their own, which is vectorised: 26 ms per pass instead
+            # of 35.
+            for e in range(start, stop):
                 x = real(value(rows, i, e))
-                pace[e - begin] = one / (metric(rule, pace[e - begin] + now * x * x, t) + pull)
+                work[e - start] = one / (rule.metric(work[e - start] + own * x * x, t) + shrinkage)
             if average or l2 > 0.0:
-                for e in range(begin, end):
-                    remember(known, past, column(rows, e), after)
-                remember(known, past, d, after)
-            for e in range(begin, end):
+                for e in range(start, stop):
+                    add_to_history(cell, history, column(rows, e), next_clock)
+                add_to_history(cell, history, d, next_clock)
+            for e in range(start, stop):
                 j, x = column(rows, e), real(value(rows, i, e))
-                beta, s = known[j, BETA], known[j, SUM]
-                # A dense row has zeros, too: they are no sight of the feature.
-                if not shared(rule) and x == zero and s == zero:
+                beta, s = cell[j, BETA], cell[j, SUM]
+                # A dense row also has zeros, which do not count as occurrences of the feature.
+                if not rule.same_metric_for_all() and x == zero and s == zero:
                     continue
-                known[j, BETA] = beta - (step * x + pull * beta) * pace[e - begin]
-                if not shared(rule):
-                    known[j, SUM] = begun(s, first) + q * x * x
+                cell[j, BETA] = beta - (step * x + shrinkage * beta) * work[e - start]
+                if not rule.same_metric_for_all():
+                    cell[j, SUM] = sum_or_initial(s, initial) + q * x * x
             if intercept:
-                s = begun(known[d, SUM], first)
-                known[d, BETA] -= step / metric(rule, s + now, t)
-                known[d, SUM] = s + q
+                s = sum_or_initial(cell[d, SUM], initial)
+                cell[d, BETA] -= step / rule.metric(s + own, t)
+                cell[d, SUM] = s + q
         if w != 0.0:
-            time[0], time[1], time[2] = t, after, squares
+            time[0], time[1], time[2] = t, next_clock, squares
 
 
 @kernel
-def shrink_all(rule, l2, cells, pasts, time, out):
-    """All coefficients as of now, in ``out``."""
+def shrink_all(rule, l2, cells, histories, time, out):
+    """Write all coefficients to ``out``, with the shrinkage of the steps since their last update."""
     K, d, t = cells.shape[0], cells.shape[1] - 1, np.int64(time[0]) + 1
     for k in range(K):
         for j in range(d):
-            idle = time[1] - pasts[k, j, SINCE]
-            out[k, j] = shrunk(rule, cells[k, j, BETA], cells[k, j, SUM], idle, t, l2)
+            idle = time[1] - histories[k, j, UPDATED]
+            out[k, j] = after_idle_steps(rule, cells[k, j, BETA], cells[k, j, SUM], idle, t, l2)
         out[k, d] = cells[k, d, BETA]
+
+
+@kernel
+def finite_on_row(rows, i, cells):
+    """Return whether the coefficients of row i, and the intercepts, are finite."""
+    d = cells.shape[1] - 1
+    start, stop = span(rows, i)
+    for k in range(cells.shape[0]):
+        if not np.isfinite(cells[k, d, BETA]):
+            return False
+        for e in range(start, stop):
+            if not np.isfinite(cells[k, column(rows, e), BETA]):
+                return False
+    return True
+
+
+def compiled_for(rule: Any, loop: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the loop compiled for a rule: from the cache on disk only if the rule belongs to this package.
+
+    Numba's cache stores a reference to the class of the rule. One from a script could not be found again by
+    other processes, and Numba does not notice when its methods change.
+    """
+    return loop if type(rule).__module__.startswith("dropglm.") else _uncached(loop)
+
+
+@cache
+def _uncached(loop: Any) -> Callable[..., Any]:
+    return njit(getattr(loop, "py_func", loop), nogil=True, error_model="numpy")

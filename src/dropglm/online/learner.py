@@ -1,4 +1,4 @@
-"""The state of learning row by row, and what it takes in and gives out."""
+"""The state of an online fit, and the object that updates it."""
 
 from typing import Any, NamedTuple
 
@@ -8,71 +8,111 @@ from dropglm.design.storage import Rows
 from dropglm.online import kernels
 
 
+class DivergenceError(ValueError):
+    """The coefficients are not finite any more.
+
+    Attributes
+    ----------
+    step : int
+        The number of the step after which they were not.
+    """
+
+    def __init__(self, step: int, rate: float) -> None:
+        self.step = step
+        self.rate = rate
+        super().__init__(
+            f"The coefficients diverged at step {step:,}: they are too large for floating-point numbers. "
+            f"Lower rate (now {rate:g}), or scale the features down."
+        )
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.step, self.rate)
+
+
 class State(NamedTuple):
-    """All that is known after some rows."""
+    """Everything that later steps depend on."""
 
     cells: np.ndarray  # (K, d + 1, 2), the last column for the intercept; see kernels
-    past: np.ndarray  # the same shape, or empty if there is neither ridge nor average
-    time: np.ndarray  # the number of steps, the clock, the sum of squared sizes
+    histories: np.ndarray  # the same shape, or empty without L2 and averaging
+    time: np.ndarray  # the number of steps, the clock of L2 and averaging, the sum of squared row sizes
 
     @classmethod
     def new(cls, d: int, K: int, *, lazy: bool, average: bool, dtype: Any = np.float64) -> "State":
-        """Nothing is known yet; ``lazy`` is with a ridge or an average."""
-        # The clock is float64 in any case: it outgrows float32 after 17 million rows.
-        past = np.zeros((K, d + 1 if lazy else 0, 2))
-        # A step's own β counts for the average from that step on: the clock starts at 1 for it.
-        past[:, :, kernels.SINCE] = float(average)
-        return cls(np.zeros((K, d + 1, 2), dtype), past, np.zeros(3))
+        """Return the state before the first row; ``lazy`` says whether there is L2 or averaging."""
+        # Always float64: a float32 clock would stop after 17 million rows.
+        histories = np.zeros((K, d + 1 if lazy else 0, 2))
+        # The average includes β from after the first step on, so its clock starts at 1.
+        histories[:, :, kernels.UPDATED] = float(average)
+        return cls(np.zeros((K, d + 1, 2), dtype), histories, np.zeros(3))
 
     @property
     def steps(self) -> int:
-        """How many rows were learnt from."""
+        """Number of rows that were learnt from."""
         return int(self.time[0])
 
 
 class Learner:
-    """A rule, a ridge and a state.
+    """Applies an update rule to a state.
 
     Parameters
     ----------
-    rule : named tuple
-        One of ``RULES`` with its settings.
+    rule : Rule
     state : State
+        Updated in place.
     l2 : float
-        λ of the ridge in every step's problem.
+        λ of the L2 term in the problem of every step.
     fit_intercept, average : bool
     """
 
     def __init__(self, rule: Any, state: State, *, l2: float, fit_intercept: bool, average: bool) -> None:
-        # In the coefficients' own precision: with float64 among them, a step's arithmetic would be in it too.
-        self.rule = type(rule)(*map(state.cells.dtype.type, rule))
-        if (l2 > 0.0 or average) and not state.past.shape[1]:
-            raise ValueError("A ridge or an average needs a state that keeps the past.")
+        if (l2 > 0.0 or average) and not state.histories.shape[1]:
+            raise ValueError("l2 > 0 and average=True need a state created with lazy=True.")
+        self.given_rate = float(rule.rate)
+        # In the precision of the coefficients: with float64 settings, the arithmetic would be float64 as
+        # well.
+        with np.errstate(over="ignore"):
+            self.rule = type(rule)(*map(state.cells.dtype.type, rule))
         self.state = state
         self.l2 = l2
         self.fit_intercept = fit_intercept
         self.average = average
 
     def learn(self, rows: Rows, y: np.ndarray, weights: np.ndarray, order: np.ndarray) -> np.ndarray:
-        """A step for each of these rows, in that order; the predictors before each step, (rows, K)."""
+        """Take one step per row, in the given order; return the predictors before each step, (rows, K).
+
+        Raises
+        ------
+        DivergenceError
+            If a predictor, or a coefficient of the last row, is not finite.
+        """
         eta = np.empty((len(order), y.shape[1]))
-        cells, past, time = self.state
+        cells, histories, time = self.state
+        steps = self.state.steps
+        take_steps = kernels.compiled_for(self.rule, kernels.take_steps)
         data = rows, y, weights, order
-        kernels.take_steps(
-            self.rule, *data, self.l2, self.fit_intercept, cells, past, self.average, time, eta
-        )
+        settings = self.l2, self.fit_intercept
+        take_steps(self.rule, *data, *settings, cells, histories, self.average, time, eta)
+        finite = np.isfinite(eta).all(axis=1)
+        if not finite.all():
+            # A predictor that is not finite was computed from the coefficients of the step before.
+            taken = np.count_nonzero(weights[order[: int(finite.argmin())]])
+            raise DivergenceError(int(steps + taken), self.given_rate)
+        if len(order) and not kernels.finite_on_row(rows, order[-1], cells):
+            raise DivergenceError(self.state.steps, self.given_rate)
         return eta
 
     def coefficients(self) -> np.ndarray:
-        """β of now, or its average over all steps; (K, d + 1)."""
-        cells, past, time = self.state
+        """Return β after the last step, or its average over all steps; (K, d + 1)."""
+        cells, histories, time = self.state
         beta = cells[:, :, kernels.BETA]
         if self.average and self.state.steps:
-            # β held from its last change until now.
-            held = time[1] + 1.0 - past[:, :, kernels.SINCE]
-            return ((past[:, :, kernels.TOTAL] + beta * held) / self.state.steps).astype(beta.dtype)
+            # The current β_j counts for every step since its last update.
+            held = time[1] + 1.0 - histories[:, :, kernels.UPDATED]
+            total = histories[:, :, kernels.BETA_TOTAL] + beta * held
+            return (total / self.state.steps).astype(beta.dtype)
         if self.l2 == 0.0:
             return beta.copy()
-        now = np.empty(cells.shape[:2], cells.dtype)
-        kernels.shrink_all(self.rule, self.l2, cells, past, time, now)
-        return now
+        out = np.empty(cells.shape[:2], cells.dtype)
+        shrink_all = kernels.compiled_for(self.rule, kernels.shrink_all)
+        shrink_all(self.rule, self.l2, cells, histories, time, out)
+        return out

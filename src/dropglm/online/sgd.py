@@ -3,31 +3,44 @@
 β_{t+1} = β_t - (ρ / c √t) g_t
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm.online.rule import FUNCTIONS, Functions, logistic_slope
+from dropglm.online.rule import Rule
 
 
-class Sgd(NamedTuple):
-    """The same step for frequent and for rare features.
-
-    Attributes
-    ----------
-    rate : float
-        ρ.
-    """
-
+class _Settings(NamedTuple):
     rate: float = 4.0
 
 
-FUNCTIONS[Sgd] = Functions(
-    slope=lambda rule, eta, y, w, v: w * logistic_slope(eta, y),
-    gain=lambda rule, r, w, h: 0.0,
-    start=lambda rule, c2: 1.0,
-    metric=lambda rule, s, t: np.sqrt(t),
-    scale=lambda rule, c: c,
-    shared=lambda rule: True,
-    late=lambda rule: False,
-)
+class Sgd(Rule, _Settings):
+    """The same step size for frequent and for rare features.
+
+    Parameters
+    ----------
+    rate : float, default=4.0
+        Step size ρ.
+    """
+
+    __slots__ = ()
+
+    def increment(self, slope: float, weight: float, curvature: float) -> Any:
+        """Return 0: there is nothing to sum."""
+        return 0.0
+
+    def initial_sum(self, c2: float) -> Any:
+        """Return 1, which is not used."""
+        return 1.0
+
+    def metric(self, s: float, t: Any) -> Any:
+        """Return √t."""
+        return np.sqrt(t)
+
+    def gradient_divisor(self, c: float) -> Any:
+        """Return c: the metric is a square root."""
+        return c
+
+    def same_metric_for_all(self) -> Any:
+        """Return True."""
+        return True

@@ -107,7 +107,7 @@ class FisherDisplay:
                 + left.plot(self.t, self.max_error(name), **dashed)
             )
             self.points_ += right.plot(self.fisher, runs[:, -1].mean(axis=0), **points)
-        left.plot([], [], color=INK, label="mean over features")
+        left.plot([], [], color=INK, label="mean")
         left.plot([], [], color=INK, linestyle="--", label="maximum")
         ends = [self.fisher.min(), self.fisher.max()]
         right.plot(ends, ends, color=INK, linewidth=1, label="equal")

@@ -1,9 +1,8 @@
-"""From words to n-grams to labels."""
+"""Text classification: from texts to n-grams to classes."""
 
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.hashing import NgramHasher
-from dropglm.text.loading import load_model
-from dropglm.text.model import TextModel
+from dropglm.text.model import TextModel, load_model, save_model
 from dropglm.text.online_classifier import OnlineTextClassifier
 from dropglm.text.vectorizer import NgramVectorizer
 
@@ -14,4 +13,5 @@ __all__ = [
     "TextClassifier",
     "TextModel",
     "load_model",
+    "save_model",
 ]

@@ -1,67 +1,116 @@
-"""Texts with labels, and texts without, to a model that explains itself."""
+"""A text classifier: n-grams, logistic regression with dropout, tuning and explanations."""
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from dropglm import checks
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
-from dropglm.text.chunks import listed
+from dropglm.text.base import check_texts
 from dropglm.text.model import TextModel
-from dropglm.text.rows import row_range
-from dropglm.text.saving import restored_model, restored_vectorizer, state_of
-from dropglm.text.summary import Summary, summarised
+from dropglm.text.ngram_rows import row_range
+from dropglm.text.saving import model_state, restore_model, restore_vectorizer, saved_settings
+from dropglm.text.summary import Summary, summarize
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.vectorizer import NgramVectorizer
 
-# What is tried where the user gives no value: 16 points, or 4 where each costs a fit for many classes.
+# The settings that are tuned where the user gives no value: 16 candidates, or 4 if there are many classes,
+# since each class then takes a fit of its own.
 GRID: dict[str, Any] = {
     "dropout": (0.8, 0.5),
     "l2": (10.0, 3.0, 1.0, 0.3),
     "l2_weights": "auto",
-    "discount": 0.2,
+    "discount": 0.1,
 }
 SMALL_GRID: dict[str, Any] = GRID | {"dropout": 0.5, "l2": (3.0, 1.0)}
 MANY_CLASSES = 10
 
 
+class FittedState(NamedTuple):
+    """The result of one fit, stored in one step: predictions never see parts of two fits."""
+
+    vectorizer: NgramVectorizer
+    model: LogisticRegression
+    search: LogisticRegressionCV | None
+    summary: Summary
+
+
 class TextClassifier(TextModel):
-    """Logistic regression with dropout on the n-grams of texts, which tunes itself and explains itself.
+    r"""Text classifier: logistic regression with dropout on n-grams.
+
+    By default it tunes its settings by cross-validation. Texts without labels improve the fit. The fitted
+    model explains its predictions.
 
     Parameters
     ----------
-    ngram_range, min_df, max_df, max_features, lowercase, token_pattern, strip_html
-        As for ``NgramVectorizer``; texts without labels count for ``min_df`` and ``max_df`` too.
-    tune : bool
-        Choose what is None below by cross-validation, on a small grid. If False, it is what
-        ``LogisticRegression`` takes.
-    dropout, l2, discount, l2_weights : optional
-        As for ``LogisticRegression``, or several values to choose from as for ``LogisticRegressionCV``.
-    expectation, class_weight, max_iter, random_state
-        As for ``LogisticRegression``.
-    tol : float
-        As for ``LogisticRegression``, but larger: labels need no more digits.
-    cv, scoring
-        As for ``LogisticRegressionCV``. A number of folds becomes that of the smallest class's texts if that
-        is smaller.
-    n_jobs : int, optional
-        Threads; None is 1, -1 all cores.
-    verbose : int
-        Show progress bars unless 0.
+    ngram_range : tuple (int, int), default=(1, 2)
+        The smallest and the largest n.
+    min_df : int or float, default=2
+        Keep n-grams that occur in at least this many texts, labelled or not; a float is a share of the texts.
+    max_df : int or float, default=1.0
+        Keep n-grams that occur in at most this many texts, labelled or not; a float is a share of the texts.
+    max_features : int or None, default=None
+        If given, keep only this many n-grams, the most frequent ones.
+    lowercase : bool, default=True
+        Convert texts to lower case first.
+    token_pattern : str, default=r"[\\w']+|[^\\w\\s]"
+        Regular expression that matches a token; see ``NgramVectorizer``.
+    strip_html : bool, default=True
+        Replace tags such as ``<br />`` by spaces.
+    tune : bool, default=True
+        Choose those of dropout, l2, discount and l2_weights that are None by cross-validation on a small
+        grid. If False, they have the defaults of ``LogisticRegression``.
+    dropout : float, sequence of float or None, default=None
+        Probability that a feature is dropped from a row, or several values to choose from.
+    l2 : float, sequence of float or None, default=None
+        Strength of the L2 penalty, or several values to choose from.
+    discount : float, sequence of float or None, default=None
+        Weight of unlabelled texts in the noising penalty, or several values to choose from. None means 0.1.
+    l2_weights : str, array-like, sequence of these or None, default=None
+        How ``l2`` is spread over the features, as in ``LogisticRegression``, or several values to choose
+        from.
+    expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}, default="gaussian"
+        How the expectation over the noise is computed; see ``LogisticRegression``.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes; see ``LogisticRegression``.
+    cv : int, cross-validation splitter or iterable, default=5
+        The folds, as in ``LogisticRegressionCV``. A number of folds is reduced to the number of texts of the
+        smallest class.
+    scoring : str or callable, default="accuracy"
+        The score by which settings are chosen.
+    tol : float, default=1e-4
+        Relative norm of the gradient at which a fit stops.
+    max_iter : int, default=200
+        Maximal number of iterations of a fit.
+    n_jobs : int or None, default=None
+        Number of threads; None means 1, -1 all cores.
+    random_state : int, RandomState, Generator or None, default=None
+        Random seed; it matters for ``expectation="monte_carlo"`` only.
+    verbose : int, default=0
+        If not 0, show progress on standard error.
 
     Attributes
     ----------
-    classes_ : array
-        The labels.
+    classes_ : ndarray of shape (K,)
+        The classes, sorted.
+    n_features_in_ : int
+        Number of n-grams.
     vectorizer_ : NgramVectorizer
-        What turns texts into features.
+        The fitted vectorizer.
     model_ : LogisticRegression
-        What turns features into labels.
+        The fitted model.
     search_ : LogisticRegressionCV
-        How the model was chosen, if it was.
+        The cross-validation; only if settings were tuned.
     summary_ : Summary
-        What was learnt from how much, what was chosen, and how sure cross-validation is; print it.
+        The data, the chosen settings and their cross-validated score; print it.
+
+    See Also
+    --------
+    OnlineTextClassifier : Learn from a stream of texts.
+    NgramVectorizer : The features.
+    LogisticRegressionCV : The model and its tuning.
 
     Examples
     --------
@@ -103,7 +152,7 @@ class TextClassifier(TextModel):
         class_weight: Any = None,
         cv: Any = 5,
         scoring: Any = "accuracy",
-        tol: float = 1e-3,
+        tol: float = 1e-4,
         max_iter: int = 200,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -138,7 +187,7 @@ class TextClassifier(TextModel):
         sample_weight: Any = None,
         X_unlabeled: Iterable[str] | None = None,
     ) -> Self:
-        """Learn n-grams, settings and coefficients.
+        """Learn the vocabulary, tune the settings and fit the model.
 
         Parameters
         ----------
@@ -146,89 +195,122 @@ class TextClassifier(TextModel):
             Texts with labels.
         y : array-like of shape (n,)
             Labels of any type.
-        sample_weight : array-like of shape (n,), optional
+        sample_weight : array-like of shape (n,), default=None
             Weights of the texts with labels.
-        X_unlabeled : iterable of str, optional
+        X_unlabeled : iterable of str, default=None
             Texts without labels.
 
         Returns
         -------
         self
         """
-        if not isinstance(self.tune, (bool, np.bool_)):
-            raise TypeError(f"tune must be True or False, got {self.tune!r}.")
-        labeled, more = listed(X), listed([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
-        y = _labels(y, len(labeled))
+        checks.yes_or_no(self.tune, "tune")
+        labeled = check_texts(X)
+        unlabeled = check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
+        y = _check_labels(y, len(labeled))
         estimator = self._estimator(y)
-        vectorizer = NgramVectorizer(**self._shared(NgramVectorizer))
-        features = vectorizer.fit_transform([*labeled, *more])
-        n = len(labeled)
-        rows = {"X_unlabeled": row_range(features, n, n + len(more))} if more else {}
-        estimator.fit(row_range(features, 0, n), y, sample_weight=sample_weight, **rows)
-        searched = isinstance(estimator, LogisticRegressionCV)
-        if searched:
-            self.search_ = estimator
-        elif hasattr(self, "search_"):
-            del self.search_
-        self.vectorizer_ = vectorizer
-        self.model_ = estimator.best_estimator_ if searched else estimator
-        self.classes_ = estimator.classes_
-        self.summary_ = summarised(self.model_, estimator if searched else None, features, y, len(more))
+        vectorizer = NgramVectorizer(**self._settings_shared_with(NgramVectorizer))
+        features = vectorizer.fit_transform([*labeled, *unlabeled])
+        n, m = len(labeled), len(unlabeled)
+        without_labels = {"X_unlabeled": row_range(features, n, n + m)} if unlabeled else {}
+        estimator.fit(row_range(features, 0, n), y, sample_weight=sample_weight, **without_labels)
+        search = estimator if isinstance(estimator, LogisticRegressionCV) else None
+        model = estimator if search is None else search.best_estimator_
+        self._fitted = FittedState(vectorizer, model, search, summarize(model, search, y, m))
         return self
 
     def _estimator(self, y: np.ndarray) -> LogisticRegression | LogisticRegressionCV:
-        """The model to fit: one with a search if there is anything to choose."""
+        """Return the estimator to fit: one with cross-validation if there are settings to choose."""
         given = {name: getattr(self, name) for name in GRID if getattr(self, name) is not None}
         several = any(np.iterable(value) and not isinstance(value, str) for value in given.values())
         if not several and (len(given) == len(GRID) or not self.tune):
-            settings = self._shared(LogisticRegression)
-            return LogisticRegression(
-                **{name: value for name, value in settings.items() if name not in GRID} | given
-            )
-        settings = self._shared(LogisticRegressionCV)
-        grid = SMALL_GRID if len(set(y.tolist())) > MANY_CLASSES else GRID
-        if not self.tune:
+            shared = self._settings_shared_with(LogisticRegression)
+            fixed = {name: value for name, value in shared.items() if name not in GRID}
+            return LogisticRegression(**fixed | given)
+        if self.tune:
+            grid = SMALL_GRID if len(set(y.tolist())) > MANY_CLASSES else GRID
+        else:
             grid = {name: LogisticRegression().get_params()[name] for name in GRID}
-        return LogisticRegressionCV(**settings | grid | given | {"cv": self._folds(y)})
+        shared = self._settings_shared_with(LogisticRegressionCV)
+        return LogisticRegressionCV(**shared | grid | given | {"cv": self._folds(y)})
 
     def _folds(self, y: np.ndarray) -> Any:
-        """The folds; not more than the smallest class has texts."""
+        """Return the folds: if a number is given, at most as many as the smallest class has texts."""
         if not isinstance(self.cv, (int, np.integer)) or isinstance(self.cv, bool):
             return self.cv
         classes, counts = np.unique(y, return_counts=True)
         if counts.min() < 2:
             raise ValueError(
-                f"Class {classes[counts.argmin()]!s} has one text only, too few to cross-validate; give more "
-                "of them, or do not tune (tune=False, --no-tune)."
+                f"Class {classes[counts.argmin()]!s} has only one text, too few for cross-validation; add "
+                "texts of this class or turn tuning off (tune=False)."
             )
         return int(min(self.cv, counts.min()))
 
-    def to_state(self) -> dict[str, Any]:
-        """What is needed to predict and to explain; ``search_`` and the history of the fit are not kept."""
-        return state_of(self)
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    def _fitted_state(self) -> FittedState:
+        check_is_fitted(self)
+        return self._fitted
+
+    def _fitted_parts(self) -> tuple[NgramVectorizer, LogisticRegression]:
+        fitted = self._fitted_state()
+        return fitted.vectorizer, fitted.model
+
+    @property
+    def vectorizer_(self) -> NgramVectorizer:
+        """The fitted vectorizer."""
+        return self._fitted_state().vectorizer
+
+    @property
+    def model_(self) -> LogisticRegression:
+        """The fitted model."""
+        return self._fitted_state().model
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes, sorted."""
+        return self._fitted_state().model.classes_
+
+    @property
+    def summary_(self) -> Summary:
+        """The data, the chosen settings and their cross-validated score."""
+        return self._fitted_state().summary
+
+    @property
+    def search_(self) -> LogisticRegressionCV:
+        """The cross-validation, if settings were tuned."""
+        search = self._fitted_state().search
+        if search is None:
+            raise AttributeError("search_ exists only if settings were tuned.")
+        return search
+
+    def _to_state(self) -> dict[str, Any]:
+        """Return what a file has to hold to predict and to explain, without ``search_``."""
+        fitted = self._fitted_state()
+        parts = model_state(fitted.vectorizer, fitted.model)
+        return {"settings": saved_settings(self), "summary": fitted.summary.to_dict()} | parts
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        """The model with what was fitted, if all of it fits together."""
-        model = cls(**state["settings"])
-        model.vectorizer_ = restored_vectorizer(state, model._shared(NgramVectorizer))
-        model.model_ = restored_model(state, len(model.vectorizer_.ngrams_))
-        model.classes_ = model.model_.classes_
-        model.summary_ = Summary(**state["summary"])
-        model.summary_.lines()
-        return model
+    def _from_state(cls, state: dict[str, Any]) -> Self:
+        classifier = cls(**state["settings"])
+        vectorizer = restore_vectorizer(state, classifier._settings_shared_with(NgramVectorizer))
+        model, summary = restore_model(state, len(vectorizer.ngrams_)), Summary(**state["summary"])
+        summary.lines()  # raises if a field has the wrong type
+        classifier._fitted = FittedState(vectorizer, model, None, summary)
+        return classifier
 
 
-def _labels(y: Any, n: int) -> np.ndarray:
+def _check_labels(y: Any, n: int) -> np.ndarray:
     y = np.asarray(y if hasattr(y, "__len__") or y is None else list(y))
     if y.shape != (n,):
-        raise ValueError(f"y has shape {y.shape}, but there are {n} texts with labels.")
+        raise ValueError(f"y has shape {y.shape}, but X has {n} texts.")
     missing = checks.missing(y)
     if missing is not None:
         raise ValueError(
-            f"Text {missing} (counted from 0) has no label; give texts without labels as X_unlabeled."
+            f"Text {missing} of X (counted from 0) has no label; pass texts without labels as X_unlabeled."
         )
     if y.dtype.kind == "f" and (y != np.floor(y)).any():
-        broken = float(y[y != np.floor(y)][0])
-        raise ValueError(f"y has numbers with fractions, such as {broken}; give classes as strings.")
+        fraction = float(y[y != np.floor(y)][0])
+        raise ValueError(f"y has fractional numbers such as {fraction}; use strings or integers as classes.")
     return y

@@ -1,7 +1,8 @@
-"""What speaks for which class."""
+"""Explanations: what each n-gram contributes to the prediction of each class."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,17 +13,18 @@ from dropglm.text.hashing import NgramHasher
 from dropglm.text.vectorizer import NgramVectorizer
 
 
-class Weighted(NamedTuple):
-    """An n-gram, and what it adds to the predictor of a class."""
+class NgramWeight(NamedTuple):
+    """An n-gram and what it adds to the predictor of a class."""
 
     ngram: str
     weight: float
 
 
 class Contribution(NamedTuple):
-    """An n-gram of a text, the class that it matters to most, and what it adds to that and to each class.
+    """The contribution of an n-gram of a text.
 
-    It speaks for the class if the weight is above 0, and against it below.
+    ``label`` is the class to which the n-gram contributes most and ``weight`` its contribution: positive
+    values favour the class, negative ones count against it. ``weights`` has the contribution to each class.
     """
 
     ngram: str
@@ -33,20 +35,24 @@ class Contribution(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a text is given its class.
+    """Explanation of the prediction for one text; print it, or show it in a notebook.
+
+    The contributions to a class and its ``base`` add up to the predictor of that class.
 
     Attributes
     ----------
-    label, probability
-        The class that is most likely.
+    label : object
+        The predicted class.
+    probability : float
+        Its probability.
     probabilities : dict
-        That of each class.
+        The probability of each class.
     base : list of float
         The predictor of each class for a text without known n-grams.
     contributions : list of Contribution
-        The n-grams of the text that the model knows, those that matter most to the class given first.
+        The n-grams of the text that are features, sorted by their contribution to the predicted class.
     unknown : list of str
-        Words that the model does not know, in the order of the text.
+        The words of the text that occur in none of the features, in their order in the text.
     """
 
     label: Any
@@ -57,7 +63,7 @@ class Explanation:
     unknown: list[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """The same in plain types, for JSON."""
+        """Return the fields in plain types, for JSON."""
         return asdict(self) | {
             "probabilities": {str(label): p for label, p in self.probabilities.items()},
             "contributions": [entry._asdict() for entry in self.contributions],
@@ -75,70 +81,87 @@ class Explanation:
             lines.append(f"unknown: {', '.join(self.unknown)}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        """Return the explanation as HTML for notebooks: the prediction and a table of contributions."""
+        rows = "".join(
+            f"<tr><td>{escape(entry.ngram)}</td><td>{escape(str(entry.label))}</td>"
+            f'<td style="text-align:right">{entry.weight:+.2f}</td></tr>'
+            for entry in self.contributions
+        )
+        table = (
+            "<table><thead><tr><th>n-gram</th><th>class</th><th>contribution</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table>"
+        )
+        unknown = f"<p>Unknown words: {escape(', '.join(self.unknown))}</p>" if self.unknown else ""
+        label = escape(str(self.label))
+        return (
+            f"<div><p><strong>{label}</strong>, probability {self.probability:.2f}</p>"
+            f"{table if self.contributions else ''}{unknown}</div>"
+        )
 
-def class_weights(model: LogisticModel, columns: Any = slice(None)) -> np.ndarray:
-    """What each feature adds to the predictor of each class; (K, features).
 
-    For two classes that of the first is the negative of the second's. In a multinomial model only differences
-    between classes matter, and each feature's weights are taken from their mean over the classes.
+def weights_by_class(model: LogisticModel, columns: Any = slice(None)) -> np.ndarray:
+    """Return what each feature adds to the predictor of each class; shape (K, features).
+
+    For two classes, the weights of the first are the negative of those of the second. In a multinomial model
+    only differences between classes matter, so each feature's weights are centred over the classes.
     """
-    return _of_classes(model, model.coef_[:, columns])
+    return _expand_to_classes(model, model.coef_[:, columns])
 
 
-def _of_classes(model: LogisticModel, weights: np.ndarray) -> np.ndarray:
+def _expand_to_classes(model: LogisticModel, weights: np.ndarray) -> np.ndarray:
     if len(weights) == 1:
         return np.concatenate([-weights, weights])
     return weights - weights.mean(axis=0) if model.multi_class_ == "multinomial" else weights
 
 
-def strongest(
+def top_ngrams(
     names: Callable[[np.ndarray], list[str]],
     weights: np.ndarray,
-    spread: np.ndarray,
+    scale: np.ndarray,
     classes: np.ndarray,
     k: int,
-) -> dict[Any, list[Weighted]]:
-    """The k n-grams that matter most to each class, of those with weights above 0.
+) -> dict[Any, list[NgramWeight]]:
+    """Return at most k n-grams with positive weights for each class, ranked by weight times ``scale``.
 
-    What matters is the weight times ``spread``, some measure of how much the n-gram has been seen. By the
-    weight alone the first would be n-grams of two or three texts.
+    The scale measures how often an n-gram was seen. Without it, n-grams of two or three texts would come
+    first.
     """
     checks.whole_number(k, "k")
     if k < 1:
-        raise ValueError(f"k must be above 0, got {k}.")
-    found = {}
-    for label, row, seen in zip(
-        classes.tolist(), weights, np.broadcast_to(spread, weights.shape), strict=True
-    ):
-        first = np.argsort(-row * seen, kind="stable")[:k]
+        raise ValueError(f"k must be at least 1, got {k}.")
+    top = {}
+    scales = np.broadcast_to(scale, weights.shape)
+    for label, row, factors in zip(classes.tolist(), weights, scales, strict=True):
+        first = np.argsort(-row * factors, kind="stable")[:k]
         first = first[row[first] > 0]
-        found[label] = [Weighted(name, float(row[j])) for name, j in zip(names(first), first, strict=True)]
-    return found
+        top[label] = [NgramWeight(name, float(row[j])) for name, j in zip(names(first), first, strict=True)]
+    return top
 
 
-def top_to_dict(top: dict[Any, list[Weighted]]) -> dict[str, list[dict[str, Any]]]:
-    """The strongest n-grams in plain types, for JSON."""
+def top_to_dict(top: dict[Any, list[NgramWeight]]) -> dict[str, list[dict[str, Any]]]:
+    """Return the result of ``top_features`` in plain types, for JSON."""
     return {str(label): [entry._asdict() for entry in entries] for label, entries in top.items()}
 
 
-def explanation(vectorizer: NgramVectorizer | NgramHasher, model: LogisticModel, text: str) -> Explanation:
-    """What each n-gram of the text adds to which class."""
-    columns, names, unknown = vectorizer.described(text)
-    weights = class_weights(model, columns)
+def explain_text(vectorizer: NgramVectorizer | NgramHasher, model: LogisticModel, text: str) -> Explanation:
+    """Explain the prediction for one text."""
+    columns, names, unknown = vectorizer._describe(text)
+    weights = weights_by_class(model, columns)
     labels = model.classes_.tolist()
     probabilities = model.predict_proba(vectorizer.transform([text]))[0]
     best = int(probabilities.argmax())
     contributions = []
     for j in np.argsort(-np.abs(weights[best]), kind="stable"):
-        mine = [float(weight) for weight in weights[:, j]]
-        # Of two classes it is as much for the one as against the other: take the one.
-        k = int(np.argmax(mine if len(mine) == 2 else np.abs(mine)))
-        contributions.append(Contribution(names[j], labels[k], mine[k], mine))
+        by_class = [float(weight) for weight in weights[:, j]]
+        # Two classes have opposite weights: take the class with the positive one.
+        k = int(np.argmax(by_class if len(by_class) == 2 else np.abs(by_class)))
+        contributions.append(Contribution(names[j], labels[k], by_class[k], by_class))
     return Explanation(
         label=labels[best],
         probability=float(probabilities[best]),
         probabilities={label: float(p) for label, p in zip(labels, probabilities, strict=True)},
-        base=[float(b) for b in _of_classes(model, np.atleast_1d(model.intercept_)[:, None])[:, 0]],
+        base=[float(b) for b in _expand_to_classes(model, np.atleast_1d(model.intercept_)[:, None])[:, 0]],
         contributions=contributions,
         unknown=unknown,
     )

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dropglm.maths.compile import inlined, kernel
-from dropglm.text.kernels import mixed
+from dropglm.text.kernels import mix
 
 SPACE = np.uint8(32)
 NAMED = np.uint8(128)
@@ -13,7 +13,7 @@ TEXTS = 127
 @inlined
 def longer(h, key):
     """The hash of an n-gram, from that of its first n - 1 tokens (0 if there are none) and its last."""
-    return mixed(h ^ np.uint64(key))
+    return mix(h ^ np.uint64(key))
 
 
 @kernel

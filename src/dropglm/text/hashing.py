@@ -9,8 +9,7 @@ from scipy import sparse
 from dropglm import checks
 from dropglm.design.storage import BinaryRows
 from dropglm.text import hash_kernels
-from dropglm.text.chunks import chunks
-from dropglm.text.ngrams import NgramReader
+from dropglm.text.base import NgramEstimator, text_chunks
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 
 MOST_BITS = 30
@@ -50,13 +49,13 @@ class Buckets(NamedTuple):
             for j in columns
         ]
 
-    def to_state(self) -> dict[str, np.ndarray]:
+    def _to_state(self) -> dict[str, np.ndarray]:
         """The names one after the other, for a file."""
         used = np.arange(ROOM) < self.lengths[:, None]
         return {"letters": self.letters[used], "lengths": self.lengths}
 
     @classmethod
-    def from_state(cls, state: dict[str, np.ndarray], size: int) -> "Buckets":
+    def _from_state(cls, state: dict[str, np.ndarray], size: int) -> "Buckets":
         """The same again, if the arrays fit each other and that many columns."""
         letters, lengths = state["letters"], state["lengths"]
         if not (
@@ -72,7 +71,7 @@ class Buckets(NamedTuple):
         return buckets
 
 
-class NgramHasher(NgramReader):
+class NgramHasher(NgramEstimator):
     """Which n-grams each text has, as a sparse matrix whose columns are hashes: nothing has to be learnt.
 
     Different n-grams can share a column. That costs little as long as there are more columns than frequent
@@ -156,8 +155,8 @@ class NgramHasher(NgramReader):
         tokenizer = self._tokenizer(checks.threads(self.n_jobs))
         known = Buckets.new(size, room=0) if buckets is None else buckets
         n_texts = 0 if buckets is None else self.n_texts_
-        for chunk in chunks(texts, shown=bool(self.verbose)):
-            tokens = tokenizer.cut(chunk)
+        for chunk in text_chunks(texts, verbose=bool(self.verbose)):
+            tokens = tokenizer.split(chunk)
             indptr = np.zeros(len(chunk) + 1, np.int64)
             # One more than there can be: a column seen before is written all the same, and overwritten.
             columns = np.empty(int(tokens.counts.sum()) * (longest - shortest + 1) + 1, np.uint32)
@@ -167,10 +166,10 @@ class NgramHasher(NgramReader):
             n_texts += len(chunk)
             yield BinaryRows(indptr, columns[: indptr[-1]])
 
-    def described(self, text: str) -> tuple[np.ndarray, list[str], list[str]]:
+    def _describe(self, text: str) -> tuple[np.ndarray, list[str], list[str]]:
         """The columns of a text, the n-grams of it that each stands for, and its words never seen before."""
         shortest, longest, size = self._check()
-        words, tokens = self.tokens(text), self._tokenizer(1).cut([text])
+        words, tokens = self.tokenize(text), self._tokenizer(1).split([text])
         named: dict[int, list[str]] = {}
         unknown: list[str] = []
         for n in range(shortest, longest + 1):

@@ -1,13 +1,13 @@
-"""The loops over bytes, tokens and n-grams.
+"""Loops over bytes, tokens and n-grams.
 
-An n-gram is the pair of its first n - 1 tokens, themselves a numbered n-gram, and its last token: a
-number of 64 bits. Tokens and pairs get their numbers from hash tables with linear probing, which hold numbers
-only; what a number stands for lies in arrays in the order in which it was first seen, so that frequent
-n-grams, seen early, lie close together.
+An n-gram is stored as a pair: its first n - 1 tokens, which are a numbered n-gram themselves, and its last
+token, packed into 64 bits. Tokens and pairs are numbered by hash tables with linear probing. The tables hold
+numbers only; keys and counts are kept in arrays ("nodes") in the order in which they were first seen, so that
+frequent n-grams, which are seen early, are close to each other in memory.
 
-To be filled on several threads, a table is cut into shards by the hash. Every thread walks over all texts and
-takes what belongs to its own shard; no lock is needed, and nothing depends on who was faster. Each
-begins with another text, since two cores that write side by side slow each other down.
+To fill a table on several threads, it is divided into shards by the hash. Every thread reads all texts and
+handles the keys of its own shard, so no lock is needed and the result does not depend on timing. Each thread
+starts at a different text, since cores that write to neighbouring memory slow each other down.
 """
 
 import numpy as np
@@ -15,20 +15,20 @@ import numpy as np
 from dropglm.maths.compile import inlined, kernel
 
 FREE = -1
-# The columns of a table's nodes, one cache line for two of them: what it is known by, the last text that has
-# it, the number of texts that have it, and how often it occurs in all.
+# Columns of the nodes: the key, the last text that contains it, the number of texts that contain it, and the
+# number of occurrences. Two nodes fill one cache line.
 KEY, SEEN, TEXTS, TIMES = 0, 1, 2, 3
-BLOCK = 64  # n-grams whose slots are fetched before the first is looked at, so that waits for memory overlap
+BLOCK = 64  # n-grams whose slots are fetched before the first one is used, so that memory latencies overlap
 
-_OFFSET, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # FNV-1a's
+_OFFSET, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # of FNV-1a
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF, _BYTE, _TOP = np.uint64(32), np.uint64(8), np.uint64(56)
 _LONG = np.uint64(0xFF) << _TOP
 
 
 @inlined
-def mixed(key):
-    """A hash of 64 bits, all of which depend on all of the key's."""
+def mix(key):
+    """Return a hash of 64 bits, each of which depends on all bits of the key."""
     h = np.uint64(key) * _GOLDEN
     h = (h ^ (h >> _HALF)) * _GOLDEN
     return h ^ (h >> _HALF)
@@ -36,26 +36,26 @@ def mixed(key):
 
 @inlined
 def shard_of(h, shards):
-    """Which of the shards a hash belongs to, by its upper half."""
+    """Return the shard of a hash, from its upper half."""
     return np.int64(((h >> _HALF) * np.uint64(shards)) >> _HALF)
 
 
 @inlined
 def slot_of(h, slots):
-    """Where to look first, by the lower half; the number of slots is a power of two."""
+    """Return the first slot to probe, from the lower half of the hash; there are 2^k slots."""
     return np.int64(h & np.uint64(len(slots) - 1))
 
 
 @inlined
 def short_key(packed, size):
-    """The letters themselves, packed one after the other, below their number, which is at most seven."""
+    """Return the key of a token of at most seven bytes: the bytes themselves, preceded by their number."""
     n = np.uint64(size)
     return np.int64((n << _BYTE * n | packed) << _BYTE * (np.uint64(7) - n))
 
 
 @inlined
 def long_key(letters, start, stop):
-    """A hash of eight letters or more, which is negative."""
+    """Return the key of a token of eight bytes or more: a hash, made negative."""
     h = _OFFSET
     for k in range(start, stop):
         h = (h ^ np.uint64(letters[k])) * _PRIME
@@ -64,7 +64,7 @@ def long_key(letters, start, stop):
 
 @inlined
 def token_key(letters, start, stop):
-    """What a token is known by."""
+    """Return the key of a token."""
     if stop - start > 7:
         return long_key(letters, start, stop)
     packed = np.uint64(0)
@@ -74,11 +74,11 @@ def token_key(letters, start, stop):
 
 
 @inlined
-def decoded(letters, p):
-    """The character that begins at p, and where the next one begins."""
+def decode(letters, p):
+    """Return the code point that begins at p, and where the next one begins."""
     lead = letters[p]
     code, after = np.int64(lead), p + 1
-    if lead >= 0x80:  # of 2, 3 or 4 bytes
+    if lead >= 0x80:  # 2, 3 or 4 bytes
         more = 1 if lead < 0xE0 else (2 if lead < 0xF0 else 3)
         code = np.int64(lead) & (0x3F >> more)
         for _ in range(more):
@@ -89,9 +89,9 @@ def decoded(letters, p):
 
 @kernel
 def scan(letters, ends, classes, shortest, first, last, counts, starts, stops, keys):
-    """Cut texts first to last - 1 into tokens, by the class of each character.
+    """Split texts first to last - 1 into tokens, by the class of each character.
 
-    Letters are packed on the way: most tokens are short, and their keys then need no second look.
+    Bytes are packed during the scan: most tokens are short, so their keys need no second pass.
     """
     for i in range(first, last):
         place, p, end = ends[i], ends[i], ends[i + 1]
@@ -103,7 +103,7 @@ def scan(letters, ends, classes, shortest, first, last, counts, starts, stops, k
                 if lead < 0x80:
                     code, after = np.int64(lead), p + 1
                 else:
-                    code, after = decoded(letters, p)
+                    code, after = decode(letters, p)
                 if classes[code] != 1:
                     break
                 packed = packed << _BYTE | np.uint64(lead)
@@ -115,7 +115,7 @@ def scan(letters, ends, classes, shortest, first, last, counts, starts, stops, k
                 starts[place], stops[place] = start, p
                 keys[place] = short_key(packed, p - start) if p - start < 8 else long_key(letters, start, p)
                 place += 1
-            if p < end:  # the character that no run goes on with
+            if p < end:  # the character that ended the run
                 if classes[code] == 2:
                     starts[place], stops[place] = p, after
                     keys[place] = token_key(letters, p, after)
@@ -126,14 +126,14 @@ def scan(letters, ends, classes, shortest, first, last, counts, starts, stops, k
 
 @kernel
 def keys_of(letters, ends, keys):
-    """The key of each of the strings that stand one after the other."""
+    """Compute the key of each of the concatenated strings."""
     for i in range(len(keys)):
         keys[i] = token_key(letters, ends[i], ends[i + 1])
 
 
 @inlined
-def same(letters, start, stop, others, begin, end):
-    """Whether two strings are equal."""
+def equal_strings(letters, start, stop, others, begin, end):
+    """Return whether two strings are equal."""
     if stop - start != end - begin:
         return False
     k = 0
@@ -144,12 +144,12 @@ def same(letters, start, stop, others, begin, end):
 
 @inlined
 def token_slot(letters, start, stop, key, slots, keys, known, ends):
-    """The slot that has this token, or the free one where it would stand."""
-    slot = slot_of(mixed(key), slots)
+    """Return the slot of this token, or the free slot where it belongs."""
+    slot = slot_of(mix(key), slots)
     while slots[slot] != FREE:
         found = slots[slot]
         if keys[found] == key and (
-            key >= 0 or same(letters, start, stop, known, ends[found], ends[found + 1])
+            key >= 0 or equal_strings(letters, start, stop, known, ends[found], ends[found + 1])
         ):
             break
         slot = (slot + 1) & (len(slots) - 1)
@@ -158,15 +158,15 @@ def token_slot(letters, start, stop, key, slots, keys, known, ends):
 
 @inlined
 def pair_slot(key, slot, slots, keys):
-    """The slot, from this one on, that has this pair, or the free one where it would stand."""
+    """Probe from this slot on; return the slot of this pair, or the free slot where it belongs."""
     while slots[slot] != FREE and keys[slots[slot]] != key:
         slot = (slot + 1) & (len(slots) - 1)
     return slot
 
 
 @inlined
-def counted(node, text, nodes):
-    """Count the node; whether this text has it for the first time."""
+def count_node(node, text, nodes):
+    """Count an occurrence; return whether it is the first one in this text."""
     nodes[node, TIMES] += 1
     if nodes[node, SEEN] == text:
         return False
@@ -176,8 +176,8 @@ def counted(node, text, nodes):
 
 
 @inlined
-def added(key, nodes, size, slots, slot):
-    """A new node."""
+def add_node(key, nodes, size, slots, slot):
+    """Add a node and return its number."""
     node = size[0]
     nodes[node, KEY], nodes[node, SEEN], nodes[node, TEXTS], nodes[node, TIMES] = key, -1, 0, 0
     slots[slot] = node
@@ -187,9 +187,9 @@ def added(key, nodes, size, slots, slot):
 
 @kernel
 def refill(slots, keys, size):
-    """Put the first nodes into empty slots."""
+    """Insert the first ``size`` nodes into empty slots."""
     for node in range(size):
-        slot = slot_of(mixed(keys[node]), slots)
+        slot = slot_of(mix(keys[node]), slots)
         while slots[slot] != FREE:
             slot = (slot + 1) & (len(slots) - 1)
         slots[slot] = node
@@ -197,24 +197,24 @@ def refill(slots, keys, size):
 
 @kernel
 def add_tokens(tokens, first_text, shard, shards, slots, nodes, size, known, ends, numbers, new):
-    """Number the tokens of one shard, new ones too; the texts are first_text, first_text + 1, …"""
+    """Number the tokens of one shard, adding new ones; the texts are first_text, first_text + 1, …"""
     n, known_keys = len(tokens.first), nodes[:, KEY]
     for turn in range(n):
         i = (turn + n * shard // shards) % n
         for p in range(tokens.first[i], tokens.first[i] + tokens.counts[i]):
             key = tokens.keys[p]
-            if shard_of(mixed(key), shards) != shard:
+            if shard_of(mix(key), shards) != shard:
                 continue
             start, stop = tokens.start[p], tokens.stop[p]
             slot = token_slot(tokens.letters, start, stop, key, slots, known_keys, known, ends)
             if slots[slot] == FREE:
-                node = added(key, nodes, size, slots, slot)
+                node = add_node(key, nodes, size, slots, slot)
                 for k in range(stop - start):
                     known[ends[node] + k] = tokens.letters[start + k]
                 ends[node + 1] = ends[node] + stop - start
             node = slots[slot]
             numbers[p] = node * shards + shard
-            new[p] = counted(node, first_text + i, nodes)
+            new[p] = count_node(node, first_text + i, nodes)
 
 
 @kernel
@@ -230,7 +230,7 @@ def add_pairs(tokens, first_text, shard, shards, slots, nodes, size, heads, tail
             mine = 0
             for p in range(begin, min(begin + BLOCK, end)):
                 key = np.int64(heads[p]) << 32 | np.int64(tails[p + n - 1])
-                h = mixed(key)
+                h = mix(key)
                 if shard_of(h, shards) == shard:
                     places[mine], keys[mine], wanted[mine] = p, key, slot_of(h, slots)
                     mine += 1
@@ -244,14 +244,14 @@ def add_pairs(tokens, first_text, shard, shards, slots, nodes, size, heads, tail
                 slot = pair_slot(key, wanted[k], slots, known_keys)
                 node = np.int64(slots[slot])
                 if node == FREE:
-                    node = added(key, nodes, size, slots, slot)
+                    node = add_node(key, nodes, size, slots, slot)
                 numbers[p] = node * shards + shard
-                new[p] = counted(node, first_text + i, nodes)
+                new[p] = count_node(node, first_text + i, nodes)
 
 
 @kernel
 def find_tokens(tokens, first, last, slots, keys, known, ends, numbers):
-    """The numbers of the tokens of texts first to last - 1, -1 for unknown ones."""
+    """Look up the numbers of the tokens of texts first to last - 1; -1 if unknown."""
     for i in range(first, last):
         for p in range(tokens.first[i], tokens.first[i] + tokens.counts[i]):
             start, stop = tokens.start[p], tokens.stop[p]
@@ -261,19 +261,19 @@ def find_tokens(tokens, first, last, slots, keys, known, ends, numbers):
 
 @kernel
 def find_pairs(tokens, first, last, slots, keys, heads, tails, n, numbers):
-    """The numbers of the n-grams, given those of the (n - 1)-grams and of the tokens."""
+    """Look up the numbers of the n-grams, given those of the (n - 1)-grams and of the tokens."""
     for i in range(first, last):
         for p in range(tokens.first[i], tokens.first[i] + tokens.counts[i] - n + 1):
             head, tail = np.int64(heads[p]), np.int64(tails[p + n - 1])
             numbers[p] = FREE
             if head >= 0 and tail >= 0:
                 key = head << 32 | tail
-                numbers[p] = slots[pair_slot(key, slot_of(mixed(key), slots), slots, keys)]
+                numbers[p] = slots[pair_slot(key, slot_of(mix(key), slots), slots, keys)]
 
 
 @kernel
 def lengths(tokens, first, last, shortest, wanted, length):
-    """How many n-grams of each text are wanted."""
+    """Count the wanted n-grams of each text."""
     for i in range(first, last):
         total = 0
         for level in range(shortest - 1, len(wanted)):
@@ -284,7 +284,7 @@ def lengths(tokens, first, last, shortest, wanted, length):
 
 @kernel
 def pack(tokens, first, last, shortest, wanted, numbers, place, codes):
-    """Write the wanted n-grams of each text one after the other, as number · levels + level."""
+    """Write the codes of the wanted n-grams, text by text; a code is number · levels + n - 1."""
     levels = len(wanted)
     for i in range(first, last):
         k = place[i]
@@ -296,11 +296,11 @@ def pack(tokens, first, last, shortest, wanted, numbers, place, codes):
 
 
 @kernel
-def settle(codes, place, first, last, column_of, length, times):
-    """Turn the codes of each text into columns, in order and each once, with the times that it was there."""
+def codes_to_columns(codes, start_of, first, last, column_of, length, times):
+    """Replace the codes of each text by its distinct columns in ascending order, and count each of them."""
     for i in range(first, last):
-        start = stop = place[i]
-        for k in range(place[i], place[i + 1]):
+        start = stop = start_of[i]
+        for k in range(start_of[i], start_of[i + 1]):
             column = column_of[codes[k]]
             if column >= 0:
                 codes[stop] = column
@@ -317,8 +317,8 @@ def settle(codes, place, first, last, column_of, length, times):
 
 
 @kernel
-def close_ranks(entries, place, length, begin, out):
-    """Copy the first entries of each text to where its row begins."""
+def copy_rows(entries, start_of, length, row_start, out):
+    """Copy the first ``length[i]`` entries of each text i to the place where its row begins."""
     for i in range(len(length)):
         for k in range(length[i]):
-            out[begin[i] + k] = entries[place[i] + k]
+            out[row_start[i] + k] = entries[start_of[i] + k]

@@ -1,104 +1,260 @@
-"""What models of texts share: predictions and explanations."""
+"""Base class of the text classifiers: predictions, explanations and model files."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from copy import copy
 from os import PathLike
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dropglm import model_files
-from dropglm.text.explanation import Explanation, Weighted, class_weights, explanation, strongest
-from dropglm.text.ngrams import ReadsTexts
+from dropglm.estimators.logistic_model import LogisticModel
+from dropglm.text.base import TextEstimator
+from dropglm.text.explanation import Explanation, NgramWeight, explain_text, top_ngrams, weights_by_class
+from dropglm.text.hashing import NgramHasher
+from dropglm.text.vectorizer import NgramVectorizer
 
 
-class TextModel(ClassifierMixin, ReadsTexts, ABC):
-    """Has ``vectorizer_``, ``model_``, ``classes_`` and ``summary_`` once it is fitted."""
+class TextModel(ClassifierMixin, TextEstimator, ABC):
+    """A text classifier; once fitted, it has ``vectorizer_``, ``model_``, ``classes_`` and ``summary_``.
+
+    ``TextClassifier`` and ``OnlineTextClassifier`` derive from it.
+    """
 
     @abstractmethod
-    def to_state(self) -> dict[str, Any]:
-        """All that a file has to keep."""
+    def _to_state(self) -> dict[str, Any]:
+        """Return what a model file has to hold."""
 
     @classmethod
     @abstractmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        """The model again, if its parts fit together."""
+    def _from_state(cls, state: dict[str, Any]) -> Self:
+        """Rebuild the model, after checking that its parts fit together."""
 
-    def predict(self, texts: Iterable[str]) -> np.ndarray:
-        """The class of each text that is most likely; (n,)."""
-        X = self._features(texts)
-        return self.model_.predict(X)
+    def _fitted_parts(self) -> tuple[NgramVectorizer | NgramHasher, LogisticModel]:
+        """Return the vectorizer and the model of one and the same fit.
 
-    def predict_proba(self, texts: Iterable[str]) -> np.ndarray:
-        """The probability of each class; (n, K), in the order of ``classes_``."""
-        X = self._features(texts)
-        return self.model_.predict_proba(X)
-
-    def predict_log_proba(self, texts: Iterable[str]) -> np.ndarray:
-        """The logarithm of ``predict_proba``; (n, K)."""
-        X = self._features(texts)
-        return self.model_.predict_log_proba(X)
-
-    def decision_function(self, texts: Iterable[str]) -> np.ndarray:
-        """The predictors; (n,) for two classes, where they speak for the second, else (n, K)."""
-        X = self._features(texts)
-        return self.model_.decision_function(X)
-
-    def _features(self, texts: Iterable[str]) -> Any:
-        check_is_fitted(self, "model_")
-        X = self.vectorizer_.set_params(n_jobs=self.n_jobs, verbose=self.verbose).transform(texts)
-        if not X.shape[0]:
-            raise ValueError("There are no texts to predict.")
-        return X
-
-    def top_features(self, k: int = 10) -> dict[Any, list[Weighted]]:
-        """The n-grams that speak most for each class, and how much each adds to its predictor.
-
-        Those come first that have a large weight and were seen often.
+        Predictions work on what this returns, so that a fit in another thread does not affect them.
         """
         check_is_fitted(self, "model_")
-        names, weights = self.vectorizer_.ngrams_.names, class_weights(self.model_)
-        return strongest(names, weights, self._spread(), self.classes_, k)
+        return self.vectorizer_, self.model_
 
-    def _spread(self) -> np.ndarray:
-        """How much the predictor varies with each n-gram, for a weight of 1.
+    @property
+    def n_features_in_(self) -> int:
+        """Number of n-grams, or of columns to which n-grams are hashed."""
+        return int(self.model_.n_features_in_)
 
-        √(f (1 - f)), where f is the share of the texts that have it.
+    def predict(self, X: Iterable[str]) -> np.ndarray:
+        """Predict the most probable class of each text.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+
+        Returns
+        -------
+        ndarray of shape (n,)
         """
-        share = np.clip(self.vectorizer_.ngrams_.texts / self.vectorizer_.n_texts_, 0.0, 1.0)
+        model, features = self._model_and_features(X)
+        return model.predict(features)
+
+    def predict_proba(self, X: Iterable[str]) -> np.ndarray:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Columns are in the order of ``classes_``.
+        """
+        model, features = self._model_and_features(X)
+        return model.predict_proba(features)
+
+    def predict_log_proba(self, X: Iterable[str]) -> np.ndarray:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Columns are in the order of ``classes_``.
+        """
+        model, features = self._model_and_features(X)
+        return model.predict_log_proba(features)
+
+    def decision_function(self, X: Iterable[str]) -> np.ndarray:
+        """Compute the linear predictor of each text.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+
+        Returns
+        -------
+        ndarray of shape (n,) for two classes, else (n, K)
+            For two classes, positive values favour ``classes_[1]``.
+        """
+        model, features = self._model_and_features(X)
+        return model.decision_function(features)
+
+    def _model_and_features(self, X: Iterable[str]) -> tuple[LogisticModel, Any]:
+        """Return the fitted model and the feature matrix of the texts."""
+        vectorizer, model = self._fitted_parts()
+        # A copy with our current settings; both share the vocabulary.
+        vectorizer = copy(vectorizer).set_params(n_jobs=self.n_jobs, verbose=self.verbose)
+        features = vectorizer.transform(X)
+        if not features.shape[0]:
+            raise ValueError("X is empty; give at least one text.")
+        return model, features
+
+    def top_features(self, k: int = 10) -> dict[Any, list[NgramWeight]]:
+        """List the n-grams with the strongest influence on each class.
+
+        Parameters
+        ----------
+        k : int, default=10
+            Number of n-grams per class.
+
+        Returns
+        -------
+        dict
+            Maps each class to at most k pairs (ngram, weight), the most important first. The weight is what
+            the n-gram adds to the predictor of the class, and is positive. N-grams are ranked by the weight
+            times the standard deviation of the feature, which favours frequent n-grams.
+        """
+        vectorizer, model = self._fitted_parts()
+        weights, scale = weights_by_class(model), self._feature_scale(vectorizer, model)
+        return top_ngrams(vectorizer.ngrams_.names, weights, scale, model.classes_, k)
+
+    def _feature_scale(self, vectorizer: Any, model: Any) -> np.ndarray:
+        """Return each feature's standard deviation √(f (1 - f)), where f is its share of the texts."""
+        share = np.clip(vectorizer.ngrams_.document_counts / vectorizer.n_texts_, 0.0, 1.0)
         return np.sqrt(share * (1.0 - share))
 
     def explain(self, text: str) -> Explanation:
-        """What each n-gram of a text adds to which class, and which words are unknown."""
-        check_is_fitted(self, "model_")
-        return explanation(self.vectorizer_, self.model_, text)
+        """Explain the prediction for one text.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        Explanation
+            What each n-gram of the text adds to the predictor of each class, and which words are unknown.
+        """
+        return explain_text(*self._fitted_parts(), text)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a file, all of it or nothing; ``load`` reads it. The file has no code in it."""
+        """Write the fitted model to a file that contains data only, no code.
+
+        The file is replaced in one step: if writing fails, the old file is left unchanged.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        See Also
+        --------
+        load_model : Read a model file.
+        """
         check_is_fitted(self, "model_")
-        model_files.write(path, type(self).__name__, self.to_state())
+        model_files.write(path, type(self).__name__, self._to_state())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """The model that ``save`` wrote."""
-        return opened(cls, path, model_files.read(path, cls.__name__)[1])
+        """Read a model of this class from a file. Model files from untrusted sources are safe to open.
 
-    def _shared(self, kind: type) -> dict[str, Any]:
-        """Our settings that this kind of estimator has as well."""
-        names = kind().get_params().keys() & self.get_params().keys()
+        Parameters
+        ----------
+        path : str or path-like
+
+        Returns
+        -------
+        The fitted model.
+
+        See Also
+        --------
+        load_model : Read a text model of either class.
+        """
+        _, state = model_files.read(path, cls.__name__)
+        with model_files.reporting_damage(path):
+            return cls._from_state(state)
+
+    def _settings_shared_with(self, estimator: type) -> dict[str, Any]:
+        """Return those of our settings that this class of estimators also has."""
+        names = estimator().get_params().keys() & self.get_params().keys()
         return {name: getattr(self, name) for name in names}
 
 
-Model = TypeVar("Model", bound=TextModel)
+def load_model(path: str | PathLike[str]) -> TextModel:
+    """Read a text model from a file. Model files from untrusted sources are safe to open.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file that ``save_model``, ``TextClassifier.save`` or ``OnlineTextClassifier.save`` wrote.
+
+    Returns
+    -------
+    TextClassifier or OnlineTextClassifier
+        The fitted model.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, is not a model file of dropglm, or was written by a newer version.
+
+    See Also
+    --------
+    save_model : Write a model file.
+    """
+    models = {model.__name__: model for model in TextModel.__subclasses__()}
+    kind, state = model_files.read(path, *sorted(models))
+    with model_files.reporting_damage(path):
+        return models[kind]._from_state(state)
 
 
-def opened(kind: type[Model], path: str | PathLike[str], state: dict[str, Any]) -> Model:
-    """The model of that kind with this state, which a file may have damaged."""
-    try:
-        return kind.from_state(state)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise model_files.ModelFileError(f"{path} is a damaged model file: {error}.") from None
-    except MemoryError:
-        raise model_files.ModelFileError(f"{path} asks for more memory than there is.") from None
+def save_model(model: TextModel, path: str | PathLike[str]) -> None:
+    """Write a fitted text model to a file that contains data only, no code.
+
+    Parameters
+    ----------
+    model : TextClassifier or OnlineTextClassifier
+        A fitted model.
+    path : str or path-like
+        The file is replaced in one step: if writing fails, the old file is left unchanged.
+
+    See Also
+    --------
+    load_model : Read a model file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from dropglm import TextClassifier, load_model, save_model
+    >>> model = TextClassifier(tune=False, min_df=1).fit(["good film", "bad film"], ["pos", "neg"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "model.skops"
+    ...     save_model(model, path)
+    ...     load_model(path).predict(["a good story"])
+    array(['pos'], dtype='<U3')
+    """
+    if not isinstance(model, TextModel):
+        raise TypeError(
+            f"model must be a TextClassifier or an OnlineTextClassifier, got {type(model).__name__}; use "
+            "skops or joblib for other estimators."
+        )
+    model.save(path)

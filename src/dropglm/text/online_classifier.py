@@ -11,7 +11,7 @@ from dropglm import checks
 from dropglm.design import Design
 from dropglm.design.storage import Rows
 from dropglm.estimators import OnlineLogisticRegression
-from dropglm.text.chunks import listed
+from dropglm.text.base import check_texts
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.hashing import Buckets, NgramHasher
 from dropglm.text.model import TextModel
@@ -83,7 +83,7 @@ class OnlineTextClassifier(TextModel):
         lowercase: bool = True,
         token_pattern: str = WORDS_AND_PUNCTUATION,
         strip_html: bool = True,
-        epochs: int = 1,
+        epochs: int = 5,
         shuffle: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -120,7 +120,7 @@ class OnlineTextClassifier(TextModel):
         self
         """
         hasher, model = self._hasher(), self._model()
-        X = hasher.stacked(hasher.note(listed(texts)), np.float64)
+        X = hasher.stacked(hasher.note(check_texts(texts)), np.float64)
         model.fit(X, y, sample_weight=sample_weight)
         _, numbers = model._class_numbers(np.asarray(y))
         self.vectorizer_, self.model_, self.classes_ = hasher, model, model.classes_
@@ -144,7 +144,7 @@ class OnlineTextClassifier(TextModel):
         -------
         self
         """
-        texts = listed(texts)
+        texts = check_texts(texts)
         y = np.asarray(y)
         if not texts:
             raise ValueError("There are no texts to learn from.")
@@ -203,29 +203,29 @@ class OnlineTextClassifier(TextModel):
     def _hasher(self) -> NgramHasher:
         if self.bits is None:
             raise ValueError("bits=None goes with the n-grams of a classifier; call start_from first.")
-        hasher = NgramHasher(**self._shared(NgramHasher)).fit()
+        hasher = NgramHasher(**self._settings_shared_with(NgramHasher)).fit()
         hasher.ngrams_, hasher.n_texts_ = Buckets.new(1 << int(self.bits)), 0
         return hasher
 
     def _model(self) -> OnlineLogisticRegression:
-        return OnlineLogisticRegression(**self._shared(OnlineLogisticRegression))
+        return OnlineLogisticRegression(**self._settings_shared_with(OnlineLogisticRegression))
 
     def _tried(self) -> OnlineLogisticRegression:
         """The model with the settings of now, if they go; the one at hand is left as it is."""
         model = copy(self.model_) if hasattr(self, "model_") else OnlineLogisticRegression()
-        model.set_params(**self._shared(OnlineLogisticRegression))._rule()
+        model.set_params(**self._settings_shared_with(OnlineLogisticRegression))._unchanged_rule()
         return model
 
-    def _spread(self) -> np.ndarray:
+    def _feature_scale(self, vectorizer: Any, model: Any) -> np.ndarray:
         """With a vocabulary as ever; of hashed n-grams nobody counts the texts.
 
         Then √s_j: s_j is near the information that the texts have about a weight, so that the weight times
         √s_j is its distance from 0 in standard errors. The steps of "sgd" are the same for all n-grams, and
         the frequent ones have the large weights.
         """
-        if not isinstance(self.vectorizer_, NgramHasher):
-            return super()._spread()
-        return np.ones(1) if self.rule == "sgd" else np.sqrt(self.model_.sums_)
+        if not isinstance(vectorizer, NgramHasher):
+            return super()._feature_scale(vectorizer, model)
+        return np.ones(1) if self.rule == "sgd" else np.sqrt(model.sums_)
 
     @property
     def t_(self) -> int:
@@ -247,11 +247,11 @@ class OnlineTextClassifier(TextModel):
         """What was learnt from how much, and how well it predicted."""
         return OnlineSummary.of(self)
 
-    def to_state(self) -> dict[str, Any]:
+    def _to_state(self) -> dict[str, Any]:
         """What is needed to predict, to explain and to go on learning, bit for bit."""
         return state_of_online(self)
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
+    def _from_state(cls, state: dict[str, Any]) -> Self:
         """The model again, if its parts fit together."""
         return restored_online(cls(**state["settings"]), state)

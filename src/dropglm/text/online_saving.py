@@ -6,9 +6,9 @@ import numpy as np
 
 from dropglm.estimators import OnlineLogisticRegression
 from dropglm.online import State
-from dropglm.online.kernels import TOTAL
+from dropglm.online.kernels import BETA_TOTAL
 from dropglm.text.hashing import Buckets, NgramHasher
-from dropglm.text.saving import VOCABULARY, restored_vectorizer, settings_of
+from dropglm.text.saving import restore_vectorizer, saved_settings
 from dropglm.text.vectorizer import NgramVectorizer
 
 Classifier = TypeVar("Classifier")
@@ -17,18 +17,14 @@ Classifier = TypeVar("Classifier")
 def state_of_online(classifier: Any) -> dict[str, Any]:
     """All that is known, the past of the steps included."""
     model, vectorizer = classifier.model_, classifier.vectorizer_
-    if isinstance(vectorizer, NgramHasher):
-        features: dict[str, Any] = vectorizer.ngrams_.to_state()
-    else:
-        features = {name: getattr(vectorizer.ngrams_, name) for name in VOCABULARY}
     return {
-        "settings": settings_of(classifier),
+        "settings": saved_settings(classifier),
         "classes": np.asarray(classifier.classes_),
         "counts": classifier.counts_,
         "state": _of_used_columns(model._state),
         "seen": model._progressive_totals,
         "n_texts": vectorizer.n_texts_,
-        "features": features,
+        "features": vectorizer.ngrams_._to_state(),
     }
 
 
@@ -57,21 +53,21 @@ def restored_online(classifier: Classifier, state: dict[str, Any]) -> Classifier
 
 def _restored_features(classifier: Any, state: dict[str, Any]) -> NgramHasher | NgramVectorizer:
     if classifier.bits is None:
-        shared = classifier._shared(NgramVectorizer)
-        return restored_vectorizer(state["features"] | {"n_texts": state["n_texts"]}, shared)
+        shared = classifier._settings_shared_with(NgramVectorizer)
+        return restore_vectorizer(state["features"] | {"n_texts": state["n_texts"]}, shared)
     hasher = classifier._hasher()
-    hasher.ngrams_ = Buckets.from_state(state["features"], len(hasher.ngrams_))
+    hasher.ngrams_ = Buckets._from_state(state["features"], len(hasher.ngrams_))
     hasher.n_texts_ = int(state["n_texts"])
     return hasher
 
 
 def _of_used_columns(state: State) -> dict[str, np.ndarray]:
     """The state without the columns of which nothing is known: of hashed ones often most."""
-    known, lazy = (state.cells != 0).any(axis=(0, 2)), state.past.shape[1] > 0
+    known, lazy = (state.cells != 0).any(axis=(0, 2)), state.histories.shape[1] > 0
     if lazy:
-        known |= (state.past[:, :, TOTAL] != 0).any(axis=0)
+        known |= (state.histories[:, :, BETA_TOTAL] != 0).any(axis=0)
     used = np.flatnonzero(known)
-    past = state.past[:, used] if lazy else state.past
+    past = state.histories[:, used] if lazy else state.histories
     return {"used": used, "cells": state.cells[:, used], "past": past, "time": state.time}
 
 
@@ -84,19 +80,19 @@ def _restored_steps(model: OnlineLogisticRegression, kept: dict[str, np.ndarray]
         and (not len(used) or 0 <= used[0] <= used[-1] < state.cells.shape[1])
     ):
         raise ValueError("the columns in use are not in order")
-    lazy = state.past.shape[1] > 0
+    lazy = state.histories.shape[1] > 0
     shapes = {
         "cells": (len(state.cells), len(used), 2),
         "past": (len(state.cells), len(used) if lazy else 0, 2),
         "time": state.time.shape,
     }
     for name, shape in shapes.items():
-        known, array = getattr(state, name), kept[name]
+        known, array = state._asdict()["histories" if name == "past" else name], kept[name]
         if array.dtype != known.dtype or array.shape != shape or not np.isfinite(array).all():
             raise ValueError("the coefficients do not fit the features and the classes")
     if (kept["time"] < 0).any():
         raise ValueError("time runs forward")
     state.cells[:, used], state.time[:] = kept["cells"], kept["time"]
     if lazy:
-        state.past[:, used] = kept["past"]
+        state.histories[:, used] = kept["past"]
     return state

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.text.hashing import NgramHasher
-from dropglm.text.summary import classes_line
+from dropglm.text.summary import format_class_counts
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class OnlineSummary:
     def of(cls, classifier: Any) -> "OnlineSummary":
         """That of an ``OnlineTextClassifier``."""
         model, vectorizer = classifier.model_, classifier.vectorizer_
-        rule, hashed = model._rule(), isinstance(vectorizer, NgramHasher)
+        rule, hashed = model._unchanged_rule(), isinstance(vectorizer, NgramHasher)
         return cls(
             texts={str(c): int(n) for c, n in zip(classifier.classes_, classifier.counts_, strict=True)},
             features=int(model.n_features_in_),
@@ -65,7 +65,7 @@ class OnlineSummary:
             features = f"hashed to {self.features:,} columns, {self.used:,} of them in use"
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
         return [
-            ("texts", f"{sum(self.texts.values()):,} ({classes_line(self.texts)})"),
+            ("texts", f"{sum(self.texts.values()):,} ({format_class_counts(self.texts)})"),
             ("n-grams", features),
             ("settings", settings),
             (

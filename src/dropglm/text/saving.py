@@ -1,4 +1,4 @@
-"""What of a text classifier is kept in a model file, and how it is taken out again."""
+"""What a model file holds of a text classifier, and how the classifier is rebuilt from it."""
 
 import re
 from typing import Any
@@ -11,55 +11,60 @@ from dropglm.text.vectorizer import NgramVectorizer
 from dropglm.text.vocabulary import Vocabulary
 
 CHOSEN = ("dropout", "l2", "l2_weights", "discount")
-VOCABULARY = ("letters", "ends", "spelling", "texts")
-# How many threads are of use, and who wants to see bars, is for those who open the file to say.
-FOR_THE_READER = ("n_jobs", "verbose")
-# Left out if they are objects: the search is over.
-SEARCHED = ("class_weight", "cv", "dropout", "discount", "l2", "random_state", "l2_weights", "scoring")
+# Not saved: they concern the machine and the user that open the file.
+NOT_SAVED = ("n_jobs", "verbose")
+# Saved as None if they are objects that a file cannot hold; predictions do not need them.
+ONLY_FOR_FITTING = (
+    "class_weight",
+    "cv",
+    "dropout",
+    "discount",
+    "l2",
+    "random_state",
+    "l2_weights",
+    "scoring",
+)
 
 
-def state_of(classifier: Any) -> dict[str, Any]:
-    """All that is needed to predict and to explain."""
-    settings = settings_of(classifier)
-    model, vectorizer = classifier.model_, classifier.vectorizer_
+def model_state(vectorizer: NgramVectorizer, model: LogisticRegression) -> dict[str, Any]:
+    """Return what a file has to hold of the vectorizer and of the model, to predict and to explain."""
     return {
-        "settings": settings,
-        "classes": np.asarray(classifier.classes_),
+        "classes": np.asarray(model.classes_),
         "multi_class": model.multi_class_,
         "coef": model.coef_,
         "intercept": model.intercept_,
         "chosen": {name: getattr(model, name) for name in CHOSEN},
-        "summary": classifier.summary_.to_dict(),
         "n_texts": vectorizer.n_texts_,
-        **{name: getattr(vectorizer.ngrams_, name) for name in VOCABULARY},
+        **vectorizer.ngrams_._to_state(),
     }
 
 
-def settings_of(classifier: Any) -> dict[str, Any]:
-    """Its settings, in types that a file can hold."""
-    settings = {name: value for name, value in classifier.get_params().items() if name not in FOR_THE_READER}
+def saved_settings(classifier: Any) -> dict[str, Any]:
+    """Return the settings of a text classifier, in types that a file can hold."""
+    settings = {name: value for name, value in classifier.get_params().items() if name not in NOT_SAVED}
     pattern = classifier.token_pattern
     if isinstance(pattern, re.Pattern):
         flags = "".join(letter for letter in "aimsx" if pattern.flags & getattr(re, letter.upper()))
         settings["token_pattern"] = f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
-    return settings | {name: None for name in SEARCHED if name in settings and not _is_plain(settings[name])}
+    dropped = [name for name in ONLY_FOR_FITTING if name in settings and not _is_plain(settings[name])]
+    return settings | dict.fromkeys(dropped)
 
 
-def restored_vectorizer(state: dict[str, Any], settings: dict[str, Any]) -> NgramVectorizer:
-    """The vectoriser with its vocabulary, whose arrays must fit each other."""
+def restore_vectorizer(state: dict[str, Any], settings: dict[str, Any]) -> NgramVectorizer:
+    """Rebuild the vectorizer, after checking its settings and its vocabulary."""
     vectorizer = NgramVectorizer(**settings)
     vectorizer._check()
-    vectorizer.ngrams_ = Vocabulary(*(state[name] for name in VOCABULARY)).check()
+    vectorizer.ngrams_ = Vocabulary._from_state(state)
     vectorizer.n_texts_ = max(1, int(state["n_texts"]))
     return vectorizer
 
 
-def restored_model(state: dict[str, Any], d: int) -> LogisticRegression:
-    """The model over d features, whose coefficients must fit them and the classes."""
+def restore_model(state: dict[str, Any], n_features: int) -> LogisticRegression:
+    """Rebuild the model, after checking its coefficients against the features and the classes."""
     classes, coef, intercept = state["classes"], state["coef"], state["intercept"]
     rows = 1 if len(classes) == 2 else len(classes)
     if not (
-        coef.shape == (rows, d)
+        coef.shape == (rows, n_features)
         and intercept.shape == (rows,)
         and coef.dtype in (np.float32, np.float64)
         and intercept.dtype in (np.float32, np.float64)
@@ -69,17 +74,17 @@ def restored_model(state: dict[str, Any], d: int) -> LogisticRegression:
         and classes.ndim == 1
         and len(set(classes.tolist())) == len(classes) > 1
     ):
-        raise ValueError("the coefficients do not fit the vocabulary and the classes")
+        raise ValueError("the coefficients do not match the vocabulary and the classes")
     model = LogisticRegression(**state["chosen"])
     model.coef_, model.intercept_, model.multi_class_ = coef, intercept, state["multi_class"]
-    model.classes_, model.n_features_in_ = classes, d
+    model.classes_, model.n_features_in_ = classes, n_features
     return model
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a file can hold it."""
+    """Return whether a file can hold the value."""
     try:
-        model_files.plain(value)
+        model_files.to_plain(value)
     except TypeError:
         return False
     return True

@@ -13,7 +13,6 @@ import numpy as np
 
 from dropglm import model_files, tables
 from dropglm.tables import Batch, RowError, TableError
-from dropglm.text.model import opened
 from dropglm.text.online_classifier import OnlineTextClassifier
 
 KIND = "OnlineTraining"
@@ -202,13 +201,14 @@ class OnlineTraining:
         """Write all of it, so that ``load`` goes on as if it had not stopped."""
         kept = {name: getattr(self, name) for name in (*NUMBERS, "origin", "first_bad_rows")}
         spellings = {"spelled": list(self.classes), "values": list(self.classes.values())}
-        model_files.write(path, KIND, {"model": self.model.to_state()} | kept | spellings)
+        model_files.write(path, KIND, {"model": self.model._to_state()} | kept | spellings)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "OnlineTraining":
         """What ``save`` wrote."""
         _, state = model_files.read(path, KIND)
-        model = opened(OnlineTextClassifier, path, state.get("model", {}))
+        with model_files.reporting_damage(path):
+            model = OnlineTextClassifier._from_state(state.get("model", {}))
         try:
             classes = dict(zip(state["spelled"], state["values"], strict=True))
             if sorted(classes.values()) != model.classes_.tolist():

@@ -1,4 +1,4 @@
-"""What a text classifier has learnt, from how much, and how sure it is."""
+"""A summary of a fitted text classifier: its data, its settings and its cross-validated score."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -7,30 +7,32 @@ import numpy as np
 
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 
-MOST_CLASSES = 12  # in a line
+MAX_CLASSES = 12  # listed on one line
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A fit in figures; ``print`` it.
+    """Summary of a fit of ``TextClassifier``; ``print`` it.
 
     Attributes
     ----------
     texts : dict
-        The number of texts of each class.
+        Number of texts of each class.
     unlabeled : int
-        The number of texts without labels.
+        Number of texts without labels.
     features : int
-        The number of n-grams.
+        Number of n-grams.
     settings : dict
-        Dropout, l2, ridge and discount (without texts to discount, None).
+        The dropout, l2, l2_weights and discount of the model; discount is None without unlabelled texts.
     search : dict or None
-        If the settings were chosen: the scorer, the number of folds and of points tried, the mean score of
-        the chosen one, its standard error over the folds, and how many points are within it of the best.
+        None if no settings were tuned. Otherwise the scorer ("scoring"), the number of folds ("folds") and of
+        candidate settings ("points"), the mean score of the chosen settings ("score") with its standard error
+        over the folds ("standard_error"), and the number of candidates whose score is within one standard
+        error of the best ("within").
     iterations : int
-        Those of the last fit.
+        Number of iterations of the final fit.
     converged : bool
-        Whether it came to its end.
+        Whether the final fit converged.
     """
 
     texts: dict[str, int]
@@ -42,61 +44,65 @@ class Summary:
     converged: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """The same in plain types, for JSON."""
+        """Return the fields in plain types, for JSON."""
         return asdict(self)
 
     def lines(self) -> list[tuple[str, str]]:
-        """What there is to say, as pairs of a heading and a statement."""
+        """Return the lines of the printed summary, as pairs (heading, text)."""
         total = sum(self.texts.values())
+        classes = format_class_counts(self.texts)
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items() if value is not None)
-        said = [
-            ("texts", f"{total:,} with labels ({classes_line(self.texts)}), {self.unlabeled:,} without"),
+        lines = [
+            ("texts", f"{total:,} with labels ({classes}), {self.unlabeled:,} without"),
             ("n-grams", f"{self.features:,}"),
             ("settings", settings),
         ]
         if self.search:
-            found = self.search
-            score = f"{found['scoring']} {found['score']:.4f}"
-            if found["standard_error"] is not None:
-                score += f" ± {found['standard_error']:.4f}"
-                near = f"; {found['within']} of {found['points']} settings are within that of the best"
-            else:
-                near = f"; the best of {found['points']} settings"
-            folds = f" over {found['folds']} fold{'s' if found['folds'] > 1 else ''}"
-            said.append(("cross-validation", score + folds + near))
-        how = "converged" if self.converged else "NOT converged"
-        return [*said, ("fit", f"{how} after {self.iterations} iterations")]
+            lines.append(("cross-validation", _search_line(self.search)))
+        status = "converged" if self.converged else "NOT converged"
+        return [*lines, ("fit", f"{status} after {self.iterations} iterations")]
 
     def __str__(self) -> str:
-        return "\n".join(f"{heading:<18}{statement}" for heading, statement in self.lines())
+        return "\n".join(f"{heading:<18}{text}" for heading, text in self.lines())
 
 
-def classes_line(texts: dict[str, int]) -> str:
-    """The number of texts of each class, of the first dozen at least."""
-    first = [f"{label} {count:,}" for label, count in list(texts.items())[:MOST_CLASSES]]
-    return ", ".join(first) + (", …" if len(texts) > MOST_CLASSES else "")
+def _search_line(search: dict[str, Any]) -> str:
+    folds = f"over {search['folds']} fold{'s' if search['folds'] > 1 else ''}"
+    score = f"{search['scoring']} {search['score']:.4f}"
+    if search["standard_error"] is None:
+        return f"{score} {folds}; the best of {search['points']} settings"
+    return (
+        f"{score} ± {search['standard_error']:.4f} {folds}; {search['within']} of {search['points']} "
+        "settings are within one standard error of the best"
+    )
 
 
-def summarised(
-    model: LogisticRegression, search: LogisticRegressionCV | None, X: Any, y: np.ndarray, unlabeled: int
+def format_class_counts(texts: dict[str, int]) -> str:
+    """Return the number of texts of each class, of the first dozen classes if there are more."""
+    first = [f"{label} {count:,}" for label, count in list(texts.items())[:MAX_CLASSES]]
+    return ", ".join(first) + (", …" if len(texts) > MAX_CLASSES else "")
+
+
+def summarize(
+    model: LogisticRegression, search: LogisticRegressionCV | None, y: np.ndarray, n_unlabeled: int
 ) -> Summary:
-    """The figures of a fit to the rows of X, of which the last are unlabelled."""
+    """Summarise a fit to texts with labels y and to unlabelled texts."""
     labels, counts = np.unique(y, return_counts=True)
     results = model.result_ if isinstance(model.result_, tuple) else (model.result_,)
-    ridge = model.l2_weights if isinstance(model.l2_weights, str) else "given"
-    settings = {"dropout": float(model.dropout), "l2": float(model.l2), "l2_weights": ridge}
+    l2_weights = model.l2_weights if isinstance(model.l2_weights, str) else "given"
+    settings = {"dropout": float(model.dropout), "l2": float(model.l2), "l2_weights": l2_weights}
     return Summary(
         texts={str(label): int(count) for label, count in zip(labels, counts, strict=True)},
-        unlabeled=unlabeled,
-        features=int(X.shape[1]),
-        settings=settings | {"discount": float(model.discount) if unlabeled else None},
-        search=None if search is None else _searched(search),
+        unlabeled=n_unlabeled,
+        features=int(model.n_features_in_),
+        settings=settings | {"discount": float(model.discount) if n_unlabeled else None},
+        search=None if search is None else _summarize_search(search),
         iterations=int(sum(result.n_iter for result in results)),
         converged=all(result.status.value == "converged" for result in results),
     )
 
 
-def _searched(search: LogisticRegressionCV) -> dict[str, Any]:
+def _summarize_search(search: LogisticRegressionCV) -> dict[str, Any]:
     table, best = search.cv_results_, search.best_index_
     scores = np.array([column[best] for name, column in table.items() if name.startswith("split")])
     error = float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else None

@@ -1,63 +1,71 @@
-"""Texts as rows of n-grams."""
+"""Turning texts into a sparse matrix of n-grams."""
 
 from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dropglm import checks
 from dropglm.text import kernels
-from dropglm.text.chunks import chunks
-from dropglm.text.counting import Counting
-from dropglm.text.ngrams import NgramReader
-from dropglm.text.rows import Rows
-from dropglm.text.selection import select
+from dropglm.text.base import NgramEstimator, text_chunks
+from dropglm.text.counting import NgramCounter
+from dropglm.text.ngram_rows import NgramRows
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
-from dropglm.text.vocabulary import Vocabulary
+from dropglm.text.vocabulary import Vocabulary, select_features
 
 
-class NgramVectorizer(NgramReader):
-    r"""Which n-grams each text has, as a sparse matrix: CountVectorizer's matrix, several times as fast.
+# Like CountVectorizer, it has no set_output: a data frame cannot hold a sparse matrix.
+class NgramVectorizer(TransformerMixin, NgramEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    r"""Convert texts to a sparse matrix of n-grams.
 
-    Features are in alphabetical order. Texts are read in chunks, so that a generator over more texts than fit
-    into memory will do: what stays is the vocabulary and, if asked for, the matrix.
+    For the same settings the matrix is that of scikit-learn's ``CountVectorizer``, computed several times as
+    fast. Features are in alphabetical order. Texts are read in chunks, so ``fit`` accepts a generator over
+    more texts than fit into memory: only the vocabulary is kept, and the matrix for ``fit_transform``.
 
     Parameters
     ----------
-    ngram_range : pair of int
+    ngram_range : tuple (int, int), default=(1, 1)
         The smallest and the largest n.
-    min_df, max_df : int or float
-        The fewest and the most texts that may have a feature: a whole number of texts, or a share of them if
-        it is a float.
-    max_features : int, optional
-        Keep that many features, the most frequent ones.
-    binary : bool
-        1 for an n-gram that is there; if False, how often it is.
-    lowercase : bool
-        Turn texts to lower case first.
-    token_pattern : str
-        A regular expression of Python for what is a token. The default takes words with their apostrophes,
-        and every other visible character by itself. It and scikit-learn's default are fast, others take
-        the time of ``re.findall``. A group stands for the token.
-    strip_html : bool
-        Take tags such as ``<br />`` for spaces.
-    dtype : type
-        Of the matrix's entries.
-    n_jobs : int, optional
-        Threads; None is 1, -1 all cores. The result does not depend on it.
-    verbose : int
-        Show a progress bar unless 0.
+    min_df : int or float, default=1
+        Keep n-grams that occur in at least this many texts; a float is a share of the texts.
+    max_df : int or float, default=1.0
+        Keep n-grams that occur in at most this many texts; a float is a share of the texts.
+    max_features : int or None, default=None
+        If given, keep only this many n-grams, the most frequent ones.
+    binary : bool, default=True
+        If True, the matrix has 1 for every n-gram that occurs in a text; if False, it has counts.
+    lowercase : bool, default=True
+        Convert texts to lower case first.
+    token_pattern : str, default=r"[\\w']+|[^\\w\\s]"
+        Regular expression that matches a token; if it has a group, the group is the token. The default
+        matches words including apostrophes, and every other visible character on its own. The default and
+        that of scikit-learn are fast; other patterns take the time of ``re.findall``.
+    strip_html : bool, default=True
+        Replace tags such as ``<br />`` by spaces.
+    dtype : type, default=np.float32
+        Type of the matrix entries.
+    n_jobs : int or None, default=None
+        Number of threads; None means 1, -1 all cores. The result does not depend on it.
+    verbose : int, default=0
+        If not 0, show progress on standard error.
 
     Attributes
     ----------
     vocabulary_ : dict
-        The column of each n-gram.
+        Maps each n-gram to its column.
     ngrams_ : Vocabulary
-        The same in arrays.
+        The n-grams in compact form: ``len(ngrams_)``, ``ngrams_.names(columns)`` and
+        ``ngrams_.document_counts``.
     n_texts_ : int
-        How many texts were seen in the fit.
+        Number of texts seen in ``fit``.
+
+    See Also
+    --------
+    NgramHasher : The same without a vocabulary, by hashing.
+    TextClassifier : A classifier that uses this vectorizer.
 
     Examples
     --------
@@ -99,47 +107,72 @@ class NgramVectorizer(NgramReader):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, texts: Iterable[str], y: Any = None) -> Self:
-        """Learn the n-grams of the texts.
+    def fit(self, X: Iterable[str], y: Any = None) -> Self:
+        """Learn the vocabulary.
 
         Parameters
         ----------
-        texts : iterable of str
-            A list, a column of a data frame, or anything else that yields strings.
+        X : iterable of str
+            Texts: a list, a column of a data frame, a generator, or any other iterable of strings.
         y : ignored
 
         Returns
         -------
         self
         """
-        self._fit(texts, None)
+        self._fit(X, None)
         return self
 
-    def fit_transform(self, texts: Iterable[str], y: Any = None) -> Any:
-        """Learn the n-grams of the texts, and return their matrix; see ``fit``."""
-        rows = Rows(self._check()[0], checks.threads(self.n_jobs))
-        column_of = self._fit(texts, rows)
-        return rows.matrix(column_of, len(self.ngrams_), binary=bool(self.binary), dtype=self.dtype)
+    def fit_transform(self, X: Iterable[str], y: Any = None) -> Any:
+        """Learn the vocabulary and return the matrix; faster than ``fit`` followed by ``transform``.
 
-    def transform(self, texts: Iterable[str]) -> Any:
-        """The matrix of the texts, with n-grams that the fit did not see left out; CSR of shape (n, d)."""
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+        y : ignored
+
+        Returns
+        -------
+        CSR matrix of shape (n, n_features)
+        """
+        rows = NgramRows(self._check()[0], checks.threads(self.n_jobs))
+        vocabulary, column_of = self._fit(X, rows)
+        return rows.to_matrix(column_of, len(vocabulary), binary=bool(self.binary), dtype=self.dtype)
+
+    def transform(self, X: Iterable[str]) -> Any:
+        """Return the matrix of the texts; n-grams that are not in the vocabulary are ignored.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+
+        Returns
+        -------
+        CSR matrix of shape (n, n_features)
+        """
         vocabulary = self._vocabulary()
         threads = checks.threads(self.n_jobs)
         tokenizer = self._tokenizer(threads)
-        rows = Rows(1, threads)
-        for chunk in chunks(texts, shown=bool(self.verbose)):
-            tokens = tokenizer.cut(chunk)
-            rows.add(tokens, *vocabulary.find(tokens, threads))
-        return rows.matrix(vocabulary.column_of, len(vocabulary), binary=bool(self.binary), dtype=self.dtype)
-
-    def described(self, text: str) -> tuple[np.ndarray, list[str], list[str]]:
-        """The columns of a text, their n-grams, and its words that are in none of the features."""
-        columns = self.transform([text]).indices
-        unknown = [token for token in dict.fromkeys(self.tokens(text)) if token not in self.ngrams_.known]
-        return columns, self.ngrams_.names(columns), unknown
+        rows = NgramRows(1, threads)
+        for chunk in text_chunks(X, verbose=bool(self.verbose)):
+            tokens = tokenizer.split(chunk)
+            rows.add(tokens, *vocabulary._find(tokens, threads))
+        columns, d = vocabulary._column_of, len(vocabulary)
+        return rows.to_matrix(columns, d, binary=bool(self.binary), dtype=self.dtype)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The n-gram of each column."""
+        """Return the n-gram of each column.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        ndarray of str objects, of shape (n_features,)
+        """
         return np.array(self._vocabulary().names(), dtype=object)
 
     @property
@@ -147,45 +180,60 @@ class NgramVectorizer(NgramReader):
         """The column of each n-gram."""
         return {name: column for column, name in enumerate(self._vocabulary().names())}
 
-    def _fit(self, texts: Iterable[str], rows: Rows | None) -> np.ndarray:
-        """Count and choose; the column of each code of the counting."""
+    def __sklearn_tags__(self) -> Any:
+        """Declare to scikit-learn that the output has the type ``dtype``, whatever the input."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def _describe(self, text: str) -> tuple[np.ndarray, list[str], list[str]]:
+        """Return the columns of a text, their n-grams, and the words that occur in none of the features."""
+        columns = self.transform([text]).indices
+        known = self.ngrams_._word_set
+        unknown = [token for token in dict.fromkeys(self.tokenize(text)) if token not in known]
+        return columns, self.ngrams_.names(columns), unknown
+
+    def _fit(self, X: Iterable[str], rows: NgramRows | None) -> tuple[Vocabulary, np.ndarray]:
+        """Count n-grams and select features; return them and the column of each code of the counter."""
         shortest, longest = self._check()
         threads = checks.threads(self.n_jobs)
-        tokenizer, counting = self._tokenizer(threads), Counting(longest, threads)
-        for chunk in chunks(texts, shown=bool(self.verbose)):
-            tokens = tokenizer.cut(chunk)
-            numbers, new = counting.add(tokens)
+        tokenizer, counter = self._tokenizer(threads), NgramCounter(longest, threads)
+        for chunk in text_chunks(X, verbose=bool(self.verbose)):
+            tokens = tokenizer.split(chunk)
+            numbers, new = counter.add(tokens)
             if rows is not None:
                 rows.add(tokens, numbers, new if self.binary else np.ones_like(new))
-        n = counting.n_texts
-        if not any(map(len, counting.tokens)):
+        n = counter.n_texts
+        if not any(map(len, counter.tokens)):
             raise ValueError(f"The vocabulary is empty: none of the {n} texts has a token.")
         low, high = _number_of_texts(self.min_df, n), _number_of_texts(self.max_df, n)
-        # The sums of a matrix's columns, as scikit-learn has them
+        # max_features ranks by the column sums of the matrix, as scikit-learn does.
         dtype = np.dtype(self.dtype)
-        weights = kernels.TEXTS if self.binary else kernels.TIMES, dtype if dtype.kind == "f" else np.int64
-        vocabulary, column_of = select(counting, (shortest, longest), (low, high), self.max_features, weights)
+        ranking = kernels.TEXTS if self.binary else kernels.TIMES, dtype if dtype.kind == "f" else np.int64
+        vocabulary, column_of = select_features(
+            counter, (shortest, longest), (low, high), self.max_features, ranking
+        )
         if not len(vocabulary):
             raise ValueError(
-                f"The vocabulary is empty: none of the n-grams is in at least {low:g} and at most {high:g} "
-                f"of the {n} texts (min_df = {self.min_df}, max_df = {self.max_df})."
+                f"The vocabulary is empty: no n-gram occurs in at least {low:g} and at most {high:g} "
+                f"of the {n} texts (min_df={self.min_df}, max_df={self.max_df})."
             )
         self.ngrams_ = vocabulary
         self.n_texts_ = n
-        return column_of
+        return vocabulary, column_of
 
     def _check(self) -> tuple[int, int]:
-        """The smallest and the largest n, if all settings are in order."""
+        """Check all settings; return the smallest and the largest n."""
         shortest, longest = self._check_ngrams()
         for name in ("min_df", "max_df"):
-            given = getattr(self, name)
-            checks.not_negative(given, name)
-            if not isinstance(given, Integral) and given > 1.0:
-                raise ValueError(f"{name} is a share of the texts if it is no whole number, got {given}.")
+            value = getattr(self, name)
+            checks.not_negative(value, name)
+            if not isinstance(value, Integral) and value > 1.0:
+                raise ValueError(f"{name} must be a whole number of texts or a share in [0, 1], got {value}.")
         if self.max_features is not None:
             checks.whole_number(self.max_features, "max_features")
             if self.max_features < 1:
-                raise ValueError(f"max_features must be above 0, got {self.max_features}.")
+                raise ValueError(f"max_features must be at least 1, got {self.max_features}.")
         checks.yes_or_no(self.binary, "binary")
         if np.dtype(self.dtype).char not in "bBhHiIlLqQfd":
             raise TypeError(f"dtype must be an integer type, float32 or float64, got {self.dtype!r}.")
@@ -196,5 +244,5 @@ class NgramVectorizer(NgramReader):
         return self.ngrams_
 
 
-def _number_of_texts(given: float, n: int) -> float:
-    return given if isinstance(given, Integral) else given * n
+def _number_of_texts(count_or_share: float, n: int) -> float:
+    return count_or_share if isinstance(count_or_share, Integral) else count_or_share * n

@@ -1,19 +1,20 @@
-"""The n-grams that are features, and where they occur in new texts."""
+"""The n-grams that are features: how they are selected, and how they are found in new texts."""
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from dropglm.text import kernels
-from dropglm.text.counting import LONGEST_NGRAM, empty_slots, strings
-from dropglm.text.tokens import Tokens
+from dropglm.text.counting import MAX_NGRAM, NgramCounter, empty_slots
+from dropglm.text.tokens import Tokens, decode_strings, encode_strings
 from dropglm.threads import each, even_ranges
 
 NONE = -1
 
 
-class Tables(NamedTuple):
+class HashTables(NamedTuple):
     """The hash tables of a vocabulary."""
 
     token_slots: np.ndarray
@@ -23,120 +24,140 @@ class Tables(NamedTuple):
 
 
 class Vocabulary:
-    """Features in alphabetical order, each spelt by the numbers of its tokens.
+    """The n-grams that are features, in alphabetical order.
 
     Parameters
     ----------
-    letters, ends : arrays
-        The tokens one after the other in UTF-8, and where each begins and the last one ends.
-    spelling : array of shape (features, longest n)
-        The tokens of each feature, then -1.
-    texts : array of shape (features,)
-        The number of texts of the fit that have each.
+    letters, ends : ndarray
+        The tokens, concatenated in UTF-8, and the offsets where each begins and the last one ends.
+    spelling : ndarray of shape (n_features, largest n)
+        The token numbers of each feature, padded with -1.
+    document_counts : ndarray of shape (n_features,)
+        Number of texts in the fit that contain each feature.
+
+    Attributes
+    ----------
+    document_counts : ndarray of shape (n_features,)
+        Number of texts in the fit that contain each feature.
     """
 
     def __init__(
-        self, letters: np.ndarray, ends: np.ndarray, spelling: np.ndarray, texts: np.ndarray
+        self, letters: np.ndarray, ends: np.ndarray, spelling: np.ndarray, document_counts: np.ndarray
     ) -> None:
-        self.letters = letters
-        self.ends = ends
-        self.spelling = spelling
-        self.texts = texts
+        self._letters = letters
+        self._ends = ends
+        self._spelling = spelling
+        self.document_counts = document_counts
 
     def __len__(self) -> int:
-        return len(self.spelling)
-
-    def __getstate__(self) -> dict[str, np.ndarray]:
-        """What cannot be made again."""
-        return {name: getattr(self, name) for name in ("letters", "ends", "spelling", "texts")}
-
-    def check(self) -> Self:
-        """Itself, if its arrays fit each other; kernels would read beyond those that do not."""
-        words = len(self.ends) - 1
-        if not (
-            (str(self.letters.dtype), self.letters.ndim) == ("uint8", 1)
-            and (str(self.ends.dtype), self.ends.ndim) == ("int64", 1)
-            and (str(self.spelling.dtype), self.spelling.ndim) == ("int32", 2)
-            and words >= 0
-            and self.ends[0] == 0
-            and self.ends[-1] == len(self.letters)
-            and (self.ends[1:] >= self.ends[:-1]).all()  # a difference could overflow
-            and (str(self.texts.dtype), self.texts.shape) == ("int32", (len(self.spelling),))
-            and self.spelling.size
-            and self.longest <= LONGEST_NGRAM
-            and max(words, self.spelling.size) * self.longest <= np.iinfo(np.int32).max
-            and (self.spelling[:, 0] >= 0).all()
-            and self.spelling.max() < words
-            and self.spelling.min() >= NONE
-            and not ((self.spelling[:, :-1] == NONE) & (self.spelling[:, 1:] != NONE)).any()
-        ):
-            raise ValueError("the arrays of the vocabulary do not fit each other")
-        len(self.words)  # which must be UTF-8
-        return self
-
-    @property
-    def longest(self) -> int:
-        """The largest n."""
-        return int(self.spelling.shape[1])
-
-    @cached_property
-    def known(self) -> frozenset[str]:
-        """The tokens, to look them up."""
-        return frozenset(self.words)
-
-    @cached_property
-    def words(self) -> list[str]:
-        """The tokens."""
-        return strings(self.letters, self.ends)
+        return len(self._spelling)
 
     def names(self, columns: np.ndarray | None = None) -> list[str]:
-        """The n-grams of these features, or of all, with spaces between their tokens."""
-        rows = self.spelling if columns is None else self.spelling[columns]
-        return spelt(self.words, rows)
+        """Return the n-grams of these columns, or of all columns, with spaces between their tokens."""
+        rows = self._spelling if columns is None else self._spelling[columns]
+        if self._longest == 1:
+            return [self._words[number] for number in rows[:, 0].tolist()]
+        return [" ".join([self._words[number] for number in row if number >= 0]) for row in rows.tolist()]
+
+    def __getstate__(self) -> dict[str, np.ndarray]:
+        """Leave out the hash tables, which are rebuilt when needed."""
+        names = ("_letters", "_ends", "_spelling", "document_counts")
+        return {name: getattr(self, name) for name in names}
+
+    def _to_state(self) -> dict[str, np.ndarray]:
+        """Return the arrays for a model file."""
+        return {
+            "letters": self._letters,
+            "ends": self._ends,
+            "spelling": self._spelling,
+            "texts": self.document_counts,
+        }
+
+    @classmethod
+    def _from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild a vocabulary from a model file, after checking its arrays: the kernels trust them."""
+        letters, ends, spelling, counts = (state[name] for name in ("letters", "ends", "spelling", "texts"))
+        words, longest = len(ends) - 1, spelling.shape[-1]
+        if not (
+            (str(letters.dtype), letters.ndim) == ("uint8", 1)
+            and (str(ends.dtype), ends.ndim) == ("int64", 1)
+            and (str(spelling.dtype), spelling.ndim) == ("int32", 2)
+            and words >= 0
+            and ends[0] == 0
+            and ends[-1] == len(letters)
+            and (ends[1:] >= ends[:-1]).all()  # a difference could overflow
+            and (str(counts.dtype), counts.shape) == ("int32", (len(spelling),))
+            and spelling.size
+            and longest <= MAX_NGRAM
+            and max(words, spelling.size) * longest <= np.iinfo(np.int32).max
+            and (spelling[:, 0] >= 0).all()
+            and spelling.max() < words
+            and spelling.min() >= NONE
+            and not ((spelling[:, :-1] == NONE) & (spelling[:, 1:] != NONE)).any()
+        ):
+            raise ValueError("the arrays of the vocabulary are inconsistent")
+        vocabulary = cls(letters, ends, spelling, counts)
+        len(vocabulary._words)  # raises unless the letters are UTF-8
+        return vocabulary
+
+    @property
+    def _longest(self) -> int:
+        """The largest n."""
+        return int(self._spelling.shape[1])
 
     @cached_property
-    def _nodes(self) -> tuple[list[np.ndarray], np.ndarray]:
+    def _words(self) -> list[str]:
+        return decode_strings(self._letters, self._ends)
+
+    @cached_property
+    def _word_set(self) -> frozenset[str]:
+        return frozenset(self._words)
+
+    @cached_property
+    def _keys_and_columns(self) -> tuple[list[np.ndarray], np.ndarray]:
         """The keys of the pairs for n = 2, 3, …, and the column of each code (or -1)."""
-        length = (self.spelling != NONE).sum(axis=1)
-        nodes, keys = self.spelling[:, 0].astype(np.int64), []
-        codes = nodes * self.longest
-        for n in range(2, self.longest + 1):
+        length = (self._spelling != NONE).sum(axis=1)
+        nodes, keys = self._spelling[:, 0].astype(np.int64), []
+        codes = nodes * self._longest
+        for n in range(2, self._longest + 1):
             long = length >= n
             level, nodes[long] = np.unique(
-                nodes[long] << 32 | self.spelling[long, n - 1], return_inverse=True
+                nodes[long] << 32 | self._spelling[long, n - 1], return_inverse=True
             )
             keys.append(level)
-            codes[long] = nodes[long] * self.longest + n - 1
-        most = max([len(self.ends) - 1, *map(len, keys)])
-        column_of = np.full(most * self.longest, NONE, np.int32)
+            codes[long] = nodes[long] * self._longest + n - 1
+        most = max([len(self._ends) - 1, *map(len, keys)])
+        column_of = np.full(most * self._longest, NONE, np.int32)
         column_of[codes] = np.arange(len(self), dtype=np.int32)
         return keys, column_of
 
     @property
-    def column_of(self) -> np.ndarray:
-        """The column of each code, or -1 if it is no feature; see ``kernels.pack``."""
-        return self._nodes[1]
+    def _column_of(self) -> np.ndarray:
+        """The column of each code, or -1 if it is not a feature; see ``kernels.pack``."""
+        return self._keys_and_columns[1]
 
     @cached_property
-    def tables(self) -> Tables:
-        """The hash tables, filled."""
-        token_keys = np.empty(len(self.ends) - 1, np.int64)
-        kernels.keys_of(self.letters, self.ends, token_keys)
-        pair_keys = self._nodes[0]
+    def _tables(self) -> HashTables:
+        token_keys = np.empty(len(self._ends) - 1, np.int64)
+        kernels.keys_of(self._letters, self._ends, token_keys)
+        pair_keys = self._keys_and_columns[0]
         slots = [empty_slots(len(keys)) for keys in (token_keys, *pair_keys)]
         for table, keys in zip(slots, (token_keys, *pair_keys), strict=True):
             kernels.refill(table, keys, len(keys))
-        return Tables(slots[0], token_keys, slots[1:], pair_keys)
+        return HashTables(slots[0], token_keys, slots[1:], pair_keys)
 
-    def find(self, tokens: Tokens, threads: int) -> tuple[np.ndarray, np.ndarray]:
-        """The number of the n-gram that begins at each token, and whether there is one; (longest, tokens)."""
-        numbers = np.full((self.longest, len(tokens.keys)), NONE, np.int32)
-        tables = self.tables
+    def _find(self, tokens: Tokens, threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of the n-gram that begins at each token, and whether there is one.
+
+        Both have shape (largest n, tokens); row n - 1 is for n-grams of n tokens.
+        """
+        numbers = np.full((self._longest, len(tokens.keys)), NONE, np.int32)
+        tables = self._tables
 
         def find(piece: tuple[int, int]) -> None:
-            table = tables.token_slots, tables.token_keys, self.letters, self.ends
+            table = tables.token_slots, tables.token_keys, self._letters, self._ends
             kernels.find_tokens(tokens, *piece, *table, numbers[0])
-            for n in range(2, self.longest + 1):
+            for n in range(2, self._longest + 1):
                 pairs = tables.pair_slots[n - 2], tables.pair_keys[n - 2]
                 kernels.find_pairs(tokens, *piece, *pairs, numbers[n - 2], numbers[0], n, numbers[n - 1])
 
@@ -144,22 +165,89 @@ class Vocabulary:
         return numbers, numbers >= 0
 
 
-def spelt(words: list[str], spelling: np.ndarray) -> list[str]:
-    """The words of each row, joined by spaces."""
-    if spelling.shape[1] == 1:
-        return [words[number] for number in spelling[:, 0].tolist()]
-    return [" ".join([words[number] for number in row if number >= 0]) for row in spelling.tolist()]
+def select_features(
+    counter: NgramCounter,
+    ngram_range: tuple[int, int],
+    document_range: tuple[float, float],
+    max_features: int | None,
+    ranking: tuple[int, Any],
+) -> tuple[Vocabulary, np.ndarray]:
+    """Choose the features among the counted n-grams.
 
+    Parameters
+    ----------
+    counter : NgramCounter
+        The n-grams of all texts.
+    ngram_range : pair of int
+        The smallest and the largest n.
+    document_range : pair of float
+        The smallest and the largest number of texts that contain a feature.
+    max_features : int or None
+        If given, keep only the features with the largest counts.
+    ranking : pair
+        Which counts those are, as a column of the counter's nodes, and the type in which to compare them.
+        scikit-learn's choice among equal counts depends on the type, and so does ours.
 
-def alphabetical(words: list[str], spelling: np.ndarray) -> np.ndarray:
-    r"""The order of n-grams by name, character by character as Python sorts strings.
-
-    No word has a space. Then names compare like the sequences of their words, if each word but the last is
-    taken with the space after it: "a b" comes before "a!", but after "a\x01".
+    Returns
+    -------
+    Vocabulary
+        The features.
+    ndarray
+        The column of each code of the counter, or -1 if it is not a feature.
     """
-    last_or_not = [*words, *(f"{word} " for word in words)]
-    rank = np.empty(len(last_or_not), np.int32)
-    rank[sorted(range(len(rank)), key=last_or_not.__getitem__)] = np.arange(len(rank), dtype=np.int32)
+    shortest, longest = ngram_range
+    low, high = max(document_range[0], 1), document_range[1]
+    spellings, codes, ranks, counts = [], [], [], []
+    for n in range(shortest, longest + 1):
+        texts = counter.counts(n, kernels.TEXTS)
+        numbers = np.flatnonzero((texts >= low) & (texts <= high))
+        spelling = np.full((len(numbers), longest), NONE, np.int64)
+        spelling[:, :n] = counter.spelling(n, numbers)
+        spellings.append(spelling)
+        codes.append(numbers * longest + n - 1)
+        ranks.append(counter.counts(n, ranking[0])[numbers])
+        counts.append(texts[numbers])
+    code, rank, count = np.concatenate(codes), np.concatenate(ranks), np.concatenate(counts)
+    words, spelling, order = _sort_alphabetically(counter.words(), np.concatenate(spellings))
+    if max_features is not None and len(order) > max_features:
+        largest = np.sort((-rank[order].astype(ranking[1])).argsort()[:max_features])
+        words, spelling, again = _sort_alphabetically(words, spelling[largest])
+        order = order[largest][again]
+    vocabulary = Vocabulary(*encode_strings(words), spelling, count[order].astype(np.int32))
+    column_of = np.full(longest * counter.n_numbers, NONE, np.int32)
+    column_of[code[order]] = np.arange(len(order), dtype=np.int32)
+    return vocabulary, column_of
+
+
+def _sort_alphabetically(words: list[str], spelling: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Return the words in use, the features spelled with them, and the order of the features, all sorted."""
+    used = np.unique(spelling[spelling != NONE])
+    used = np.array(sorted(used.tolist(), key=words.__getitem__), np.int64)
+    renumbered = np.full(len(words) + 1, NONE, np.int32)  # the last entry is for NONE
+    renumbered[used] = np.arange(len(used), dtype=np.int32)
+    words = [words[k] for k in used]
+    spaced = next((word for word in words if " " in word), None)
+    if spaced is not None and spelling.shape[1] > 1:
+        raise ValueError(
+            f"token_pattern matches {spaced!r}, which contains a space and cannot be distinguished from an "
+            "n-gram of its words; use a pattern whose tokens contain no spaces."
+        )
+    spelling = renumbered[spelling]
+    order = _alphabetical_order(words, spelling)
+    return words, spelling[order], order
+
+
+def _alphabetical_order(words: list[str], spelling: np.ndarray) -> np.ndarray:
+    r"""Return the order of n-grams by name, character by character as Python sorts strings.
+
+    No word contains a space. Names then compare like the sequences of their words, provided that each word
+    but the last is taken together with the space after it: "a b" comes before "a!", but after "a\x01".
+    """
+    with_and_without_space = [*words, *(f"{word} " for word in words)]
+    rank = np.empty(len(with_and_without_space), np.int32)
+    rank[sorted(range(len(rank)), key=with_and_without_space.__getitem__)] = np.arange(
+        len(rank), dtype=np.int32
+    )
     followed = np.pad(spelling[:, 1:] != NONE, ((0, 0), (0, 1)))
     ranks = np.where(spelling == NONE, NONE, rank[spelling + len(words) * followed])
     return np.lexsort(ranks.T[::-1])

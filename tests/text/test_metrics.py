@@ -1,13 +1,13 @@
-"""Accuracy, log loss, confusion and calibration against their definitions."""
+"""Accuracy, log loss, confusion matrix and calibration follow their definitions."""
 
 import numpy as np
 import pytest
 
-from dropglm.text.measures import measured
+from dropglm.text.metrics import compute_metrics
 
 
-class Fixed:
-    """A model whose probabilities are given with the texts."""
+class FixedModel:
+    """A model whose texts are the probabilities to predict."""
 
     def __init__(self, classes):
         self.classes_ = np.array(classes)
@@ -16,9 +16,11 @@ class Fixed:
         return np.array([[float(p) for p in text.split()] for text in texts], np.float32)
 
 
-def test_the_figures_are_those_of_the_definitions():
+def test_metrics_follow_their_definitions():
     texts = ["0.95 0.05", "0.4 0.6", "0.25 0.75", "1 0", "0.65 0.35"]
-    found = measured(Fixed(["bad", "good"]), texts, np.array(["bad", "bad", "good", "bad", "good"]))
+    found = compute_metrics(
+        FixedModel(["bad", "good"]), texts, np.array(["bad", "bad", "good", "bad", "good"])
+    )
     assert found.accuracy == 3 / 5
     assert found.standard_error == pytest.approx(np.sqrt(0.6 * 0.4 / 5))
     assert found.log_loss == pytest.approx(-np.mean(np.log([0.95, 0.4, 0.75, 1.0, 0.35])), rel=1e-6)
@@ -30,8 +32,8 @@ def test_the_figures_are_those_of_the_definitions():
     assert "accuracy 0.6000" in found.line()
 
 
-def test_rows_and_columns_of_the_confusion():
-    found = measured(Fixed([0, 1]), ["1 0"] * 3 + ["0 1"], np.array([1, 1, 1, 1]))
+def test_confusion_has_true_classes_as_rows():
+    found = compute_metrics(FixedModel([0, 1]), ["1 0"] * 3 + ["0 1"], np.array([1, 1, 1, 1]))
     assert found.confusion == [[0, 0], [3, 1]]
     assert found.mistakes(5) == [(1, 0, 3)]
 
@@ -47,11 +49,11 @@ def test_rows_and_columns_of_the_confusion():
         (["US", "us"], ["US", "us"]),
     ],
 )
-def test_labels_are_matched_as_they_are_written(classes, labels):
-    found = measured(Fixed(classes), ["1 0", "0 1"], np.array(labels))
+def test_labels_of_another_type_match_by_spelling(classes, labels):
+    found = compute_metrics(FixedModel(classes), ["1 0", "0 1"], np.array(labels))
     assert found.accuracy == 1.0
 
 
-def test_a_label_in_other_letters_is_another_label():
-    with pytest.raises(ValueError, match="row 2 has the label 'Us', which the model does not know"):
-        measured(Fixed(["US", "us"]), ["1 0", "0 1"], np.array(["US", "Us"]))
+def test_labels_that_differ_in_case_do_not_match():
+    with pytest.raises(ValueError, match="row 2 has the label 'Us', which is not a class of the model"):
+        compute_metrics(FixedModel(["US", "us"]), ["1 0", "0 1"], np.array(["US", "Us"]))
