@@ -1,4 +1,4 @@
-"""Tables in Markdown, and blocks of a document that a script fills."""
+"""Markdown tables, and blocks of a document that scripts replace."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,11 +12,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def fill(path: Path, name: str, block: str) -> None:
-    """Write the block between the two marks of that name; everything else stays."""
+    """Replace the text between the two marks of that name, and nothing else."""
     start, stop = f"<!-- {name}: start -->", f"<!-- {name}: stop -->"
     text = path.read_text(encoding="utf-8")
     if [text.count(start), text.count(stop)] != [1, 1] or text.index(start) > text.index(stop):
-        raise ValueError(f"{path} must have one {start} and after it one {stop}.")
+        raise ValueError(f"{path} must have exactly one {start} followed by one {stop}.")
     head, rest = text.split(start)
     _, tail = rest.split(stop)
     path.write_text(f"{head}{start}\n{block}\n{stop}{tail}", encoding="utf-8")

@@ -1,9 +1,10 @@
-"""Write what the experiments found into docs/paper/, docs/results.md and the README, from raw lines.
+"""Write the results of the experiments into docs/paper/ and docs/results.md, from raw results.
 
 python -m benchmarks.results [FOLDER]
 
-Each document has a block for it; the prose around is written by people. Where lines of an experiment are
-missing, its page keeps the block that it has, and so does the summary, which is of all experiments.
+Each document has a block between two marks that this script replaces; the text around it is written by hand.
+If results of an experiment are missing, the block on its page is left as it is, and so is the summary of all
+experiments.
 """
 
 import sys
@@ -11,35 +12,37 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks.markdown import ROOT, fill, table
-from dropglm.experiments import EXPERIMENTS, Experiment, comparisons, wanted
-from dropglm.experiments.experiment import Line
-from dropglm.experiments.report import ERRORS, said
+from dropglm.experiments import EXPERIMENTS, Experiment, ExperimentRun, comparisons
+from dropglm.experiments.report import ERRORS, describe
 
 
 def write(
     root: Path, folder: Path, experiments: Mapping[str, Experiment], tell: Callable[[str], None] = print
 ) -> None:
-    lines = {name: wanted(name, experiment, folder) for name, experiment in experiments.items()}
-    missing = {name: len(each.fits(False)) - len(lines[name]) for name, each in experiments.items()}
-    for name, experiment in experiments.items():
-        if missing[name]:
-            tell(f"docs/paper/{name}.md keeps its block: {folder} lacks {missing[name]} lines of {name}.")
+    runs = {name: ExperimentRun(name, experiment, folder) for name, experiment in experiments.items()}
+    incomplete = False
+    for name, run in runs.items():
+        missing = len(run.missing)
+        if missing:
+            incomplete = True
+            tell(f"docs/paper/{name}.md is unchanged: {folder} lacks {missing} results of {name}.")
         else:
-            fill(root / "docs" / "paper" / f"{name}.md", "results", block(experiment, lines[name]))
-    if any(missing.values()):
-        tell("docs/results.md and README.md keep theirs.")
+            fill(root / "docs" / "paper" / f"{name}.md", "results", page_block(run))
+    if incomplete:
+        tell("docs/results.md is unchanged.")
         return
-    compared = comparisons(experiments, lines)
+    compared = comparisons(runs)
     summary = f"{table(compared.header, compared.rows)}\n\n{ERRORS}" if compared.rows else ""
     pages = "\n".join(f"- [{each.title}](paper/{name}.md)" for name, each in experiments.items())
     fill(root / "docs" / "results.md", "results", f"{summary}\n\n{pages}".lstrip())
-    fill(root / "README.md", "results", summary)
 
 
-def block(experiment: Experiment, lines: list[Line]) -> str:
-    """The protocol, what the lines were made with, and the tables."""
-    tables = [f"### {each.title}\n\n{table(each.header, each.rows)}" for each in experiment.collect(lines)]
-    return "\n\n".join([*said(experiment, lines), *tables])
+def page_block(run: ExperimentRun) -> str:
+    """Return the protocol, the versions behind the results, and the tables."""
+    lines = run.lines
+    tables = run.experiment.tabulate(lines)
+    headed = [f"### {each.title}\n\n{table(each.header, each.rows)}" for each in tables]
+    return "\n\n".join([*describe(run, lines), *headed])
 
 
 if __name__ == "__main__":

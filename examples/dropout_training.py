@@ -9,7 +9,7 @@ also runs the paper's own method and shows its published numbers.
 import numpy as np
 
 from dropglm import LogisticRegression
-from dropglm.experiments.simulation import drawn
+from dropglm.experiments.simulation import simulate_run
 
 MODELS = {
     "ridge, λ = 32": LogisticRegression(dropout=0.0, l2=32.0, fit_intercept=False),
@@ -21,7 +21,7 @@ def study(runs: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Return the accuracy on rows with active useful features and on all rows, by model; (runs, 2) each."""
     accuracy: dict[str, list[tuple[float, float]]] = {name: [] for name in MODELS}
     for _ in range(runs):
-        rows = drawn(rng)
+        rows = simulate_run(rng)
         for name, model in MODELS.items():
             right = model.fit(rows.X, rows.y).predict(rows.X_test) == rows.y_test
             accuracy[name].append((float(right[rows.active].mean()), float(right.mean())))

@@ -4,27 +4,28 @@ import json
 import re
 import signal
 import time
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from dropglm import experiments, progress
 from dropglm.cli.app import app
-from dropglm.experiments.raw import identity
+from dropglm.experiments.raw_results import identity
 from tests.cli.command import dropglm
-from tests.experiments.toys import Killed, killed_after, timeless, toy
+from tests.experiments.toys import Killed, Toy, killed_after, timeless
 
 KILLED_AFTER_FIVE_FITS = """
 import os, signal
 from dropglm.cli import main
-from dropglm.experiments import raw
-append, done = raw.append, []
-def counted(*arguments):
-    append(*arguments)
+from dropglm.experiments.raw_results import RawResults
+append, done = RawResults.append, []
+def counted(*arguments, **settings):
+    append(*arguments, **settings)
     done.append(1)
     if len(done) == 5:
         os.kill(os.getpid(), signal.SIGKILL)
-raw.append = counted
+RawResults.append = counted
 main()
 """
 
@@ -32,7 +33,7 @@ main()
 @pytest.fixture
 def registered(monkeypatch):
     """Three toys in place of the experiments, the last without a quick form; others may be put there."""
-    toys = {"first": toy(), "second": toy(title="Squares again"), "third": toy(has_quick=False)}
+    toys = {"first": Toy(), "second": Toy(title="Squares again"), "third": Toy(has_quick=False)}
     monkeypatch.setattr(experiments, "EXPERIMENTS", toys)
     return toys
 
@@ -57,7 +58,7 @@ def sections(folder, page="index.html"):
 def test_list_says_what_each_needs_and_takes(registered, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     out, _ = reproduce("list")
-    for name, quick in (("first", "a minute"), ("second", "a minute"), ("third", "left out")):
+    for name, quick in (("first", "a minute"), ("second", "a minute"), ("third", "not available")):
         assert f"│ {name} │ squares │ one, two │ an hour │ {quick} │" in out
     assert not list(tmp_path.iterdir())
 
@@ -116,7 +117,7 @@ def test_a_bad_line_of_another_experiment_is_told_before_any_work(registered, tm
     for rest in ("}", *(f', "result": {r}, "versions": {v}, "seconds": {s}}}' for r, v, s in parts)):
         (tmp_path / "third.jsonl").write_text(good + rest + "\n")
         _, err = reproduce("first", "--out", tmp_path, code=3)
-        assert "line 1 is no raw result" in err
+        assert "line 1 is not a raw result" in err
         assert not (tmp_path / "first.jsonl").exists()
 
 
@@ -134,18 +135,18 @@ def test_one_that_is_run_again_does_not_take_others_off_the_page(registered, tmp
 
 
 def test_a_data_set_that_cannot_be_had_does_not_stop_the_others(registered, tmp_path):
-    registered["second"] = toy(absent=("one",))
-    registered["third"] = toy(absent=("one", "two"))
+    registered["second"] = Toy(absent=("one",))
+    registered["third"] = Toy(absent=("one", "two"))
     out, err = reproduce("--all", "--out", tmp_path)
-    assert err.count("second: one is left out: one is not on this machine.") == 1
-    assert "third: two is left out" in err
+    assert err.count("second: one is skipped: one is not on this machine.") == 1
+    assert "third: two is skipped" in err
     assert "third has no results, since none of its data sets is available." in err
     assert out.count("Squares by seed") == 2
     assert sections(tmp_path) == ["summary", "first", "second", "times"]
 
 
 def test_one_that_was_named_and_has_nothing_is_an_error_after_the_others(registered, tmp_path):
-    registered["second"] = toy(absent=("one", "two"))
+    registered["second"] = Toy(absent=("one", "two"))
     out, err = reproduce("first", "second", "--out", tmp_path, code=3)
     assert out.count("Squares by seed") == 1
     assert "second: no results, since the data sets are not available." in err
@@ -153,7 +154,7 @@ def test_one_that_was_named_and_has_nothing_is_an_error_after_the_others(registe
 
 
 def test_it_fails_where_nothing_can_be_had(registered, tmp_path):
-    registered["second"] = registered["first"] = toy(absent=("one", "two"))
+    registered["second"] = registered["first"] = Toy(absent=("one", "two"))
     _, err = reproduce("first", "second", "--out", tmp_path, code=3)
     assert "first, second: no results, since no data set is available." in err
     assert not list(tmp_path.iterdir())
@@ -163,22 +164,22 @@ def test_a_killed_run_of_several_goes_on_and_ends_the_same(registered, tmp_path)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     expected, _ = reproduce("--all", "--out", whole)
     second = registered["second"]
-    registered["second"] = toy(killed_after(3))
+    registered["second"] = Toy(killed_after(3))
     with pytest.raises(Killed):
         reproduce("--all", "--out", parts)
     assert [len(lines) for lines in raw_lines(parts).values()] == [6, 3]
-    registered |= {"first": toy(killed_after(0)), "second": second}
+    registered |= {"first": Toy(killed_after(0)), "second": second}
     assert reproduce("--all", "--out", parts)[0] == expected
     for mine, theirs in zip(raw_lines(parts).values(), raw_lines(whole).values(), strict=True):
         assert timeless(map(json.loads, mine)) == timeless(map(json.loads, theirs))
-    registered |= {"second": toy(killed_after(0)), "third": toy(killed_after(0))}
+    registered |= {"second": Toy(killed_after(0)), "third": Toy(killed_after(0))}
     assert reproduce("--all", "--out", parts)[0] == expected
 
 
 def test_a_log_has_a_line_an_experiment_and_one_now_and_then(registered, tmp_path, monkeypatch):
     monkeypatch.setattr(progress, "LOG_EVERY", 0.001)
-    registered["first"] = registered["third"] = toy(cost=0.01)
-    registered["second"] = toy(worked=lambda fit: time.sleep(0.02), cost=600.0)
+    registered["first"] = registered["third"] = Toy(cost=0.01)
+    registered["second"] = Toy(worked=lambda fit: time.sleep(0.02), cost=600.0)
     _, err = reproduce("--all", "--out", tmp_path)
     assert "first is finished, 60 minutes left." in err
     assert re.search("/18 fits, .* left; second: (one|two), square, seed 0", err)
@@ -186,9 +187,23 @@ def test_a_log_has_a_line_an_experiment_and_one_now_and_then(registered, tmp_pat
     assert "third is finished" not in err  # nothing is left then
 
 
+def test_stored_results_are_read_once(registered, tmp_path, monkeypatch):
+    reproduce("--all", "--out", tmp_path)
+    read_bytes, read = Path.read_bytes, []
+
+    def recorded(path):
+        read.append(path.name)
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", recorded)
+    reproduce("--all", "--out", tmp_path)
+    names = [name for name in read if name.endswith(".jsonl")]
+    assert sorted(names) == ["first.jsonl", "second.jsonl", "third.jsonl"]
+
+
 def test_quiet_is_silent(registered, tmp_path, monkeypatch):
     monkeypatch.setattr(progress, "LOG_EVERY", 0.001)
-    registered["second"] = toy(worked=lambda fit: time.sleep(0.02))
+    registered["second"] = Toy(worked=lambda fit: time.sleep(0.02))
     _, err = reproduce("--all", "--quiet", "--out", tmp_path)
     assert err == ""
 
@@ -204,7 +219,7 @@ def test_a_killed_quick_run_goes_on_and_leaves_a_page(tmp_path):
     lines = path.read_text().splitlines()
     assert lines[:5] == first
     assert len({identity(json.loads(line)) for line in lines}) == len(lines) > 5
-    for expected in ("simulation", "adagrad", "well-specified", "the truth"):
+    for expected in ("simulation", "adagrad", "well-specified", "true model"):
         assert expected in out
     assert "<svg" in path.with_name("quick.html").read_text()
     assert dropglm(*command, cwd=tmp_path) == out

@@ -1,23 +1,22 @@
-"""Few labels and many texts without any, on made-up texts in place of docstrings."""
+"""Few labels and many unlabelled texts, on synthetic texts instead of docstrings."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression as Theirs
+from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 from sklearn.model_selection import cross_val_score
 
 from dropglm import LogisticRegression, LogisticRegressionCV
-from dropglm.experiments import EXPERIMENTS, docstrings
-from tests.experiments.made import lines_of, page_of
+from dropglm.experiments import docstrings
+from tests.experiments.stored import page_without_fits, run_lines
 
-DOCSTRINGS = EXPERIMENTS["docstrings"]
 TOPICS = {"fruit": range(12), "tools": range(8, 20), "rivers": range(16, 28)}
 
 
-def made_up(name, *, n_labeled, n_test, n_per_class, random_state):
-    """Texts of six words of their topic's, which share some, and four of anybody's."""
+def synthetic(name, *, n_labeled, n_test, n_per_class, random_state):
+    """Return texts with three words of their topic, some of them shared, and seven words of any topic."""
     assert name == "docstrings"
     rng = np.random.default_rng(random_state)
     labels = rng.permutation(np.repeat(list(TOPICS), n_per_class))
@@ -35,27 +34,20 @@ def made_up(name, *, n_labeled, n_test, n_per_class, random_state):
     )
 
 
-def small(patch):
-    patch.setattr(docstrings, "load_dataset", made_up)
-    patch.setattr(docstrings, "LABELS_QUICK", (24, 60))
-    patch.setattr(docstrings, "PER_CLASS_QUICK", 100)
-    patch.setattr(docstrings, "TEST_QUICK", 120)
+SMALL = docstrings.Docstrings(
+    quick=docstrings.Size(labels=(24, 60), seeds=2, per_class=100, test=120), load=synthetic
+)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def stored(tmp_path_factory):
     folder = tmp_path_factory.mktemp("docstrings")
-    docstrings.rows_of.cache_clear()
-    with pytest.MonkeyPatch.context() as patch:
-        small(patch)
-        lines = lines_of("docstrings", DOCSTRINGS, folder)
-    docstrings.rows_of.cache_clear()
-    return folder, lines
+    return folder, run_lines("docstrings", SMALL, folder)
 
 
 def features(count, seed):
-    """By scikit-learn's vectoriser, on which words our features must agree."""
-    data = made_up("docstrings", n_labeled=count, n_test=120, n_per_class=100, random_state=seed)
+    """Return features made by scikit-learn's vectorizer, with which ours must agree."""
+    data = synthetic("docstrings", n_labeled=count, n_test=120, n_per_class=100, random_state=seed)
     words = CountVectorizer(binary=True, min_df=2).fit([*data.texts, *data.unlabeled])
     return data, *(
         words.transform(texts).astype(float) for texts in (data.texts, data.unlabeled, data.texts_test)
@@ -68,15 +60,15 @@ def cell(table, name, count, after=0):
 
 
 @pytest.mark.parametrize("count", [24, 60])
-def test_the_table_has_what_the_estimators_give_at_their_defaults(made, count):
+def test_the_table_has_the_accuracy_of_the_estimators_with_defaults(stored, count):
     found = {"L2": [], "dropout": [], "dropout + unlabelled": []}
     for seed in range(2):
         data, X, unlabeled, X_test = features(count, seed)
-        models = Theirs(max_iter=1000).fit(X, data.y), LogisticRegression().fit(X, data.y)
+        models = SklearnLogisticRegression(max_iter=1000).fit(X, data.y), LogisticRegression().fit(X, data.y)
         more = LogisticRegression().fit(X, data.y, X_unlabeled=unlabeled)
         for name, model in zip(found, (*models, more), strict=True):
             found[name].append(model.score(X_test, data.y_test))
-    accuracy, gains, more = DOCSTRINGS.collect(made[1])
+    accuracy, gains, more = SMALL.tabulate(stored[1])
     for name, scores in found.items():
         assert cell(accuracy, f"{name}, defaults", count) == f"{100 * np.mean(scores):.2f}"
         error = 100 * np.std(scores, ddof=1) / np.sqrt(2)
@@ -89,15 +81,18 @@ def test_the_table_has_what_the_estimators_give_at_their_defaults(made, count):
     assert len(more.rows) == 2
 
 
-def test_tuned_is_the_best_in_cross_validation_on_labelled_texts(made):
-    for line in made[1]:
+def test_tuned_is_the_best_in_cross_validation_on_labelled_texts(stored):
+    for line in stored[1]:
         if line["method"] == "L2, tuned" and line["parameters"]["labels"] == 60:
             data, X, _, X_test = features(60, line["seed"])
             grid = line["parameters"]["settings"]["C"]
-            scores = [cross_val_score(Theirs(C=C, max_iter=1000), X, data.y, cv=3).mean() for C in grid]
+            scores = [
+                cross_val_score(SklearnLogisticRegression(C=C, max_iter=1000), X, data.y, cv=3).mean()
+                for C in grid
+            ]
             best = grid[int(np.argmax(scores))]
             assert line["result"]["chosen"] == {"C": best}
-            model = Theirs(C=best, max_iter=1000).fit(X, data.y)
+            model = SklearnLogisticRegression(C=best, max_iter=1000).fit(X, data.y)
             assert line["result"]["accuracy"] == pytest.approx(model.score(X_test, data.y_test))
         if line["method"] == "dropout + unlabelled, tuned":
             data, X, unlabeled, X_test = features(line["parameters"]["labels"], line["seed"])
@@ -107,12 +102,12 @@ def test_tuned_is_the_best_in_cross_validation_on_labelled_texts(made):
             assert line["result"]["accuracy"] == pytest.approx(model.score(X_test, data.y_test), abs=0.01)
 
 
-def test_texts_without_labels_join_the_search_and_the_fit_after_it():
+def test_unlabelled_texts_are_used_in_the_search_and_in_the_final_fit():
     data, X, unlabeled, X_test = features(24, 0)
-    rows = docstrings.Rows(X, data.y, unlabeled, X_test, data.y_test)
+    texts = docstrings.EncodedTexts(X, data.y, unlabeled, X_test, data.y_test)
     method, grid = docstrings.METHODS["dropout + unlabelled, tuned"]
-    found = method(rows, **grid)
-    assert len(found.cv_results_["params"]) == 8  # without such texts there is one discount only
+    found = method(texts, **grid)
+    assert len(found.cv_results_["params"]) == 8  # without unlabelled texts there would be one discount only
     more, fewer = (
         LogisticRegression(**found.best_params_).fit(X, data.y, X_unlabeled=X_unlabeled).coef_
         for X_unlabeled in (unlabeled, None)
@@ -121,27 +116,26 @@ def test_texts_without_labels_join_the_search_and_the_fit_after_it():
     assert np.abs(found.coef_ - fewer).max() > 0.01
 
 
-def test_defaults_are_the_libraries_and_every_search_has_the_same_budget():
+def test_defaults_are_those_of_the_libraries_and_all_searches_have_the_same_budget():
     for name, (_, settings) in docstrings.METHODS.items():
         if name.endswith("defaults"):
-            library = Theirs() if name.startswith("L2") else LogisticRegression()
+            library = SklearnLogisticRegression() if name.startswith("L2") else LogisticRegression()
             assert settings.items() <= library.get_params().items()
         else:
             assert np.prod([len(values) for values in settings.values()]) == 8
             assert name.startswith("L2") or settings.keys() <= LogisticRegressionCV().get_params().keys()
 
 
-def test_other_versions_have_other_texts():
-    before = docstrings.fits(True)[0].parameters
+def test_versions_of_the_packages_are_part_of_the_identity():
+    before = SMALL.fits(True)[0].parameters
     assert {"python", "numpy", "scipy", "scikit-learn"} <= before["of"].keys()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(docstrings, "version", lambda package: "0")
-        assert docstrings.fits(True)[0].parameters != before
+        assert SMALL.fits(True)[0].parameters != before
 
 
-def test_it_is_drawn_without_a_fit(made, monkeypatch):
-    small(monkeypatch)
-    text = page_of("docstrings", DOCSTRINGS, made[0])
+def test_the_page_is_made_without_fits(stored):
+    text = page_without_fits("docstrings", SMALL, stored[0])
     assert text.count("<svg") == 1
-    assert "texts with labels" in text
+    assert "labelled texts" in text
     assert text.count("dropout + unlabelled") >= 7  # two rows in each table, and the legend

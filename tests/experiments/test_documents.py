@@ -1,4 +1,4 @@
-"""Every experiment has a page in docs/, and the script that fills it in changes nothing else."""
+"""Every experiment has a page in docs/, and the script that writes its results changes nothing else."""
 
 from pathlib import Path
 
@@ -6,24 +6,22 @@ import pytest
 from benchmarks.markdown import ROOT, fill
 from benchmarks.results import write
 
-from dropglm.experiments import EXPERIMENTS, run
-from tests.experiments.toys import toy
+from dropglm.experiments import EXPERIMENTS, ExperimentRun
+from tests.experiments.toys import Toy
 
 START, STOP = "<!-- results: start -->", "<!-- results: stop -->"
-TOYS = {"first": toy(), "second": toy(title="Squares again")}
-DOCUMENTS = ["docs/paper/first.md", "docs/paper/second.md", "docs/results.md", "README.md"]
+TOYS = {"first": Toy(), "second": Toy(title="Squares again")}
+DOCUMENTS = ["docs/paper/first.md", "docs/paper/second.md", "docs/results.md"]
 
 
-@pytest.mark.parametrize(
-    "path", ["README.md", "docs/results.md", *(f"docs/paper/{x}.md" for x in EXPERIMENTS)]
-)
-def test_documents_have_a_place_for_results(path):
+@pytest.mark.parametrize("path", ["docs/results.md", *(f"docs/paper/{x}.md" for x in EXPERIMENTS)])
+def test_documents_have_marks_for_results(path):
     text = (ROOT / path).read_text(encoding="utf-8")
     assert text.count(START) == text.count(STOP) == 1
     assert text.index(START) < text.index(STOP)
 
 
-def test_there_is_no_page_of_an_experiment_that_is_gone():
+def test_every_page_belongs_to_an_experiment():
     assert {path.stem for path in (ROOT / "docs" / "paper").glob("*.md")} == set(EXPERIMENTS)
 
 
@@ -36,53 +34,52 @@ def root(tmp_path):
     return tmp_path
 
 
-def written(root: Path, told=None):
-    write(root, root / "lines", TOYS, tell=(told if told is not None else []).append)
+def written(root: Path, messages=None):
+    write(root, root / "lines", TOYS, tell=(messages if messages is not None else []).append)
     return {path: (root / path).read_text() for path in DOCUMENTS}
 
 
-def test_blocks_are_filled_the_same_way_each_time(root):
+def test_blocks_are_replaced_the_same_way_each_time(root):
     for name, experiment in TOYS.items():
-        run(name, experiment, root / "lines")
-    told = []
-    texts = written(root, told)
-    assert told == []
+        ExperimentRun(name, experiment, root / "lines").run()
+    messages = []
+    texts = written(root, messages)
+    assert messages == []
     for text in texts.values():
         assert text.startswith(f"# Title\n\nWords.\n\n{START}\n")
         assert text.endswith(f"\n{STOP}\n\nMore.\n")
         assert "old" not in text
-    assert "It squares.\n\n6 fits in less than a second, made with dropglm" in texts["docs/paper/first.md"]
+    assert "It squares.\n\n6 fits in less than a second, with dropglm" in texts["docs/paper/first.md"]
     assert (
         "### Squares by seed\n\n| data | square |\n| --- | --- |\n| one | 0 |" in texts["docs/paper/first.md"]
     )
-    for path in ("docs/results.md", "README.md"):
-        assert "| second: largest square | 4.00 | 4.00 | 0.25 | +0.00 |" in texts[path]
+    assert "| second: largest square | 4.00 | 4.00 | 0.25 | +0.00 |" in texts["docs/results.md"]
     assert "- [Squares again](paper/second.md)" in texts["docs/results.md"]
     assert written(root) == texts
 
 
-def test_what_was_not_run_keeps_what_it_has(root):
-    run("first", TOYS["first"], root / "lines")
-    told = []
-    texts = written(root, told)
-    assert ["old" in texts[path] for path in DOCUMENTS] == [False, True, True, True]
-    assert told[0].startswith("docs/paper/second.md keeps its block: ")
-    assert told[0].endswith("lacks 6 lines of second.")
-    assert told[1] == "docs/results.md and README.md keep theirs."
+def test_pages_of_experiments_that_were_not_run_stay_as_they_are(root):
+    ExperimentRun("first", TOYS["first"], root / "lines").run()
+    messages = []
+    texts = written(root, messages)
+    assert ["old" in texts[path] for path in DOCUMENTS] == [False, True, True]
+    assert messages[0].startswith("docs/paper/second.md is unchanged: ")
+    assert messages[0].endswith("lacks 6 results of second.")
+    assert messages[1] == "docs/results.md is unchanged."
 
 
-def test_a_run_that_was_stopped_changes_no_document(root):
+def test_an_incomplete_run_changes_no_document(root):
     for name, experiment in TOYS.items():
-        run(name, experiment, root / "lines")
+        ExperimentRun(name, experiment, root / "lines").run()
     lines = (root / "lines" / "first.jsonl").read_text().splitlines(keepends=True)
     (root / "lines" / "first.jsonl").write_text("".join(lines[:-1]))
-    assert ["old" in text for text in written(root).values()] == [True, False, True, True]
+    assert ["old" in text for text in written(root).values()] == [True, False, True]
 
 
 @pytest.mark.parametrize("text", ["none", START, f"{STOP}{START}", f"{START}{STOP}{START}{STOP}"])
-def test_a_document_without_its_marks_is_refused(tmp_path, text):
+def test_a_document_without_marks_is_refused(tmp_path, text):
     path = tmp_path / "page.md"
     path.write_text(text)
-    with pytest.raises(ValueError, match="must have one"):
+    with pytest.raises(ValueError, match="must have exactly one"):
         fill(path, "results", "new")
     assert path.read_text() == text

@@ -1,4 +1,4 @@
-"""What holds for every experiment, whatever it is about."""
+"""Properties that every experiment must have."""
 
 import json
 import re
@@ -13,7 +13,7 @@ ON_FILE = {name for name, entry in DATASETS.items() if entry.table is not None}
 
 @pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_identities_of_all_fits_differ_and_can_be_stored(name, quick):
+def test_fits_have_different_identities_that_can_be_stored(name, quick):
     fits = EXPERIMENTS[name].fits(quick)
     assert fits or (quick and EXPERIMENTS[name].data)
     keys = {json.dumps([fit.data, fit.method, fit.seed, fit.parameters], sort_keys=True) for fit in fits}
@@ -21,14 +21,14 @@ def test_identities_of_all_fits_differ_and_can_be_stored(name, quick):
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_a_quick_run_needs_no_file_and_a_full_one_those_it_names(name):
+def test_a_quick_run_needs_no_files_and_a_full_run_only_those_it_names(name):
     experiment = EXPERIMENTS[name]
     assert not {fit.data for fit in experiment.fits(True)} & ON_FILE
     assert {fit.data for fit in experiment.fits(False)} & ON_FILE <= set(experiment.data) <= ON_FILE
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_it_says_what_it_does_and_how_long_it_takes(name):
+def test_protocol_and_running_times_are_stated(name):
     experiment = EXPERIMENTS[name]
     assert experiment.protocol.endswith(".")
     assert re.search(r"\d+ (second|minute)", experiment.takes)

@@ -1,4 +1,4 @@
-"""Penalties along the path of a fit with exact dropout."""
+"""Figure 1b: penalties along the path of a fit with exact dropout."""
 
 import os
 
@@ -6,69 +6,64 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dropglm import LogisticRegression, noising_penalty
+from dropglm import LogisticRegression, load_dataset, noising_penalty
 from dropglm.datasets import DatasetError
-from dropglm.experiments import EXPERIMENTS, figure_1b, run
-from tests.experiments.made import lines_of, page_of
+from dropglm.experiments import ExperimentRun
+from dropglm.experiments.figure_1b import (
+    Figure1b,
+    athr_rows,
+    measure_path,
+    synthetic_rows,
+    training_path,
+)
+from tests.experiments.stored import page_without_fits, run_lines
 from tests.oracles import enumerated, softplus
 
-FIGURE = EXPERIMENTS["figure-1b"]
+FIGURE = Figure1b()
+SOLVER = {"dropout": 0.5, "tol": 1e-4, "max_iter": 150}
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def stored(tmp_path_factory):
     folder = tmp_path_factory.mktemp("figure-1b")
-    return folder, lines_of("figure-1b", FIGURE, folder)
+    return folder, run_lines("figure-1b", FIGURE, folder)
 
 
-def test_what_is_stored_is_that_of_the_coefficients_at_each_step(monkeypatch):
-    """Short rows, whose masks can be counted."""
-    monkeypatch.setattr(figure_1b, "WORDS", 30)
-    monkeypatch.setattr(figure_1b, "LENGTH", 6)
-    penalties_along, seen = figure_1b.penalties_along, []
-
-    def watched(path, X, **settings):
-        seen.extend(path)
-        return penalties_along(path, X, **settings)
-
-    monkeypatch.setattr(figure_1b, "penalties_along", watched)
-    rows = figure_1b.made_up_rows(40, 0)
-    result = figure_1b.path(rows, l2=0.1)
+def test_results_are_those_of_the_coefficients_at_each_step():
+    """Short rows, so that all masks can be enumerated."""
+    rows = synthetic_rows(40, 0, words=30, length=6)
+    path, objective = training_path(rows, l2=0.1, **SOLVER)
+    result = measure_path(path, rows, dropout=0.5)
     X = rows.X.toarray()
-    for k, (beta, b) in list(enumerate(seen))[::4]:
+    for k, (beta, b) in list(enumerate(path))[::4]:
         eta = X @ beta + b
         exact = enumerated(softplus, X, beta, intercept=b, dropout=0.5).sum()
         loss = np.sum(softplus(eta) - rows.y * eta)
         assert result["exact"][k] == pytest.approx(exact, rel=1e-8)
         assert result["loss"][k] == pytest.approx(loss)
-        assert result["objective"][k] == pytest.approx(loss + exact + 0.05 * beta @ beta)
+        assert objective[k] == pytest.approx(loss + exact + 0.05 * beta @ beta)
         p = 1 / (1 + np.exp(-eta))
         assert result["confidence"][k] == pytest.approx(np.mean(np.maximum(p, 1 - p)))
         quadratic = noising_penalty(beta, X, dropout=0.5, expectation="quadratic", intercept=b)
         assert result["quadratic"][k] == pytest.approx(quadratic)
-    assert len(seen) == len(result["exact"]) > 8
-    assert np.all(np.diff(result["objective"]) < 0)
+    assert len(path) == len(result["exact"]) > 8
+    assert np.all(np.diff(objective) < 0)
 
 
-def test_the_first_step_knows_nothing_of_the_features_scales(monkeypatch):
-    """Frequent and rare words alike go as far as their gradients say."""
-    rows, seen, made = figure_1b.made_up_rows(60, 1), [], figure_1b.penalties_along
-
-    def keep(path, X, **settings):
-        seen.append(path[0][0])
-        return made(path, X, **settings)
-
-    monkeypatch.setattr(figure_1b, "penalties_along", keep)
-    figure_1b.path(rows, l2=1.0)
+def test_the_first_step_ignores_the_scales_of_the_features():
+    """It is proportional to the gradient, for frequent and rare words alike."""
+    rows = synthetic_rows(60, 1)
+    path, _ = training_path(rows, l2=1.0, **SOLVER)
+    first = path[0][0]
     gradient = rows.X.T @ (rows.y.mean() - rows.y)
     moved = np.abs(gradient) > 1e-9
-    assert_allclose(seen[0][moved] / gradient[moved], seen[0][0] / gradient[0])
-    assert seen[0][0] * gradient[0] < 0
+    assert_allclose(first[moved] / gradient[moved], first[0] / gradient[0])
+    assert first[0] * gradient[0] < 0
 
 
-def test_the_path_ends_where_the_estimator_ends(made):
-    for line in made[1]:
-        X, y = figure_1b.made_up_rows(line["parameters"]["rows"], 0)
+def test_the_path_ends_where_the_estimator_ends(stored):
+    for line in stored[1]:
+        X, y = synthetic_rows(line["parameters"]["rows"], 0)
         model = LogisticRegression(dropout=0.5, l2=line["parameters"]["l2"], expectation="exact").fit(X, y)
         assert line["result"]["objective"][-1] == pytest.approx(model.result_.objective, rel=1e-6)
         penalty = noising_penalty(
@@ -77,8 +72,8 @@ def test_the_path_ends_where_the_estimator_ends(made):
         assert line["result"]["exact"][-1] == pytest.approx(penalty, rel=1e-2)
 
 
-def test_the_table_has_the_first_and_the_last_step(made):
-    for table, line in zip(FIGURE.collect(made[1]), made[1], strict=True):
+def test_the_table_has_the_first_and_the_last_step(stored):
+    for table, line in zip(FIGURE.tabulate(stored[1]), stored[1], strict=True):
         result = line["result"]
         assert line["method"] in table.title
         assert [row[0] for row in table.rows][:3] == ["step 1", "step 2", "step 4"]
@@ -90,28 +85,27 @@ def test_the_table_has_the_first_and_the_last_step(made):
             assert row[1:] == [*values, *errors, f"{result['loss'][k]:.2f}", f"{result['confidence'][k]:.3f}"]
 
 
-def test_it_is_drawn_without_a_fit(made):
-    text = page_of("figure-1b", FIGURE, made[0])
+def test_the_page_is_made_without_fits(stored):
+    text = page_without_fits("figure-1b", FIGURE, stored[0])
     assert text.count("<svg") == 4
     assert "relative error" in text
 
 
-def test_a_run_without_the_data_set_says_so(tmp_path, monkeypatch):
+def test_a_run_without_the_data_set_says_so(tmp_path):
     def absent(name):
-        raise DatasetError(f"{name} cannot be had.")
+        raise DatasetError(f"{name} is not available.")
 
-    monkeypatch.setattr(figure_1b, "load_dataset", absent)
-    figure_1b.athr_rows.cache_clear()
-    told = []
-    run("figure-1b", FIGURE, tmp_path, tell=told.append)
-    assert told == ["athr is left out: athr cannot be had."]
+    messages = []
+    ExperimentRun("figure-1b", Figure1b(load=absent), tmp_path).run(tell=messages.append)
+    assert messages == ["athr is skipped: athr is not available."]
 
 
 @pytest.mark.skipif("DROPGLM_DATA" not in os.environ, reason="DROPGLM_DATA is not set")
-def test_on_athr_the_quadratic_penalty_leaves_the_exact_one_behind(monkeypatch):
-    """Near it at the first step, far below it when predictions have become confident; the gaussian stays."""
-    monkeypatch.setattr(figure_1b, "MAX_ITER", 9)
-    result = figure_1b.path(figure_1b.athr_rows(1000, 0), l2=0.01)
+def test_on_athr_the_quadratic_penalty_falls_far_below_the_exact_one():
+    """Close at the first step, far below once predictions are confident; the gaussian one stays close."""
+    rows = athr_rows(load_dataset, 1000, 0)
+    path, _ = training_path(rows, l2=0.01, **SOLVER | {"max_iter": 9})
+    result = measure_path(path, rows, dropout=0.5)
     error = {name: np.array(result[name]) / result["exact"] - 1 for name in ("quadratic", "gaussian")}
     assert abs(error["quadratic"][0]) < 0.05
     assert error["quadratic"][-1] < -0.3

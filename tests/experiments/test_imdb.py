@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from dropglm.experiments import imdb_curves, imdb_results, methods, run, wanted
-from dropglm.experiments.imdb import IMDB
-from dropglm.experiments.imdb_curves import IMDB_CURVES
-from tests.experiments.made import ALL, MORE, NB, PLAIN, line
+from dropglm.experiments import imdb, imdb_curves, methods
+from tests.experiments.stored import ALL, MORE, NB, PLAIN, line, run_lines
+
+IMDB = imdb.IMDB()
 
 
-def test_imdb_s_row_is_the_one_that_cross_validation_finds_best_with_a_binomial_error():
+def test_rows_have_the_best_in_cross_validation_with_a_binomial_error():
     lines = [
         line("bigrams", "L2", 0.99, 0.99),
         line("bigrams", PLAIN, 0.905, 0.92),
@@ -18,24 +18,24 @@ def test_imdb_s_row_is_the_one_that_cross_validation_finds_best_with_a_binomial_
         line("bigrams", ALL, 0.917, 0.93),
         line("bigrams", "quadratic", 0.88, 0.87),
         line("bigrams", "quadratic, NB ridge", 0.89, 0.86),
-        line(f"bigrams, {imdb_results.PUBLISHED}", "MNB", 0.866, 0.9),
-        line(f"bigrams, {imdb_results.PUBLISHED}", "NB-SVM", 0.912, 0.9),
+        line(f"bigrams, {imdb.PUBLISHED}", "MNB", 0.866, 0.9),
+        line(f"bigrams, {imdb.PUBLISHED}", "NB-SVM", 0.912, 0.9),
     ]
-    for among, unlabeled, method in (
-        (methods.OURS, False, PLAIN),
-        (methods.OURS, True, ALL),
-        (methods.PAPERS, False, "quadratic"),
+    for candidates, unlabeled, method in (
+        (methods.GAUSSIAN, False, PLAIN),
+        (methods.GAUSSIAN, True, ALL),
+        (methods.QUADRATIC, False, "quadratic"),
     ):
-        assert imdb_results.chosen(lines, among, unlabeled=unlabeled)["method"] == method
-    assert imdb_results.chosen(lines, methods.PAPERS, unlabeled=True) is None
-    rows = {row[0]: row[1:] for row in IMDB.collect(lines)[0].rows}
+        assert imdb.best_in_cross_validation(lines, candidates, unlabeled=unlabeled)["method"] == method
+    assert imdb.best_in_cross_validation(lines, methods.QUADRATIC, unlabeled=True) is None
+    rows = {row[0]: row[1:] for row in IMDB.tabulate(lines)[0].rows}
     assert rows["Drop-Bi"] == ["91.31", "91.98", "90.50", "91.70", "-0.81", "-0.28"]
     assert rows["Drop-Bi, quadratic"][2:4] == ["88.00", "-"]
     compared = {item.what.replace(", per cent", ""): item for item in IMDB.compare(lines)}
     assert {what: item.ours for what, item in compared.items()} == pytest.approx(
         {
-            "MNB-Bi: the rival": 86.6,
-            "NBSVM-Bi: the rival": 91.2,
+            "MNB-Bi: baseline": 86.6,
+            "NBSVM-Bi: baseline": 91.2,
             "Drop-Bi: quadratic": 88.0,
             "Drop-Bi: ours": 90.5,
             "Drop-Bi + unlabelled: ours": 91.7,
@@ -45,10 +45,9 @@ def test_imdb_s_row_is_the_one_that_cross_validation_finds_best_with_a_binomial_
         assert item.error == pytest.approx(np.sqrt(item.ours * (100 - item.ours) / 400))
 
 
-def test_imdb_s_table_has_the_paper_s_rows(toys, tmp_path):
-    run("imdb", IMDB, tmp_path)
-    lines = wanted("imdb", IMDB, tmp_path)
-    table, *_ = IMDB.collect(lines)
+def test_the_table_has_the_rows_of_the_paper(small, tmp_path):
+    lines = run_lines("imdb", small.imdb, tmp_path, quick=False)
+    table, *_ = small.imdb.tabulate(lines)
     rows = {row[0]: row[1:] for row in table.rows}
     assert rows["Drop-Bi"][:2] == ["91.31", "91.98"]
     assert rows["Vect.Sent, as published"] == ["88.33", "88.89", "-", "-", "-", "-"]
@@ -62,27 +61,26 @@ def test_imdb_s_table_has_the_paper_s_rows(toys, tmp_path):
     )
     assert rows["Drop-Bi"][3] == f"{100 * best['accuracy']:.2f}"
     (nb,) = [
-        x["result"] for x in lines if x["data"] == "bigrams, cut at white space" and x["method"] == "MNB"
+        x["result"] for x in lines if x["data"] == "bigrams, split at white space" and x["method"] == "MNB"
     ]
     assert rows["MNB-Bi"][2] == f"{100 * nb['accuracy']:.2f}"
     assert rows["MNB-Bi"][4] == f"{100 * nb['accuracy'] - 86.63:+.2f}"
     (wide,) = [x["result"] for x in lines if x["data"] == "wide"]
     assert rows["Drop, wide"][3] == f"{100 * wide['accuracy']:.2f}"
     assert wide["training_seconds"] >= 0
-    compared = " ".join(x.what for x in IMDB.compare(lines))
+    compared = " ".join(x.what for x in small.imdb.compare(lines))
     assert "Drop-Uni + unlabelled, per cent: ours" in compared
-    assert "MNB-Uni, per cent: the rival" in compared
-    assert len(IMDB.draw(lines)) == 1
+    assert "MNB-Uni, per cent: baseline" in compared
+    assert len(small.imdb.draw(lines)) == 1
 
 
-def test_curves_draw_larger_sets_around_smaller_ones(toys, tmp_path):
-    few, many = imdb_curves.drawn(20, 10, 1), imdb_curves.drawn(30, 25, 1)
+def test_larger_subsets_contain_smaller_ones(small, load, tmp_path):
+    few, many = (imdb_curves.draw_subset(n, m, 1, load) for n, m in ((20, 10), (30, 25)))
     assert (many.X[:20] != few.X).nnz == 0
     assert (many.X_unlabeled[:10] != few.X_unlabeled).nnz == 0
-    assert (imdb_curves.drawn(20, 10, 2).X != few.X).nnz > 0
-    run("imdb-curves", IMDB_CURVES, tmp_path)
-    lines = wanted("imdb-curves", IMDB_CURVES, tmp_path)
-    left, right = IMDB_CURVES.collect(lines)
+    assert (imdb_curves.draw_subset(20, 10, 2, load).X != few.X).nnz > 0
+    lines = run_lines("imdb-curves", small.curves, tmp_path, quick=False)
+    left, right = small.curves.tabulate(lines)
     assert left.header == ["method", "0", "±", "20", "±", "40", "±"]
     assert right.header == ["method", "20", "±", "30", "±"]
     at = [
@@ -92,13 +90,11 @@ def test_curves_draw_larger_sets_around_smaller_ones(toys, tmp_path):
     ]
     (row,) = [row for row in left.rows if row[0] == "gaussian + unlabelled"]
     assert row[5] == f"{100 * np.mean(at):.2f}"
-    (panels,) = IMDB_CURVES.draw(lines).values()
+    (panels,) = small.curves.draw(lines).values()
     assert len(panels) == 2
 
 
-def test_the_right_table_has_points_with_unlabelled_rows_and_without(monkeypatch):
-    monkeypatch.setattr(imdb_curves, "LEFT", (30, (0, 20, 40)))
-    monkeypatch.setattr(imdb_curves, "RIGHT", ((20, 30), 25))
+def test_the_right_table_has_points_with_and_without_unlabelled_rows(small):
     left = {(30, 0, PLAIN): 0.71, (30, 20, MORE): 0.73, (30, 40, MORE): 0.74}
     right = {(20, 0, PLAIN): 0.61, (30, 0, PLAIN): 0.71, (20, 25, MORE): 0.63, (30, 25, MORE): 0.76}
     lines = [
@@ -106,7 +102,7 @@ def test_the_right_table_has_points_with_unlabelled_rows_and_without(monkeypatch
         for (n, m, method), accuracy in (left | right).items()
         for seed, shift in enumerate((0.0, 0.02))
     ]
-    tables = IMDB_CURVES.collect(lines)
+    tables = small.curves.tabulate(lines)
     assert tables[0].header == ["method", "0", "±", "20", "±", "40", "±"]
     assert tables[0].rows == [
         [PLAIN, "72.00", "1.00", "-", "-", "-", "-"],

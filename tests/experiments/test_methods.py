@@ -1,28 +1,26 @@
 """How the methods on texts are tuned and scored."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression as Theirs
+from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import MultinomialNB
 
 from dropglm import LogisticRegression
 from dropglm.estimators import search
-from dropglm.experiments import imdb, imdb_curves, imdb_results, methods, texts, thirds
-from dropglm.experiments.imdb import IMDB
-from dropglm.experiments.imdb_curves import IMDB_CURVES
-from dropglm.experiments.thirds import THIRDS
+from dropglm.experiments import imdb, imdb_curves, methods, texts, thirds
 
 
-def test_a_rival_takes_the_setting_that_is_best_over_the_folds(toys, rng):
-    split = texts.unigrams_in_thirds("rt", 0)
+def test_a_baseline_takes_the_setting_with_the_best_mean_over_folds(load):
+    split = texts.unigrams_in_thirds("rt", 0, load)
     folds = list(StratifiedKFold(3).split(split.y, split.y))
     alphas = (1e-3, 1.0, 300.0)
-    found = methods.Rival(MultinomialNB(), {"alpha": alphas}).tuned(split, folds, "accuracy")
+    found = methods.Baseline(MultinomialNB(), {"alpha": alphas}).tune(split, folds, "accuracy")
     scores = [
         np.mean(
             [
@@ -37,7 +35,7 @@ def test_a_rival_takes_the_setting_that_is_best_over_the_folds(toys, rng):
 
 
 def noisy(rng, n=60):
-    """Rows whose labels can be told only roughly, and more often one than the other."""
+    """Return rows with noisy, unbalanced labels."""
     X = (rng.random((n, 12)) < 0.4).astype(float)
     y = (X[:, 0] + X[:, 1] + rng.normal(size=n) > 0.3).astype(int)
     U = sparse.csr_array((rng.random((30, 12)) < 0.4).astype(float))
@@ -45,19 +43,17 @@ def noisy(rng, n=60):
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "roc_auc"])
-def test_every_method_s_score_is_the_mean_over_folds_of_what_is_asked_for(
-    one_process, rng, monkeypatch, scoring
-):
+def test_cv_scores_are_means_over_folds_of_the_requested_score(rng, monkeypatch, scoring):
     monkeypatch.setattr(search, "SEARCH_TOL", 1e-8)
     split = noisy(rng)
     folds = list(StratifiedKFold(4).split(split.y, split.y))
     other = "roc_auc" if scoring == "accuracy" else "accuracy"
     for method, model in (
-        (methods.Rival(MultinomialNB(), {"alpha": (0.1, 30.0)}), MultinomialNB()),
-        (methods.TheirPath((0.01, 1.0)), Theirs(tol=1e-6)),
-        (methods.Dropout("gaussian", "uniform", (0.3,), (10.0, 0.1)), LogisticRegression(tol=1e-6)),
+        (methods.Baseline(MultinomialNB(), {"alpha": (0.1, 30.0)}), MultinomialNB()),
+        (methods.SklearnL2((0.01, 1.0), n_jobs=1), SklearnLogisticRegression(tol=1e-6)),
+        (methods.DropoutMethod("gaussian", "uniform", (0.3,), (10.0, 0.1)), LogisticRegression(tol=1e-6)),
     ):
-        found = method.tuned(split, folds, scoring)
+        found = method.tune(split, folds, scoring)
         model.set_params(**found.chosen)
         mean, elsewhere = (
             cross_val_score(model, split.X, split.y, cv=folds, scoring=name).mean()
@@ -68,18 +64,18 @@ def test_every_method_s_score_is_the_mean_over_folds_of_what_is_asked_for(
 
 
 class Recorder:
-    """A method that keeps what it was asked for."""
+    """A method that records how it was called."""
 
     def __init__(self, unlabeled):
         self.unlabeled = unlabeled
-        self.asked = []
+        self.calls = []
 
     def settings(self):
         return {"number": id(self)}
 
-    def tuned(self, split, folds, scoring):
-        self.asked.append((split, folds, scoring))
-        return methods.Tuned(MultinomialNB().fit(split.X, split.y), {}, 0.5)
+    def tune(self, split, folds, scoring):
+        self.calls.append((split, folds, scoring))
+        return methods.TunedModel(MultinomialNB().fit(split.X, split.y), {}, 0.5)
 
 
 def assert_same_folds(found, truth):
@@ -88,38 +84,35 @@ def assert_same_folds(found, truth):
             assert_array_equal(rows, others)
 
 
-def test_folds_are_blocks_in_order_or_shuffled_by_the_seed(rng):
+def test_folds_are_contiguous_blocks_or_shuffled_by_the_seed(rng):
     X = sparse.csr_array(rng.random((24, 3)))
     y = np.arange(24) % 2
     split, method = texts.Split(X, y, X, X, y), Recorder(False)
     for seed in (None, 0, 7):
-        methods.tuned(split, method=method, folds=3, seed=seed)
-    (blocks, zero, seven) = (folds for _, folds, _ in method.asked)
+        methods.tune(split, method=method, folds=3, seed=seed)
+    (blocks, zero, seven) = (folds for _, folds, _ in method.calls)
     assert_same_folds(blocks, [(np.delete(np.arange(24), rows), rows) for rows in np.split(np.arange(24), 3)])
     for folds, seed in ((zero, 0), (seven, 7)):
         assert_same_folds(folds, StratifiedKFold(3, shuffle=True, random_state=seed).split(y, y))
     assert zero[0][1].tolist() != seven[0][1].tolist()
 
 
-def test_every_fit_is_scored_and_cut_into_folds_as_its_experiment_says(toys, monkeypatch):
-    """Thirds by the ROC area and shuffled by the cut, IMDB in blocks, its curves shuffled by the draw."""
-    asked = {label: Recorder(method.unlabeled) for label, method in toys.items()}
-    for module in (thirds, imdb):
-        monkeypatch.setattr(module, "METHODS", asked)
-    monkeypatch.setattr(imdb_curves, "METHODS", {"L2": asked["L2"]})
-    monkeypatch.setattr(imdb_curves, "WITH", {"gaussian + unlabelled": asked["gaussian + unlabelled"]})
+def test_every_fit_uses_the_scores_and_folds_of_its_experiment(small, few_methods):
+    """Thirds: ROC area and folds shuffled by seed; IMDB: blocks; its curves: folds shuffled by seed."""
+    recorders = {label: Recorder(method.unlabeled) for label, method in few_methods.items()}
+    without, unlabeled = ({name: recorders[name]} for name in ("L2", "gaussian + unlabelled"))
     for experiment, scoring, shuffled in (
-        (THIRDS, "roc_auc", True),
-        (IMDB, "accuracy", False),
-        (IMDB_CURVES, "accuracy", True),
+        (replace(small.thirds, methods=recorders), "roc_auc", True),
+        (replace(small.imdb, methods=recorders), "accuracy", False),
+        (replace(small.curves, labeled_only=without, with_unlabeled=unlabeled), "accuracy", True),
     ):
         seeds = set()
         for fit in experiment.fits(False):
-            method = asked.get(fit.method)
+            method = recorders.get(fit.method)
             if method is None or fit.parameters["settings"] != method.settings():
-                continue  # the literature's, and the wide one
-            fit.work(fit.rows())
-            split, folds, score = method.asked.pop()
+                continue  # the literature's settings, and the wide matrix
+            fit.measure(fit.load())
+            split, folds, score = method.calls.pop()
             assert score == scoring
             seed = {"random_state": fit.seed} if shuffled else {}
             cv = StratifiedKFold(fit.parameters["folds"], shuffle=shuffled, **seed)
@@ -129,8 +122,10 @@ def test_every_fit_is_scored_and_cut_into_folds_as_its_experiment_says(toys, mon
         assert len(seeds) == (2 if shuffled else 1)
 
 
-def test_settings_name_everything_that_is_tuned():
-    dropout = methods.Dropout("quadratic", "naive_bayes", (0.5, 0.3), (2.0,), (1.0, 0.7), unlabeled=True)
+def test_settings_include_everything_that_is_tuned():
+    dropout = methods.DropoutMethod(
+        "quadratic", "naive_bayes", (0.5, 0.3), (2.0,), (1.0, 0.7), unlabeled=True
+    )
     settings = {
         "expectation": "quadratic",
         "l2_weights": "naive_bayes",
@@ -139,37 +134,37 @@ def test_settings_name_everything_that_is_tuned():
         "discount": [1.0, 0.7],
     }
     assert settings.items() <= dropout.settings().items()
-    assert methods.TheirPath((0.1, 3.0)).settings()["C"] == [0.1, 3.0]
-    rival = methods.Rival(MultinomialNB(fit_prior=False), {"alpha": (0.1, 3.0)}).settings()
-    assert rival["grid"] == {"alpha": [0.1, 3.0]}
-    assert rival != methods.Rival(MultinomialNB(), {"alpha": (0.1, 3.0)}).settings()
+    assert methods.SklearnL2((0.1, 3.0)).settings()["C"] == [0.1, 3.0]
+    baseline = methods.Baseline(MultinomialNB(fit_prior=False), {"alpha": (0.1, 3.0)}).settings()
+    assert baseline["grid"] == {"alpha": [0.1, 3.0]}
+    assert baseline != methods.Baseline(MultinomialNB(), {"alpha": (0.1, 3.0)}).settings()
     for method in methods.METHODS.values():
         assert json.loads(json.dumps(method.settings())) == method.settings()
 
 
-def test_parameters_of_a_fit_have_its_method_s_settings_and_folds():
-    for fit in THIRDS.fits(False):
+def test_parameters_of_a_fit_include_settings_and_folds():
+    for fit in thirds.Thirds().fits(False):
         assert fit.parameters["settings"] == thirds.METHODS[fit.method].settings()
         assert fit.parameters["folds"] == (3 if fit.data == "imdb" else 5)
         assert fit.parameters["scoring"] == "roc_auc"
-    for fit in IMDB.fits(False):
-        published = imdb_results.PUBLISHED in fit.data
+    for fit in imdb.IMDB().fits(False):
+        published = imdb.PUBLISHED in fit.data
         method = (imdb.LITERATURE if published else methods.METHODS)[fit.method]
-        settings = (imdb.WIDEST if fit.data == "wide" else method).settings()
+        settings = (imdb.WIDE_METHOD if fit.data == "wide" else method).settings()
         assert fit.parameters["settings"] == settings
         assert fit.parameters["folds"] == 3
-    for fit in IMDB_CURVES.fits(False):
-        with_more = fit.parameters["unlabeled"] > 0
-        method = (imdb_curves.WITH if with_more else imdb_curves.METHODS)[fit.method]
+    for fit in imdb_curves.IMDBCurves().fits(False):
+        unlabeled = fit.parameters["unlabeled"] > 0
+        method = (imdb_curves.WITH_UNLABELED if unlabeled else imdb_curves.LABELED_ONLY)[fit.method]
         assert fit.parameters["settings"] == method.settings()
 
 
 @pytest.mark.parametrize("unlabeled", [False, True])
-def test_what_is_measured_is_the_estimator_with_what_was_chosen(toys, unlabeled):
-    split = texts.more_in_thirds("rt", 0)
+def test_scores_are_those_of_the_estimator_with_the_chosen_settings(load, unlabeled):
+    split = texts.more_in_thirds("rt", 0, load)
     l2_weights = "naive_bayes_unlabeled" if unlabeled else "naive_bayes"
-    method = methods.Dropout("gaussian", l2_weights, (0.5, 0.3), (1.0,), unlabeled=unlabeled)
-    result = methods.measured(split, method=method, folds=3, seed=0)
+    method = methods.DropoutMethod("gaussian", l2_weights, (0.5, 0.3), (1.0,), unlabeled=unlabeled)
+    result = methods.tune_and_score(split, method=method, folds=3, seed=0)
     rows = {"X_unlabeled": split.X_unlabeled} if unlabeled else {}
     settings = result["chosen"]
     assert settings["dropout"] in (0.5, 0.3)
@@ -180,18 +175,22 @@ def test_what_is_measured_is_the_estimator_with_what_was_chosen(toys, unlabeled)
     assert result["features"] == (split.X.shape[1] if unlabeled else len(np.unique(split.X.indices)))
 
 
-def test_a_test_row_s_label_does_not_change_what_is_chosen(toys):
-    split = texts.unigrams_in_thirds("rt", 1)
-    upside_down = texts.Split(split.X, split.y, split.X_unlabeled, split.X_test, 1 - split.y_test)
-    for method in toys.values():
-        found, other = (methods.measured(s, method=method, folds=3, seed=0) for s in (split, upside_down))
+def test_labels_of_test_rows_do_not_change_what_is_chosen(load, few_methods):
+    split = texts.unigrams_in_thirds("rt", 1, load)
+    flipped = texts.Split(split.X, split.y, split.X_unlabeled, split.X_test, 1 - split.y_test)
+    for method in few_methods.values():
+        found, other = (methods.tune_and_score(s, method=method, folds=3, seed=0) for s in (split, flipped))
         assert found["chosen"] == other["chosen"]
         assert found["accuracy"] == pytest.approx(1 - other["accuracy"])
 
 
 @pytest.mark.parametrize(
     "method",
-    [*methods.METHODS.values(), *methods.FEW_LABELS.papers().values(), *methods.FEW_LABELS.ours().values()],
+    [
+        *methods.METHODS.values(),
+        *methods.FEW_LABELS.quadratic().values(),
+        *methods.FEW_LABELS.gaussian().values(),
+    ],
 )
 def test_every_method_has_twelve_settings(method):
     settings = dict(method.settings())

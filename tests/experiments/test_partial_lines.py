@@ -1,4 +1,4 @@
-"""Pages and summaries of runs that were stopped half-way: nothing breaks, and no NaN is shown."""
+"""Tables and figures of incomplete runs: no error is raised, and no NaN is shown."""
 
 import json
 
@@ -31,14 +31,13 @@ KINDS = {
 
 
 @pytest.fixture(autouse=True)
-def closed():
-    """No figure stays open."""
+def close_figures():
     yield
     plt.close("all")
 
 
 def lines_of(name, fits):
-    """Lines as if these fits had been run."""
+    """Return lines as if these fits had been run."""
     rng = np.random.default_rng(0)
     return [
         {
@@ -57,10 +56,10 @@ def lines_of(name, fits):
 
 @pytest.mark.parametrize("number", [1, 2, 3, 7, 20, 45])
 @pytest.mark.parametrize("name", KINDS)
-def test_the_first_lines_of_a_run_are_shown(name, number):
+def test_the_first_lines_of_a_run_can_be_shown(name, number):
     experiment = EXPERIMENTS[name]
     lines = lines_of(name, experiment.fits(False)[:number])
-    cells = [cell for table in experiment.collect(lines) for row in table.rows for cell in row]
+    cells = [cell for table in experiment.tabulate(lines) for row in table.rows for cell in row]
     assert cells
     assert not any("nan" in cell for cell in cells)
     for found in experiment.compare(lines):
@@ -70,12 +69,12 @@ def test_the_first_lines_of_a_run_are_shown(name, number):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_so_are_lines_of_every_other_method(name):
+def test_results_of_some_of_the_methods_can_be_shown(name):
     experiment = EXPERIMENTS[name]
     methods = list(dict.fromkeys(fit.method for fit in experiment.fits(False)))
     for kept in (methods[::2], methods[1::2], methods[:1], methods[-1:]):
         lines = lines_of(name, [fit for fit in experiment.fits(False) if fit.method in kept])
-        assert not any("nan" in cell for t in experiment.collect(lines) for row in t.rows for cell in row)
+        assert not any("nan" in cell for t in experiment.tabulate(lines) for row in t.rows for cell in row)
         assert all(np.isfinite(found.ours) for found in experiment.compare(lines))
         experiment.draw(lines)
         plt.close("all")

@@ -1,4 +1,4 @@
-"""What is kept of a run, and what is run again."""
+"""Storing results, and resuming a run that was stopped."""
 
 import json
 from dataclasses import replace
@@ -6,80 +6,93 @@ from types import SimpleNamespace
 
 import pytest
 
-from dropglm.experiments import raw, run, running, to_do, wanted
+from dropglm.experiments import ExperimentRun, running
+from dropglm.experiments.raw_results import RawResults
 from dropglm.files import FileError
 from dropglm.progress import Progress
-from tests.experiments.toys import Killed, killed_after, timeless, toy
+from tests.experiments.toys import Killed, Toy, killed_after, timeless
 
 
-def lines_of(path):
+def stored(path):
     return timeless(json.loads(line) for line in path.read_text().splitlines())
 
 
-def test_a_killed_run_goes_on_where_it_was_and_ends_with_the_same_lines(tmp_path):
-    """Of two experiments, wherever it is killed: two fits are finished before each kill."""
+def test_a_killed_run_is_resumed_and_ends_with_the_same_lines(tmp_path):
+    """For two experiments, wherever they are killed: two fits finish before each kill."""
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     whole.mkdir()
     parts.mkdir()
     for name in ("first", "second"):
-        run(name, toy(), whole)
+        ExperimentRun(name, Toy(), whole).run()
         for done in (2, 4):
             with pytest.raises(Killed):
-                run(name, toy(killed_after(2)), parts)
-            assert len(wanted(name, toy(), parts)) == done
-            assert len(to_do(name, toy(), parts)) == 6 - done
-        run(name, toy(), parts)
-        assert lines_of(parts / f"{name}.jsonl") == lines_of(whole / f"{name}.jsonl")
+                ExperimentRun(name, Toy(killed_after(2)), parts).run()
+            run = ExperimentRun(name, Toy(), parts)
+            assert len(run.lines) == done
+            assert len(run.missing) == 6 - done
+        ExperimentRun(name, Toy(), parts).run()
+        assert stored(parts / f"{name}.jsonl") == stored(whole / f"{name}.jsonl")
     for name in ("first", "second"):
-        run(name, toy(killed_after(0)), parts)  # nothing is fitted again
+        ExperimentRun(name, Toy(killed_after(0)), parts).run()  # nothing is fitted again
+
+
+def test_results_of_a_run_are_the_same_before_and_after_reading_them_again(tmp_path):
+    run = ExperimentRun("toy", Toy(), tmp_path)
+    run.run()
+    assert len(run.lines) == 6
+    assert run.missing == []
+    assert run.lines == ExperimentRun("toy", Toy(), tmp_path).lines
 
 
 @pytest.mark.parametrize("cut", [1, 2, 40])
-def test_a_half_written_last_line_is_dropped_and_run_again(tmp_path, cut):
-    run("toy", toy(), tmp_path)
+def test_an_incomplete_last_line_is_dropped_and_run_again(tmp_path, cut):
+    ExperimentRun("toy", Toy(), tmp_path).run()
     path = tmp_path / "toy.jsonl"
-    before = lines_of(path)
+    before = stored(path)
     path.write_bytes(path.read_bytes()[:-cut])
-    assert len(wanted("toy", toy(), tmp_path)) == len(before) - 1  # drawing does not trip over it either
     seen = []
-    run("toy", toy(seen.append), tmp_path)
+    run = ExperimentRun("toy", Toy(seen.append), tmp_path)
+    assert len(run.lines) == len(before) - 1  # the page can be made from an incomplete file
+    run.run()
     assert seen == [("two", 2)]
-    assert lines_of(path) == before
+    assert stored(path) == before
 
 
 def test_a_quick_run_is_not_mistaken_for_a_full_one(tmp_path):
-    run("toy", toy(), tmp_path, quick=True)
+    ExperimentRun("toy", Toy(), tmp_path, quick=True).run()
     seen = []
-    run("toy", toy(seen.append), tmp_path)
+    run = ExperimentRun("toy", Toy(seen.append), tmp_path)
+    run.run()
     assert len(seen) == 6
-    assert {line["parameters"]["rows"] for line in wanted("toy", toy(), tmp_path)} == {50}
-    assert len(wanted("toy", toy(), tmp_path, quick=True)) == 4
+    assert {line["parameters"]["rows"] for line in run.lines} == {50}
+    assert len(ExperimentRun("toy", Toy(), tmp_path, quick=True).lines) == 4
 
 
-def test_a_data_set_that_cannot_be_had_is_told_once_and_the_others_go_on(tmp_path):
-    told = []
-    run("toy", toy(absent=("one",)), tmp_path, tell=told.append)
-    assert told == ["one is left out: one is not on this machine."]
-    assert {line["data"] for line in wanted("toy", toy(), tmp_path)} == {"two"}
+def test_an_unavailable_data_set_is_reported_once_and_the_others_are_run(tmp_path):
+    messages = []
+    run = ExperimentRun("toy", Toy(absent=("one",)), tmp_path)
+    run.run(tell=messages.append)
+    assert messages == ["one is skipped: one is not on this machine."]
+    assert {line["data"] for line in run.lines} == {"two"}
 
 
 def test_the_time_left_is_that_of_fits_that_can_be_run(tmp_path):
-    absent = toy(absent=("one",), cost=7.0)
+    absent = Toy(absent=("one",), cost=7.0)
     progress = Progress("fits", costs=[fit.cost for fit in absent.fits(False)], shown=False)
-    run("toy", absent, tmp_path, progress=progress, tell=lambda sentence: None)
+    ExperimentRun("toy", absent, tmp_path).run(progress=progress, tell=lambda sentence: None)
     assert (progress.done, progress.total, progress.total_cost) == (3, 3, 21.0)
     assert progress.seconds_left() == 0.0
 
 
-def test_a_line_has_what_made_it(tmp_path):
-    run("toy", toy(), tmp_path)
+def test_a_line_says_which_versions_produced_it(tmp_path):
+    ExperimentRun("toy", Toy(), tmp_path).run()
     line = json.loads((tmp_path / "toy.jsonl").read_text().splitlines()[0])
     assert set(line["versions"]) == {"dropglm", "numpy", "scikit-learn", "python"}
     assert line["seconds"] >= 0
     assert line["experiment"] == "toy"
 
 
-def test_the_seconds_of_a_line_are_those_of_the_fit_and_not_of_reading(tmp_path, monkeypatch):
+def test_the_seconds_of_a_line_do_not_include_loading_data(tmp_path, monkeypatch):
     clock = [0.0]
 
     def takes(seconds, action):
@@ -90,18 +103,18 @@ def test_the_seconds_of_a_line_are_those_of_the_fit_and_not_of_reading(tmp_path,
         return slow
 
     monkeypatch.setattr(running, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
-    plain = toy()
-    slow = [
-        replace(fit, rows=takes(100.0, fit.rows), work=takes(2.5 + fit.seed, fit.work))
-        for fit in plain.fits(False)
+    run = ExperimentRun("toy", Toy(), tmp_path)
+    run.fits = [
+        replace(fit, load=takes(100.0, fit.load), measure=takes(2.5 + fit.seed, fit.measure))
+        for fit in run.fits
     ]
-    experiment = replace(plain, fits=lambda quick: slow)
-    run("toy", experiment, tmp_path)
-    for line in wanted("toy", experiment, tmp_path):
+    run.run()
+    assert len(run.lines) == 6
+    for line in run.lines:
         assert line["seconds"] == 2.5 + line["seed"]
 
 
-def test_a_line_of_something_else_is_no_result(tmp_path):
+def test_a_line_that_is_not_a_result_is_refused(tmp_path):
     (tmp_path / "toy.jsonl").write_text('{"experiment": "toy"}\n{"a": 1}\n')
-    with pytest.raises(FileError, match="line 1 is no raw result"):
-        raw.read(tmp_path / "toy.jsonl")
+    with pytest.raises(FileError, match="line 1 is not a raw result"):
+        RawResults(tmp_path, "toy")

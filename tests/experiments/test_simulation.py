@@ -5,20 +5,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dropglm import LogisticRegression
-from dropglm.experiments import EXPERIMENTS, simulation
-from tests.experiments.made import lines_of, page_of
+from dropglm.experiments import simulation
+from tests.experiments.stored import page_without_fits, run_lines
 
-SIMULATION = EXPERIMENTS["simulation"]
 RUNS = 3
+SIMULATION = simulation.Simulation(quick_runs=RUNS, max_iter=30)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def stored(tmp_path_factory):
     folder = tmp_path_factory.mktemp("simulation")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simulation, "RUNS_QUICK", RUNS)
-        patch.setattr(simulation, "MAX_ITER", 30)
-        return folder, lines_of("simulation", SIMULATION, folder)
+    return folder, run_lines("simulation", SIMULATION, folder)
 
 
 def column(table, heading, nth=0):
@@ -27,17 +24,17 @@ def column(table, heading, nth=0):
 
 
 def accuracies(model):
-    """Of an estimator over active and over all rows, run by run."""
+    """Return the accuracy of an estimator on active and on all rows, per run."""
     found = []
     for run in range(RUNS):
-        rows = simulation.drawn(np.random.default_rng(run))
+        rows = simulation.simulate_run(np.random.default_rng(run))
         right = model.fit(rows.X, rows.y).predict(rows.X_test) == rows.y_test
         useful = (rows.X_test[:, :50] != 0).any(axis=1)
         found.append((right[useful].mean(), right.mean()))
     return np.array(found)
 
 
-def test_the_tables_have_what_the_estimators_give_beside_the_papers_numbers(made):
+def test_the_tables_have_the_accuracy_of_the_estimators_and_of_the_paper(stored):
     models = {
         "ridge, λ = 32": LogisticRegression(dropout=0.0, l2=32.0, fit_intercept=False),
         "gaussian": LogisticRegression(dropout=0.9, l2=0.0, fit_intercept=False),
@@ -45,7 +42,7 @@ def test_the_tables_have_what_the_estimators_give_beside_the_papers_numbers(made
     paper = {"ridge, λ = 32": (0.66, 0.53), "gaussian": (0.73, 0.55)}
     scores = {name: accuracies(model) for name, model in models.items()}
     gain = scores["gaussian"] - scores["ridge, λ = 32"]
-    for k, table in enumerate(SIMULATION.collect(made[1])[:2]):
+    for k, table in enumerate(SIMULATION.tabulate(stored[1])[:2]):
         assert ("active", "all")[k] in table.title
         for name, found in scores.items():
             mean, error = found[:, k].mean(), found[:, k].std(ddof=1) / np.sqrt(RUNS)
@@ -59,44 +56,46 @@ def test_the_tables_have_what_the_estimators_give_beside_the_papers_numbers(made
         assert column(table, "gain")["ridge, λ = 32"] == "-"
 
 
-def test_the_truth_is_what_the_labels_were_drawn_from(made):
-    truth = [line["result"] for line in made[1] if line["method"] == "the truth"]
+def test_the_true_model_is_the_one_that_generated_the_labels(stored):
+    truth = [line["result"] for line in stored[1] if line["method"] == "true model"]
     for run, result in enumerate(truth):
-        rows = simulation.drawn(np.random.default_rng(run))
+        rows = simulation.simulate_run(np.random.default_rng(run))
         p = 1 / (1 + np.exp(-0.057 * rows.X_test[:, :50].sum(axis=1)))
         assert result["active"] == np.mean((p > 0.5) == rows.y_test, where=rows.active)
         loss = -np.mean(np.log(np.where(rows.y_test == 1, p, 1 - p)))
         assert result["log_loss"] == pytest.approx(loss)
         assert (result["useful_size"], result["nuisance_size"]) == (pytest.approx(0.057), 0.0)
-    assert column(SIMULATION.collect(made[1])[2], "ratio")["the truth"] == "-"
+    assert column(SIMULATION.tabulate(stored[1])[2], "ratio")["true model"] == "-"
 
 
-def test_stopped_early_means_a_small_gradient_of_the_papers_objective():
-    """Its gradient written out, at what was found and at no penalty more than asked for."""
-    rows = simulation.drawn(np.random.default_rng(0))
+def test_stopped_early_means_a_small_gradient_of_the_quadratic_objective():
+    """The gradient is computed from its formula."""
+    rows = simulation.simulate_run(np.random.default_rng(0))
     largest = []
     for limit in (0.5, 0.02):
-        settings = simulation.methods()["quadratic, stopped early"][1] | {"largest_gradient": limit}
-        beta = simulation.stopped_early(rows, **settings)
+        settings = simulation.Simulation().methods()["quadratic, stopped early"][1] | {
+            "largest_gradient": limit
+        }
+        beta = simulation.fit_stopped_early(rows, **settings)
         p = 1 / (1 + np.exp(-rows.X @ beta))
         v, s2 = p * (1 - p), 9.0 * rows.X**2 @ beta**2
         gradient = rows.X.T @ (p - rows.y + 0.5 * v * (1 - 2 * p) * s2) + 9.0 * (rows.X.T**2 @ v) * beta
         largest.append(np.abs(gradient).max())
         assert largest[-1] <= limit * (1 + 1e-6)
-    assert largest[0] > 0.02  # it went no further than it had to
+    assert largest[0] > 0.02  # the fit did not continue longer than necessary
 
 
-def test_all_methods_see_the_same_rows_and_runs_differ():
-    first, again, other = (simulation.drawn(np.random.default_rng(seed)) for seed in (0, 0, 1))
+def test_all_methods_use_the_same_rows_and_runs_differ():
+    first, again, other = (simulation.simulate_run(np.random.default_rng(seed)) for seed in (0, 0, 1))
     assert_allclose(first.X_test, again.X_test)
     assert not np.allclose(first.X, other.X)
     assert first.active.sum() == (first.X_test[:, :50] != 0).any(axis=1).sum()
 
 
-def test_the_sizes_are_medians_over_runs(made):
-    table = SIMULATION.collect(made[1])[2]
+def test_sizes_are_medians_over_runs(stored):
+    table = SIMULATION.tabulate(stored[1])[2]
     for name, useful, nuisance, ratio, log_loss in table.rows[:-1]:
-        mine = [line["result"] for line in made[1] if line["method"] == name]
+        mine = [line["result"] for line in stored[1] if line["method"] == name]
         assert useful == f"{np.median([result['useful_size'] for result in mine]):.4f}"
         assert nuisance == f"{np.median([result['nuisance_size'] for result in mine]):.4f}"
         ratios = [result["useful_size"] / result["nuisance_size"] for result in mine]
@@ -104,17 +103,17 @@ def test_the_sizes_are_medians_over_runs(made):
         assert log_loss == f"{np.median([result['log_loss'] for result in mine]):.3f}"
 
 
-def of(lines, method, score):
-    """Run by run."""
+def scores(lines, method, score):
+    """Return a score per run."""
     found = {line["seed"]: line["result"][score] for line in lines if line["method"] == method}
     return np.array([found[seed] for seed in sorted(found)])
 
 
 @pytest.mark.parametrize(("score", "ridge", "dropout"), [("active", 0.66, 0.73), ("all", 0.53, 0.55)])
-def test_beside_the_paper_stands_the_gaussian_penalty_with_its_standard_error(made, score, ridge, dropout):
-    compared = {item.what: item for item in SIMULATION.compare(made[1])}
-    ours, theirs = of(made[1], "gaussian", score), of(made[1], "ridge, λ = 32", score)
-    early = of(made[1], "quadratic, stopped early", score)
+def test_the_comparison_has_the_gaussian_penalty_with_its_standard_error(stored, score, ridge, dropout):
+    compared = {item.what: item for item in SIMULATION.compare(stored[1])}
+    ours, theirs = scores(stored[1], "gaussian", score), scores(stored[1], "ridge, λ = 32", score)
+    early = scores(stored[1], "quadratic, stopped early", score)
     assert ours.mean() != early.mean()
     for what, paper, values in (
         ("ridge, λ = 32", ridge, theirs),
@@ -131,21 +130,19 @@ def test_beside_the_paper_stands_the_gaussian_penalty_with_its_standard_error(ma
         assert error > 0
 
 
-def test_the_gains_that_are_drawn_are_over_active_rows(made):
-    ((gains, _),) = SIMULATION.draw(made[1]).values()
+def test_the_drawn_gains_are_on_active_rows(stored):
+    ((gains, _),) = SIMULATION.draw(stored[1]).values()
     drawn = {line.get_label(): line.get_xdata() for line in gains.axes[0].lines}
     for name in ("quadratic, stopped early", "quadratic, not stopped", "gaussian"):
         gain = {
-            score: np.sort(of(made[1], name, score) - of(made[1], "ridge, λ = 32", score))
+            score: np.sort(scores(stored[1], name, score) - scores(stored[1], "ridge, λ = 32", score))
             for score in ("active", "all")
         }
         assert_allclose(drawn[name], gain["active"])
         assert not np.allclose(gain["active"], gain["all"])
 
 
-def test_it_is_drawn_without_a_fit(made, monkeypatch):
-    monkeypatch.setattr(simulation, "RUNS_QUICK", RUNS)
-    monkeypatch.setattr(simulation, "MAX_ITER", 30)
-    text = page_of("simulation", SIMULATION, made[0])
+def test_the_page_is_made_without_fits(stored):
+    text = page_without_fits("simulation", SIMULATION, stored[0])
     assert text.count("<svg") == 2
     assert "gain over ridge" in text

@@ -4,33 +4,33 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dropglm.experiments import run, thirds_results, wanted
-from dropglm.experiments.thirds import THIRDS
-from tests.experiments.made import ALL, MORE, NB, PLAIN, line
+from dropglm.experiments.thirds import Thirds, best_in_cross_validation
+from tests.experiments.stored import ALL, MORE, NB, PLAIN, line, run_lines
+
+THIRDS = Thirds()
 
 
-def test_thirds_choose_by_cross_validation_and_not_by_the_test(toys, tmp_path):
-    run("thirds", THIRDS, tmp_path)
-    lines = wanted("thirds", THIRDS, tmp_path)
-    assert len(lines) == len(THIRDS.fits(False)) == (2 + 1) * (2 * len(toys) - 1)
+def test_methods_are_chosen_by_cross_validation_and_not_on_test_rows(small, few_methods, tmp_path):
+    lines = run_lines("thirds", small.thirds, tmp_path, quick=False)
+    assert len(lines) == len(small.thirds.fits(False)) == (2 + 1) * (2 * len(few_methods) - 1)
     ours = ["gaussian + unlabelled", "gaussian, NB ridge of all rows + unlabelled"]
     rt = [line for line in lines if line["data"] == "rt"]
-    for found in thirds_results.chosen(rt, unlabeled=True):
+    for found in best_in_cross_validation(rt, unlabeled=True):
         mine = [x["result"] for x in rt if x["seed"] == found["seed"] and x["method"] in ours]
         assert len(mine) == 4
         assert found["result"]["cv_score"] == max(result["cv_score"] for result in mine)
-    _, more, *others = THIRDS.collect(lines)
-    (mean,) = [x.ours for x in THIRDS.compare(lines) if "rt" in x.what]
+    _, more, *others = small.thirds.tabulate(lines)
+    (mean,) = [x.ours for x in small.thirds.compare(lines) if "rt" in x.what]
     assert more.rows[0][8] == f"{mean:.2f}"
     assert more.rows[0][-1] == f"{mean - 76.56:+.2f}"
-    assert [row[0] for row in others[0].rows] == list(toys)
-    assert others[0].rows[0][4] == "-"  # with more features it was not run
-    assert len(THIRDS.draw(lines)) == 1
-    assert THIRDS.fits(True) == []
+    assert [row[0] for row in others[0].rows] == list(few_methods)
+    assert others[0].rows[0][4] == "-"  # not run with more features
+    assert len(small.thirds.draw(lines)) == 1
+    assert small.thirds.fits(True) == []
 
 
-def made_thirds():
-    """Two data sets, two cuts; the better a method is in cross-validation the worse it is in the test."""
+def results_and_means():
+    """Two data sets, two splits; methods that are better in cross-validation are worse on test rows."""
     lines, expected = [], {}
     for d, data in enumerate(("rt", "subj")):
         for f, features in enumerate(("unigrams", "more features")):
@@ -45,20 +45,20 @@ def made_thirds():
                     (ALL, low + 0.009, 0.82 + 0.02 * (seed - 100)),
                 ):
                     lines.append(line(data, method, accuracy, cv_score, seed, features=features))
-                # the first cut's best in cross-validation, then the second's
+                # the best in cross-validation on the first split, then on the second
                 best.append((low, low + (0.005, 0.001)[seed - 100], low + (0.002, 0.009)[seed - 100]))
             expected[data, features] = 100 * np.array(best)
     return lines, expected
 
 
-def test_thirds_are_those_that_cross_validation_finds_best_and_not_the_test():
-    lines, expected = made_thirds()
-    tables = dict(zip(("unigrams", "more features"), THIRDS.collect(lines), strict=False))
+def test_the_tables_have_the_best_in_cross_validation_and_not_on_test_rows():
+    lines, expected = results_and_means()
+    tables = dict(zip(("unigrams", "more features"), THIRDS.tabulate(lines), strict=False))
     compared = {item.what.split()[0]: item for item in THIRDS.compare(lines) if "more features" in item.what}
     for (data, features), accuracy in expected.items():
         mine = [x for x in lines if x["data"] == data and x["parameters"]["features"] == features]
         for unlabeled, column in ((False, 1), (True, 2)):
-            found = thirds_results.chosen(mine, unlabeled=unlabeled)
+            found = best_in_cross_validation(mine, unlabeled=unlabeled)
             assert [100 * x["result"]["accuracy"] for x in found] == pytest.approx(accuracy[:, column])
         (row,) = [row for row in tables[features].rows if row[0] == data]
         assert row[4:10:2] == [f"{mean:.2f}" for mean in accuracy.mean(axis=0)]
@@ -69,8 +69,8 @@ def test_thirds_are_those_that_cross_validation_finds_best_and_not_the_test():
             assert compared[data].paper == {"rt": 76.56, "subj": 91.48}[data]
 
 
-def test_the_bars_of_thirds_are_as_wide_as_the_gains_over_l2():
-    lines, expected = made_thirds()
+def test_the_widths_of_the_bars_are_the_gains_over_l2():
+    lines, expected = results_and_means()
     (figures,) = THIRDS.draw(lines).values()
     gains = [[75.18 - 73.49, 90.85 - 88.96, 76.56 - 73.49, 91.48 - 88.96]]
     for features in ("unigrams", "more features"):

@@ -1,4 +1,7 @@
-"""Experiments that take no time, and texts for those that are about texts."""
+"""An experiment that takes no time, and a data set of toy texts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -9,54 +12,59 @@ from dropglm.experiments.experiment import Fit
 from dropglm.pages import ResultTable
 
 
-def toy(worked=None, absent=(), title="Squares", has_quick=True, cost=1.0):
-    """Squares of seeds; ``worked`` is called with each fit that is run."""
+@dataclass(frozen=True)
+class Toy(Experiment):
+    """Squares of seeds; ``worked`` is called with each fit that is run, ``absent`` data cannot be loaded."""
 
-    def rows(data):
-        if data in absent:
-            raise DatasetError(f"{data} is not on this machine.")
-        return data
+    worked: Callable = lambda fit: None
+    absent: tuple = ()
+    title: str = "Squares"
+    has_quick: bool = True
+    cost: float = 1.0
+    comparison: Comparison | None = None
 
-    def fits(quick):
-        def fit(data, seed):
-            def work(given):
-                if worked is not None:
-                    worked((given, seed))
-                return {"square": seed**2}
+    summary = "squares"
+    data = ("one", "two")
+    takes, takes_quick = "an hour", "a minute"
+    protocol = "It squares."
 
-            return Fit(data, "square", seed, {"rows": 5 if quick else 50}, lambda: rows(data), work, cost)
-
-        if quick and not has_quick:
+    def fits(self, quick):
+        if quick and not self.has_quick:
             return []
-        return [fit(data, seed) for seed in range(2 if quick else 3) for data in ("one", "two")]
+        return [self._fit(data, seed, quick) for seed in range(2 if quick else 3) for data in self.data]
 
-    def squares(lines):
-        return [line["result"]["square"] for line in lines]
+    def tabulate(self, lines):
+        rows = [[line["data"], str(line["result"]["square"])] for line in lines]
+        return [ResultTable("Squares by seed", ["data", "square"], rows)]
 
-    def collect(lines):
-        shown = zip(lines, squares(lines), strict=True)
-        return [
-            ResultTable(
-                "Squares by seed", ["data", "square"], [[x["data"], str(square)] for x, square in shown]
-            )
-        ]
-
-    def draw(lines):
+    def draw(self, lines):
         figures = [Figure(), Figure()]
         for figure in figures:
             figure.subplots().plot(squares(lines), marker="o")
-        return {f"{title}, twice.": figures}
+        return {f"{self.title}, twice.": figures}
 
-    def compare(lines):
-        return [Comparison("largest square", 4.0, max(squares(lines)), 0.25)]
+    def compare(self, lines):
+        return [self.comparison or Comparison("largest square", 4.0, max(squares(lines)), 0.25)]
 
-    return Experiment(
-        title, "squares", ("one", "two"), "an hour", "a minute", "It squares.", fits, collect, draw, compare
-    )
+    def _fit(self, data, seed, quick):
+        def load():
+            if data in self.absent:
+                raise DatasetError(f"{data} is not on this machine.")
+            return data
+
+        def measure(loaded):
+            self.worked((loaded, seed))
+            return {"square": seed**2}
+
+        return Fit(data, "square", seed, {"rows": 5 if quick else 50}, load, measure, self.cost)
+
+
+def squares(lines):
+    return [line["result"]["square"] for line in lines]
 
 
 def timeless(lines):
-    """What is in the lines but how long each took."""
+    """Return the lines without their running times."""
     return [{key: value for key, value in line.items() if key != "seconds"} for line in lines]
 
 
@@ -65,7 +73,7 @@ class Killed(BaseException):
 
 
 def killed_after(number):
-    """A ``worked`` that lets so many fits through."""
+    """Return a ``worked`` that raises ``Killed`` after that many fits."""
     seen = []
 
     def worked(fit):
@@ -80,19 +88,19 @@ GOOD, BAD = ["lovely", "great", "warm", "funny", "clever"], ["dull", "boring", "
 
 
 def reviews(rng, n):
-    """Texts of ten words, of which two speak for the label."""
+    """Return texts of ten words, two of which depend on the label."""
     y = rng.integers(2, size=n)
     y[:2] = 0, 1
     plain = [f"word{k}" for k in range(30)]
-    made = []
+    texts = []
     for label in y:
-        said = [*rng.choice(plain, 8), *rng.choice(GOOD if label else BAD, 2)]
-        made.append(" ".join(rng.permutation(said)) + ".")
-    return np.array(made, object), y
+        words = [*rng.choice(plain, 8), *rng.choice(GOOD if label else BAD, 2)]
+        texts.append(" ".join(rng.permutation(words)) + ".")
+    return np.array(texts, object), y
 
 
-class Toy:
-    """What load_dataset gives."""
+class ToyDataset:
+    """What ``load_dataset`` returns."""
 
     def __init__(self, seed=0):
         rng = np.random.default_rng(seed)

@@ -13,8 +13,7 @@ from dropglm.cli.errors import BadInputError
 from dropglm.progress import Progress, clear_bar, in_words
 
 if TYPE_CHECKING:
-    from dropglm.experiments import Experiment
-    from dropglm.experiments.experiment import Line
+    from dropglm.experiments import Experiment, ExperimentRun
 
 
 def reproduce(
@@ -47,7 +46,7 @@ def reproduce(
             raise typer.BadParameter("list cannot be combined with experiments.", param_hint="NAMES")
         if everything:
             raise typer.BadParameter("list already shows all experiments.", param_hint="--all")
-        listed = experiments.listing(experiments.EXPERIMENTS)
+        listed = experiments.list_experiments(experiments.EXPERIMENTS)
         terminal.table(listed.title, listed.header, listed.rows, words=len(listed.header))
         return
     if bool(names) == everything:
@@ -69,23 +68,26 @@ def reproduce(
     if not os.access(out, os.W_OK):
         raise typer.BadParameter(f"{out} is not writable.", param_hint="--out")
     # Before hours of work: can figures be drawn, and can all result files be read?
-    experiments.ready_to_draw()
-    for name, experiment in experiments.EXPERIMENTS.items():
-        experiments.to_do(name, experiment, out, quick=quick)
+    experiments.require_matplotlib()
+    runs = {
+        name: experiments.ExperimentRun(name, experiment, out, quick=quick)
+        for name, experiment in experiments.EXPERIMENTS.items()
+    }
+    chosen_runs = {name: runs[name] for name in chosen}
     try:
-        lines = _run(chosen, out, quick=quick, quiet=quiet)
+        _run(chosen_runs, quiet=quiet)
     except KeyboardInterrupt:
         terminal.message("finished fits are kept; run the same command to resume.")
         raise
-    if not any(lines.values()):
+    if not any(run.lines for run in chosen_runs.values()):
         raise BadInputError(f"{', '.join(chosen)}: no results, since no data set is available.")
-    compared = experiments.comparisons(chosen, lines)
+    compared = experiments.comparisons(chosen_runs)
     if compared.rows:
         terminal.table(compared.title, compared.header, compared.rows)
-    path = experiments.report(experiments.EXPERIMENTS, out, quick=quick)
+    path = experiments.report(runs, out)
     if not quiet:
         terminal.message(f"wrote {path}.")
-    empty = [name for name in names or () if not lines.get(name, True)]
+    empty = [name for name in names or () if name in chosen_runs and not chosen_runs[name].lines]
     if empty:
         raise BadInputError(f"{', '.join(empty)}: no results, since the data sets are not available.")
 
@@ -100,30 +102,23 @@ def _chosen(known: Mapping[str, "Experiment"], names: list[str] | None) -> dict[
         raise typer.BadParameter(str(error)) from None
 
 
-def _run(
-    chosen: Mapping[str, "Experiment"], out: Path, *, quick: bool, quiet: bool
-) -> dict[str, list["Line"]]:
-    """Run the missing fits and print the tables, experiment by experiment; return the lines of each."""
-    from dropglm import experiments
-
-    fits = {name: experiments.to_do(name, each, out, quick=quick) for name, each in chosen.items()}
-    costs = [fit.cost for each in fits.values() for fit in each]
-    lines = {}
+def _run(runs: Mapping[str, "ExperimentRun"], *, quiet: bool) -> None:
+    """Run the missing fits and print the tables, one experiment after the other."""
+    missing = {name: run.missing for name, run in runs.items()}
+    costs = [fit.cost for fits in missing.values() for fit in fits]
     with Progress("fits", costs=costs, shown=not quiet) as progress:
-        for name, experiment in chosen.items():
-            left_out = partial(_left_out, name)
-            experiments.run(name, experiment, out, quick=quick, progress=progress, tell=left_out)
-            lines[name] = experiments.wanted(name, experiment, out, quick=quick)
+        for name, run in runs.items():
+            run.run(progress=progress, tell=partial(_left_out, name))
+            lines = run.lines
             clear_bar()
-            if not lines[name]:
+            if not lines:
                 terminal.message(f"{name} has no results, since none of its data sets is available.")
                 continue
-            for table in experiment.collect(lines[name]):
+            for table in run.experiment.tabulate(lines):
                 terminal.table(table.title, table.header, table.rows)
             left = progress.seconds_left()
-            if fits[name] and progress.done != progress.total and left is not None and not quiet:
+            if missing[name] and progress.done != progress.total and left is not None and not quiet:
                 terminal.message(f"{name} is finished, {in_words(left)} left.")
-    return lines
 
 
 def _left_out(name: str, sentence: str) -> None:

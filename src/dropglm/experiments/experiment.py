@@ -1,53 +1,58 @@
-"""What an experiment is: fits to run, tables to collect from their raw lines, figures to draw from them."""
+"""The parts of an experiment: fits to run, and the tables and figures made from their raw results."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dropglm.pages import ResultTable
 
-Line = dict[str, Any]  # one fit, as it stands in the file
+Line = dict[str, Any]  # the raw result of one fit, as stored in the file
 
 
 @dataclass(frozen=True)
 class Fit:
-    """One fit to run; all but the two functions and the cost say which one it is.
+    """One fit of an experiment.
 
     Attributes
     ----------
     data, method : str
+        Names of the data and of the method.
     seed : int
+        Random seed.
     parameters : mapping
-        Whatever the result depends on, so that lines of a quick run are not mistaken for others.
-    rows : callable
-        Gives the data; a ``DatasetError`` or ``ImportError`` of it is told, and the fit left out.
-    work : callable
-        Turns the data into the result, a mapping that JSON can hold.
+        Everything else that the result depends on. A stored result is used again only if all of this is
+        equal, so that results of a quick run are never taken for those of a full one.
+    load : callable
+        Returns the data. If it raises ``DatasetError`` or ``ImportError``, the fit is skipped with a message.
+    measure : callable
+        Takes the data and returns the result, a mapping that can be stored as JSON.
     cost : float
-        Roughly how many seconds it takes on two cores; only the time left is estimated from it.
+        Rough running time in seconds on two cores, used only to estimate the time left.
     """
 
     data: str
     method: str
     seed: int
     parameters: Mapping[str, Any]
-    rows: Callable[[], Any]
-    work: Callable[[Any], Mapping[str, Any]]
+    load: Callable[[], Any]
+    measure: Callable[[Any], Mapping[str, Any]]
     cost: float = 1.0
 
 
 class Comparison(NamedTuple):
-    """A number of the paper beside ours, both in the paper's unit.
+    """A number from the paper and the number measured here, in the same unit.
 
     Attributes
     ----------
     what : str
-        What it is a number of, in a few words: data, method, score.
+        What was measured: data, method and score.
     paper : float or None
-        None where ours goes beyond it.
+        None if the paper has no such number.
     ours : float
+        Mean of our results.
     error : float or None
-        The standard error of ours, over runs or over test rows; None where there is one run.
+        Standard error of ours, over runs or over test rows; None for a single run.
     """
 
     what: str
@@ -56,42 +61,45 @@ class Comparison(NamedTuple):
     error: float | None = None
 
 
-def _nothing(lines: list[Line]) -> list[Comparison]:
-    """Where the paper has no number."""
-    return []
+class Experiment(ABC):
+    """An experiment of the paper, or one that extends it.
 
-
-@dataclass(frozen=True)
-class Experiment:
-    """An experiment; ``collect``, ``draw`` and ``compare`` see nothing but lines, in the order of ``fits``.
+    A subclass is a frozen dataclass whose fields are its grids, seeds and sizes. ``tabulate``, ``draw`` and
+    ``compare`` use nothing but raw results, which come in the order of ``fits`` and may be incomplete.
 
     Attributes
     ----------
     title, summary : str
-        A heading, and a line for the list.
+        Heading of the section, and one line for the list of experiments.
     data : sequence of str
-        Data sets that it reads, if it is not a quick run.
+        Data sets that a full run reads.
     takes, takes_quick : str
-        How long, roughly; nothing for a quick form that has no fits.
-    protocol : str
-        What was done, in a paragraph.
-    fits : callable
-        All fits, for ``quick`` or not; needs no data yet.
-    collect : callable
-        Tables; the first column is words.
-    draw : callable
-        Matplotlib's figures by caption.
-    compare : callable
-        Numbers of the paper beside ours, as far as the lines have them.
+        Rough running times. ``takes_quick`` is empty if there is no quick run.
     """
 
     title: str
     summary: str
-    data: Sequence[str]
+    data: Sequence[str] = ()
     takes: str
-    takes_quick: str
-    protocol: str
-    fits: Callable[[bool], list[Fit]]
-    collect: Callable[[list[Line]], list[ResultTable]]
-    draw: Callable[[list[Line]], dict[str, list[Any]]]
-    compare: Callable[[list[Line]], list[Comparison]] = _nothing
+    takes_quick: str = ""
+
+    @property
+    @abstractmethod
+    def protocol(self) -> str:
+        """What was done, in one paragraph."""
+
+    @abstractmethod
+    def fits(self, quick: bool) -> list[Fit]:
+        """Return all fits of a full or quick run, without loading data; none if there is no quick run."""
+
+    @abstractmethod
+    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+        """Return the tables; their first column is text."""
+
+    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+        """Return lists of Matplotlib figures by caption."""
+        return {}
+
+    def compare(self, lines: list[Line]) -> list[Comparison]:
+        """Return the paper's numbers next to ours, as far as results are available."""
+        return []

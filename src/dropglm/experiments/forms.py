@@ -1,6 +1,6 @@
 """The form of each penalty (the paper's table of regularisation schemes).
 
-With Σ_i x_ij² = 1 for every feature and V = diag(A''(η_i)), the paper has, up to a constant,
+With Σ_i x_ij² = 1 for every feature and V = diag(A''(η_i)), the paper gives, up to a constant,
 
                      linear     logistic                          any GLM
     ridge            ‖β‖²       ‖β‖²                              ‖β‖²
@@ -8,9 +8,11 @@ With Σ_i x_ij² = 1 for every feature and V = diag(A''(η_i)), the paper has, u
     dropout          ‖β‖²       Σ_ij p_i (1 - p_i) x_ij² β_j²     βᵀ diag(XᵀVX) β
 
 The constants are ½λ, ½σ² and ½δ/(1-δ); for the linear family tr V is n. The forms are those of the
-second-order expansion, and for the linear family of the expectation itself.
+second-order expansion, which for the linear family equals the expectation itself.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any
@@ -20,91 +22,160 @@ import numpy as np
 from dropglm.estimators.features import Features
 from dropglm.estimators.problem import Problem
 from dropglm.experiments.experiment import Experiment, Fit, Line
-from dropglm.experiments.formulas import COUNTED, DROPOUT, FORMS, L2, NODES, NOISE_STD, ROWS, A, V
+from dropglm.experiments.raw_results import with_parameter
 from dropglm.families import FAMILIES
 from dropglm.noising import noising_penalty
 from dropglm.pages import ResultTable
 
-FEATURES = 6
-SIZES = (1.0, 4.0)  # standard deviation of the coefficients
+ROWS, FEATURES = 60, 6
+DROPOUT = 0.5
+ODDS = DROPOUT / (1.0 - DROPOUT)
+# All three penalties get the constant ½ here, so that they agree for the linear family.
+L2, NOISE_STD = ODDS, float(np.sqrt(ODDS / ROWS))
+NODES = 80  # of the quadrature over Gaussian noise; for the larger coefficients 60 give the same 10 digits
 NOISES: dict[str, dict[str, Any]] = {
     "ridge": {"l2": L2},
     "additive noise": {"noise_std": NOISE_STD},
     "dropout": {"dropout": DROPOUT},
 }
 
-PROTOCOL = (
-    f"{ROWS} rows with {FEATURES} normal features, each scaled to Σ x² = 1, and normal coefficients of two "
-    "sizes. The library's value is its quadratic penalty; for the ridge it is what l2 adds to the "
-    "objective. The formula is the paper's, written out with NumPy, with the constant that the paper leaves "
-    f"out; the Poisson family stands for any GLM. λ = {L2:g}, σ² = 1/{ROWS} and δ = {DROPOUT:g} give all "
-    "three the same constant. True is the expectation itself, by the library's exact penalty; counted is "
-    f"the same over all masks of a row (dropout) or by quadrature with {NODES} nodes (additive noise). The "
-    "last column has the form as a multiple of the truth; a ridge has no noise to take the mean of. Each "
-    "gap is relative."
-)
+# The formulas and expectations are written in plain NumPy and use nothing of the library, which they test.
+A: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "linear": lambda eta: 0.5 * eta**2,
+    "logistic": lambda eta: np.logaddexp(0.0, eta),
+    "poisson": np.exp,
+}
+V: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "linear": np.ones_like,
+    "logistic": lambda eta: np.exp(eta) / (1.0 + np.exp(eta)) ** 2,
+    "poisson": np.exp,
+}
+# Each form as text, and as a function of X, β and A''(η) that includes the constant omitted by the paper.
+Form = Callable[[np.ndarray, np.ndarray, np.ndarray], Any]
+RIDGE: tuple[str, Form] = "½λ ‖β‖²", lambda X, beta, v: 0.5 * L2 * (beta @ beta)
+FORMS: dict[tuple[str, str], tuple[str, Form]] = {
+    ("ridge", "linear"): RIDGE,
+    ("ridge", "logistic"): RIDGE,
+    ("ridge", "poisson"): RIDGE,
+    ("additive noise", "linear"): (
+        "½σ² n ‖β‖²",
+        lambda X, beta, v: 0.5 * NOISE_STD**2 * len(X) * (beta @ beta),
+    ),
+    ("additive noise", "logistic"): (
+        "½σ² ‖β‖² Σ p (1 - p)",
+        lambda X, beta, v: 0.5 * NOISE_STD**2 * (beta @ beta) * v.sum(),
+    ),
+    ("additive noise", "poisson"): (
+        "½σ² ‖β‖² tr V",
+        lambda X, beta, v: 0.5 * NOISE_STD**2 * (beta @ beta) * np.trace(np.diag(v)),
+    ),
+    ("dropout", "linear"): ("½δ/(1-δ) ‖β‖²", lambda X, beta, v: 0.5 * ODDS * (beta @ beta)),
+    ("dropout", "logistic"): (
+        "½δ/(1-δ) Σ p (1 - p) x² β²",
+        lambda X, beta, v: 0.5 * ODDS * np.sum(v[:, None] * X**2 * beta**2),
+    ),
+    ("dropout", "poisson"): (
+        "½δ/(1-δ) βᵀ diag(XᵀVX) β",
+        lambda X, beta, v: 0.5 * ODDS * beta @ np.diag(np.diag(X.T @ np.diag(v) @ X)) @ beta,
+    ),
+}
 
-Rows = tuple[np.ndarray, np.ndarray]
+
+def dropout_predictors(X: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the predictors under every dropout mask, (n, 2^d), and the probability of each mask."""
+    masks = np.array(list(product((0.0, 1.0), repeat=len(beta))))
+    probability = np.prod(np.where(masks > 0, 1.0 - DROPOUT, DROPOUT), axis=1)
+    return (X * beta) @ masks.T / (1.0 - DROPOUT), probability
 
 
-def rows(size: float, seed: int) -> Rows:
-    """A normalised design (n, d), and coefficients (d,) of that size."""
+def additive_predictors(X: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the predictors at the nodes of a quadrature over Gaussian noise, and the weight of each node."""
+    z, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    return (X @ beta)[:, None] + NOISE_STD * np.linalg.norm(beta) * z, weights / weights.sum()
+
+
+NOISED_PREDICTORS = {"additive noise": additive_predictors, "dropout": dropout_predictors}
+
+Data = tuple[np.ndarray, np.ndarray]  # design (n, d) and coefficients (d,)
+
+
+def normalised_design(size: float, seed: int) -> Data:
+    """Draw a design with Σ_i x_ij² = 1, and coefficients with that standard deviation."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(ROWS, FEATURES))
     return X / np.sqrt((X**2).sum(axis=0)), size * rng.normal(size=FEATURES)
 
 
 def library_ridge(X: np.ndarray, beta: np.ndarray, family: str, l2: float) -> float:
-    """What the ridge adds to the objective of a fit; labels cancel."""
+    """Return what the ridge penalty adds to the objective of a fit; the labels cancel."""
     problem = Problem(
         Features(X), FAMILIES[family], np.zeros((len(X), 1)), np.ones(len(X)), fit_intercept=False
     )
-    place = problem.features.taken(beta[None, :]), np.zeros(1)
-    with_it, without = (
+    point = problem.features.taken(beta[None, :]), np.zeros(1)
+    penalised, plain = (
         problem.objective(None, np.full((len(beta), 1), strength), 0.0) for strength in (l2, 0.0)
     )
-    return float(with_it.at(with_it.join(*place)).value - without.at(without.join(*place)).value)
+    return float(penalised.at(penalised.join(*point)).value - plain.at(plain.join(*point)).value)
 
 
-def entry(data: Rows, *, family: str, noise: str) -> dict[str, float]:
-    """One entry of the table in every way."""
+def compute_entry(data: Data, *, family: str, noise: str) -> dict[str, float]:
+    """Compute one entry of the table in every way."""
     X, beta = data
     eta = X @ beta
     formula = float(FORMS[noise, family][1](X, beta, V[family](eta)))
-    if noise not in COUNTED:
+    if noise not in NOISED_PREDICTORS:
         return {"library": library_ridge(X, beta, family, L2), "formula": formula}
-    library, exact = (
+    quadratic, exact = (
         noising_penalty(beta, X, family=family, expectation=expectation, **NOISES[noise])
         for expectation in ("quadratic", "exact")
     )
-    noised, chance = COUNTED[noise](X, beta)
-    counted = float(np.sum(A[family](noised) @ chance - A[family](eta)))
-    return {"library": library, "formula": formula, "exact": exact, "counted": counted}
+    noised, probability = NOISED_PREDICTORS[noise](X, beta)
+    enumerated = float(np.sum(A[family](noised) @ probability - A[family](eta)))
+    return {"library": quadratic, "formula": formula, "exact": exact, "enumerated": enumerated}
 
 
-def fits(quick: bool) -> list[Fit]:
-    """All entries at both sizes, the same for a quick run."""
-    found = []
-    for size, noise, family in product(SIZES, NOISES, A):
-        parameters = {"rows": ROWS, "features": FEATURES, "size": size, "family": family, "nodes": NODES}
-        work = partial(entry, family=family, noise=noise)
-        load = partial(rows, size, 0)
-        found.append(Fit("normalised design", noise, 0, parameters | NOISES[noise], load, work, 0.1))
-    return found
+@dataclass(frozen=True)
+class TableOfForms(Experiment):
+    """The experiment; ``sizes`` are standard deviations of the coefficients."""
 
+    sizes: tuple[float, ...] = (1.0, 4.0)
 
-def collect(lines: list[Line]) -> list[ResultTable]:
-    """For each size of the coefficients, the forms, and how near they are to the expectation."""
-    tables = []
-    for size in dict.fromkeys(line["parameters"]["size"] for line in lines):
-        mine = [line for line in lines if line["parameters"]["size"] == size]
-        tables += [_forms(size, mine), _truths(size, mine)]
-    return tables
+    title = "The form of each penalty"
+    summary = "ridge, additive noise and dropout in three families: formulas compared with the library"
+    takes = takes_quick = "2 seconds"
 
+    @property
+    def protocol(self) -> str:
+        """What was done."""
+        return (
+            f"{ROWS} rows with {FEATURES} normal features, each scaled to Σ x² = 1, and normal coefficients "
+            "of two sizes. The column library is the library's quadratic penalty; for the ridge it is what "
+            "l2 adds to the objective. The column formula is the paper's form written in NumPy, with the "
+            f"constant that the paper omits; the Poisson family is the example of a general GLM. λ = {L2:g}, "
+            f"σ² = 1/{ROWS} and δ = {DROPOUT:g} give all three penalties the same constant. True is the "
+            "expectation itself, from the library's exact penalty. It is compared with a sum over all masks "
+            f"of a row (dropout) or a quadrature with {NODES} nodes (additive noise). The last column is the "
+            "form as a multiple of the true penalty; the ridge is left out because it is not an expectation "
+            "over noise. All gaps are relative."
+        )
 
-def draw(lines: list[Line]) -> dict[str, list[Any]]:
-    """Nothing: this is a table."""
-    return {}
+    def fits(self, quick: bool) -> list[Fit]:
+        """Return all entries for all sizes, the same for a quick run."""
+        fits = []
+        for size, noise, family in product(self.sizes, NOISES, A):
+            parameters = {"rows": ROWS, "features": FEATURES, "size": size, "family": family, "nodes": NODES}
+            measure = partial(compute_entry, family=family, noise=noise)
+            load = partial(normalised_design, size, 0)
+            fits.append(Fit("normalised design", noise, 0, parameters | NOISES[noise], load, measure, 0.1))
+        return fits
+
+    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+        """Return for each size the forms, and how close they are to the expectation."""
+        tables = []
+        for size in dict.fromkeys(line["parameters"]["size"] for line in lines):
+            of_size = with_parameter("size", size, lines)
+            tables += [_forms(size, of_size), _true_penalties(size, of_size)]
+        return tables
 
 
 def _forms(size: float, lines: list[Line]) -> ResultTable:
@@ -117,16 +188,16 @@ def _forms(size: float, lines: list[Line]) -> ResultTable:
     return ResultTable(title, ["form", "library", "formula", "gap"], rows)
 
 
-def _truths(size: float, lines: list[Line]) -> ResultTable:
-    """For those that are the mean over a noise."""
+def _true_penalties(size: float, lines: list[Line]) -> ResultTable:
+    """Table of the forms that approximate an expectation over noise."""
     rows = []
     for line in lines:
         result = line["result"]
         if "exact" in result:
-            gap, ratio = _gap(result, "exact", "counted"), result["library"] / result["counted"]
+            gap, ratio = _gap(result, "exact", "enumerated"), result["library"] / result["enumerated"]
             rows.append([_name(line), f"{result['exact']:.6f}", gap, f"{ratio:.3f}"])
-    title = f"The same against the expectation, coefficients of size {size:g}"
-    return ResultTable(title, ["form", "true", "gap to counted", "form / true"], rows)
+    title = f"The forms compared with the expectation, coefficients of size {size:g}"
+    return ResultTable(title, ["form", "true", "gap to sum", "form / true"], rows)
 
 
 def _name(line: Line) -> str:
@@ -136,16 +207,3 @@ def _name(line: Line) -> str:
 
 def _gap(result: dict[str, float], one: str, other: str) -> str:
     return f"{abs(result[one] / result[other] - 1.0):.0e}"
-
-
-TABLE_OF_FORMS = Experiment(
-    title="The form of each penalty",
-    summary="ridge, additive noise and dropout in three families: formulas against the library",
-    data=(),
-    takes="2 seconds",
-    takes_quick="2 seconds",
-    protocol=PROTOCOL,
-    fits=fits,
-    collect=collect,
-    draw=draw,
-)

@@ -1,7 +1,7 @@
-"""The methods that are compared on texts, each with twelve settings to choose from.
+"""The methods compared on texts, each with a grid of twelve settings.
 
-All choose by cross-validation over the same folds of labelled rows, and are then fitted to all of them.
-Unlabelled rows, where a method takes them, join every fit. So every method has the same budget.
+All of them choose a setting by cross-validation over the same folds of labelled rows, and are then fitted to
+all labelled rows. Methods that use unlabelled rows get them in every fit, so all have the same budget.
 """
 
 import warnings
@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegressionCV as TheirLogisticRegressionCV
+from sklearn.linear_model import LogisticRegressionCV as SklearnLogisticRegressionCV
 from sklearn.metrics import accuracy_score, get_scorer, log_loss
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import MultinomialNB
@@ -30,14 +30,14 @@ from dropglm.estimators import LogisticRegressionCV
 from dropglm.experiments.texts import Split
 from dropglm.threads import each
 
-TOL, MAX_ITER, THEIR_MAX_ITER = 1e-3, 200, 300
+TOL, MAX_ITER, SKLEARN_MAX_ITER = 1e-3, 200, 300
 
 Folds = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
-class Tuned:
-    """A model that is fitted with the best of its settings."""
+class TunedModel:
+    """A model fitted with its best setting, the setting, and its cross-validation score."""
 
     model: Any
     chosen: Mapping[str, Any]
@@ -45,20 +45,20 @@ class Tuned:
 
 
 @dataclass(frozen=True)
-class Rival:
-    """Any estimator, its settings tried one by one."""
+class Baseline:
+    """Any estimator, tuned by trying each setting of its grid."""
 
     model: Any
     grid: Mapping[str, Sequence[Any]]
     unlabeled: bool = False
 
     def settings(self) -> Mapping[str, Any]:
-        """What the result depends on."""
+        """Return everything the result depends on."""
         grid = {name: list(values) for name, values in self.grid.items()}
         return {"model": type(self.model).__name__, "parameters": self.model.get_params(), "grid": grid}
 
-    def tuned(self, split: Split, folds: Folds, scoring: str) -> Tuned:
-        """The model, fitted with the settings that are best over the folds."""
+    def tune(self, split: Split, folds: Folds, scoring: str) -> TunedModel:
+        """Fit the model with the settings that have the best mean score over the folds."""
         scorer = get_scorer(scoring)
         points = [dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())]
 
@@ -71,7 +71,7 @@ class Rival:
         means = np.reshape(scores, (len(points), len(folds))).mean(axis=1)
         best = points[int(means.argmax())]
         model = self._fitted(best, split.X, split.y, split.X_unlabeled)
-        return Tuned(model, best, float(means.max()))
+        return TunedModel(model, best, float(means.max()))
 
     def _fitted(self, point: Mapping[str, Any], X: Any, y: np.ndarray, X_unlabeled: Any) -> Any:
         more = {"X_unlabeled": X_unlabeled} if self.unlabeled else {}
@@ -79,39 +79,40 @@ class Rival:
 
 
 @dataclass(frozen=True)
-class TheirPath:
-    """scikit-learn's logistic regression, along a path of C."""
+class SklearnL2:
+    """scikit-learn's logistic regression, tuned along a path of C."""
 
     C: Sequence[float]
+    n_jobs: int = -1
     unlabeled: bool = False
 
     def settings(self) -> Mapping[str, Any]:
-        """What the result depends on."""
-        return {"C": list(self.C), "max_iter": THEIR_MAX_ITER}
+        """Return everything the result depends on."""
+        return {"C": list(self.C), "max_iter": SKLEARN_MAX_ITER}
 
-    def tuned(self, split: Split, folds: Folds, scoring: str) -> Tuned:
-        """The model, fitted with the best C."""
-        model = TheirLogisticRegressionCV(
+    def tune(self, split: Split, folds: Folds, scoring: str) -> TunedModel:
+        """Fit the model with the best C."""
+        model = SklearnLogisticRegressionCV(
             Cs=list(self.C),
             l1_ratios=(0.0,),
             scoring=scoring,
             cv=list(folds),
-            max_iter=THEIR_MAX_ITER,
-            n_jobs=-1,
+            max_iter=SKLEARN_MAX_ITER,
+            n_jobs=self.n_jobs,
             use_legacy_attributes=False,
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            # float64: its solver works on the matrix as it is, and float32 stops it early
+            # float64: its solver keeps the type of the matrix, and with float32 it stops early.
             model.fit(sparse.csr_array(split.X, dtype=np.float64), split.y)
         C = float(np.ravel(model.C_)[0])
         scores = np.asarray(model.scores_).reshape(len(folds), len(self.C))
-        return Tuned(model, {"C": C}, float(scores.mean(axis=0).max()))
+        return TunedModel(model, {"C": C}, float(scores.mean(axis=0).max()))
 
 
 @dataclass(frozen=True)
-class Dropout:
-    """Ours, along warm-started paths."""
+class DropoutMethod:
+    """The library's logistic regression with dropout, tuned along warm-started paths."""
 
     expectation: str
     l2_weights: str
@@ -121,13 +122,13 @@ class Dropout:
     unlabeled: bool = False
 
     def settings(self) -> Mapping[str, Any]:
-        """What the result depends on."""
+        """Return everything the result depends on."""
         lists = {name: list(getattr(self, name)) for name in ("dropout", "l2", "discount")}
         names = {"expectation": self.expectation, "l2_weights": self.l2_weights, "unlabeled": self.unlabeled}
         return names | lists | {"tol": TOL, "max_iter": MAX_ITER}
 
-    def tuned(self, split: Split, folds: Folds, scoring: str) -> Tuned:
-        """The model, fitted with the best point of the grid."""
+    def tune(self, split: Split, folds: Folds, scoring: str) -> TunedModel:
+        """Fit the model with the best point of the grid."""
         model = LogisticRegressionCV(
             dropout=self.dropout,
             l2=self.l2,
@@ -142,27 +143,27 @@ class Dropout:
         )
         more = {"X_unlabeled": split.X_unlabeled} if self.unlabeled else {}
         with warnings.catch_warnings():
-            # The quadratic penalty is not convex: with little ridge a fit may wander off.
+            # The quadratic penalty is not convex: with a weak ridge a fit may diverge.
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(split.X, split.y, **more)
         chosen = {name: model.best_params_[name] for name in ("dropout", "l2", "discount")}
-        return Tuned(model.best_estimator_, chosen, model.best_score_)
+        return TunedModel(model.best_estimator_, chosen, model.best_score_)
 
 
-Method = Rival | TheirPath | Dropout
+Method = Baseline | SklearnL2 | DropoutMethod
 
 ALPHA = tuple(np.geomspace(0.03, 30.0, 12).round(3).tolist())
 CS = tuple(np.geomspace(0.003, 10.0, 12).round(4).tolist())
 
-RIVALS: dict[str, Rival | TheirPath] = {
-    "MNB": Rival(MultinomialNB(), {"alpha": ALPHA}),
-    "MNB, SFE": Rival(SemiSupervisedNaiveBayes(), {"alpha": ALPHA}, unlabeled=True),
-    "MNB, EM": Rival(
+BASELINES: dict[str, Baseline | SklearnL2] = {
+    "MNB": Baseline(MultinomialNB(), {"alpha": ALPHA}),
+    "MNB, SFE": Baseline(SemiSupervisedNaiveBayes(), {"alpha": ALPHA}, unlabeled=True),
+    "MNB, EM": Baseline(
         EMNaiveBayes(), {"alpha": (0.1, 0.3, 1.0, 3.0), "discount": (0.03, 0.1, 0.3)}, unlabeled=True
     ),
-    "NB-SVM": Rival(NBSVM(random_state=0), {"C": (0.1, 0.3, 1.0), "beta": (0.25, 0.5, 0.75, 1.0)}),
-    "L2": TheirPath(CS),
-    "entropy": Rival(
+    "NB-SVM": Baseline(NBSVM(random_state=0), {"C": (0.1, 0.3, 1.0), "beta": (0.25, 0.5, 0.75, 1.0)}),
+    "L2": SklearnL2(CS),
+    "entropy": Baseline(
         EntropyRegularizedLogisticRegression(tol=TOL),
         {"l2": (30.0, 10.0, 3.0, 1.0), "entropy_weight": (0.03, 0.1, 0.3)},
         unlabeled=True,
@@ -171,80 +172,84 @@ RIVALS: dict[str, Rival | TheirPath] = {
 
 
 @dataclass(frozen=True)
-class Grids:
-    """The twelve settings of dropout for labelled rows alone, and the twelve with unlabelled ones."""
+class DropoutGrids:
+    """Twelve settings of dropout for labelled rows alone, and twelve for labelled and unlabelled rows."""
 
     labeled: Mapping[str, Any]
     unlabeled: Mapping[str, Any]
 
-    def papers(self) -> dict[str, Dropout]:
-        """Dropout with the paper's penalty."""
+    def quadratic(self) -> dict[str, DropoutMethod]:
+        """Return dropout with the paper's penalty."""
         return {
-            "quadratic": self._without("quadratic", "uniform"),
-            "quadratic + unlabelled": self._with("quadratic", "uniform"),
-            "quadratic, NB ridge": self._without("quadratic", "naive_bayes"),
-            "quadratic, NB ridge + unlabelled": self._with("quadratic", "naive_bayes"),
+            "quadratic": self._labeled_only("quadratic", "uniform"),
+            "quadratic + unlabelled": self._with_unlabeled("quadratic", "uniform"),
+            "quadratic, NB ridge": self._labeled_only("quadratic", "naive_bayes"),
+            "quadratic, NB ridge + unlabelled": self._with_unlabeled("quadratic", "naive_bayes"),
         }
 
-    def ours(self) -> dict[str, Dropout]:
-        """Dropout with the library's."""
+    def gaussian(self) -> dict[str, DropoutMethod]:
+        """Return dropout with the library's default penalty."""
         return {
-            "gaussian": self._without("gaussian", "uniform"),
-            "gaussian + unlabelled": self._with("gaussian", "uniform"),
-            "gaussian, NB ridge": self._without("gaussian", "naive_bayes"),
-            "gaussian, NB ridge + unlabelled": self._with("gaussian", "naive_bayes"),
-            "gaussian, NB ridge of all rows + unlabelled": self._with("gaussian", "naive_bayes_unlabeled"),
+            "gaussian": self._labeled_only("gaussian", "uniform"),
+            "gaussian + unlabelled": self._with_unlabeled("gaussian", "uniform"),
+            "gaussian, NB ridge": self._labeled_only("gaussian", "naive_bayes"),
+            "gaussian, NB ridge + unlabelled": self._with_unlabeled("gaussian", "naive_bayes"),
+            "gaussian, NB ridge of all rows + unlabelled": self._with_unlabeled(
+                "gaussian", "naive_bayes_unlabeled"
+            ),
         }
 
-    def _without(self, expectation: str, l2_weights: str) -> Dropout:
-        return Dropout(expectation, l2_weights, **self.labeled)
+    def _labeled_only(self, expectation: str, l2_weights: str) -> DropoutMethod:
+        return DropoutMethod(expectation, l2_weights, **self.labeled)
 
-    def _with(self, expectation: str, l2_weights: str) -> Dropout:
-        return Dropout(expectation, l2_weights, **self.unlabeled, unlabeled=True)
+    def _with_unlabeled(self, expectation: str, l2_weights: str) -> DropoutMethod:
+        return DropoutMethod(expectation, l2_weights, **self.unlabeled, unlabeled=True)
 
 
-MANY_LABELS = Grids(
+MANY_LABELS = DropoutGrids(
     {"dropout": (0.7, 0.5, 0.3), "l2": (30.0, 10.0, 3.0, 1.0)},
     {"dropout": (0.6, 0.4), "l2": (10.0, 1.0, 0.3), "discount": (1.0, 0.3)},
 )
-# Where labels are few, more noise does what the ridge would do.
-FEW_LABELS = Grids(
+# With few labels, more noise takes the place of a stronger ridge.
+FEW_LABELS = DropoutGrids(
     {"dropout": (0.8, 0.65, 0.5), "l2": (10.0, 3.0, 1.0, 0.3)},
     {"dropout": (0.7, 0.5), "l2": (3.0, 0.5, 0.1), "discount": (1.0, 0.3)},
 )
-PAPERS, OURS = MANY_LABELS.papers(), MANY_LABELS.ours()
-METHODS: dict[str, Method] = RIVALS | PAPERS | OURS
+QUADRATIC, GAUSSIAN = MANY_LABELS.quadratic(), MANY_LABELS.gaussian()
+METHODS: dict[str, Method] = BASELINES | QUADRATIC | GAUSSIAN
 
 
-def measured(
+def tune_and_score(
     split: Split, *, method: Method, folds: int, seed: int | None, scoring: str = "accuracy"
 ) -> dict[str, Any]:
-    """Test accuracy and log loss of a method that has tuned itself on the labelled rows."""
+    """Tune a method on the labelled rows, and return its scores on the test rows."""
     if not method.unlabeled:
-        # A word that no labelled row has is no part of the vocabulary of a model that sees no others.
+        # A model that does not use unlabelled rows has only the words of labelled rows in its vocabulary.
         split = split.without_unseen()
-    return scored(tuned(split, method=method, folds=folds, seed=seed, scoring=scoring), split)
+    return score(tune(split, method=method, folds=folds, seed=seed, scoring=scoring), split)
 
 
-def tuned(split: Split, *, method: Method, folds: int, seed: int | None, scoring: str = "accuracy") -> Tuned:
-    """The method's model; folds are blocks of the rows as they stand, or shuffled if there is a seed."""
+def tune(
+    split: Split, *, method: Method, folds: int, seed: int | None, scoring: str = "accuracy"
+) -> TunedModel:
+    """Tune a method; folds are contiguous blocks of rows, or shuffled if there is a seed."""
     cv = StratifiedKFold(folds, shuffle=seed is not None, random_state=seed)
-    return method.tuned(split, list(cv.split(split.y, split.y)), scoring)
+    return method.tune(split, list(cv.split(split.y, split.y)), scoring)
 
 
-def scored(found: Tuned, split: Split) -> dict[str, Any]:
-    """What a line of raw results says of a model."""
-    classes = found.model.classes_
+def score(tuned: TunedModel, split: Split) -> dict[str, Any]:
+    """Return the scores of a model on the test rows, and how it was tuned."""
+    classes = tuned.model.classes_
     result = {
-        "accuracy": float(accuracy_score(split.y_test, found.model.predict(split.X_test))),
-        "cv_score": found.cv_score,
-        "chosen": dict(found.chosen),
+        "accuracy": float(accuracy_score(split.y_test, tuned.model.predict(split.X_test))),
+        "cv_score": tuned.cv_score,
+        "chosen": dict(tuned.chosen),
         "labeled": split.X.shape[0],
         "features": split.X.shape[1],
         "test_rows": split.X_test.shape[0],
     }
-    if hasattr(found.model, "predict_proba"):
-        p = np.asarray(found.model.predict_proba(split.X_test), np.float64)
-        # Of float32 they sum to one only nearly, which scikit-learn complains of.
+    if hasattr(tuned.model, "predict_proba"):
+        p = np.asarray(tuned.model.predict_proba(split.X_test), np.float64)
+        # float32 probabilities do not sum to exactly one, and scikit-learn warns about it.
         result["log_loss"] = float(log_loss(split.y_test, p / p.sum(axis=1, keepdims=True), labels=classes))
     return result

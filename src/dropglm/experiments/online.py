@@ -1,11 +1,12 @@
-"""Learning row by row: dropout descent, AdaGrad, SGD and AROW (the paper's section on online learning).
+"""Online learning: dropout descent, AdaGrad, SGD and AROW (the paper's section on online learning).
 
-The paper says that dropout descent, A_t = diag(H_t), is a cousin of AdaGrad, A_t = diag(G_t)^½: on
-well-specified data H_t / t and G_t / t both approach the Fisher information. Both should learn rare features
-sooner than SGD.
+According to the paper, dropout descent, A_t = diag(H_t), is closely related to AdaGrad, A_t = diag(G_t)^½: on
+well-specified data H_t / t and G_t / t both converge to the Fisher information. Both should learn rare
+features sooner than SGD.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -14,11 +15,14 @@ import numpy as np
 from dropglm.datasets import load_dataset
 from dropglm.datasets.simulation import ACTIVE_GROUPS, SIGNAL, USEFUL
 from dropglm.estimators import OnlineLogisticRegression
-from dropglm.experiments.experiment import Experiment, Fit
-from dropglm.experiments.online_results import KNOWN, collect, draw
-from dropglm.experiments.well_specified import fisher, well_specified
+from dropglm.experiments.experiment import Experiment, Fit, Line
+from dropglm.experiments.raw_results import by, count_seeds, mean, mean_percent, with_parameter
+from dropglm.experiments.well_specified import fisher_diagonal, well_specified_rows
 from dropglm.families import Logistic
 from dropglm.online import RULES
+from dropglm.pages import ResultTable
+from dropglm.plots import FisherDisplay, ProgressiveCurvesDisplay
+from dropglm.plots.axes import COLOURS, fresh_axes
 from dropglm.text import NgramVectorizer
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -28,34 +32,29 @@ MODELS: dict[str, dict[str, Any]] = {
     "dropout, power ½": {"rule": "dropout", "power": 0.5},
     "arow": {"rule": "arow"},
 }
-TIMES = (0.25, 1.0, 4.0)  # the default rate
-SEEDS, SEEDS_QUICK = 10, 3
+COLOUR = dict(zip(MODELS, COLOURS, strict=False))  # the same in all figures
 TEXTS = {"imdb": 25_000, "rt": 10_662}  # rows
-SIMULATED, SIMULATED_QUICK, SIMULATED_TEST = 1 << 15, 1 << 11, 5_000
-SPECIFIED, SPECIFIED_QUICK = 1 << 20, 1 << 15
+WELL_SPECIFIED = "well-specified"
 NGRAMS, MIN_DF = (1, 2), 2
-FIRST = 50  # rows, at least, before the first point of a curve
-COST, COST_QUICK = 0.3, 0.1  # seconds a fit, with its share of the data's
-
-PROTOCOL = (
-    "One pass over the rows in random order; each row is predicted, then learnt from. Progressive accuracy "
-    "and log loss are those of these predictions, over all rows so far; 2nd half is the accuracy over the "
-    "second half of the pass. A seed is an order, the same for all rules (and new rows in the simulation); "
-    "± is the standard deviation over seeds. Rates are the library's defaults, which were "
-    "set by such progressive figures on training rows, those of imdb and rt among them, and never by test "
-    "rows. "
-    "The log loss of arow takes its margin for a logistic predictor, which it was not made to be. "
-    "imdb: the labelled training reviews, and its test reviews after the pass. rt: all sentences. Features "
-    "of both: which uni- and bigrams a text has, of those in at least two of the training texts; so the "
-    "vocabulary, but no label, is known beforehand. simulation: 50 rare useful features, 1,000 of noise, "
-    "5,000 further rows to test; the truth is the model that drew the labels. well-specified: 20 features "
-    "of different scale and frequency, labels drawn from a known logistic model whose Fisher information is "
-    "computed by quadrature."
-)
+FIRST_CHECKPOINT = 50  # rows
+SCORES = {"accuracy": "progressive accuracy", "log_loss": "progressive log loss"}
 
 
-class Rows(NamedTuple):
-    """Rows to learn from, to test on if there are any, and the true predictors if they are known."""
+class Size(NamedTuple):
+    """Size of a run: seeds, training rows of both synthetic data sets, and seconds per fit with its data."""
+
+    seeds: int
+    simulated: int
+    well_specified: int
+    cost: float
+
+
+FULL = Size(seeds=10, simulated=1 << 15, well_specified=1 << 20, cost=0.3)
+QUICK = Size(seeds=3, simulated=1 << 11, well_specified=1 << 15, cost=0.1)
+
+
+class StreamData(NamedTuple):
+    """Rows to learn from; test rows if there are any, and the true predictors if they are known."""
 
     X: Any
     y: np.ndarray
@@ -64,120 +63,256 @@ class Rows(NamedTuple):
     eta: np.ndarray | None = None
 
 
-# Fits come seed by seed: texts stay for all of them, of made-up rows (some 300 MB) one seed's do.
+# Fits are ordered by seed: texts are kept for all seeds, synthetic rows (about 300 MB) for one seed only.
 @lru_cache(maxsize=len(TEXTS))
-def text_rows(name: str) -> Rows:
-    """N-grams of a data set of texts."""
-    data: Any = load_dataset(name)
+def text_rows(load: Callable[..., Any], name: str) -> StreamData:
+    """Return the n-grams of a text data set."""
+    data = load(name)
     words = NgramVectorizer(NGRAMS, min_df=MIN_DF, n_jobs=-1)
     X = words.fit_transform(data.texts)
     if data.texts_test is None:
-        return Rows(X, data.y)
-    return Rows(X, data.y, words.transform(data.texts_test), data.y_test)
+        return StreamData(X, data.y)
+    return StreamData(X, data.y, words.transform(data.texts_test), data.y_test)
 
 
 @lru_cache(maxsize=1)
-def simulated_rows(n: int, seed: int) -> Rows:
-    """The paper's simulation; groups take turns, so that the last rows are like the others."""
-    data = load_dataset("simulation", n_rows=n + SIMULATED_TEST, random_state=seed)
+def simulated_rows(load: Callable[..., Any], n: int, n_test: int, seed: int) -> StreamData:
+    """Return rows of the paper's simulation; groups take turns, so the last rows can serve as test rows."""
+    data = load("simulation", n_rows=n + n_test, random_state=seed)
     eta = SIGNAL * data.X[:n, : ACTIVE_GROUPS * USEFUL].sum(axis=1)
-    return Rows(data.X[:n], data.y[:n], data.X[n:], data.y[n:], eta)
+    return StreamData(data.X[:n], data.y[:n], data.X[n:], data.y[n:], eta)
 
 
 @lru_cache(maxsize=1)
-def known_rows(n: int, seed: int) -> Rows:
-    """Rows whose model is known."""
-    return Rows(*well_specified(n, seed))
+def known_rows(n: int, seed: int) -> StreamData:
+    """Return rows whose true model is known."""
+    return StreamData(*well_specified_rows(n, seed))
 
 
-def marks(n: int) -> list[int]:
-    """Where curves have their points: n and back, four to each halving.
+def checkpoints(n: int) -> list[int]:
+    """Return the numbers of rows at which curves have points: n, and four per halving before it.
 
     Examples
     --------
-    >>> marks(200)
+    >>> checkpoints(200)
     [50, 59, 71, 84, 100, 119, 141, 168, 200]
     """
-    back = n * 2.0 ** (-0.25 * np.arange(4 * 60))
-    return sorted({round(t) for t in back if t >= min(FIRST, n)})
+    numbers = n * 2.0 ** (-0.25 * np.arange(4 * 60))
+    return sorted({round(t) for t in numbers if t >= min(FIRST_CHECKPOINT, n)})
 
 
-def passed(rows: Rows, order: np.ndarray, model: dict[str, Any], see: Callable[[Any], Any]) -> Any:
-    """The model after one pass, and what ``see`` saw of it at each mark."""
-    learner, seen, start = OnlineLogisticRegression(**model), [], 0
-    for stop in marks(len(order)):
+def one_pass(
+    rows: StreamData, order: np.ndarray, model: dict[str, Any], record: Callable[[Any], Any]
+) -> tuple[OnlineLogisticRegression, list[Any]]:
+    """Return the model after one pass, and what ``record`` returned at each checkpoint."""
+    learner, records, start = OnlineLogisticRegression(**model), [], 0
+    for stop in checkpoints(len(order)):
         part = order[start:stop]
         learner.partial_fit(rows.X[part], rows.y[part], classes=[0, 1])
-        seen.append(see(learner))
+        records.append(record(learner))
         start = stop
-    return learner, seen
+    return learner, records
 
 
-def stream(rows: Rows, *, model: dict[str, Any], seed: int) -> dict[str, Any]:
-    """The progressive curves of a rule, and its accuracy on test rows after the pass."""
+def progressive_curves(rows: StreamData, *, model: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Return progressive accuracy and log loss of a rule, and its accuracy on test rows after the pass."""
     order = np.random.default_rng(seed).permutation(len(rows.y))
-    learner, seen = passed(
+    learner, records = one_pass(
         rows, order, model, lambda m: (m.t_, m.progressive_accuracy_, m.progressive_log_loss_)
     )
-    t, accuracy, log_loss = (list(column) for column in zip(*seen, strict=True))
+    t, accuracy, log_loss = (list(column) for column in zip(*records, strict=True))
     result = {"t": t, "accuracy": accuracy, "log_loss": log_loss, "features": rows.X.shape[1]}
     if rows.X_test is not None:
         result["test_accuracy"] = float(np.mean(learner.predict(rows.X_test) == rows.y_test))
     if rows.eta is not None:
         loss = Logistic.log_partition(rows.eta) - rows.y * rows.eta
-        right = (rows.eta > 0) == rows.y
-        result["truth"] = {"accuracy": float(right.mean()), "log_loss": float(loss.mean())}
+        correct = (rows.eta > 0) == rows.y
+        result["truth"] = {"accuracy": float(correct.mean()), "log_loss": float(loss.mean())}
     return result
 
 
-def approach(rows: Rows, *, model: dict[str, Any]) -> dict[str, Any]:
-    """What a rule scales its steps by, divided by t, at each mark."""
+def fisher_estimates(rows: StreamData, *, model: dict[str, Any]) -> dict[str, Any]:
+    """Return the sums that a rule divides its steps by, divided by t, at each checkpoint."""
     order = np.arange(len(rows.y))
-    _, seen = passed(rows, order, model, lambda m: (m.t_, (m.sums_[0] / m.t_).tolist()))
-    t, estimates = (list(column) for column in zip(*seen, strict=True))
-    return {"t": t, "estimates": estimates, "fisher": fisher().tolist()}
+    _, records = one_pass(rows, order, model, lambda m: (m.t_, (m.sums_[0] / m.t_).tolist()))
+    t, estimates = (list(column) for column in zip(*records, strict=True))
+    return {"t": t, "estimates": estimates, "fisher": fisher_diagonal().tolist()}
 
 
-def fits(quick: bool) -> list[Fit]:
-    """All fits, seed by seed, so that the time left is known after the first."""
-    n, known = (SIMULATED_QUICK, SPECIFIED_QUICK) if quick else (SIMULATED, SPECIFIED)
-    cost = COST_QUICK if quick else COST
-    found = []
-    for seed in range(SEEDS_QUICK if quick else SEEDS):
-        sources: dict[str, tuple[dict[str, Any], Callable[[], Rows]]] = {
-            "simulation": ({"rows": n, "test_rows": SIMULATED_TEST}, partial(simulated_rows, n, seed))
-        }
-        for data, rows in () if quick else TEXTS.items():
-            settings = {"rows": rows, "ngrams": list(NGRAMS), "min_df": MIN_DF}
-            sources[data] = settings, partial(text_rows, data)
-        for data, (settings, load) in sources.items():
-            for name in MODELS:
-                for times in TIMES if name != "arow" else (1.0,):
-                    model, parameters = _parameters(name, times, settings)
-                    work = partial(stream, model=model, seed=seed)
-                    found.append(Fit(data, name, seed, parameters, load, work, cost))
-        for name in ("adagrad", "dropout", "dropout, power ½"):
-            model, parameters = _parameters(name, 1.0, {"rows": known})
-            load = partial(known_rows, known, seed)
-            found.append(Fit(KNOWN, name, seed, parameters, load, partial(approach, model=model), cost))
-    return found
+@dataclass(frozen=True)
+class Online(Experiment):
+    """The experiment; ``rate_factors`` multiply the default learning rate of each rule."""
+
+    full: Size = FULL
+    quick: Size = QUICK
+    simulated_test: int = 5_000
+    rate_factors: tuple[float, ...] = (0.25, 1.0, 4.0)
+    load: Callable[..., Any] = load_dataset
+
+    title = "Online learning: dropout descent, AdaGrad, SGD and AROW"
+    summary = "progressive accuracy of online rules; convergence of G_t/t and H_t/t to the Fisher information"
+    data = tuple(TEXTS)
+    takes, takes_quick = "3 minutes", "10 seconds, no data set"
+
+    @property
+    def protocol(self) -> str:
+        """What was done."""
+        return (
+            "One pass over the rows in random order; each row is predicted and then learnt from. "
+            "Progressive accuracy and log loss are those of these predictions, over all rows so far; 2nd "
+            "half is the accuracy in the second half of the pass. A seed is an order, the same for all "
+            "rules (and new rows in the simulation); ± is the standard deviation over seeds. Learning rates "
+            "are the library's defaults, which were chosen by progressive scores on training rows, those of "
+            "imdb and rt among them, and never on test rows. The log loss of arow treats its margin as a "
+            "logistic predictor, which it is not designed to be. imdb: the labelled training reviews, and "
+            "its test reviews after the pass. rt: all sentences. Features of both: the presence of unigrams "
+            "and bigrams that occur in at least two training texts, so the vocabulary, but no label, is "
+            f"known beforehand. simulation: 50 rare useful features, 1,000 of noise, {self.simulated_test:,} "
+            "more rows for testing; the true model is the one that generated the labels. well-specified: 20 "
+            "features of different scale and frequency, with labels from a known logistic model whose "
+            "Fisher information is computed by quadrature."
+        )
+
+    def fits(self, quick: bool) -> list[Fit]:
+        """Return all fits, ordered by seed so that the time left is known after the first."""
+        size, fits = self.quick if quick else self.full, []
+        for seed in range(size.seeds):
+            n, n_test = size.simulated, self.simulated_test
+            sources: dict[str, tuple[dict[str, Any], Callable[[], StreamData]]] = {
+                "simulation": (
+                    {"rows": n, "test_rows": n_test},
+                    partial(simulated_rows, self.load, n, n_test, seed),
+                )
+            }
+            for data, rows in () if quick else TEXTS.items():
+                settings = {"rows": rows, "ngrams": list(NGRAMS), "min_df": MIN_DF}
+                sources[data] = settings, partial(text_rows, self.load, data)
+            for data, (settings, load) in sources.items():
+                for name in MODELS:
+                    for factor in self.rate_factors if name != "arow" else (1.0,):
+                        model, parameters = _parameters(name, factor, settings)
+                        measure = partial(progressive_curves, model=model, seed=seed)
+                        fits.append(Fit(data, name, seed, parameters, load, measure, size.cost))
+            for name in ("adagrad", "dropout", "dropout, power ½"):
+                model, parameters = _parameters(name, 1.0, {"rows": size.well_specified})
+                load = partial(known_rows, size.well_specified, seed)
+                measure = partial(fisher_estimates, model=model)
+                fits.append(Fit(WELL_SPECIFIED, name, seed, parameters, load, measure, size.cost))
+        return fits
+
+    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+        """Return final scores by data set, the effect of the learning rate, and the Fisher errors."""
+        streams, known = _split(lines)
+        default = with_parameter("rate_factor", 1.0, streams)
+        tables = [_final_scores(data, group) for data, group in by("data", default).items()]
+        for score in SCORES:
+            tables += _rate_effect(score, streams)
+        return tables + ([_fisher_errors(known)] if known else [])
+
+    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+        """Draw the curves of each data set, and the convergence to the Fisher information."""
+        streams, known = _split(lines)
+        figures = {}
+        for data, group in by("data", with_parameter("rate_factor", 1.0, streams)).items():
+            caption = f"{data}: mean over {count_seeds(group)}, one pass; bands show one standard deviation."
+            figures[caption] = [_curves(data, group, score).plot().figure_ for score in SCORES]
+        if known:
+            axes = [fresh_axes(), fresh_axes()]
+            _fisher_display(known).plot(axes)
+            caption = (
+                "well-specified: diag(G_t)/t of adagrad and diag(H_t)/t of dropout compared with the Fisher "
+                f"information of each feature; mean over {count_seeds(known)}."
+            )
+            figures[caption] = [ax.figure for ax in axes]
+        return figures
 
 
-def _parameters(name: str, times: float, settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The estimator's, and all that the result depends on: defaults too, since they may change one day."""
+def _parameters(name: str, factor: float, settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings of the estimator, and everything the result depends on, including current defaults."""
     defaults = RULES[MODELS[name]["rule"]]._field_defaults
-    model = MODELS[name] | {"rate": times * defaults["rate"]}
-    return model, {"rate_times": times, "settings": defaults | model, "marks_from": FIRST} | settings
+    model = MODELS[name] | {"rate": factor * defaults["rate"]}
+    parameters = {"rate_factor": factor, "settings": defaults | model, "first_checkpoint": FIRST_CHECKPOINT}
+    return model, parameters | settings
 
 
-ONLINE = Experiment(
-    title="Learning row by row: dropout descent, AdaGrad, SGD and AROW",
-    summary="progressive accuracy of online rules; G_t/t and H_t/t approach the Fisher information",
-    data=tuple(TEXTS),
-    takes="3 minutes",
-    takes_quick="10 seconds, no data set",
-    protocol=PROTOCOL,
-    fits=fits,
-    collect=collect,
-    draw=draw,
-)
+def _split(lines: list[Line]) -> tuple[list[Line], list[Line]]:
+    """Lines with progressive curves, and lines with estimates of the Fisher information."""
+    known = [line for line in lines if line["data"] == WELL_SPECIFIED]
+    return [line for line in lines if line["data"] != WELL_SPECIFIED], known
+
+
+def _final_scores(data: str, lines: list[Line]) -> ResultTable:
+    """One row per rule: all rows, the second half of the pass, test rows."""
+    n, d = lines[0]["result"]["t"][-1], lines[0]["result"]["features"]
+    rows = []
+    for name, group in by("method", lines).items():
+        results = [line["result"] for line in group]
+        final = [result["accuracy"][-1] for result in results]
+        tests = [result["test_accuracy"] for result in results if "test_accuracy" in result]
+        spread = f"{100 * np.std(final, ddof=1):.2f}" if len(final) > 1 else "-"
+        losses = _mean("log_loss", [result["log_loss"][-1] for result in results])
+        second_half, test = (_mean("accuracy", part) for part in (map(_second_half, results), tests))
+        rows.append([name, _mean("accuracy", final), spread, second_half, test, losses])
+    truths = [line["result"]["truth"] for line in lines if "truth" in line["result"]]
+    if truths:
+        accuracy, loss = (_mean(score, [truth[score] for truth in truths]) for score in SCORES)
+        rows.append(["true model", accuracy, "-", "-", "-", loss])
+    title = f"{data}: accuracy in per cent, and log loss; {n:,} rows, {d:,} features, {count_seeds(lines)}"
+    # Short column names, so that the table fits on a phone.
+    return ResultTable(title, ["rule", "all rows", "±", "2nd half", "test rows", "log loss"], rows)
+
+
+def _second_half(result: dict[str, Any]) -> float:
+    """Accuracy in the second half of the pass; n/2 is one of the checkpoints."""
+    t, accuracy = np.array(result["t"]), np.array(result["accuracy"])
+    half = int(np.argmin(np.abs(t - t[-1] / 2)))
+    return float((accuracy[-1] * t[-1] - accuracy[half] * t[half]) / (t[-1] - t[half]))
+
+
+def _rate_effect(score: str, lines: list[Line]) -> list[ResultTable]:
+    """Final scores by learning rate, for rules with more than one rate."""
+    factors = sorted({line["parameters"]["rate_factor"] for line in lines})
+    rows = []
+    for data, of_data in by("data", lines).items():
+        for name, group in by("method", of_data).items():
+            final = [
+                [line["result"][score][-1] for line in with_parameter("rate_factor", factor, group)]
+                for factor in factors
+            ]
+            if all(final):
+                rows.append([f"{data}, {name}", *(_mean(score, numbers) for numbers in final)])
+    if len(factors) == 1 or not rows:
+        return []
+    title = f"Effect of the learning rate: {SCORES[score]}{', per cent' if score == 'accuracy' else ''}"
+    return [ResultTable(title, ["data, rule", *(f"rate × {factor:g}" for factor in factors)], rows)]
+
+
+def _fisher_errors(lines: list[Line]) -> ResultTable:
+    display = _fisher_display(lines)
+    title = (
+        f"well-specified: relative error of G_t/t and H_t/t after {display.t[-1]:,} rows, "
+        f"{count_seeds(lines)}"
+    )
+    rows = [
+        [name, f"{display.mean_error(name)[-1]:.4f}", f"{display.max_error(name)[-1]:.4f}"]
+        for name in display.estimates
+    ]
+    return ResultTable(title, ["rule", "mean over features", "largest"], rows)
+
+
+def _curves(data: str, lines: list[Line], score: str) -> ProgressiveCurvesDisplay:
+    rules = by("method", lines).items()
+    curves = {name: [line["result"][score] for line in group] for name, group in rules}
+    truths = [line["result"]["truth"][score] for line in lines if "truth" in line["result"]]
+    best = float(np.mean(truths)) if truths else None
+    return ProgressiveCurvesDisplay(lines[0]["result"]["t"], curves, SCORES[score], data, best, COLOUR)
+
+
+def _fisher_display(lines: list[Line]) -> FisherDisplay:
+    rules = by("method", lines).items()
+    estimates = {name: [line["result"]["estimates"] for line in group] for name, group in rules}
+    return FisherDisplay(lines[0]["result"]["t"], lines[0]["result"]["fisher"], estimates, COLOUR)
+
+
+def _mean(score: str, numbers: Iterable[float]) -> str:
+    return mean_percent(numbers) if score == "accuracy" else mean(numbers)

@@ -1,29 +1,32 @@
-"""One page of all experiments, and the tables that pages and documents share; from lines alone."""
+"""The page with all experiments, and the texts and tables that it shares with the documents."""
 
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
 from dropglm.experiments.experiment import Comparison, Experiment, Line
-from dropglm.experiments.running import wanted
+from dropglm.experiments.running import ExperimentRun
 from dropglm.files import replacing
 from dropglm.pages import ResultTable, figure, page
 from dropglm.progress import in_words
 
-TITLE = "Dropout training as adaptive regularization, run again"
+TITLE = "Dropout training as adaptive regularization: the experiments, reproduced"
 ABOUT = (
-    "The experiments of Wager, Wang and Liang (2013) and what belongs to them, run with dropglm. All numbers "
-    "and pictures come from the raw results beside this page, one line a fit."
+    "The experiments of Wager, Wang and Liang (2013) and some that extend them, run with dropglm. All "
+    "numbers and figures come from the raw results stored next to this page, one line per fit."
 )
 QUICK = (
-    "This is a quick run: less data, fewer seeds. Numbers differ from those of the full run, which "
-    "“dropglm reproduce --all” makes."
+    "This is a quick run, with less data and fewer seeds. Its numbers differ from those of a full run of all "
+    "experiments."
 )
-ERRORS = "± is the standard error of our number; the gap is ours less the paper's."
+ERRORS = "± is the standard error of our number; the gap is ours minus the paper's."
+COMPARED, TIMES = "The paper's numbers and ours", "Running times"
+
+Runs = Mapping[str, ExperimentRun]
 
 
-def ready_to_draw() -> None:
-    """See to it that Matplotlib is there, and that it opens no window."""
+def require_matplotlib() -> None:
+    """Raise an error if Matplotlib is not installed, and select a backend that opens no windows."""
     try:
         import matplotlib as mpl
     except ImportError as error:
@@ -31,129 +34,132 @@ def ready_to_draw() -> None:
     mpl.use("svg")
 
 
-def report(experiments: Mapping[str, Experiment], out: Path, *, quick: bool = False) -> Path:
-    """Write ``out/index.html`` or ``quick.html``: every experiment that has lines of this form there."""
-    ready_to_draw()
-    lines = {name: wanted(name, each, out, quick=quick) for name, each in experiments.items()}
-    compared = comparisons(experiments, lines)
+def report(runs: Runs, folder: Path) -> Path:
+    """Write the page of all experiments that have results.
+
+    Parameters
+    ----------
+    runs : mapping of str to ExperimentRun
+        Either all full or all quick.
+    folder : Path
+
+    Returns
+    -------
+    Path
+        ``index.html`` in the folder, or ``quick.html`` for quick runs.
+    """
+    require_matplotlib()
+    quick = any(run.quick for run in runs.values())
+    lines = {name: run.lines for name, run in runs.items()}
+    compared = comparisons(runs)
     blocks = [_paragraph(ABOUT), *([_paragraph(QUICK)] if quick else [])]
-    blocks.append(_contents(experiments, lines, summary=bool(compared.rows), quick=quick))
+    blocks.append(_contents(runs, lines, summary=bool(compared.rows)))
     if compared.rows:
         blocks.append(_section("summary", compared.html(), _paragraph(ERRORS)))
-    for name, experiment in experiments.items():
-        if not lines[name]:
-            continue
-        heading = f"<h2>{escape(experiment.title)}</h2>"
-        blocks.append(_section(name, heading, *_told(experiment, lines[name], quick=quick)))
-    blocks.append(_section("times", times(experiments, lines, quick=quick).html()))
-    path = out / ("quick.html" if quick else "index.html")
+    blocks += [_experiment_section(run, lines[name]) for name, run in runs.items() if lines[name]]
+    blocks.append(_section("times", running_times(runs, lines).html()))
+    path = folder / ("quick.html" if quick else "index.html")
     with replacing(path) as stream:
         stream.write(page(TITLE, blocks).encode())
     return path
 
 
-def comparisons(experiments: Mapping[str, Experiment], lines: Mapping[str, list[Line]]) -> ResultTable:
-    """The paper's numbers and ours, over all experiments."""
+def comparisons(runs: Runs) -> ResultTable:
+    """Return one table with the paper's numbers and ours from all experiments that have results."""
     rows = [
-        [f"{name}: {found.what}", *_numbers(found)]
-        for name, experiment in experiments.items()
-        if lines[name]
-        for found in experiment.compare(lines[name])
+        [f"{name}: {item.what}", *comparison_cells(item)]
+        for name, run in runs.items()
+        if (lines := run.lines)
+        for item in run.experiment.compare(lines)
     ]
-    return ResultTable("The paper and ours", ["", "paper", "ours", "±", "gap"], rows)
+    return ResultTable(COMPARED, ["", "paper", "ours", "±", "gap"], rows)
 
 
-def _numbers(found: Comparison) -> list[str]:
-    """The digits shown, and the gap between them."""
-    error = "-" if found.error is None else _error(found.error)
-    if found.paper is None:
-        return ["-", f"{found.ours:.2f}", error, "-"]
-    gap = round(round(found.ours, 2) - found.paper, 2)
-    return [f"{found.paper:.2f}", f"{found.ours:.2f}", error, f"{gap + 0.0:+.2f}"]  # no -0.00
+def comparison_cells(item: Comparison) -> list[str]:
+    """Return the cells of a comparison; the gap is that of the rounded numbers.
+
+    Examples
+    --------
+    >>> comparison_cells(Comparison("accuracy", 87.5, 87.494))
+    ['87.50', '87.49', '-', '-0.01']
+    """
+    error = "-" if item.error is None else f"{item.error:.2f}" if item.error >= 0.005 else f"{item.error:.1g}"
+    if item.paper is None:
+        return ["-", f"{item.ours:.2f}", error, "-"]
+    gap = round(round(item.ours, 2) - item.paper, 2)
+    return [f"{item.paper:.2f}", f"{item.ours:.2f}", error, f"{gap + 0.0:+.2f}"]  # + 0.0: never -0.00
 
 
-def _error(error: float) -> str:
-    """With two decimals, or as many as it takes."""
-    return f"{error:.2f}" if error >= 0.005 else f"{error:.1g}"
-
-
-def times(
-    experiments: Mapping[str, Experiment], lines: Mapping[str, list[Line]], *, quick: bool = False
-) -> ResultTable:
-    """How long each experiment took, all of its fits together."""
-    rows = []
-    for name, experiment in experiments.items():
-        found = lines[name]
-        took = in_words(_seconds(found)) if found else _absent(experiment, quick=quick)
-        rows.append([name, f"{len(found)}", took])
-    total = sum(_seconds(found) for found in lines.values())
+def running_times(runs: Runs, lines: Mapping[str, list[Line]]) -> ResultTable:
+    """Return the running time of each experiment, summed over its fits."""
+    rows = [
+        [name, f"{len(lines[name])}", in_words(_seconds(lines[name])) if lines[name] else _why_absent(run)]
+        for name, run in runs.items()
+    ]
+    total = sum(map(_seconds, lines.values()))
     rows.append(["all", f"{sum(map(len, lines.values()))}", in_words(total)])
-    return ResultTable("How long each took", ["experiment", "fits", "took"], rows)
+    return ResultTable(TIMES, ["experiment", "fits", "time"], rows)
 
 
-def _seconds(lines: list[Line]) -> float:
-    """Of all fits together, without the time it takes to read data."""
-    return sum(line["seconds"] for line in lines)
-
-
-def _made_with(lines: list[Line]) -> str:
-    """How many fits, how long, and the versions behind them; several where a run went on after an upgrade."""
-    seen = dict.fromkeys(
-        ", ".join(f"{name} {number}" for name, number in line["versions"].items()) for line in lines
-    )
-    fits = f"{len(lines):,} fits" if len(lines) > 1 else "1 fit"
-    return f"{fits} in {in_words(_seconds(lines))}, made with {'; and with '.join(seen)}."
-
-
-def listing(experiments: Mapping[str, Experiment]) -> ResultTable:
-    """What there is to reproduce."""
+def list_experiments(experiments: Mapping[str, Experiment]) -> ResultTable:
+    """Return a table of the experiments, what they need and how long they take."""
     rows = [
         [
             name,
-            each.summary,
-            ", ".join(each.data) or "none",
-            each.takes,
-            each.takes_quick if each.fits(True) else "left out",
+            experiment.summary,
+            ", ".join(experiment.data) or "none",
+            experiment.takes,
+            experiment.takes_quick if experiment.fits(True) else "not available",
         ]
-        for name, each in experiments.items()
+        for name, experiment in experiments.items()
     ]
-    return ResultTable("Experiments", ["name", "what it shows", "data sets", "takes", "with --quick"], rows)
+    return ResultTable("Experiments", ["name", "what it shows", "data sets", "full run", "quick run"], rows)
 
 
-def _contents(
-    experiments: Mapping[str, Experiment], lines: Mapping[str, list[Line]], *, summary: bool, quick: bool
-) -> str:
-    items = ['<a href="#summary">The paper and ours</a>'] if summary else []
-    for name, experiment in experiments.items():
-        if lines[name]:
-            items.append(f'<a href="#{name}">{escape(experiment.title)}</a>')
-        else:
-            items.append(f"{escape(experiment.title)} ({_absent(experiment, quick=quick)})")
-    items.append('<a href="#times">How long each took</a>')
+def describe(run: ExperimentRun, lines: list[Line]) -> list[str]:
+    """Return paragraphs that say what was done, which results are missing, and which versions were used."""
+    paragraphs = [run.experiment.protocol]
+    if len(lines) < len(run.fits):
+        available = {line["data"] for line in lines}
+        absent = dict.fromkeys(fit.data for fit in run.fits if fit.data not in available)
+        names = f" There are no results for {', '.join(absent)}." if absent else ""
+        paragraphs.append(f"{len(lines):,} of {len(run.fits):,} fits are available.{names}")
+    return [*paragraphs, _versions(lines)]
+
+
+def _versions(lines: list[Line]) -> str:
+    """Number and time of the fits, and their versions: several if a run was resumed after an upgrade."""
+    versions = dict.fromkeys(
+        ", ".join(f"{name} {number}" for name, number in line["versions"].items()) for line in lines
+    )
+    fits = f"{len(lines):,} fits" if len(lines) > 1 else "1 fit"
+    return f"{fits} in {in_words(_seconds(lines))}, with {'; and with '.join(versions)}."
+
+
+def _seconds(lines: list[Line]) -> float:
+    """Sum of the fits' running times, which exclude loading data."""
+    return sum(line["seconds"] for line in lines)
+
+
+def _contents(runs: Runs, lines: Mapping[str, list[Line]], *, summary: bool) -> str:
+    items = [f'<a href="#summary">{escape(COMPARED)}</a>'] if summary else []
+    for name, run in runs.items():
+        title = escape(run.experiment.title)
+        items.append(f'<a href="#{name}">{title}</a>' if lines[name] else f"{title} ({_why_absent(run)})")
+    items.append(f'<a href="#times">{TIMES}</a>')
     return f"<nav><ul>{''.join(f'<li>{item}</li>' for item in items)}</ul></nav>"
 
 
-def _absent(experiment: Experiment, *, quick: bool) -> str:
-    return "not run" if experiment.fits(quick) else "no quick form"
+def _why_absent(run: ExperimentRun) -> str:
+    return "not run" if run.fits else "no quick run"
 
 
-def said(experiment: Experiment, lines: list[Line], *, quick: bool = False) -> list[str]:
-    """Paragraphs: what was done, what is missing, what it was made with."""
-    paragraphs = [experiment.protocol]
-    fits = experiment.fits(quick)
-    if len(lines) < len(fits):
-        here = {line["data"] for line in lines}
-        absent = dict.fromkeys(fit.data for fit in fits if fit.data not in here)
-        nothing = f" Nothing is here of {', '.join(absent)}." if absent else ""
-        paragraphs.append(f"{len(lines):,} of {len(fits):,} fits are here.{nothing}")
-    return [*paragraphs, _made_with(lines)]
-
-
-def _told(experiment: Experiment, lines: list[Line], *, quick: bool) -> list[str]:
-    """A section: what was done and with what, tables, figures."""
-    blocks = [_paragraph(text) for text in said(experiment, lines, quick=quick)]
-    blocks += [table.html(level=3) for table in experiment.collect(lines)]
-    return blocks + [figure(caption, panels) for caption, panels in experiment.draw(lines).items()]
+def _experiment_section(run: ExperimentRun, lines: list[Line]) -> str:
+    """Heading, description, tables and figures of one experiment."""
+    blocks = [f"<h2>{escape(run.experiment.title)}</h2>", *map(_paragraph, describe(run, lines))]
+    blocks += [table.html(level=3) for table in run.experiment.tabulate(lines)]
+    blocks += [figure(caption, panels) for caption, panels in run.experiment.draw(lines).items()]
+    return _section(run.name, *blocks)
 
 
 def _paragraph(text: str) -> str:

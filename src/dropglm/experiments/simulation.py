@@ -1,16 +1,18 @@
-"""Dropout against ridge where useful features are rare (the paper's simulation study).
+"""Dropout compared with ridge when useful features are rare (the paper's simulation study).
 
-50 useful features, each active in 4 % of the rows, hide among 1,000 nuisance features that are always active.
-The ridge ½λ‖β‖² shrinks all of them alike. The dropout penalty, to second order,
+There are 50 useful features, each active in 4 % of the rows, and 1,000 nuisance features that are always
+active. The ridge penalty ½λ‖β‖² shrinks all of them alike. The dropout penalty, to second order
 
     R^q(β) = ½ δ/(1-δ) Σ_i p_i (1 - p_i) Σ_j x_ij² β_j²,
 
-asks a useful feature for something only in the rows that have it, where it makes predictions confident. The
-paper finds accuracies of 0.66 and 0.73 over rows with useful features, 0.53 and 0.55 over all rows.
+charges a useful feature only in the rows where it is active, and less the more confident their predictions
+are. The paper reports accuracies of 0.66 (ridge) and 0.73 (dropout) on rows with useful features, and 0.53
+and 0.55 on all rows.
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -19,49 +21,27 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dropglm.datasets.simulation import ACTIVE_GROUPS, GROUPS, SIGNAL, USEFUL, simulated
 from dropglm.estimators import LogisticRegression
-from dropglm.estimators.features import Features
-from dropglm.estimators.problem import Problem
-from dropglm.experiments.experiment import Experiment, Fit
-from dropglm.experiments.simulation_results import (
-    EARLY,
-    GAUSSIAN,
-    LATE,
-    RIDGE,
-    TRUTH,
-    collect,
-    compare,
-    draw,
-)
-from dropglm.experiments.unscaled import Unscaled
+from dropglm.experiments.experiment import Comparison, Experiment, Fit, Line
+from dropglm.experiments.plain_lbfgs import train_with_plain_lbfgs
+from dropglm.experiments.raw_results import by, standard_error, values
 from dropglm.families import Logistic
-from dropglm.noising import noise_from, penalty_from
-from dropglm.solvers import LBFGS
+from dropglm.pages import ResultTable
+from dropglm.plots.axes import INK, colours_of, fresh_axes
 
-RUNS, RUNS_QUICK = 100, 10
 TRAIN, TEST = 75, 2000
 L2, DROPOUT = 32.0, 0.9  # the paper's
-OTHER_L2 = (0.32, 3.2, 320.0, 3200.0)
-SMALL = 2e-2  # largest entry of the gradient at which the paper's authors stopped
-MAX_ITER = 200
+SMALL_GRADIENT = 2e-2  # largest entry of the gradient at which the paper's authors stopped
 
-PROTOCOL = (
-    f"In each run {TRAIN} rows to train on, whose groups take turns, and {TEST:,} to test on, whose groups "
-    "are drawn; no intercept. A row is active if it has useful features. Ridge has the paper's "
-    f"λ = {L2:g}, dropout the paper's δ = {DROPOUT:g} and no ridge beside it. Weaker and stronger "
-    "ridges are there to see whether that λ is the best one. Quadratic is the paper's surrogate, once "
-    "stopped as its authors stopped theirs (plain L-BFGS from β = 0 until no entry of the gradient is above "
-    f"{SMALL:g}) and once as far as {MAX_ITER} iterations of the library's solver go: its objective has no "
-    "minimum where rows can be separated, as they can here. Gaussian is the library's default, whose "
-    "objective is convex, to convergence. Exact dropout is not here: it has no minimum either, since it "
-    "never speaks against a feature whose sign always agrees with the label, and each useful one has but "
-    "three rows. The truth is the model that drew the labels; it can only guess where no useful feature is "
-    "active. ± is the standard error over runs. Gains are over ridge with the paper's λ, on the same rows. "
-    "The size of a coefficient is its absolute value."
-)
+RIDGE, TRUTH = "ridge, λ = 32", "true model"
+EARLY, LATE, GAUSSIAN = "quadratic, stopped early", "quadratic, not stopped", "gaussian"
+SCORES = {"active": "active rows", "all": "all rows"}
+PAPER = {"ridge": {"active": 0.66, "all": 0.53}, "dropout": {"active": 0.73, "all": 0.55}}
+COUNTERPART = {RIDGE: "ridge", EARLY: "dropout", LATE: "dropout", GAUSSIAN: "dropout"}  # in the paper
+MARKERS = ("o", "+", "x", "^", "s", "v", "1", "2")
 
 
-class Rows(NamedTuple):
-    """A run's rows to train and to test on; ``active`` are test rows that have useful features."""
+class SimulatedRun(NamedTuple):
+    """Training and test rows of one run; ``active`` marks the test rows that have useful features."""
 
     X: np.ndarray
     y: np.ndarray
@@ -70,116 +50,238 @@ class Rows(NamedTuple):
     active: np.ndarray
 
 
-def drawn(rng: np.random.Generator) -> Rows:
-    """The rows of a run.
+def simulate_run(rng: np.random.Generator) -> SimulatedRun:
+    """Draw the rows of one run.
 
     Examples
     --------
-    >>> rows = drawn(np.random.default_rng(0))
+    >>> rows = simulate_run(np.random.default_rng(0))
     >>> rows.X.shape, rows.X_test.shape
     ((75, 1050), (2000, 1050))
     """
     X, y = simulated(np.arange(TRAIN) % GROUPS, rng)
     groups = rng.integers(GROUPS, size=TEST)
-    return Rows(X, y, *simulated(groups, rng), groups < ACTIVE_GROUPS)
+    return SimulatedRun(X, y, *simulated(groups, rng), groups < ACTIVE_GROUPS)
 
 
-# Fits come run by run, so that one run's rows are enough.
+# Fits are ordered by run, so it is enough to keep one.
 @lru_cache(maxsize=1)
-def rows_of(run: int) -> Rows:
-    """The rows of the run with that number, the same for all methods."""
-    return drawn(np.random.default_rng(run))
+def numbered_run(number: int) -> SimulatedRun:
+    """Return the rows of the run with that number, the same for all methods."""
+    return simulate_run(np.random.default_rng(number))
 
 
-def estimated(rows: Rows, **settings: Any) -> np.ndarray:
-    """β of the library's estimator, wherever it stopped."""
+def fit_estimator(rows: SimulatedRun, **settings: Any) -> np.ndarray:
+    """Return the coefficients of the library's estimator, converged or not."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return LogisticRegression(fit_intercept=False, **settings).fit(rows.X, rows.y).coef_[0]
 
 
-def stopped_early(
-    rows: Rows, *, dropout: float, expectation: str, largest_gradient: float, max_iter: int
-) -> np.ndarray:
-    """β where plain L-BFGS first meets a gradient that small."""
-    features = Features(rows.X)
-    problem = Problem(features, Logistic, rows.y[:, None], np.ones(len(rows.y)), fit_intercept=False)
-    noising = penalty_from(expectation, "logistic", noise_from(dropout, 0.0))
-    objective = problem.objective(noising, np.zeros((features.labeled.shape[1], 1)), 0.0)
+def fit_stopped_early(rows: SimulatedRun, *, largest_gradient: float, **settings: Any) -> np.ndarray:
+    """Return the coefficients where no entry of the gradient is larger than that for the first time."""
 
-    def small(number: int, point: Any) -> bool:
-        return bool(np.abs(point.gradient).max() <= largest_gradient)
+    def small(coef: np.ndarray, intercept: float, gradient: np.ndarray) -> bool:
+        return bool(np.abs(gradient).max() <= largest_gradient)
 
-    start = objective.join(*problem.null_model())
-    theta, _ = LBFGS(tol=0.0, max_iter=max_iter).minimize(Unscaled(objective), start, small)
-    return features.given_back(objective.split(theta)[0])[0]
+    return train_with_plain_lbfgs(rows.X, rows.y, small, fit_intercept=False, tol=0.0, **settings)[0]
 
 
-def true_coefficients(rows: Rows) -> np.ndarray:
-    """β of the model that drew the labels."""
+def true_coefficients(rows: SimulatedRun) -> np.ndarray:
+    """Return the coefficients of the model that generated the labels."""
     return np.where(np.arange(rows.X.shape[1]) < ACTIVE_GROUPS * USEFUL, SIGNAL, 0.0)
 
 
-def scored(rows: Rows, *, method: Callable[..., np.ndarray], settings: Mapping[str, Any]) -> dict[str, float]:
-    """Accuracy and log loss on test rows, and how large both kinds of coefficients are."""
+def fit_and_score(
+    rows: SimulatedRun, *, method: Callable[..., np.ndarray], settings: Mapping[str, Any]
+) -> dict[str, float]:
+    """Return accuracy and log loss on test rows, and the mean size of useful and nuisance coefficients."""
     coef = method(rows, **settings)
     eta = rows.X_test @ coef
-    right = (eta > 0) == rows.y_test
+    correct = (eta > 0) == rows.y_test
     size, useful = np.abs(coef), ACTIVE_GROUPS * USEFUL
     return {
-        "active": float(right[rows.active].mean()),
-        "all": float(right.mean()),
+        "active": float(correct[rows.active].mean()),
+        "all": float(correct.mean()),
         "log_loss": float(np.mean(Logistic.log_partition(eta) - rows.y_test * eta)),
         "useful_size": float(size[:useful].mean()),
         "nuisance_size": float(size[useful:].mean()),
     }
 
 
-def methods() -> dict[str, tuple[Callable[..., np.ndarray], dict[str, Any]]]:
-    """Each method's function and settings."""
-    quadratic = {"dropout": DROPOUT, "expectation": "quadratic"}
-    converged = {"l2": 0.0, "tol": 1e-4, "max_iter": MAX_ITER}
-    return {
-        RIDGE: (estimated, converged | {"dropout": 0.0, "l2": L2}),
-        **{f"ridge, λ = {l2:g}": (estimated, converged | {"dropout": 0.0, "l2": l2}) for l2 in OTHER_L2},
-        EARLY: (
-            stopped_early,
-            quadratic | {"largest_gradient": SMALL, "max_iter": MAX_ITER},
-        ),
-        LATE: (estimated, converged | quadratic),
-        GAUSSIAN: (estimated, converged | {"dropout": DROPOUT, "expectation": "gaussian"}),
-        TRUTH: (true_coefficients, {}),
-    }
+@dataclass(frozen=True)
+class Simulation(Experiment):
+    """The experiment; ``other_l2`` are weaker and stronger ridge penalties than the paper's."""
 
+    runs: int = 100
+    quick_runs: int = 10
+    other_l2: tuple[float, ...] = (0.32, 3.2, 320.0, 3200.0)
+    max_iter: int = 200
 
-def fits(quick: bool) -> list[Fit]:
-    """All methods, run by run."""
-    groups = {"groups": GROUPS, "active_groups": ACTIVE_GROUPS, "useful": USEFUL}
-    rows = {"rows": TRAIN, "test_rows": TEST, "signal": SIGNAL} | groups
-    return [
-        Fit(
-            "simulation",
-            name,
-            run,
-            rows | {"settings": settings},
-            partial(rows_of, run),
-            partial(scored, method=method, settings=settings),
-            0.1,
+    title = "Simulation: dropout compared with ridge when useful features are rare"
+    summary = "accuracy with 50 rare useful features among 1,000 of noise, compared with the paper's"
+    takes, takes_quick = "1 minute", "8 seconds"
+
+    @property
+    def protocol(self) -> str:
+        """What was done."""
+        return (
+            f"Each run has {TRAIN} training rows, whose groups take turns, and {TEST:,} test rows, whose "
+            "groups are drawn at random; there is no intercept. A row is active if it has useful features. "
+            f"Ridge uses the paper's λ = {L2:g}; dropout uses the paper's δ = {DROPOUT:g} and no ridge. "
+            "Weaker and stronger ridge penalties show whether that λ is the best one. Quadratic is the "
+            "paper's surrogate, once stopped as its authors did (plain L-BFGS from β = 0 until no entry of "
+            f"the gradient is above {SMALL_GRADIENT:g}) and once after at most {self.max_iter} iterations of "
+            "the library's solver: its objective has no minimum if the rows are separable, as they are "
+            "here. Gaussian is the library's default, whose objective is convex; it is run to convergence. "
+            "Exact dropout is not included because its objective has no minimum either: it does not "
+            "penalise a feature whose sign always agrees with the label, and each useful feature is active "
+            "in only three training rows. The true model is the one that generated the labels; it can only "
+            "guess in rows without useful features. ± is the standard error over runs. Gains are over ridge "
+            "with the paper's λ, on the same rows. The size of a coefficient is its absolute value."
         )
-        for run in range(RUNS_QUICK if quick else RUNS)
-        for name, (method, settings) in methods().items()
-    ]
+
+    def methods(self) -> dict[str, tuple[Callable[..., np.ndarray], dict[str, Any]]]:
+        """Return the function and the settings of each method."""
+        quadratic = {"dropout": DROPOUT, "expectation": "quadratic"}
+        converged = {"l2": 0.0, "tol": 1e-4, "max_iter": self.max_iter}
+        ridge = {f"ridge, λ = {l2:g}": l2 for l2 in (L2, *self.other_l2)}
+        return {
+            **{name: (fit_estimator, converged | {"dropout": 0.0, "l2": l2}) for name, l2 in ridge.items()},
+            EARLY: (
+                fit_stopped_early,
+                quadratic | {"largest_gradient": SMALL_GRADIENT, "max_iter": self.max_iter},
+            ),
+            LATE: (fit_estimator, converged | quadratic),
+            GAUSSIAN: (fit_estimator, converged | {"dropout": DROPOUT, "expectation": "gaussian"}),
+            TRUTH: (true_coefficients, {}),
+        }
+
+    def fits(self, quick: bool) -> list[Fit]:
+        """Return all methods, run by run."""
+        groups = {"groups": GROUPS, "active_groups": ACTIVE_GROUPS, "useful": USEFUL}
+        rows = {"rows": TRAIN, "test_rows": TEST, "signal": SIGNAL} | groups
+        return [
+            Fit(
+                "simulation",
+                name,
+                run,
+                rows | {"settings": settings},
+                partial(numbered_run, run),
+                partial(fit_and_score, method=method, settings=settings),
+                0.1,
+            )
+            for run in range(self.quick_runs if quick else self.runs)
+            for name, (method, settings) in self.methods().items()
+        ]
+
+    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+        """Return accuracy and gain over ridge on active and on all rows, and the sizes of coefficients."""
+        methods = by("method", lines)
+        return [*(_accuracy_table(methods, score) for score in SCORES), _size_table(methods)]
+
+    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+        """Draw the gain of every run, and the sizes of useful and nuisance coefficients."""
+        methods = by("method", lines)
+        colours = colours_of([name for name in methods if COUNTERPART.get(name) == "dropout"])
+        gains, sizes = _draw_gains(methods, colours), _draw_sizes(methods, colours)
+        for ax in (gains, sizes):
+            if ax.get_legend_handles_labels()[0]:  # an incomplete run may have nothing to show
+                ax.figure.legend(loc="outside lower center", ncols=2, frameon=False)
+        caption = (
+            "Left: gain in accuracy over ridge on the same rows, sorted over runs. Right: mean size of the "
+            "coefficients of useful and of nuisance features; above the line the useful ones are larger."
+        )
+        return {caption: [gains.figure, sizes.figure]}
+
+    def compare(self, lines: list[Line]) -> list[Comparison]:
+        """Compare ridge, the paper's surrogate and the library's dropout, and the gains over ridge."""
+        methods, comparisons = by("method", lines), []
+        for score, rows in SCORES.items():
+            gain = PAPER["dropout"][score] - PAPER["ridge"][score]
+            found = [(f"{rows}: {RIDGE}", PAPER["ridge"][score], values(score, methods.get(RIDGE, [])))]
+            for name in (EARLY, GAUSSIAN):
+                accuracies = values(score, methods.get(name, []))
+                found.append((f"{rows}: {name}", PAPER["dropout"][score], accuracies))
+                found.append((f"{rows}: gain of {name}", gain, _gains(methods, name, score)))
+            for what, paper, ours in found:
+                if ours:
+                    comparisons.append(Comparison(what, paper, float(np.mean(ours)), standard_error(ours)))
+        return comparisons
 
 
-SIMULATION = Experiment(
-    title="Simulation: dropout against ridge where useful features are rare",
-    summary="accuracy with 50 rare useful features among 1,000 of noise, beside the paper's",
-    data=(),
-    takes="1 minute",
-    takes_quick="8 seconds",
-    protocol=PROTOCOL,
-    fits=fits,
-    collect=collect,
-    draw=draw,
-    compare=compare,
-)
+def _draw_gains(methods: dict[str, list[Line]], colours: Mapping[str, str]) -> Any:
+    ax = fresh_axes()
+    for name, colour in colours.items():
+        gain = np.sort(_gains(methods, name, "active"))
+        share = (np.arange(len(gain)) + 0.5) / len(gain)
+        ax.step(gain, share, where="mid", color=colour, label=name)
+    ax.axvline(0.0, color=INK, linewidth=1)
+    ax.set(
+        xlabel="gain over ridge in a run, active rows", ylabel="share of runs below", title="Gain over ridge"
+    )
+    return ax
+
+
+def _draw_sizes(methods: dict[str, list[Line]], colours: Mapping[str, str]) -> Any:
+    ax = fresh_axes()
+    for k, name in enumerate(name for name in methods if name != TRUTH):
+        sizes = [values(f"{kind}_size", methods[name]) for kind in ("nuisance", "useful")]
+        style = {"color": colours.get(name, INK), "markerfacecolor": "none", "label": name}
+        ax.plot(*sizes, MARKERS[k % len(MARKERS)], **style)
+    limits = ax.get_xlim()
+    ax.plot(limits, limits, color=INK, linewidth=1)
+    ax.set(
+        xlabel="mean |β| of nuisance features",
+        ylabel="mean |β| of useful features",
+        xscale="log",
+        yscale="log",
+        title="Coefficients, one point per run",
+    )
+    return ax
+
+
+def _accuracy_table(methods: dict[str, list[Line]], score: str) -> ResultTable:
+    """Our accuracy, the paper's and the gap; our mean gain over ridge and the paper's."""
+    rows = []
+    for name, lines in methods.items():
+        accuracies, gains = values(score, lines), _gains(methods, name, score)
+        counterpart = COUNTERPART.get(name)
+        ours = [f"{np.mean(accuracies):.3f}", _error_cell(accuracies)]
+        paper, gap, gain, paper_gain = "-", "-", ["-", "-"], "-"
+        if counterpart is not None:
+            paper = f"{PAPER[counterpart][score]:.2f}"
+            gap = f"{np.mean(accuracies) - PAPER[counterpart][score]:+.3f}"
+        if name != RIDGE and gains:
+            gain = [f"{np.mean(gains):+.3f}", _error_cell(gains)]
+        if counterpart == "dropout":
+            paper_gain = f"{PAPER['dropout'][score] - PAPER['ridge'][score]:+.2f}"
+        rows.append([name, *ours, paper, gap, *gain, paper_gain])
+    runs = len(next(iter(methods.values())))
+    header = ["method", "ours", "±", "paper", "gap", "gain", "±", "paper's gain"]
+    return ResultTable(f"Accuracy on {SCORES[score]}, {runs} runs, and gain over ridge", header, rows)
+
+
+def _size_table(methods: dict[str, list[Line]]) -> ResultTable:
+    """Medians over runs, because in some runs coefficients without a penalty grow without bound."""
+    rows = []
+    for name, lines in methods.items():
+        useful, nuisance = (np.array(values(f"{kind}_size", lines)) for kind in ("useful", "nuisance"))
+        ratio = f"{np.median(useful / nuisance):.2f}" if nuisance.all() else "-"
+        sizes = [f"{np.median(useful):.4f}", f"{np.median(nuisance):.4f}", ratio]
+        rows.append([name, *sizes, f"{np.median(values('log_loss', lines)):.3f}"])
+    header = ["method", "useful", "nuisance", "ratio", "log loss"]
+    title = "Mean size of useful and of nuisance coefficients, and log loss; medians over runs"
+    return ResultTable(title, header, rows)
+
+
+def _gains(methods: dict[str, list[Line]], name: str, score: str) -> list[float]:
+    """Gain over ridge in each run that has results for both."""
+    ridge = {line["seed"]: line["result"][score] for line in methods.get(RIDGE, [])}
+    lines = methods.get(name, [])
+    return [line["result"][score] - ridge[line["seed"]] for line in lines if line["seed"] in ridge]
+
+
+def _error_cell(numbers: Sequence[float]) -> str:
+    error = standard_error(numbers)
+    return "-" if error is None else f"{error:.3f}"
