@@ -4,7 +4,9 @@ import bz2
 import gzip
 import io
 import lzma
+import subprocess
 import sys
+import textwrap
 import tracemalloc
 
 import polars as pl
@@ -419,6 +421,50 @@ def test_missing_polars_is_reported_in_one_sentence(monkeypatch):
         ImportError, match=r"Tables need polars; install it with: pip install 'dropglm\[tables\]'\."
     ):
         tables.read(io.BytesIO(GOOD), "text", format="csv")
+
+
+def test_texts_in_memory_need_no_polars():
+    """Block the import of polars in a new process; fit and predict with texts in lists."""
+    program = """
+        import sys
+
+        class NoPolars:
+            def find_spec(self, name, path=None, target=None):
+                if name.partition(".")[0] == "polars":
+                    raise ImportError("polars is blocked")
+
+        sys.meta_path.insert(0, NoPolars())
+        import dropglm.datasets, dropglm.tables, dropglm.text
+        texts, y = ["good film", "bad film"] * 5, [1, 0] * 5
+        for classifier in (dropglm.TextClassifier(tune=False), dropglm.OnlineTextClassifier()):
+            assert classifier.fit(texts, y).predict(["good"]).tolist() == [1]
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("step", [1, 3, 1 << 20])
+def test_wide_encodings_without_a_byte_order_mark_are_suggested(encoding, step):
+    file = Pieces('{"text": "a good film", "label": 1}\n'.encode(encoding), step)
+    with pytest.raises(tables.TableError) as caught:
+        tables.read(file, "text", "label", format="jsonl")
+    assert f"looks like {encoding[:6].upper()}; set encoding to {encoding!r}." in str(caught.value)
+    file = Pieces('{"text": "a good film", "label": 1}\n'.encode(encoding), step)
+    frame = tables.read(file, "text", "label", format="jsonl", encoding=encoding)
+    assert frame.rows() == [("a good film", 1)]
+
+
+@pytest.mark.parametrize("at", [0, 1, 3, 17, 18])
+def test_a_single_nul_byte_is_located(at):
+    data = b"text,label\na,x\nb,y\n"
+    data = data[:at] + b"\0" + data[at:]
+    line, character = data[:at].count(b"\n") + 1, at - (data[:at].rfind(b"\n") + 1) + 1
+    with pytest.raises(tables.TableError) as caught:
+        tables.read(io.BytesIO(data), "text", "label", format="csv")
+    assert f"contains a NUL byte (line {line}, character {character}); remove it." in str(caught.value)
+    assert "UTF-16" not in str(caught.value)
 
 
 def test_damaged_parquet_is_reported_or_read_completely(tmp_path, rng):
