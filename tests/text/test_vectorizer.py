@@ -365,3 +365,23 @@ def test_verbose_shows_progress_on_standard_error(capsys):
     output, progress = capsys.readouterr()
     assert output == ""
     assert "2 texts" in progress
+
+
+def test_public_attributes_are_the_documented_ones():
+    vectorizer = NgramVectorizer().fit(["one two"])
+    documented = {"fit", "fit_transform", "transform", "get_feature_names_out", "tokenize"}
+    documented |= {"vocabulary_", "ngrams_", "n_texts_"}
+    of_scikit_learn = {"get_params", "set_params", "get_metadata_routing"}
+    public = {name for name in dir(vectorizer) if not name.startswith("_")} - set(vectorizer.get_params())
+    assert public - of_scikit_learn == documented
+    assert {name for name in dir(vectorizer.ngrams_) if not name.startswith("_")} == {
+        "document_counts",
+        "names",
+    }
+
+
+def test_data_frame_instead_of_a_column_raises_a_clear_error():
+    import pandas as pd
+
+    with pytest.raises(TypeError, match="X must be a single column of strings, got a whole data frame"):
+        NgramVectorizer().fit(pd.DataFrame({"text": ["one two"]}))

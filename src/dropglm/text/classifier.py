@@ -204,16 +204,24 @@ class TextClassifier(TextModel):
         -------
         self
         """
+        # Check.
         checks.yes_or_no(self.tune, "tune")
         labeled = check_texts(X)
         unlabeled = check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
-        y = _check_labels(y, len(labeled))
+        n, m = len(labeled), len(unlabeled)
+        y = _check_labels(y, n)
+
+        # Build the features and the estimator.
         estimator = self._estimator(y)
         vectorizer = NgramVectorizer(**self._settings_shared_with(NgramVectorizer))
         features = vectorizer.fit_transform([*labeled, *unlabeled])
-        n, m = len(labeled), len(unlabeled)
-        without_labels = {"X_unlabeled": row_range(features, n, n + m)} if unlabeled else {}
-        estimator.fit(row_range(features, 0, n), y, sample_weight=sample_weight, **without_labels)
+        labeled_rows = row_range(features, 0, n)
+        unlabeled_rows = row_range(features, n, n + m) if unlabeled else None
+
+        # Fit.
+        estimator.fit(labeled_rows, y, sample_weight=sample_weight, X_unlabeled=unlabeled_rows)
+
+        # Store.
         search = estimator if isinstance(estimator, LogisticRegressionCV) else None
         model = estimator if search is None else search.best_estimator_
         self._fitted = FittedState(vectorizer, model, search, summarize(model, search, y, m))

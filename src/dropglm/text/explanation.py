@@ -50,7 +50,8 @@ class Explanation:
     base : list of float
         The predictor of each class for a text without known n-grams.
     contributions : list of Contribution
-        The n-grams of the text that are features, sorted by their contribution to the predicted class.
+        The n-grams of the text that are features, those with the largest absolute contribution to the
+        predicted class first.
     unknown : list of str
         The words of the text that occur in none of the features, in their order in the text.
     """

@@ -221,7 +221,7 @@ def load_model(path: str | PathLike[str]) -> TextModel:
     --------
     save_model : Write a model file.
     """
-    models = {model.__name__: model for model in TextModel.__subclasses__()}
+    models = {model.__name__: model for model in TextModel.__subclasses__()}  # all in this package
     kind, state = model_files.read(path, *sorted(models))
     with model_files.reporting_damage(path):
         return models[kind]._from_state(state)
