@@ -11,7 +11,7 @@ from dropglm import tables
 MAX_ROW_LENGTH = 500  # characters of a row in these tests
 
 
-class Slow(io.BytesIO):
+class SlowFile(io.BytesIO):
     """Bytes that arrive a few at a time."""
 
     def __init__(self, data, step):
@@ -55,11 +55,13 @@ def gathered(file, **settings):
 
 
 def place(number, span):
+    """Return how a message about a row begins."""
     lines = f"line {span[0]}" if span[0] == span[1] else f"lines {span[0]} to {span[1]}"
     return f"the open file: row {number} ({lines}) "
 
 
 def parquet(**columns):
+    """Return a Parquet file as an open binary file."""
     file = io.BytesIO()
     pl.DataFrame(columns).write_parquet(file)
     return io.BytesIO(file.getvalue())

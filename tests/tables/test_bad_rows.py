@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dropglm import tables
-from tests.tables.rows import MAX_ROW_LENGTH, Slow, encoded, gathered, parquet, place, table
+from tests.tables.rows import MAX_ROW_LENGTH, SlowFile, encoded, gathered, parquet, place, table
 
 # Bad rows of JSON Lines, and a part of the message about each.
 BAD_JSON = {
@@ -72,14 +72,16 @@ def test_a_bad_row_is_raised_or_skipped(format, bad, sentence, position, step):
     rows.insert(position, bad)
     data, spans = table(format, rows)
     expected = [(i + 1, span[0]) for i, span in enumerate(spans) if i != position]
-    found, messages = gathered(Slow(data, step), format=format)
+    found, messages = gathered(SlowFile(data, step), format=format)
     assert found == [(*where, *row) for where, row in zip(expected, good, strict=True)]
     assert len(messages) == 1
     assert messages[0].startswith(place(position + 1, spans[position]))
     assert sentence in messages[0]
     assert messages[0].endswith(".")
     with pytest.raises(tables.TableError) as caught:
-        list(tables.stream(Slow(data, step), "text", "label", format=format, max_row_length=MAX_ROW_LENGTH))
+        list(
+            tables.stream(SlowFile(data, step), "text", "label", format=format, max_row_length=MAX_ROW_LENGTH)
+        )
     # In strict reading the first bad line is reported at once, even if the row has more lines.
     assert str(caught.value).startswith(f"the open file: row {position + 1} (line")
     assert sentence in str(caught.value)
@@ -112,7 +114,7 @@ def test_good_rows_are_yielded_and_bad_rows_are_reported(mixture, characters, st
     format, rows = mixture
     data, spans = table(format, [row for row, _ in rows], end)
     numbered = list(enumerate(zip(rows, spans, strict=True), start=1))[start:]
-    found, messages = gathered(Slow(data, step), format=format, characters=characters, start=start)
+    found, messages = gathered(SlowFile(data, step), format=format, characters=characters, start=start)
     assert found == [(n, span[0], *pair) for n, ((_, pair), span) in numbered if pair]
     places = [place(n, span) for n, ((_, pair), span) in numbered if not pair]
     assert len(messages) == len(places)
@@ -166,7 +168,7 @@ def test_stored_errors_do_not_keep_the_lines_in_memory():
 @pytest.mark.parametrize("step", [1, 1 << 20])
 def test_a_bad_byte_affects_only_its_line_in_other_encodings(encoding, step):
     lines = ["text,label\n".encode(encoding), b"a,x\n", b"b\x81\xff,x\n", b"c,y\n", b"\x81\n", b"d,y\n"]
-    found, bad = gathered(Slow(b"".join(lines), step), encoding=encoding)
+    found, bad = gathered(SlowFile(b"".join(lines), step), encoding=encoding)
     assert [row[:3] for row in found] == [(1, 2, "a"), (3, 4, "c"), (5, 6, "d")]
     assert len(bad) == 2
     assert f"row 2 (line 3) is not {encoding.upper()}: it contains the byte 0x81;" in bad[0]

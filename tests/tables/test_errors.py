@@ -9,21 +9,19 @@ import sys
 import textwrap
 import tracemalloc
 
-import polars as pl
 import pytest
 
 from dropglm import tables
+from tests.tables.rows import SlowFile, parquet
 
 GOOD = b"text,label\na,x\nb,y\n"
 
 
-def parquet(**columns):
-    file = io.BytesIO()
-    pl.DataFrame(columns).write_parquet(file)
-    return file.getvalue()
+def parquet_bytes(**columns):
+    return parquet(**columns).getvalue()
 
 
-PARQUET = parquet(text=["a", "b"], label=["x", "y"])
+PARQUET = parquet_bytes(text=["a", "b"], label=["x", "y"])
 
 # File name, bytes, and a part of the message after the file's name.
 TABLES = {
@@ -89,7 +87,11 @@ TABLES = {
     "blank json": ("t.jsonl", b"\xef\xbb\xbf\n \n", "this file is empty."),
     "empty parquet": ("t.parquet", b"", "this file is empty."),
     "empty gzip": ("t.csv.gz", b"", "this file is empty."),
-    "parquet without rows": ("t.parquet", parquet(text=[], label=[]), "this table has columns but no rows."),
+    "parquet without rows": (
+        "t.parquet",
+        parquet_bytes(text=[], label=[]),
+        "this table has columns but no rows.",
+    ),
     "latin-1": (
         "t.csv",
         b'text,label\n"a\nb",x\nn\xe9,y\n',
@@ -216,26 +218,30 @@ TABLES = {
     "broken parquet": ("t.parquet", b"PAR1abcdPAR1", "this Parquet file is damaged ("),
     "numbers in parquet": (
         "t.parquet",
-        parquet(text=[1], label=[1]),
+        parquet_bytes(text=[1], label=[1]),
         "column 'text' has the type Int64; texts must",
     ),
     "lists in parquet": (
         "t.parquet",
-        parquet(text=["a"], label=[[1]]),
+        parquet_bytes(text=["a"], label=[[1]]),
         "column 'label' has the type List(Int64), which is not valid for labels",
     ),
     "nulls in parquet": (
         "t.parquet",
-        parquet(text=["a", None], label=[1, 1]),
+        parquet_bytes(text=["a", None], label=[1, 1]),
         "row 2 has no text (null in 'text').",
     ),
     "nan in parquet": (
         "t.parquet",
-        parquet(text=["a", "b"], label=[1.0, float("nan")]),
+        parquet_bytes(text=["a", "b"], label=[1.0, float("nan")]),
         "row 2 has no label; put rows",
     ),
-    "no label in parquet": ("t.parquet", parquet(text=["a"], label=[None]), "row 1 has no label; put rows"),
-    "other column in parquet": ("t.parquet", parquet(txt=["a"], label=[1]), "(did you mean 'txt'?)"),
+    "no label in parquet": (
+        "t.parquet",
+        parquet_bytes(text=["a"], label=[None]),
+        "row 1 has no label; put rows",
+    ),
+    "other column in parquet": ("t.parquet", parquet_bytes(txt=["a"], label=[1]), "(did you mean 'txt'?)"),
     "cut gzip": ("t.csv.gz", gzip.compress(GOOD * 99)[:-20], "the compressed data ends too early"),
     "cut bzip2": ("t.csv.bz2", bz2.compress(GOOD * 99)[:-20], "the compressed data ends too early"),
     "cut xz": ("t.csv.xz", lzma.compress(GOOD * 99)[:-20], "the compressed data ends too early"),
@@ -274,17 +280,6 @@ def first_bad_byte(data, encoding):
     except UnicodeDecodeError as error:
         return error.start
     return None
-
-
-class Pieces(io.BytesIO):
-    """Bytes that arrive a few at a time."""
-
-    def __init__(self, data, step):
-        super().__init__(data)
-        self.step = step
-
-    def read1(self, size=-1):
-        return super().read1(self.step)
 
 
 def message(path, **settings):
@@ -384,7 +379,7 @@ def test_the_bad_byte_is_found_in_every_encoding(encoding, rng):
     for _ in range(100):
         data = bytearray('text,label\n"日\n本",x\n語,y\n'.encode(encoding))
         data.insert(rng.integers(4, len(data)), rng.integers(256))
-        file = Pieces(bytes(data), int(rng.integers(1, 40)))
+        file = SlowFile(bytes(data), int(rng.integers(1, 40)))
         start = first_bad_byte(data, encoding)
         if start is not None:
             with pytest.raises(tables.TableError) as caught:
@@ -447,11 +442,11 @@ def test_texts_in_memory_need_no_polars():
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
 @pytest.mark.parametrize("step", [1, 3, 1 << 20])
 def test_wide_encodings_without_a_byte_order_mark_are_suggested(encoding, step):
-    file = Pieces('{"text": "a good film", "label": 1}\n'.encode(encoding), step)
+    file = SlowFile('{"text": "a good film", "label": 1}\n'.encode(encoding), step)
     with pytest.raises(tables.TableError) as caught:
         tables.read(file, "text", "label", format="jsonl")
     assert f"looks like {encoding[:6].upper()}; set encoding to {encoding!r}." in str(caught.value)
-    file = Pieces('{"text": "a good film", "label": 1}\n'.encode(encoding), step)
+    file = SlowFile('{"text": "a good film", "label": 1}\n'.encode(encoding), step)
     frame = tables.read(file, "text", "label", format="jsonl", encoding=encoding)
     assert frame.rows() == [("a good film", 1)]
 
@@ -470,7 +465,7 @@ def test_a_single_nul_byte_is_located(at):
 def test_damaged_parquet_is_reported_or_read_completely(tmp_path, rng):
     """After a flipped bit there is an error that names the file, or there are as many rows as before."""
     path = tmp_path / "t.parquet"
-    data = bytearray(parquet(text=[f"text {i}" for i in range(100)], label=list(range(100))))
+    data = bytearray(parquet_bytes(text=[f"text {i}" for i in range(100)], label=list(range(100))))
     reported = 0
     for _ in range(200):
         broken = data.copy()
