@@ -88,9 +88,11 @@ def _predictions(
     import numpy as np
     import polars as pl
 
+    labels = _labels(model)
+
     def predictions(p: "np.ndarray") -> "DataFrame":
         columns: dict[str, Any] = {
-            "predicted": model.classes_[p.argmax(axis=1)].tolist(),
+            "predicted": labels[p.argmax(axis=1)].tolist(),
             "probability": p.max(axis=1),
         }
         if probabilities:
@@ -104,3 +106,15 @@ def _predictions(
     except tables.EmptyTableError:
         kept = pl.DataFrame(schema=dict.fromkeys(keep, pl.String))
         yield predictions(np.eye(len(model.classes_))).clear().hstack(kept.get_columns())
+
+
+def _labels(model: "TextModel") -> "np.ndarray":
+    """Return the classes; those with fractions, which models store as strings, as numbers again."""
+    import polars as pl
+
+    classes = model.classes_
+    if classes.dtype.kind == "U":
+        inferred = tables.infer_type(pl.Series(classes.tolist()))
+        if inferred.dtype.is_float():
+            return inferred.to_numpy()
+    return classes
