@@ -1,4 +1,4 @@
-"""A self-contained HTML page of tables and figures."""
+"""Self-contained HTML pages with tables and figures."""
 
 import re
 import warnings
@@ -20,7 +20,7 @@ section { border-top: 1px solid #ccc; margin-top: 2.5rem; }
 section > h2, section > .table > h2 { font-size: 1.25rem; line-height: 1.25; margin-top: 1.5rem; }
 nav ul { padding-left: 1.25rem; }
 a { color: #0072B2; }
-/* A shadow at the right edge where a table goes on; at its end a white strip that moves along covers it. */
+/* A shadow at the right edge of a table that can be scrolled; at its end a white strip covers it. */
 .scroll { overflow-x: auto; background: linear-gradient(#fff, #fff) right / 1.5rem 100% no-repeat local,
           linear-gradient(to left, #0005, #0000) right / .7rem 100% no-repeat scroll; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
@@ -46,7 +46,16 @@ figcaption { flex-basis: 100%; color: #444; font-size: .95rem; }
 
 @dataclass(frozen=True)
 class ResultTable:
-    """A title, a header and rows of text."""
+    """A finished table for a page, a document or the terminal.
+
+    Attributes
+    ----------
+    title : str
+    header : list of str
+        Names of the columns.
+    rows : list of list of str
+        Cells, already formatted.
+    """
 
     title: str
     header: list[str]
@@ -56,52 +65,52 @@ class ResultTable:
         return all(re.fullmatch(r"[-+\d.e]+", row[column]) for row in self.rows)
 
     def html(self, level: int = 2) -> str:
-        """For a page, under a heading of that level."""
+        """Return the table as HTML, with its title as a heading of that level."""
 
-        def line(row: list[str], tag: str) -> str:
-            marks = ("" if self._is_number(k) else ' class="word"' for k in range(len(row)))
-            cells = (f"<{tag}{mark}>{escape(cell)}</{tag}>" for mark, cell in zip(marks, row, strict=True))
+        def row_html(row: list[str], tag: str) -> str:
+            classes = ("" if self._is_number(k) else ' class="word"' for k in range(len(row)))
+            cells = (f"<{tag}{name}>{escape(cell)}</{tag}>" for name, cell in zip(classes, row, strict=True))
             return f"<tr>{''.join(cells)}</tr>"
 
-        body = "".join(line(row, "td") for row in self.rows)
-        head = f"<thead>{line(self.header, 'th')}</thead>"
+        body = "".join(row_html(row, "td") for row in self.rows)
+        head = f"<thead>{row_html(self.header, 'th')}</thead>"
         title = f"<h{level}>{escape(self.title)}</h{level}>"
         grid = f'<div class="scroll"><table>{head}<tbody>{body}</tbody></table></div>'
         return f'<div class="table">{title}{grid}</div>'
 
 
 def _svg(figure: Any) -> str:
-    """A Matplotlib figure as an SVG element that takes the width it is given; it is closed afterwards."""
+    """Return a Matplotlib figure as an SVG element that fills the available width, and close the figure."""
     import matplotlib as mpl
     from matplotlib import pyplot as plt
 
     text = StringIO()
-    # As text, not as curves: the browser has letters for scripts that Matplotlib's own font lacks.
-    # A salt of our own: the same figure has the same ids in every run.
+    # Text stays text, because the browser has glyphs that Matplotlib's font lacks. The fixed salt gives a
+    # figure the same ids in every run.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "dropglm"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
     svg = text.getvalue()
-    # The XML prologue names a DTD elsewhere; the fixed size would not fit a phone.
+    # Drop the XML prologue, which refers to an external DTD, and the fixed size, which does not fit a phone.
     svg = svg[svg.index("<svg") :]
     return re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
 
 
 def figure(caption: str, panels: list[Any]) -> str:
-    """Matplotlib's figures side by side where there is room, with a caption."""
+    """Return Matplotlib figures, side by side if there is room, with a caption."""
     return f"<figure>{''.join(map(_svg, panels))}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def _with_ids_of_its_own(svg: str, number: int) -> str:
-    """The picture with its number before every id and every reference to one.
+def _with_unique_ids(svg: str, number: int) -> str:
+    """Put the number of the figure in front of its ids and of all references to them.
 
-    Matplotlib gives all figures the same ids, and a browser that meets one twice takes the first: curves of
-    one picture would be clipped by the axes of another.
+    Matplotlib uses the same ids in all figures, and browsers take the first element with an id: curves of one
+    figure would be clipped by the axes of another.
 
     Examples
     --------
-    >>> _with_ids_of_its_own('<svg><g id="a">id="b"</g><use xlink:href="#a" clip-path="url(#c)"/></svg>', 7)
+    >>> _with_unique_ids('<svg><g id="a">id="b"</g><use xlink:href="#a" clip-path="url(#c)"/></svg>', 7)
     '<svg><g id="svg7-a">id="b"</g><use xlink:href="#svg7-a" clip-path="url(#svg7-c)"/></svg>'
     """
 
@@ -112,11 +121,11 @@ def _with_ids_of_its_own(svg: str, number: int) -> str:
 
 
 def page(title: str, blocks: Iterable[str]) -> str:
-    """The whole document, from blocks of HTML one below the other."""
+    """Return a complete HTML document made from blocks of HTML."""
     numbers = count(1)
     body = re.sub(
         "<svg.*?</svg>",
-        lambda found: _with_ids_of_its_own(found[0], next(numbers)),
+        lambda found: _with_unique_ids(found[0], next(numbers)),
         "".join(blocks),
         flags=re.S,
     )

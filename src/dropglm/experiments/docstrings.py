@@ -223,7 +223,7 @@ class Docstrings(Experiment):
                 gains(L2, (DROPOUT, UNLABELED)),
             ),
             ResultTable(
-                "Gain from unlabelled texts over dropout without them", header, gains(DROPOUT, (UNLABELED,))
+                "Gain of unlabelled texts over dropout without them", header, gains(DROPOUT, (UNLABELED,))
             ),
         ]
 
