@@ -168,8 +168,8 @@ def test_a_checkpoint_of_something_else_is_refused(folder, tmp_path):
     command = (*ONLINE, "--classes", "good,bad", *kept)
     dropglm(*command, "s.csv", cwd=tmp_path, wrapper=("-c", KILLED), code=-signal.SIGKILL)
     for arguments, said in [
-        ((*command, "other.csv"), "other.csv: row 510 is another one than was learnt before."),
-        ((*command, "short.csv"), "short.csv: the table ends before row 510, learnt before."),
+        ((*command, "other.csv"), "other.csv: row 510, where training stopped, has changed"),
+        ((*command, "short.csv"), "short.csv: the table ends before row 510, where training stopped"),
         ((*command, "s.csv", "--rule", "dropout"), "was made with a different --rule; remove run.checkpoint"),
         ((*command, "s.csv", "--ngrams", "1"), "was made with a different --ngrams;"),
         ((*command, "s.csv", "--classes", "a,b"), "was made with the classes good,bad"),
@@ -290,6 +290,8 @@ def test_memory_does_not_grow_with_the_stream(tmp_path):
         (("--online", "s.csv", "--classes", "a,a"), 2, "must be two or more different labels"),
         (("--online", "s.csv", "--bits", "40"), 2, "less than or equal to 30"),
         (("--online", "s.csv", "--rate", "-1"), 2, "must be a finite number above 0"),
+        (("--online", "s.csv", "--rate", "1e308"), 3, "diverged by step"),
+        (("--online", "s.csv", "--rate", "1e308", "--json"), 3, "Lower rate (now 1e+308)"),
         (("--online", "s.csv", "--checkpoint", "m.skops", "-o", "m.skops"), 2, "is also the model file"),
         (("--online", "s.csv", "--classes", ""), 2, "must be two or more different labels"),
         (
@@ -302,7 +304,7 @@ def test_memory_does_not_grow_with_the_stream(tmp_path):
         (("--online", "s.csv", "--label", "text"), 2, "is the column with the texts"),
         (("--online", "s.csv", "--label", "labels"), 3, "did you mean 'label'"),
         (("--online", "nowhere.csv"), 3, "there is no such file"),
-        (("--online", "one.csv"), 3, "all rows have the label 'good'; two are needed"),
+        (("--online", "one.csv"), 3, "all rows have the label 'good'; at least two classes are needed"),
         (("--online", "s.csv", "--checkpoint", "no/where"), 2, "cannot be written: No such file"),
         (("--online", "s.csv", "--start-from", "s.csv"), 3, "is not a model file"),
         (("--online", "s.csv", "-o", "s.csv"), 2, "is also an input"),

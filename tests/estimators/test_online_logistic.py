@@ -317,25 +317,35 @@ def test_a_diverging_fit_stops_and_names_the_step(rule, dtype, words):
     X = X.astype(dtype)
     model = OnlineLogisticRegression(rule, rate=1.7e308)
     with pytest.raises(
-        DivergenceError, match=r"diverged at step \d+.*Lower rate \(now 1.7e\+308\)"
+        DivergenceError, match=r"diverged by step \d+.*Lower rate \(now 1.7e\+308\)"
     ) as caught:
         model.partial_fit(X, y, classes=["less", "more"])
     assert isinstance(caught.value, ValueError)
     assert 1 <= caught.value.step <= len(y)
     for use in (model.predict, lambda X: model.coef_, lambda X: model.partial_fit(X, y)):
-        with pytest.raises(ValueError, match=f"diverged at step {caught.value.step}"):
+        with pytest.raises(ValueError, match=f"diverged by step {caught.value.step}"):
             use(X)
     assert model.set_params(rate=None).fit(X, y).score(X, y) > 0.7
 
 
 def test_divergence_is_noticed_at_the_last_row():
     X = np.full((1, 1), 1e10)
-    with pytest.raises(DivergenceError, match="at step 1:"):
+    with pytest.raises(DivergenceError, match="by step 1:"):
         OnlineLogisticRegression("sgd", rate=1e308).partial_fit(X.astype(np.float32), [1], classes=[0, 1])
 
 
 def test_rows_of_weight_0_do_not_count_as_steps_of_a_divergence():
     X = np.ones((6, 1), np.float32)
     model = OnlineLogisticRegression("sgd", rate=1e308, fit_intercept=False)
-    with pytest.raises(DivergenceError, match="at step 1:"):
+    with pytest.raises(DivergenceError, match="by step 1:"):
         model.partial_fit(X, [1] * 6, classes=[0, 1], sample_weight=[0, 0, 0, 0, 1, 1])
+
+
+def test_an_overflow_in_a_feature_that_does_not_occur_again_is_noticed_on_access():
+    X = sparse.csr_array([[1e10, 0.0], [0.0, 1.0]])
+    model = OnlineLogisticRegression("sgd", rate=1e308, fit_intercept=False)
+    model.partial_fit(X, [1, 1], classes=[0, 1], sample_weight=[100.0, 1.0])
+    with pytest.raises(DivergenceError, match="by step 2:"):
+        print(model.coef_)
+    with pytest.raises(DivergenceError, match="by step 2:"):
+        model.predict(X)

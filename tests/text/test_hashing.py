@@ -1,10 +1,16 @@
-"""NgramHasher: n-grams by their hashes, and the names that stay with them."""
+"""NgramHasher: hashed n-grams, and the names of their columns."""
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from sklearn import config_context
+from sklearn.base import TransformerMixin, clone
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags
 
 from dropglm import NgramHasher, NgramVectorizer
 
@@ -13,19 +19,19 @@ texts = st.lists(st.text(st.sampled_from("ab é日<>'.\n \U0001f600"), max_size=
 
 
 @given(texts=texts, n=st.integers(1, 3), shortest=st.integers(1, 3))
-def test_rows_have_as_many_columns_as_a_vocabulary_has(texts, n, shortest):
-    """With so many columns that none is shared, equal n-grams are equal columns, and different ones not."""
+def test_the_columns_that_occur_equal_those_of_a_vocabulary(texts, n, shortest):
+    """With so many columns that none is shared, each n-gram has a column of its own."""
     ngrams = min(shortest, n), n
     X = NgramHasher(bits=24, ngram_range=ngrams).transform(texts).tocsc()
     X = X[:, np.flatnonzero(np.diff(X.indptr))].toarray()
     try:
         expected = NgramVectorizer(ngram_range=ngrams).fit_transform(texts).toarray()
-    except ValueError:  # no n-gram at all
+    except ValueError:  # there is no n-gram
         expected = np.zeros((len(texts), 0))
     assert sorted(map(tuple, X.T.tolist())) == sorted(map(tuple, expected.T.tolist()))
 
 
-def test_chunks_threads_and_company_do_not_matter(monkeypatch):
+def test_a_row_does_not_depend_on_chunks_threads_and_other_texts(monkeypatch):
     whole = NgramHasher(bits=12).transform(TEXTS * 20)
     monkeypatch.setattr("dropglm.text.base.CHUNK_CHARACTERS", 30)
     assert (NgramHasher(bits=12, n_jobs=2).transform(TEXTS * 20) != whole).nnz == 0
@@ -33,24 +39,24 @@ def test_chunks_threads_and_company_do_not_matter(monkeypatch):
         assert (NgramHasher(bits=12).transform([text]) != whole[[i]]).nnz == 0
 
 
-def test_marks_of_many_texts_are_not_mixed_up():
-    """They are counted modulo 127; a word comes back after any number of texts."""
+def test_rows_are_right_for_many_texts():
+    """Texts are numbered modulo 127 in the marks; words occur again after any number of texts."""
     words = [f"w{k % 131} w{k % 7} rare{k}" for k in range(600)]
     together = NgramHasher(bits=14).transform(words)
     for i, text in enumerate(words):
         assert (NgramHasher(bits=14).transform([text]) != together[[i]]).nnz == 0
 
 
-def test_few_columns_are_shared_and_each_stands_once_in_a_row():
+def test_a_shared_column_has_one_entry_per_row():
     X = NgramHasher(bits=2).transform(TEXTS)
     assert X.shape == (6, 4)
     assert X.has_canonical_format
     assert set(X.data.tolist()) == {1.0}
 
 
-def test_columns_are_called_by_the_first_n_gram_that_came():
+def test_columns_are_named_after_the_first_n_gram():
     hasher = NgramHasher(bits=20)
-    rows = list(hasher.note(TEXTS))
+    rows = list(hasher._hash_and_name(TEXTS))
     assert hasher.n_texts_ == 6
     columns, names, _ = hasher._describe("a a b")
     assert dict(zip(hasher.ngrams_.names(columns), names, strict=True)) == {
@@ -63,29 +69,29 @@ def test_columns_are_called_by_the_first_n_gram_that_came():
     assert "extraordinarily long" in hasher.ngrams_.names(long)
 
 
-def test_names_that_are_too_long_are_cut():
+def test_long_names_are_truncated():
     hasher = NgramHasher(ngram_range=(2, 2))
-    list(hasher.note(["extraordinarily incomprehensibilities", "日本語" * 5 + " 日本語"]))
+    list(hasher._hash_and_name(["extraordinarily incomprehensibilities", "日本語" * 5 + " 日本語"]))
     columns = np.flatnonzero(hasher.ngrams_.lengths)
     names = hasher.ngrams_.names(columns)
     assert "extraordinarily incomprehensibil…" in names
     assert all(name.endswith("…") for name in names)
     assert "\ufffd" not in "".join(names)
     hasher = NgramHasher(ngram_range=(1, 1))
-    list(hasher.note(["x" * 32]))
+    list(hasher._hash_and_name(["x" * 32]))
     assert hasher.ngrams_.names(np.flatnonzero(hasher.ngrams_.lengths)) == ["x" * 32]
 
 
-def test_words_never_seen_are_told_apart():
+def test_words_that_did_not_occur_are_unknown():
     hasher = NgramHasher(bits=20)
-    list(hasher.note(["a dull film"]))
+    list(hasher._hash_and_name(["a dull film"]))
     assert hasher._describe("a dull mess")[2] == ["mess"]
 
 
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"bits": 0}, "bits must be from 1 to 30, got 0"),
+        ({"bits": 0}, "bits must be between 1 and 30, got 0"),
         ({"bits": 2.0}, "bits must be a whole number"),
         ({"ngram_range": (2, 1)}, "ngram_range must be a pair"),
         ({"lowercase": 1}, "lowercase must be True or False"),
@@ -93,6 +99,41 @@ def test_words_never_seen_are_told_apart():
     ],
     ids=repr,
 )
-def test_a_bad_setting_gets_a_sentence(settings, complaint):
+def test_invalid_settings_raise(settings, complaint):
     with pytest.raises((TypeError, ValueError), match=complaint):
         NgramHasher(**settings).fit().transform(["a"])
+
+
+def test_it_is_a_transformer_that_needs_no_fit():
+    """Also inside a pipeline, and if data frames are the default output."""
+    hasher = NgramHasher(bits=4)
+    tags = get_tags(hasher)
+    assert isinstance(hasher, TransformerMixin)
+    assert not tags.requires_fit
+    assert tags.input_tags.string
+    assert not tags.input_tags.two_d_array
+    expected = hasher.transform(TEXTS)
+    assert expected.dtype == np.float32
+    with config_context(transform_output="pandas"):
+        for found in (
+            hasher.fit_transform(TEXTS, [0] * 6),
+            clone(hasher).fit(TEXTS).transform(TEXTS),
+            make_pipeline(hasher).fit_transform(TEXTS),
+        ):
+            assert (found != expected).nnz == 0
+    assert not hasattr(hasher, "set_output")
+    names = hasher.get_feature_names_out()
+    assert (len(names), names[-1]) == (16, "ngramhasher15")
+    assert (
+        len(
+            make_column_transformer((hasher, "text"))
+            .fit(pl.DataFrame({"text": TEXTS}))
+            .get_feature_names_out()
+        )
+        == 16
+    )
+
+
+def test_fit_checks_the_settings():
+    with pytest.raises(ValueError, match="bits must be between 1 and 30, got 31"):
+        NgramHasher(bits=31).fit_transform(["a"])

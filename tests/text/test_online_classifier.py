@@ -1,4 +1,6 @@
-"""OnlineTextClassifier: a stream of texts, in chunks of any size, to a model that can go on at any time."""
+"""OnlineTextClassifier: learning from a stream of texts in chunks, and model files."""
+
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -6,6 +8,7 @@ from numpy.testing import assert_array_equal
 
 from dropglm import NgramHasher, OnlineLogisticRegression, OnlineTextClassifier, TextClassifier
 from dropglm.model_files import ModelFileError
+from dropglm.online import AdaGrad, Rule
 from dropglm.text import load_model
 
 GOOD, BAD = ["lovely", "great", "fun", "moving"], ["dull", "long", "boring", "flat"]
@@ -28,7 +31,7 @@ def learnt(texts, y, chunks=1, **settings):
     return model
 
 
-def same(one, other):
+def assert_same(one, other):
     for left, right in zip(one.model_._state, other.model_._state, strict=True):
         assert_array_equal(left, right)
     assert_array_equal(one.counts_, other.counts_)
@@ -39,14 +42,14 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=repr)
-def test_chunks_do_not_matter(stream, settings, monkeypatch):
+def test_the_model_does_not_depend_on_chunks(stream, settings, monkeypatch):
     whole = learnt(*stream, **settings)
-    same(learnt(*stream, chunks=7, **settings), whole)
+    assert_same(learnt(*stream, chunks=7, **settings), whole)
     monkeypatch.setattr("dropglm.text.base.CHUNK_CHARACTERS", 100)
-    same(learnt(*stream, n_jobs=2, **settings), whole)
+    assert_same(learnt(*stream, n_jobs=2, **settings), whole)
 
 
-def test_it_learns_what_the_regression_learns_from_the_hashed_rows(stream):
+def test_it_equals_a_regression_on_the_hashed_features(stream):
     texts, y = stream
     X = NgramHasher(bits=12).transform(texts)
     model, expected = learnt(texts, y), OnlineLogisticRegression("adagrad")
@@ -58,30 +61,30 @@ def test_it_learns_what_the_regression_learns_from_the_hashed_rows(stream):
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=repr)
-def test_a_file_goes_on_bit_for_bit(stream, settings, tmp_path):
+def test_a_saved_model_continues_bit_for_bit(stream, settings, tmp_path):
     texts, y = stream
     whole = learnt(texts, y, **settings)
     learnt(texts[:150], y[:150], **settings).save(tmp_path / "m")
     again = OnlineTextClassifier.load(tmp_path / "m")
     again.partial_fit(texts[150:], y[150:])
-    same(again, whole)
+    assert_same(again, whole)
     assert str(again.summary_) == str(whole.summary_)
     assert again.top_features() == whole.top_features()
 
 
-def test_words_speak_for_their_class(stream):
+def test_the_top_features_are_the_words_of_each_class(stream):
     model = learnt(*stream)
     assert {entry.ngram for entry in model.top_features(4)["good"]} == set(GOOD)
     why = model.explain("a lovely unheard thing")
     assert why.label == "good"
     assert why.contributions[0].ngram == "lovely"
     assert why.unknown == ["unheard", "thing"]
-    said = dict(model.summary_.lines())
-    assert said["texts"].startswith("400 (bad ")
-    assert "hashed to 4,096 columns" in said["n-grams"]
+    lines = dict(model.summary_.lines())
+    assert lines["texts"].startswith("400 (bad ")
+    assert "hashed to 4,096 columns" in lines["n-grams"]
 
 
-def test_it_goes_on_from_a_classifier_with_its_words(stream, tmp_path):
+def test_start_from_continues_from_a_text_classifier_with_its_vocabulary(stream, tmp_path):
     texts, y = stream
     first = TextClassifier(ngram_range=(1, 1), tune=False, l2=1.0).fit(texts[:100], y[:100])
     model = OnlineTextClassifier("dropout").start_from(first)
@@ -96,7 +99,7 @@ def test_it_goes_on_from_a_classifier_with_its_words(stream, tmp_path):
     assert model.explain("lovely").label == "good"
 
 
-def test_fit_is_a_pass_in_random_order(stream):
+def test_fit_makes_five_passes_in_an_order_given_by_the_random_state(stream):
     texts, y = stream
     one, same_seed, other = (
         OnlineTextClassifier(bits=12, random_state=seed).fit(texts, y) for seed in (0, 0, 1)
@@ -105,9 +108,10 @@ def test_fit_is_a_pass_in_random_order(stream):
     assert not np.array_equal(one.model_.coef_, other.model_.coef_)
     assert one.score(texts, y) > 0.97
     assert one.counts_.sum() == 400
+    assert one.t_ == 5 * 400
 
 
-def test_bad_input_gets_a_sentence_and_changes_nothing(stream):
+def test_invalid_input_raises_and_does_not_change_the_model(stream):
     texts, y = stream
     with pytest.raises(ValueError, match="The first call of partial_fit needs classes"):
         OnlineTextClassifier().partial_fit(texts, y)
@@ -115,22 +119,22 @@ def test_bad_input_gets_a_sentence_and_changes_nothing(stream):
         OnlineTextClassifier(bits=None).partial_fit(texts, y, classes=["bad", "good"])
     with pytest.raises(ValueError, match="call start_from first"):
         OnlineTextClassifier(bits=None).fit(texts, y)
-    with pytest.raises(ValueError, match="bits must be from 1 to 30"):
+    with pytest.raises(ValueError, match="bits must be between 1 and 30"):
         OnlineTextClassifier(bits=40).partial_fit(texts, y, classes=["bad", "good"])
     model, untouched = learnt(texts, y), learnt(texts, y)
     for bad_texts, bad_y, complaint in [
         (["x", "y"], ["bad", "ugly"], "Row 1 has the label ugly"),
         (["x", "y"], ["bad", None], "Row 1 has the label None"),
-        (["x"], ["bad", "good"], r"y has shape \(2,\), but there are 1 texts"),
+        (["x"], ["bad", "good"], r"y has shape \(2,\), but X has 1 texts"),
         (["x", None], ["bad", "good"], "Text 1 of X .* is None"),
-        ([], [], "There are no texts to learn from"),
+        ([], [], "X is empty; give at least one text"),
     ]:
         with pytest.raises((TypeError, ValueError), match=complaint):
             model.partial_fit(bad_texts, bad_y)
-    same(model, untouched)
+    assert_same(model, untouched)
 
 
-def test_a_damaged_file_gets_a_sentence(stream, tmp_path):
+def test_damaged_files_are_refused(stream, tmp_path):
     from dropglm import model_files
 
     model = learnt(*stream)
@@ -145,6 +149,7 @@ def test_a_damaged_file_gets_a_sentence(stream, tmp_path):
         "used": lambda state: state["state"]["used"].__setitem__(-1, 1 << 40),
         "time": lambda state: state["state"]["time"].__setitem__(0, -5.0),
     }
+    reasons = {"time": "the step counter is negative", "letters": "the names of the columns do not match"}
     for name, damage in damages.items():
         state = model._to_state()
         state = state | {
@@ -153,7 +158,7 @@ def test_a_damaged_file_gets_a_sentence(stream, tmp_path):
         }
         damage(state)
         model_files.write(tmp_path / name, "OnlineTextClassifier", state)
-        with pytest.raises(ModelFileError, match="damaged model file"):
+        with pytest.raises(ModelFileError, match=f"damaged model file: {reasons.get(name, '')}"):
             load_model(tmp_path / name)
     model.save(tmp_path / "good")
     with pytest.raises(
@@ -162,7 +167,7 @@ def test_a_damaged_file_gets_a_sentence(stream, tmp_path):
         TextClassifier.load(tmp_path / "good")
 
 
-def test_bad_settings_and_a_failed_first_call_change_nothing(stream):
+def test_invalid_settings_and_a_failed_first_call_do_not_change_the_model(stream):
     texts, y = stream
     model = learnt(texts, y)
     with pytest.raises(ValueError, match="cannot change after the first partial_fit"):
@@ -176,7 +181,7 @@ def test_bad_settings_and_a_failed_first_call_change_nothing(stream):
         new.start_from(OnlineLogisticRegression())
 
 
-def test_weights_are_factors_and_those_of_0_are_no_texts(stream):
+def test_texts_of_weight_0_are_ignored(stream):
     texts, y = stream
     weights = np.arange(len(y)) % 2
     model = OnlineTextClassifier(bits=12).partial_fit(texts, y, ["bad", "good"], sample_weight=weights)
@@ -185,7 +190,7 @@ def test_weights_are_factors_and_those_of_0_are_no_texts(stream):
     assert model.progressive_accuracy_ == half.progressive_accuracy_
 
 
-def test_flags_of_a_pattern_are_kept_in_a_file(stream, tmp_path):
+def test_flags_of_a_pattern_are_saved(stream, tmp_path):
     import re
 
     model = OnlineTextClassifier(bits=8, lowercase=False, token_pattern=re.compile("[a-z]+", re.IGNORECASE))
@@ -193,3 +198,61 @@ def test_flags_of_a_pattern_are_kept_in_a_file(stream, tmp_path):
     again = load_model(tmp_path / "m")
     assert_array_equal(again.predict_proba(["LOVELY Thing"]), model.predict_proba(["LOVELY Thing"]))
     assert again.vectorizer_.tokenize("LOVELY Thing") == ["LOVELY", "Thing"]
+
+
+class Unsaved(Rule, NamedTuple("Settings", [("rate", float)])):
+    """A rule that is not part of dropglm."""
+
+    def increment(self, slope, weight, curvature):
+        return 0.0
+
+    def initial_sum(self, c2):
+        return 1.0
+
+    def metric(self, s, t):
+        return 1.0
+
+    def same_metric_for_all(self):
+        return True
+
+
+def test_a_rule_object_is_saved_with_its_settings_if_it_belongs_to_dropglm(stream, tmp_path):
+    texts, y = stream
+    model = learnt(texts[:200], y[:200], rule=AdaGrad(initial=0.5))
+    model.save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert type(again.rule) is AdaGrad
+    assert again.rule == AdaGrad(initial=0.5)
+    assert_same(again.partial_fit(texts[200:], y[200:]), learnt(texts, y, rule=AdaGrad(initial=0.5)))
+    assert "rule AdaGrad, rate 1.0" in str(model.summary_)
+    other = learnt(texts, y, rule=Unsaved(0.1))
+    assert set(other.top_features(2)["good"][0].ngram.split()) <= set(GOOD)
+    with pytest.raises(TypeError, match="the rule Unsaved cannot be saved"):
+        other.save(tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_the_defaults_are_those_of_the_regression():
+    ours, theirs = OnlineTextClassifier().get_params(), OnlineLogisticRegression().get_params()
+    shared = ours.keys() & theirs.keys()
+    assert {"rule", "rate", "l2", "power", "average", "epochs", "shuffle", "random_state"} <= shared
+    assert {name: ours[name] for name in shared} == {name: theirs[name] for name in shared}
+
+
+def test_the_number_of_features_is_that_of_the_columns(stream):
+    model = OnlineTextClassifier(bits=12)
+    assert not hasattr(model, "n_features_in_")
+    assert model.partial_fit(*stream, classes=["bad", "good"]).n_features_in_ == 4096
+    first = TextClassifier(ngram_range=(1, 1), tune=False, l2=1.0).fit(*stream)
+    assert OnlineTextClassifier().start_from(first).n_features_in_ == len(first.vectorizer_.ngrams_)
+
+
+def test_a_diverged_model_neither_predicts_nor_is_saved(stream, tmp_path):
+    texts, y = stream
+    model = OnlineTextClassifier(bits=12, rate=1.7e308)
+    with pytest.raises(ValueError, match=r"diverged by step \d+"):
+        model.partial_fit(texts, y, classes=["bad", "good"])
+    for use in (lambda: model.predict(texts), lambda: model.save(tmp_path / "m"), lambda: model.summary_):
+        with pytest.raises(ValueError, match=r"diverged by step \d+.*Lower rate \(now 1.7e\+308\)"):
+            use()
+    assert not (tmp_path / "m").exists()

@@ -1,4 +1,4 @@
-"""How far a training has come in a table, kept and gone on from."""
+"""OnlineTraining: learning from a table as a stream, with checkpoints."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ CLASSES = {"bad": "bad", "good": "good"}
 
 @pytest.fixture
 def source(tmp_path, monkeypatch):
-    """A table with bad rows at the beginning, in the middle, one after the other and at the end."""
+    """A table with bad rows at the beginning, in the middle, next to each other and at the end."""
     monkeypatch.setattr(sys.modules["dropglm.tables.stream"], "MAX_ROWS", 5)
     lines = [json.dumps({"text": t, "label": label}) for t, label in zip(*texts(40), strict=True)]
     for place in (0, 3, 20, 20):
@@ -26,24 +26,25 @@ def source(tmp_path, monkeypatch):
     return Source(str(tmp_path / "s.jsonl"))
 
 
-def begun():
+def new_training():
     return OnlineTraining.start(OnlineTextClassifier(bits=8), dict(CLASSES))
 
 
-def learnt(training, source, batches=None, **how):
-    for number, _ in enumerate(training.learn(source, on_bad=lambda _: None, **how), start=1):
+def learn(training, source, batches=None, **options):
+    """Learn from this many batches, or from all of them."""
+    for number, _ in enumerate(training.learn(source, on_bad=lambda _: None, **options), start=1):
         if number == batches:
             break
     return training
 
 
 @pytest.mark.parametrize("epochs", [1, 2])
-def test_it_goes_on_from_any_batch_and_counts_bad_rows_once(source, tmp_path, epochs):
-    whole = learnt(begun(), source, epochs=epochs)
+def test_training_resumes_from_any_batch_and_counts_bad_rows_once(source, tmp_path, epochs):
+    whole = learn(new_training(), source, epochs=epochs)
     assert (whole.bad_rows, whole.model.t_) == (6 * epochs, 40 * epochs)
     for batches in range(1, 10 * epochs):
-        learnt(begun(), source, batches, epochs=epochs).save(tmp_path / "c")
-        again = learnt(OnlineTraining.load(tmp_path / "c"), source, epochs=epochs)
+        learn(new_training(), source, batches, epochs=epochs).save(tmp_path / "c")
+        again = learn(OnlineTraining.load(tmp_path / "c"), source, epochs=epochs)
         assert (again.bad_rows, again.first_bad_rows, again.class_changes) == (
             whole.bad_rows,
             whole.first_bad_rows,
@@ -52,30 +53,53 @@ def test_it_goes_on_from_any_batch_and_counts_bad_rows_once(source, tmp_path, ep
         np.testing.assert_array_equal(again.model.model_.coef_, whole.model.model_.coef_)
 
 
-def test_rows_told_are_the_first_ten(source):
-    told = learnt(begun(), source, epochs=2).first_bad_rows
-    assert len(told) == 10
-    assert [line.split("row ")[1].split()[0] for line in told[:6]] == ["1", "4", "21", "22", "45", "46"]
+def test_messages_about_the_first_ten_bad_rows_are_kept(source):
+    messages = learn(new_training(), source, epochs=2).first_bad_rows
+    assert len(messages) == 10
+    assert [line.split("row ")[1].split()[0] for line in messages[:6]] == ["1", "4", "21", "22", "45", "46"]
 
 
-def test_another_table_is_refused(source, tmp_path):
-    training = learnt(begun(), source, 3)
+def test_training_does_not_resume_on_a_different_table(source, tmp_path):
+    training = learn(new_training(), source, 3)
     with open(source.path) as file:
         lines = file.read().splitlines()
-    for changed, said in ((lines[:10], "ends before row"), (lines[::-1], "is another one than was learnt")):
+    for changed, message in (
+        (lines[:10], "ends before row"),
+        (lines[::-1], "where training stopped, has changed"),
+    ):
         (tmp_path / "other.jsonl").write_text("\n".join(changed))
-        with pytest.raises(TableError, match=said):
-            learnt(training, Source(str(tmp_path / "other.jsonl")))
+        with pytest.raises(TableError, match=message):
+            learn(training, Source(str(tmp_path / "other.jsonl")))
 
 
-def test_rows_of_a_class_that_stand_together_are_noticed_after_a_break_too(tmp_path):
+def test_tables_sorted_by_class_are_noticed_also_after_resuming(tmp_path):
     words, labels = texts(200)
     for name, rows in (("mixed", list(zip(words, labels, strict=True))), ("sorted", None)):
         rows = rows or sorted(zip(words, labels, strict=True), key=lambda row: row[1])
         (tmp_path / "s.jsonl").write_text(
             "\n".join(json.dumps({"text": text, "label": label}) for text, label in rows)
         )
-        training = begun()
-        learnt(training, Source(str(tmp_path / "s.jsonl")))
+        training = new_training()
+        learn(training, Source(str(tmp_path / "s.jsonl")))
         training.save(tmp_path / "c")
         assert OnlineTraining.load(tmp_path / "c").sorted_by_class == (name == "sorted")
+
+
+def test_a_diverging_stream_stops_at_a_row_of_the_table(source):
+    training = OnlineTraining.start(OnlineTextClassifier(bits=8, rate=1.7e308), dict(CLASSES))
+    with pytest.raises(
+        TableError, match=r"s.jsonl: row \d+ \(line \d+\): .* diverged by step \d+.* Lower rate"
+    ):
+        learn(training, source)
+
+
+def test_too_many_or_too_few_classes_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("dropglm.text.stream.MAX_CLASSES", 2)
+    for labels, message in (
+        (["a"] * 3, "all rows have the label 'a'; at least two"),
+        ("abc", "more than 2 diff"),
+    ):
+        rows = [json.dumps({"text": "x", "label": label}) for label in labels]
+        (tmp_path / "s.jsonl").write_text("\n".join(rows))
+        with pytest.raises(TableError, match=message):
+            Source(str(tmp_path / "s.jsonl")).classes(skip_bad=False)

@@ -337,7 +337,7 @@ class OnlineLogisticRegression(LogisticModel):
         self, rule: Any, rows: Rows, numbers: np.ndarray, weights: np.ndarray, order: np.ndarray
     ) -> None:
         self._check_fitted()
-        self._current.clear()
+        self._current = {}
         K = len(self.classes_)
         positive = np.array([1]) if K == 2 else np.arange(K)
         y = (numbers[:, None] == positive).astype(np.float64)
@@ -398,11 +398,14 @@ class OnlineLogisticRegression(LogisticModel):
 
     def _coefficients(self) -> dict[str, np.ndarray]:
         """Return the coefficients, computed once between two steps: with l2 or average all of them change."""
-        if not self._check_fitted()._current:
+        current = self._check_fitted()._current
+        if not current:
             rule = self._unchanged_rule()
             found = self._learner(rule).coefficients()
-            self._current.update(coef=np.ascontiguousarray(found[:, :-1]), intercept=found[:, -1].copy())
-        return self._current
+            if not np.isfinite(found).all():  # a feature that did not occur again since its step
+                raise DivergenceError(self._state.steps, float(rule.rate))
+            current.update(coef=np.ascontiguousarray(found[:, :-1]), intercept=found[:, -1].copy())
+        return current
 
 
 def _check_type(model: Any, kind: type) -> None:

@@ -9,19 +9,21 @@ from dropglm.online import kernels
 
 
 class DivergenceError(ValueError):
-    """The coefficients are not finite any more.
+    """The coefficients are no longer finite numbers.
 
     Attributes
     ----------
     step : int
-        The number of the step after which they were not.
+        Number of the step after which this was noticed.
+    rate : float
+        The step size.
     """
 
     def __init__(self, step: int, rate: float) -> None:
         self.step = step
         self.rate = rate
         super().__init__(
-            f"The coefficients diverged at step {step:,}: they are too large for floating-point numbers. "
+            f"The coefficients had diverged by step {step:,}: they overflow. "
             f"Lower rate (now {rate:g}), or scale the features down."
         )
 

@@ -1,10 +1,11 @@
-"""N-grams as features by the numbers that they hash to, without a vocabulary: memory does not grow."""
+"""Hashed n-gram features, which need no vocabulary: memory does not grow with the number of texts."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import TransformerMixin
 
 from dropglm import checks
 from dropglm.design.storage import BinaryRows
@@ -12,90 +13,111 @@ from dropglm.text import hash_kernels
 from dropglm.text.base import NgramEstimator, text_chunks
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 
-MOST_BITS = 30
-SHOWN = 32  # bytes of a name
-ROOM = SHOWN + 1  # one more tells that it was cut
+MAX_BITS = 30
+NAME_BYTES = 32  # bytes of a column's name that are shown
+STORED_BYTES = NAME_BYTES + 1  # the last byte is used only by names that were truncated
 
 
 class Buckets(NamedTuple):
-    """The names of the columns.
+    """Names of the columns to which n-grams are hashed.
+
+    A column is named after the first n-gram that was hashed to it. Where several n-grams share a column, this
+    is usually the most frequent one.
 
     Attributes
     ----------
-    marks : array of shape (columns,)
-        Whether it has one; see ``hash_kernels.hash_ngrams``.
-    letters, lengths : arrays
-        The first n-gram that came to it, in UTF-8: of several that share a column mostly the most frequent.
+    marks : ndarray of shape (n_columns,)
+        Scratch memory of ``hash_kernels.hash_ngrams``; also says which columns have a name.
+    letters : ndarray of shape (n_columns, STORED_BYTES)
+        The names in UTF-8; empty if names are not recorded.
+    lengths : ndarray of shape (n_columns,)
+        Number of bytes of each name; 0 for columns without a name.
     """
 
     marks: np.ndarray
-    letters: np.ndarray  # (columns, ROOM), or none to keep no names
+    letters: np.ndarray
     lengths: np.ndarray
 
     @classmethod
-    def new(cls, size: int, *, room: int = ROOM) -> "Buckets":
-        """No text was seen yet."""
-        named = size if room else 0
-        return cls(np.zeros(size, np.uint8), np.zeros((named, room), np.uint8), np.zeros(named, np.uint8))
+    def new(cls, size: int, *, named: bool = True) -> "Buckets":
+        """Return buckets without names; if not ``named``, names will not be recorded."""
+        n, stored = (size, STORED_BYTES) if named else (0, 0)
+        return cls(np.zeros(size, np.uint8), np.zeros((n, stored), np.uint8), np.zeros(n, np.uint8))
 
     def __len__(self) -> int:
         return len(self.marks)
 
     def names(self, columns: np.ndarray) -> list[str]:
-        """The n-gram that each of these columns stands for."""
+        """Return the names of these columns; names of more than 32 bytes are truncated and end in "…"."""
         return [
-            bytes(self.letters[j, : min(self.lengths[j], SHOWN)]).decode("utf-8", "ignore")
-            + ("…" if self.lengths[j] > SHOWN else "")
+            bytes(self.letters[j, : min(self.lengths[j], NAME_BYTES)]).decode("utf-8", "ignore")
+            + ("…" if self.lengths[j] > NAME_BYTES else "")
             for j in columns
         ]
 
     def _to_state(self) -> dict[str, np.ndarray]:
-        """The names one after the other, for a file."""
-        used = np.arange(ROOM) < self.lengths[:, None]
+        """Return the names for a model file, concatenated."""
+        used = np.arange(STORED_BYTES) < self.lengths[:, None]
         return {"letters": self.letters[used], "lengths": self.lengths}
 
     @classmethod
     def _from_state(cls, state: dict[str, np.ndarray], size: int) -> "Buckets":
-        """The same again, if the arrays fit each other and that many columns."""
+        """Rebuild the buckets, after checking that the arrays fit each other and the number of columns."""
         letters, lengths = state["letters"], state["lengths"]
         if not (
             (str(lengths.dtype), lengths.shape) == ("uint8", (size,))
             and (str(letters.dtype), letters.shape) == ("uint8", (int(lengths.sum(dtype=np.int64)),))
-            and lengths.max() <= ROOM
+            and lengths.max() <= STORED_BYTES
         ):
-            raise ValueError("the names of the columns do not fit them")
+            raise ValueError("the names of the columns do not match the number of columns")
         buckets = cls.new(size)
         buckets.lengths[:] = lengths
         buckets.marks[lengths > 0] = hash_kernels.NAMED
-        buckets.letters[np.arange(ROOM) < lengths[:, None]] = letters
+        buckets.letters[np.arange(STORED_BYTES) < lengths[:, None]] = letters
         return buckets
 
 
-class NgramHasher(NgramEstimator):
-    """Which n-grams each text has, as a sparse matrix whose columns are hashes: nothing has to be learnt.
+# Like HashingVectorizer, it has no set_output: a data frame cannot hold a sparse matrix.
+class NgramHasher(TransformerMixin, NgramEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    r"""Convert texts to a sparse matrix of hashed n-grams.
 
-    Different n-grams can share a column. That costs little as long as there are more columns than frequent
-    n-grams, and buys memory that does not grow with the stream.
+    An entry is 1 if the text contains an n-gram that is hashed to the column. There is nothing to fit, and
+    memory does not grow with the number of texts. Different n-grams can share a column, which costs little
+    accuracy as long as there are more columns than frequent n-grams.
 
     Parameters
     ----------
-    bits : int
-        There are 2^bits columns.
-    ngram_range, lowercase, token_pattern, strip_html, n_jobs, verbose
-        As for ``NgramVectorizer``.
+    bits : int, default=20
+        The matrix has 2**bits columns; at most 30.
+    ngram_range : tuple (int, int), default=(1, 2)
+        The smallest and the largest n.
+    lowercase : bool, default=True
+        Convert texts to lower case first.
+    token_pattern : str, default=r"[\\w']+|[^\\w\\s]"
+        Regular expression that matches a token, as in ``NgramVectorizer``.
+    strip_html : bool, default=True
+        Replace tags such as ``<br />`` by spaces.
+    n_jobs : int or None, default=None
+        Number of threads; None means 1, -1 all cores. The result does not depend on it.
+    verbose : int, default=0
+        If not 0, show progress on standard error.
 
     Attributes
     ----------
     ngrams_ : Buckets
-        The names of the columns, as far as ``note`` has seen texts.
+        Names of the columns. Only the hasher of a fitted ``OnlineTextClassifier`` has them.
     n_texts_ : int
-        How many those were.
+        Number of texts from which the names were taken.
+
+    See Also
+    --------
+    NgramVectorizer : N-grams with a vocabulary.
+    OnlineTextClassifier : A classifier that uses this hasher.
 
     Examples
     --------
     >>> from dropglm import NgramHasher
-    >>> hasher = NgramHasher(bits=10)
-    >>> X = hasher.transform(["It's dull!", "Dull<br />film"])
+    >>> X = NgramHasher(bits=10).fit_transform(["It's dull!", "Dull<br />film"])
     >>> X.shape, X.nnz
     ((2, 1024), 8)
     """
@@ -119,74 +141,128 @@ class NgramHasher(NgramEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, texts: Any = None, y: Any = None) -> Self:
-        """Check the settings; there is nothing to learn."""
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Check the settings; there is nothing to learn.
+
+        Parameters
+        ----------
+        X : ignored
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
         self._check()
         return self
 
-    def fit_transform(self, texts: Iterable[str], y: Any = None) -> Any:
-        """The matrix of the texts; see ``transform``."""
-        return self.transform(texts)
+    def fit_transform(self, X: Iterable[str], y: Any = None) -> Any:
+        """Return the matrix of the texts, as ``transform`` does.
 
-    def transform(self, texts: Iterable[str]) -> Any:
-        """The matrix of the texts; CSR of shape (n, 2^bits), float32."""
-        return self.stacked(self.rows(texts))
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+        y : ignored
 
-    def stacked(self, parts: Iterable[BinaryRows], dtype: Any = np.float32) -> Any:
-        """The matrix of such rows; CSR of shape (n, 2^bits)."""
+        Returns
+        -------
+        CSR matrix of shape (n, 2**bits)
+        """
+        return self.fit().transform(X)
+
+    def transform(self, X: Iterable[str]) -> Any:
+        """Return the matrix of the texts.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts: a list, a column of a data frame, a generator, or any other iterable of strings.
+
+        Returns
+        -------
+        CSR matrix of shape (n, 2**bits)
+            Of type float32.
+        """
+        return self._to_matrix(self._hash(X, Buckets.new(self._check()[2], named=False), 0))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return a name for each column: "ngramhasher0", "ngramhasher1", and so on.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        ndarray of str objects, of shape (2**bits,)
+        """
+        return np.array([f"ngramhasher{j}" for j in range(self._check()[2])], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare to scikit-learn that there is nothing to fit, and that the output is float32."""
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def _to_matrix(self, parts: Iterable[BinaryRows], dtype: Any = np.float32) -> Any:
+        """Return consecutive parts of the rows as one CSR matrix."""
         parts = list(parts)
         lengths = [np.zeros(1, np.int64), *(np.diff(part.indptr) for part in parts)]
         indptr = np.cumsum(np.concatenate(lengths))
         indices = np.concatenate([np.zeros(0, np.int32), *(part.indices.view(np.int32) for part in parts)])
         shape = len(indptr) - 1, self._check()[2]
-        X = sparse.csr_matrix((np.ones(len(indices), dtype), indices, indptr), shape)
-        X.sort_indices()
-        return X
+        matrix = sparse.csr_matrix((np.ones(len(indices), dtype), indices, indptr), shape)
+        matrix.sort_indices()
+        return matrix
 
-    def note(self, texts: Iterable[str]) -> Iterator[BinaryRows]:
-        """The rows of the texts, whose n-grams become the names of their columns."""
+    def _hash_and_name(self, X: Iterable[str]) -> Iterator[BinaryRows]:
+        """Yield the rows of the texts, and name the columns after their n-grams in ``ngrams_``."""
         if not hasattr(self, "ngrams_"):
-            self.ngrams_, self.n_texts_ = Buckets.new(self._check()[2]), 0
-        yield from self.rows(texts, self.ngrams_)
+            self._forget_names()
+        yield from self._hash(X, self.ngrams_, self.n_texts_)
 
-    def rows(self, texts: Iterable[str], buckets: Buckets | None = None) -> Iterator[BinaryRows]:
-        """The rows of the texts, some megabytes of them at a time; columns are in no order."""
-        shortest, longest, size = self._check()
+    def _forget_names(self) -> None:
+        self.ngrams_, self.n_texts_ = Buckets.new(self._check()[2]), 0
+
+    def _hash(self, X: Iterable[str], buckets: Buckets, n_texts: int) -> Iterator[BinaryRows]:
+        """Yield the rows of the texts, a few megabytes of text at a time; columns are not sorted."""
+        shortest, longest, _ = self._check()
         tokenizer = self._tokenizer(checks.threads(self.n_jobs))
-        known = Buckets.new(size, room=0) if buckets is None else buckets
-        n_texts = 0 if buckets is None else self.n_texts_
-        for chunk in text_chunks(texts, verbose=bool(self.verbose)):
+        for chunk in text_chunks(X, verbose=bool(self.verbose)):
             tokens = tokenizer.split(chunk)
             indptr = np.zeros(len(chunk) + 1, np.int64)
-            # One more than there can be: a column seen before is written all the same, and overwritten.
+            # One more than needed: the kernel writes repeated columns as well, and then overwrites them.
             columns = np.empty(int(tokens.counts.sum()) * (longest - shortest + 1) + 1, np.uint32)
-            if buckets is not None:
-                self.n_texts_ = n_texts + len(chunk)  # before the loop: no mark may be used twice
-            hash_kernels.hash_ngrams(tokens, shortest, longest, n_texts, *known, indptr, columns)
+            if len(buckets.letters):
+                self.n_texts_ = n_texts + len(chunk)  # before the kernel runs, so that no mark is used twice
+            hash_kernels.hash_ngrams(tokens, shortest, longest, n_texts, *buckets, indptr, columns)
             n_texts += len(chunk)
             yield BinaryRows(indptr, columns[: indptr[-1]])
 
     def _describe(self, text: str) -> tuple[np.ndarray, list[str], list[str]]:
-        """The columns of a text, the n-grams of it that each stands for, and its words never seen before."""
+        """Return the columns of a text, the n-grams of the text in each, and its unknown words."""
         shortest, longest, size = self._check()
         words, tokens = self.tokenize(text), self._tokenizer(1).split([text])
-        named: dict[int, list[str]] = {}
+        ngrams: dict[int, list[str]] = {}
         unknown: list[str] = []
         for n in range(shortest, longest + 1):
             columns = np.empty(max(0, len(words) - n + 1), np.int64)
-            hash_kernels.columns_of(tokens, n, size, columns)
+            hash_kernels.ngram_columns(tokens, n, size, columns)
             for p, column in enumerate(columns.tolist()):
-                name = " ".join(words[p : p + n])
-                names = named.setdefault(column, [])
-                names.extend([name] * (name not in names))
+                ngram = " ".join(words[p : p + n])
+                sharing = ngrams.setdefault(column, [])
+                if ngram not in sharing:
+                    sharing.append(ngram)
                 if n == 1 and not self.ngrams_.lengths[column]:
-                    unknown.append(name)
-        return np.array(list(named), np.int64), [" | ".join(n) for n in named.values()], unknown
+                    unknown.append(ngram)
+        return np.array(list(ngrams), np.int64), [" | ".join(names) for names in ngrams.values()], unknown
 
     def _check(self) -> tuple[int, int, int]:
-        """The smallest and the largest n, and the number of columns, if all settings are in order."""
+        """Check all settings; return the smallest n, the largest n and the number of columns."""
         shortest, longest = self._check_ngrams()
         checks.whole_number(self.bits, "bits")
-        if not 1 <= self.bits <= MOST_BITS:
-            raise ValueError(f"bits must be from 1 to {MOST_BITS}, got {self.bits}.")
+        if not 1 <= self.bits <= MAX_BITS:
+            raise ValueError(f"bits must be between 1 and {MAX_BITS}, got {self.bits}.")
         return shortest, longest, 1 << int(self.bits)

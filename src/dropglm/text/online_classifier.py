@@ -1,4 +1,4 @@
-"""Texts that come by, once each, to a model that is ready at any time."""
+"""A text classifier that learns from a stream of texts."""
 
 from collections.abc import Iterable, Iterator
 from copy import copy
@@ -11,49 +11,81 @@ from dropglm import checks
 from dropglm.design import Design
 from dropglm.design.storage import Rows
 from dropglm.estimators import OnlineLogisticRegression
+from dropglm.online import Rule
 from dropglm.text.base import check_texts
 from dropglm.text.classifier import TextClassifier
-from dropglm.text.hashing import Buckets, NgramHasher
+from dropglm.text.hashing import NgramHasher
 from dropglm.text.model import TextModel
-from dropglm.text.online_saving import restored_online, state_of_online
+from dropglm.text.online_saving import online_state, restore_online
 from dropglm.text.online_summary import OnlineSummary
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 
 
 class OnlineTextClassifier(TextModel):
-    """Logistic regression on the n-grams of a stream of texts, in memory that does not grow.
+    r"""Text classifier for streams: logistic regression on hashed n-grams, one step per text.
+
+    Memory does not grow with the number of texts. The model can predict, and be saved, at any time.
 
     Parameters
     ----------
-    rule : {"adagrad", "dropout", "arow", "sgd"}
-        As for ``OnlineLogisticRegression``. On text "adagrad" is the best by a little;
-        docs/paper/online.md has all of them.
-    rate, l2, power, average
-        As for ``OnlineLogisticRegression``.
-    bits : int or None
-        N-grams are hashed to 2^bits columns; see ``NgramHasher``. None is for a frozen vocabulary, which
-        ``start_from`` brings.
-    ngram_range, lowercase, token_pattern, strip_html
-        As for ``NgramVectorizer``.
-    epochs, shuffle, random_state
-        Of ``fit``, as for ``OnlineLogisticRegression``.
-    n_jobs : int, optional
-        Threads that cut texts into words; None is 1, -1 all cores.
-    verbose : int
-        Show progress bars unless 0.
+    rule : {"adagrad", "dropout", "arow", "sgd"} or Rule, default="adagrad"
+        The update rule, as in ``OnlineLogisticRegression``.
+    rate : float, default=None
+        Step size; None uses the rule's default.
+    l2 : float, default=0.0
+        Strength of the L2 term, which is applied once per text; use small values such as 1e-5.
+    power : {1, 0.5}, default=1
+        For "dropout": 0.5 takes the square root of the curvatures, as AdaGrad does of its sums.
+    average : bool, default=False
+        Predict with the mean of the coefficients over all steps. Cannot be combined with ``l2``.
+    bits : int or None, default=20
+        N-grams are hashed to 2**bits columns; see ``NgramHasher``. ``start_from`` sets it to None, which
+        means the fixed vocabulary of a ``TextClassifier``.
+    ngram_range : tuple (int, int), default=(1, 2)
+        The smallest and the largest n.
+    lowercase : bool, default=True
+        Convert texts to lower case first.
+    token_pattern : str, default=r"[\\w']+|[^\\w\\s]"
+        Regular expression that matches a token; see ``NgramVectorizer``.
+    strip_html : bool, default=True
+        Replace tags such as ``<br />`` by spaces.
+    epochs : int, default=5
+        Number of passes that ``fit`` makes over the texts.
+    shuffle : bool, default=True
+        Whether ``fit`` visits the texts in a new random order in each pass.
+    random_state : int, RandomState, Generator or None, default=None
+        Random seed for the order of the texts.
+    n_jobs : int or None, default=None
+        Number of threads that split texts into words; None means 1, -1 all cores.
+    verbose : int, default=0
+        If not 0, show progress on standard error.
 
     Attributes
     ----------
-    classes_ : array
-        The labels.
+    classes_ : ndarray of shape (K,)
+        The classes, sorted.
+    n_features_in_ : int
+        Number of columns to which n-grams are hashed, or of n-grams in the fixed vocabulary.
     vectorizer_ : NgramHasher or NgramVectorizer
-        What turns texts into features.
+        Converts texts to features.
     model_ : OnlineLogisticRegression
-        What turns features into labels.
-    counts_ : array of shape (K,)
-        The number of texts of each class so far.
+        The model of the features.
+    counts_ : ndarray of shape (K,)
+        Number of texts of each class so far.
+    t_ : int
+        Number of steps taken.
+    progressive_accuracy_ : float
+        Accuracy of the predictions that were made for each text before learning from it.
+    progressive_log_loss_ : float
+        Log loss of the same predictions, summed over the one-versus-rest problems.
     summary_ : OnlineSummary
-        What was learnt from how much, and how well it predicted; print it.
+        The data, the settings and the progressive scores; print it.
+
+    See Also
+    --------
+    TextClassifier : Fits all texts at once, and tunes its settings.
+    OnlineLogisticRegression : The same for a feature matrix.
+    NgramHasher : The features.
 
     Examples
     --------
@@ -72,7 +104,7 @@ class OnlineTextClassifier(TextModel):
 
     def __init__(
         self,
-        rule: str = "adagrad",
+        rule: str | Rule = "adagrad",
         rate: float | None = None,
         l2: float = 0.0,
         *,
@@ -105,153 +137,172 @@ class OnlineTextClassifier(TextModel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, texts: Iterable[str], y: Any, sample_weight: Any = None) -> Self:
-        """Learn from the start, in ``epochs`` passes over the texts.
+    def fit(self, X: Iterable[str], y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model from scratch, in ``epochs`` passes over the texts.
+
+        The feature matrix of all texts is kept in memory; use ``partial_fit`` for streams.
 
         Parameters
         ----------
-        texts : iterable of str
+        X : iterable of str
+            Texts.
         y : array-like of shape (n,)
             Labels of any type.
-        sample_weight : array-like of shape (n,), optional
+        sample_weight : array-like of shape (n,), default=None
+            Factors of the texts' gradients and curvatures.
 
         Returns
         -------
-        self
+        self : OnlineTextClassifier
+            The fitted model.
         """
-        hasher, model = self._hasher(), self._model()
-        X = hasher.stacked(hasher.note(check_texts(texts)), np.float64)
-        model.fit(X, y, sample_weight=sample_weight)
+        hasher = self._new_hasher()
+        model = OnlineLogisticRegression(**self._settings_shared_with(OnlineLogisticRegression))
+        features = hasher._to_matrix(hasher._hash_and_name(check_texts(X)), np.float64)
+        model.fit(features, y, sample_weight=sample_weight)
         _, numbers = model._class_numbers(np.asarray(y))
         self.vectorizer_, self.model_, self.classes_ = hasher, model, model.classes_
         self.counts_ = np.bincount(numbers, minlength=len(model.classes_))
         return self
 
-    def partial_fit(
-        self, texts: Iterable[str], y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Learn from these texts once, in their order.
+    def partial_fit(self, X: Iterable[str], y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from these texts once, in the given order.
 
         Parameters
         ----------
-        texts : iterable of str
+        X : iterable of str
+            Texts.
         y : array-like of shape (n,)
-        classes : array-like, optional
-            All labels that there will be; needed in the first call, and the same in later ones.
-        sample_weight : array-like of shape (n,), optional
+            Labels.
+        classes : array-like, default=None
+            All labels that will ever occur. Required in the first call; later calls may repeat it.
+        sample_weight : array-like of shape (n,), default=None
+            Factors of the texts' gradients and curvatures. A text of weight 0 is predicted but not learnt
+            from.
 
         Returns
         -------
-        self
+        self : OnlineTextClassifier
+            The updated model.
         """
-        texts = check_texts(texts)
+        texts = check_texts(X)
         y = np.asarray(y)
         if not texts:
-            raise ValueError("There are no texts to learn from.")
+            raise ValueError("X is empty; give at least one text.")
         if y.shape != (len(texts),):
-            raise ValueError(f"y has shape {y.shape}, but there are {len(texts)} texts.")
+            raise ValueError(f"y has shape {y.shape}, but X has {len(texts)} texts.")
         weights = checks.weights(sample_weight, len(texts), rows="texts")
-        model = self._tried()
+        model = self._model_with_current_settings()
         known, numbers = model._class_numbers(y, classes)
         if hasattr(self, "model_"):
             self.model_ = model
         else:
             self._reset(known)
         n = 0
-        for count, rows in self._rows(texts):
+        for count, rows in self._row_chunks(texts):
             part = slice(n, n + count)
             self.model_._learn_rows(rows, numbers[part], weights[part])
             self.counts_ += np.bincount(numbers[part], minlength=len(self.classes_))
             n += count
         return self
 
-    def _reset(self, classes: Any) -> Self:
-        """Be ready for texts of these classes."""
-        hasher, model = self._hasher(), self._tried()
-        known = np.unique(np.asarray(classes))
-        # In float64: in float32 the sums of a word in every text would stop to grow after 17 million of them.
-        model._reset(known, len(hasher.ngrams_), np.float64)
-        self.vectorizer_, self.model_, self.classes_ = hasher, model, model.classes_
-        self.counts_ = np.zeros(len(known), np.int64)
-        return self
-
     def start_from(self, classifier: TextClassifier) -> Self:
-        """Take over the n-grams, classes and coefficients of a fitted classifier, and go on from there.
+        """Copy the n-grams, classes and coefficients of a fitted classifier, and continue from them.
 
-        Its n-grams are all that there will be, so that memory does not grow here either; what is said of
-        n-grams in the settings becomes what it says.
+        Parameters
+        ----------
+        classifier : TextClassifier
+            A fitted classifier.
+
+        Returns
+        -------
+        self : OnlineTextClassifier
+            The model with the classifier's coefficients and with its settings of n-grams. Its vocabulary is
+            fixed, so memory does not grow.
         """
         if not isinstance(classifier, TextClassifier):
             raise TypeError(f"classifier must be a TextClassifier, got {classifier!r}.")
         check_is_fitted(classifier, "model_")
-        model = self._model().start_from(classifier.model_)
+        model = OnlineLogisticRegression(**self._settings_shared_with(OnlineLogisticRegression))
+        model.start_from(classifier.model_)
         names = ("ngram_range", "lowercase", "token_pattern", "strip_html")
         self.set_params(bits=None, **{name: getattr(classifier, name) for name in names})
         self.vectorizer_, self.model_, self.classes_ = classifier.vectorizer_, model, model.classes_
         self.counts_ = np.zeros(len(self.classes_), np.int64)
         return self
 
-    def _rows(self, texts: list[str]) -> Iterator[tuple[int, Rows]]:
-        """The rows of the texts, some at a time, and how many."""
+    def _reset(self, classes: Any) -> Self:
+        """Discard what was learnt, and prepare for texts of these classes."""
+        hasher, model = self._new_hasher(), self._model_with_current_settings()
+        known = np.unique(np.asarray(classes))
+        # In float64: in float32, the sum of a word that every text contains stops growing after 17 million
+        # texts.
+        model._reset(known, len(hasher.ngrams_), np.float64)
+        self.vectorizer_, self.model_, self.classes_ = hasher, model, model.classes_
+        self.counts_ = np.zeros(len(known), np.int64)
+        return self
+
+    def _row_chunks(self, texts: list[str]) -> Iterator[tuple[int, Rows]]:
+        """Yield the rows of the texts in chunks, with the number of rows of each."""
         vectorizer = self.vectorizer_.set_params(n_jobs=self.n_jobs, verbose=self.verbose)
         if isinstance(vectorizer, NgramHasher):
-            for rows in vectorizer.note(texts):
+            for rows in vectorizer._hash_and_name(texts):
                 yield len(rows.indptr) - 1, rows
         else:
             yield len(texts), Design(vectorizer.transform(texts)).rows
 
-    def _hasher(self) -> NgramHasher:
+    def _new_hasher(self) -> NgramHasher:
         if self.bits is None:
-            raise ValueError("bits=None goes with the n-grams of a classifier; call start_from first.")
+            raise ValueError("bits=None means the n-grams of a TextClassifier; call start_from first.")
         hasher = NgramHasher(**self._settings_shared_with(NgramHasher)).fit()
-        hasher.ngrams_, hasher.n_texts_ = Buckets.new(1 << int(self.bits)), 0
+        hasher._forget_names()
         return hasher
 
-    def _model(self) -> OnlineLogisticRegression:
-        return OnlineLogisticRegression(**self._settings_shared_with(OnlineLogisticRegression))
-
-    def _tried(self) -> OnlineLogisticRegression:
-        """The model with the settings of now, if they go; the one at hand is left as it is."""
+    def _model_with_current_settings(self) -> OnlineLogisticRegression:
+        """Return a copy of the model with the current settings, after checking them."""
         model = copy(self.model_) if hasattr(self, "model_") else OnlineLogisticRegression()
         model.set_params(**self._settings_shared_with(OnlineLogisticRegression))._unchanged_rule()
         return model
 
     def _feature_scale(self, vectorizer: Any, model: Any) -> np.ndarray:
-        """With a vocabulary as ever; of hashed n-grams nobody counts the texts.
+        """Return √s_j for hashed n-grams, whose frequencies are not counted.
 
-        Then √s_j: s_j is near the information that the texts have about a weight, so that the weight times
-        √s_j is its distance from 0 in standard errors. The steps of "sgd" are the same for all n-grams, and
-        the frequent ones have the large weights.
+        The sum s_j is close to the information that the texts hold about a weight, so the weight times √s_j
+        is its distance from 0 in standard errors. A rule with the same step size for all n-grams gives the
+        largest weights to frequent ones, so they need no scale.
         """
         if not isinstance(vectorizer, NgramHasher):
             return super()._feature_scale(vectorizer, model)
-        return np.ones(1) if self.rule == "sgd" else np.sqrt(model.sums_)
+        return np.ones(1) if model._unchanged_rule().same_metric_for_all() else np.sqrt(model.sums_)
+
+    def _fitted_model(self) -> OnlineLogisticRegression:
+        check_is_fitted(self, "model_")
+        return self.model_
 
     @property
     def t_(self) -> int:
-        """Steps taken."""
-        return self.model_.t_
+        """Number of steps taken."""
+        return self._fitted_model().t_
 
     @property
     def progressive_accuracy_(self) -> float:
-        """Share of the texts whose label was predicted before it was learnt from."""
-        return self.model_.progressive_accuracy_
+        """Accuracy of the predictions that were made for each text before learning from it."""
+        return self._fitted_model().progressive_accuracy_
 
     @property
     def progressive_log_loss_(self) -> float:
-        """Mean logistic loss of those predictions."""
-        return self.model_.progressive_log_loss_
+        """Log loss of the same predictions, summed over the one-versus-rest problems."""
+        return self._fitted_model().progressive_log_loss_
 
     @property
     def summary_(self) -> OnlineSummary:
-        """What was learnt from how much, and how well it predicted."""
+        """The data, the settings and the progressive scores."""
+        check_is_fitted(self, "model_")
         return OnlineSummary.of(self)
 
     def _to_state(self) -> dict[str, Any]:
-        """What is needed to predict, to explain and to go on learning, bit for bit."""
-        return state_of_online(self)
+        return online_state(self)
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Self:
-        """The model again, if its parts fit together."""
-        return restored_online(cls(**state["settings"]), state)
+        return restore_online(cls, state)

@@ -1,11 +1,10 @@
-"""What of an online text classifier is kept in a file: enough to go on learning as if it had not stopped."""
+"""What a model file holds of an online text classifier: enough to continue learning as if uninterrupted."""
 
 from typing import Any, TypeVar
 
 import numpy as np
 
-from dropglm.estimators import OnlineLogisticRegression
-from dropglm.online import State
+from dropglm.online import RULES, State
 from dropglm.online.kernels import BETA_TOTAL
 from dropglm.text.hashing import Buckets, NgramHasher
 from dropglm.text.saving import restore_vectorizer, saved_settings
@@ -14,85 +13,104 @@ from dropglm.text.vectorizer import NgramVectorizer
 Classifier = TypeVar("Classifier")
 
 
-def state_of_online(classifier: Any) -> dict[str, Any]:
-    """All that is known, the past of the steps included."""
+def online_state(classifier: Any) -> dict[str, Any]:
+    """Return what a file has to hold of an ``OnlineTextClassifier``."""
     model, vectorizer = classifier.model_, classifier.vectorizer_
+    model._coefficients()  # raises if they are not finite
     return {
-        "settings": saved_settings(classifier),
+        "settings": saved_settings(classifier) | {"rule": _saved_rule(classifier.rule)},
         "classes": np.asarray(classifier.classes_),
         "counts": classifier.counts_,
-        "state": _of_used_columns(model._state),
+        "state": _used_columns(model._state),
         "seen": model._progressive_totals,
         "n_texts": vectorizer.n_texts_,
         "features": vectorizer.ngrams_._to_state(),
     }
 
 
-def restored_online(classifier: Classifier, state: dict[str, Any]) -> Classifier:
-    """The classifier with what it had learnt, if all of it fits together."""
-    found: Any = classifier
-    classes, counts, seen = state["classes"], state["counts"], state["seen"]
+def restore_online(kind: type[Classifier], state: dict[str, Any]) -> Classifier:
+    """Rebuild the classifier, after checking that its parts fit together."""
+    settings = state["settings"]
+    classifier: Any = kind(**settings | {"rule": _restore_rule(settings["rule"])})
+    classes, counts, totals = state["classes"], state["counts"], state["seen"]
     if not (
         classes.ndim == 1
         and len(set(classes.tolist())) == len(classes) > 1
         and (np.sort(classes) == classes).all()
         and (str(counts.dtype), counts.shape) == ("int64", classes.shape)
-        and (str(seen.dtype), seen.shape) == ("float64", (3,))
+        and (str(totals.dtype), totals.shape) == ("float64", (3,))
     ):
-        raise ValueError("the classes do not fit what was counted")
-    kept = state["state"]
-    if kept["cells"].dtype not in (np.float32, np.float64):
-        raise ValueError("the coefficients are no floats")
-    found.vectorizer_ = _restored_features(found, state)
-    model = found._tried()
-    model._reset(classes, len(found.vectorizer_.ngrams_), kept["cells"].dtype)
-    model._state, model._progressive_totals = _restored_steps(model, kept), seen
-    found.model_, found.classes_, found.counts_ = model, classes, counts
+        raise ValueError("the classes do not match their counts")
+    saved = state["state"]
+    if saved["cells"].dtype not in (np.float32, np.float64):
+        raise ValueError("the coefficients are not floating-point numbers")
+    classifier.vectorizer_ = _restore_features(classifier, state)
+    model = classifier._model_with_current_settings()
+    model._reset(classes, len(classifier.vectorizer_.ngrams_), saved["cells"].dtype)
+    _restore_steps(model._state, saved)
+    model._progressive_totals = totals
+    classifier.model_, classifier.classes_, classifier.counts_ = model, classes, counts
     return classifier
 
 
-def _restored_features(classifier: Any, state: dict[str, Any]) -> NgramHasher | NgramVectorizer:
+def _saved_rule(rule: Any) -> Any:
+    """Return the rule in types that a file can hold: its name, or its name and its settings."""
+    if isinstance(rule, str):
+        return rule
+    names = [name for name, kind in RULES.items() if type(rule) is kind]
+    if not names:
+        raise TypeError(
+            f"A model with the rule {type(rule).__name__} cannot be saved, since model files do not hold "
+            "code; use joblib, or a rule of dropglm."
+        )
+    return {"name": names[0], "settings": [float(setting) for setting in rule]}
+
+
+def _restore_rule(saved: Any) -> Any:
+    return saved if isinstance(saved, str) else RULES[saved["name"]](*saved["settings"])
+
+
+def _restore_features(classifier: Any, state: dict[str, Any]) -> NgramHasher | NgramVectorizer:
     if classifier.bits is None:
-        shared = classifier._settings_shared_with(NgramVectorizer)
-        return restore_vectorizer(state["features"] | {"n_texts": state["n_texts"]}, shared)
-    hasher = classifier._hasher()
+        settings = classifier._settings_shared_with(NgramVectorizer)
+        return restore_vectorizer(state["features"] | {"n_texts": state["n_texts"]}, settings)
+    hasher = classifier._new_hasher()
     hasher.ngrams_ = Buckets._from_state(state["features"], len(hasher.ngrams_))
     hasher.n_texts_ = int(state["n_texts"])
     return hasher
 
 
-def _of_used_columns(state: State) -> dict[str, np.ndarray]:
-    """The state without the columns of which nothing is known: of hashed ones often most."""
-    known, lazy = (state.cells != 0).any(axis=(0, 2)), state.histories.shape[1] > 0
+def _used_columns(state: State) -> dict[str, np.ndarray]:
+    """Return the state of the columns that have occurred; of hashed columns, often few have."""
+    occurred, lazy = (state.cells != 0).any(axis=(0, 2)), state.histories.shape[1] > 0
     if lazy:
-        known |= (state.histories[:, :, BETA_TOTAL] != 0).any(axis=0)
-    used = np.flatnonzero(known)
-    past = state.histories[:, used] if lazy else state.histories
-    return {"used": used, "cells": state.cells[:, used], "past": past, "time": state.time}
+        occurred |= (state.histories[:, :, BETA_TOTAL] != 0).any(axis=0)
+    used = np.flatnonzero(occurred)
+    histories = state.histories[:, used] if lazy else state.histories
+    return {"used": used, "cells": state.cells[:, used], "past": histories, "time": state.time}
 
 
-def _restored_steps(model: OnlineLogisticRegression, kept: dict[str, np.ndarray]) -> State:
-    """The state of the steps: a new one, with what was kept, whose shapes must fit it."""
-    state, used = model._state, kept["used"]
+def _restore_steps(state: State, saved: dict[str, np.ndarray]) -> None:
+    """Write the saved columns into a new state, after checking their shapes and values."""
+    used = saved["used"]
     if not (
         (str(used.dtype), used.ndim) == ("int64", 1)
         and (np.diff(used) > 0).all()
         and (not len(used) or 0 <= used[0] <= used[-1] < state.cells.shape[1])
     ):
-        raise ValueError("the columns in use are not in order")
-    lazy = state.histories.shape[1] > 0
-    shapes = {
-        "cells": (len(state.cells), len(used), 2),
-        "past": (len(state.cells), len(used) if lazy else 0, 2),
-        "time": state.time.shape,
-    }
-    for name, shape in shapes.items():
-        known, array = state._asdict()["histories" if name == "past" else name], kept[name]
-        if array.dtype != known.dtype or array.shape != shape or not np.isfinite(array).all():
-            raise ValueError("the coefficients do not fit the features and the classes")
-    if (kept["time"] < 0).any():
-        raise ValueError("time runs forward")
-    state.cells[:, used], state.time[:] = kept["cells"], kept["time"]
+        raise ValueError("the used columns are not sorted, or out of range")
+    K, lazy = len(state.cells), state.histories.shape[1] > 0
+    expected = (
+        ("cells", state.cells.dtype, (K, len(used), 2)),
+        ("past", state.histories.dtype, (K, len(used) if lazy else 0, 2)),
+        ("time", state.time.dtype, state.time.shape),
+    )
+    for name, dtype, shape in expected:
+        array = saved[name]
+        if array.dtype != dtype or array.shape != shape or not np.isfinite(array).all():
+            raise ValueError("the coefficients do not match the features and the classes")
+    if (saved["time"] < 0).any():
+        raise ValueError("the step counter is negative")
+    state.cells[:, used], state.time[:] = saved["cells"], saved["time"]
     if lazy:
-        state.histories[:, used] = kept["past"]
-    return state
+        state.histories[:, used] = saved["past"]

@@ -1,4 +1,4 @@
-"""What a text classifier has learnt from a stream, and how well it predicted on the way."""
+"""A summary of an online text classifier: its data, its settings and its progressive scores."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,22 +11,22 @@ from dropglm.text.summary import format_class_counts
 
 @dataclass(frozen=True)
 class OnlineSummary:
-    """A stream in figures; ``print`` it.
+    """Summary of an ``OnlineTextClassifier``; ``print`` it.
 
     Attributes
     ----------
     texts : dict
-        The number of texts of each class.
+        Number of texts of each class.
     features : int
-        The number of columns.
+        Number of columns.
     used : int
-        How many of them a text has had.
+        Number of columns that occurred in a text.
     hashed : bool
-        Whether n-grams are hashed to columns; else the vocabulary is frozen.
+        Whether n-grams are hashed to columns; if not, the vocabulary is fixed.
     settings : dict
-        The rule and what it goes by.
+        The rule and its settings.
     progressive_accuracy, progressive_log_loss : float
-        Of the predictions that were made for each text before it was learnt from.
+        Scores of the predictions that were made for each text before learning from it.
     """
 
     texts: dict[str, int]
@@ -39,39 +39,39 @@ class OnlineSummary:
 
     @classmethod
     def of(cls, classifier: Any) -> "OnlineSummary":
-        """That of an ``OnlineTextClassifier``."""
+        """Summarise an ``OnlineTextClassifier``."""
         model, vectorizer = classifier.model_, classifier.vectorizer_
         rule, hashed = model._unchanged_rule(), isinstance(vectorizer, NgramHasher)
+        name = model.rule if isinstance(model.rule, str) else type(rule).__name__
+        features = int(model.n_features_in_)
         return cls(
             texts={str(c): int(n) for c, n in zip(classifier.classes_, classifier.counts_, strict=True)},
-            features=int(model.n_features_in_),
-            used=int(np.count_nonzero(vectorizer.ngrams_.lengths)) if hashed else int(model.n_features_in_),
+            features=features,
+            used=int(np.count_nonzero(vectorizer.ngrams_.lengths)) if hashed else features,
             hashed=hashed,
-            settings={"rule": model.rule, "rate": float(rule.rate), "l2": float(model.l2)}
-            | ({"power": float(model.power)} if model.rule == "dropout" else {})
+            settings={"rule": name, "rate": float(rule.rate), "l2": float(model.l2)}
+            | ({"power": float(rule.power)} if hasattr(rule, "power") else {})
             | ({"average": True} if model.average else {}),
             progressive_accuracy=model.progressive_accuracy_,
             progressive_log_loss=model.progressive_log_loss_,
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The same in plain types, for JSON."""
+        """Return the summary in plain types, for JSON."""
         return asdict(self)
 
     def lines(self) -> list[tuple[str, str]]:
-        """What there is to say, as pairs of a heading and a statement."""
+        """Return the summary as pairs of a heading and its text."""
         features = f"{self.features:,}"
         if self.hashed:
             features = f"hashed to {self.features:,} columns, {self.used:,} of them in use"
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+        scores = f"accuracy {self.progressive_accuracy:.4f}, log loss {self.progressive_log_loss:.4f}"
         return [
             ("texts", f"{sum(self.texts.values()):,} ({format_class_counts(self.texts)})"),
             ("n-grams", features),
             ("settings", settings),
-            (
-                "progressive",
-                f"accuracy {self.progressive_accuracy:.4f}, log loss {self.progressive_log_loss:.4f}",
-            ),
+            ("progressive", scores),
         ]
 
     def __str__(self) -> str:

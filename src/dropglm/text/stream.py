@@ -1,8 +1,7 @@
-"""Learning from a table that is read as it is learnt from, and going on where it was stopped."""
+"""Training on a table that is read as a stream, with checkpoints."""
 
 import zlib
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -12,12 +11,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm import model_files, tables
+from dropglm.online import DivergenceError
 from dropglm.tables import Batch, RowError, TableError
 from dropglm.text.online_classifier import OnlineTextClassifier
 
 KIND = "OnlineTraining"
-MOST_LISTED = 10  # messages about bad rows that are kept
-MOST_CLASSES = 1000
+MOST_LISTED = 10  # bad rows whose messages are kept
+MAX_CLASSES = 1000
+# The fields of a checkpoint that are integers
+COUNTERS = (
+    "epoch",
+    "row",
+    "bad_rows",
+    "class_changes",
+    "last_class",
+    "last_learnt_row",
+    "last_learnt_checksum",
+)
 
 
 @dataclass(frozen=True)
@@ -32,7 +42,7 @@ class Source:
     delimiter: str | None = None
 
     def batches(self, start: int = 0, on_bad: Callable[[RowError], None] | None = None) -> Iterator[Batch]:
-        """Its rows, but for the first ``start`` of them."""
+        """Yield the rows in batches, without the first ``start`` rows."""
         return tables.stream(
             self.path,
             self.text,
@@ -45,55 +55,64 @@ class Source:
         )
 
     def classes(self, *, skip_bad: bool) -> list[str]:
-        """All labels, in order, from a pass over the whole table."""
-        found: Counter[str] = Counter()
+        """Return all labels, sorted, from one pass over the table."""
+        found: set[str] = set()
         for batch in self.batches(on_bad=(lambda _: None) if skip_bad else None):
             found.update(batch.labels)
-            if len(found) > MOST_CLASSES:
+            if len(found) > MAX_CLASSES:
                 raise TableError(
-                    f"{self.path}: {self.label!r} has more than {MOST_CLASSES:,} different labels; name the "
-                    "column of classes, or all classes."
+                    f"{self.path}: the column {self.label!r} has more than {MAX_CLASSES:,} different labels; "
+                    "choose the column that holds the classes, or list the classes."
                 )
         if len(found) < 2:
-            raise TableError(f"{self.path}: all rows have the label {next(iter(found))!r}; two are needed.")
+            raise TableError(
+                f"{self.path}: all rows have the label {min(found)!r}; at least two classes are needed."
+            )
         return sorted(found)
 
 
-class _Read(NamedTuple):
-    """What was read at a time: a batch, unless there was none, and the bad rows before and behind it."""
+class _Part(NamedTuple):
+    """A part of the table: a batch of good rows, if any, and the errors about the bad rows around it."""
 
     batch: Batch | None
     bad: list[RowError]
 
-    def after(self, row: int) -> "_Read":
-        """What stands behind that row."""
+    def after(self, row: int) -> "_Part":
+        """Return what follows this row of the table."""
         batch = self.batch and self.batch.after(bisect_right(self.batch.rows, row))
-        return _Read(batch if batch and batch.rows else None, [bad for bad in self.bad if bad.row > row])
+        return _Part(batch if batch and batch.rows else None, [bad for bad in self.bad if bad.row > row])
 
     @property
-    def last(self) -> int:
-        """The number of the last row."""
+    def last_row(self) -> int:
+        """Number of the last row."""
         return max([bad.row for bad in self.bad[-1:]] + (self.batch.rows[-1:] if self.batch else []))
 
 
 @dataclass
 class OnlineTraining:
-    """A model, and how far it has come in a table.
+    """A model in training, and its position in the table.
 
     Attributes
     ----------
     model : OnlineTextClassifier
         The classifier that is being trained.
     classes : dict
-        The class that each spelling of a label stands for.
+        Maps each label, as the table spells it, to its class.
     origin : dict
-        What else the result depends on; for whoever goes on from a file to compare.
+        What else the result depends on, such as the columns of the table. Whoever resumes from a checkpoint
+        can compare it.
     epoch, row : int
-        Passes that are done, and rows of the next one.
+        Number of completed passes, and of rows already processed in the current pass.
     bad_rows : int
-        Rows that were passed over.
+        Number of rows that were skipped.
     first_bad_rows : list of str
-        The complaints about the first of them.
+        Messages about the first ten of them.
+    class_changes : int
+        Number of rows whose class differs from that of the row before.
+    last_class : int
+        Class number of the last row.
+    last_learnt_row, last_learnt_checksum : int
+        Number and checksum of the last row that was learnt from.
     """
 
     model: OnlineTextClassifier
@@ -103,9 +122,9 @@ class OnlineTraining:
     row: int = 0
     bad_rows: int = 0
     first_bad_rows: list[str] = field(default_factory=list)
-    class_changes: int = 0  # rows whose class differs from that of the row before
-    last_class: int = -1  # class number of the last row
-    last_learnt_row: int = 0  # the number of the last row that was learnt from
+    class_changes: int = 0
+    last_class: int = -1
+    last_learnt_row: int = 0
     last_learnt_checksum: int = 0
 
     @classmethod
@@ -119,128 +138,120 @@ class OnlineTraining:
 
     @property
     def progressive_counts(self) -> tuple[float, float]:
-        """Number of rows predicted before they were learnt from, and how many of them correctly."""
+        """Number of rows predicted before learning from them, and number of correct predictions."""
         n, correct, _ = self.model.model_._progressive_totals
         return float(n), float(correct)
 
     def learn(
         self, source: Source, *, epochs: int = 1, on_bad: Callable[[str], None] | None = None
     ) -> Iterator[None]:
-        """Learn the rest of the passes over the table; yields after each batch.
+        """Complete the passes over the table; yield after each batch.
 
-        ``on_bad`` is told of each bad row, which is then passed over; None raises the first one.
+        ``on_bad`` is called with a message about each bad row, which is then skipped; None raises the first
+        error.
         """
         while self.epoch < epochs:
-            for read in self._rest(source, skip=on_bad is not None):
-                complaints = [(bad.row, str(bad)) for bad in read.bad]
-                if read.batch is not None:
-                    complaints += self._learn(source, read.batch, strict=on_bad is None)
-                for _, sentence in sorted(complaints):
+            for part in self._remaining(source, skip=on_bad is not None):
+                messages = [(bad.row, str(bad)) for bad in part.bad]
+                if part.batch is not None:
+                    messages += self._learn(source, part.batch, strict=on_bad is None)
+                for _, message in sorted(messages):
                     self.bad_rows += 1
-                    self.first_bad_rows += [sentence] * (self.bad_rows <= MOST_LISTED)
+                    if self.bad_rows <= MOST_LISTED:
+                        self.first_bad_rows.append(message)
                     if on_bad is not None:
-                        on_bad(sentence)
-                self.row = read.last
+                        on_bad(message)
+                self.row = part.last_row
                 yield
             self.epoch, self.row, self.last_learnt_row = self.epoch + 1, 0, 0
 
-    def _rest(self, source: Source, *, skip: bool) -> Iterator[_Read]:
-        """What comes after the last row, once the row learnt last was met again."""
+    def _remaining(self, source: Source, *, skip: bool) -> Iterator[_Part]:
+        """Yield the rest of the table, after checking that the last row learnt from is still the same."""
         if not self.last_learnt_row:
-            yield from _reads(source, self.row, skip=skip)
+            yield from _parts(source, self.row, skip=skip)
             return
-        reads = _reads(source, self.last_learnt_row - 1, skip=skip)
-        met = next(reads, None)
-        if met is None or met.batch is None or met.batch.rows[0] != self.last_learnt_row:
+        parts = _parts(source, self.last_learnt_row - 1, skip=skip)
+        first = next(parts, None)
+        if first is None or first.batch is None or first.batch.rows[0] != self.last_learnt_row:
             raise TableError(
-                f"{source.path}: the table ends before row {self.last_learnt_row:,}, learnt before."
+                f"{source.path}: the table ends before row {self.last_learnt_row:,}, where training stopped; "
+                "continue with the same table."
             )
-        if _checksum(met.batch, 0) != self.last_learnt_checksum:
+        if _checksum(first.batch, 0) != self.last_learnt_checksum:
             raise TableError(
-                f"{source.path}: row {self.last_learnt_row:,} is another one than was learnt before."
+                f"{source.path}: row {self.last_learnt_row:,}, where training stopped, has changed; "
+                "continue with the same table."
             )
-        # Between it and the last row there were bad rows only, which were counted before.
-        passed = self.row
-        for read in chain([met], reads):
-            rest = read.after(passed)
+        # The rows between the last one learnt from and the last one processed were bad, and are already
+        # counted.
+        processed = self.row
+        for part in chain([first], parts):
+            rest = part.after(processed)
             if rest.batch or rest.bad:
                 yield rest
 
     def _learn(self, source: Source, batch: Batch, *, strict: bool) -> list[tuple[int, str]]:
-        """Learn from the rows whose class is known; complaints about the others, with their rows."""
+        """Learn from the rows with known classes; return row numbers of and messages about the others."""
         number_of = {spelling: number for number, spelling in enumerate(self.classes)}
         numbers = np.array([number_of.get(label, -1) for label in batch.labels])
         known, unknown = np.flatnonzero(numbers >= 0), np.flatnonzero(numbers < 0)
-        complaints = [
+        messages = [
             (batch.rows[k], f"{source.path}: {batch.place(k)} has the unknown label {batch.labels[k]!r}.")
             for k in unknown.tolist()
         ]
-        if complaints and strict:
-            raise TableError(complaints[0][1])
+        if messages and strict:
+            raise TableError(messages[0][1])
         if len(known):
-            values = list(self.classes.values())
-            labels = [values[number] for number in numbers[known]]
-            self.model.partial_fit([batch.texts[k] for k in known], labels, classes=values)
-            follows = np.append(self.last_class, numbers[known])
-            self.class_changes += int((follows[1:] != follows[:-1]).sum())
-            self.last_class = int(follows[-1])
-            self.last_learnt_row, self.last_learnt_checksum = (
-                batch.rows[known[-1]],
-                _checksum(batch, int(known[-1])),
-            )
-        return complaints
+            classes, steps = list(self.classes.values()), self.model.t_
+            labels = [classes[number] for number in numbers[known]]
+            try:
+                self.model.partial_fit([batch.texts[k] for k in known], labels, classes=classes)
+            except DivergenceError as error:
+                k = int(known[max(error.step - steps, 1) - 1])
+                raise TableError(f"{source.path}: {batch.place(k)}: {error}") from None
+            sequence = np.append(self.last_class, numbers[known])
+            self.class_changes += int((sequence[1:] != sequence[:-1]).sum())
+            self.last_class = int(sequence[-1])
+            last = int(known[-1])
+            self.last_learnt_row, self.last_learnt_checksum = batch.rows[last], _checksum(batch, last)
+        return messages
 
     @property
     def sorted_by_class(self) -> bool:
-        """Whether rows of a class stand together, which a model that learns row by row does not survive."""
+        """Whether most rows follow a row of their own class: too few changes for a model to learn online."""
         counts = self.model.counts_
-        mixed = counts.sum() * (1.0 - ((counts / max(counts.sum(), 1)) ** 2).sum())
-        return bool(self.class_changes < 0.2 * mixed)
+        expected_changes = counts.sum() * (1.0 - ((counts / max(counts.sum(), 1)) ** 2).sum())
+        return bool(self.class_changes < 0.2 * expected_changes)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write all of it, so that ``load`` goes on as if it had not stopped."""
-        kept = {name: getattr(self, name) for name in (*NUMBERS, "origin", "first_bad_rows")}
-        spellings = {"spelled": list(self.classes), "values": list(self.classes.values())}
-        model_files.write(path, KIND, {"model": self.model._to_state()} | kept | spellings)
+        """Write a checkpoint; training that is resumed from it gives a bit-identical model."""
+        saved = {name: getattr(self, name) for name in (*COUNTERS, "origin", "first_bad_rows")}
+        classes = {"spelled": list(self.classes), "values": list(self.classes.values())}
+        model_files.write(path, KIND, {"model": self.model._to_state()} | saved | classes)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "OnlineTraining":
-        """What ``save`` wrote."""
+        """Read a checkpoint."""
         _, state = model_files.read(path, KIND)
         with model_files.reporting_damage(path):
             model = OnlineTextClassifier._from_state(state.get("model", {}))
-        try:
             classes = dict(zip(state["spelled"], state["values"], strict=True))
             if sorted(classes.values()) != model.classes_.tolist():
-                raise ValueError("its classes are not those of its model")
-            numbers = {name: int(state[name]) for name in NUMBERS}
-            return cls(
-                model, classes, dict(state["origin"]), first_bad_rows=list(state["first_bad_rows"]), **numbers
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise model_files.ModelFileError(f"{path} is a damaged checkpoint: {error}.") from None
-
-
-NUMBERS = (
-    "epoch",
-    "row",
-    "bad_rows",
-    "class_changes",
-    "last_class",
-    "last_learnt_row",
-    "last_learnt_checksum",
-)
+                raise ValueError("its classes differ from those of its model")
+            counters = {name: int(state[name]) for name in COUNTERS}
+            messages = list(state["first_bad_rows"])
+            return cls(model, classes, dict(state["origin"]), first_bad_rows=messages, **counters)
 
 
 def _checksum(batch: Batch, k: int) -> int:
     return zlib.crc32(f"{batch.labels[k]}\n{batch.texts[k]}".encode())
 
 
-def _reads(source: Source, start: int, *, skip: bool) -> Iterator[_Read]:
-    """The batches, each with the complaints about the bad rows up to it."""
+def _parts(source: Source, start: int, *, skip: bool) -> Iterator[_Part]:
+    """Yield the batches, each with the errors about the bad rows up to it."""
     bad: list[RowError] = []
     for batch in source.batches(start, bad.append if skip else None):
-        yield _Read(batch, bad.copy())
+        yield _Part(batch, bad.copy())
         bad.clear()
     if bad:
-        yield _Read(None, bad)
+        yield _Part(None, bad)
