@@ -21,6 +21,18 @@ def test_documents_have_marks_for_results(path):
     assert text.index(START) < text.index(STOP)
 
 
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_pages_state_the_current_protocol_of_their_experiment(name):
+    text = (ROOT / "docs" / "paper" / f"{name}.md").read_text(encoding="utf-8")
+    assert text.partition(f"{START}\n")[2].startswith(f"{EXPERIMENTS[name].protocol}\n\n")
+
+
+def test_the_summary_links_to_every_page_by_its_title():
+    text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    for name, experiment in EXPERIMENTS.items():
+        assert f"- [{experiment.title}](paper/{name}.md)\n" in text
+
+
 def test_every_page_belongs_to_an_experiment():
     assert {path.stem for path in (ROOT / "docs" / "paper").glob("*.md")} == set(EXPERIMENTS)
 
