@@ -214,7 +214,7 @@ TABLES = {
     ),
     "cut parquet": ("t.parquet", PARQUET[:-20], "this Parquet file is truncated."),
     "short parquet": ("t.parquet", PARQUET[:5], "this Parquet file is truncated."),
-    "no parquet": ("t.parquet", GOOD, "this is not a Parquet file; set format to the format that it has."),
+    "no parquet": ("t.parquet", GOOD, "this is not a Parquet file; set format to its actual format."),
     "broken parquet": ("t.parquet", b"PAR1abcdPAR1", "this Parquet file is damaged ("),
     "numbers in parquet": (
         "t.parquet",
@@ -267,10 +267,10 @@ TABLES = {
     "unknown suffix": (
         "t.xlsx",
         b"",
-        "the suffix is not that of a known format; set format to one of 'csv', 'jsonl', 'parquet', 'ts",
+        "cannot determine the format from the name; set format to one of 'csv', 'jsonl', 'parquet', 'ts",
     ),
-    "no suffix": ("t", b"", "the suffix is not that of a known format"),
-    "only a compression": ("t.gz", b"", "the suffix is not that of a known format"),
+    "no suffix": ("t", b"", "cannot determine the format from the name"),
+    "only a compression": ("t.gz", b"", "cannot determine the format from the name"),
 }
 
 
@@ -301,6 +301,18 @@ def test_a_bad_table_is_reported_in_one_sentence(tmp_path, name, data, sentence)
     assert sentence in message(path, max_row_length=max_row_length)
     with pytest.raises(tables.TableError):
         list(tables.batches(path, "text", "label", max_row_length=max_row_length))
+
+
+@pytest.mark.parametrize("name", ["header only", "empty csv", "empty json", "parquet without rows"])
+def test_a_table_without_rows_has_an_error_of_its_own(tmp_path, name):
+    file, data, _ = TABLES[name]
+    (tmp_path / file).write_bytes(data)
+    with pytest.raises(tables.EmptyTableError):
+        tables.read(tmp_path / file, "text", "label")
+    (tmp_path / file).write_bytes(GOOD[:8])
+    with pytest.raises(tables.TableError) as caught:
+        tables.read(tmp_path / file, "text", "label")
+    assert type(caught.value) is not tables.EmptyTableError
 
 
 def test_a_file_that_cannot_be_opened(tmp_path, monkeypatch):

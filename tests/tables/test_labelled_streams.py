@@ -124,12 +124,16 @@ FATAL = {
     "cut parquet": ("parquet", b"PAR1 and no more", "this Parquet file is truncated."),
     "gzip": ("csv", gzip.compress(b"text,label\n"), "this is compressed with gzip"),
     "plain": ("txt", b"a\n", "plain text has one column"),
-    "all bad": ("csv", b"text,label\na\nb\n", "all 2 rows are bad; row 1 (line 2) has 1 field, but"),
-    "one bad": ("jsonl", b"[" * 1000, "the only row is bad; row 1 (line 1) is longer than"),
+    "all bad": (
+        "csv",
+        b"text,label\na\nb\n",
+        "none of the 2 rows can be used; row 1 (line 2) has 1 field, but",
+    ),
+    "one bad": ("jsonl", b"[" * 1000, "the only row cannot be used; row 1 (line 1) is longer than"),
     "all bad in parquet": (
         "parquet",
         parquet(text=["a", None], label=[None, 1]).getvalue(),
-        "all 2 rows are bad; row 1 has no label",
+        "none of the 2 rows can be used; row 1 has no label",
     ),
 }
 

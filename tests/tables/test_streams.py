@@ -67,7 +67,7 @@ tables.write(tables.batches("-", "text", "label", format={format!r}), "-", forma
 def test_errors_name_standard_input(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"text\n")))
     with pytest.raises(
-        tables.TableError, match="standard input: the suffix is not that of a known format; set format"
+        tables.TableError, match="standard input: cannot determine the format from the name; set format"
     ):
         tables.read("-", "text")
     with pytest.raises(tables.TableError, match="standard input: this table has a header but no rows"):
@@ -167,7 +167,7 @@ def test_a_table_that_cannot_be_written_is_reported_in_one_sentence(tmp_path):
     nested = pl.DataFrame({"a": [[1]]})
     for frame, path, sentence in (
         (FRAME, tmp_path / "none" / "t.csv", "the folder does not exist."),
-        (FRAME, tmp_path, "the suffix is not that of a known format"),
+        (FRAME, tmp_path, "cannot determine the format from the name"),
         (
             nested,
             tmp_path / "t.csv",

@@ -125,7 +125,7 @@ def find_format(name: str, format: str | None) -> tuple[Format, str | None]:
             hint = suggestion(format, FORMATS)
             raise TableError(f"format {format!r} is unknown{hint}; known: {quoted(FORMATS)}.")
         raise TableError(
-            f"{name}: the suffix is not that of a known format; set format to one of {quoted(FORMATS)}."
+            f"{name}: cannot determine the format from the name; set format to one of {quoted(FORMATS)}."
         )
     return found, compression
 

@@ -75,7 +75,7 @@ def _check_start_and_end(stream: IO[bytes], name: str) -> None:
     if not start:
         raise EmptyTableError(f"{name}: this file is empty.")
     if start != MAGIC:
-        raise TableError(f"{name}: this is not a Parquet file; set format to the format that it has.")
+        raise TableError(f"{name}: this is not a Parquet file; set format to its actual format.")
     stream.seek(-len(MAGIC), os.SEEK_END)
     if read_chunk(stream, len(MAGIC), name) != MAGIC:
         raise TableError(f"{name}: this Parquet file is truncated.")

@@ -145,9 +145,9 @@ class _RowCounts:
             return
         if self.first_error is None:
             raise table.no_rows_error()
-        rows = f"all {self.bad:,} rows are" if self.bad > 1 else "the only row is"
+        rows = f"none of the {self.bad:,} rows can" if self.bad > 1 else "the only row cannot"
         first = str(self.first_error).removeprefix(f"{table.name}: ")
-        raise TableError(f"{table.name}: {rows} bad; {first}")
+        raise TableError(f"{table.name}: {rows} be used; {first}")
 
 
 def _texts_and_labels(
