@@ -18,9 +18,11 @@ pytest: $(VENV)/.test
 	$(BIN)/python -m pytest --numprocesses auto $(ARGS)
 
 # The suite with the oldest versions that pyproject.toml allows, in an environment of its own; ARGS=... goes to pytest.
-test-oldest:
-	$(PYTHON) .ci/oldest.py > constraints-oldest.txt
+test-oldest: constraints-oldest.txt
 	$(MAKE) VENV=$(VENV)-oldest CONSTRAINTS=constraints-oldest.txt pytest
+
+constraints-oldest.txt: pyproject.toml .ci/oldest.py
+	$(PYTHON) .ci/oldest.py > $@
 
 lint: $(VENV)/.lint $(VENV)/.test
 	$(BIN)/ruff check .

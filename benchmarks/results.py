@@ -1,4 +1,4 @@
-"""Write the results of the experiments into docs/paper/ and docs/results.md, from raw results.
+"""Write the results of the experiments into docs/paper/, docs/results.md and the README, from raw results.
 
 python -m benchmarks.results [FOLDER]
 
@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from benchmarks import readme
 from benchmarks.markdown import ROOT, fill, table
 from dropglm.experiments import EXPERIMENTS, Experiment, ExperimentRun, comparisons
 from dropglm.experiments.report import ERRORS, describe
@@ -47,3 +48,4 @@ def page_block(run: ExperimentRun) -> str:
 
 if __name__ == "__main__":
     write(ROOT, Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "reproduced", EXPERIMENTS)
+    readme.fill_tables()
