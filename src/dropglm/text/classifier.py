@@ -40,8 +40,8 @@ class FittedState(NamedTuple):
 class TextClassifier(TextModel):
     r"""Text classifier: logistic regression with dropout on n-grams.
 
-    By default it tunes its settings by cross-validation. Texts without labels improve the fit. The fitted
-    model explains its predictions.
+    By default it tunes its settings by cross-validation. It can also learn from texts without labels, which
+    help once there are a few hundred labels. The fitted model explains its predictions.
 
     Parameters
     ----------
