@@ -1,4 +1,4 @@
-"""Names that users write, turned into objects; a wrong one is answered with the nearest right one."""
+"""Look up objects by name, and suggest the nearest name for an unknown one."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -8,7 +8,21 @@ Entry = TypeVar("Entry")
 
 
 def lookup(registry: Mapping[str, Entry], name: Any, parameter: str) -> Entry:
-    """The registry's entry of that name.
+    """Return the entry of that name.
+
+    Parameters
+    ----------
+    registry : mapping of str to object
+    name : str
+    parameter : str
+        What the name stands for, used in the message.
+
+    Raises
+    ------
+    TypeError
+        If the name is not a string.
+    ValueError
+        If the registry has no such entry.
 
     Examples
     --------
@@ -41,5 +55,5 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def quoted(names: Iterable[str]) -> str:
-    """The names in alphabetical order, for a message."""
+    """Return the names in quotes and in alphabetical order, for a message."""
     return ", ".join(repr(name) for name in sorted(names))

@@ -7,7 +7,7 @@ from tests.cli.command import dropglm, texts, write_csv
 
 @pytest.fixture(scope="session")
 def place(tmp_path_factory):
-    """A folder with tables, and a model trained on them."""
+    """Return a folder with tables and a model trained on them."""
     folder = tmp_path_factory.mktemp("cli")
     write_csv(folder / "reviews.csv", zip(*texts(80), strict=True))
     write_csv(folder / "test.csv", zip(*texts(40, seed=1), strict=True))

@@ -1,4 +1,4 @@
-"""What the commands do, from end to end."""
+"""The commands from end to end."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from dropglm import TextClassifier
 from tests.cli.command import BAD, GOOD, REST, dropglm, error_of, texts, write_csv
 
 
-def test_train_tells_what_it_learnt_and_the_library_reads_the_model(place):
+def test_train_prints_a_summary_and_writes_a_model_that_the_library_loads(place):
     out = dropglm(
         "train", "reviews.csv", "--text", "text", "--label", "label", "--unlabeled", "more.jsonl",
         "--out", "tuned.skops", "--validation", "0.25", "--folds", "3", cwd=place,
@@ -30,30 +30,30 @@ def test_train_tells_what_it_learnt_and_the_library_reads_the_model(place):
     assert model.predict(["lovely great fun", "dull boring"]).tolist() == ["good", "bad"]
 
 
-def test_train_in_json_has_the_same_figures(place):
+def test_train_prints_the_same_figures_as_json(place):
     out = dropglm(
         "train", "reviews.csv", "--no-tune", "--dropout", "0.3", "--l2", "2", "--l2-weights", "naive_bayes",
         "--ngrams", "1", "--min-df", "1", "--validation", "test.csv", "--json", "--out", "j.skops",
         "--seed", "3", "--threads", "1", "--expectation", "quadratic", "--quiet", cwd=place,
     )  # fmt: skip
-    told = json.loads(out)
-    assert told["settings"] == {"dropout": 0.3, "l2": 2.0, "l2_weights": "naive_bayes", "discount": None}
-    assert told["texts"] == {"bad": 40, "good": 40}
-    assert told["validation"]["texts"] == 40
-    assert told["validation"]["accuracy"] > 0.9
-    assert told["features"] == len(GOOD + BAD + REST)
-    assert {entry["ngram"] for entry in told["top_features"]["good"][:5]} == set(GOOD)
+    result = json.loads(out)
+    assert result["settings"] == {"dropout": 0.3, "l2": 2.0, "l2_weights": "naive_bayes", "discount": None}
+    assert result["texts"] == {"bad": 40, "good": 40}
+    assert result["validation"]["texts"] == 40
+    assert result["validation"]["accuracy"] > 0.9
+    assert result["features"] == len(GOOD + BAD + REST)
+    assert {entry["ngram"] for entry in result["top_features"]["good"][:5]} == set(GOOD)
 
 
-def test_predict_goes_through_a_pipe_line_by_line(place):
+def test_predict_reads_one_text_per_line_from_a_pipe(place):
     out = dropglm("predict", "m.skops", cwd=place, stdin=b"lovely and great\n\ndull, long\n")
     rows = [json.loads(line) for line in out.splitlines()]
     assert [row["predicted"] for row in rows][::2] == ["good", "bad"]
     assert all(0.5 <= row["probability"] <= 1.0 for row in rows)
 
 
-def test_an_open_pipe_is_answered_at_once(place):
-    """The first answer is there before the input ends."""
+def test_predict_answers_before_the_input_ends(place):
+    """The first prediction is written before the input ends."""
     command = [sys.executable, "-m", "dropglm", "predict", "m.skops", "-", "--format", "jsonl"]
     with subprocess.Popen(command, cwd=place, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdin.write(b'{"text": "lovely fun"}\n')
@@ -63,7 +63,7 @@ def test_an_open_pipe_is_answered_at_once(place):
     assert process.returncode == 0
 
 
-def test_who_stops_reading_is_no_failure(place):
+def test_predict_ends_quietly_when_its_output_is_no_longer_read(place):
     command = f"yes 'a lovely film' | head -100000 | {sys.executable} -m dropglm predict m.skops | head -1"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], cwd=place, capture_output=True)
     assert json.loads(done.stdout)["predicted"] == "good"
@@ -72,7 +72,7 @@ def test_who_stops_reading_is_no_failure(place):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "csv.gz"])
-def test_predictions_go_to_every_format(place, suffix):
+def test_predictions_are_written_in_every_format(place, suffix):
     import polars as pl
 
     out = place / f"predicted.{suffix}"
@@ -90,18 +90,18 @@ def test_predictions_go_to_every_format(place, suffix):
 
 
 def test_evaluate_measures_accuracy_log_loss_confusion_and_calibration(place):
-    told = json.loads(dropglm("evaluate", "m.skops", "test.csv", "--json", cwd=place))
+    result = json.loads(dropglm("evaluate", "m.skops", "test.csv", "--json", cwd=place))
     model = TextClassifier.load(place / "m.skops")
     some, labels = texts(40, seed=1)
     p = model.predict_proba(some)
     truth = np.searchsorted(model.classes_, labels)
-    assert told["accuracy"] == np.mean(p.argmax(axis=1) == truth)
-    assert told["log_loss"] == pytest.approx(-np.mean(np.log(p[np.arange(40), truth])), rel=1e-5)
-    assert np.sum(told["confusion"]) == 40
-    assert np.trace(told["confusion"]) == pytest.approx(40 * told["accuracy"])
-    assert sum(bin["texts"] for bin in told["calibration"]) == 40
+    assert result["accuracy"] == np.mean(p.argmax(axis=1) == truth)
+    assert result["log_loss"] == pytest.approx(-np.mean(np.log(p[np.arange(40), truth])), rel=1e-5)
+    assert np.sum(result["confusion"]) == 40
+    assert np.trace(result["confusion"]) == pytest.approx(40 * result["accuracy"])
+    assert sum(bin["texts"] for bin in result["calibration"]) == 40
     out = dropglm("evaluate", "m.skops", "test.csv", cwd=place)
-    assert f"{told['accuracy']:.4f}" in out
+    assert f"{result['accuracy']:.4f}" in out
     assert "Confusion" in out
     write_csv(place / "odd.csv", [("a film", "good"), ("b film", "odd")])
     assert "odd.csv: row 2 has the label 'odd', which is not a class of the model" in error_of(
@@ -119,14 +119,14 @@ def test_labels_of_a_csv_and_of_json_are_the_same_numbers(place):
         )
     dropglm("train", "numbers.csv", "--no-tune", "--out", "numbers.skops", cwd=place)
     assert TextClassifier.load(place / "numbers.skops").classes_.tolist() == [0, 1]
-    told = [
+    result = [
         json.loads(dropglm("evaluate", "numbers.skops", table, "--json", cwd=place))["accuracy"]
         for table in ("numbers.csv", "strings.jsonl")
     ]
-    assert told[0] == told[1] > 0.9
+    assert result[0] == result[1] > 0.9
 
 
-def test_fractions_are_names_of_classes(place):
+def test_fractional_labels_are_class_names(place):
     some, labels = texts(40)
     write_csv(
         place / "stars.csv",
@@ -134,27 +134,27 @@ def test_fractions_are_names_of_classes(place):
     )
     dropglm("train", "stars.csv", "--no-tune", "--out", "stars.skops", cwd=place)
     assert TextClassifier.load(place / "stars.skops").classes_.tolist() == ["1.0", "3.5"]
-    told = json.loads(dropglm("evaluate", "stars.skops", "stars.csv", "--json", cwd=place))
-    assert told["accuracy"] > 0.9
+    result = json.loads(dropglm("evaluate", "stars.skops", "stars.csv", "--json", cwd=place))
+    assert result["accuracy"] > 0.9
     kept = dropglm("predict", "stars.skops", "stars.csv", "--keep", "label", "--keep", "label", cwd=place)
     assert json.loads(kept.splitlines()[0]).keys() == {"predicted", "probability", "label"}
 
 
-def test_explain_in_words_json_and_a_page(place):
+def test_explain_prints_tables_or_json_and_writes_a_page(place):
     text = "a lovely <b>story</b> with zyzzyva"
     out = dropglm("explain", "m.skops", text, "--top", "3", cwd=place)
     assert "lovely" in out
     assert "zyzzyva" in out
-    told = json.loads(dropglm("explain", "m.skops", text, "--html", "page.html", "--json", cwd=place))
-    assert told["texts"][0]["label"] == "good"
-    assert told["texts"][0]["unknown"] == ["zyzzyva"]
-    assert {entry["ngram"] for entry in told["top_features"]["bad"]} >= set(BAD)
+    result = json.loads(dropglm("explain", "m.skops", text, "--html", "page.html", "--json", cwd=place))
+    assert result["texts"][0]["label"] == "good"
+    assert result["texts"][0]["unknown"] == ["zyzzyva"]
+    assert {entry["ngram"] for entry in result["top_features"]["bad"]} >= set(BAD)
     page = (place / "page.html").read_text(encoding="utf-8")
     assert page.count("<svg") == 3
     assert "zyzzyva" in page
 
 
-def test_data_lists_and_finds(place, tmp_path):
+def test_data_lists_data_sets_and_suggests_names(place, tmp_path):
     names = {line["name"] for line in json.loads(dropglm("data", "list", "--json", cwd=place))}
     assert {
         "imdb",
@@ -178,7 +178,7 @@ def test_every_setting_reaches_the_model(place):
         file.write("review;stars\n")
         file.writelines(f"{text.upper()} <b>;{label}\n" for text, label in zip(some, labels, strict=True))
     (place / "plain.csv").write_text("words\nA LOVELY FILM\nA DULL FILM\n")
-    told = json.loads(
+    result = json.loads(
         dropglm(
             "train", "other.csv", "--delimiter", ";", "--text", "review", "--label", "stars", "--balanced",
             "--max-df", "0.9", "--max-features", "12", "--no-lowercase", "--no-strip-html",
@@ -188,10 +188,10 @@ def test_every_setting_reaches_the_model(place):
             "--out", "other.skops", cwd=place,
         )
     )  # fmt: skip
-    assert told["search"]["scoring"] == "neg_log_loss"
-    assert (told["search"]["points"], told["search"]["folds"]) == (2, 2)
-    assert told["settings"]["discount"] == 0.3
-    assert (told["features"], told["unlabeled"]) == (12, 2)
+    assert result["search"]["scoring"] == "neg_log_loss"
+    assert (result["search"]["points"], result["search"]["folds"]) == (2, 2)
+    assert result["settings"]["discount"] == 0.3
+    assert (result["features"], result["unlabeled"]) == (12, 2)
     model = TextClassifier.load(place / "other.skops")
     assert (model.class_weight, model.max_df, model.lowercase, model.strip_html) == (
         "balanced",
@@ -202,7 +202,7 @@ def test_every_setting_reaches_the_model(place):
     assert model.predict(["LOVELY GREAT FUN WARM MOVING"]) == ["good"]
 
 
-def test_help_version_and_completion_are_there(tmp_path):
+def test_help_version_and_completion_work(tmp_path):
     assert "Train a classifier" in dropglm("train", "--help", cwd=tmp_path)
     assert dropglm("--version", cwd=tmp_path).startswith("dropglm ")
     assert "Exit codes" in dropglm("--help", cwd=tmp_path)

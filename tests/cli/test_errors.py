@@ -118,7 +118,7 @@ def test_labels_that_the_output_cannot_encode_are_replaced_and_escaped_in_json(t
     assert sorted(found["classes"]) == sorted(emojis.values())
 
 
-def test_a_process_replaces_characters_too(place):
+def test_a_process_also_replaces_characters(place):
     done = run_process(
         "explain", "m.skops", "great \N{GRINNING FACE}", cwd=place, PYTHONIOENCODING="cp1252", PYTHONUTF8="0"
     )

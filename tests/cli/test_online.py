@@ -17,7 +17,7 @@ ONLINE = ("train", "--online", "--bits", "12")
 
 
 def same(one, other):
-    """Whether two model files hold the same, bit for bit."""
+    """Assert that two model files hold the same model, bit for bit."""
     one, other = load_model(one)._to_state(), load_model(other)._to_state()
     for part in ("state", "features"):
         for name, array in one[part].items():
@@ -49,11 +49,11 @@ def test_a_stream_becomes_a_model_that_the_other_commands_read(folder):
     assert model.t_ == 3000
     found = json.loads(dropglm("evaluate", "m.skops", "test.csv", "--json", cwd=folder))
     assert found["accuracy"] > 0.95
-    told = json.loads(
+    result = json.loads(
         dropglm("explain", "m.skops", "a lovely film", "--json", "--html", "m.html", cwd=folder)
     )
-    assert told["texts"][0]["label"] == "good"
-    assert {entry["ngram"] for entry in told["top_features"]["bad"][:5]} <= {
+    assert result["texts"][0]["label"] == "good"
+    assert {entry["ngram"] for entry in result["top_features"]["bad"][:5]} <= {
         "dull",
         "boring",
         "long",
@@ -64,18 +64,18 @@ def test_a_stream_becomes_a_model_that_the_other_commands_read(folder):
     assert '"good"' in dropglm("predict", "m.skops", "-", cwd=folder, stdin=b"a lovely film\n")
 
 
-def test_what_it_says_on_the_way_are_the_progressive_figures(folder):
-    done = run(*ONLINE, "reviews.csv", "-o", "told.skops", "--json", cwd=folder)
+def test_progressive_figures_are_shown_during_training(folder):
+    done = run(*ONLINE, "reviews.csv", "-o", "progress.skops", "--json", cwd=folder)
     assert done.exit_code == 0
-    told = json.loads(done.stdout)
-    model = load_model(folder / "told.skops")
-    assert told["progressive_accuracy"] == model.progressive_accuracy_
-    assert told["texts"] == {"bad": 1500, "good": 1500}
+    result = json.loads(done.stdout)
+    model = load_model(folder / "progress.skops")
+    assert result["progressive_accuracy"] == model.progressive_accuracy_
+    assert result["texts"] == {"bad": 1500, "good": 1500}
     assert f"{model.progressive_accuracy_:.4f}" in done.stderr.splitlines()[-2]
     assert "since last" in done.stderr
 
 
-def test_files_pipes_formats_and_classes_named_are_all_the_same(folder):
+def test_files_pipes_and_the_library_give_the_same_model(folder):
     piped = ("-", "--format", "jsonl", "--classes", "bad,good")
     stream = (folder / "reviews.jsonl").read_bytes()
     dropglm(*ONLINE, *piped, "-o", "piped.skops", "--quiet", cwd=folder, stdin=stream)
@@ -85,7 +85,7 @@ def test_files_pipes_formats_and_classes_named_are_all_the_same(folder):
     np.testing.assert_array_equal(load_model(folder / "m.skops").model_.coef_, library.model_.coef_)
 
 
-def test_numbers_stay_numbers(tmp_path):
+def test_integer_labels_stay_integers(tmp_path):
     words, labels = texts(200)
     write_csv(
         tmp_path / "n.csv", [(text, int(label == "good")) for text, label in zip(words, labels, strict=True)]
@@ -95,7 +95,7 @@ def test_numbers_stay_numbers(tmp_path):
     assert json.loads(dropglm("evaluate", "n.skops", "n.csv", "--json", cwd=tmp_path))["accuracy"] > 0.9
 
 
-# The third checkpoint is the last thing that this process does.
+# Kills the process after the third checkpoint.
 KILLED = """
 import os, signal, sys
 from dropglm.text.stream import OnlineTraining
@@ -117,7 +117,7 @@ main()
 
 
 @pytest.mark.parametrize("settings", [(), ("--rule", "dropout", "--l2", "0.001"), ("--epochs", "2")], ids=str)
-def test_after_a_kill_it_goes_on_bit_for_bit(folder, settings, tmp_path):
+def test_a_killed_training_resumes_bit_for_bit(folder, settings, tmp_path):
     rows = list(zip(*texts(1500), strict=True))
     rows[100] = ("strange", "ugly")
     rows[1200] = ("strange", "ugly")
@@ -127,14 +127,14 @@ def test_after_a_kill_it_goes_on_bit_for_bit(folder, settings, tmp_path):
     kept = ("-o", "m.skops", "--checkpoint", "run.checkpoint", "--every", "150")
     dropglm(*command, *kept, cwd=tmp_path, wrapper=("-c", KILLED), code=-signal.SIGKILL)
     assert not (tmp_path / "m.skops").exists()
-    told = json.loads(dropglm(*command, *kept, "--json", cwd=tmp_path))
+    result = json.loads(dropglm(*command, *kept, "--json", cwd=tmp_path))
     same(tmp_path / "whole.skops", tmp_path / "m.skops")
-    assert told["bad_rows"] == (4 if "--epochs" in settings else 2)
+    assert result["bad_rows"] == (4 if "--epochs" in settings else 2)
     assert not (tmp_path / "run.checkpoint").exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
-def test_after_a_kill_from_without_it_goes_on_bit_for_bit(tmp_path):
+def test_a_training_killed_by_another_process_resumes_bit_for_bit(tmp_path):
     write_csv(tmp_path / "s.csv", list(zip(*texts(40_000), strict=True)))
     command = (
         *ONLINE,
@@ -160,14 +160,14 @@ def test_after_a_kill_from_without_it_goes_on_bit_for_bit(tmp_path):
     same(tmp_path / "whole.skops", tmp_path / "m.skops")
 
 
-def test_a_checkpoint_of_something_else_is_refused(folder, tmp_path):
+def test_a_checkpoint_of_another_training_is_refused(folder, tmp_path):
     write_csv(tmp_path / "s.csv", zip(*texts(600), strict=True))
     write_csv(tmp_path / "other.csv", zip(*texts(600, seed=3), strict=True))
     write_csv(tmp_path / "short.csv", list(zip(*texts(600), strict=True))[:400])
     kept = ("-o", "m.skops", "--checkpoint", "run.checkpoint", "--every", "150")
     command = (*ONLINE, "--classes", "good,bad", *kept)
     dropglm(*command, "s.csv", cwd=tmp_path, wrapper=("-c", KILLED), code=-signal.SIGKILL)
-    for arguments, said in [
+    for arguments, expected in [
         ((*command, "other.csv"), "other.csv: row 510, where training stopped, has changed"),
         ((*command, "short.csv"), "short.csv: the table ends before row 510, where training stopped"),
         ((*command, "s.csv", "--rule", "dropout"), "was made with a different --rule; remove run.checkpoint"),
@@ -175,8 +175,8 @@ def test_a_checkpoint_of_something_else_is_refused(folder, tmp_path):
         ((*command, "s.csv", "--classes", "a,b"), "was made with the classes good,bad"),
         ((*command, "s.csv", "--text", "other"), "was made with a different --text"),
     ]:
-        told = dropglm(*arguments, "--quiet", cwd=tmp_path, code=3)
-        assert said in told, told
+        result = dropglm(*arguments, "--quiet", cwd=tmp_path, code=3)
+        assert expected in result, result
     kept = (tmp_path / "run.checkpoint").read_bytes()
     for rubbish in (b"rubbish", b"", kept[: len(kept) // 2], (folder / "m.skops").read_bytes()):
         (tmp_path / "run.checkpoint").write_bytes(rubbish)
@@ -194,7 +194,7 @@ BAD_LINES = {
 }
 
 
-def test_bad_rows_are_skipped_counted_and_told_with_their_lines(folder, tmp_path):
+def test_bad_rows_are_skipped_counted_and_reported_with_their_line_numbers(folder, tmp_path):
     good = [json.dumps({"text": t, "label": label}) for t, label in zip(*texts(300), strict=True)]
     lines = good.copy()
     places = dict(zip(BAD_LINES, (0, 50, 100, 200, 304), strict=True))
@@ -214,18 +214,18 @@ def test_bad_rows_are_skipped_counted_and_told_with_their_lines(folder, tmp_path
 
 
 @pytest.mark.parametrize("kind", BAD_LINES)
-def test_a_bad_row_is_fatal_otherwise(kind, tmp_path):
+def test_a_bad_row_stops_the_training_by_default(kind, tmp_path):
     good = [json.dumps({"text": t, "label": label}) for t, label in zip(*texts(20), strict=True)]
     (tmp_path / "s.jsonl").write_text("\n".join([*good[:7], BAD_LINES[kind], *good[7:]]))
-    said = error_of(*ONLINE, "s.jsonl", "--classes", "bad,good", "--quiet", "-o", "m.skops", cwd=tmp_path)
-    assert "s.jsonl: row 8 (line 8) " in said
+    expected = error_of(*ONLINE, "s.jsonl", "--classes", "bad,good", "--quiet", "-o", "m.skops", cwd=tmp_path)
+    assert "s.jsonl: row 8 (line 8) " in expected
     assert not (tmp_path / "m.skops").exists()
 
 
-def test_it_goes_on_from_a_model_of_either_kind(folder, place):
+def test_training_continues_from_models_trained_with_and_without_online(folder, place):
     dropglm("train", place / "reviews.csv", "--no-tune", "-o", "first.skops", cwd=folder)
     first = TextClassifier.load(folder / "first.skops")
-    told = json.loads(
+    result = json.loads(
         dropglm(
             "train",
             "--online",
@@ -238,14 +238,14 @@ def test_it_goes_on_from_a_model_of_either_kind(folder, place):
             cwd=folder,
         )
     )
-    assert told["features"] == first.model_.n_features_in_
-    assert not told["hashed"]
-    assert told["progressive_accuracy"] > 0.9
+    assert result["features"] == first.model_.n_features_in_
+    assert not result["hashed"]
+    assert result["progressive_accuracy"] > 0.9
     dropglm("train", "--online", "test.csv", "--start-from", "m.skops", "-o", "more.skops", cwd=folder)
     assert load_model(folder / "more.skops").t_ == 3200
 
 
-def test_rows_in_order_of_their_classes_are_warned_of(tmp_path):
+def test_rows_sorted_by_class_give_a_warning(tmp_path):
     words, labels = texts(400)
     write_csv(tmp_path / "s.csv", sorted(zip(words, labels, strict=True), key=lambda row: row[1]))
     done = run(*ONLINE, "s.csv", "-o", "m.skops", cwd=tmp_path)
@@ -253,8 +253,8 @@ def test_rows_in_order_of_their_classes_are_warned_of(tmp_path):
     assert "the rows are sorted by class" in done.stderr
 
 
-# A child's ru_maxrss starts with its parent's; this mark belongs to the process itself.
-WEIGHED = """
+# ru_maxrss of a child starts with its parent's value; VmHWM is that of the process itself.
+PEAK_MEMORY = """
 import sys
 from dropglm.cli import main
 try:
@@ -267,19 +267,19 @@ finally:
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="no /proc")
 def test_memory_does_not_grow_with_the_stream(tmp_path):
-    """The largest resident size of the process, for a stream of 4 MB and one of 40 MB."""
+    """Compare the peak memory for a stream of 4 MB with that for one of 40 MB."""
     words, labels = texts(1000)
     rows = [(f"{text} " * 80, label) for text, label in zip(words, labels, strict=True)]
     sizes = []
     for times in (1, 10):
         write_csv(tmp_path / "s.csv", rows * times)
-        dropglm(*ONLINE, "s.csv", "--quiet", "-o", f"{times}", cwd=tmp_path, wrapper=("-c", WEIGHED))
+        dropglm(*ONLINE, "s.csv", "--quiet", "-o", f"{times}", cwd=tmp_path, wrapper=("-c", PEAK_MEMORY))
         sizes.append(int((tmp_path / f"{times}.size").read_text()))
     assert sizes[1] < 1.05 * sizes[0]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "expected"),
     [
         (("--online", "s.csv", "--validation", "0.2"), 2, "cannot be used with --online"),
         (("--online", "s.csv", "--dropout", "0.5"), 2, "cannot be used with --online"),
@@ -311,9 +311,9 @@ def test_memory_does_not_grow_with_the_stream(tmp_path):
     ],
     ids=str,
 )
-def test_what_cannot_work_gets_a_sentence(arguments, code, said, tmp_path):
+def test_options_that_cannot_work_give_a_message(arguments, code, expected, tmp_path):
     write_csv(tmp_path / "s.csv", zip(*texts(20), strict=True))
     write_csv(tmp_path / "one.csv", [("lovely", "good")] * 3)
     done = run("train", *arguments, "--quiet", cwd=tmp_path, stdin="")
     assert done.exit_code == code, done.output
-    assert said in " ".join(done.output.replace("│", " ").split())
+    assert expected in " ".join(done.output.replace("│", " ").split())

@@ -1,4 +1,4 @@
-"""What the commands refuse, and what a kill leaves behind."""
+"""Input and options that the commands refuse, and what a kill leaves behind."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from dropglm import TextClassifier
 from tests.cli.command import dropglm, error_of, texts, write_csv
 
 
-def test_a_table_is_not_written_onto_itself(place):
+def test_an_input_is_not_overwritten(place):
     old = (place / "test.csv").read_bytes()
     assert "also an input" in dropglm(
         "predict", "m.skops", "test.csv", "--out", "test.csv", cwd=place, code=2
@@ -36,7 +36,7 @@ main()
 
 
 @pytest.mark.parametrize("moment", ["fsync", "replace"])
-def test_a_kill_in_the_middle_of_the_save_leaves_the_old_model(place, tmp_path, moment):
+def test_a_kill_while_saving_leaves_the_old_model(place, tmp_path, moment):
     old = (place / "m.skops").read_bytes()
     (tmp_path / "m.skops").write_bytes(old)
     wrapper = ("-c", KILLED_BEFORE_THE_RENAME.format(moment=moment))
@@ -45,12 +45,12 @@ def test_a_kill_in_the_middle_of_the_save_leaves_the_old_model(place, tmp_path, 
         cwd=tmp_path, code=-signal.SIGKILL, wrapper=wrapper,
     )  # fmt: skip
     assert (tmp_path / "m.skops").read_bytes() == old
-    assert len(os.listdir(tmp_path)) == 2  # the killed one's part is beside it
+    assert len(os.listdir(tmp_path)) == 2  # and the partial file of the killed process
     assert TextClassifier.load(tmp_path / "m.skops").predict(["lovely"]) == ["good"]
 
 
 def test_a_kill_at_any_time_leaves_the_old_model(place, tmp_path):
-    """From without, as soon as the new file shows up."""
+    """The process is killed as soon as the new file appears."""
     old = (place / "m.skops").read_bytes()
     for _ in range(3):
         (tmp_path / "m.skops").write_bytes(old)
@@ -77,12 +77,12 @@ def test_a_kill_at_any_time_leaves_the_old_model(place, tmp_path):
             left.unlink()
 
 
-def test_a_quoted_newline_is_part_of_a_text_and_rows_are_counted_right(place):
+def test_a_quoted_newline_is_part_of_a_text_and_row_numbers_are_right(place):
     some, labels = texts(40)
     rows = [('first line\nsecond line, "quoted"', "good"), *zip(some, labels, strict=True)]
     write_csv(place / "newline.csv", rows)
-    told = json.loads(dropglm("train", "newline.csv", "--no-tune", "--json", "--out", "n.skops", cwd=place))
-    assert told["texts"] == {"bad": 20, "good": 21}
+    result = json.loads(dropglm("train", "newline.csv", "--no-tune", "--json", "--out", "n.skops", cwd=place))
+    assert result["texts"] == {"bad": 20, "good": 21}
     rows[30] = (rows[30][0], "")
     write_csv(place / "missing.csv", rows)
     assert "row 31" in error_of("train", "missing.csv", "--no-tune", cwd=place)
@@ -109,7 +109,7 @@ BAD_TABLES = {
 
 
 @pytest.mark.parametrize("name", BAD_TABLES)
-def test_a_bad_table_gets_a_sentence(name, tmp_path):
+def test_a_bad_table_gives_a_message(name, tmp_path):
     content, expected = BAD_TABLES[name]
     (tmp_path / name).write_bytes(content)
     sentence = error_of("train", name, "--no-tune", cwd=tmp_path)
@@ -117,9 +117,9 @@ def test_a_bad_table_gets_a_sentence(name, tmp_path):
     assert os.listdir(tmp_path) == [name]
 
 
-def test_other_bad_input_gets_a_sentence(place, tmp_path):
+def test_other_bad_input_gives_a_message(place, tmp_path):
     assert "no such file" in error_of("train", "nothing.csv", cwd=tmp_path)
-    assert "none of the n-grams is in at least 90" in error_of(
+    assert "no n-gram occurs in at least 90" in error_of(
         "train", place / "reviews.csv", "--no-tune", "--min-df", "90", "--quiet", cwd=tmp_path
     )
     assert "cannot be read: No such file" in error_of("predict", "nothing.skops", cwd=tmp_path, stdin=b"a\n")
@@ -148,10 +148,10 @@ def test_other_bad_input_gets_a_sentence(place, tmp_path):
     ],
     ids=repr,
 )
-def test_a_wrong_option_is_named_before_any_work(place, options, expected):
-    said = dropglm("train", "reviews.csv", *options, cwd=place, code=2)
-    assert expected in said
-    assert "Usage" in said
+def test_a_wrong_option_is_reported_before_any_work(place, options, expected):
+    output = dropglm("train", "reviews.csv", *options, cwd=place, code=2)
+    assert expected in output
+    assert "Usage" in output
 
 
 class Trap:
@@ -164,7 +164,7 @@ def test_a_malicious_model_is_refused_without_running_it(tmp_path):
     io.dump({"format": 1, "kind": "TextClassifier", "state": Trap()}, tmp_path / "type.skops")
     for name, expected in (
         ("pickle.skops", "is not a model file"),
-        ("type.skops", "nothing of it was built or run"),
+        ("type.skops", "Nothing in it was loaded or run"),
     ):
         assert expected in error_of("predict", name, cwd=tmp_path, stdin=b"a film\n")
     assert not (tmp_path / "sprung").exists()

@@ -80,8 +80,8 @@ def export(
 ) -> None:
     """Write the texts of a data set to tables that the other commands read.
 
-    Unlabelled texts and test texts, if there are any, are written to separate tables: NAME_unlabeled.csv and
-    NAME_test.csv.
+    Unlabelled texts and test texts, if there are any, are written to separate
+    tables, NAME_unlabeled.csv and NAME_test.csv.
     """
     from dropglm import datasets
 

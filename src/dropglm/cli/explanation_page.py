@@ -19,25 +19,25 @@ def explanation_page(model: TextModel, name: str, explained: Mapping[str, Explan
     import matplotlib as mpl
 
     mpl.use("svg")
-    said = ResultTable(
+    summary = ResultTable(
         "The model", ["", ""], [[heading, visible(text)] for heading, text in model.summary_.lines()]
     )
     labels = model.classes_.tolist()
-    bars = [_drawn(NgramWeightsDisplay.from_estimator(model, label, top)) for label in labels]
+    bars = [_figure_of(NgramWeightsDisplay.from_estimator(model, label, top)) for label in labels]
     blocks = [
-        said.html(),
+        summary.html(),
         figure("The n-grams with the largest weights for each class.", bars),
     ]
     for text, why in explained.items():
-        blocks += [_highlighted(model, text, why, labels), _reasons(why, labels, top)]
+        blocks += [_highlighted(model, text, why, labels), _contributions(why, labels, top)]
     return page(f"What {name} has learnt", blocks)
 
 
-def _reasons(why: Explanation, labels: list[Any], top: int) -> str:
+def _contributions(why: Explanation, labels: list[Any], top: int) -> str:
     rows = [[str(label), f"{p:.4f}"] for label, p in why.probabilities.items()]
-    drawn = _drawn(NgramWeightsDisplay.from_explanation(why, labels, top))
+    bars = _figure_of(NgramWeightsDisplay.from_explanation(why, labels, top))
     table = ResultTable("Probabilities", ["class", "probability"], rows)
-    return table.html() + figure("The n-grams of this text with the largest contributions.", [drawn])
+    return table.html() + figure("The n-grams of this text with the largest contributions.", [bars])
 
 
 def _highlighted(model: TextModel, text: str, why: Explanation, labels: list[Any]) -> str:
@@ -83,8 +83,8 @@ def _tint(number: int, strength: float) -> str:
     return f"rgba({red},{green},{blue},{0.08 + 0.5 * strength:.2f})"
 
 
-def _drawn(display: NgramWeightsDisplay) -> Any:
-    """The figure, as high as its bars need."""
+def _figure_of(display: NgramWeightsDisplay) -> Any:
+    """Return the figure, as high as its bars need."""
     drawn = display.figure_
     drawn.set_size_inches(5, 1.2 + 0.26 * max(4, len(display.ngrams)))
     return drawn

@@ -153,7 +153,7 @@ Balanced = Annotated[bool, _option(MODEL, "--balanced", help="Give all classes t
 # dropglm train: settings that cross-validation chooses.
 
 Tune = Annotated[
-    bool, _option(TUNING, help="Choose the settings below that are not given by cross-validation.")
+    bool, _option(TUNING, help="Use cross-validation to choose the settings below that are not given.")
 ]
 Dropout = Annotated[
     list[float] | None,
@@ -227,8 +227,7 @@ StartFrom = Annotated[
     Path | None,
     _option(
         ONLINE,
-        help="Model to continue from, trained with or without --online; in the latter case its n-grams are "
-        "kept.",
+        help="Model to continue from, trained with or without --online. If without, its n-grams are kept.",
         default_shown=False,
     ),
 ]

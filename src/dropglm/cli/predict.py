@@ -55,10 +55,10 @@ def predict(
     delimiter: options.Delimiter = None,
     threads: options.Threads = -1,
 ) -> None:
-    """Predict the label of every text while reading.
+    """Predict the label of every text of a table or a pipe.
 
-    The output has one row per text: the label in the column predicted and its probability in the column
-    probability.
+    The output has one row per text: the label in the column predicted,
+    its probability in the column probability.
     """
     from dropglm.text import load_model
 

@@ -35,9 +35,10 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments, print their tables and write a page with figures.
 
-    Every fit adds a line to NAME.jsonl. Fits that already have a line are not run again, so an interrupted
-    run resumes where it stopped, and a complete one is only drawn again. The page, index.html or quick.html
-    for quick runs, shows all experiments with results in the folder, not only those named.
+    Every fit adds a line to NAME.jsonl. Fits that have a line are not run again:
+    an interrupted run resumes where it stopped, and a complete one is only drawn.
+    The page, index.html or quick.html for quick runs, shows all experiments with
+    results in the folder, not only those named.
     """
     from dropglm import experiments
 

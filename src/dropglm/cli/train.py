@@ -84,8 +84,8 @@ def train(
 ) -> None:
     """Train a classifier on a table of texts and save it.
 
-    Tables are CSV, TSV, JSON Lines or Parquet, compressed or not. Settings that are not given are tuned by
-    cross-validation.
+    Tables are CSV, TSV, JSON Lines or Parquet, compressed or not.
+    Settings that are not given are tuned by cross-validation.
     """
     start = time.perf_counter()
     check_output(out, "--out", (table, *(unlabeled or ()), validation, start_from), regular=True)
