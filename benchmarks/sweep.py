@@ -20,7 +20,8 @@ from dropglm import noising_penalty
 from dropglm.design import Design, frequency_order, kernels
 from dropglm.families import Logistic
 from dropglm.noise import Dropout
-from dropglm.penalties import PENALTIES, Penalty
+from dropglm.noising import penalty_from
+from dropglm.penalties import EXPECTATIONS, Penalty
 
 Work = Callable[[], object]
 
@@ -47,7 +48,7 @@ def bigrams(dtype: type) -> sparse.csr_array:
 
 
 def logistic(expectation: str) -> Penalty:
-    return PENALTIES[expectation]["logistic"](Logistic, Dropout(0.5))
+    return penalty_from(EXPECTATIONS[expectation], Logistic, Dropout(0.5))
 
 
 def compile_for(dtype: type) -> None:
@@ -57,7 +58,7 @@ def compile_for(dtype: type) -> None:
         design = Design(values * tiny, order=frequency_order(tiny)).by_columns()
         for expectation in ("quadratic", "gaussian"):
             logistic(expectation).value_and_gradient(design, np.ones((4, 1), dtype), np.zeros(1), np.ones(3))
-    kernels.has_doubles(tiny.indptr, tiny.indices, 4)
+    kernels.has_duplicates(tiny.indptr, tiny.indices, 4)
 
 
 def measure(dtype: type, *, counts: bool = False) -> list[tuple[str, str]]:

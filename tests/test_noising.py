@@ -164,7 +164,7 @@ BAD = {
     "coef too large for float32": (
         dict(X=X_OK.astype(np.float32), coef=[1e300, 1.0]),
         ValueError,
-        "coef holds 1e\\+300, too large for X's float32",
+        "coef contains 1e\\+300, which is too large for X's dtype float32",
     ),
     "X of one dimension": (
         dict(X=[1.0, 2.0]),
@@ -187,7 +187,7 @@ BAD = {
     "sparse X whose indptr falls": (
         dict(X=_falling(sparse.csr_array(X_OK))),
         ValueError,
-        "X is not a valid sparse matrix: indptr must not fall",
+        "X is not a valid sparse matrix: indptr must not decrease",
     ),
     "coef too long": (dict(coef=[1.0] * 3), ValueError, r"coef has shape \(3,\), but X has 2 columns"),
     "coef a number": (dict(coef=1.0), ValueError, r"coef has shape \(1,\), but X has 2 columns"),
@@ -204,7 +204,11 @@ BAD = {
         ValueError,
         "sample_weight has shape .* X has 2 rows",
     ),
-    "negative weight": (dict(sample_weight=[1.0, -1.0]), ValueError, "must not be negative, row 1 is"),
+    "negative weight": (
+        dict(sample_weight=[1.0, -1.0]),
+        ValueError,
+        "must not be negative, but that of row 1 is",
+    ),
     "unknown family": (dict(family="logstic"), ValueError, "did you mean 'logistic'"),
     "unknown expectation": (dict(expectation="Quadratc"), ValueError, "did you mean 'quadratic'"),
     "hopeless expectation": (
@@ -213,30 +217,30 @@ BAD = {
         "expectation 'zzz' is unknown; known: 'exact'",
     ),
     "a family that is no name": (dict(family=3), TypeError, "family must be a name, got 3"),
-    "dropout of 1": (dict(dropout=1.0), ValueError, r"dropout must lie in \[0, 1\), got 1.0"),
-    "negative dropout": (dict(dropout=-0.1), ValueError, r"dropout must lie in \[0, 1\)"),
-    "dropout nan": (dict(dropout=np.nan), ValueError, r"dropout must lie in \[0, 1\), got nan"),
+    "dropout of 1": (dict(dropout=1.0), ValueError, r"dropout must be in \[0, 1\), got 1.0"),
+    "negative dropout": (dict(dropout=-0.1), ValueError, r"dropout must be in \[0, 1\)"),
+    "dropout nan": (dict(dropout=np.nan), ValueError, r"dropout must be in \[0, 1\), got nan"),
     "dropout a word": (dict(dropout="half"), TypeError, "dropout must be a number, got 'half'"),
     "negative noise_std": (dict(noise_std=-1.0), ValueError, "noise_std must be finite and not negative"),
     "infinite noise_std": (dict(noise_std=np.inf), ValueError, "noise_std must be finite"),
-    "no samples": (dict(n_samples=0), ValueError, "n_samples must be above 0, got 0"),
-    "half a sample": (dict(n_samples=0.5), TypeError, "n_samples must be a whole number, got 0.5"),
+    "no samples": (dict(n_samples=0), ValueError, "n_samples must be at least 1, got 0"),
+    "half a sample": (dict(n_samples=0.5), TypeError, "n_samples must be an integer, got 0.5"),
     "no threads": (dict(n_jobs=0), ValueError, "n_jobs must not be 0"),
-    "threads in words": (dict(n_jobs="two"), TypeError, "n_jobs must be a whole number, got 'two'"),
+    "threads in words": (dict(n_jobs="two"), TypeError, "n_jobs must be an integer, got 'two'"),
     "a negative seed": (dict(random_state=-1), ValueError, "random_state must be an int .* got -1"),
     "a seed in words": (dict(random_state="a"), ValueError, "random_state must be an int .* got 'a'"),
     "empty coef": (dict(coef=[]), ValueError, "coef has the wrong shape: .*0 sample"),
-    "words in coef": (dict(coef=["a", "b"]), ValueError, "coef is no array of numbers: could not convert"),
-    "ragged X": (dict(X=[[1.0], [1.0, 2.0]]), ValueError, "X is no array of numbers: setting an array"),
-    "complex X": (dict(X=[[1j, 2.0]]), TypeError, "X is no array .*omplex"),
-    "a number beyond all floats": (dict(X=[[10**400, 1]]), ValueError, "X is no array of numbers: int too"),
-    "dates": (dict(X=np.array([["2020-01-01", "2021-01-01"]], "M8[D]")), TypeError, "X holds dates"),
+    "words in coef": (dict(coef=["a", "b"]), ValueError, "coef is not a numeric array: could not convert"),
+    "ragged X": (dict(X=[[1.0], [1.0, 2.0]]), ValueError, "X is not a numeric array: setting an array"),
+    "complex X": (dict(X=[[1j, 2.0]]), TypeError, "X is not a numeric array.*omplex"),
+    "a number beyond all floats": (dict(X=[[10**400, 1]]), ValueError, "X is not a numeric array: int too"),
+    "dates": (dict(X=np.array([["2020-01-01", "2021-01-01"]], "M8[D]")), TypeError, "X contains dates"),
     "masked X": (dict(X=np.ma.masked_equal(X_OK, 0.0)), TypeError, "X is a masked array"),
     "X is nothing": (dict(X=None), ValueError, "X has the wrong shape"),
     "a penalty that the family lacks": (
         dict(family="multinomial", expectation="exact", coef=np.ones((3, 2))),
         ValueError,
-        "The multinomial family has no exact penalty; it has 'monte_carlo', 'quadratic'",
+        "is not available for the multinomial family; use one of 'monte_carlo', 'quadratic'",
     ),
 }
 
@@ -263,7 +267,7 @@ def test_overflow_of_the_gradient_alone_is_an_error(expectation):
     settings = {"family": "poisson", "dropout": 0.1, "intercept": 10.0, "expectation": expectation}
     X = np.array([[8.0]], dtype=np.float32)
     assert np.isfinite(noising_penalty([10.0], X, **settings))
-    with pytest.raises(ValueError, match="it or its gradient exceeds float32"):
+    with pytest.raises(ValueError, match="the value or the gradient exceeds float32"):
         noising_penalty([10.0], X, return_gradient=True, **settings)
 
 

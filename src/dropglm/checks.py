@@ -1,4 +1,4 @@
-"""What users bring, checked: a complaint is one sentence that names the parameter."""
+"""Checks of what users pass; an error is one sentence that names the parameter."""
 
 from numbers import Integral, Real
 from typing import Any
@@ -10,49 +10,49 @@ from sklearn.utils import check_array, check_random_state
 
 
 def number(given: Any, name: str) -> None:
-    """Refuse what is no number."""
+    """Raise an error unless the value is a real number."""
     if not isinstance(given, Real) or isinstance(given, bool):
         raise TypeError(f"{name} must be a number, got {given!r}.")
 
 
 def not_negative(given: Any, name: str) -> None:
-    """Refuse what is no finite number from 0 on."""
+    """Raise an error unless the value is a finite number of at least 0."""
     number(given, name)
     if not 0.0 <= given < np.inf:
         raise ValueError(f"{name} must be finite and not negative, got {given}.")
 
 
 def positive(given: Any, name: str) -> None:
-    """Refuse what is no finite number above 0."""
+    """Raise an error unless the value is a finite number above 0."""
     number(given, name)
     if not 0.0 < given < np.inf:
         raise ValueError(f"{name} must be finite and above 0, got {given}.")
 
 
 def whole_number(given: Any, name: str) -> None:
-    """Refuse what is no whole number."""
+    """Raise an error unless the value is an integer."""
     if not isinstance(given, Integral) or isinstance(given, bool):
-        raise TypeError(f"{name} must be a whole number, got {given!r}.")
+        raise TypeError(f"{name} must be an integer, got {given!r}.")
 
 
 def yes_or_no(given: Any, name: str) -> None:
-    """Refuse what is neither True nor False."""
+    """Raise an error unless the value is True or False."""
     if not isinstance(given, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False, got {given!r}.")
 
 
 def threads(n_jobs: int | None) -> int:
-    """Number of threads: None is 1, -1 all cores, -2 all but one, and so on."""
+    """Return the number of threads: None means 1, -1 all cores, -2 all but one, and so on."""
     if n_jobs is None:
         return 1
     whole_number(n_jobs, "n_jobs")
     if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0; 1 is one thread, -1 all cores.")
+        raise ValueError("n_jobs must not be 0; use 1 for one thread or -1 for all cores.")
     return int(n_jobs) if n_jobs > 0 else max(1, cpu_count() + 1 + int(n_jobs))
 
 
 def seed(random_state: Any) -> int:
-    """A number that tells all draws."""
+    """Return an integer seed drawn from the random state."""
     largest = np.iinfo(np.int32).max
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(largest))
@@ -66,7 +66,7 @@ def seed(random_state: Any) -> int:
 
 
 def seed_or_none(random_state: Any) -> None:
-    """Refuse what is no seed, without drawing from what is one."""
+    """Raise an error unless this is a valid random state, without drawing from it."""
     if random_state is not None and not isinstance(
         random_state, (np.random.Generator, np.random.RandomState)
     ):
@@ -74,28 +74,28 @@ def seed_or_none(random_state: Any) -> None:
 
 
 def _checked(array: Any, name: str, **requirements: Any) -> Any:
-    """The array after scikit-learn's checks, whose complaints become one sentence that names the array."""
+    """Return the array after scikit-learn's checks, whose errors become one sentence that names it."""
     if isinstance(array, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array; fill in its missing entries first.")
+        raise TypeError(f"{name} is a masked array; fill its missing entries first.")
     if getattr(getattr(array, "dtype", None), "kind", None) in ("m", "M"):
-        raise TypeError(f"{name} holds dates or time spans, not numbers.")
+        raise TypeError(f"{name} contains dates or time spans, not numbers.")
     try:
         return check_array(array, input_name=name, **requirements)
     except (TypeError, ValueError, OverflowError) as error:
-        complaint = str(error).splitlines()[0].rstrip(" :.")
-        if complaint.startswith("Expected 2D array"):
-            complaint += "; Reshape your data, a row with reshape(1, -1) and a column with reshape(-1, 1)"
-        if complaint.startswith(("Found array with", "Expected 2D array")):
-            named = f"{name} has the wrong shape: {complaint}"
-        elif f"Input {name} " in complaint:
-            named = complaint
+        reason = str(error).splitlines()[0].rstrip(" :.")
+        if reason.startswith("Expected 2D array"):
+            reason += "; Reshape your data, a row with reshape(1, -1) and a column with reshape(-1, 1)"
+        if reason.startswith(("Found array with", "Expected 2D array")):
+            message = f"{name} has the wrong shape: {reason}"
+        elif f"Input {name} " in reason:
+            message = reason
         else:
-            named = f"{name} is no array of numbers: {complaint}"
-        raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{named}.") from None
+            message = f"{name} is not a numeric array: {reason}"
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{message}.") from None
 
 
 def features(X: Any, name: str = "X") -> Any:
-    """X as a finite float32 or float64 array or as valid CSR or CSC, with at least one row and column."""
+    """Return X as a finite float array, or as valid CSR or CSC, with at least one row and column."""
     X = _checked(X, name, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
     if sparse.issparse(X):
         _valid(X, name)
@@ -103,9 +103,9 @@ def features(X: Any, name: str = "X") -> Any:
 
 
 def _valid(X: Any, name: str) -> None:
-    """Refuse a sparse matrix whose arrays do not fit: kernels trust them, and would read beyond the end.
+    """Raise an error for a sparse matrix with inconsistent arrays, since kernels do not check bounds.
 
-    SciPy's own full check reads all indices twice; as unsigned numbers, negative ones are too large as well.
+    SciPy's own full check reads all indices twice; read as unsigned integers, negative ones are too large.
     """
     try:
         X.check_format(full_check=False)
@@ -113,20 +113,22 @@ def _valid(X: Any, name: str) -> None:
         raise ValueError(f"{name} is not a valid sparse matrix: {error}.") from None
     size = X.shape[1] if X.format == "csr" else X.shape[0]
     if (np.diff(X.indptr) < 0).any():
-        raise ValueError(f"{name} is not a valid sparse matrix: indptr must not fall.")
+        raise ValueError(f"{name} is not a valid sparse matrix: indptr must not decrease.")
     if X.nnz and X.indices.view(f"u{X.indices.itemsize}").max() >= size:
-        raise ValueError(f"{name} is not a valid sparse matrix: its indices must be from 0 to {size - 1}.")
+        raise ValueError(
+            f"{name} is not a valid sparse matrix: its indices must be between 0 and {size - 1}."
+        )
 
 
 def numbers(array: Any, name: str) -> np.ndarray:
-    """A finite float64 array of at least one dimension."""
+    """Return a finite float64 array of at least one dimension."""
     if np.isscalar(array) or getattr(array, "ndim", 1) == 0:
         array = [array]
     return np.asarray(_checked(array, name, ensure_2d=False, allow_nd=True, dtype=np.float64))
 
 
 def weights(given: Any, n: int, name: str = "sample_weight", rows: str = "X") -> np.ndarray:
-    """A weight for each of the n rows, none negative; one number is for all of them, None is 1."""
+    """Return the non-negative weights of n rows; a single number applies to all rows, None means 1."""
     if given is None:
         return np.ones(n)
     checked = numbers(given, name)
@@ -135,12 +137,12 @@ def weights(given: Any, n: int, name: str = "sample_weight", rows: str = "X") ->
     if checked.shape != (n,):
         raise ValueError(f"{name} has shape {checked.shape}, but {rows} has {n} rows.")
     if (checked < 0).any():
-        raise ValueError(f"{name} must not be negative, row {int(np.argmin(checked))} is.")
+        raise ValueError(f"{name} must not be negative, but that of row {int(np.argmin(checked))} is.")
     return checked
 
 
 def missing(labels: np.ndarray) -> int | None:
-    """The place of the first label that is none: None, NaN, infinity, or what other libraries have for them.
+    """Return the index of the first missing label: None, NaN, infinity, or pandas' NA.
 
     Examples
     --------
@@ -149,7 +151,7 @@ def missing(labels: np.ndarray) -> int | None:
     """
     if labels.dtype.kind not in "Of":
         return None
-    return next((place for place, label in enumerate(labels) if _is_missing(label)), None)
+    return next((index for index, label in enumerate(labels) if _is_missing(label)), None)
 
 
 def _is_missing(label: Any) -> bool:
@@ -159,11 +161,11 @@ def _is_missing(label: Any) -> bool:
             or bool(label != label)
             or (isinstance(label, (float, np.floating)) and bool(np.isinf(label)))
         )
-    except TypeError:  # pandas' NA is neither equal to itself nor not
+    except TypeError:  # comparisons of pandas' NA have no truth value
         return True
 
 
 def some_weight(weights: np.ndarray) -> None:
-    """Refuse weights that leave nothing to fit."""
+    """Raise an error if every weight is 0."""
     if not weights.any():
         raise ValueError("sample_weight is zero in every row.")

@@ -1,4 +1,4 @@
-"""The public door to the penalty: checks the input, turns names into objects, calls the mathematics."""
+"""``noising_penalty``, and how the names and numbers that users give become objects."""
 
 from typing import Any, Literal, TypedDict, Unpack, overload
 
@@ -7,18 +7,20 @@ from scipy import sparse
 
 from dropglm import checks
 from dropglm.design import Design
-from dropglm.families import FAMILIES
+from dropglm.families import FAMILIES, Family
 from dropglm.noise import Dropout, Gaussian, Noise, Together
-from dropglm.penalties import PENALTIES, Penalty
-from dropglm.penalties.monte_carlo import MonteCarlo
+from dropglm.penalties import EXPECTATIONS, Expectation, Penalty
 from dropglm.registry import lookup, quoted
+
+# Noised copies of each row in a fit with expectation="monte_carlo"; every iteration passes over all of them.
+TRAINING_SAMPLES = 100
 
 
 class _Settings(TypedDict, total=False):
-    family: str
-    dropout: float
+    family: str | type[Family]
+    dropout: float | Noise
     noise_std: float
-    expectation: str
+    expectation: str | Expectation | type[Penalty]
     intercept: Any
     sample_weight: Any
     n_samples: int
@@ -42,10 +44,10 @@ def noising_penalty(
     coef: Any,
     X: Any,
     *,
-    family: str = "logistic",
-    dropout: float = 0.0,
+    family: str | type[Family] = "logistic",
+    dropout: float | Noise = 0.0,
     noise_std: float = 0.0,
-    expectation: str = "gaussian",
+    expectation: str | Expectation | type[Penalty] = "gaussian",
     intercept: Any = 0.0,
     sample_weight: Any = None,
     n_samples: int = 1000,
@@ -53,10 +55,10 @@ def noising_penalty(
     return_gradient: bool = False,
     n_jobs: int | None = None,
 ) -> float | tuple[float, np.ndarray]:
-    """R(β) = Σ_i w_i (E[A(x̃_i·β + b)] - A(x_i·β + b)): what feature noise adds to the loss.
+    """Compute R(β) = Σ_i w_i (E[A(x̃_i·β + b)] - A(x_i·β + b)), the expected increase of the loss under noise.
 
-    The penalty does not depend on labels, is never negative (but for sampling and rounding error), and
-    turns noised training into ordinary training: the mean loss over noised copies of the rows is the
+    The penalty does not depend on labels and is never negative (except for sampling and rounding error). It
+    turns training with noise into ordinary training: the mean loss over noised copies of the rows is the
     plain loss plus R.
 
     Parameters
@@ -64,36 +66,50 @@ def noising_penalty(
     coef : array-like of shape (d,) or (1, d); (K, d) for the multinomial family
         Coefficients β.
     X : array-like or sparse of shape (n, d)
-        Features, float32 or float64; anything else is converted to float64. Never written to. Coefficients
-        are rounded to its precision: finite differences of the value need float64.
-    family : {"linear", "logistic", "poisson", "multinomial"}
-        Which log-partition function A.
-    dropout : float in [0, 1)
-        Each feature is dropped with this probability, and scaled up to keep its mean where it stays.
-    noise_std : float >= 0
-        Standard deviation of normal noise that is added to every feature, on top of dropout.
-    expectation : {"quadratic", "gaussian", "exact", "monte_carlo"}
-        The paper's second-order expansion; the predictor's noise taken as normal (logistic: to an absolute
-        error of 8.2e-9 a row); no approximation (logistic: while noised predictors stay within 11,900, to
-        1e-11 a row); the mean over sampled copies. The multinomial family has quadratic and monte_carlo.
-    intercept : float, or array-like of shape (K,) for the multinomial family
+        Features, float32 or float64; other types are converted to float64. X is never modified. Coefficients
+        are rounded to its precision, so finite differences of the value need float64.
+    family : {"linear", "logistic", "poisson", "multinomial"} or a Family class, default="logistic"
+        The exponential family, given by its log-partition function A.
+    dropout : float in [0, 1) or Noise, default=0.0
+        Probability that a feature is dropped; features that are kept are scaled up to preserve the mean. A
+        ``dropglm.noise.Noise`` object is used in place of dropout.
+    noise_std : float >= 0, default=0.0
+        Standard deviation of Gaussian noise added to every feature, on top of dropout.
+    expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}, default="gaussian"
+        How the expectation over the noise is computed:
+
+        - "gaussian" approximates the noised predictor as normal, in closed form (logistic: to an absolute
+          error of 8.2e-9 per row);
+        - "exact" makes no approximation (logistic: to 1e-11 per row, while noised predictors stay within
+          11,900);
+        - "quadratic" is the paper's second-order expansion;
+        - "monte_carlo" is the mean over sampled copies.
+
+        The multinomial family supports "quadratic" and "monte_carlo". A ``dropglm.penalties.Penalty`` class
+        is accepted in place of a name.
+    intercept : float, or array-like of shape (K,) for the multinomial family, default=0.0
         b, which is neither noised nor penalised.
-    sample_weight : array-like of shape (n,), optional
-        w; a weight of 2 is the row twice.
-    n_samples : int
-        Noised copies of each row, for monte_carlo.
-    random_state : int, RandomState, Generator or None
-        Seed of the copies, for monte_carlo; the same int gives the same smooth function of β.
-    return_gradient : bool
+    sample_weight : array-like of shape (n,), default=None
+        w; a row of weight 2 counts like two rows.
+    n_samples : int, default=1000
+        Noised copies of each row, for "monte_carlo".
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the copies, for "monte_carlo"; the same int gives the same smooth function of β.
+    return_gradient : bool, default=False
         Whether to return ∇R(β) as well.
-    n_jobs : int, optional
-        Threads; None is 1, -1 all cores.
+    n_jobs : int, default=None
+        Number of threads; None means 1, -1 all cores.
 
     Returns
     -------
     value : float
+        R(β).
     gradient : ndarray of coef's shape and X's dtype
-        Only with ``return_gradient=True``.
+        ∇R(β); only with ``return_gradient=True``.
+
+    See Also
+    --------
+    LogisticRegression : Minimises the loss plus this penalty.
 
     References
     ----------
@@ -113,17 +129,18 @@ def noising_penalty(
     >>> gradient.round(3)
     array([ 0.074, -0.159,  0.225])
     """
-    lookup(FAMILIES, family, "family")
+    A = family_from(family)
     noise = noise_from(dropout, noise_std)
-    penalty = penalty_from(expectation, family, noise, n_samples=n_samples, random_state=random_state)
+    method = expectation_from(expectation)
+    penalty = penalty_from(method, A, noise, n_samples=n_samples, random_state=random_state)
     threads = checks.threads(n_jobs)
     X = checks.features(X)
     coef = checks.numbers(coef, "coef")
-    beta = _coefficients(coef, X.shape[1], family, X.dtype)
+    beta = _coefficients(coef, X.shape[1], A, X.dtype)
     b = _intercepts(intercept, beta.shape[1])
     weights = checks.weights(sample_weight, X.shape[0])
     if not weights.all():
-        X = _emptied(X, weights == 0)
+        X = _without_rows(X, weights == 0)
 
     value, gradient = 0.0, np.zeros_like(beta)
     if noise.parts:
@@ -135,68 +152,104 @@ def noising_penalty(
                 value = penalty.value(design, beta, b, weights)
     if not (np.isfinite(value) and np.isfinite(gradient).all()):
         raise ValueError(
-            f"The {expectation} penalty of the {family} family overflows at these coefficients: it or its "
-            f"gradient exceeds {np.dtype(X.dtype)}; scale the coefficients, the features or the noise down."
+            f"The {method.name} penalty of the {A.name()} family overflows at these coefficients: the value "
+            f"or the gradient exceeds {np.dtype(X.dtype)}; scale the coefficients, the features or the noise "
+            "down."
         )
     return (value, gradient.T.reshape(coef.shape)) if return_gradient else value
 
 
-def noise_from(dropout: float, noise_std: float) -> Noise:
-    """Dropout and additive noise together, from the two numbers that users give."""
-    checks.number(dropout, "dropout")
+def family_from(family: str | type[Family]) -> type[Family]:
+    """Return the family of that name, or the Family class itself."""
+    if isinstance(family, type) and issubclass(family, Family):
+        return family
+    return lookup(FAMILIES, family, "family")
+
+
+def noise_from(dropout: float | Noise, noise_std: float) -> Noise:
+    """Return dropout (or the Noise object given in its place) followed by additive Gaussian noise."""
     checks.number(noise_std, "noise_std")
-    if not 0.0 <= dropout < 1.0:
-        raise ValueError(f"dropout must lie in [0, 1), got {dropout}.")
     if not 0.0 <= noise_std < np.inf:
         raise ValueError(f"noise_std must be finite and not negative, got {noise_std}.")
-    noises = (Dropout(float(dropout)), Gaussian(float(noise_std)))
+    if isinstance(dropout, Noise):
+        first = dropout
+    else:
+        checks.number(dropout, "dropout")
+        if not 0.0 <= dropout < 1.0:
+            raise ValueError(f"dropout must be in [0, 1), got {dropout}.")
+        first = Dropout(float(dropout))
+    noises = (first, Gaussian(float(noise_std)))
     return Together(tuple(noise for noise in noises if noise.relative or noise.absolute))
 
 
+def expectation_from(expectation: str | Expectation | type[Penalty]) -> Expectation:
+    """Return the method of that name, the Expectation itself, or one that uses this Penalty class."""
+    if isinstance(expectation, Expectation):
+        return expectation
+    if isinstance(expectation, type) and issubclass(expectation, Penalty):
+        return Expectation(expectation.__name__, {Family: expectation})
+    return lookup(EXPECTATIONS, expectation, "expectation")
+
+
 def penalty_from(
-    expectation: str, family: str, noise: Noise, *, n_samples: int = 1000, random_state: Any = None
+    method: Expectation,
+    family: type[Family],
+    noise: Noise,
+    *,
+    n_samples: int = 1000,
+    random_state: Any = None,
 ) -> Penalty:
-    """The penalty of that expectation for that family, from the table ``PENALTIES``."""
-    by_family = lookup(PENALTIES, expectation, "expectation")
-    if family not in by_family:
-        others = [name for name, families in PENALTIES.items() if family in families]
-        raise ValueError(f"The {family} family has no {expectation} penalty; it has {quoted(others)}.")
+    """Return the method's penalty for this family and noise."""
+    penalty_class = method.penalty_class(family)
+    if penalty_class is None:
+        others = [name for name, other in EXPECTATIONS.items() if other.penalty_class(family)]
+        raise ValueError(
+            f"expectation={method.name!r} is not available for the {family.name()} family; use one of "
+            f"{quoted(others)}."
+        )
     checks.whole_number(n_samples, "n_samples")
     if n_samples < 1:
-        raise ValueError(f"n_samples must be above 0, got {n_samples}.")
+        raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
     checks.seed_or_none(random_state)
-    penalty = by_family[family]
-    if issubclass(penalty, MonteCarlo):
-        seed = checks.seed(random_state)
-        return penalty(FAMILIES[family], noise, n_samples=int(n_samples), seed=seed)
-    return penalty(FAMILIES[family], noise)
+    return penalty_class.build(family, noise, n_samples=int(n_samples), random_state=random_state)
 
 
-def _coefficients(coef: np.ndarray, d: int, family: str, dtype: np.dtype) -> np.ndarray:
-    """β of shape (d, K)."""
+def training_penalty(
+    method: Expectation, family: type[Family], noise: Noise, random_state: Any
+) -> Penalty | None:
+    """Return the penalty of a fit, or None if there is no noise."""
+    if not noise.parts:
+        return None
+    return penalty_from(method, family, noise, n_samples=TRAINING_SAMPLES, random_state=random_state)
+
+
+def _coefficients(coef: np.ndarray, d: int, family: type[Family], dtype: np.dtype) -> np.ndarray:
+    """Return β in shape (d, K)."""
     K = 1 if coef.ndim == 1 else len(coef)
     if coef.ndim not in (1, 2) or coef.shape[-1] != d:
         raise ValueError(f"coef has shape {coef.shape}, but X has {d} columns.")
-    several = FAMILIES[family].several
-    if several and K < 2:
-        raise ValueError(f"The {family} family needs coef of shape (K, {d}) with K >= 2, got {coef.shape}.")
-    if not several and K != 1:
+    if family.several and K < 2:
         raise ValueError(
-            f"The {family} family needs coef of shape ({d},), got {coef.shape}; "
+            f"The {family.name()} family needs coef of shape (K, {d}) with K >= 2, got {coef.shape}."
+        )
+    if not family.several and K != 1:
+        raise ValueError(
+            f"The {family.name()} family needs coef of shape ({d},), got {coef.shape}; "
             "several rows of coefficients are for the multinomial family."
         )
     if np.abs(coef).max() > np.finfo(dtype).max:
-        raise ValueError(f"coef holds {np.abs(coef).max():.4g}, too large for X's {dtype}.")
+        raise ValueError(f"coef contains {np.abs(coef).max():.4g}, which is too large for X's dtype {dtype}.")
     return np.ascontiguousarray(coef.reshape(K, d).T, dtype=dtype)
 
 
-def _emptied(X: Any, rows: np.ndarray) -> Any:
-    """X with zeros in these rows: a row of weight 0 counts for nothing, even if it would overflow."""
+def _without_rows(X: Any, rows: np.ndarray) -> Any:
+    """Return X with these rows set to 0: a row of weight 0 must not matter, even if it would overflow."""
     kept = (~rows).astype(X.dtype)[:, None]
     return X.multiply(kept).tocsr() if sparse.issparse(X) else X * kept
 
 
 def _intercepts(intercept: Any, K: int) -> np.ndarray:
+    """Return b in shape (K,)."""
     b = checks.numbers(intercept, "intercept")
     if b.shape not in ((1,), (K,)):
         raise ValueError(f"intercept has shape {b.shape}, expected a number or shape ({K},).")

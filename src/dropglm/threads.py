@@ -1,4 +1,4 @@
-"""Work in pieces, on threads."""
+"""Work that is split into pieces and run on threads."""
 
 import os
 from collections import deque
@@ -12,36 +12,43 @@ from typing import TypeVar
 import numpy as np
 
 Item = TypeVar("Item")
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
-# Entries a piece: large enough to hide the cost of a call (some 20 µs), small enough for an even load.
+# Entries per piece: large enough to hide the cost of a call (about 20 µs), small enough for an even load.
 PIECE = 1 << 19
 
 
-def each(work: Callable[[Item], Answer], items: Iterable[Item], threads: int) -> list[Answer]:
-    """``[work(item) for item in items]``; each thread takes the next item when it is done with one."""
+def each(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> list[Result]:
+    """Return ``[work(item) for item in items]``; each thread takes the next item when it is free.
+
+    Overflow gives infinity without a warning; callers see it in the result.
+    """
     items = list(items)
-    answers: dict[int, Answer] = {}
+    workers = min(threads, len(items))
+    if workers <= 1:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return [work(item) for item in items]
+    results: dict[int, Result] = {}
 
-    def answer(numbered: tuple[int, Item]) -> None:
+    def run(numbered: tuple[int, Item]) -> None:
         number, item = numbered
-        answers[number] = work(item)
+        results[number] = work(item)
 
-    todo = deque(enumerate(items))
-    in_lanes(answer, [_drained(todo) for _ in range(min(threads, len(items)))])
-    return [answers[number] for number in range(len(items))]
+    queue = deque(enumerate(items))
+    on_threads(run, [_taken_from(queue) for _ in range(workers)])
+    return [results[number] for number in range(len(items))]
 
 
-def in_lanes(work: Callable[[Item], object], lanes: Sequence[Iterable[Item]]) -> None:
-    """``work(item)`` for the items of every lane, a thread a lane; an exception of one is raised here.
+def on_threads(work: Callable[[Item], object], lanes: Sequence[Iterable[Item]]) -> None:
+    """Call ``work(item)`` for the items of every lane, one thread per lane, and re-raise any exception.
 
     The caller's thread takes the first lane. An exception or Ctrl-C stops all lanes at their next item.
-    What overflows becomes infinite without a warning: whoever asked sees it in the result.
+    Overflow gives infinity without a warning; callers see it in the result.
     """
     stop = Event()
     depth = getattr(_nesting, "depth", 0)
 
-    def go(lane: Iterable[Item]) -> None:
+    def run(lane: Iterable[Item]) -> None:
         _nesting.depth = depth + 1
         try:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -55,45 +62,45 @@ def in_lanes(work: Callable[[Item], object], lanes: Sequence[Iterable[Item]]) ->
         finally:
             _nesting.depth = depth
 
-    others = [_pool(depth, len(lanes) - 1).submit(go, lane) for lane in lanes[1:]]
+    others = [_pool(depth, len(lanes) - 1).submit(run, lane) for lane in lanes[1:]]
     try:
         if lanes:
-            go(lanes[0])
+            run(lanes[0])
     finally:
         wait(others)
     for other in others:
         other.result()
 
 
-def _drained(todo: deque[Item]) -> Iterator[Item]:
-    while todo:
+def _taken_from(queue: deque[Item]) -> Iterator[Item]:
+    while queue:
         try:
-            yield todo.popleft()
+            yield queue.popleft()
         except IndexError:  # another thread was faster
             return
 
 
-# How many loops on threads this thread is inside of. Each level has a pool of its own: in a shared one, lanes
-# that wait for inner lanes could hold all the workers that those need.
+# How many nested calls this thread is inside. Each level has its own pool: in a shared pool, lanes that wait
+# for inner lanes could occupy all the workers that the inner lanes need.
 _nesting = local()
 
 
 @cache
 def _pool(depth: int, threads: int) -> ThreadPoolExecutor:
-    # Kept: a new pool takes 0.25 ms, and a sweep asks twice within 10 ms.
+    # Cached: a new pool takes 0.25 ms, and a sweep needs one twice within 10 ms.
     return ThreadPoolExecutor(threads, thread_name_prefix="dropglm")
 
 
-# A forked process inherits the pool but none of its threads.
+# A forked process inherits the pool but not its threads.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def even_pieces(cost: np.ndarray, piece: int = PIECE) -> list[tuple[int, int]]:
-    """Cut 0 … len(cost) - 2 into ranges of about equal cost, given the running total of the cost.
+    """Split 0, …, len(cost) - 2 into ranges of about equal cost, given the cumulative cost.
 
-    The ranges do not depend on the number of threads, so neither do sums over them. Where there are
-    several, their number is a multiple of four, for two or four threads to share.
+    The ranges do not depend on the number of threads, so neither do sums over them. If there is more than
+    one, their number is a multiple of four, so that two or four threads share them evenly.
 
     Examples
     --------
@@ -108,7 +115,7 @@ def even_pieces(cost: np.ndarray, piece: int = PIECE) -> list[tuple[int, int]]:
 
 
 def even_ranges(size: int, piece: int) -> list[tuple[int, int]]:
-    """The same for entries that cost the same each, without a search among them.
+    """Split 0, …, size - 1 into ranges of about equal length.
 
     Examples
     --------

@@ -36,7 +36,7 @@ def test_the_objective_and_its_gradient_are_correct(K, rng):
     for _ in range(3):
         beta, b = 0.3 * rng.normal(size=(d, columns)), rng.normal(size=columns)
         point, direction = function.at(function.join(beta, b)), rng.normal(size=(d + 1) * columns)
-        eta, unlabeled = (part @ rows.features.given_back(beta).T + b for part in (X, U))
+        eta, unlabeled = (part @ rows.features.expand(beta).T + b for part in (X, U))
         if K == 2:
             eta, unlabeled = (np.hstack([np.zeros_like(part), part]) for part in (eta, unlabeled))
         number = np.searchsorted(np.unique(y), y)

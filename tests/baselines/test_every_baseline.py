@@ -112,7 +112,7 @@ def test_metadata_that_fit_does_not_accept_is_not_requested():
         (SemiSupervisedNaiveBayes(alpha=0), "alpha must be finite and above 0"),
         (EMNaiveBayes(alpha=-1.0), "alpha must be finite and above 0"),
         (EMNaiveBayes(discount=-0.1), "discount must be finite and not negative"),
-        (EMNaiveBayes(max_iter=0), "max_iter must be above 0"),
+        (EMNaiveBayes(max_iter=0), "max_iter must be at least 1"),
         (EMNaiveBayes(tol=np.nan), "tol must be finite"),
         (NBSVM(C=0.0), "C must be finite and above 0"),
         (NBSVM(beta=1.5), r"beta must be in \[0, 1\]"),
@@ -132,7 +132,7 @@ def test_unlabelled_rows_with_other_columns_are_refused(model, rng):
     X, y = texts(rng)
     with pytest.raises(ValueError, match="X_unlabeled has 11 columns, but X has 12"):
         model.fit(X, y, X_unlabeled=X[:, :-1])
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="only one class"):
         model.fit(X, np.zeros(60))
 
 

@@ -15,8 +15,8 @@ def test_an_unknown_name_gets_a_suggestion(function):
     [
         ("rt", {"random_state": 0}, "'random_state' is not an option of the data set 'rt'; it has none."),
         ("simulation", {"rows": 3}, "it has 'n_rows', 'random_state'."),
-        ("simulation", {"n_rows": 2.5}, "n_rows must be a whole number, got 2.5."),
-        ("docstrings", {"n_test": "many"}, "n_test must be a whole number, got 'many'."),
+        ("simulation", {"n_rows": 2.5}, "n_rows must be an integer, got 2.5."),
+        ("docstrings", {"n_test": "many"}, "n_test must be an integer, got 'many'."),
     ],
 )
 def test_unknown_and_invalid_options_are_errors(name, options, message):

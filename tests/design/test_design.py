@@ -230,7 +230,7 @@ def test_an_exception_stops_the_other_lanes_at_their_next_item():
         done.append(item)
 
     with pytest.raises(KeyboardInterrupt):
-        threads.in_lanes(work, [["bad"], list(range(50))])
+        threads.on_threads(work, [["bad"], list(range(50))])
     assert len(done) <= 2
 
 

@@ -27,7 +27,7 @@ FITS = {
     "other columns": (EVERY, {"X_unlabeled": X[:, :1]}, ValueError, "X_unlabeled has 1 columns, but X has 2"),
     "no y": (EVERY, {"y": None}, ValueError, "requires y"),
     "short y": (EVERY, {"y": Y[:3]}, ValueError, "y has 3 entries, but X has 4 rows"),
-    "one class": (CLASSIFIERS, {"y": [1, 1, 1, 1]}, ValueError, "one class only, .*1.*at least 2 classes"),
+    "one class": (CLASSIFIERS, {"y": [1, 1, 1, 1]}, ValueError, "only one class, .*1.*at least 2 classes"),
     "nan label": (CLASSIFIERS, {"y": [0, 1, np.nan, 0]}, ValueError, "y contains NaN.*X_unlabeled"),
     "numbers as labels": (CLASSIFIERS, {"y": [0.1, 1.2, 0.3, 0.5]}, ValueError, "Unknown label type"),
     "nan target": (EVERY[2:], {"y": [0, 1, np.nan, 0]}, ValueError, "y contains NaN"),
@@ -39,14 +39,14 @@ FITS = {
         EVERY,
         {"sample_weight": [1, -1, 1, 1]},
         ValueError,
-        "must not be negative, row 1 is",
+        "must not be negative, but that of row 1 is",
     ),
     "no weight": (EVERY, {"sample_weight": [0, 0, 0, 0]}, ValueError, "zero in every row"),
     "weight of one class": (
         CLASSIFIERS,
         {"sample_weight": [1, 0, 0, 1]},
         ValueError,
-        "No row of class 1 has a weight above 0",
+        "No row of class 1 has a positive sample_weight",
     ),
     "weights of nothing": (EVERY, {"unlabeled_weight": [1.0]}, ValueError, "without X_unlabeled"),
     "short unlabelled weights": (
@@ -58,9 +58,9 @@ FITS = {
 }
 
 SETTINGS = {
-    "dropout of one": (EVERY, {"dropout": 1.0}, ValueError, r"dropout must lie in \[0, 1\), got 1.0"),
-    "negative dropout": (EVERY, {"dropout": -0.1}, ValueError, r"dropout must lie in \[0, 1\)"),
-    "dropout of nan": (EVERY, {"dropout": np.nan}, ValueError, r"dropout must lie in \[0, 1\)"),
+    "dropout of one": (EVERY, {"dropout": 1.0}, ValueError, r"dropout must be in \[0, 1\), got 1.0"),
+    "negative dropout": (EVERY, {"dropout": -0.1}, ValueError, r"dropout must be in \[0, 1\)"),
+    "dropout of nan": (EVERY, {"dropout": np.nan}, ValueError, r"dropout must be in \[0, 1\)"),
     "word for dropout": (EVERY, {"dropout": "half"}, TypeError, "dropout must be a number, got 'half'"),
     "negative noise": (EVERY, {"noise_std": -1.0}, ValueError, "noise_std must be finite and not negative"),
     "negative l2": (EVERY, {"l2": -1.0}, ValueError, "l2 must be finite and not negative, got -1.0"),
@@ -68,9 +68,9 @@ SETTINGS = {
     "word for l2": (EVERY, {"l2": "strong"}, TypeError, "l2 must be a number, got 'strong'"),
     "negative discount": (EVERY, {"discount": -0.1}, ValueError, "discount must be finite and not negative"),
     "negative tol": (EVERY, {"tol": -1.0}, ValueError, "tol must be finite and not negative"),
-    "no iterations": (EVERY, {"max_iter": 0}, ValueError, "max_iter must be above 0"),
-    "half an iteration": (EVERY, {"max_iter": 1.5}, TypeError, "max_iter must be a whole number"),
-    "unknown penalty": (EVERY, {"expectation": "gausian"}, ValueError, "did you mean 'gaussian'"),
+    "no iterations": (EVERY, {"max_iter": 0}, ValueError, "max_iter must be at least 1"),
+    "half an iteration": (EVERY, {"max_iter": 1.5}, TypeError, "max_iter must be an integer"),
+    "unknown expectation": (EVERY, {"expectation": "gausian"}, ValueError, "did you mean 'gaussian'"),
     "unknown l2_weights": (
         EVERY,
         {"l2_weights": "unifrm"},
@@ -93,7 +93,7 @@ SETTINGS = {
         EVERY,
         {"l2_weights": [1.0, -1.0]},
         ValueError,
-        "l2_weights must not be negative, feature 1 is",
+        "l2_weights must not be negative, but that of feature 1 is",
     ),
     "no threads": (EVERY, {"n_jobs": 0}, ValueError, "n_jobs must not be 0"),
     "word for intercept": (EVERY, {"fit_intercept": "yes"}, TypeError, "fit_intercept must be True or False"),
@@ -145,11 +145,12 @@ def test_bad_settings(estimator, settings, error, words):
 def test_what_cannot_be_done_names_what_can():
     three = np.array([0, 1, 2, 0])
     with pytest.raises(
-        ValueError, match="multinomial family has no exact penalty; it has 'monte_carlo', 'quadratic'"
+        ValueError,
+        match="'exact' is not available for the multinomial family; use one of 'monte_carlo', 'quadratic'",
     ):
         LogisticRegression(expectation="exact", multi_class="multinomial").fit(X, three)
     with pytest.raises(
-        ValueError, match="naive-Bayes ridge needs features that are not negative; use 'uniform'"
+        ValueError, match="Naive-Bayes l2_weights need non-negative features; use l2_weights='uniform'"
     ):
         LogisticRegression(l2_weights="naive_bayes").fit(X - 1, Y)
 
@@ -158,7 +159,7 @@ def test_what_cannot_be_done_names_what_can():
 def test_a_ridge_that_counts_unlabelled_rows_takes_none_that_is_negative(estimator):
     quick = {"cv": 2} if estimator is LogisticRegressionCV else {}
     estimator(**quick, l2_weights="naive_bayes").fit(X, Y, X_unlabeled=X - 1)  # it counts labelled rows alone
-    with pytest.raises(ValueError, match="needs features that are not negative; use 'uniform'"):
+    with pytest.raises(ValueError, match="need non-negative features; use l2_weights='uniform'"):
         estimator(**quick, l2_weights="naive_bayes_unlabeled").fit(X, Y, X_unlabeled=X - 1)
 
 

@@ -267,19 +267,19 @@ def test_one_standard_error_by_hand():
     grid = candidates((0.8, 1.0, 0), (0.5, 3.0, 0), (0.5, 1.0, 0), (0.3, 1.0, 0), (0.9, 9.0, 1))
     # The best has the mean 0.8 and, over four folds, the standard error 0.1 / 2 / √3 = 0.0289.
     scores = np.array([[0.7] * 4, [0.775] * 4, [0.78] * 4, [0.75, 0.85, 0.75, 0.85], [0.79] * 4])
-    assert search.chosen(grid, scores, one_standard_error=False) == 3
-    assert search.chosen(grid, scores, one_standard_error=True) == 1
-    assert search.chosen(grid, scores[:, :1], one_standard_error=True) == 4
+    assert search.best_candidate(grid, scores, one_standard_error=False) == 3
+    assert search.best_candidate(grid, scores, one_standard_error=True) == 1
+    assert search.best_candidate(grid, scores[:, :1], one_standard_error=True) == 4
 
 
 def test_a_score_that_is_nan_is_never_the_best():
     grid = candidates((0.8, 1.0, 0), (0.5, 1.0, 0), (0.3, 1.0, 0))
     scores = np.array([[0.7, 0.7], [np.nan, 0.9], [0.8, 0.8]])
-    assert search.chosen(grid, scores, one_standard_error=False) == 2
+    assert search.best_candidate(grid, scores, one_standard_error=False) == 2
     outcomes = dict.fromkeys(search.FIGURES, scores)
     assert list(search.table(grid, ["uniform"], outcomes)["rank_test_score"]) == [2, 3, 1]
     with pytest.raises(ValueError, match="Every score is NaN"):
-        search.chosen(grid, scores * np.nan, one_standard_error=False)
+        search.best_candidate(grid, scores * np.nan, one_standard_error=False)
 
 
 def test_the_score_is_that_of_the_scorer(rng):

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from dropglm import LogisticRegression
 from dropglm.design import Design
-from dropglm.penalties.ridges import Counted, naive_bayes
+from dropglm.estimators.l2_weights import LabeledRows, naive_bayes
 from tests.estimators.test_fits import words
 
 
@@ -27,7 +27,7 @@ def test_the_naive_bayes_ridge_is_a_ridge_of_its_own_for_each_feature(rng):
 def test_no_ridge_exceeds_ten_thousand_times_l2(rng):
     X, y = words(rng)
     X[:, 5] = 1.0  # tells nothing
-    weights = naive_bayes([Counted(Design(X), y[:, None].astype(float), np.ones(60))])
+    weights = naive_bayes([LabeledRows(Design(X), y[:, None].astype(float), np.ones(60))])
     assert weights.max() == pytest.approx(1e4)
 
 
@@ -56,7 +56,7 @@ def test_the_ridge_that_counts_unlabelled_rows_takes_the_first_fit_s_guesses(rng
 
 def test_without_unlabelled_rows_it_is_the_naive_bayes_ridge(rng):
     X, y = words(rng)
-    with pytest.warns(UserWarning, match="no unlabelled rows to count, and is the same as 'naive_bayes'"):
+    with pytest.warns(UserWarning, match="without X_unlabeled is the same as 'naive_bayes'"):
         found = LogisticRegression(l2_weights="naive_bayes_unlabeled").fit(X, y)
     assert_array_equal(found.coef_, LogisticRegression(l2_weights="naive_bayes").fit(X, y).coef_)
 
@@ -67,8 +67,8 @@ def test_passes_of_both_fits_are_counted(rng):
     X, U = X[:, :-1], words(rng, n=40)[0][:, :-1]
     settings = {"dropout": 0.4, "l2": 0.1, "discount": 0.3}
     first = LogisticRegression(**settings, l2_weights="naive_bayes", tol=1e-2).fit(X, y, X_unlabeled=U)
-    guesses = Counted(Design(U), first.predict_proba(U)[:, [1]], np.ones(40))
-    weights = naive_bayes([Counted(Design(X), y[:, None].astype(float), np.ones(60)), guesses])[:, 0]
+    guesses = LabeledRows(Design(U), first.predict_proba(U)[:, [1]], np.ones(40))
+    weights = naive_bayes([LabeledRows(Design(X), y[:, None].astype(float), np.ones(60)), guesses])[:, 0]
     second = clone(first).set_params(l2_weights=weights, tol=1e-6, warm_start=True)
     second.coef_, second.intercept_ = first.coef_, first.intercept_
     second.fit(X, y, X_unlabeled=U)

@@ -12,7 +12,7 @@ from dropglm import LinearRegression, LogisticRegression, LogisticRegressionCV, 
 from dropglm.solvers import Status
 from tests.estimators.test_fits import words
 
-ESTIMATORS = [LogisticRegression(), LinearRegression(), PoissonRegressor(dropout=0.2)]
+ESTIMATORS = [LogisticRegression(), LinearRegression(dropout=0.5), PoissonRegressor(dropout=0.2)]
 
 
 @pytest.fixture

@@ -6,11 +6,16 @@ from dropglm.design import Design
 from dropglm.families import FAMILIES
 from dropglm.noise import Dropout, Gaussian, Together
 from dropglm.objective import Block, Labels, Objective, semi_supervised
-from dropglm.penalties import PENALTIES
+from dropglm.penalties import EXPECTATIONS
 from dropglm.penalties.monte_carlo import MonteCarlo
 from tests.storages import real
 
-CASES = [(expectation, family) for expectation, families in PENALTIES.items() for family in families]
+CASES = [
+    (name, family)
+    for name, expectation in EXPECTATIONS.items()
+    for family in FAMILIES
+    if expectation.penalty_class(FAMILIES[family])
+]
 CASES += [("none", family) for family in FAMILIES]
 NOISE = Together((Dropout(0.4), Gaussian(0.3)))
 
@@ -18,7 +23,7 @@ NOISE = Together((Dropout(0.4), Gaussian(0.3)))
 def penalty_of(expectation, family, noise=NOISE):
     if expectation == "none":
         return None
-    penalty = PENALTIES[expectation][family]
+    penalty = EXPECTATIONS[expectation].penalty_class(FAMILIES[family])
     options = {"n_samples": 7, "seed": 3} if penalty is MonteCarlo else {}
     return penalty(FAMILIES[family], noise, **options)
 
@@ -41,10 +46,10 @@ def objective_of(
     )
     for block in blocks:
         block.design.threads = threads
-    ridge = rng.uniform(0.1, 1.0, size=(6, y.shape[1]))
+    l2 = rng.uniform(0.1, 1.0, size=(6, y.shape[1]))
     penalty = penalty_of(expectation, family, noise)
-    return Objective(blocks, FAMILIES[family], penalty, ridge, fit_intercept=fit_intercept, threads=threads)
+    return Objective(blocks, FAMILIES[family], penalty, l2, fit_intercept=fit_intercept, threads=threads)
 
 
 def somewhere(objective, rng, scale=0.3):
-    return scale * rng.normal(size=objective.ridge.size + objective.ridge.shape[1])
+    return scale * rng.normal(size=objective.l2.size + objective.l2.shape[1])

@@ -142,7 +142,7 @@ def test_it_is_a_plain_sum_over_blocks(expectation, family, rng):
 def test_the_preconditioner_is_the_hessians_diagonal_at_zero(expectation, family, rng):
     """At β = 0 and b = 0, where the noise's second order is all there is."""
     objective = objective_of(expectation, family, rng)
-    theta = np.zeros(objective.ridge.size + objective.ridge.shape[1])
+    theta = np.zeros(objective.l2.size + objective.l2.shape[1])
     found = objective.preconditioner(objective.at(theta))
     for j, unit in enumerate(np.eye(len(theta))):
         bend = central_difference(lambda h: objective.at(theta + h * unit).gradient[j], 1e-3)

@@ -4,7 +4,7 @@ import numpy as np
 
 from dropglm.families import FAMILIES
 from dropglm.noise import NOISES, Dropout, Gaussian, Together
-from dropglm.penalties import PENALTIES
+from dropglm.penalties import EXPECTATIONS
 from dropglm.penalties.monte_carlo import MonteCarlo
 
 STRENGTH = {"dropout": 0.4, "gaussian": 0.5}
@@ -22,9 +22,10 @@ def _refused(penalty, family, noise):
 
 
 CASES = {
-    f"{expectation} {family} {noise}": (penalty, FAMILIES[family], NOISE_CASES[noise])
-    for expectation, by_family in PENALTIES.items()
-    for family, penalty in by_family.items()
+    f"{name} {family} {noise}": (penalty, FAMILIES[family], NOISE_CASES[noise])
+    for name, expectation in EXPECTATIONS.items()
+    for family in FAMILIES
+    if (penalty := expectation.penalty_class(FAMILIES[family]))
     for noise in NOISE_CASES
     if not _refused(penalty, FAMILIES[family], NOISE_CASES[noise])
 }

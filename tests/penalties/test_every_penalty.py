@@ -5,17 +5,20 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dropglm import threads
-from dropglm.penalties import PENALTIES
+from dropglm.families import FAMILIES
+from dropglm.penalties import EXPECTATIONS
 from tests.oracles import central_difference
 from tests.penalties.cases import CASES, build, coefficients, evaluate
 from tests.storages import DESIGNS, binary, real
 
 
 def test_every_penalty_knows_dropout_and_gaussian_noise():
-    for expectation, by_family in PENALTIES.items():
-        for family in by_family:
+    for name, expectation in EXPECTATIONS.items():
+        for family in FAMILIES:
             for noise in ("dropout", "gaussian", "both"):
-                assert f"{expectation} {family} {noise}" in CASES
+                known = expectation.penalty_class(FAMILIES[family]) is not None
+                assert (f"{name} {family} {noise}" in CASES) == known
+    assert len(CASES) == 3 * (4 + 3 + 3 + 4)
 
 
 @pytest.mark.parametrize("make", [real, binary])

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from dropglm import noising_penalty
 from dropglm.noise import Noise
-from dropglm.penalties.exact import dropout_rate
+from dropglm.penalties.base import dropout_rate
 from dropglm.penalties.exact_logistic import MAX_REACH
 from tests.oracles import central_difference, enumerated, softplus
 
@@ -62,7 +62,9 @@ def test_nodes_follow_the_range_of_the_noised_predictor(reach, dropout, rng):
 
 def test_beyond_its_range_it_says_so_and_names_the_row():
     X = np.diag([1.0, 2.0 * MAX_REACH])
-    message = r"cannot reach row 1: .* spreads to 47768.8, beyond 11942.2; .*use expectation 'gaussian'"
+    message = (
+        r"cannot be computed for row 1: .* ranges up to 47768.8, beyond 11942.2; .*use expectation='gaussian'"
+    )
     with pytest.raises(ValueError, match=message):
         exact([1.0, 1.0], X, dropout=0.5)
     assert exact([1.0, 1.0], X[:1], dropout=0.5) > 0.0
@@ -146,5 +148,5 @@ def test_an_unknown_noise_is_refused():
         def sample(self, X, rng):
             return X
 
-    with pytest.raises(ValueError, match="No exact penalty is known for Blur noise"):
+    with pytest.raises(ValueError, match="There is no exact penalty for Blur noise"):
         dropout_rate(Blur())

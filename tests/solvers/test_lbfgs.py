@@ -212,7 +212,7 @@ def test_a_full_memory_loses_nothing_but_its_oldest_pair_when_one_is_refused(rng
 
 
 def test_long_vectors_are_worked_on_in_pieces(rng, monkeypatch):
-    monkeypatch.setattr("dropglm.vectors.PIECE", 100)
+    monkeypatch.setattr("dropglm.maths.vectors.PIECE", 100)
     H, g = rng.uniform(1, 5, size=5000), rng.normal(size=5000)
     ends = []
     for threads in (1, 2):

@@ -222,7 +222,7 @@ def test_clone_and_pickle_leave_out_the_hash_tables():
         ({"min_df": 3, "max_df": 2}, "at least 3 and at most 2 of the 2 texts"),
         ({"min_df": 2, "ngram_range": (2, 2)}, "at least 2 and at most 2 of the 2 texts"),
         ({"max_features": 0}, "max_features must be at least 1"),
-        ({"max_features": 1.5}, "max_features must be a whole number"),
+        ({"max_features": 1.5}, "max_features must be an integer"),
         ({"token_pattern": "("}, "is not a regular expression"),
         ({"token_pattern": None}, "is not a regular expression"),
         ({"token_pattern": "(a)(b)"}, "has 2 groups"),

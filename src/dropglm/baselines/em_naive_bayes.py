@@ -19,7 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dropglm import checks
 from dropglm.baselines.naive_bayes import ClassCounts, NaiveBayes, sums
-from dropglm.estimators.base import outside
+from dropglm.estimators.validation import check_settings
+from dropglm.estimators.warning import stacklevel
 from dropglm.families import Multinomial
 
 
@@ -114,7 +115,7 @@ class EMNaiveBayes(NaiveBayes):
             The fitted model.
         """
         checks.not_negative(self.discount, "discount")
-        self._check_solver()
+        check_settings(self)
         counts = self._counted(X, y, sample_weight, X_unlabeled)
         if counts.X_unlabeled is None or self.discount == 0.0:
             counts = counts._replace(X_unlabeled=np.empty((0, counts.words.shape[1])))
@@ -137,7 +138,7 @@ class EMNaiveBayes(NaiveBayes):
                 f"EMNaiveBayes stopped at max_iter = {self.max_iter} iterations before it converged; "
                 "increase max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=outside(),
+                stacklevel=stacklevel(),
             )
         return self
 

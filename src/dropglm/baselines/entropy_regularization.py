@@ -12,16 +12,19 @@ with the entropy of a row's class probabilities,
 The entropy has the form of a penalty without noise: it does not depend on labels.
 """
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from dropglm import checks
 from dropglm.design import Design
-from dropglm.estimators.base import without_empty_rows
 from dropglm.estimators.features import Features
-from dropglm.estimators.logistic_model import LogisticModel
+from dropglm.estimators.l2_weights import L2_WEIGHTS
+from dropglm.estimators.linear_model import LogisticModel
+from dropglm.estimators.logistic import problems_of
 from dropglm.estimators.problem import Problem
+from dropglm.estimators.validation import check_classification, check_settings
+from dropglm.estimators.warning import warn_unless_converged
 from dropglm.families import Logistic, Multinomial
 from dropglm.noise import Together
 from dropglm.objective import Block, Labels, Objective
@@ -97,10 +100,6 @@ class EntropyRegularizedLogisticRegression(LogisticModel):
     array([[0.05, 0.95]])
     """
 
-    # Required by the checks of logistic models; not settings of this one.
-    multi_class: ClassVar[str] = "multinomial"
-    expectation: ClassVar[str] = "quadratic"
-
     def __init__(
         self,
         l2: float = 1.0,
@@ -150,30 +149,30 @@ class EntropyRegularizedLogisticRegression(LogisticModel):
         """
         checks.positive(self.l2, "l2")
         checks.not_negative(self.entropy_weight, "entropy_weight")
-        self._check_solver()
-        data = self._checked(X, y, sample_weight, X_unlabeled, unlabeled_weight)
-        X, weights, y = without_empty_rows(data.X, data.weights, data.y)
-        data = data._replace(X=X, weights=weights, y=y)
-        features = Features(X, data.X_unlabeled, checks.threads(self.n_jobs))
-        (problem,) = self._problems(data, features, noisy=False)
-        ridge = np.full((features.labeled.shape[1], problem.y.shape[1]), self.l2, features.labeled.dtype)
+        check_settings(self)
+        data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
+        data = data.without_zero_weights()
+        features = Features(data.X, data.X_unlabeled, checks.threads(self.n_jobs))
+        joint = len(data.classes) > 2
+        (problem,) = problems_of(data, features, L2_WEIGHTS["uniform"], self.fit_intercept, joint=joint)
         solver = LBFGS(tol=self.tol, max_iter=self.max_iter, threads=features.threads)
-        (beta, intercept), result = problem.solve(None, ridge, 0.0, solver)
+        beta, intercept, result = problem.solve(None, self.l2, 0.0, solver)
         if data.X_unlabeled is not None and self.entropy_weight > 0.0:
-            function = entropy_objective(problem, ridge, self.entropy_weight)
+            function = entropy_objective(problem, self.l2 * problem.labeled_l2_weights, self.entropy_weight)
             theta, result = solver.minimize(function, function.join(beta, intercept))
             beta, intercept = function.split(theta)
         if problem.family.several:
             intercept = intercept - intercept.mean()  # adding a constant to all classes changes nothing
         self.classes_ = data.classes
-        self.coef_ = features.given_back(beta)
+        self.multi_class_ = "multinomial" if joint else "ovr"
+        self.coef_ = features.expand(beta)
         self.intercept_ = intercept.astype(self.coef_.dtype)
         self.n_iter_, self.result_ = np.array([result.n_iter]), result
-        self._warn([result])
+        warn_unless_converged(self, [result])
         return self
 
 
-def entropy_objective(problem: Problem, ridge: np.ndarray, entropy_weight: float) -> Objective:
+def entropy_objective(problem: Problem, l2: np.ndarray, entropy_weight: float) -> Objective:
     """Return the objective to minimise, given λ of every coefficient."""
     features, weights = problem.features, problem.unlabeled_weights
     assert features.unlabeled is not None
@@ -187,7 +186,7 @@ def entropy_objective(problem: Problem, ridge: np.ndarray, entropy_weight: float
         blocks,
         problem.family,
         MultinomialEntropy() if problem.family.several else Entropy(),
-        ridge,
+        l2,
         fit_intercept=problem.fit_intercept,
         threads=features.threads,
     )

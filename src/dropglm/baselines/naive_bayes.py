@@ -12,7 +12,8 @@ from scipy import sparse
 from sklearn.utils.metadata_routing import UNUSED
 
 from dropglm import checks
-from dropglm.estimators.logistic_model import LinearClassifier, LogisticModel
+from dropglm.estimators.linear_model import LinearClassifier, LogisticModel
+from dropglm.estimators.validation import check_features, check_labels
 
 
 class CountsClassifier(LinearClassifier):
@@ -20,7 +21,7 @@ class CountsClassifier(LinearClassifier):
 
     def _checked_counts(self, X: Any, X_unlabeled: Any = None) -> tuple[Any, Any]:
         """Return X and X_unlabeled (or None), which must have the same features and no negative entry."""
-        X, X_unlabeled, _ = self._checked_features(X, X_unlabeled, None)
+        X, X_unlabeled, _ = check_features(self, X, X_unlabeled)
         for part, name in ((X, "X"), (X_unlabeled, "X_unlabeled")):
             if part is not None and _smallest(part) < 0.0:
                 raise ValueError(f"Negative values in data: {name} must hold counts or frequencies.")
@@ -52,7 +53,7 @@ class NaiveBayes(CountsClassifier, LogisticModel):
         """Check the input and count words and rows per class."""
         checks.positive(self.alpha, "alpha")
         X, X_unlabeled = self._checked_counts(X, X_unlabeled)
-        classes, y = self._checked_labels(y, X.shape[0])
+        classes, y = check_labels(self, y, X.shape[0])
         weights = checks.weights(sample_weight, X.shape[0])
         checks.some_weight(weights)
         indicators = (y[:, None] == np.arange(len(classes))) * weights[:, None]

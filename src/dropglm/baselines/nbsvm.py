@@ -12,10 +12,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.svm import LinearSVC
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from dropglm import checks
 from dropglm.baselines.naive_bayes import CountsClassifier
+from dropglm.estimators.validation import check_labels, check_settings
 
 
 class NBSVM(CountsClassifier):
@@ -123,9 +124,9 @@ class NBSVM(CountsClassifier):
         checks.not_negative(self.beta, "beta")
         if self.beta > 1.0:
             raise ValueError(f"beta must be in [0, 1], got {self.beta}.")
-        self._check_solver()
+        check_settings(self)
         X, _ = self._checked_counts(X)
-        classes, y = self._checked_labels(y, X.shape[0])
+        classes, y = check_labels(self, y, X.shape[0])
         present = presence(X)
         own = [1] if len(classes) == 2 else range(len(classes))
         coef, intercept, n_iter = zip(*(self._against_the_rest(present, y == k) for k in own), strict=True)
@@ -156,9 +157,8 @@ class NBSVM(CountsClassifier):
         intercept = svm.intercept_[0] if self.fit_intercept else 0.0
         return r * ((1.0 - self.beta) * mean_weight + self.beta * w), float(intercept), int(svm.n_iter_)
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _predictors(self, X: Any) -> np.ndarray:
         """Return the decision function of new rows; (n, K)."""
-        check_is_fitted(self)
         checked = checks.features(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return np.asarray(presence(checked) @ self.coef_.T) + self.intercept_

@@ -171,12 +171,12 @@ def _refuse(given: set[str], why: str) -> None:
 
 def _check_names(expectation: str, l2_weights: list[str], scoring: str) -> None:
     """Refuse unknown names before any work."""
-    from dropglm.penalties import PENALTIES
-    from dropglm.penalties.ridges import RIDGES
+    from dropglm.estimators.l2_weights import L2_WEIGHTS
+    from dropglm.penalties import EXPECTATIONS
 
-    check_name("--expectation", expectation, PENALTIES)
+    check_name("--expectation", expectation, EXPECTATIONS)
     for name in l2_weights:
-        check_name("--l2-weights", name, RIDGES)
+        check_name("--l2-weights", name, L2_WEIGHTS)
     check_name("--scoring", scoring, _classification_scorers())
 
 

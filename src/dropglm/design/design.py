@@ -1,7 +1,7 @@
-"""The feature matrix of a fit, and the verbs by which the mathematics sees it.
+"""The feature matrix of a fit, and the operations that the rest of the package uses.
 
 ``forward`` and ``backward`` are the sweep: together they give value and gradient of any sum over rows
-Σ_i f_i(η_i, t_i) with η = Xβ and t = X²β². All other verbs are for penalties that are no such sum.
+Σ_i f_i(η_i, t_i) with η = Xβ and t = X²β². The other operations are for penalties that are not such a sum.
 """
 
 from collections.abc import Callable
@@ -11,29 +11,29 @@ import numpy as np
 from scipy import sparse
 
 from dropglm.design import kernels
-from dropglm.design.storage import DenseRows, Matrix, Rows, all_ones, entries_before, store
-from dropglm.design.transpose import transposed
-from dropglm.threads import each, even_pieces, in_lanes
-from dropglm.vectors import side_by_side
+from dropglm.design.prepare import canonical, reordered, transposed
+from dropglm.design.storage import DenseRows, Matrix, Rows, entries_before, store
+from dropglm.maths.vectors import side_by_side
+from dropglm.threads import each, even_pieces, on_threads
 
-# (rows, η, t) -> (Σ f, ∂f/∂η, ∂f/∂t), for the slice of rows that η and t belong to.
+# (rows, η, t) -> (Σ f, ∂f/∂η, ∂f/∂t) for a slice of the rows
 Pointwise = Callable[[slice, np.ndarray, np.ndarray], tuple[float, np.ndarray, np.ndarray]]
-# (first row, last row + 1, gradient to add to) -> anything
+# (first row, last row + 1, gradient to add to)
 AddRows = Callable[[int, int, np.ndarray], None]
 
 
 class Design:
-    """X by rows and, once ``by_columns`` was called, by columns too.
+    """X stored by rows and, after a call of ``by_columns``, also by columns.
 
     Parameters
     ----------
     X : ndarray or scipy sparse of shape (n, d), float32 or float64
-        Never written to; its arrays are shared where possible.
+        Never modified; its arrays are shared where possible.
     order : ndarray of int, optional
-        Number the features anew: feature ``order[j]`` becomes j, and those not named, which must not
-        occur, are left out. See ``frequency_order``.
+        Reorder the features: feature ``order[j]`` becomes column j, and features that are not in the order,
+        which must not occur, are left out. See ``frequency_order``.
     threads : int
-        How many threads the verbs use.
+        Number of threads that the operations use.
 
     Examples
     --------
@@ -49,8 +49,8 @@ class Design:
         order: np.ndarray | None = None,
         threads: int = 1,
     ) -> None:
-        canonical, ones = _canonical(X)
-        self._matrix = canonical if order is None else _renumbered(canonical, order)
+        matrix, ones = canonical(X)
+        self._matrix = matrix if order is None else reordered(matrix, order)
         self.shape: tuple[int, int] = self._matrix.shape
         self.dtype: np.dtype = self._matrix.dtype
         self.threads = threads
@@ -60,25 +60,31 @@ class Design:
         self._column_pieces: list[tuple[int, int]] = []
 
     def by_columns(self) -> Self:
-        """Store the columns as well, so that ``backward`` reads them in order; returns itself.
+        """Store the columns as well, so ``backward`` reads them in order, and return the design.
 
-        Worth its time (that of some ten evaluations) before a fit, not for a single one. Dense rows
-        need no copy: they run along the gradient already.
+        This takes as long as about ten evaluations, so it pays before a fit, not for a single evaluation.
+        Dense rows need no copy.
         """
         if self.columns is None and not isinstance(self.rows, DenseRows):
             self.columns = transposed(self.rows, self.shape)
-            # A column costs about as much as four entries, however short it is.
+            # The overhead of a column is about the cost of four entries.
             each_column = 4 * np.arange(self.shape[1] + 1)
             self._column_pieces = even_pieces(entries_before(self.columns) + each_column)
         return self
 
     def moments(self, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """η = Xβ and t = X²β², each (n,) and float64."""
-        _, both = self.forward(beta, lambda _, eta, t: (0.0, eta, t))
-        return both[:, 0], both[:, 1]
+        """Return η = Xβ and t = X²β²; shape (n,) each, float64."""
+        eta, t = np.empty((2, self.shape[0]))
+
+        def piece(bounds: tuple[int, int]) -> None:
+            first, last = bounds
+            kernels.moments(self.rows, beta, first, last, eta[first:last], t[first:last])
+
+        each(piece, self.pieces, self.threads)
+        return eta, t
 
     def forward(self, beta: np.ndarray, pointwise: Pointwise) -> tuple[float, np.ndarray]:
-        """Σ_i f_i(η_i, t_i) and its slopes in η and in t side by side, (n, 2)."""
+        """Return Σ_i f_i(η_i, t_i) and its derivatives with respect to η and t, as columns; shape (n, 2)."""
         slopes = np.empty((self.shape[0], 2))
 
         def piece(bounds: tuple[int, int]) -> float:
@@ -91,40 +97,42 @@ class Design:
         return sum(each(piece, self.pieces, self.threads)), slopes
 
     def ray(self, beta: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """Xd, X²(β·d) and X²d² for a direction d, one below the other; (3, n) and float64.
+        """Return Xd, X²(β·d) and X²d² for a direction d, as rows; shape (3, n), float64.
 
-        They tell the moments at every point of the ray β + step·d: η + step·Xd and
-        t + 2·step·X²(β·d) + step²·X²d². A line search then needs no further pass over X.
+        They give the moments at every point of the ray β + step·d, η + step·Xd and
+        t + 2·step·X²(β·d) + step²·X²d², so a line search needs no further pass over X.
         """
-        pairs = side_by_side(beta, direction, self.threads)  # one cache line brings both
+        pairs = side_by_side(beta, direction, self.threads)  # both come with one cache line
         coefficients = np.empty((3, self.shape[0]))
         each(lambda bounds: kernels.ray(self.rows, pairs, *bounds, *coefficients), self.pieces, self.threads)
         return coefficients
 
     def spread(self, centre: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Σ_i p_i (x_ij - m_j)² + q_i x_ij² of each feature, with centre m and weights (p, q); (d,)."""
+        """Return Σ_i p_i (x_ij - m_j)² + q_i x_ij² per feature, for centre m and weights (p, q); (d,)."""
         total = float(weights[:, 0].sum())
         if self.columns is None:
-            # Rows that store their zeros meet every entry; of others the entries not met are added at the
-            # end.
+            # Dense rows store every entry; the zeros that sparse rows omit are added at the end.
             implicit = 0.0 if isinstance(self.rows, DenseRows) else 1.0
-            met = self.sum_over_rows(
+            stored = self.sum_over_rows(
                 lambda first, last, out: kernels.scatter_spread(
                     self.rows, centre, weights, implicit, first, last, out
                 ),
                 self.shape[1],
             )
-            return met + (implicit * total * np.square(centre, dtype=np.float64)).astype(self.dtype)
+            return stored + (implicit * total * np.square(centre, dtype=np.float64)).astype(self.dtype)
         spread, columns = np.empty(self.shape[1], self.dtype), self.columns
         each(
-            lambda bounds: kernels.collect_spread(columns, centre, weights, total, *bounds, spread),
+            lambda bounds: kernels.gather_spread(columns, centre, weights, total, *bounds, spread),
             self._column_pieces,
             self.threads,
         )
         return spread
 
     def backward(self, beta: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Xᵀr + 2β·(X²)ᵀq for slopes (r, q) side by side, the gradient of Σ_i f_i; (d,) in X's dtype."""
+        """Return Xᵀr + 2β·(X²)ᵀq, the gradient of Σ_i f_i; shape (d,), in X's dtype.
+
+        ``slopes`` has r and q, the derivatives with respect to η and t, as columns.
+        """
         if self.columns is None:
             return self.sum_over_rows(
                 lambda first, last, out: kernels.scatter(self.rows, beta, slopes, first, last, out),
@@ -133,20 +141,20 @@ class Design:
         gradient = np.empty(self.shape[1], self.dtype)
         columns = self.columns
         each(
-            lambda bounds: kernels.collect(columns, beta, slopes, *bounds, gradient),
+            lambda bounds: kernels.gather(columns, beta, slopes, *bounds, gradient),
             self._column_pieces,
             self.threads,
         )
         return gradient
 
     def dot(self, beta: np.ndarray) -> np.ndarray:
-        """Xβ for coefficients of shape (d, K); (n, K) and float64."""
+        """Return Xβ for coefficients of shape (d, K); shape (n, K), float64."""
         eta = np.zeros((self.shape[0], beta.shape[1]))
         each(lambda bounds: kernels.dot(self.rows, beta, *bounds, eta), self.pieces, self.threads)
         return eta
 
     def transposed_dot(self, r: np.ndarray) -> np.ndarray:
-        """Xᵀr for slopes of shape (n, K); (d, K) in X's dtype."""
+        """Return Xᵀr for r of shape (n, K); shape (d, K), in X's dtype."""
         zero = np.zeros(self.shape[1], self.dtype)
         columns = [self.backward(zero, np.stack([slope, np.zeros_like(slope)], axis=1)) for slope in r.T]
         return np.stack(columns, axis=1)
@@ -154,7 +162,7 @@ class Design:
     def sum_over_rows(
         self, add: AddRows, *shape: int, pieces: list[tuple[int, int]] | None = None
     ) -> np.ndarray:
-        """Sum of what ``add`` adds for each piece of the rows; an array of that shape in X's dtype.
+        """Return the sum of what ``add`` adds for each piece of the rows, in X's dtype.
 
         Each thread adds to an array of its own.
         """
@@ -166,8 +174,8 @@ class Design:
             share, (first, last) = item
             add(first, last, share)
 
-        # Who does which piece is settled beforehand, so that the same call gives the same rounding.
-        in_lanes(piece, [[(shares[k], bounds) for bounds in pieces[k::workers]] for k in range(workers)])
+        # The pieces are assigned to threads beforehand, so that the same call gives the same rounding.
+        on_threads(piece, [[(shares[k], bounds) for bounds in pieces[k::workers]] for k in range(workers)])
         total, *others = shares
         for other in others:
             total += other
@@ -176,47 +184,18 @@ class Design:
 
     @property
     def smallest(self) -> float:
-        """The smallest entry, or 0 if none is negative."""
+        """The smallest entry, or 0 if no entry is negative."""
         entries = self._matrix.data if sparse.issparse(self._matrix) else self._matrix
         return min(float(entries.min()), 0.0) if entries.size else 0.0
 
     @property
     def nnz(self) -> int:
-        """Number of entries that are not zero."""
+        """Number of non-zero entries."""
         dense = isinstance(self.rows, DenseRows)
         return int(np.count_nonzero(self._matrix) if dense else self._matrix.nnz)
 
     def block(self, first: int, last: int) -> sparse.csr_array:
-        """Rows first to last - 1 as a SciPy matrix, sparse and with sorted columns whatever the storage."""
+        """Return rows first to last - 1 as a CSR array with sorted columns, for any storage."""
         block = sparse.csr_array(self._matrix[first:last])
         block.sort_indices()
         return block
-
-
-def _canonical(X: Matrix) -> tuple[Matrix, bool | None]:
-    """X, or a CSR copy of it where it is sparse but in another format or with doubled or zero entries.
-
-    And whether all its entries are ones, if it is sparse: then none is zero, and none has to be kept.
-    """
-    if not sparse.issparse(X):
-        return X, None
-    # As it is if possible: SciPy remembers that it has looked through the columns.
-    csr = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
-    doubled = not csr.has_canonical_format and kernels.has_doubles(csr.indptr, csr.indices, csr.shape[1])
-    ones = all_ones(csr)
-    if doubled or (not ones and (csr.data == 0).any()):
-        csr = csr.copy()
-        csr.sum_duplicates()  # the square of a sum is not the sum of squares
-        csr.eliminate_zeros()
-        ones = all_ones(csr)
-    return csr, ones
-
-
-def _renumbered(X: Matrix, order: np.ndarray) -> Matrix:
-    if not sparse.issparse(X):
-        return X[:, order]
-    rank = np.zeros(X.shape[1], X.indices.dtype)
-    rank[order] = np.arange(len(order))
-    indices = np.empty_like(X.indices)
-    kernels.renumber(X.indices, rank, indices)
-    return sparse.csr_array((X.data, indices, X.indptr), (X.shape[0], len(order)))

@@ -1,10 +1,11 @@
-"""The hot loops: every pass over the features in training is one of these, whatever the storage.
+"""The hot loops: every pass over the features in training is one of these, for any storage.
 
-X acts on the coefficients twice, as the predictor η = Xβ and as the variance's sum of squares
-t = X²β² (entries squared). ``moments`` forms both in one pass over the rows; the way back, from the slopes
-r in η and q in t to the gradient Xᵀr + 2β·(X²)ᵀq, is ``collect`` over columns or ``scatter`` over rows.
-A row's slopes stand side by side, so that they come with one cache line (9.6 ms; apart, 12.1 ms).
-Products and sums are float64 whatever the storage; that costs nothing, the loops wait for memory.
+X acts on the coefficients twice, through the predictor η = Xβ and through the sum of squares t = X²β² in the
+variance (entries squared). ``moments`` computes both in one pass over the rows. The gradient Xᵀr + 2β·(X²)ᵀq,
+from the derivatives r with respect to η and q with respect to t, comes from ``gather`` over columns or
+``scatter`` over rows. The derivatives of a row are adjacent in memory, so one cache line has both (9.6 ms;
+separate arrays, 12.1 ms). Products and sums are float64 for any storage, at no cost: the loops are bound by
+memory.
 """
 
 import numpy as np
@@ -43,7 +44,7 @@ def ray(rows, pairs, first, last, linear, crossed, squares):
 
 
 @kernel
-def collect(columns, beta, slopes, first, last, gradient):
+def gather(columns, beta, slopes, first, last, gradient):
     """gradient_j = Σ_i x_ij r_i + 2 β_j Σ_i x_ij² q_i for columns first to last - 1."""
     for j in range(first, last):
         linear, squares = 0.0, 0.0
@@ -67,21 +68,21 @@ def scatter(rows, beta, slopes, first, last, gradient):
 
 
 @kernel
-def collect_spread(columns, centre, weights, total, first, last, spread):
+def gather_spread(columns, centre, weights, total, first, last, spread):
     """Σ_i p_i (x_ij - m_j)² + q_i x_ij² for columns first to last - 1; weights_i = (p_i, q_i), total = Σ p.
 
-    Taken about the centre m entry by entry: Σ p x² - m² Σ p would lose its digits where m is large.
+    Centred entry by entry: Σ p x² - m² Σ p would lose digits to cancellation where m is large.
     """
     for j in range(first, last):
         m = np.float64(centre[j])
-        centred, plain, met = 0.0, 0.0, 0.0
+        centred, plain, stored = 0.0, 0.0, 0.0
         start, stop = span(columns, j)
         for k in range(start, stop):
             i, x = column(columns, k), value(columns, j, k)
             centred += weights[i, 0] * (x - m) * (x - m)
             plain += weights[i, 1] * x * x
-            met += weights[i, 0]
-        spread[j] = centred + plain + m * m * (total - met)
+            stored += weights[i, 0]
+        spread[j] = centred + plain + m * m * (total - stored)
 
 
 @kernel
@@ -108,8 +109,8 @@ def dot(rows, beta, first, last, eta):
 
 
 @kernel
-def has_doubles(indptr, indices, d):
-    """Whether a row holds two entries of the same column; sorting to find out took ten times as long."""
+def has_duplicates(indptr, indices, d):
+    """Return whether a row has two entries in the same column; sorting would take ten times as long."""
     last_row = np.full(d, -1)
     for i in range(indptr.size - 1):
         for k in range(indptr[i], indptr[i + 1]):
@@ -130,7 +131,7 @@ def count_entries(rows, n, counts):
 
 @kernel
 def transpose(rows, n, place, indices, values):
-    """Sort the entries by column, column j's from place_j on; values of size 0 are not kept."""
+    """Sort the entries by column, starting column j at place_j; values of size 0 are skipped."""
     for i in range(n):
         start, stop = span(rows, i)
         for k in range(start, stop):
@@ -143,6 +144,6 @@ def transpose(rows, n, place, indices, values):
 
 @kernel
 def renumber(indices, rank, renumbered):
-    """renumbered_k = rank[indices_k]; NumPy would convert all indices to 64 bits first."""
+    """renumbered_k = rank[indices_k]; NumPy would first convert all indices to 64 bits."""
     for k in range(indices.size):
         renumbered[k] = rank[indices[k]]

@@ -1,14 +1,14 @@
-"""Three ways to store rows of features, and the primitives that make one loop serve them all.
+"""Three ways to store rows of features, and the primitives that let one loop serve them all.
 
-A kernel walks row i as ::
+A kernel iterates over row i as ::
 
     start, stop = span(rows, i)
     for k in range(start, stop):
         j, x = column(rows, k), value(rows, i, k)
 
-Numba picks the body of the three primitives from the type of ``rows`` at compile time, so that the loop
-costs what a loop written for that storage would. With ``NUMBA_DISABLE_JIT=1`` the same bodies run in Python.
-The columns of a matrix are stored as the rows of its transpose.
+Numba chooses the bodies of the three primitives by the type of ``rows`` at compile time, so the loop is as
+fast as one written for that storage. With ``NUMBA_DISABLE_JIT=1`` the same bodies run in Python. The
+columns of a matrix are stored as the rows of its transpose.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ import numpy as np
 from numba.extending import overload
 from scipy import sparse
 
-# An ndarray or a SciPy sparse array, (n, d); SciPy's have no types to name.
+# An ndarray or a SciPy sparse array of shape (n, d); SciPy does not provide types for the latter.
 Matrix = Any
 
 
@@ -29,16 +29,16 @@ class DenseRows(NamedTuple):
 
 
 class CsrRows(NamedTuple):
-    """The non-zero entries and their columns; row i holds entries indptr[i] to indptr[i + 1]."""
+    """The non-zero entries and their columns; row i has the entries from indptr[i] up to indptr[i + 1]."""
 
     indptr: np.ndarray  # (n + 1,), int64
-    # Unsigned: Numba tests a signed index for wrap-around, which made the loops 15 % slower.
+    # Unsigned: Numba checks signed indices for wrap-around, which made the loops 15 % slower.
     indices: np.ndarray  # uint32 or uint16
     values: np.ndarray
 
 
 class BinaryRows(NamedTuple):
-    """As CsrRows, but every stored value is 1 and none is kept."""
+    """Like CsrRows, but every value is 1, so values are not stored."""
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -64,17 +64,17 @@ VALUE: dict[type, Callable] = {
 
 
 def span(rows: Rows, i: int) -> Any:
-    """First and last-plus-one entry of row i."""
+    """Return the first entry of row i, and the last one plus 1."""
     return SPAN[type(rows)](rows, i)
 
 
 def column(rows: Rows, k: int) -> Any:
-    """Column of entry k."""
+    """Return the column of entry k."""
     return COLUMN[type(rows)](rows, k)
 
 
 def value(rows: Rows, i: int, k: int) -> Any:
-    """Value of entry k of row i, in float64 whatever it is stored in."""
+    """Return the value of entry k of row i, as float64."""
     return VALUE[type(rows)](rows, i, k)
 
 
@@ -99,14 +99,14 @@ def _value(rows, i, k):
 
 
 def all_ones(X: Matrix) -> bool:
-    """Whether every stored entry of a sparse matrix is 1."""
+    """Return whether every stored entry of a sparse matrix is 1."""
     return not X.nnz or bool(X.data.min() == 1 == X.data.max())  # half the time of (X.data == 1).all()
 
 
 def store(X: Matrix, *, ones: bool | None = None) -> Rows:
-    """X in the leanest of the three forms, sharing X's arrays where their types allow.
+    """Return X in the smallest of the three forms, sharing X's arrays where their types allow.
 
-    Whoever knows already whether all entries of a sparse X are ones may say so.
+    ``ones`` says whether all entries of a sparse X are ones, if that is already known.
     """
     if not sparse.issparse(X):
         return DenseRows(read_only(X))
@@ -118,7 +118,7 @@ def store(X: Matrix, *, ones: bool | None = None) -> Rows:
 
 
 def entries_before(rows: Rows) -> np.ndarray:
-    """Number of stored entries before each row, and before the end."""
+    """Return the number of stored entries before each row, and in total."""
     if isinstance(rows, DenseRows):
         n, d = rows.values.shape
         return np.arange(n + 1) * d
@@ -126,13 +126,13 @@ def entries_before(rows: Rows) -> np.ndarray:
 
 
 def _unsigned(indices: np.ndarray) -> np.ndarray:
-    # 32 bits hold any column number that a vector of coefficients in memory can have.
+    # 32 bits suffice for the columns of any coefficient vector that fits in memory.
     return indices.view(np.uint32) if indices.itemsize == 4 else indices.astype(np.uint32)
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """A view that cannot be written to, contiguous and aligned; a copy where X's array is not."""
-    # Also gives Numba one type for arrays that may be written to and those that may not.
+    """Return a read-only view, contiguous and aligned; of a copy if the array is not."""
+    # Also gives Numba a single type for writeable and read-only arrays.
     view = np.require(np.asarray(array), requirements=["C", "A"]).view()
     view.flags.writeable = False
     return view

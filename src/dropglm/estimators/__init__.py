@@ -1,11 +1,12 @@
-"""The scikit-learn front: checks, labels and wiring. No formula lives here."""
+"""The estimators: scikit-learn's interface around the mathematics. No formula is defined here."""
 
-from dropglm.estimators.classifier import LogisticRegression
-from dropglm.estimators.cv import LogisticRegressionCV
+from dropglm.estimators.logistic import LogisticRegression
+from dropglm.estimators.logistic_cv import LogisticRegressionCV
 from dropglm.estimators.online_logistic import OnlineLogisticRegression
-from dropglm.estimators.regressor import LinearRegression, PoissonRegressor
+from dropglm.estimators.regression import GeneralizedLinearRegressor, LinearRegression, PoissonRegressor
 
 __all__ = [
+    "GeneralizedLinearRegressor",
     "LinearRegression",
     "LogisticRegression",
     "LogisticRegressionCV",

@@ -1,53 +1,74 @@
-"""scikit-learn's callbacks, where the installed version has them (1.9 and later)."""
+"""Observers of a fit: the progress display, and scikit-learn's callbacks where its version has them."""
 
 from collections.abc import Callable
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from dropglm.estimators.problem import Watch
+from dropglm.estimators.validation import TrainingData
+from dropglm.objective import Coefficients
+from dropglm.progress import Progress
 
 try:
-    import sklearn.callback as theirs
-except ImportError:  # scikit-learn 1.8: nothing to support, and methods stay as they are
-    theirs = None
+    import sklearn.callback as sklearn_callback  # scikit-learn 1.9 and later
+except ImportError:
+    sklearn_callback = None
 
-CallbackSupportMixin: Any = getattr(theirs, "CallbackSupportMixin", type("CallbackSupportMixin", (), {}))
-with_callbacks: Any = getattr(theirs, "with_callbacks", lambda method: method)
+CallbackSupportMixin: Any = getattr(
+    sklearn_callback, "CallbackSupportMixin", type("CallbackSupportMixin", (), {})
+)
+with_callbacks: Any = getattr(sklearn_callback, "with_callbacks", lambda method: method)
 
 
-class Tasks:
-    """The tasks of a fit, as callbacks see them: the fit, its problems, the iterations of each.
+class FitObservers:
+    """What observes the iterations of a fit, as a context around it.
+
+    scikit-learn's callbacks see a fit as a tree of tasks: the fit, its problems, the iterations of each.
 
     Parameters
     ----------
     estimator : estimator
-    data : dict
-        X, y and metadata, as the callbacks get them.
-    problems : int
-    max_iter : int
+        With ``max_iter`` and ``verbose``.
+    data : TrainingData
+        Passed on to the callbacks.
+    n_problems : int
     """
 
-    def __init__(self, estimator: Any, data: dict[str, Any], problems: int, max_iter: int) -> None:
+    def __init__(self, estimator: Any, data: TrainingData, n_problems: int) -> None:
         self.estimator = estimator
-        self.data = data
-        self.max_iter = max_iter
-        self.root: Any = None
-        self.task: Any = None
+        y = data.classes[data.y] if data.classes.size else data.y
+        self.data = {"X": data.X, "y": y, "metadata": {"sample_weight": data.sample_weights}}
+        self.progress = Progress("iterations", None, shown=bool(estimator.verbose))
+        self.fit_task: Any = None
+        self.problem_task: Any = None
         if getattr(estimator, "_skl_callbacks", None):
-            self.root = estimator._init_callback_context(max_subtasks=problems)
-            self.root.call_on_fit_task_begin(estimator=estimator, **data)
+            self.fit_task = estimator._init_callback_context(max_subtasks=n_problems)
 
-    def problem(self, attributes: Callable[..., dict[str, Any]]) -> Watch | None:
-        """What watches the iterations of the next problem.
+    def __enter__(self) -> Self:
+        self.progress.__enter__()
+        if self.fit_task is not None:
+            self.fit_task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+        return self
+
+    def next_problem(self, attributes: Callable[[Any, Any], dict[str, Any]]) -> Watch | None:
+        """Return the function to call after each iteration of the next problem, or None if nobody observes.
 
         ``attributes`` turns β and b into the attributes of an estimator that is fitted so far.
         """
-        if self.root is None:
+        if self.fit_task is None and not self.progress.shown:
             return None
-        self._end_problem()
-        task = self.task = self.root.subcontext(task_name="problem", max_subtasks=self.max_iter)
-        task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+        task = None
+        if self.fit_task is not None:
+            self._end_problem()
+            task = self.problem_task = self.fit_task.subcontext(
+                task_name="problem", max_subtasks=self.estimator.max_iter
+            )
+            task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
 
-        def after_iteration(number: int, objective: float, coefficients: Callable) -> bool:
+        def after_iteration(number: int, objective: float, coefficients: Callable[[], Coefficients]) -> bool:
+            self.progress.advance(note=f"objective {objective:.8g}")
+            if task is None:
+                return False
             iteration = task.subcontext(task_name="iteration")
             iteration.call_on_fit_task_begin(estimator=self.estimator, **self.data)
             return iteration.call_on_fit_task_end(
@@ -58,14 +79,16 @@ class Tasks:
 
         return after_iteration
 
-    def end(self) -> None:
-        """The fit is over, and the estimator is fitted."""
-        if self.root is not None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.progress.__exit__(kind, error, trace)
+        if self.fit_task is not None and error is None:
             self._end_problem()
-            self.root.call_on_fit_task_end(
+            self.fit_task.call_on_fit_task_end(
                 estimator=self.estimator, reconstruction_attributes=dict, **self.data
             )
 
     def _end_problem(self) -> None:
-        if self.task is not None:
-            self.task.call_on_fit_task_end(estimator=self.estimator, **self.data)
+        if self.problem_task is not None:
+            self.problem_task.call_on_fit_task_end(estimator=self.estimator, **self.data)

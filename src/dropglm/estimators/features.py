@@ -1,4 +1,4 @@
-"""The rows of a fit, ready for the loops: features renumbered by frequency, stored by rows and by columns."""
+"""The rows of a fit, ready for the kernels: features ordered by frequency, stored by rows and by columns."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from dropglm.design import Design, Matrix, frequency_order
 class Features:
     """Labelled and unlabelled rows over the features that occur.
 
-    A feature that occurs in no row has weight 0, and is left out.
+    A feature that occurs in no row has coefficient 0 and is left out.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Features:
 
     @property
     def threads(self) -> int:
-        """Threads of the loops over the rows."""
+        """Number of threads for the loops over the rows."""
         return self.labeled.threads
 
     @threads.setter
@@ -39,12 +39,12 @@ class Features:
         if self.unlabeled is not None:
             self.unlabeled.threads = threads
 
-    def taken(self, coef: np.ndarray) -> np.ndarray:
-        """Of a (K, d) array for all features, β of those that occur; (d', K)."""
+    def select(self, coef: np.ndarray) -> np.ndarray:
+        """Return β of the features that occur, given a (K, d) array for all features; shape (d', K)."""
         return np.ascontiguousarray(coef[:, self.order].T, dtype=self.labeled.dtype)
 
-    def given_back(self, beta: np.ndarray) -> np.ndarray:
-        """The inverse, with 0 for the others; (K, d)."""
+    def expand(self, beta: np.ndarray) -> np.ndarray:
+        """Return the (K, d) array of all features, given β; 0 for those that do not occur."""
         coef = np.zeros((beta.shape[1], self.d), beta.dtype)
         coef[:, self.order] = beta.T
         return coef
@@ -56,5 +56,5 @@ def _by_rows(X: Any, dtype: np.dtype) -> Matrix:
             sparse.csr_array(X, dtype=dtype) if sparse.issparse(X) else np.ascontiguousarray(X, dtype=dtype)
         )
     if X.dtype != dtype and not np.isfinite(rows.data if sparse.issparse(rows) else rows).all():
-        raise ValueError(f"X_unlabeled holds numbers too large for the {dtype} of X.")
+        raise ValueError(f"X_unlabeled contains numbers too large for X's dtype {dtype}.")
     return rows

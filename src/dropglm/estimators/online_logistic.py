@@ -9,8 +9,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dropglm import checks
 from dropglm.design import Design
 from dropglm.design.storage import Rows
-from dropglm.estimators.classifier import LogisticRegression
-from dropglm.estimators.logistic_model import LogisticModel
+from dropglm.estimators.linear_model import LogisticModel
+from dropglm.estimators.logistic import LogisticRegression
+from dropglm.estimators.validation import check_labels, check_target
 from dropglm.families import Logistic
 from dropglm.online import RULES, DivergenceError, Learner, Rule, State
 from dropglm.online.kernels import BETA, SUM
@@ -141,7 +142,7 @@ class OnlineLogisticRegression(LogisticModel):
         """
         rule = self._checked_rule()
         checked = checks.features(X)
-        classes, numbers = self._checked_labels(y, checked.shape[0])
+        classes, numbers = check_labels(self, y, checked.shape[0])
         weights = checks.weights(sample_weight, checked.shape[0])
         checks.some_weight(weights)
         validate_data(self, X, reset=True, skip_check_array=True)
@@ -183,7 +184,7 @@ class OnlineLogisticRegression(LogisticModel):
         rule = self._unchanged_rule()
         checked = checks.features(X)
         weights = checks.weights(sample_weight, checked.shape[0])
-        y = self._checked_target(y, checked.shape[0])
+        y = check_target(self, y, checked.shape[0])
         known, numbers = self._class_numbers(y, classes)
         first = not hasattr(self, "_state")
         validate_data(self, X, reset=first, skip_check_array=True)
@@ -281,7 +282,7 @@ class OnlineLogisticRegression(LogisticModel):
     def _checked_classes(self, classes: Any) -> np.ndarray:
         if classes is None:
             raise ValueError("The first call of partial_fit needs classes: all labels that will ever occur.")
-        return self._checked_labels(classes, len(classes))[0]
+        return check_labels(self, classes, len(classes))[0]
 
     def _checked_rule(self) -> Any:
         """Return the rule with its settings; invalid settings raise an error."""
@@ -347,7 +348,7 @@ class OnlineLogisticRegression(LogisticModel):
             self._divergence = error
             raise
         w, y, numbers = weights[order], y[order], numbers[order]
-        correct = self._best(eta) == numbers
+        correct = self._best_class(eta) == numbers
         with np.errstate(over="ignore"):
             loss = (Logistic.log_partition(eta) - y * eta).sum(axis=1)
             # Added one by one: sums of chunks would be rounded differently for every size of the chunks.

@@ -1,29 +1,41 @@
-"""One fit, once everything the user said has become arrays and objects."""
+"""One fit, after the user's settings and data have become objects and arrays."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dropglm.estimators.features import Features
+from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights, LabeledRows
 from dropglm.families import Family
 from dropglm.objective import Block, Coefficients, Labels, Objective, Point, mean_row, semi_supervised
 from dropglm.penalties import Penalty
-from dropglm.penalties.ridges import Counted, Ridge
 from dropglm.solvers import LBFGS, Result
 
-# The tolerance where a minimum is only on the way to another one: 1e-4 of the objective is left.
-ROUGH = 1e-2
+# Tolerance of a fit that only provides a starting point: the objective is within 1e-4 of its minimum.
+ROUGH_TOL = 1e-2
 
-# Called after each iteration with its number, the objective and a function that returns β and b; true ends
-# the fit.
+# Called after each iteration with its number, the objective and a function that returns β and b; a true
+# return value stops the fit.
 Watch = Callable[[int, float, Callable[[], Coefficients]], bool]
+
+
+class Solution(NamedTuple):
+    """The minimum of a problem, and how the solver reached it."""
+
+    beta: np.ndarray  # (d, K)
+    intercept: np.ndarray  # (K,)
+    result: Result
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows, labels and weights of a fit; the penalties are for ``objective`` to add."""
+    """Rows, labels and weights of a fit.
+
+    The penalty, l2 and the discount are arguments of ``solve``, since all points of a grid share the rest.
+    """
 
     features: Features
     family: type[Family]
@@ -31,99 +43,152 @@ class Problem:
     weights: np.ndarray  # (n,)
     unlabeled_weights: np.ndarray | None = None  # (m,)
     fit_intercept: bool = True
-    labels_first: bool = False  # whether unlabelled rows join a fit of the labelled ones
+    l2_weights: L2Weights = L2_WEIGHTS["uniform"]
+    labels_first: bool = False  # whether a fit with unlabelled rows starts from one without them
 
-    def objective(self, penalty: Penalty | None, ridge: np.ndarray, discount: float) -> Objective:
-        """What to minimise, given λ for every coefficient and the discount α of the unlabelled rows."""
-        features, labeled, unlabeled = self.features, self._labeled, None
-        if features.unlabeled is not None and self.unlabeled_weights is not None:
-            unlabeled = Block(features.unlabeled, self.unlabeled_weights)
-        return Objective(
-            semi_supervised(labeled, unlabeled, discount if penalty is not None else 0.0),
-            self.family,
-            penalty,
-            ridge,
-            fit_intercept=self.fit_intercept,
-            mean=self._mean,
-            threads=features.threads,
-        )
-
-    @property
-    def _labeled(self) -> Block:
-        return Block(self.features.labeled, self.weights, Labels(self.y, self.weights))
-
-    @cached_property
-    def _mean(self) -> np.ndarray:
-        """x̄, a pass over the rows that all points of a grid share."""
-        return mean_row([self._labeled])
-
-    def spread(self, ridge: Ridge, *guessed: Counted) -> np.ndarray:
-        """How the ridge weighs the features, if need be with rows whose labels are guessed; (d, K)."""
-        return ridge.spread([Counted(self.features.labeled, self.y, self.weights), *guessed])
-
-    def fit(
+    def solve(
         self,
         penalty: Penalty | None,
-        ridge: Ridge,
-        spread: np.ndarray,
         l2: float,
         discount: float,
         solver: LBFGS,
         start: Coefficients | None = None,
         watch: Watch | None = None,
-    ) -> tuple[Coefficients, Result]:
-        """β and b, and how they were found, for a ridge that weighs features by ``spread``.
+    ) -> Solution:
+        """Minimise the objective; without ``start``, from the model with β = 0.
 
-        One that counts unlabelled rows takes a second fit, which begins where the first has ended.
+        Up to two rough fits come first. The penalty of an unlabelled row, E A(η̃) - A(η), is not convex on its
+        own, and from β = 0 a fit with few labels may predict one class for most rows (on thirds of IMDB-2k it
+        ends at 80 % instead of 85 %); so a classifier starts from the fit of its labelled rows, which is
+        convex. And l2 weights that count unlabelled rows need a fit that predicts their labels.
         """
-        unlabeled = self.features.unlabeled
-        if not ridge.counts_unlabeled or unlabeled is None or self.unlabeled_weights is None:
-            return self.solve(penalty, l2 * spread, discount, solver, start, watch)
-        roughly = replace(solver, tol=max(solver.tol, ROUGH))
-        (beta, b), first = self.solve(penalty, l2 * spread, discount, roughly, start)
-        guessed = Counted(unlabeled, self.family.mean(unlabeled.dot(beta) + b), self.unlabeled_weights)
-        again = l2 * self.spread(ridge, guessed)
-        found, result = self.solve(penalty, again, discount, solver, (beta, b), watch)
-        return found, replace(result, passes=first.passes + result.passes)
-
-    def solve(
-        self,
-        penalty: Penalty | None,
-        ridge: np.ndarray,
-        discount: float,
-        solver: LBFGS,
-        start: Coefficients | None = None,
-        watch: Watch | None = None,
-    ) -> tuple[Coefficients, Result]:
-        """β and b at the minimum, and how it was found; the start is the null model unless given.
-
-        The penalty of an unlabelled row, E A(η̃) - A(η), is not convex without a loss beside it, and from the
-        null model a fit with few labels may end with most rows in one class (on thirds of IMDB-2k at 80 %
-        where it should be at 85 %). So a classifier fits the labelled rows alone, which are convex, first.
-        """
-        objective = self.objective(penalty, ridge, discount)
-        passes = 0
+        rough, final = replace(solver, tol=max(solver.tol, ROUGH_TOL)), solver
+        stages = [(final, discount)]
+        predicts_labels = self.l2_weights.counts_unlabeled and self._unlabeled is not None
+        if predicts_labels:
+            stages.insert(0, (rough, discount))
+            start = None  # the predicted labels must not depend on an earlier fit
         if start is None:
             start = self.null_model()
-            if self.labels_first and len(objective.terms) > 1:
-                roughly = replace(solver, tol=max(solver.tol, ROUGH))
-                start, first = self.solve(penalty, ridge, 0.0, roughly, start)
-                passes = first.passes
-        callback = None
+            if self.labels_first and self._unlabeled and penalty is not None and discount > 0.0:
+                stages.insert(0, (rough, 0.0))
 
-        if watch is not None:
+        weights, passes = self.labeled_l2_weights, 0
+        for number, (stage_solver, stage_discount) in enumerate(stages, start=1):
+            is_last = number == len(stages)
+            if is_last and predicts_labels:
+                weights = self._l2_weights_with_predictions(start)
+            objective = self.objective(penalty, l2 * weights, stage_discount)
+            callback = _callback(watch, objective) if is_last and watch is not None else None
+            theta, result = stage_solver.minimize(objective, objective.join(*start), callback)
+            start = objective.split(theta)
+            passes += result.passes
+        return Solution(*start, replace(result, passes=passes))
 
-            def callback(number: int, point: Point) -> bool:
-                return watch(number, point.value, lambda: objective.split(point.theta))
-
-        theta, result = solver.minimize(objective, objective.join(*start), callback)
-        return objective.split(theta), replace(result, passes=passes + result.passes)
+    def objective(self, penalty: Penalty | None, l2: np.ndarray, discount: float) -> Objective:
+        """Return the function to minimise, given λ of every coefficient and the discount α."""
+        return Objective(
+            semi_supervised(self._labeled, self._unlabeled, discount if penalty is not None else 0.0),
+            self.family,
+            penalty,
+            l2,
+            fit_intercept=self.fit_intercept,
+            mean=self._mean,
+            threads=self.features.threads,
+        )
 
     def null_model(self) -> Coefficients:
-        """β = 0, and the intercept that is then best; the natural place to start."""
+        """Return β = 0 and the best intercept for it."""
         K = self.y.shape[1]
         beta = np.zeros((self.features.labeled.shape[1], K), self.features.labeled.dtype)
         if not self.fit_intercept:
             return beta, np.zeros(K)
         mean = (self.weights[:, None] * self.y).sum(axis=0) / self.weights.sum()
         return beta, self.family.natural_parameter(mean)
+
+    @cached_property
+    def labeled_l2_weights(self) -> np.ndarray:
+        """Weights of l2, from the labelled rows alone; shape (d, K)."""
+        return self.l2_weights.compute([self._labeled_rows])
+
+    def _l2_weights_with_predictions(self, coefficients: Coefficients) -> np.ndarray:
+        """Return the weights of l2 when unlabelled rows count with their predicted labels; shape (d, K)."""
+        (beta, intercept), unlabeled = coefficients, self._unlabeled
+        assert unlabeled is not None
+        predicted = self.family.mean(unlabeled.design.dot(beta) + intercept)
+        return self.l2_weights.compute(
+            [self._labeled_rows, LabeledRows(unlabeled.design, predicted, unlabeled.penalty_weights)]
+        )
+
+    @property
+    def _labeled_rows(self) -> LabeledRows:
+        return LabeledRows(self.features.labeled, self.y, self.weights)
+
+    @property
+    def _labeled(self) -> Block:
+        return Block(self.features.labeled, self.weights, Labels(self.y, self.weights))
+
+    @property
+    def _unlabeled(self) -> Block | None:
+        if self.features.unlabeled is None or self.unlabeled_weights is None:
+            return None
+        return Block(self.features.unlabeled, self.unlabeled_weights)
+
+    @cached_property
+    def _mean(self) -> np.ndarray:
+        """x̄, which takes one pass over the rows and is shared by all points of a grid."""
+        return mean_row([self._labeled])
+
+
+def _callback(watch: Watch, objective: Objective) -> Callable[[int, Point], bool]:
+    return lambda number, point: watch(number, point.value, lambda: objective.split(point.theta))
+
+
+def warm_start(estimator: Any, features: Features, shape: tuple[int, int]) -> Coefficients | None:
+    """Return the coefficients of the previous fit, or None; ``shape`` is that of the new ones."""
+    if not hasattr(estimator, "coef_"):
+        return None
+    coef = estimator._dense_coef()
+    if coef.shape != shape:
+        raise ValueError(
+            f"warm_start needs the same classes and features as the previous fit, but coef_ had shape "
+            f"{coef.shape} and would now have {shape}; set warm_start=False to start anew."
+        )
+    intercept = np.atleast_1d(estimator.intercept_).astype(np.float64)
+    return features.select(coef), intercept if estimator.fit_intercept else np.zeros(len(coef))
+
+
+def diverging_because(problem: Problem, penalty: Penalty | None, l2: float, solution: Solution) -> str | None:
+    """Return why the coefficients can grow without bound, or None if there is no sign of it."""
+    if (l2 * problem.labeled_l2_weights).all():
+        return None
+    if penalty is None or penalty.vanishes:
+        if not _is_separated(problem, solution):
+            return None
+        return "the rows are separable and " + (
+            "there is neither noise nor l2"
+            if penalty is None
+            else "the quadratic penalty vanishes as coefficients grow"
+        )
+    if penalty.spares_one_sided and not penalty.noise.absolute and _has_one_sided_feature(problem):
+        return "some features occur in one class only, and dropout alone does not bound their coefficients"
+    return None
+
+
+def _is_separated(problem: Problem, solution: Solution) -> bool:
+    """Return whether the solution classifies every row correctly."""
+    eta = problem.features.labeled.dot(solution.beta) + solution.intercept
+    if problem.family.several:
+        return bool((eta.argmax(axis=1) == problem.y.argmax(axis=1)).all())
+    return bool(((eta > 0)[:, 0] == problem.y[:, 0]).all())
+
+
+def _has_one_sided_feature(problem: Problem) -> bool:
+    """Return whether some feature is never negative and occurs in one class only."""
+    design = problem.features.labeled
+    if problem.family.several or design.smallest < 0.0:
+        return False
+    # |Σ_i ±x_ij| equals Σ_i x_ij if all rows with the feature have the same sign.
+    side = 2.0 * problem.y - 1.0
+    signed, unsigned = (np.abs(design.transposed_dot(r)[:, 0]) for r in (side, np.ones_like(side)))
+    return bool(((signed >= unsigned * (1.0 - 1e-6)) & (unsigned > 0.0)).any())

@@ -1,12 +1,11 @@
 """The fits of a cross-validation and their scores.
 
-All folds share the design of the whole X: a fold is a weight of 0 for the rows that it does not train on. So
-no fold copies X, and all threads read the same memory.
+All folds share the design of the whole X: a fold is a weight of 0 for its held-out rows. So no fold copies X,
+and all threads read the same memory.
 """
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from inspect import signature
 from typing import Any, NamedTuple
 
@@ -14,137 +13,164 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.model_selection import check_cv
 
-from dropglm.estimators.classifier import LogisticRegression
 from dropglm.estimators.features import Features
-from dropglm.estimators.logistic_model import Checked
-from dropglm.estimators.problem import Problem
-from dropglm.objective import Coefficients
+from dropglm.estimators.l2_weights import L2Weights
+from dropglm.estimators.logistic import LogisticRegression, problems_of
+from dropglm.estimators.validation import TrainingData
+from dropglm.noise import Noise
 from dropglm.penalties import Penalty
-from dropglm.penalties.ridges import Ridge
 from dropglm.progress import Progress
 from dropglm.solvers import LBFGS, Status
 from dropglm.threads import each
 
-# A search needs scores, not digits: with this tolerance the accuracies of IMDB's bigrams moved by 0.0005 at
-# most, and its fits took three quarters of the iterations that 1e-2 took.
+# A search needs scores, not digits: with this tolerance the accuracies of IMDB's bigrams changed by at most
+# 0.0005, and the fits took three quarters of the iterations that 1e-2 takes.
 SEARCH_TOL = 3e-2
-
-FIGURES = ("score", "seconds", "n_iter", "converged")
 
 
 class Candidate(NamedTuple):
     """A point of the grid."""
 
-    dropout: float
+    dropout: Any
     l2: float
-    l2_weights: int  # its place among the ridges
+    l2_weights: int  # index into the grid of l2_weights
     discount: float
 
 
 class Fold(NamedTuple):
-    """How often each row is trained on, and the rows that are scored."""
+    """How often each row is trained on, and the held-out rows."""
 
     times: np.ndarray
     test: np.ndarray
 
 
+class Outcome(NamedTuple):
+    """What is recorded of one fit."""
+
+    score: float
+    seconds: float
+    n_iter: int
+    converged: bool
+
+
 class Search:
-    """Everything that the fits of a cross-validation share."""
+    """Everything that the fits of a cross-validation share.
+
+    Parameters
+    ----------
+    data : TrainingData
+        All labelled rows.
+    features : Features
+    l2_weights : list of L2Weights
+        The grid of l2_weights.
+    penalties : dict
+        The penalty of each dropout rate.
+    folds : list of Fold
+    scorer : callable
+        A scorer of scikit-learn.
+    joint : bool
+        Whether more than two classes are fitted in one multinomial model.
+    fit_intercept : bool
+    weighted : bool
+        Whether scores are weighted by the sample weights, if the scorer supports it.
+    """
 
     def __init__(
         self,
-        data: Checked,
+        data: TrainingData,
         features: Features,
-        problems: list[Problem],
-        penalties: dict[float, Penalty | None],
-        ridges: list[Ridge],
+        l2_weights: list[L2Weights],
+        penalties: dict[Any, Penalty | None],
         folds: list[Fold],
         scorer: Any,
         *,
+        joint: bool,
+        fit_intercept: bool,
         weighted: bool,
     ) -> None:
         self.data = data
         self.features = features
-        self.problems = problems
+        self.l2_weights = l2_weights
         self.penalties = penalties
-        self.ridges = ridges
         self.folds = folds
         self.scorer = scorer
-        # Rows held out are scored by their predictors: as features of a model that passes them on.
-        K = sum(problem.y.shape[1] for problem in problems)
-        self.judge = LogisticRegression()
-        self.judge.multi_class_ = "multinomial" if problems[0].family.several else "ovr"
-        self.judge.classes_, self.judge.n_features_in_ = data.classes, K
-        self.judge.coef_, self.judge.intercept_ = np.eye(K), np.zeros(K)
+        self.joint = joint
+        self.fit_intercept = fit_intercept
         self.weighted = weighted and _takes_weights(scorer)
+        # Held-out rows are scored by their predictors, which this model returns unchanged.
+        K = 1 if len(data.classes) == 2 else len(data.classes)
+        self.identity = LogisticRegression()
+        self.identity.multi_class_ = "multinomial" if joint else "ovr"
+        self.identity.classes_, self.identity.n_features_in_ = data.classes, K
+        self.identity.coef_, self.identity.intercept_ = np.eye(K), np.zeros(K)
 
-    def run(
-        self, grid: list[Candidate], *, tol: float, max_iter: int, threads: int, shown: bool
-    ) -> dict[str, np.ndarray]:
-        """The figures of every candidate in every fold, by name; (candidates, folds) each.
+    def run(self, grid: list[Candidate], *, tol: float, max_iter: int, shown: bool) -> dict[str, np.ndarray]:
+        """Return the outcomes of every candidate in every fold, by name; shape (candidates, folds) each.
 
-        Candidates that differ in dropout and l2 only form a path, along which each fit starts where the last
-        one ended. Threads take a path of a fold each; those that have none of their own help with the loops.
+        Candidates that differ only in dropout and l2 form a path, along which each fit starts from the
+        previous one. Each thread works on one path of one fold; spare threads share the loops over the rows.
         """
-        outcomes = {name: np.empty((len(grid), len(self.folds))) for name in FIGURES}
+        outcomes = {name: np.empty((len(grid), len(self.folds))) for name in Outcome._fields}
         paths: dict[tuple[int, float], list[int]] = {}
         for number, candidate in enumerate(grid):
             paths.setdefault((candidate.l2_weights, candidate.discount), []).append(number)
-        chains = [(fold, path) for path in paths.values() for fold in range(len(self.folds))]
-        self.features.threads = max(1, threads // len(chains))
+        jobs = [(fold, path) for path in paths.values() for fold in range(len(self.folds))]
+        threads = self.features.threads
+        self.features.threads = max(1, threads // len(jobs))
         solver = LBFGS(max(tol, SEARCH_TOL), max_iter, threads=self.features.threads)
         with Progress("fits", len(grid) * len(self.folds), shown=shown) as progress:
 
-            def walk(chain: tuple[int, list[int]]) -> None:
-                fold, path = chain
-                steps = self._walk(self.folds[fold], [grid[k] for k in path], solver)
-                for number, figures in zip(path, steps, strict=True):
-                    for name, figure in zip(FIGURES, figures, strict=True):
-                        outcomes[name][number, fold] = figure
+            def follow(job: tuple[int, list[int]]) -> None:
+                fold, path = job
+                found = self._follow([grid[number] for number in path], self.folds[fold], solver)
+                for number, outcome in zip(path, found, strict=True):
+                    for name, value in outcome._asdict().items():
+                        outcomes[name][number, fold] = value
                     progress.advance()
 
-            each(walk, chains, threads)
+            each(follow, jobs, threads)
         self.features.threads = threads
         return outcomes
 
-    def _walk(
-        self, fold: Fold, path: list[Candidate], solver: LBFGS
-    ) -> Iterator[tuple[float, float, float, bool]]:
-        """The figures of the candidates along a path."""
-        design = self.features.labeled
-        weights = fold.times * self.data.weights
-        problems = [replace(problem, weights=weights) for problem in self.problems]
-        # The naive-Bayes ridge looks at labels: at those of the fold's own rows only.
-        ridge = self.ridges[path[0].l2_weights]
-        spreads = [problem.spread(ridge) for problem in problems]
-        last: list[Coefficients | None] = [None] * len(problems)
-        strongest = last  # ridge at the dropout rate before: where the next rate starts
+    def _follow(self, path: list[Candidate], fold: Fold, solver: LBFGS) -> Iterator[Outcome]:
+        """Yield the outcomes of the candidates along a path."""
+        # Naive-Bayes weights depend on the labels: on those of the fold's own rows only.
+        training = self.data._replace(weights=fold.times * self.data.weights)
+        l2_weights = self.l2_weights[path[0].l2_weights]
+        problems = problems_of(training, self.features, l2_weights, self.fit_intercept, joint=self.joint)
+        previous: list[Any] = [None] * len(problems)
+        # The fit with the strongest l2 at the previous dropout rate, from which the next rate starts.
+        strongest = previous
         for k, candidate in enumerate(path):
             begin = time.perf_counter()
             new_rate = k == 0 or candidate.dropout != path[k - 1].dropout
             penalty = self.penalties[candidate.dropout]
-            solved = [
-                problem.fit(penalty, ridge, spread, candidate.l2, candidate.discount, solver, start)
-                for problem, spread, start in zip(
-                    problems, spreads, strongest if new_rate else last, strict=True
-                )
+            starts = strongest if new_rate else previous
+            solutions = [
+                problem.solve(penalty, candidate.l2, candidate.discount, solver, start)
+                for problem, start in zip(problems, starts, strict=True)
             ]
             seconds = time.perf_counter() - begin
-            last = [coefficients for coefficients, _ in solved]
-            strongest = last if new_rate else strongest
-            eta = np.hstack([design.dot(beta) + b for (beta, b), _ in solved])[fold.test]
-            n_iter = sum(result.n_iter for _, result in solved)
-            converged = all(result.status is Status.CONVERGED for _, result in solved)
-            yield self._score(eta, fold.test), seconds, n_iter, converged
+            previous = [(solution.beta, solution.intercept) for solution in solutions]
+            strongest = previous if new_rate else strongest
+            eta = np.hstack([self.features.labeled.dot(beta) + b for beta, b in previous])[fold.test]
+            results = [solution.result for solution in solutions]
+            yield Outcome(
+                self._score(eta, fold.test),
+                seconds,
+                sum(result.n_iter for result in results),
+                all(result.status == Status.CONVERGED for result in results),
+            )
 
     def _score(self, eta: np.ndarray, rows: np.ndarray) -> float:
+        """Return the score of the held-out rows, given their predictors."""
         y = self.data.classes[self.data.y[rows]]
         weights = {"sample_weight": self.data.sample_weights[rows]} if self.weighted else {}
-        return float(self.scorer(self.judge, eta, y, **weights))
+        return float(self.scorer(self.identity, eta, y, **weights))
 
 
-def folds_from(cv: Any, data: Checked) -> list[Fold]:
-    """The folds that scikit-learn's ``cv`` stands for."""
+def folds_from(cv: Any, data: TrainingData) -> list[Fold]:
+    """Return the folds that scikit-learn's ``cv`` describes."""
     n, K = len(data.y), len(data.classes)
     folds = []
     for number, (train, test) in enumerate(check_cv(cv, data.y, classifier=True).split(data.X, data.y)):
@@ -154,10 +180,10 @@ def folds_from(cv: Any, data: Checked) -> list[Fold]:
         if not weighted.all():
             raise ValueError(
                 f"Fold {number} has no row of class {data.classes[weighted.argmin()]} to train on; use fewer "
-                "folds or shuffle them."
+                "folds or shuffle the rows."
             )
         if not data.sample_weights[test].any():
-            raise ValueError(f"Fold {number} has no row with a weight above 0 to score.")
+            raise ValueError(f"Fold {number} has no row of positive weight to score.")
         folds.append(fold)
     if not folds:
         raise ValueError("cv has no folds.")
@@ -169,11 +195,14 @@ def _takes_weights(scorer: Any) -> bool:
     return score is not None and "sample_weight" in signature(score).parameters
 
 
-def chosen(grid: list[Candidate], scores: np.ndarray, *, one_standard_error: bool) -> int:
-    """The best candidate, the first of equals; or the strongest of its path within a standard error of it."""
+def best_candidate(grid: list[Candidate], scores: np.ndarray, *, one_standard_error: bool) -> int:
+    """Return the index of the best candidate, the first among equals.
+
+    With ``one_standard_error``, return the strongest candidate of its path within one standard error of it.
+    """
     means = scores.mean(axis=1)
     if np.isnan(means).all():
-        raise ValueError("Every score is NaN; choose another scoring or larger folds.")
+        raise ValueError("Every score is NaN; use another scoring or larger folds.")
     best = int(np.nanargmax(means))
     if not one_standard_error:
         return best
@@ -185,14 +214,21 @@ def chosen(grid: list[Candidate], scores: np.ndarray, *, one_standard_error: boo
         if mean >= means[best] - error
         and (grid[k].l2_weights, grid[k].discount) == (grid[best].l2_weights, grid[best].discount)
     ]
-    return max(near, key=lambda k: (grid[k].dropout, grid[k].l2))
+    return max(near, key=lambda k: (strength(grid[k].dropout), grid[k].l2))
 
 
-def table(grid: list[Candidate], ridges: list[Any], outcomes: dict[str, np.ndarray]) -> dict[str, Any]:
-    """The outcomes as scikit-learn's searches give them: a column for every parameter and figure."""
+def strength(dropout: float | Noise) -> float:
+    """Return how strong a dropout rate, or a noise in its place, is compared with others."""
+    return dropout.relative + dropout.absolute if isinstance(dropout, Noise) else dropout
+
+
+def results_table(
+    grid: list[Candidate], l2_weights: list[Any], outcomes: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """Return the outcomes in the layout of scikit-learn's ``cv_results_``."""
     scores = outcomes["score"]
     means = scores.mean(axis=1)
-    params = [point._asdict() | {"l2_weights": ridges[point.l2_weights]} for point in grid]
+    params = [point._asdict() | {"l2_weights": l2_weights[point.l2_weights]} for point in grid]
     columns: dict[str, Any] = {"params": params}
     for name in Candidate._fields:
         column = np.empty(len(grid), object)

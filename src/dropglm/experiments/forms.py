@@ -111,7 +111,7 @@ def library_ridge(X: np.ndarray, beta: np.ndarray, family: str, l2: float) -> fl
     problem = Problem(
         Features(X), FAMILIES[family], np.zeros((len(X), 1)), np.ones(len(X)), fit_intercept=False
     )
-    point = problem.features.taken(beta[None, :]), np.zeros(1)
+    point = problem.features.select(beta[None, :]), np.zeros(1)
     penalised, plain = (
         problem.objective(None, np.full((len(beta), 1), strength), 0.0) for strength in (l2, 0.0)
     )

@@ -1,6 +1,6 @@
-"""Exponential families, known by their log-partition function A.
+"""Exponential families, defined by their log-partition function A.
 
-``FAMILIES`` turns a name into a family; a new one is added there and in the table of ``dropglm.penalties``.
+``FAMILIES`` turns a name into a family.
 """
 
 from dropglm.families.base import Family

@@ -1,7 +1,7 @@
-"""What every family offers: A and its derivatives at the natural parameter η, and draws of y.
+"""The interface of a family: A and its derivatives at the natural parameter η, and samples of y.
 
-p(y | η) = h(y) exp(y η - A(η)), so that A' is the mean of y, A'' its variance and A''' its third cumulant.
-The methods are pure functions of arrays; a family knows neither the features nor the noise.
+p(y | η) = h(y) exp(y η - A(η)), so A' is the mean of y, A'' its variance and A''' its third cumulant. The
+methods are pure functions of arrays; a family depends on neither the features nor the noise.
 """
 
 from abc import ABC, abstractmethod
@@ -11,9 +11,14 @@ import numpy as np
 
 
 class Family(ABC):
-    """A one-parameter family acts entry by entry; a family with K classes on the last axis of η."""
+    """An exponential family; elementwise, or over the last axis of η for a family with K classes."""
 
-    several: ClassVar[bool] = False  # whether η has K entries for each row
+    several: ClassVar[bool] = False  # whether η has K entries per row
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the family's name, for messages."""
+        return cls.__name__.lower()
 
     @staticmethod
     @abstractmethod
@@ -48,9 +53,9 @@ class Family(ABC):
     @staticmethod
     @abstractmethod
     def conjugate(y: np.ndarray) -> np.ndarray:
-        """A*(y) = sup_η yη - A(η), so that the loss A(η) - yη + A*(y) is 0 for a perfect fit; shape (…)."""
+        """A*(y) = sup_η yη - A(η), so the loss A(η) - yη + A*(y) is 0 for a perfect fit; shape (…)."""
 
     @staticmethod
     @abstractmethod
     def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draws of y given η."""
+        """Return samples of y given η."""

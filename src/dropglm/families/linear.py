@@ -40,5 +40,5 @@ class Linear(Family):
 
     @staticmethod
     def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draws of y ~ N(η, 1)."""
+        """Return samples of y ~ N(η, 1)."""
         return rng.normal(eta)

@@ -1,6 +1,6 @@
 """The Bernoulli distribution with p = 1 / (1 + e^-η): A(η) = log(1 + e^η).
 
-Every formula is built on e = exp(-|η|) <= 1, so that nothing overflows and both tails keep all their digits.
+Every formula uses e = exp(-|η|) <= 1, so nothing overflows and both tails are accurate.
 """
 
 import numpy as np
@@ -37,7 +37,9 @@ class Logistic(Family):
     def natural_parameter(mean: np.ndarray) -> np.ndarray:
         """η = log(p / (1 - p))."""
         if not ((mean > 0.0) & (mean < 1.0)).all():
-            raise ValueError(f"Probabilities must lie between 0 and 1, got {np.ravel(mean).tolist()}.")
+            raise ValueError(
+                f"Probabilities must be strictly between 0 and 1, got {np.ravel(mean).tolist()}."
+            )
         return np.log(mean) - np.log1p(-mean)
 
     @staticmethod
@@ -47,5 +49,5 @@ class Logistic(Family):
 
     @staticmethod
     def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draws of y in {0, 1}, with P(y = 1) = p."""
+        """Return samples of y in {0, 1}, with P(y = 1) = p."""
         return (rng.random(np.shape(eta)) < Logistic.mean(eta)).astype(np.int64)

@@ -1,7 +1,7 @@
 """One of K classes with p_k ∝ e^{η_k}: A(η) = log Σ_k e^{η_k}, over the last axis.
 
 The derivatives are tensors: A' = p has K entries, A'' = diag(p) - p pᵀ has K², A''' has K³.
-Adding a constant to all η_k changes nothing but A; every formula subtracts the largest first.
+Adding a constant to all η_k changes only A; every formula subtracts the largest first.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ class Multinomial(Family):
         p = Multinomial.mean(eta)
         off_diagonal = -p[..., :, None] * p[..., None, :]
         K = np.arange(p.shape[-1])
-        # p_k (1 - p_k) as p_k Σ_{l≠k} p_l keeps its digits when p_k is close to 1.
+        # p_k (1 - p_k) as p_k Σ_{l≠k} p_l is accurate also when p_k is close to 1.
         off_diagonal[..., K, K] = 0.0
         off_diagonal[..., K, K] = -off_diagonal.sum(axis=-1)
         return off_diagonal
@@ -67,5 +67,5 @@ class Multinomial(Family):
 
     @staticmethod
     def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draws of the class, by the Gumbel trick; shape (…)."""
+        """Return samples of the class, by the Gumbel trick; shape (…)."""
         return np.argmax(eta + rng.gumbel(size=np.shape(eta)), axis=-1)

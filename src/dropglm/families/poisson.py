@@ -1,7 +1,7 @@
 """The Poisson distribution with mean e^η: A(η) = e^η, and so are all its derivatives.
 
-Beyond η = 709.78 the mean exceeds float64 and the functions return infinity, without a warning: whoever asked
-can tell better what to do about it.
+Beyond η = 709.78 the mean exceeds float64, and the functions return infinity without a warning; callers
+decide what to do about it.
 """
 
 import numpy as np
@@ -34,5 +34,5 @@ class Poisson(Family):
 
     @staticmethod
     def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draws of y ~ Poisson(e^η)."""
+        """Return samples of y ~ Poisson(e^η)."""
         return rng.poisson(Poisson.mean(eta))

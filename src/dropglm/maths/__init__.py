@@ -1,1 +1,1 @@
-"""Stable scalar functions and how they are compiled. Imports nothing else of ours."""
+"""Stable scalar functions, algebra on long vectors, and how functions are compiled."""

@@ -2,7 +2,7 @@ r"""The normal density φ and tail Φ(-u) for u >= 0, without a branch.
 
 Φ(-u) = φ(u) m(u), where m is Mills' ratio. On y = (u - 4) / (u + 4), which maps [0, ∞) to [-1, 1),
 m is smooth enough for a polynomial; the coefficients are computed below from SciPy's ``erfcx``.
-One φ and one Φ take 2 ns a number in a loop over an array, where SciPy's ``ndtr`` alone takes 14 ns.
+Computing φ and Φ takes 2 ns per number in a loop over an array, where SciPy's ``ndtr`` alone takes 14 ns.
 """
 
 import math
@@ -22,15 +22,15 @@ def _mills_of_y(y):
     return math.sqrt(math.pi / 2) * erfcx(u / math.sqrt(2))
 
 
-# Highest power first, as Horner's rule reads them.
+# Highest power first, the order of Horner's rule.
 _MILLS = chebyshev.cheb2poly(chebyshev.chebinterpolate(_mills_of_y, _DEGREE))[::-1].copy()
 _EXP = np.array([1.0 / math.factorial(k) for k in range(12, -1, -1)])
 
 _LOG2_E = 1.0 / math.log(2.0)
-# log 2 in two parts, the first with trailing zeros, so that k * log 2 loses nothing.
+# log 2 in two parts, the first with trailing zero bits, so that k * log 2 is exact.
 _LOG2_HIGH = 0.693147180369123816490
 _LOG2_LOW = 1.90821492927058770002e-10
-# Adding 1.5 * 2^52 rounds a number to an integer and leaves that integer in the lowest bits.
+# Adding 1.5 * 2^52 rounds a number to an integer, which is then in the lowest bits.
 _ROUND = 6755399441055744.0
 _INVERSE_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 

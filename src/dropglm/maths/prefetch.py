@@ -1,4 +1,4 @@
-"""Memory that will be needed soon, asked for beforehand."""
+"""Prefetching of memory that will be needed soon."""
 
 from typing import Any
 
@@ -11,23 +11,23 @@ from numba.np.arrayobj import make_array
 
 
 def prefetch(table: np.ndarray, row: int) -> None:
-    """Bring the beginning of a table's row into the cache; where nothing is compiled, do nothing."""
+    """Bring the beginning of a row into the cache; a no-op in uncompiled code."""
 
 
 def _typed(typing_context: Any, table: Any, row: Any) -> Any:
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind, row_kind = signature.args
-        array = make_array(kind)(context, builder, arguments[0])
-        index = context.cast(builder, arguments[1], row_kind, types.intp)
-        indices = [index, *[context.get_constant(types.intp, 0)] * (kind.ndim - 1)]
+        table_type, row_type = signature.args
+        array = make_array(table_type)(context, builder, arguments[0])
+        index = context.cast(builder, arguments[1], row_type, types.intp)
+        indices = [index, *[context.get_constant(types.intp, 0)] * (table_type.ndim - 1)]
         byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        place = cgutils.get_item_pointer(context, builder, kind, array, indices)
+        place = cgutils.get_item_pointer(context, builder, table_type, array, indices)
         function = cgutils.get_or_insert_function(
             builder.module,
             ir.FunctionType(ir.VoidType(), [byte, number, number, number]),
             "llvm.prefetch.p0i8",
         )
-        # To be written to (1), into all caches (3), data and not code (1).
+        # For writing (1), into all cache levels (3), data rather than code (1).
         builder.call(function, [builder.bitcast(place, byte), *(ir.Constant(number, k) for k in (1, 3, 1))])
         return context.get_dummy_value()
 

@@ -1,14 +1,14 @@
-r"""What normal noise adds to softplus(η) = log(1 + e^η), in closed form.
+r"""The expected increase of softplus(η) = log(1 + e^η) under normal noise, in closed form.
 
 The logistic function is a mixture of eight normal distribution functions, σ(x) ≈ Σ_k p_k Φ(x / τ_k),
-to 2e-9 (Monahan and Stefanski 1992). Noise of variance v widens each part from τ_k² to τ_k² + v. With
+to 2e-9 (Monahan and Stefanski 1992). Noise of variance v widens each component from τ_k² to τ_k² + v. With
 ψ(u) = uΦ(u) + φ(u) and ψ(u) = max(u, 0) + ψ(-|u|) this gives
 
     E softplus(N(η, v)) = max(η, 0) + T(|η|, v),    T(a, v) = Σ_k p_k τ ψ(-a/τ),  τ² = τ_k² + v.
 
 The increase r(η, v) = T(|η|, v) - T(|η|, 0) is even in η, never negative and zero without noise. Both
-terms carry the mixture's error, which has one sign and is below 8.2e-9, so r is that close to the truth
-for every η and v.
+terms have the mixture's error, which has one sign and is below 8.2e-9, so r is accurate to that for every η
+and v.
 """
 
 import math
@@ -45,7 +45,7 @@ _VARIANCES = 1.0 / np.square(
 
 
 def increase(eta: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """r(η, v) = E softplus(N(η, v)) - softplus(η), with its slopes in η and in v.
+    """Return r(η, v) = E softplus(N(η, v)) - softplus(η) and its derivatives with respect to η and v.
 
     Parameters
     ----------
@@ -65,22 +65,22 @@ def increase(eta: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
     a = np.abs(eta)
     noised, noised_slope, r_v = _tail(a, v)
     plain, plain_slope, _ = _tail(a, np.zeros_like(a))
-    # At tiny v rounding could leave -1e-17.
+    # Rounding could give -1e-17 for tiny v.
     return np.maximum(noised - plain, 0.0), np.sign(eta) * (noised_slope - plain_slope), r_v
 
 
 def _tail(a: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """T(a, v) with its slopes in a and in v, one below the other."""
+    """Return T(a, v) and its derivatives with respect to a and v, as rows."""
     tail = np.zeros((3, len(a)))
-    _add_parts(a, v, *tail)
+    _add_components(a, v, *tail)
     return tail
 
 
 @fused_kernel
-def _add_parts(a, v, T, T_a, T_v):
-    # Parts outside, rows inside: each pass over the rows is one loop of vector instructions.
-    for part in range(_WEIGHTS.size):
-        p, variance = _WEIGHTS[part], _VARIANCES[part]
+def _add_components(a, v, T, T_a, T_v):
+    # Components outside, rows inside: each pass over the rows is one vectorised loop.
+    for k in range(_WEIGHTS.size):
+        p, variance = _WEIGHTS[k], _VARIANCES[k]
         for i in range(a.size):
             tau = math.sqrt(variance + v[i])
             u = a[i] / tau

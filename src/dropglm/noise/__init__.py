@@ -1,6 +1,6 @@
 """Unbiased noise on the features: its effect on the predictor's variance, and a sampler.
 
-``NOISES`` holds the kinds; ``Together`` adds independent ones up.
+``NOISES`` lists the kinds of noise; ``Together`` combines independent ones.
 """
 
 from dropglm.noise.base import Noise

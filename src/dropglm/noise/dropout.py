@@ -1,4 +1,4 @@
-"""Dropout: x̃_j = 0 with probability δ and x_j / (1 - δ) otherwise, each feature by itself.
+"""Dropout: x̃_j = 0 with probability δ and x_j / (1 - δ) otherwise, independently for each feature.
 
 Var[x̃·β] = δ/(1-δ) · Σ_j x_j² β_j².
 """
@@ -32,11 +32,11 @@ class Dropout(Noise):
 
     @property
     def absolute(self) -> float:
-        """0: what is zero stays zero."""
+        """0: zeros stay zero."""
         return 0.0
 
     def sample(self, X: Matrix, rng: np.random.Generator) -> Matrix:
-        """A copy of X with entries dropped; sparse if X is, without the dropped entries."""
+        """Return a copy of X with entries dropped; sparse if X is sparse."""
         if not sparse.issparse(X):
             return X * self._factors(X.shape, X.dtype, rng)
         copy = X.copy()

@@ -14,7 +14,7 @@ from dropglm.noise.base import Noise
 
 @dataclass(frozen=True)
 class Gaussian(Noise):
-    """Normal noise of standard deviation ``std`` on every feature."""
+    """Gaussian noise of standard deviation ``std`` on every feature."""
 
     std: float
 
@@ -29,6 +29,6 @@ class Gaussian(Noise):
         return self.std * self.std
 
     def sample(self, X: Matrix, rng: np.random.Generator) -> np.ndarray:
-        """A copy of X with noise added; dense, since no entry stays zero."""
+        """Return a copy of X with noise added; dense, since no entry stays zero."""
         dense = X.toarray() if sparse.issparse(X) else X
         return dense + rng.normal(scale=self.std, size=dense.shape).astype(dense.dtype)

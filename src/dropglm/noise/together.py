@@ -1,4 +1,4 @@
-"""Several independent noises at once, each on top of the one before."""
+"""Several independent noises, applied one after the other."""
 
 from dataclasses import dataclass
 
@@ -10,10 +10,10 @@ from dropglm.noise.base import Noise
 
 @dataclass(frozen=True)
 class Together(Noise):
-    """The noises ``noises``, of which all but the first must not depend on the features.
+    """Independent noises; all but the first must not depend on the features.
 
-    Independent noises add their variances. Dropout on top of additive noise would drop the added noise too;
-    so what multiplies the features comes first and what is added to them after it.
+    The variances of independent noises add up. Dropout after additive noise would also drop the added noise,
+    so noise that multiplies the features comes first and additive noise after it.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Together(Noise):
         return sum(part.absolute for part in self.noises)
 
     def sample(self, X: Matrix, rng: np.random.Generator) -> Matrix:
-        """A copy of X that went through every part in turn."""
+        """Return a copy of X with every noise applied in turn."""
         for part in self.noises:
             X = part.sample(X, rng)
         return X

@@ -1,10 +1,10 @@
-"""Labelled loss + noising penalty + discounted penalty of the unlabelled rows + ridge, in one function.
+"""Labelled loss + noising penalty + discounted penalty of the unlabelled rows + l2, as one function.
 
     f(β, b) = Σ_blocks f_block(β, b) + ½ Σ_jk λ_jk β_jk²
 
-A plain sum over blocks of rows, which share nothing but the coefficients. The unknowns are one vector
-θ = (β, c), β row after row, with c = b + x̄·β the predictor of the mean row x̄. For a solver c is a better
-unknown than b: features that are not 0 on average make η move with β and b alike, with β and c they do not.
+A plain sum over blocks of rows that share only the coefficients. The unknowns are one vector θ = (β, c), β
+row after row, where c = b + x̄·β is the predictor of the mean row x̄. The solver works with c rather than b
+because features with a non-zero mean make the effects of β and b on η correlated; those of β and c are not.
 """
 
 from collections.abc import Sequence
@@ -12,43 +12,42 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dropglm import vectors
 from dropglm.families import Family
-from dropglm.objective.block import Block
+from dropglm.maths import vectors
 from dropglm.objective.row_term import RowTerm
-from dropglm.objective.terms import Coefficients, Share, Term
+from dropglm.objective.terms import Block, Coefficients, Share, Term
 from dropglm.penalties import Penalty, RowPenalty
 
 
 @dataclass(frozen=True)
 class Point:
-    """Value and gradient at θ."""
+    """Value and gradient at θ, with the parts that the next line search needs."""
 
     theta: np.ndarray
     value: float
     gradient: np.ndarray
     shares: tuple[Share, ...]
-    ridge: float  # Σ λ β²
+    l2_norm: float  # Σ λ β²
 
 
 class Objective:
-    """The function that a fit minimises, for every family and penalty.
+    """The function that a fit minimises, for any family and penalty.
 
     Parameters
     ----------
     blocks : sequence of Block
-        Their designs have the same features.
+        Rows, all with the same features.
     family : type of Family
     penalty : Penalty or None
-        None where there is no noise.
-    ridge : ndarray of shape (d, K)
-        λ, one for each coefficient, in the features' dtype.
+        None if there is no noise.
+    l2 : ndarray of shape (d, K)
+        λ, one value per coefficient, in the features' dtype.
     fit_intercept : bool
-        Whether b may move.
+        Whether to fit b; otherwise it is 0.
     mean : ndarray of shape (d,), optional
-        x̄, for those who know it already.
+        x̄, if it is already known.
     threads : int
-        For the algebra on θ; the designs have their own.
+        Number of threads for the algebra on θ; the designs have their own.
     """
 
     def __init__(
@@ -56,14 +55,14 @@ class Objective:
         blocks: Sequence[Block],
         family: type[Family],
         penalty: Penalty | None,
-        ridge: np.ndarray,
+        l2: np.ndarray,
         *,
         fit_intercept: bool = True,
         mean: np.ndarray | None = None,
         threads: int = 1,
     ) -> None:
         self.terms = [_term(block, family, penalty) for block in blocks]
-        self.ridge = ridge
+        self.l2 = l2
         self.mean = mean_row(blocks) if mean is None else mean
         if not fit_intercept:
             self.mean = np.zeros_like(self.mean)
@@ -72,60 +71,66 @@ class Objective:
 
     @property
     def passes(self) -> int:
-        """Passes over the rows of a block, so far."""
+        """Number of passes over the rows of a block so far."""
         return sum(term.passes for term in self.terms)
 
     def join(self, beta: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-        """θ of β, (d, K), and b, (K,)."""
+        """Return θ, given β of shape (d, K) and b of shape (K,)."""
         return _flat(beta, intercept + self._at_mean(beta))
 
     def split(self, theta: np.ndarray) -> Coefficients:
-        """β and b of θ; β is a view. Linear, so that it splits a direction as well."""
-        size = self.ridge.size
-        beta = theta[:size].reshape(self.ridge.shape)
+        """Return β and b; β is a view of θ. The map is linear, so it also splits directions."""
+        size = self.l2.size
+        beta = theta[:size].reshape(self.l2.shape)
         return beta, theta[size:] - self._at_mean(beta)
 
     def _at_mean(self, beta: np.ndarray) -> np.ndarray:
-        """x̄·β; (K,)."""
+        """Return x̄·β; shape (K,)."""
         return np.array([vectors.dot(self.mean, column, self.threads) for column in beta.T])
 
     def at(self, theta: np.ndarray) -> Point:
-        """Value and gradient at θ."""
-        beta = theta[: self.ridge.size]
-        ridge = vectors.form(self.ridge.ravel(), beta, beta, self.threads)
-        return self._point(theta, tuple(term.at(*self.split(theta)) for term in self.terms), ridge)
+        """Return value and gradient at θ."""
+        flat_beta = theta[: self.l2.size]
+        l2_norm = vectors.form(self.l2.ravel(), flat_beta, flat_beta, self.threads)
+        beta, intercept = self.split(theta)
+        shares = []
+        for term in self.terms:
+            shares.append(term.at(beta, intercept))
+        return self._point(theta, tuple(shares), l2_norm)
 
     def along(self, point: Point, direction: np.ndarray) -> "Line":
-        """The function on the ray from that point."""
+        """Return the function along the ray from that point."""
         return Line(self, point, direction)
 
     def preconditioner(self, point: Point) -> np.ndarray:
-        """The diagonal of the Fisher information plus the ridge, all of it above 0."""
-        diagonal, size = _flat(self.ridge, np.zeros(self.ridge.shape[1])), self.ridge.size
+        """Return the diagonal of the Fisher information plus l2, strictly positive."""
+        diagonal, size = _flat(self.l2, np.zeros(self.l2.shape[1])), self.l2.size
         for term, share in zip(self.terms, point.shares, strict=True):
             by_beta, by_intercept = term.fisher(share, self.mean)
             diagonal[:size] += by_beta.ravel()
             diagonal[size:] += by_intercept
         if not np.isfinite(diagonal).all():
-            raise ValueError(f"The squares of the features exceed {diagonal.dtype}; scale the features down.")
-        # A feature that no row with a weight has may lack all curvature; any positive number will do for it.
+            raise ValueError(
+                f"The squares of the features overflow {diagonal.dtype}; scale the features down."
+            )
+        # A feature without a row of positive weight may have no curvature; any positive number will do.
         diagonal[diagonal <= np.finfo(diagonal.dtype).tiny] = 1.0
         return diagonal
 
-    def _point(self, theta: np.ndarray, shares: tuple[Share, ...], ridge: float) -> Point:
+    def _point(self, theta: np.ndarray, shares: tuple[Share, ...], l2_norm: float) -> Point:
         by_beta, by_intercept = shares[0].by_beta, shares[0].by_intercept
         for other in shares[1:]:
             by_beta, by_intercept = by_beta + other.by_beta, by_intercept + other.by_intercept
         by_intercept = by_intercept if self.fit_intercept else np.zeros_like(by_intercept)
-        gradient, size = _flat(by_beta, by_intercept), self.ridge.size
-        # c fixed, a step in β moves b by -x̄.
-        for column, slope in zip(gradient[:size].reshape(self.ridge.shape).T, by_intercept, strict=True):
+        gradient, size = _flat(by_beta, by_intercept), self.l2.size
+        # For fixed c, a change of β changes b by -x̄·β.
+        for column, slope in zip(gradient[:size].reshape(self.l2.shape).T, by_intercept, strict=True):
             vectors.add_scaled(column, -slope, self.mean, self.threads)
-        vectors.add_product(gradient[:size], self.ridge.ravel(), theta[:size], self.threads)
-        value = sum(share.value for share in shares) + 0.5 * ridge
-        # The gradient has the slopes now; keeping them twice would cost a long vector a point.
-        shares = tuple(replace(share, by_beta=np.empty((0, self.ridge.shape[1]))) for share in shares)
-        return Point(theta, value, gradient, shares, ridge)
+        vectors.add_product(gradient[:size], self.l2.ravel(), theta[:size], self.threads)
+        value = sum(share.value for share in shares) + 0.5 * l2_norm
+        # The gradient contains the derivatives; a second copy would cost one long vector per point.
+        shares = tuple(replace(share, by_beta=np.empty((0, self.l2.shape[1]))) for share in shares)
+        return Point(theta, value, gradient, shares, l2_norm)
 
 
 class Line:
@@ -140,28 +145,28 @@ class Line:
             term.along(share, start, towards)
             for term, share in zip(objective.terms, point.shares, strict=True)
         ]
-        size, threads = objective.ridge.size, objective.threads
-        ridge, beta, d = objective.ridge.ravel(), point.theta[:size], direction[:size]
-        self.crossed = vectors.form(ridge, beta, d, threads)
-        self.square = vectors.form(ridge, d, d, threads)
+        size, threads = objective.l2.size, objective.threads
+        l2, beta, d = objective.l2.ravel(), point.theta[:size], direction[:size]
+        self.crossed = vectors.form(l2, beta, d, threads)
+        self.square = vectors.form(l2, d, d, threads)
 
     def value_and_slope(self, step: float) -> tuple[float, float]:
-        """The value and its derivative with respect to the step."""
-        value, slope = 0.5 * self._ridge(step), self.crossed + step * self.square
+        """Return the value and its derivative with respect to the step."""
+        value, slope = 0.5 * self._l2_norm(step), self.crossed + step * self.square
         for line in self.lines:
             line_value, line_slope = line.value_and_slope(step)
             value, slope = value + line_value, slope + line_slope
         return value, slope
 
     def arrive(self, step: float) -> Point:
-        """The point at that step; cheapest for the step that was looked at last."""
+        """Return the point at that step; cheapest for the step that was evaluated last."""
         theta = vectors.moved(self.point.theta, step, self.direction, self.objective.threads)
         beta, _ = self.objective.split(theta)
         shares = tuple(line.arrive(step, beta) for line in self.lines)
-        return self.objective._point(theta, shares, self._ridge(step))
+        return self.objective._point(theta, shares, self._l2_norm(step))
 
-    def _ridge(self, step: float) -> float:
-        return self.point.ridge + step * (2.0 * self.crossed + step * self.square)
+    def _l2_norm(self, step: float) -> float:
+        return self.point.l2_norm + step * (2.0 * self.crossed + step * self.square)
 
 
 def _flat(beta: np.ndarray, intercept: np.ndarray) -> np.ndarray:
@@ -169,7 +174,7 @@ def _flat(beta: np.ndarray, intercept: np.ndarray) -> np.ndarray:
 
 
 def mean_row(blocks: Sequence[Block]) -> np.ndarray:
-    """x̄, the mean of the labelled rows under their weights; (d,)."""
+    """Return x̄, the weighted mean of the labelled rows; shape (d,)."""
     total, weight = np.zeros(blocks[0].design.shape[1]), 0.0
     for block in blocks:
         if block.labels is not None:
@@ -180,7 +185,7 @@ def mean_row(blocks: Sequence[Block]) -> np.ndarray:
 
 
 def _term(block: Block, family: type[Family], penalty: Penalty | None) -> Term:
-    """The cheapest term that can do it."""
+    """Return the cheapest term that supports this family and penalty."""
     if not family.several and (penalty is None or isinstance(penalty, RowPenalty)):
         return RowTerm(block, family, penalty)
     return Term(block, family, penalty)

@@ -1,10 +1,11 @@
-"""A block's share of the objective where a row's share is a function of its η and s² alone.
+"""The share of a block in the objective where each row's share depends only on its η and s².
 
 Along a ray β + step·d both are polynomials in the step,
 
     η + step·u,      t + 2·step·c + step²·q,      with u = Xd, c = X²(β·d), q = X²d²,
 
-so one pass over the rows serves all steps that a line search tries, and one more the gradient at its end.
+so one pass over the rows serves all steps that a line search tries, and one more gives the gradient at its
+end.
 """
 
 from dataclasses import dataclass
@@ -12,24 +13,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from dropglm.families import Family
-from dropglm.objective.block import Block
-from dropglm.objective.terms import Coefficients, Share, Term, TermLine
+from dropglm.objective.terms import Block, Coefficients, Share, Term, TermLine
 from dropglm.penalties import RowPenalty
 from dropglm.threads import each, even_ranges
 
-# Rows that a thread works on at a time: few enough for the cache, enough to hide the price of NumPy's calls.
+# Rows per piece: few enough for the cache, enough to hide the overhead of NumPy's calls.
 PIECE = 1 << 12
 
 
 @dataclass(frozen=True)
 class RowShare(Share):
-    """A share, with the moments that the next line starts from."""
+    """A share, with the moments at which the next line starts."""
 
     t: np.ndarray  # (n,)
 
 
 class RowTerm(Term):
-    """The share of a block whose penalty is a ``RowPenalty``, or none, in a family with one η a row."""
+    """The share of a block without penalty or with a ``RowPenalty``, in a family with one η per row."""
 
     penalty: RowPenalty | None
 
@@ -38,14 +38,14 @@ class RowTerm(Term):
         self.pieces = [slice(*bounds) for bounds in even_ranges(len(block.penalty_weights), PIECE)]
 
     def at(self, beta: np.ndarray, intercept: np.ndarray) -> RowShare:
-        """The share at these coefficients."""
+        """Return the share at these coefficients."""
         eta, t = self.block.design.moments(beta[:, 0])
         self.passes += 1
         still, norms = np.zeros((3, len(t))), _norms(beta, np.zeros_like(beta), self.absolute)
         return _RowLine(self, eta + intercept, t, still, norms).arrive(0.0, beta)
 
     def along(self, here: Share, start: Coefficients, direction: Coefficients) -> TermLine:
-        """The share along the ray start + step · direction."""
+        """Return the share along the ray start + step · direction."""
         assert isinstance(here, RowShare)
         (beta, _), (d_beta, d_intercept) = start, direction
         ray = self.block.design.ray(beta[:, 0], d_beta[:, 0])
@@ -54,7 +54,7 @@ class RowTerm(Term):
         return _RowLine(self, here.eta[:, 0], here.t, ray, _norms(beta, d_beta, self.absolute))
 
     def rows(self, rows: slice, eta: np.ndarray, s2: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Σ f of these rows, and of each row the slopes in η and in s²."""
+        """Return Σ f over these rows, and its derivatives with respect to each η and s²."""
         labels, value, f_eta, f_s2 = self.block.labels, 0.0, np.zeros_like(eta), np.zeros_like(eta)
         if labels is not None:
             w, y = labels.weights[rows], labels.y[rows, 0]
@@ -70,7 +70,7 @@ class RowTerm(Term):
 
 
 class _RowLine:
-    """A line on which a step costs a look at every row's η and s², not at its features."""
+    """A line on which a step needs every row's η and s², but not its features."""
 
     def __init__(
         self,
@@ -81,11 +81,11 @@ class _RowLine:
         norms: tuple[float, float, float],
     ) -> None:
         self.term = term
-        self.eta, self.t = eta, t  # where the line starts
+        self.eta, self.t = eta, t  # at the start of the line
         self.ray = ray
         self.norms = norms
         self.slopes = np.empty((len(t), 2))
-        self.last: tuple[float, float] = np.nan, np.nan  # step and value that the slopes belong to
+        self.last: tuple[float, float] = np.nan, np.nan  # the step and the value of the slopes
 
     def value_and_slope(self, step: float) -> tuple[float, float]:
         term, (bb, bd, dd) = self.term, self.norms
@@ -99,10 +99,10 @@ class _RowLine:
             s2_slope = 2.0 * (term.relative * (c + step * q) + (bd + step * dd))
             return value, float(np.sum(f_eta * u + f_s2 * s2_slope))
 
-        answers = each(piece, term.pieces, term.block.design.threads)
-        value = term.constant + sum(value for value, _ in answers)
+        results = each(piece, term.pieces, term.block.design.threads)
+        value = term.constant + sum(value for value, _ in results)
         self.last = step, value
-        return value, sum(slope for _, slope in answers)
+        return value, sum(slope for _, slope in results)
 
     def arrive(self, step: float, beta: np.ndarray) -> RowShare:
         term = self.term
@@ -121,12 +121,12 @@ class _RowLine:
     def _moments(self, step: float, rows: slice) -> tuple[np.ndarray, np.ndarray]:
         u, c, q = self.ray[:, rows]
         eta = self.eta[rows] + step * u
-        # Where a coefficient goes to zero, rounding could leave t below it.
+        # Rounding could make t slightly negative where coefficients vanish.
         return eta, np.maximum(self.t[rows] + step * (2.0 * c + step * q), 0.0)
 
 
 def _norms(beta: np.ndarray, d_beta: np.ndarray, absolute: float) -> tuple[float, float, float]:
-    """Absolute · (‖β‖², β·d, ‖d‖²), which tell the part of s² that all rows share."""
+    """Return absolute · (‖β‖², β·d, ‖d‖²), which give the part of s² that all rows share."""
     if absolute == 0.0:
         return 0.0, 0.0, 0.0
     pairs = ((beta, beta), (beta, d_beta), (d_beta, d_beta))

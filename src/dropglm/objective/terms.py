@@ -1,8 +1,8 @@
-"""A block's share of the objective, for any family and any penalty.
+"""Blocks of rows, and the share of a block in the objective, for any family and penalty.
 
     f(β, b) = Σ_i w_i (A(η_i) - y_i η_i + A*(y_i)) + Σ_i π_i (E A(η̃_i) - A(η_i)),     η = Xβ + b
 
-Where the penalty is a function of a row's η and s² alone, ``row_term.py`` does the same in fewer passes.
+Where the penalty depends only on a row's η and s², ``row_term.py`` computes the same in fewer passes.
 """
 
 from dataclasses import dataclass
@@ -10,14 +10,50 @@ from typing import Protocol
 
 import numpy as np
 
+from dropglm.design import Design
 from dropglm.families import Family
-from dropglm.objective.block import Block
 from dropglm.penalties import Penalty
+
+# β of shape (d, K) and b of shape (K,), or one value for each of their entries
+Coefficients = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of a block and their weights in the loss."""
+
+    y: np.ndarray  # (n, K); indicators of the classes for the multinomial family
+    weights: np.ndarray  # w, (n,)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of features; the loss of a row has weight w, its penalty weight π."""
+
+    design: Design
+    penalty_weights: np.ndarray  # π, (n,)
+    labels: Labels | None = None
+
+
+def semi_supervised(labeled: Block, unlabeled: Block | None, discount: float) -> list[Block]:
+    """Return the blocks of loss + n/(n+αm) (R + α R_unlabelled).
+
+    α is the discount, n and m are the sums of the weights of labelled and unlabelled rows. The factors of the
+    penalty become weights: π = n/(n+αm) for labelled rows and α n/(n+αm) for unlabelled ones.
+    """
+    if unlabeled is None or discount == 0.0:
+        return [labeled]
+    n, m = labeled.penalty_weights.sum(), unlabeled.penalty_weights.sum()
+    share = n / (n + discount * m)
+    return [
+        Block(labeled.design, share * labeled.penalty_weights, labeled.labels),
+        Block(unlabeled.design, share * discount * unlabeled.penalty_weights),
+    ]
 
 
 @dataclass(frozen=True)
 class Share:
-    """Value and gradient of a term, and the predictors they belong to."""
+    """Value and gradient of a term, with its predictors."""
 
     value: float
     by_beta: np.ndarray  # ∂f/∂β, (d, K)
@@ -29,29 +65,29 @@ class TermLine(Protocol):
     """A term along a ray."""
 
     def value_and_slope(self, step: float) -> tuple[float, float]:
-        """F and its derivative with respect to the step."""
+        """Return the value and its derivative with respect to the step."""
 
     def arrive(self, step: float, beta: np.ndarray) -> Share:
-        """The share at that step, where the coefficients are beta."""
+        """Return the share at that step, where the coefficients are beta."""
 
 
 class Term:
-    """The share of a block; every evaluation passes over its rows."""
+    """The share of a block in the objective; every evaluation passes over its rows."""
 
     def __init__(self, block: Block, family: type[Family], penalty: Penalty | None) -> None:
         self.block = block
         self.family = family
         self.penalty = penalty
-        self.passes = 0  # over the rows, so far
+        self.passes = 0  # over the rows so far
         self.relative = 0.0 if penalty is None else penalty.noise.relative
         self.absolute = 0.0 if penalty is None else penalty.noise.absolute
-        self.constant = 0.0  # Σ_i w_i A*(y_i), with which a perfect fit has no loss
+        self.constant = 0.0  # Σ_i w_i A*(y_i), which makes the loss of a perfect fit 0
         if block.labels is not None:
             y = block.labels.y if family.several else block.labels.y[:, 0]
             self.constant = float(np.sum(block.labels.weights * family.conjugate(y)))
 
     def at(self, beta: np.ndarray, intercept: np.ndarray) -> Share:
-        """The share at these coefficients."""
+        """Return the share at these coefficients."""
         design, labels = self.block.design, self.block.labels
         eta = design.dot(beta) + intercept
         self.passes += 1
@@ -70,15 +106,15 @@ class Term:
             value, by_beta, by_intercept = value + R, by_beta + slopes.beta, by_intercept + slopes.intercept
         return Share(value, by_beta, by_intercept, eta)
 
-    def along(self, here: Share, start: "Coefficients", direction: "Coefficients") -> TermLine:
-        """The share along the ray start + step · direction."""
+    def along(self, here: Share, start: Coefficients, direction: Coefficients) -> TermLine:
+        """Return the share along the ray start + step · direction."""
         return _EvaluatedLine(self, start, direction)
 
-    def fisher(self, here: Share, mean: np.ndarray) -> "Coefficients":
-        """The Fisher information's diagonal, loss and penalty together, to second order in the noise.
+    def fisher(self, here: Share, mean: np.ndarray) -> Coefficients:
+        """Return the diagonal of the Fisher information of loss and penalty, to second order in the noise.
 
         Σ_i w_i A''(η_i) (x_ij - x̄_j)² + relative · Σ_i π_i A''(η_i) x_ij² + absolute · Σ_i π_i A''(η_i) for a
-        feature, the predictor of the mean row x̄ held fixed, and Σ_i w_i A''(η_i) for that predictor.
+        feature, with the predictor of the mean row x̄ held fixed, and Σ_i w_i A''(η_i) for that predictor.
         """
         design, labels, pi = self.block.design, self.block.labels, self.block.penalty_weights
         A2 = self.family.own_variance(here.eta)
@@ -90,12 +126,8 @@ class Term:
         return by_beta, (w[:, None] * A2).sum(axis=0)
 
 
-# β of shape (d, K) and b of shape (K,), or what there is one of for each of them
-Coefficients = tuple[np.ndarray, np.ndarray]
-
-
 class _EvaluatedLine:
-    """A line on which every step is an evaluation; the last is kept, since a search ends there."""
+    """A line on which every step is an evaluation; the last one is kept, since the search ends there."""
 
     def __init__(self, term: Term, start: Coefficients, direction: Coefficients) -> None:
         self.term = term

@@ -1,40 +1,26 @@
 """The noising penalty R(β) = Σ_i E[A(η̃_i)] - A(η_i), by several methods.
 
-``PENALTIES`` is the table of what there is: method by family. A combination that it lacks does not exist.
+``EXPECTATIONS`` turns the name of a method into an ``Expectation``, which has a penalty class for each family
+that the method supports.
 """
 
-from dropglm.penalties.base import Penalty, RowPenalty
+from dropglm.families import Family, Linear, Logistic, Multinomial, Poisson
+from dropglm.penalties.base import Expectation, Penalty, RowPenalty
 from dropglm.penalties.exact_logistic import ExactLogistic
 from dropglm.penalties.exact_poisson import ExactPoisson
 from dropglm.penalties.gaussian import GaussianLogistic, GaussianPoisson
 from dropglm.penalties.monte_carlo import MonteCarlo
-from dropglm.penalties.multinomial_quadratic import MultinomialQuadratic
-from dropglm.penalties.quadratic import Quadratic
+from dropglm.penalties.quadratic import MultinomialQuadratic, Quadratic
 
-PENALTIES: dict[str, dict[str, type[Penalty]]] = {
-    "quadratic": {
-        "linear": Quadratic,
-        "logistic": Quadratic,
-        "poisson": Quadratic,
-        "multinomial": MultinomialQuadratic,
-    },
-    # A is a parabola for the linear family, and its second-order expansion is the expectation itself.
-    "gaussian": {
-        "linear": Quadratic,
-        "logistic": GaussianLogistic,
-        "poisson": GaussianPoisson,
-    },
-    "exact": {
-        "linear": Quadratic,
-        "logistic": ExactLogistic,
-        "poisson": ExactPoisson,
-    },
-    "monte_carlo": {
-        "linear": MonteCarlo,
-        "logistic": MonteCarlo,
-        "poisson": MonteCarlo,
-        "multinomial": MonteCarlo,
-    },
+# For the linear family A is a parabola, so its second-order expansion is the expectation itself.
+EXPECTATIONS: dict[str, Expectation] = {
+    method.name: method
+    for method in (
+        Expectation("quadratic", {Family: Quadratic, Multinomial: MultinomialQuadratic}),
+        Expectation("gaussian", {Linear: Quadratic, Logistic: GaussianLogistic, Poisson: GaussianPoisson}),
+        Expectation("exact", {Linear: Quadratic, Logistic: ExactLogistic, Poisson: ExactPoisson}),
+        Expectation("monte_carlo", {Family: MonteCarlo, Multinomial: MonteCarlo}),
+    )
 }
 
-__all__ = ["PENALTIES", "Penalty", "RowPenalty"]
+__all__ = ["EXPECTATIONS", "Expectation", "MonteCarlo", "Penalty", "RowPenalty"]

@@ -1,13 +1,15 @@
-"""What every penalty offers, and the chain rule that most of them share."""
+"""The interface of a penalty, the chain rule that most penalties share, and the choice by family."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from dropglm.design import Design
 from dropglm.families import Family
-from dropglm.noise import Noise
+from dropglm.noise import Dropout, Gaussian, Noise
 
 
 class Slopes(NamedTuple):
@@ -23,42 +25,48 @@ class Penalty(ABC):
     Coefficients have shape (d, K), intercepts (K,); K is 1 except for the multinomial family.
     """
 
-    # What it leaves a classifier without ridge free to do: to grow certain of all rows, where it vanishes; to
-    # grow certain of a feature that occurs in one class only, because noise as it is drawn never turns it
-    # around.
+    # Two ways in which a classifier without l2 can have no finite minimum. The penalty tends to 0 as the
+    # coefficients grow, so separable rows make them diverge:
     vanishes: ClassVar[bool] = False
+    # The penalty does not bound the coefficient of a feature that occurs in one class only, because sampled
+    # noise never changes its sign:
     spares_one_sided: ClassVar[bool] = False
 
     def __init__(self, family: type[Family], noise: Noise) -> None:
         self.family = family
         self.noise = noise
 
+    @classmethod
+    def build(cls, family: type[Family], noise: Noise, *, n_samples: int, random_state: Any) -> Self:
+        """Return the penalty; the last two settings are for penalties that draw samples."""
+        return cls(family, noise)
+
     def value(self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
-        """R(β) alone, for the price of the gradient unless a penalty knows better."""
+        """Return R(β); a penalty that can compute it without the gradient overrides this."""
         return self.value_and_gradient(design, beta, intercept, weights)[0]
 
     @abstractmethod
     def value_and_gradient(
         self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, Slopes]:
-        """R(β) with its slopes in β and in the intercept."""
+        """Return R(β) and its derivatives with respect to β and the intercept."""
 
 
 class RowPenalty(Penalty):
-    """A penalty Σ_i w_i r(η_i, s²_i): the noise enters by the variance of the predictor alone."""
+    """A penalty Σ_i w_i r(η_i, s²_i) that depends on the noise only through the predictor's variance s²."""
 
     @abstractmethod
     def rows(self, eta: np.ndarray, s2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """r(η, s²) with its slopes in η and in s², each of shape (n,)."""
+        """Return r(η, s²) and its derivatives with respect to η and s², each of shape (n,)."""
 
     def value(self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
-        """R(β), in one pass over the rows."""
+        """Return R(β) in one pass over the rows."""
         return self._forward(design, beta, intercept, weights)[0]
 
     def value_and_gradient(
         self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, Slopes]:
-        """R(β) and ∇R(β) = Xᵀ r_η + (∂s²/∂β)ᵀ r_s², whatever the noise and the storage."""
+        """Return R(β) and ∇R(β) = Xᵀ r_η + (∂s²/∂β)ᵀ r_s², for any noise and storage."""
         value, slopes = self._forward(design, beta, intercept, weights)
         gradient = self.noise.pull_back(design, beta[:, 0], slopes)
         return value, Slopes(gradient[:, None], slopes[:, 0].sum(keepdims=True))
@@ -66,7 +74,7 @@ class RowPenalty(Penalty):
     def _forward(
         self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, np.ndarray]:
-        """R(β), and for each row w ∂r/∂η and w ∂r/∂s² side by side; (n, 2)."""
+        """Return R(β) and, per row, w ∂r/∂η and w ∂r/∂s² as the columns of an (n, 2) array."""
         added = self.noise.absolute_variance(beta)
 
         def pointwise(rows: slice, eta: np.ndarray, t: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
@@ -75,3 +83,50 @@ class RowPenalty(Penalty):
             return float(np.sum(w * r)), w * r_eta, w * r_s2
 
         return design.forward(beta[:, 0], pointwise)
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """A method to compute the expectation over the noise.
+
+    Attributes
+    ----------
+    name : str
+        As users write it.
+    penalties : mapping of Family classes to Penalty classes
+        A family that is not listed uses the entry of its nearest base class. The entry of ``Family`` itself
+        serves every family with one predictor per row.
+
+    Examples
+    --------
+    >>> from dropglm.families import Logistic, Multinomial
+    >>> from dropglm.penalties import EXPECTATIONS
+    >>> EXPECTATIONS["gaussian"].penalty_class(Logistic).__name__
+    'GaussianLogistic'
+    >>> EXPECTATIONS["gaussian"].penalty_class(Multinomial) is None
+    True
+    """
+
+    name: str
+    penalties: Mapping[type, type[Penalty]]
+
+    def penalty_class(self, family: type[Family]) -> type[Penalty] | None:
+        """Return the penalty class for this family, or None if the method does not support it."""
+        bases = [base for base in family.__mro__ if not (base is Family and family.several)]
+        return next((self.penalties[base] for base in bases if base in self.penalties), None)
+
+
+def dropout_rate(noise: Noise) -> float:
+    """Return δ of the noise's dropout part, 0 if it has none.
+
+    For the exact penalties, which support dropout and additive Gaussian noise and reject any other.
+    """
+    delta = 0.0
+    for part in noise.parts:
+        if isinstance(part, Dropout):
+            delta = part.delta
+        elif not isinstance(part, Gaussian):
+            raise ValueError(
+                f"There is no exact penalty for {type(part).__name__} noise; use expectation='monte_carlo'."
+            )
+    return delta

@@ -6,9 +6,9 @@ r"""E softplus(η̃) from the characteristic function φ of η̃, without sampli
 
     φ(t) = e^{itb} e^{-t²v/2} Π_j f_j(t),   f_j(t) = δ + (1-δ) e^{itu_j},  u_j = x_j β_j / (1-δ),
 
-with v = σ²‖β‖². The trapezoid rule with step h is off by e^{-(2π/h - reach)}, where reach bounds |η̃|; the
-integrand's limit at 0 is E[η̃²]/2π, and beyond t = LAST what remains is below 3e-13. Each row takes the
-step that its own reach needs.
+with v = σ²‖β‖². The trapezoid rule with step h has an error of e^{-(2π/h - reach)}, where reach bounds
+|η̃|; the integrand's limit at 0 is E[η̃²]/2π, and the integral beyond t = LAST is below 3e-13. Each row
+uses the step that its own reach requires.
 """
 
 import math
@@ -20,17 +20,16 @@ from dropglm.design.storage import column, span, value
 from dropglm.families import Family
 from dropglm.maths.compile import inlined, summing_kernel
 from dropglm.noise import Noise
-from dropglm.penalties.base import Penalty, Slopes
-from dropglm.penalties.exact import dropout_rate
+from dropglm.penalties.base import Penalty, Slopes, dropout_rate
 
 LAST = 8.6
-DIGITS = 28.0  # -log of the error wanted of the step: 7e-13
+DIGITS = 28.0  # -log of the step's largest error, 7e-13
 MAX_NODES = 16384  # enough for a reach of 11,900
 MAX_REACH = 2.0 * math.pi * MAX_NODES / LAST - DIGITS
 
 
 class ExactLogistic(Penalty):
-    """R(β) = Σ_i E softplus(η̃_i) - softplus(η_i), for dropout and additive Gaussian noise, to 1e-11 a row."""
+    """R(β) = Σ_i E softplus(η̃_i) - softplus(η_i) for dropout and Gaussian noise, to 1e-11 per row."""
 
     spares_one_sided = True
 
@@ -39,13 +38,13 @@ class ExactLogistic(Penalty):
         self.delta = dropout_rate(noise)
 
     def value(self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
-        """R(β), at half the price of value and gradient."""
+        """Return R(β), at half the cost of value and gradient."""
         return self._evaluate(design, beta, intercept, weights, with_gradient=False)[0]
 
     def value_and_gradient(
         self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, Slopes]:
-        """R(β) with its slopes."""
+        """Return R(β) and its gradient."""
         return self._evaluate(design, beta, intercept, weights, with_gradient=True)
 
     def _evaluate(
@@ -69,9 +68,9 @@ class ExactLogistic(Penalty):
         if not (reach <= MAX_REACH).all():
             row = int(np.argmax(reach))
             raise ValueError(
-                f"The exact penalty cannot reach row {row}: its noised predictor spreads to "
+                f"The exact expectation cannot be computed for row {row}: its noised predictor ranges up to "
                 f"{reach[row]:.6g}, beyond {MAX_REACH:.6g}; scale the coefficients or the features down, "
-                "or use expectation 'gaussian'."
+                "or use expectation='gaussian'."
             )
         if with_gradient:
             gradient += self.noise.shrinkage(coef, r_v)
@@ -92,7 +91,7 @@ def _add_rows(rows, beta, b, delta, v, weights, first, last, answers, gradient):
         powers, phi = (room[0, :count], room[1, :count]), (room[2, :count], room[3, :count])
         _characteristic(rows, i, beta, b, delta, h, powers, phi)
 
-        # The trapezoid rule and its slopes. φ becomes φ / sinh πt on the way, as the gradient needs it.
+        # The trapezoid rule and its derivatives. φ is replaced by φ / sinh πt, which the gradient needs.
         total, slope_b, slope_v = 0.25 * (eta * eta + variance) / math.pi, 0.5 * eta / math.pi, 0.25 / math.pi
         re, im = phi
         for m in range(count):
@@ -112,13 +111,13 @@ def _add_rows(rows, beta, b, delta, v, weights, first, last, answers, gradient):
         answers[i, 1] = w * (h * slope_b + 0.5 - p)
         answers[i, 2] = w * h * slope_v
         if gradient.size:
-            plain = 0.5 * h * eta / math.pi + 0.5 - p  # ∂r/∂η but for φ
+            plain = 0.5 * h * eta / math.pi + 0.5 - p  # the part of ∂r/∂η without φ
             _add_gradient(rows, i, beta, delta, h, w, plain, powers, phi, gradient)
 
 
 @summing_kernel
 def _moments(rows, i, beta, b, delta, v):
-    """η, Var[η̃], and a bound on |η̃| that noise exceeds with a probability below 1e-13."""
+    """Return η, Var[η̃] and a bound on |η̃| that is exceeded with a probability below 1e-13."""
     eta, squares, above, below = b, 0.0, b, b
     start, stop = span(rows, i)
     for k in range(start, stop):
@@ -127,7 +126,7 @@ def _moments(rows, i, beta, b, delta, v):
         squares += z * z
         above += max(z, 0.0) / (1.0 - delta)
         below += min(z, 0.0) / (1.0 - delta)
-    # Normal noise raises the step's error by E e^|N(0, v)| <= 2 e^{v/2}; beyond 7.5 √v there is none.
+    # Normal noise raises the step's error by E e^|N(0, v)| <= 2 e^{v/2}; beyond 7.5 √v it is negligible.
     normal = min(0.5 * v, 7.5 * math.sqrt(v))
     return eta, delta / (1.0 - delta) * squares + v, max(abs(above), abs(below)) + normal
 
@@ -152,7 +151,7 @@ def _characteristic(rows, i, beta, b, delta, h, powers, phi):
 def _add_gradient(rows, i, beta, delta, h, w, plain, powers, phi, gradient):
     """Add w ∂r/∂β_j for the features of row i, given φ / sinh πt.
 
-    ∂φ/∂β_j = φ · i t x_j e^{itu_j} / f_j; the t cancels, and what is wanted is -Re(iφe/f) = Im(φe/f).
+    ∂φ/∂β_j = φ · i t x_j e^{itu_j} / f_j; the t cancels, and the result is -Re(iφe/f) = Im(φe/f).
     """
     re, im = phi
     e_re, e_im = powers
@@ -166,7 +165,7 @@ def _add_gradient(rows, i, beta, delta, h, w, plain, powers, phi, gradient):
         total = 0.5 * delta / (1.0 - delta) * z / math.pi
         for m in range(re.size):
             f_re, f_im = delta + (1.0 - delta) * e_re[m], (1.0 - delta) * e_im[m]
-            # e times the conjugate of f; f may vanish, and then φ does
+            # e times the conjugate of f; where f vanishes, so does φ
             g_re, g_im = e_re[m] * f_re + e_im[m] * f_im, e_im[m] * f_re - e_re[m] * f_im
             total += (re[m] * g_im + im[m] * g_re) / (f_re * f_re + f_im * f_im + 1e-300)
         gradient[j] += w * x * (plain + h * total)

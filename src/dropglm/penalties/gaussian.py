@@ -1,7 +1,7 @@
-"""The predictor's noise taken as normal, η̃_i ~ N(η_i, s²_i), and integrated out in closed form.
+"""Penalties that approximate the noised predictor as normal, η̃_i ~ N(η_i, s²_i), in closed form.
 
-True for additive Gaussian noise, close for dropout when many features are active. Convex in β together
-with the loss, like the expectation it stands for.
+Exact for additive Gaussian noise and accurate for dropout when many features are active. Together with the
+loss convex in β, like the expectation that they approximate.
 """
 
 import numpy as np
@@ -11,10 +11,10 @@ from dropglm.penalties.base import RowPenalty
 
 
 class GaussianLogistic(RowPenalty):
-    """R(β) = Σ_i E softplus(N(η_i, s²_i)) - softplus(η_i), to 8.2e-9 a row."""
+    """R(β) = Σ_i E softplus(N(η_i, s²_i)) - softplus(η_i), to 8.2e-9 per row."""
 
     def rows(self, eta: np.ndarray, s2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """r(η, s²) from the mixture of eight normals."""
+        """Return r(η, s²) and its derivatives from the mixture of eight normals."""
         return smoothed_softplus.increase(eta, s2)
 
 
@@ -22,7 +22,7 @@ class GaussianPoisson(RowPenalty):
     """R(β) = Σ_i exp(η_i) (exp(s²_i / 2) - 1)."""
 
     def rows(self, eta: np.ndarray, s2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """r(η, s²), which is its own slope in η."""
+        """Return r(η, s²), which equals its derivative with respect to η, twice, and ∂r/∂s²."""
         noised = self.family.mean(eta + 0.5 * s2)
         # e^{η+c} (1 - e^{-c}) rather than e^η (e^c - 1), which is 0·∞ where η is very negative.
         r = -noised * np.expm1(-0.5 * s2)

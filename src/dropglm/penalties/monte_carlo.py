@@ -1,32 +1,34 @@
 """The expectation as a mean over noised copies of the rows.
 
-The copies depend on the seed alone, not on β: value and gradient belong to one smooth function, and two
-evaluations can be compared. They do not depend on storage or threads either.
+The copies depend only on the seed, not on β: value and gradient belong to one smooth function, and two
+evaluations can be compared. Nor do they depend on storage or threads.
 
-From each copy's A(η̃) the tangent A(η) + A'(η)(η̃ - η) is taken away, whose mean is A(η). What is left is never
-negative, since A is convex, and varies far less. Without that a fit could run off to infinity: the copies of
-a row are on average a little beside it, and the loss of the row itself would pay for moving along the
-difference.
+The tangent A(η) + A'(η)(η̃ - η), whose mean is A(η), is subtracted from each copy's A(η̃). The difference
+is never negative, since A is convex, and varies far less. Without this control variate a fit could diverge:
+the mean of a row's copies differs a little from the row, and moving along that difference would reduce the
+objective without bound.
 """
 
 from collections.abc import Iterator
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
+from dropglm import checks
 from dropglm.design import Design, Matrix
 from dropglm.families import Family
 from dropglm.noise import Noise
 from dropglm.penalties.base import Penalty, Slopes
 
-# Entries of one noised copy, so that copies stay in the cache and additive noise does not fill the memory.
+# Entries of one noised copy: copies stay in the cache, and additive noise does not fill the memory.
 BLOCK = 1 << 18
 
 
 class MonteCarlo(Penalty):
     """R(β) = Σ_i 1/S Σ_s A(η̃_i^s) - A(η_i) - A'(η_i)(η̃_i^s - η_i) over S = ``n_samples`` noised copies.
 
-    Additive noise makes dense copies: its cost is n·d·S, also for sparse rows.
+    Additive noise makes the copies dense, so it costs n·d·S even for sparse rows.
     """
 
     spares_one_sided = True
@@ -36,12 +38,17 @@ class MonteCarlo(Penalty):
         self.n_samples = n_samples
         self.seed = seed
 
+    @classmethod
+    def build(cls, family: type[Family], noise: Noise, *, n_samples: int, random_state: Any) -> Self:
+        """Return the penalty with a seed drawn from the random state."""
+        return cls(family, noise, n_samples=n_samples, seed=checks.seed(random_state))
+
     def value_and_gradient(
         self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, Slopes]:
-        """R(β) with its slopes."""
+        """Return R(β) and its gradient."""
         n, d = design.shape
-        # A dropped feature stays inside its row; added noise is everywhere.
+        # Dropout keeps the copies sparse; additive noise makes them dense.
         size = d if self.noise.absolute else max(1, design.nnz // n)
         step = max(1, BLOCK // size)
         blocks = [(first, min(first + step, n)) for first in range(0, n, step)]
@@ -65,9 +72,9 @@ class MonteCarlo(Penalty):
                 slopes[rows] += residual
                 out[columns] += copy.T @ residual
                 drift += shift / self.n_samples
-            bend = w * _bent(self.family, eta, drift)
-            slopes[rows] -= bend
-            out[columns] -= X.T @ bend
+            correction = w * _curvature_times(self.family, eta, drift)
+            slopes[rows] -= correction
+            out[columns] -= X.T @ correction
 
         gradient = design.sum_over_rows(add, *beta.shape, pieces=blocks)
         return float(values.sum()), Slopes(gradient, slopes.sum(axis=0))
@@ -77,18 +84,18 @@ class MonteCarlo(Penalty):
 
 
 def _along_classes(products: np.ndarray, ndim: int) -> np.ndarray:
-    """The products summed over the classes, where A has no axis for them."""
+    """Sum the products over the classes if A has no axis for them."""
     return products if products.ndim == ndim else products.sum(axis=-1)
 
 
-def _bent(family: type[Family], eta: np.ndarray, drift: np.ndarray) -> np.ndarray:
+def _curvature_times(family: type[Family], eta: np.ndarray, drift: np.ndarray) -> np.ndarray:
     """A''(η) times the drift; (n, K)."""
     A2 = family.variance(eta)
     return A2 * drift if A2.ndim == drift.ndim else np.einsum("nkl,nl->nk", A2, drift)
 
 
 def _narrowed(X: sparse.csr_array, *, full: bool) -> tuple[sparse.csr_array, np.ndarray]:
-    """X in float64, without its empty columns unless ``full``, and the numbers of the columns left."""
+    """Return X in float64, without its empty columns unless ``full``, and the numbers of its columns."""
     if full:
         return X.astype(np.float64), np.arange(X.shape[1])
     columns, indices = np.unique(X.indices, return_inverse=True)

@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from dropglm.families import Logistic
 from dropglm.noise import Gaussian
-from dropglm.penalties import PENALTIES, RowPenalty
+from dropglm.noising import penalty_from
+from dropglm.penalties import EXPECTATIONS, RowPenalty
 from dropglm.plots.axes import COLOURS, INK, fresh_axes, line_style
 
 
@@ -137,7 +138,7 @@ def row_penalties(probabilities: ArrayLike, noise_levels: ArrayLike) -> tuple[np
     eta, s2 = (part.ravel() for part in grid)
 
     def penalty(expectation: str) -> np.ndarray:
-        rows = PENALTIES[expectation]["logistic"](Logistic, Gaussian(1.0))
+        rows = penalty_from(EXPECTATIONS[expectation], Logistic, Gaussian(1.0))
         assert isinstance(rows, RowPenalty)
         return rows.rows(eta, s2)[0].reshape(len(p), len(sigma))
 

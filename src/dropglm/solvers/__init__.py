@@ -1,4 +1,4 @@
-"""Minimisers of smooth functions; what the function is about they do not know."""
+"""Minimisers of smooth functions, independent of what the function represents."""
 
 from dropglm.solvers.base import Callback, Function, History, Result, Status
 from dropglm.solvers.lbfgs import LBFGS

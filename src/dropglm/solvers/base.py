@@ -1,8 +1,7 @@
-"""What a solver asks of a function, and what it answers."""
+"""The interface between a solver and the function it minimises, and the result."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -28,10 +27,10 @@ class Ray(Protocol):
     """A function along a ray."""
 
     def value_and_slope(self, step: float) -> tuple[float, float]:
-        """The value at that step, and its derivative with respect to the step."""
+        """Return the value at that step and its derivative with respect to the step."""
 
     def arrive(self, step: float) -> Place:
-        """The place at that step."""
+        """Return the place at that step."""
 
 
 class Function(Protocol):
@@ -39,50 +38,63 @@ class Function(Protocol):
 
     @property
     def passes(self) -> int:
-        """Passes over the data, so far."""
+        """Number of passes over the data so far."""
 
     def at(self, theta: np.ndarray) -> Place:
-        """Value and gradient at θ."""
+        """Return value and gradient at θ."""
 
     def along(self, point: Any, direction: np.ndarray) -> Ray:
-        """The function along a ray."""
+        """Return the function along the ray from this point."""
 
     def preconditioner(self, point: Any) -> np.ndarray:
-        """A positive diagonal that is close to the Hessian's."""
+        """Return a positive diagonal close to that of the Hessian."""
 
 
-class Status(Enum):
-    """How a minimisation ended; the value says it in words."""
+class Status:
+    """How a minimisation ended, in words; plain strings, so that any serialiser can store a result."""
 
     CONVERGED = "converged"
-    MAX_ITER = "stopped at the largest number of iterations"
-    STALLED = "stopped where rounding hides any further descent"
+    MAX_ITER = "stopped at the maximum number of iterations"
+    STALLED = "stopped because rounding error hides any further descent"
     CALLBACK = "stopped by a callback"
 
 
 class History(NamedTuple):
-    """What was seen at the start and after each iteration; arrays of length n_iter + 1."""
+    """Values at the start and after each iteration; arrays of length n_iter + 1."""
 
     objective: np.ndarray
     gradient_norm: np.ndarray
-    step: np.ndarray  # multiple of the direction that led here, nan at the start
+    step: np.ndarray  # step length that led here, NaN at the start
 
 
 @dataclass(frozen=True)
 class Result:
-    """How a minimisation went.
+    """The result of a minimisation.
 
-    ``gradient_norm`` is √(gᵀHg / 2f), f the objective and H an inverse of its curvature. Its square estimates
-    the share of the objective that is still to be gained.
+    Attributes
+    ----------
+    status : str
+        Why the solver stopped, one of the constants of ``Status``.
+    n_iter : int
+        Number of iterations.
+    passes : int
+        Number of passes over the data.
+    objective : float
+        Final value f.
+    gradient_norm : float
+        √(gᵀHg / 2f), where H is the inverse of the curvature. Its square estimates by which share the
+        objective could still be reduced.
+    history : History
+        Objective, gradient norm and step length of each iteration.
     """
 
-    status: Status
+    status: str
     n_iter: int
-    passes: int  # over the data
+    passes: int
     objective: float
     gradient_norm: float
     history: History = field(repr=False)
 
 
-# Called after each iteration with its number and where it led; true ends the minimisation.
+# Called after each iteration with its number and the new point; a true return value stops the solver.
 Callback = Callable[[int, Any], bool]

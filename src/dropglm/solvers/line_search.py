@@ -1,8 +1,8 @@
-"""A step along a ray that meets Wolfe's conditions.
+"""A step along a ray that satisfies the Wolfe conditions.
 
     φ(step) <= φ(0) + c₁ step φ'(0)      (it descends)        |φ'(step)| <= c₂ |φ'(0)|      (far enough)
 
-``low`` is the longest step known to descend and to be too short, ``high`` the shortest known to be too long.
+``low`` is the longest step known to descend but to be too short, ``high`` the shortest known to be too long.
 """
 
 import math
@@ -14,7 +14,7 @@ DESCENT = 1e-4  # c₁
 CURVATURE = 0.5  # c₂
 MAX_TRIALS = 40
 MAX_GROWTH = 10.0
-# Relative differences of the value that rounding can make.
+# Relative differences of the value that rounding can cause.
 ROUNDING = 1e-14
 
 
@@ -27,7 +27,7 @@ class Trial(NamedTuple):
 
 
 def search(ray: Ray, value: float, slope: float, step: float = 1.0) -> float | None:
-    """The step, the first try being the one given; None if there is none that descends."""
+    """Return a step, trying the given one first, or None if no step descends."""
     start = low = Trial(0.0, value, slope)
     high: Trial | None = None
     if not slope < 0.0:
@@ -48,14 +48,14 @@ def search(ray: Ray, value: float, slope: float, step: float = 1.0) -> float | N
 
 
 def _beyond(start: Trial, low: Trial) -> float:
-    """A longer step: where the slope would vanish if it went on changing at its mean rate so far."""
+    """Return a longer step, where the slope would vanish if it kept changing at its mean rate."""
     bend = (low.slope - start.slope) / low.step
     guess = low.step - low.slope / bend if bend > 0.0 else math.inf
     return min(max(guess, 2.0 * low.step), MAX_GROWTH * low.step)
 
 
 def _between(low: Trial, high: Trial) -> float:
-    """The minimum of the cubic through both ends, kept away from them."""
+    """Return the minimum of the cubic through both ends, kept away from the ends."""
     width = high.step - low.step
     if not (math.isfinite(high.value) and math.isfinite(high.slope)):
         return low.step + 0.1 * width
@@ -63,5 +63,5 @@ def _between(low: Trial, high: Trial) -> float:
     root = math.sqrt(max(chord * chord - low.slope * high.slope, 0.0))
     bottom = high.slope - low.slope + 2.0 * root
     guess = 1.0 - (high.slope + root - chord) / bottom if bottom != 0.0 else 0.5
-    # Beside a wall so steep that the cubic overflows, nothing is known but the direction.
+    # The cubic overflows next to an extremely steep wall; stay close to the lower end.
     return low.step + width * (min(max(guess, 0.05), 0.95) if math.isfinite(guess) else 0.1)

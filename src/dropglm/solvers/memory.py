@@ -1,23 +1,23 @@
-"""The curvature that L-BFGS has seen, and the direction that it makes of it.
+"""The memory of L-BFGS, and the search direction computed from it.
 
-Of the last m steps it keeps s = θ_{k+1} - θ_k and y = g_{k+1} - g_k. The direction of the two-loop recursion
-(Nocedal 1980) is a combination of the s_i, of P⁻¹y_i and of P⁻¹g, P the preconditioner, and finding its
-coefficients takes nothing of these vectors but their products. Products with a new y are differences of
-products with two gradients; so an iteration reads every vector twice, once for s_i·g and y_i·P⁻¹g and once to
-combine them, where the recursion itself would read each four times.
+For the last m steps it keeps s = θ_{k+1} - θ_k and y = g_{k+1} - g_k. The direction of the two-loop recursion
+(Nocedal 1980) is a linear combination of the s_i, the P⁻¹y_i and P⁻¹g, where P is the preconditioner, and its
+coefficients depend on these vectors only through their inner products. Products with a new y are differences
+of products with two gradients. So an iteration reads every vector twice, once for s_i·g and y_i·P⁻¹g and once
+to combine them; the recursion itself would read each vector four times.
 """
 
 import numpy as np
 
 from dropglm.maths.compile import summing_kernel
-from dropglm.vectors import in_pieces
+from dropglm.maths.vectors import in_pieces
 
-# Entries whose sums stay in the first-level cache while vector after vector is added to them.
+# Entries per block: the partial sums stay in the first-level cache while the vectors are added.
 BLOCK = 1024
 
 
 class Memory:
-    """The last ``length`` pairs (s, y) and the present gradient, in the metric of a preconditioner.
+    """The last ``length`` pairs (s, y) and the current gradient, in the metric of a preconditioner.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class Memory:
         self.inverse = np.reciprocal(preconditioner)
         self.gradient = gradient
         self.threads = threads
-        # The system hands out rows when they are first written to: a short run does not pay for a long
-        # memory.
+        # The operating system allocates rows when they are first written, so a short run does not pay for a
+        # long memory.
         shape = length, len(gradient)
         self.s, self.y = np.empty(shape, gradient.dtype), np.empty(shape, gradient.dtype)
         self.slots: list[int] = []  # rows in use, oldest first
@@ -47,11 +47,11 @@ class Memory:
 
     @property
     def slope(self) -> float:
-        """The function's slope along the direction: -g·Hg, H the curvature's inverse as known so far."""
+        """Slope of the function along the direction, -g·Hg, where H estimates the inverse Hessian."""
         return self._combination()[-1]
 
     def direction(self) -> np.ndarray:
-        """The direction of descent, -Hg."""
+        """Return the descent direction -Hg."""
         a, e, scale, _ = self._combination()
         slots = np.array(self.slots, np.int64)
         d = np.empty_like(self.gradient)
@@ -65,7 +65,7 @@ class Memory:
         return d
 
     def _combination(self) -> tuple[np.ndarray, np.ndarray, float, float]:
-        """The a, e and scale of Hg = scale · P⁻¹(g - Σ a_i y_i) + Σ e_i s_i, and the slope along -Hg."""
+        """Return a, e and scale of Hg = scale · P⁻¹(g - Σ a_i y_i) + Σ e_i s_i, and the slope along -Hg."""
         a, e = np.zeros(len(self.s)), np.zeros(len(self.s))
         scale = 1.0
         for i in reversed(self.slots):
@@ -79,12 +79,12 @@ class Memory:
         return a, e, scale, -float(scale * (self.gg - a @ self.yg) + e @ self.sg)
 
     def update(self, step: float, direction: np.ndarray, gradient: np.ndarray) -> None:
-        """Remember the step that led to this gradient, unless the function bends the wrong way along it."""
+        """Add the step that led to this gradient, unless the curvature along it is not positive."""
         if len(self.slots) == len(self.s):
             self.slots.pop(0)
         slot = next(k for k in range(len(self.s)) if k not in self.slots)
         s, y = self.s[slot], self.y[slot]
-        shares = in_pieces(
+        sums = in_pieces(
             lambda first, last: _remember(
                 step,
                 *(part[first:last] for part in (direction, self.gradient, gradient, self.inverse, s, y)),
@@ -92,23 +92,23 @@ class Memory:
             len(s),
             self.threads,
         )
-        sy, yy = np.sum(shares, axis=0)
+        sy, yy = np.sum(sums, axis=0)
         self.gradient = gradient
         old_sg, old_yg = self.sg, self.yg
-        bends = sy > 0.0 and yy > 0.0 and np.isfinite(sy / yy)
-        if bends:
+        convex = sy > 0.0 and yy > 0.0 and np.isfinite(sy / yy)
+        if convex:
             self.slots.append(slot)
         self.sg, self.yg, self.gg = self._products(gradient)
         self.sy[slot] = 0.0
         self.sy[:, slot], self.yy[:, slot], self.yy[slot] = 0.0, 0.0, 0.0
-        if bends:
+        if convex:
             older = self.slots[:-1]
             self.sy[older, slot] = (self.sg - old_sg)[older]
             self.yy[older, slot] = self.yy[slot, older] = (self.yg - old_yg)[older]
             self.sy[slot, slot], self.yy[slot, slot] = sy, yy
 
     def change_metric(self, preconditioner: np.ndarray) -> None:
-        """Take another preconditioner; what the pairs tell of the curvature stays."""
+        """Change the preconditioner; the pairs are kept."""
         np.reciprocal(preconditioner, out=self.inverse)
         slots = np.array(self.slots, np.int64)
 
@@ -121,7 +121,7 @@ class Memory:
         self.sg, self.yg, self.gg = self._products(self.gradient)
 
     def _products(self, g: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """s_i·g and y_i·P⁻¹g for every pair, and g·P⁻¹g."""
+        """Return s_i·g and y_i·P⁻¹g for every pair, and g·P⁻¹g."""
         length = len(self.s)
         slots = np.array(self.slots, np.int64)
 
@@ -137,12 +137,11 @@ class Memory:
 @summing_kernel
 def _multiply(s, y, inverse, g, slots, first, last, sums):
     """Add s_i·g, y_i·P⁻¹g and g·P⁻¹g, over entries first to last - 1."""
-    room = np.empty(BLOCK)
+    buffer = np.empty(BLOCK)
     for start in range(first, last, BLOCK):
         stop = min(start + BLOCK, last)
-        # Slices count from 0, and only where indices cannot be negative does the compiler use vector
-        # instructions.
-        g_block, inverse_block, scaled = g[start:stop], inverse[start:stop], room[: stop - start]
+        # Slices start at 0, and the compiler vectorises only if indices cannot be negative.
+        g_block, inverse_block, scaled = g[start:stop], inverse[start:stop], buffer[: stop - start]
         total = 0.0
         for j in range(scaled.size):
             scaled[j] = np.float64(inverse_block[j]) * g_block[j]
@@ -161,10 +160,10 @@ def _multiply(s, y, inverse, g, slots, first, last, sums):
 @summing_kernel
 def _square(y, inverse, slots, first, last, yy):
     """Add y_i·P⁻¹y_j, over entries first to last - 1; block by block, so that each y is read once."""
-    room = np.empty(BLOCK)
+    buffer = np.empty(BLOCK)
     for start in range(first, last, BLOCK):
         stop = min(start + BLOCK, last)
-        inverse_block, scaled = inverse[start:stop], room[: stop - start]
+        inverse_block, scaled = inverse[start:stop], buffer[: stop - start]
         for a in range(slots.size):
             i = slots[a]
             y_block = y[i, start:stop]
@@ -183,14 +182,14 @@ def _square(y, inverse, slots, first, last, yy):
 @summing_kernel
 def _combine(s, y, inverse, g, slots, a, e, scale, first, last, d):
     """D = -(scale · P⁻¹(g - Σ a_i y_i) + Σ e_i s_i), for entries first to last - 1."""
-    room = np.empty(BLOCK)
+    buffer = np.empty(BLOCK)
     for start in range(first, last, BLOCK):
         stop = min(start + BLOCK, last)
         g_block, inverse_block, d_block, q = (
             g[start:stop],
             inverse[start:stop],
             d[start:stop],
-            room[: stop - start],
+            buffer[: stop - start],
         )
         for j in range(q.size):
             q[j] = -g_block[j]

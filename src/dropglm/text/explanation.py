@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm import checks
-from dropglm.estimators.logistic_model import LogisticModel
+from dropglm.estimators.linear_model import LogisticModel
 from dropglm.text.hashing import NgramHasher
 from dropglm.text.vectorizer import NgramVectorizer
 

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dropglm import model_files
-from dropglm.estimators.logistic_model import LogisticModel
+from dropglm.estimators.linear_model import LogisticModel
 from dropglm.text.base import TextEstimator
 from dropglm.text.explanation import Explanation, NgramWeight, explain_text, top_ngrams, weights_by_class
 from dropglm.text.hashing import NgramHasher

@@ -90,7 +90,7 @@ def summarize(
     labels, counts = np.unique(y, return_counts=True)
     results = model.result_ if isinstance(model.result_, tuple) else (model.result_,)
     l2_weights = model.l2_weights if isinstance(model.l2_weights, str) else "given"
-    settings = {"dropout": float(model.dropout), "l2": float(model.l2), "l2_weights": l2_weights}
+    settings = {"dropout": model.dropout, "l2": float(model.l2), "l2_weights": l2_weights}
     return Summary(
         texts={str(label): int(count) for label, count in zip(labels, counts, strict=True)},
         unlabeled=n_unlabeled,
@@ -98,7 +98,7 @@ def summarize(
         settings=settings | {"discount": float(model.discount) if n_unlabeled else None},
         search=None if search is None else _summarize_search(search),
         iterations=int(sum(result.n_iter for result in results)),
-        converged=all(result.status.value == "converged" for result in results),
+        converged=all(result.status == "converged" for result in results),
     )
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dropglm import vectors
+from dropglm.maths import vectors
 
 
 @pytest.mark.parametrize("size", [1, 7, 200_000])

@@ -1,8 +1,8 @@
 """Algebra on long vectors, on threads and without BLAS.
 
-BLAS starts threads of its own for every product, which made a solver 40 times slower on a busy machine; and
-a product of two float32 vectors would be summed in float32. Sums here are float64, piece by piece in an order
-that does not depend on the number of threads.
+BLAS starts its own threads for every product, which made a solver 40 times slower on a busy machine, and it
+sums a product of two float32 vectors in float32. Sums here are float64, piece by piece in an order that
+does not depend on the number of threads.
 """
 
 from collections.abc import Callable
@@ -13,17 +13,17 @@ import numpy as np
 from dropglm.maths.compile import summing_kernel
 from dropglm.threads import each, even_ranges
 
-# Entries of a vector that a thread works on at a time.
+# Entries of a vector per piece.
 PIECE = 1 << 16
 
 
 def in_pieces(work: Callable[[int, int], Any], size: int, threads: int) -> list[Any]:
-    """``work(first, last)`` for the pieces of a vector of that size, in order."""
+    """Return ``work(first, last)`` for the pieces of a vector of that size, in order."""
     return each(lambda bounds: work(*bounds), even_ranges(size, PIECE), threads)
 
 
 def form(weights: np.ndarray, a: np.ndarray, b: np.ndarray, threads: int = 1) -> float:
-    """Σ_j weights_j a_j b_j.
+    """Return Σ_j weights_j a_j b_j.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def _form(weights, a, b):
 
 
 def dot(a: np.ndarray, b: np.ndarray, threads: int = 1) -> float:
-    """Σ_j a_j b_j."""
+    """Return Σ_j a_j b_j."""
     return sum(in_pieces(lambda first, last: _dot(a[first:last], b[first:last]), len(a), threads))
 
 
@@ -83,7 +83,7 @@ def _add_product(total, a, b):
 
 
 def moved(start: np.ndarray, step: float, direction: np.ndarray, threads: int = 1) -> np.ndarray:
-    """The vector start + step · direction."""
+    """Return start + step · direction."""
     end = np.empty_like(start)
     in_pieces(
         lambda first, last: _move(start[first:last], step, direction[first:last], end[first:last]),
@@ -100,7 +100,7 @@ def _move(start, step, direction, end):
 
 
 def side_by_side(a: np.ndarray, b: np.ndarray, threads: int = 1) -> np.ndarray:
-    """The pairs (a_j, b_j); (N, 2)."""
+    """Return the pairs (a_j, b_j); shape (N, 2)."""
     pairs = np.empty((len(a), 2), a.dtype)
     in_pieces(lambda first, last: _pair(a[first:last], b[first:last], pairs[first:last]), len(a), threads)
     return pairs

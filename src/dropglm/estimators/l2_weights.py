@@ -1,0 +1,104 @@
+"""How l2 is spread over the features: λ_j = λ · weight_j.
+
+``L2_WEIGHTS`` turns a name into an ``L2Weights``.
+"""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dropglm import checks
+from dropglm.design import Design
+from dropglm.estimators.features import Features
+from dropglm.estimators.warning import stacklevel
+from dropglm.registry import lookup
+
+# Log ratios closer to 0 than this are replaced by it, so no weight exceeds 10,000.
+SMALLEST_LOG_RATIO = 0.01
+
+
+class LabeledRows(NamedTuple):
+    """Rows with labels, which may be predicted probabilities."""
+
+    design: Design
+    y: np.ndarray  # (n, K)
+    weights: np.ndarray  # (n,)
+
+
+@dataclass(frozen=True)
+class L2Weights:
+    """A rule for the weights of l2.
+
+    Attributes
+    ----------
+    compute : callable
+        Returns the weights, of shape (d, K), given a list of ``LabeledRows`` that starts with the labelled
+        rows.
+    counts_unlabeled : bool
+        Whether a second fit uses weights that also count the unlabelled rows, with the labels that the first
+        fit predicts.
+    """
+
+    compute: Callable[[Sequence[LabeledRows]], np.ndarray]
+    counts_unlabeled: bool = False
+
+
+def uniform(rows: Sequence[LabeledRows]) -> np.ndarray:
+    """Return 1 for every feature."""
+    design, y, _ = rows[0]
+    return np.ones((design.shape[1], y.shape[1]), design.dtype)
+
+
+def naive_bayes(rows: Sequence[LabeledRows]) -> np.ndarray:
+    """Return 1/r_j², where r_j is the log ratio of a feature's frequencies in the class and in the others.
+
+    Frequencies are smoothed by adding one, as in NB-SVM (Wang and Manning 2012), which scales features by
+    r_j. With predicted labels the added count grows with the total weight, so that more rows are smoothed
+    equally. As a prior, this is a separate l2 for each feature; the dropout penalty does not change when
+    features are scaled.
+    """
+    if any(part.design.smallest < 0.0 for part in rows):
+        raise ValueError("Naive-Bayes l2_weights need non-negative features; use l2_weights='uniform'.")
+    in_class = sum(part.design.transposed_dot(part.weights[:, None] * part.y) for part in rows)
+    in_others = sum(part.design.transposed_dot(part.weights[:, None] * (1.0 - part.y)) for part in rows)
+    smoothing = sum(part.weights.sum() for part in rows) / rows[0].weights.sum()
+    # Features that occur only in rows without weight or label are not part of the vocabulary.
+    seen = in_class + in_others > 0.0
+    smoothed = [np.where(seen, smoothing + counts, 0.0) for counts in (in_class, in_others)]
+    frequencies = [counts / counts.sum(axis=0) for counts in smoothed]
+    r = np.log(np.where(seen, frequencies[0], 1.0)) - np.log(np.where(seen, frequencies[1], 1.0))
+    return np.maximum(np.abs(r), SMALLEST_LOG_RATIO).astype(rows[0].design.dtype) ** -2
+
+
+L2_WEIGHTS: dict[str, L2Weights] = {
+    "uniform": L2Weights(uniform),
+    "naive_bayes": L2Weights(naive_bayes),
+    "naive_bayes_unlabeled": L2Weights(naive_bayes, counts_unlabeled=True),
+}
+
+
+def l2_weights_from(given: Any, features: Features, known: Mapping[str, L2Weights] = L2_WEIGHTS) -> L2Weights:
+    """Return the rule of that name, the ``L2Weights`` itself, or a rule that returns the given array."""
+    if isinstance(given, str):
+        found = lookup(known, given, "l2_weights")
+        if found.counts_unlabeled and features.unlabeled is None:
+            warnings.warn(
+                f"l2_weights={given!r} without X_unlabeled is the same as 'naive_bayes'.",
+                UserWarning,
+                stacklevel=stacklevel(),
+            )
+        return found
+    if isinstance(given, L2Weights):
+        return given
+    weights = checks.numbers(given, "l2_weights")
+    if weights.shape != (features.d,):
+        raise ValueError(f"l2_weights has shape {weights.shape}, but X has {features.d} columns.")
+    if (weights < 0).any():
+        raise ValueError(
+            f"l2_weights must not be negative, but that of feature {int(np.argmin(weights))} is."
+        )
+    selected = features.select(weights[None, :])
+    return L2Weights(lambda rows: np.repeat(selected, rows[0].y.shape[1], axis=1))

@@ -1,0 +1,278 @@
+"""Logistic regression with feature noise integrated out."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from dropglm import checks
+from dropglm.estimators.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
+from dropglm.estimators.features import Features
+from dropglm.estimators.l2_weights import L2Weights, l2_weights_from
+from dropglm.estimators.linear_model import LogisticModel, SparsifyMixin
+from dropglm.estimators.problem import Problem, diverging_because, warm_start
+from dropglm.estimators.validation import TrainingData, check_classification, check_settings
+from dropglm.estimators.warning import warn_no_minimum, warn_unless_converged
+from dropglm.families import Logistic, Multinomial
+from dropglm.noise import Noise
+from dropglm.noising import expectation_from, noise_from, training_penalty
+from dropglm.penalties import Expectation
+from dropglm.registry import lookup
+from dropglm.solvers import LBFGS
+
+# Whether more than two classes are fitted in one model; None means that it depends on the expectation.
+MULTI_CLASS = {"auto": None, "multinomial": True, "ovr": False}
+
+
+class LogisticRegression(CallbackSupportMixin, SparsifyMixin, LogisticModel):
+    """Logistic regression with feature noise integrated out.
+
+    Minimises Σ_i w_i loss_i + n/(n + α m) (R(β) + α R_unlabeled(β)) + ½ l2 ‖β‖², where R(β) = Σ_i w_i
+    (E[A(η̃_i)] - A(η_i)) is the expected increase of the logistic loss under noise on the features. R does not
+    depend on labels, so unlabelled rows improve its estimate. n and m are the sums of the weights of labelled
+    and unlabelled rows.
+
+    Parameters
+    ----------
+    dropout : float in [0, 1) or Noise, default=0.5
+        Probability that a feature is dropped from a row. A ``dropglm.noise.Noise`` object is used in place of
+        dropout.
+    noise_std : float >= 0, default=0.0
+        Standard deviation of Gaussian noise added to every feature.
+    l2 : float >= 0, default=1.0
+        λ of the penalty ½λ‖β‖², added to the summed objective. With ``dropout=0`` the model is scikit-learn's
+        LogisticRegression with C = 1/l2.
+    expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}, default="gaussian"
+        How the expectation over the noise is computed:
+
+        - "gaussian" approximates the noised predictor as normal, in closed form;
+        - "exact" makes no approximation and is some hundred times slower;
+        - "quadratic" is the paper's second-order expansion, which is not convex and overfits without l2;
+        - "monte_carlo" is the mean over 100 noised copies of the rows.
+
+        A ``dropglm.penalties.Penalty`` class is accepted in place of a name.
+    discount : float >= 0, default=0.1
+        α, the weight of an unlabelled row in the noise penalty relative to a labelled one.
+    l2_weights : {"uniform", "naive_bayes", "naive_bayes_unlabeled"} or array-like of shape (d,), \
+default="uniform"
+        How l2 is spread over the features:
+
+        - "uniform": equally;
+        - "naive_bayes": by 1/r², where r is the log ratio of a feature's class frequencies, which is the
+          feature scaling of NB-SVM seen as a prior;
+        - "naive_bayes_unlabeled": the same, but a second fit also counts the unlabelled rows, whatever the
+          discount, with the labels that the first fit predicts (``max_iter``, callbacks and ``result_`` refer
+          to the second fit);
+        - an array: by the given weights.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is neither noised nor penalised.
+    multi_class : {"auto", "multinomial", "ovr"}, default="auto"
+        Whether more than two classes are fitted in one multinomial model or one against the rest. The
+        expectations "gaussian" and "exact" exist only for two classes, so "auto" means "ovr" for them and
+        "multinomial" otherwise.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights, by class.
+    tol : float, default=1e-4
+        Stop when the relative norm of the gradient (``result_.gradient_norm``) is below this; the objective
+        is then within about tol² of its minimum, relative to its value.
+    max_iter : int, default=200
+        Maximum number of iterations of the solver, per problem.
+    warm_start : bool, default=False
+        Start from the coefficients of the previous fit.
+    n_jobs : int, default=None
+        Number of threads; None means 1, -1 all cores.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the noised copies, for "monte_carlo".
+    verbose : int, default=0
+        Show progress on standard error unless 0.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        The class labels.
+    coef_ : ndarray of shape (1, d) for two classes, else (K, d)
+        Coefficients, in X's dtype.
+    intercept_ : ndarray of shape (1,) or (K,)
+        Intercepts, in X's dtype.
+    n_iter_ : ndarray of shape (1,), or (K,) for one class against the rest
+        Number of iterations, without those of the rough fits that provide a starting point.
+    multi_class_ : {"multinomial", "ovr"}
+        The choice made by "auto".
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, if X has string column names.
+    result_ : Result, or a tuple of K results for one class against the rest
+        How the solver ended: status, passes over the data, objective, history.
+
+    See Also
+    --------
+    LogisticRegressionCV : Chooses dropout, l2, l2_weights and discount by cross-validation.
+    OnlineLogisticRegression : Learns row by row.
+    TextClassifier : Classifies texts by their n-grams.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dropglm import LogisticRegression
+    >>> X = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 1]], float)
+    >>> model = LogisticRegression(dropout=0.5, l2=0.1).fit(X, ["good", "good", "bad", "bad"])
+    >>> model.predict([[1, 0, 0, 0]])
+    array(['good'], dtype='<U4')
+    >>> model.fit(X, [1, 1, 0, 0], X_unlabeled=[[1, 1, 1, 0], [0, 1, 1, 1]]).coef_[0, [0, 3]].round(2)
+    array([ 1.33, -1.33])
+    """
+
+    def __init__(
+        self,
+        dropout: float | Noise = 0.5,
+        noise_std: float = 0.0,
+        l2: float = 1.0,
+        expectation: Any = "gaussian",
+        discount: float = 0.1,
+        *,
+        l2_weights: Any = "uniform",
+        fit_intercept: bool = True,
+        multi_class: str = "auto",
+        class_weight: Any = None,
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.dropout = dropout
+        self.noise_std = noise_std
+        self.l2 = l2
+        self.expectation = expectation
+        self.discount = discount
+        self.l2_weights = l2_weights
+        self.fit_intercept = fit_intercept
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        X_unlabeled: Any = None,
+        unlabeled_weight: Any = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            Features, float32 or float64; never modified.
+        y : array-like of shape (n,)
+            Labels of any type; -1 is a class like any other.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows, in the loss and in the noise penalty; a row of weight 2 counts like two rows.
+        X_unlabeled : array-like or sparse of shape (m, d), default=None
+            Rows without labels, which improve the estimate of the noise penalty.
+        unlabeled_weight : array-like of shape (m,), default=None
+            Weights of the unlabelled rows.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        # Check.
+        check_settings(self)
+        noise, method = noise_from(self.dropout, self.noise_std), expectation_from(self.expectation)
+        data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
+        data = data.without_zero_weights()
+        K = len(data.classes)
+
+        # Build one problem, or one per class against the rest.
+        joint = fits_jointly(self.multi_class, K, method, noisy=bool(noise.parts))
+        family = Multinomial if joint else Logistic
+        penalty = training_penalty(method, family, noise, self.random_state)
+        features = Features(data.X, data.X_unlabeled, checks.threads(self.n_jobs))
+        problems = problems_of(
+            data, features, l2_weights_from(self.l2_weights, features), self.fit_intercept, joint=joint
+        )
+
+        # Solve.
+        solver = LBFGS(self.tol, self.max_iter, threads=features.threads)
+        coef = np.zeros((sum(problem.y.shape[1] for problem in problems), features.d), features.labeled.dtype)
+        intercept = np.zeros(len(coef))
+        initial = warm_start(self, features, coef.shape) if self.warm_start else None
+        results, reasons = [], []
+        with FitObservers(self, data, len(problems)) as observers:
+            for k, problem in enumerate(problems):
+                rows = slice(None) if joint else slice(k, k + 1)
+
+                def attributes(beta: np.ndarray, b: np.ndarray, rows: slice = rows) -> dict[str, Any]:
+                    coef[rows], intercept[rows] = features.expand(beta), b
+                    return {
+                        "classes_": data.classes,
+                        "coef_": coef.copy(),
+                        "intercept_": intercept.astype(coef.dtype),
+                    }
+
+                start = None if initial is None else (initial[0][:, rows], initial[1][rows])
+                solution = problem.solve(
+                    penalty, self.l2, self.discount, solver, start, observers.next_problem(attributes)
+                )
+                coef[rows], intercept[rows] = features.expand(solution.beta), solution.intercept
+                results.append(solution.result)
+                reasons.append(diverging_because(problem, penalty, self.l2, solution))
+
+            # Store.
+            if joint:
+                intercept -= intercept.mean()  # a constant added to all classes changes nothing
+            self._set_fitted(
+                classes_=data.classes,
+                coef_=coef,
+                intercept_=intercept.astype(coef.dtype),
+                multi_class_="multinomial" if joint else "ovr",
+                n_iter_=np.array([result.n_iter for result in results]),
+                result_=results[0] if len(results) == 1 else tuple(results),
+            )
+        warn_unless_converged(self, results)
+        for reason in filter(None, reasons):
+            warn_no_minimum(reason, coef)
+            break
+        return self
+
+
+def fits_jointly(multi_class: str, K: int, method: Expectation, *, noisy: bool) -> bool:
+    """Return whether K classes are fitted in one multinomial model rather than one against the rest."""
+    joint = lookup(MULTI_CLASS, multi_class, "multi_class")
+    if joint is None:
+        # Without noise there is no penalty that the multinomial family could lack.
+        joint = not noisy or method.penalty_class(Multinomial) is not None
+    return joint and K > 2
+
+
+def problems_of(
+    data: TrainingData, features: Features, l2_weights: L2Weights, fit_intercept: bool, *, joint: bool
+) -> list[Problem]:
+    """Return one problem for two classes or a joint model, else one per class against the rest."""
+    K = len(data.classes)
+    indicators = (data.y[:, None] == np.arange(K)).astype(np.float64)
+    one_per_problem = [1] if K == 2 else range(K)
+    targets = [indicators] if joint else [indicators[:, [k]] for k in one_per_problem]
+    return [
+        Problem(
+            features,
+            Multinomial if joint else Logistic,
+            target,
+            data.weights,
+            data.unlabeled_weights,
+            bool(fit_intercept),
+            l2_weights,
+            labels_first=True,
+        )
+        for target in targets
+    ]

@@ -1,0 +1,302 @@
+"""Logistic regression with dropout, l2, l2_weights and discount chosen by cross-validation."""
+
+import warnings
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import check_scoring
+
+from dropglm import checks
+from dropglm.estimators.features import Features
+from dropglm.estimators.l2_weights import L2Weights, l2_weights_from
+from dropglm.estimators.linear_model import LogisticModel
+from dropglm.estimators.logistic import LogisticRegression, fits_jointly
+from dropglm.estimators.search import (
+    Candidate,
+    Search,
+    best_candidate,
+    folds_from,
+    results_table,
+    strength,
+)
+from dropglm.estimators.validation import check_classification, check_settings
+from dropglm.estimators.warning import stacklevel
+from dropglm.families import Logistic, Multinomial
+from dropglm.noising import expectation_from, noise_from, training_penalty
+
+
+class LogisticRegressionCV(LogisticModel):
+    """Logistic regression with dropout, l2, l2_weights and discount chosen by cross-validation.
+
+    Each of these settings takes a grid of values or a single one. Labelled rows are split into folds;
+    unlabelled rows are used in the fit of every fold. The grid is traversed along paths from strong to weak
+    penalties, where each fit starts from the previous one, and ``n_jobs`` threads work on paths and folds in
+    parallel, on one copy of X. The best settings are then fitted to all rows.
+
+    Parameters
+    ----------
+    dropout : float, Noise or sequence of these, default=(0.8, 0.6, 0.4)
+        Probability that a feature is dropped from a row.
+    noise_std : float >= 0, default=0.0
+        Standard deviation of Gaussian noise added to every feature.
+    l2 : float or sequence of float, default=(10.0, 3.0, 1.0, 0.3, 0.1)
+        λ of the penalty ½λ‖β‖², added to the summed objective.
+    expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}, default="gaussian"
+        How the expectation over the noise is computed; see ``LogisticRegression``.
+    discount : float or sequence of float, default=(1.0, 0.1)
+        α, the weight of an unlabelled row in the noise penalty relative to a labelled one. Only one value is
+        tried if there are no unlabelled rows, since it has no effect then.
+    l2_weights : "auto", str, array-like of shape (d,), or a sequence of names and arrays, default="auto"
+        How l2 is spread over the features; see ``LogisticRegression``. "auto" tries "uniform" and, if no
+        feature is negative, "naive_bayes".
+    cv : int, splitter or iterable, default=5
+        As in scikit-learn; an int is the number of stratified folds. For groups pass the splits themselves,
+        ``list(GroupKFold(5).split(X, y, groups))``.
+    scoring : str, callable or None, default="accuracy"
+        A scorer of scikit-learn; None means accuracy. A callable is given the predictors of the held-out rows
+        instead of X, and a model that returns them unchanged.
+    one_standard_error : bool, default=False
+        Among the settings whose mean score is within one standard error of the best, with the best l2_weights
+        and discount, choose the largest dropout and then the largest l2.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is neither noised nor penalised.
+    multi_class : {"auto", "multinomial", "ovr"}, default="auto"
+        Whether more than two classes are fitted in one model; see ``LogisticRegression``.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights, by class; "balanced" refers to all rows, not to those of a fold.
+    tol : float, default=1e-4
+        Tolerance of the final fit; fits of the search stop at 3e-2, within about 1e-3 of the minimum.
+    max_iter : int, default=200
+        Maximum number of iterations of the solver, per fit.
+    n_jobs : int, default=None
+        Number of threads; None means 1, -1 all cores.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the noised copies, for "monte_carlo".
+    verbose : int, default=0
+        Show progress on standard error unless 0.
+
+    Attributes
+    ----------
+    dropout_, l2_, l2_weights_, discount_
+        The chosen settings.
+    best_params_ : dict
+        The same four.
+    best_score_ : float
+        Their mean score over the folds.
+    best_index_ : int
+        Their row in ``cv_results_``.
+    best_estimator_ : LogisticRegression
+        The model fitted to all rows.
+    cv_results_ : dict of ndarrays
+        One row per point of the grid, as in scikit-learn's GridSearchCV.
+    classes_, coef_, intercept_, n_iter_, multi_class_, result_
+        Those of ``best_estimator_``; see ``LogisticRegression``.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, if X has string column names.
+
+    See Also
+    --------
+    LogisticRegression : The same model with fixed settings.
+    TextClassifier : Does this search for texts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dropglm import LogisticRegressionCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = (rng.random((200, 30)) < 0.3).astype(float)
+    >>> y = X[:, :5].sum(axis=1) > X[:, 5:10].sum(axis=1)
+    >>> model = LogisticRegressionCV(l2=(1.0, 0.1), cv=3).fit(X, y, X_unlabeled=X[:50])
+    >>> model.dropout_, model.l2_, model.l2_weights_
+    (0.4, 0.1, 'naive_bayes')
+    """
+
+    def __init__(
+        self,
+        dropout: Any = (0.8, 0.6, 0.4),
+        noise_std: float = 0.0,
+        l2: Any = (10.0, 3.0, 1.0, 0.3, 0.1),
+        expectation: Any = "gaussian",
+        discount: Any = (1.0, 0.1),
+        *,
+        l2_weights: Any = "auto",
+        cv: Any = 5,
+        scoring: Any = "accuracy",
+        one_standard_error: bool = False,
+        fit_intercept: bool = True,
+        multi_class: str = "auto",
+        class_weight: Any = None,
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.dropout = dropout
+        self.noise_std = noise_std
+        self.l2 = l2
+        self.expectation = expectation
+        self.discount = discount
+        self.l2_weights = l2_weights
+        self.cv = cv
+        self.scoring = scoring
+        self.one_standard_error = one_standard_error
+        self.fit_intercept = fit_intercept
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        X_unlabeled: Any = None,
+        unlabeled_weight: Any = None,
+    ) -> Self:
+        """Choose the settings by cross-validation, and fit the model with them to all rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            Features, float32 or float64; never modified.
+        y : array-like of shape (n,)
+            Labels of any type; -1 is a class like any other.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows, in the fits and, if the scorer supports them, in the scores.
+        X_unlabeled : array-like or sparse of shape (m, d), default=None
+            Rows without labels, which are used in the fit of every fold.
+        unlabeled_weight : array-like of shape (m,), default=None
+            Weights of the unlabelled rows.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        # Check.
+        check_settings(self)
+        method, grids = expectation_from(self.expectation), self._grids()
+        data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
+        folds = folds_from(self.cv, data)
+
+        # Build the grid, and what its points share.
+        noises = {dropout: noise_from(dropout, self.noise_std) for dropout in grids["dropout"]}
+        noisy = any(noise.parts for noise in noises.values())
+        joint = fits_jointly(self.multi_class, len(data.classes), method, noisy=noisy)
+        family = Multinomial if joint else Logistic
+        # One penalty per dropout rate, so that its points share the copies where the penalty is sampled.
+        penalties = {
+            dropout: training_penalty(method, family, noise, self.random_state)
+            for dropout, noise in noises.items()
+        }
+        features = Features(data.X, data.X_unlabeled, checks.threads(self.n_jobs))
+        l2_weights = self._l2_weights_grid(features)
+        # Paths of constant l2_weights and discount, strong penalties first.
+        discounts = grids["discount"] if features.unlabeled is not None else grids["discount"][:1]
+        points = product(range(len(l2_weights)), discounts, grids["dropout"], grids["l2"])
+        grid = [Candidate(dropout, l2, weights, discount) for weights, discount, dropout, l2 in points]
+
+        # Search.
+        search = Search(
+            data,
+            features,
+            [l2_weights_from(given, features) for given in l2_weights],
+            penalties,
+            folds,
+            self._scorer(),
+            joint=joint,
+            fit_intercept=self.fit_intercept,
+            weighted=sample_weight is not None,
+        )
+        outcomes = search.run(grid, tol=self.tol, max_iter=self.max_iter, shown=bool(self.verbose))
+        self._warn_unless_converged(outcomes["converged"])
+        results = results_table(grid, l2_weights, outcomes)
+        best = best_candidate(grid, outcomes["score"], one_standard_error=self.one_standard_error)
+
+        # Fit the best settings to all rows, and store.
+        shared = LogisticRegression().get_params().keys() & self.get_params().keys()
+        settings = {name: getattr(self, name) for name in shared} | results["params"][best]
+        settings |= {"multi_class": "multinomial" if joint else "ovr", "verbose": 0}
+        model = LogisticRegression(**settings)
+        model.fit(X, y, sample_weight, X_unlabeled, unlabeled_weight)
+        names = ("classes_", "coef_", "intercept_", "n_iter_", "multi_class_", "result_")
+        self._set_fitted(
+            best_estimator_=model,
+            best_params_=results["params"][best],
+            best_score_=float(results["mean_test_score"][best]),
+            best_index_=best,
+            cv_results_=results,
+            **{f"{name}_": value for name, value in results["params"][best].items()},
+            **{name: getattr(model, name) for name in names},
+        )
+        return self
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the score of the predictions for X by ``scoring``.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        float
+        """
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(self._scorer()(self, X, y, **weights))
+
+    def _scorer(self) -> Any:
+        if isinstance(self.scoring, (list, tuple, set, dict)):
+            raise TypeError(f"scoring must be a single scorer, got {self.scoring!r}.")
+        return check_scoring(self, scoring="accuracy" if self.scoring is None else self.scoring)
+
+    def _grids(self) -> dict[str, list[Any]]:
+        """Return the values of dropout, l2 and discount, strong penalties first."""
+        grids: dict[str, list[Any]] = {}
+        for name in ("dropout", "l2", "discount"):
+            given = getattr(self, name)
+            values: list[Any] = list(given) if np.iterable(given) and not isinstance(given, str) else [given]
+            if not values:
+                raise ValueError(f"{name} is an empty grid; give at least one value.")
+            for value in values:
+                if name == "dropout":
+                    noise_from(value, self.noise_std)
+                else:
+                    checks.not_negative(value, name)
+            grids[name] = sorted(values, key=strength, reverse=True)
+        return grids
+
+    def _l2_weights_grid(self, features: Features) -> list[Any]:
+        """Return the values of l2_weights: a single name or array is a grid of one."""
+        given = self.l2_weights
+        if isinstance(given, str):
+            auto = ["uniform"] if features.labeled.smallest < 0.0 else ["uniform", "naive_bayes"]
+            return auto if given == "auto" else [given]
+        if isinstance(given, L2Weights):
+            return [given]
+        values: list[Any] = list(given) if np.iterable(given) else []
+        if not values:
+            raise TypeError(f"l2_weights must be a name, an array or a sequence of these, got {given!r}.")
+        several = any(np.iterable(value) or isinstance(value, L2Weights) for value in values)
+        return values if several else [given]
+
+    def _warn_unless_converged(self, converged: np.ndarray) -> None:
+        failed = int((converged == 0).sum())
+        if failed:
+            warnings.warn(
+                f"{failed} of the {converged.size} fits of the search did not converge within "
+                f"{self.max_iter} iterations; raise max_iter or remove weak penalties from the grid.",
+                ConvergenceWarning,
+                stacklevel=stacklevel(),
+            )

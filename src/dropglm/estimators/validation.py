@@ -1,0 +1,158 @@
+"""Checks of an estimator's settings and of the data that users pass to ``fit``."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from dropglm import checks
+from dropglm.estimators.warning import called_from_model_selection
+
+# A class of weight 0 gets this share of the other weights instead, so that the intercept stays finite.
+NEGLIGIBLE = 1e-9
+
+
+class TrainingData(NamedTuple):
+    """The rows of a fit."""
+
+    X: Any
+    y: np.ndarray  # targets, or numbers of the classes
+    sample_weights: np.ndarray
+    weights: np.ndarray  # sample weights times class weights
+    X_unlabeled: Any = None
+    unlabeled_weights: np.ndarray | None = None
+    classes: np.ndarray = np.empty(0)  # none in a regression
+
+    def without_zero_weights(self) -> "TrainingData":
+        """Return the data without rows of weight 0, which must not matter even if they would overflow."""
+        X, weights, y, sample_weights = _kept(self.X, self.weights, self.y, self.sample_weights)
+        return self._replace(X=X, weights=weights, y=y, sample_weights=sample_weights)
+
+
+def check_settings(estimator: Any) -> None:
+    """Check the settings that are not grids in a search, as far as the estimator has them."""
+    for name in ("l2", "discount"):
+        value = getattr(estimator, name, 0.0)
+        if not np.iterable(value) or isinstance(value, str):
+            checks.not_negative(value, name)
+    checks.not_negative(estimator.tol, "tol")
+    checks.whole_number(estimator.max_iter, "max_iter")
+    if estimator.max_iter < 1:
+        raise ValueError(f"max_iter must be at least 1, got {estimator.max_iter}.")
+    for name in ("fit_intercept", "warm_start", "one_standard_error"):
+        checks.yes_or_no(getattr(estimator, name, False), name)
+
+
+def check_classification(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, unlabeled_weight: Any
+) -> TrainingData:
+    """Return the data of a classifier, with classes numbered from 0."""
+    X, X_unlabeled, unlabeled_weights = check_features(estimator, X, X_unlabeled, unlabeled_weight)
+    classes, numbers = check_labels(estimator, y, X.shape[0])
+    sample_weights = checks.weights(sample_weight, X.shape[0])
+    checks.some_weight(sample_weights)
+    by_class = np.bincount(numbers, sample_weights)
+    if not by_class.all():
+        raise ValueError(
+            f"No row of class {classes[by_class.argmin()]} has a positive sample_weight; remove its rows."
+        )
+    weights = sample_weights * _class_weights(estimator.class_weight, classes, numbers, by_class)[numbers]
+    return TrainingData(X, numbers, sample_weights, weights, X_unlabeled, unlabeled_weights, classes)
+
+
+def check_regression(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, unlabeled_weight: Any
+) -> TrainingData:
+    """Return the data of a regressor."""
+    X, X_unlabeled, unlabeled_weights = check_features(estimator, X, X_unlabeled, unlabeled_weight)
+    y = checks.numbers(check_target(estimator, y, X.shape[0]), "y")
+    weights = checks.weights(sample_weight, X.shape[0])
+    checks.some_weight(weights)
+    return TrainingData(X, y, weights, weights, X_unlabeled, unlabeled_weights)
+
+
+def check_features(
+    estimator: Any, X: Any, X_unlabeled: Any = None, unlabeled_weight: Any = None
+) -> tuple[Any, Any, np.ndarray | None]:
+    """Return X and X_unlabeled as finite matrices with the same features, and the weights of the latter."""
+    checked = checks.features(X)
+    validate_data(estimator, X, skip_check_array=True)  # sets n_features_in_ and feature_names_in_
+    X = checked
+    if X_unlabeled is None:
+        if unlabeled_weight is not None:
+            raise ValueError("unlabeled_weight was given without X_unlabeled.")
+        return X, None, None
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None and hasattr(X_unlabeled, "columns") and list(X_unlabeled.columns) != list(names):
+        raise ValueError("The feature names of X_unlabeled differ from those of X, or their order does.")
+    unlabeled = checks.features(X_unlabeled, "X_unlabeled")
+    if unlabeled.shape[1] != X.shape[1]:
+        raise ValueError(f"X_unlabeled has {unlabeled.shape[1]} columns, but X has {X.shape[1]}.")
+    check_not_split(X.shape[0], unlabeled.shape[0])
+    weights = checks.weights(unlabeled_weight, unlabeled.shape[0], "unlabeled_weight", "X_unlabeled")
+    if not weights.any():
+        return X, None, None
+    return X, *_kept(unlabeled, weights)
+
+
+def check_not_split(n: int, m: int) -> None:
+    """Raise an error if scikit-learn may have split the unlabelled rows along with X.
+
+    Its cross-validation and searches split every array that has as many rows as X. Inside them, n labelled
+    and m = n unlabelled rows therefore mean that most of the latter were silently left out.
+    """
+    if n == m and called_from_model_selection():
+        raise ValueError(
+            f"X_unlabeled has as many rows as X ({n}); scikit-learn splits such arrays along with X, so part "
+            "of X_unlabeled would be ignored. Pass a different number of unlabelled rows, for example one "
+            "fewer."
+        )
+
+
+def check_target(estimator: Any, y: Any, n: int) -> np.ndarray:
+    """Return y as an array with one entry per row."""
+    if y is None:
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    if len(y) != n:
+        raise ValueError(f"y has {len(y)} entries, but X has {n} rows: inconsistent numbers of samples.")
+    return y
+
+
+def check_labels(estimator: Any, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes, and the number of each row's class."""
+    y = check_target(estimator, y, n)
+    if checks.missing(y) is not None:
+        raise ValueError("Input y contains NaN, None or infinity; pass rows without labels as X_unlabeled.")
+    check_classification_targets(y)
+    classes, numbers = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y has only one class, {classes[0]}; a classifier needs at least 2 classes.")
+    return classes, numbers
+
+
+def _class_weights(
+    class_weight: Any, classes: np.ndarray, numbers: np.ndarray, by_class: np.ndarray
+) -> np.ndarray:
+    """Return the factor of each class, given the sum of the sample weights of each class."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return by_class.sum() / (len(classes) * by_class)
+    factors = compute_class_weight(class_weight, classes=classes, y=classes[numbers])
+    if not (np.isfinite(factors).all() and (factors >= 0).all()):
+        raise ValueError(f"class_weight must be finite and not negative, got {class_weight}.")
+    if not factors.any():
+        raise ValueError("class_weight is zero for every class.")
+    return np.where(factors > 0.0, factors, NEGLIGIBLE * factors.max())
+
+
+def _kept(X: Any, weights: np.ndarray, *others: np.ndarray) -> tuple[Any, ...]:
+    """Return all arrays without the rows of weight 0."""
+    kept = weights > 0
+    if kept.all():
+        return X, weights, *others
+    if sparse.issparse(X):
+        X = X.tocsr()
+    return X[kept], weights[kept], *(other[kept] for other in others)
