@@ -108,9 +108,7 @@ def test_a_penalty_class_or_an_expectation_in_place_of_its_name(rng):
     beta = rng.normal(size=X.shape[1])
     half = noising_penalty(beta, X, dropout=0.5, expectation=Halved)
     assert half == pytest.approx(0.5 * noising_penalty(beta, X, dropout=0.5, expectation="quadratic"))
-    named = (
-        LogisticRegression(expectation="quadratic", dropout=1 / 3, tol=1e-8).fit(X, y).coef_
-    )
+    named = LogisticRegression(expectation="quadratic", dropout=1 / 3, tol=1e-8).fit(X, y).coef_
     for given in (Halved, Expectation("halved", {Logistic: Halved})):
         found = LogisticRegression(expectation=given, dropout=0.5, tol=1e-8).fit(X, y).coef_
         assert_allclose(found, named, rtol=1e-3)

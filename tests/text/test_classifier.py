@@ -159,7 +159,7 @@ def test_number_of_folds_is_limited_by_the_smallest_class(corpus):
     [
         ({}, "text", ["a"], "X must be a list"),
         ({}, ["one", "two"], ["a"], r"y has shape \(1,\), but X has 2 texts"),
-        ({"tune": False}, ["one", "one"], ["a", "a"], "one class only"),
+        ({"tune": False}, ["one", "one"], ["a", "a"], "only one class"),
         ({}, ["one", None], ["a", "b"], r"Text 1 .* is None"),
         ({"tune": "no"}, ["one", "two"], ["a", "b"], "tune must be True or False"),
         ({"tune": False, "dropout": 1.5}, ["one", "one"], ["a", "b"], "dropout"),
@@ -268,7 +268,7 @@ def test_numpy_settings_and_compiled_patterns_can_be_saved(corpus, tmp_path):
 
 def test_failed_fit_leaves_the_previous_model_unchanged(fitted, corpus):
     before = fitted.predict_proba(corpus[0])
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="only one class"):
         fitted.fit(["other words", "other texts"], ["a", "a"])
     np.testing.assert_array_equal(fitted.predict_proba(corpus[0]), before)
 

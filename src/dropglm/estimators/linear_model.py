@@ -47,7 +47,7 @@ class LinearModel(BaseEstimator):
         return tags
 
 
-class SparsifyMixin:
+class SparsifyMixin(LinearModel):
     """Conversion of ``coef_`` to a sparse matrix and back, for models whose coefficients are stored."""
 
     def sparsify(self) -> Self:

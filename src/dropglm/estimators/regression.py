@@ -9,7 +9,7 @@ from dropglm import checks
 from dropglm.estimators.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
 from dropglm.estimators.features import Features
 from dropglm.estimators.l2_weights import L2_WEIGHTS, l2_weights_from
-from dropglm.estimators.linear_model import LinearModel, SparsifyMixin
+from dropglm.estimators.linear_model import SparsifyMixin
 from dropglm.estimators.problem import Problem, warm_start
 from dropglm.estimators.validation import check_regression, check_settings
 from dropglm.estimators.warning import warn_unless_converged
@@ -19,7 +19,7 @@ from dropglm.noising import expectation_from, noise_from, training_penalty
 from dropglm.solvers import LBFGS
 
 
-class GeneralizedLinearRegressor(CallbackSupportMixin, SparsifyMixin, RegressorMixin, LinearModel):
+class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyMixin):
     """Base class of regressors; a subclass names its family.
 
     The defaults are those of plain ridge regression: dropout is off. The noise penalty grows with the
