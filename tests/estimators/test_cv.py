@@ -276,8 +276,8 @@ def test_a_score_that_is_nan_is_never_the_best():
     grid = candidates((0.8, 1.0, 0), (0.5, 1.0, 0), (0.3, 1.0, 0))
     scores = np.array([[0.7, 0.7], [np.nan, 0.9], [0.8, 0.8]])
     assert search.best_candidate(grid, scores, one_standard_error=False) == 2
-    outcomes = dict.fromkeys(search.FIGURES, scores)
-    assert list(search.table(grid, ["uniform"], outcomes)["rank_test_score"]) == [2, 3, 1]
+    outcomes = dict.fromkeys(search.Outcome._fields, scores)
+    assert list(search.results_table(grid, ["uniform"], outcomes)["rank_test_score"]) == [2, 3, 1]
     with pytest.raises(ValueError, match="Every score is NaN"):
         search.best_candidate(grid, scores * np.nan, one_standard_error=False)
 

@@ -16,6 +16,7 @@ from dropglm.estimators.problem import Problem
 from dropglm.families import Logistic
 from dropglm.noising import noise_from, penalty_from
 from dropglm.objective import Objective
+from dropglm.penalties import EXPECTATIONS
 from dropglm.solvers import LBFGS, Result
 
 # Called after each step with the coefficients (d,), the intercept and the gradient; True ends the fit.
@@ -51,16 +52,16 @@ def train_with_plain_lbfgs(
     problem = Problem(
         features, Logistic, y[:, None].astype(np.float64), np.ones(len(y)), fit_intercept=fit_intercept
     )
-    penalty = penalty_from(expectation, "logistic", noise_from(dropout, 0.0))
+    penalty = penalty_from(EXPECTATIONS[expectation], Logistic, noise_from(dropout, 0.0))
     objective = problem.objective(penalty, np.full((features.labeled.shape[1], 1), l2), 0.0)
 
     def after_step(number: int, point: Any) -> bool:
         beta, intercept = objective.split(point.theta)
-        return callback(features.given_back(beta)[0], float(intercept[0]), point.gradient)
+        return callback(features.expand(beta)[0], float(intercept[0]), point.gradient)
 
     start = objective.join(*problem.null_model())
     theta, result = LBFGS(tol, max_iter).minimize(_Unscaled(objective), start, after_step)
-    return features.given_back(objective.split(theta)[0])[0], result
+    return features.expand(objective.split(theta)[0])[0], result
 
 
 @dataclass(frozen=True)
