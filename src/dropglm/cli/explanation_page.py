@@ -9,7 +9,7 @@ import numpy as np
 from dropglm.cli.terminal import visible
 from dropglm.pages import ResultTable, figure, page
 from dropglm.plots import NgramWeightsDisplay
-from dropglm.plots.axes import COLOURS
+from dropglm.plots.axes import COLORS
 from dropglm.text import TextModel
 from dropglm.text.explanation import Explanation
 
@@ -79,7 +79,7 @@ def _token_weights(tokens: list[str], why: Explanation, longest: int, classes: i
 
 
 def _tint(number: int, strength: float) -> str:
-    red, green, blue = (int(COLOURS[number % len(COLOURS)][k : k + 2], 16) for k in (1, 3, 5))
+    red, green, blue = (int(COLORS[number % len(COLORS)][k : k + 2], 16) for k in (1, 3, 5))
     return f"rgba({red},{green},{blue},{0.08 + 0.5 * strength:.2f})"
 
 

@@ -31,7 +31,7 @@ from dropglm.experiments.raw_results import (
     with_parameter,
 )
 from dropglm.pages import ResultTable
-from dropglm.plots.axes import INK, colours_of, fresh_axes
+from dropglm.plots.axes import INK, colors_of, fresh_axes
 from dropglm.text import NgramVectorizer
 
 NGRAMS, MIN_DF = (1, 1), 2
@@ -230,7 +230,7 @@ class Docstrings(Experiment):
     def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
         """Draw accuracy against the number of labels, for each method at its defaults and tuned."""
         methods = by("method", lines)
-        colours = colours_of(dict.fromkeys(map(_method, methods)))
+        colours = colors_of(dict.fromkeys(map(_method, methods)))
         ax = fresh_axes()
         for name, group in methods.items():
             counts = _label_counts(group)

@@ -31,7 +31,7 @@ from dropglm.experiments.methods import (
 from dropglm.experiments.raw_results import by
 from dropglm.experiments.texts import LAST_WORDS, MIN_DF, Load, Split, imdb, imdb_as_published, imdb_wide
 from dropglm.pages import ResultTable
-from dropglm.plots.axes import COLOURS, fresh_axes
+from dropglm.plots.axes import COLORS, fresh_axes
 
 NGRAMS = {1: "unigrams", 2: "bigrams", 3: "trigrams"}
 PUBLISHED = "split at white space"
@@ -142,7 +142,7 @@ class IMDB(Experiment):
         data, names = by("data", lines), list(self.methods)
         ax = fresh_axes()
         ax.figure.set_size_inches(6, 5.5)
-        for k, (words, colour) in enumerate(zip(NGRAMS.values(), COLOURS, strict=False)):
+        for k, (words, colour) in enumerate(zip(NGRAMS.values(), COLORS, strict=False)):
             accuracies = {line["method"]: 100 * line["result"]["accuracy"] for line in data.get(words, [])}
             heights = [names.index(label) + 0.2 * (k - 1) for label in accuracies]
             ax.plot(list(accuracies.values()), heights, "o", color=colour, label=words)

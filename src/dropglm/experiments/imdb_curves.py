@@ -24,7 +24,7 @@ from dropglm.experiments.raw_results import (
 )
 from dropglm.experiments.texts import MIN_DF, Load, Split, imdb, subset
 from dropglm.pages import ResultTable
-from dropglm.plots.axes import colours_of, fresh_axes
+from dropglm.plots.axes import colors_of, fresh_axes
 
 FOLDS = 3
 L2 = (30.0, 10.0, 3.0, 1.0)
@@ -119,7 +119,7 @@ class IMDBCurves(Experiment):
     def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
         """Draw both curves."""
         panels = []
-        colours = colours_of((*self.labeled_only, *self.with_unlabeled))
+        colours = colors_of((*self.labeled_only, *self.with_unlabeled))
         for along, axis, part in (
             ("unlabeled", "unlabelled rows", self._left(lines)),
             ("labeled", "labelled rows", self._right(lines)),

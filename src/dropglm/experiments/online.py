@@ -22,7 +22,7 @@ from dropglm.families import Logistic
 from dropglm.online import RULES
 from dropglm.pages import ResultTable
 from dropglm.plots import FisherDisplay, ProgressiveCurvesDisplay
-from dropglm.plots.axes import COLOURS, fresh_axes
+from dropglm.plots.axes import COLORS, fresh_axes
 from dropglm.text import NgramVectorizer
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -32,7 +32,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "dropout, power ½": {"rule": "dropout", "power": 0.5},
     "arow": {"rule": "arow"},
 }
-COLOUR = dict(zip(MODELS, COLOURS, strict=False))  # the same in all figures
+COLOUR = dict(zip(MODELS, COLORS, strict=False))  # the same in all figures
 TEXTS = {"imdb": 25_000, "rt": 10_662}  # rows
 WELL_SPECIFIED = "well-specified"
 NGRAMS, MIN_DF = (1, 2), 2

@@ -26,7 +26,7 @@ from dropglm.experiments.plain_lbfgs import train_with_plain_lbfgs
 from dropglm.experiments.raw_results import by, standard_error, values
 from dropglm.families import Logistic
 from dropglm.pages import ResultTable
-from dropglm.plots.axes import INK, colours_of, fresh_axes
+from dropglm.plots.axes import INK, colors_of, fresh_axes
 
 TRAIN, TEST = 75, 2000
 L2, DROPOUT = 32.0, 0.9  # the paper's
@@ -183,7 +183,7 @@ class Simulation(Experiment):
     def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
         """Draw the gain of every run, and the sizes of useful and nuisance coefficients."""
         methods = by("method", lines)
-        colours = colours_of([name for name in methods if COUNTERPART.get(name) == "dropout"])
+        colours = colors_of([name for name in methods if COUNTERPART.get(name) == "dropout"])
         gains, sizes = _draw_gains(methods, colours), _draw_sizes(methods, colours)
         for ax in (gains, sizes):
             if ax.get_legend_handles_labels()[0]:  # an incomplete run may have nothing to show

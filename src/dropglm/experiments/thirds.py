@@ -26,7 +26,7 @@ from dropglm.experiments.raw_results import (
 )
 from dropglm.experiments.texts import MIN_DF, PREFIX, TOKENS, Load, Split, more_in_thirds, unigrams_in_thirds
 from dropglm.pages import ResultTable
-from dropglm.plots.axes import COLOURS, fresh_axes
+from dropglm.plots.axes import COLORS, fresh_axes
 
 # Accuracies reported by the paper, in per cent: L2, dropout, dropout + unlabelled.
 PAPER = {
@@ -154,8 +154,8 @@ class Thirds(Experiment):
         panels = [fresh_axes() for _ in sources]
         for ax, (title, accuracies) in zip(panels, sources.items(), strict=True):
             for shift, colour, part, label in (
-                (-0.2, COLOURS[0], 1, "dropout"),
-                (0.2, COLOURS[1], 2, "+ unlabelled"),
+                (-0.2, COLORS[0], 1, "dropout"),
+                (0.2, COLORS[1], 2, "+ unlabelled"),
             ):
                 gains = [accuracies[name][part] - accuracies[name][0] for name in data]
                 ax.barh(np.arange(len(data)) + shift, gains, height=0.36, color=colour, label=label)

@@ -6,20 +6,20 @@ from typing import Any
 import numpy as np
 
 # Distinguishable on a white background, also with colour vision deficiency (after Okabe and Ito).
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7F6A00", "#56B4E9")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7F6A00", "#56B4E9")
 INK = "#222222"
 
 
-def colours_of(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str]:
+def colors_of(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return a colour for each name: the given one, or the next of the cycle.
 
     Examples
     --------
-    >>> colours_of(["sgd", "arow"], {"arow": "black"})
+    >>> colors_of(["sgd", "arow"], {"arow": "black"})
     {'sgd': '#0072B2', 'arow': 'black'}
     """
-    cycle = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(names)}
-    return cycle | {name: colour for name, colour in (given or {}).items() if name in cycle}
+    cycle = {name: COLORS[k % len(COLORS)] for k, name in enumerate(names)}
+    return cycle | {name: color for name, color in (given or {}).items() if name in cycle}
 
 
 def fresh_axes(columns: int = 1) -> Any:

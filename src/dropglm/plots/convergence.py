@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dropglm.plots.axes import COLOURS, INK, line_style, two_panels
+from dropglm.plots.axes import COLORS, INK, line_style, two_panels
 from dropglm.solvers import Result
 
 
@@ -96,7 +96,7 @@ class ConvergenceDisplay:
         left, right = axes = two_panels(ax)
         lines = []
         for k, (result, label) in enumerate(zip(self.results, self.labels, strict=True)):
-            style = line_style(kwargs, color=COLOURS[k % len(COLOURS)], marker=".", label=label)
+            style = line_style(kwargs, color=COLORS[k % len(COLORS)], marker=".", label=label)
             objective, norm, _ = result.history
             # The final value minus itself is 0, which a logarithmic axis cannot show.
             lines.append(left.plot(objective[:-1] - objective[-1], **style) + right.plot(norm, **style))

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dropglm.plots.axes import COLOURS, fresh_axes
+from dropglm.plots.axes import COLORS, fresh_axes
 
 
 class CVSurfaceDisplay:
@@ -125,8 +125,8 @@ class CVSurfaceDisplay:
         self.text_ = np.empty(self.scores.shape, dtype=object)
         for (a, b), score in np.ndenumerate(self.scores):
             dark = high > low and (score - low) / (high - low) > 0.6
-            colour = "white" if dark else "black"
-            self.text_[a, b] = ax.text(b, a, f"{score:.3g}", ha="center", va="center", color=colour)
+            color = "white" if dark else "black"
+            self.text_[a, b] = ax.text(b, a, f"{score:.3g}", ha="center", va="center", color=color)
         column, row = (
             np.searchsorted(self.l2s, self.chosen[1]),
             np.searchsorted(self.dropouts, self.chosen[0]),
@@ -143,4 +143,4 @@ def _frame_around(column: Any, row: Any) -> Any:
     from matplotlib.patches import Rectangle
 
     corner = column - 0.46, row - 0.46
-    return Rectangle(corner, 0.92, 0.92, fill=False, edgecolor=COLOURS[1], linewidth=3)
+    return Rectangle(corner, 0.92, 0.92, fill=False, edgecolor=COLORS[1], linewidth=3)

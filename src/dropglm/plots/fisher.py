@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dropglm.plots.axes import INK, colours_of, line_style, two_panels
+from dropglm.plots.axes import INK, colors_of, line_style, two_panels
 
 MARKERS = ("o", "x", "^", "s", "+", "v")
 
@@ -64,7 +64,7 @@ class FisherDisplay:
         self.t = np.asarray(t)
         self.fisher = np.asarray(fisher, float)
         self.estimates = {name: np.asarray(runs, float) for name, runs in estimates.items()}
-        self.colors = colours_of(estimates, colors)
+        self.colors = colors_of(estimates, colors)
 
     def errors(self, name: str) -> np.ndarray:
         """Return the relative errors of a rule; (n_runs, n_times, n_features)."""
@@ -96,11 +96,11 @@ class FisherDisplay:
         left, right = axes = two_panels(ax)
         lines, self.points_ = [], []
         for k, (name, runs) in enumerate(self.estimates.items()):
-            colour, marker = self.colors[name], MARKERS[k % len(MARKERS)]
-            solid = line_style(kwargs, color=colour, label=name)
-            dashed = line_style(kwargs, color=colour, linestyle="--")
+            color, marker = self.colors[name], MARKERS[k % len(MARKERS)]
+            solid = line_style(kwargs, color=color, label=name)
+            dashed = line_style(kwargs, color=color, linestyle="--")
             points = line_style(
-                kwargs, color=colour, marker=marker, linestyle="none", markerfacecolor="none", label=name
+                kwargs, color=color, marker=marker, linestyle="none", markerfacecolor="none", label=name
             )
             lines.append(
                 left.plot(self.t, self.mean_error(name), **solid)

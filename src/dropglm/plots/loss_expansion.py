@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dropglm.families import Logistic
-from dropglm.plots.axes import COLOURS, INK, fresh_axes, line_style
+from dropglm.plots.axes import COLORS, INK, fresh_axes, line_style
 
 
 class LossExpansionDisplay:
@@ -106,8 +106,8 @@ class LossExpansionDisplay:
         (self.loss_line_,) = ax.plot(self.eta, self.loss, color=INK, linewidth=2, label="A(η)")
         self.lines_ = []
         for k, p in enumerate(self.probabilities):
-            colour = COLOURS[k % len(COLOURS)]
-            style = line_style(kwargs, color=colour, linestyle="--", label=f"expansion at p = {p:g}")
+            color = COLORS[k % len(COLORS)]
+            style = line_style(kwargs, color=color, linestyle="--", label=f"expansion at p = {p:g}")
             self.lines_ += ax.plot(self.eta, self.expansions[k], **style)
         ax.set(xlabel="natural parameter η", ylabel="log-partition A(η)", title="Quadratic approximations")
         ax.legend(frameon=False)

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from dropglm.plots.axes import COLOURS, fresh_axes
+from dropglm.plots.axes import COLORS, fresh_axes
 
 MAX_NAME = 24  # characters of an n-gram beside its bar
 
@@ -143,12 +143,12 @@ class NgramWeightsDisplay:
         display : NgramWeightsDisplay
         """
         ax = fresh_axes() if ax is None else ax
-        colour = {label: COLOURS[k % len(COLOURS)] for k, label in enumerate(self.classes)}
+        color = {label: COLORS[k % len(COLORS)] for k, label in enumerate(self.classes)}
         places = range(len(self.ngrams))
         in_legend: set[Any] = set()
         self.bars_ = []
         for place, weight, label in zip(places, self.weights, self.labels, strict=True):
-            style = {"color": colour[label], "label": None if label in in_legend else _legend_text(label)}
+            style = {"color": color[label], "label": None if label in in_legend else _legend_text(label)}
             self.bars_ += ax.barh(place, weight, **(style | kwargs)).patches
             in_legend.add(label)
         ax.set_yticks(list(places), [_plain(_shortened(name, MAX_NAME)) for name in self.ngrams])

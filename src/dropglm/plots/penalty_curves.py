@@ -9,7 +9,7 @@ from dropglm.families import Logistic
 from dropglm.noise import Gaussian
 from dropglm.noising import penalty_from
 from dropglm.penalties import EXPECTATIONS, RowPenalty
-from dropglm.plots.axes import COLOURS, INK, fresh_axes, line_style
+from dropglm.plots.axes import COLORS, INK, fresh_axes, line_style
 
 
 class PenaltyCurvesDisplay:
@@ -116,9 +116,9 @@ class PenaltyCurvesDisplay:
         ax = fresh_axes() if ax is None else ax
         lines = []
         for k, p in enumerate(self.probabilities):
-            colour = COLOURS[k % len(COLOURS)]
-            solid = line_style(kwargs, color=colour, label=f"p = {p:g}")
-            dashed = line_style(kwargs, color=colour, linestyle="--", label=None)
+            color = COLORS[k % len(COLORS)]
+            solid = line_style(kwargs, color=color, label=f"p = {p:g}")
+            dashed = line_style(kwargs, color=color, linestyle="--", label=None)
             lines.append(
                 ax.plot(self.noise_levels, self.true[k], **solid)
                 + ax.plot(self.noise_levels, self.quadratic[k], **dashed)

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from dropglm.noising import noising_penalty
-from dropglm.plots.axes import INK, colours_of, line_style, two_panels
+from dropglm.plots.axes import INK, colors_of, line_style, two_panels
 
 STYLES = ("--", "-.", ":")
 
@@ -123,9 +123,9 @@ class PenaltyPathDisplay:
         steps = np.arange(1, len(self.exact) + 1)
         (self.exact_line_,) = left.plot(steps, self.exact, color=INK, label="exact")
         right.axhline(0.0, color=INK, linewidth=1)
-        colours, lines = colours_of(self.approximations), []
+        colors, lines = colors_of(self.approximations), []
         for k, (name, values) in enumerate(self.approximations.items()):
-            style = line_style(kwargs, color=colours[name], linestyle=STYLES[k % len(STYLES)], label=name)
+            style = line_style(kwargs, color=colors[name], linestyle=STYLES[k % len(STYLES)], label=name)
             lines.append(left.plot(steps, values, **style) + right.plot(steps, self.error(name), **style))
         left.set(ylabel="penalty", yscale="log", title=self.title)
         right.set(ylabel="relative error", title=self.title)

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dropglm.plots.axes import INK, colours_of, fresh_axes, line_style
+from dropglm.plots.axes import INK, colors_of, fresh_axes, line_style
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
@@ -72,7 +72,7 @@ class ProgressiveCurvesDisplay:
         self.ylabel = ylabel
         self.title = title
         self.best = best
-        self.colors = colours_of(curves, colors)
+        self.colors = colors_of(curves, colors)
 
     def mean(self, name: str) -> np.ndarray:
         """Return the mean over the runs; (n_times,)."""

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dropglm.plots.axes import COLOURS, INK, two_panels
+from dropglm.plots.axes import COLORS, INK, two_panels
 
 # Distances of the level curves from the centre, relative to that of the optimum.
 RINGS = (0.5, 1.0, 1.5)
@@ -130,17 +130,17 @@ class RidgeContoursDisplay:
         titles = ("Plain ridge ‖β‖²", "Fisher-scaled ridge βᵀ diag(I) β")
         contours, self.points_ = [], []
         for panel, ridge, optimum, title in zip(axes, self.ridges, self.optima, titles, strict=True):
-            for matrix, centre, colour, linestyle in (
+            for matrix, centre, color, linestyle in (
                 (self.information, self.peak, INK, "solid"),
-                (ridge, np.zeros(2), COLOURS[0], "dashed"),
+                (ridge, np.zeros(2), COLORS[0], "dashed"),
             ):
                 height = _form(matrix, grid - centre)
                 levels = _form(matrix, optimum - centre) * np.square(RINGS)
-                style = {"levels": levels, "colors": colour, "linestyles": linestyle}
+                style = {"levels": levels, "colors": color, "linestyles": linestyle}
                 contours.append(panel.contour(x, y, height, **(style | kwargs)))
-            self.points_ += panel.plot(*optimum, "o", color=COLOURS[1])
+            self.points_ += panel.plot(*optimum, "o", color=COLORS[1])
             label = panel.annotate(
-                "optimum", optimum, xytext=(7, 7), textcoords="offset points", color=COLOURS[1]
+                "optimum", optimum, xytext=(7, 7), textcoords="offset points", color=COLORS[1]
             )
             label.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 1.0})
             panel.plot(*self.peak, "+", color=INK)
