@@ -126,10 +126,11 @@ def imported(path):
         elif isinstance(node, ast.ImportFrom):
             yield node.module
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in (
-            "needed",
+            "_import",
+            "import_extra",
             "import_module",
         ):
-            yield from (each.value for each in node.args if isinstance(each, ast.Constant))
+            yield from (each.value for each in node.args[:1] if isinstance(each, ast.Constant))
 
 
 def names(requirements):
