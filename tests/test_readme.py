@@ -82,7 +82,7 @@ def test_the_simulation_example_is_as_accurate_as_the_paper():
     printed = readme.run_python([(ROOT / "examples" / "dropout_training.py").read_text(encoding="utf-8")])[0]
     found = np.array(re.findall(r"rows (\S+) ±", printed), float).reshape(2, 2)
     # What it printed when it was written; another processor may round a few rows otherwise.
-    assert_allclose(found, [[0.691, 0.539], [0.780, 0.557]], atol=0.002)
+    assert_allclose(found, [[0.711, 0.541], [0.795, 0.558]], atol=0.002)
     ridge, dropout = found
     assert dropout[0] >= 0.73
     assert dropout[1] >= 0.55
