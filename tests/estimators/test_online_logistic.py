@@ -112,7 +112,7 @@ def test_the_random_state_determines_the_order(words):
 
 
 @pytest.mark.parametrize(
-    ("settings", "complaint"),
+    ("settings", "message"),
     [
         ({"rule": "adagrd"}, "did you mean 'adagrad'"),
         (
@@ -129,8 +129,8 @@ def test_the_random_state_determines_the_order(words):
     ],
     ids=repr,
 )
-def test_invalid_settings_raise(settings, complaint, words):
-    with pytest.raises((TypeError, ValueError), match=complaint):
+def test_invalid_settings_raise(settings, message, words):
+    with pytest.raises((TypeError, ValueError), match=message):
         OnlineLogisticRegression(**settings).fit(*words)
 
 

@@ -20,7 +20,7 @@ def random_rows(rng, n=40, d=6, density=0.4):
     return X, (rng.random(n) < 0.5).astype(float), rng.uniform(0.5, 2.0, size=n)
 
 
-def learnt(rule, X, y, weights=None, *, l2=0.0, average=False, chunks=1, fit_intercept=True):
+def trained(rule, X, y, weights=None, *, l2=0.0, average=False, chunks=1, fit_intercept=True):
     """Return a learner that has learnt from all rows, in this many chunks."""
     y = y[:, None] if y.ndim == 1 else y
     weights = np.ones(len(y)) if weights is None else weights
@@ -47,7 +47,7 @@ def test_lazy_steps_equal_dense_steps(rule, l2, intercept, rng):
     for x, label, w in zip(X, y, weights, strict=True):
         reference.step(x, label, w)
     for matrix in (X, sparse.csr_array(X)):
-        learner = learnt(rule, matrix, y, weights, l2=l2, fit_intercept=intercept)
+        learner = trained(rule, matrix, y, weights, l2=l2, fit_intercept=intercept)
         assert_allclose(learner.coefficients()[0], reference.beta, rtol=1e-10, atol=1e-12)
         assert learner.state.steps == (weights > 0).sum()
 
@@ -91,20 +91,20 @@ def test_a_step_minimises_its_linearised_problem(seed, number, l2):
 
     problem = arow if isinstance(rule, Arow) and l2 == 0.0 else linearised
     best = minimize(problem, before, method="BFGS", options={"gtol": 1e-9}).x
-    assert_allclose(learnt(rule, X, y, weights, l2=l2).coefficients()[0], best, atol=2e-5)
+    assert_allclose(trained(rule, X, y, weights, l2=l2).coefficients()[0], best, atol=2e-5)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 def test_chunks_storage_and_order_of_features_do_not_change_the_result(rule, rng):
     X, y, weights = random_rows(rng, n=60)
     X = (X != 0).astype(float)
-    whole = learnt(rule, X, y, weights, l2=0.01).coefficients()
+    whole = trained(rule, X, y, weights, l2=0.01).coefficients()
     for chunks in (3, 60):
-        assert_array_equal(learnt(rule, X, y, weights, l2=0.01, chunks=chunks).coefficients(), whole)
-    stored = learnt(rule, sparse.csr_array(X), y, weights, l2=0.01).coefficients()
+        assert_array_equal(trained(rule, X, y, weights, l2=0.01, chunks=chunks).coefficients(), whole)
+    stored = trained(rule, sparse.csr_array(X), y, weights, l2=0.01).coefficients()
     assert_allclose(stored, whole, rtol=1e-9, atol=1e-12)
     order = rng.permutation(X.shape[1])
-    moved = learnt(rule, X[:, order], y, weights, l2=0.01).coefficients()
+    moved = trained(rule, X[:, order], y, weights, l2=0.01).coefficients()
     assert_allclose(moved[:, :-1], whole[:, :-1][:, order], rtol=1e-9, atol=1e-12)
 
 
@@ -114,7 +114,7 @@ def test_the_average_is_taken_over_all_steps(rule, rng):
     reference = Reference(rule, X.shape[1], 0.0)
     for x, label in zip(X, y, strict=True):
         reference.step(x, label)
-    found = learnt(rule, sparse.csr_array(X), y, average=True, chunks=4).coefficients()[0]
+    found = trained(rule, sparse.csr_array(X), y, average=True, chunks=4).coefficients()[0]
     assert_allclose(found, np.mean(reference.betas, axis=0), rtol=1e-10, atol=1e-12)
 
 
@@ -122,15 +122,15 @@ def test_the_average_is_taken_over_all_steps(rule, rng):
 def test_several_classes_equal_separate_binary_problems(rule, rng):
     X, _, _ = random_rows(rng)
     Y = (rng.integers(3, size=len(X))[:, None] == np.arange(3)).astype(float)
-    together = learnt(rule, X, Y, l2=0.02).coefficients()
+    together = trained(rule, X, Y, l2=0.02).coefficients()
     for k in range(3):
-        assert_allclose(together[k], learnt(rule, X, Y[:, k], l2=0.02).coefficients()[0], rtol=1e-12)
+        assert_allclose(together[k], trained(rule, X, Y[:, k], l2=0.02).coefficients()[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 def test_the_intercept_is_zero_without_fit_intercept(rule, rng):
     X, y, _ = random_rows(rng)
-    assert learnt(rule, X, y, fit_intercept=False).coefficients()[0, -1] == 0.0
+    assert trained(rule, X, y, fit_intercept=False).coefficients()[0, -1] == 0.0
 
 
 def test_sums_of_gradients_and_curvatures_approach_the_fisher_information(rng):
@@ -143,14 +143,14 @@ def test_sums_of_gradients_and_curvatures_approach_the_fisher_information(rng):
     y = (rng.random(n) < p).astype(float)
     fisher = (p * (1 - p)) @ X**2 / n
     for rule in (NAMES["adagrad"](), DropoutDescent(), DropoutDescent(power=0.5)):
-        sums = learnt(rule, X, y).state.cells[0, :-1, SUM]
+        sums = trained(rule, X, y).state.cells[0, :-1, SUM]
         assert_allclose(sums / n, fisher, rtol=0.05)
 
 
 def test_coefficients_stay_finite_for_large_predictors():
     X = np.full((5, 1), 1e3)
     for rule in RULES:
-        assert np.isfinite(learnt(rule, X, np.array([1.0, 0.0, 1.0, 0.0, 1.0]), l2=0.1).coefficients()).all()
+        assert np.isfinite(trained(rule, X, np.array([1.0, 0.0, 1.0, 0.0, 1.0]), l2=0.1).coefficients()).all()
 
 
 def test_the_compiled_loop_uses_the_methods_of_the_rule(rng):

@@ -89,7 +89,7 @@ def test_words_that_did_not_occur_are_unknown():
 
 
 @pytest.mark.parametrize(
-    ("settings", "complaint"),
+    ("settings", "message"),
     [
         ({"bits": 0}, "bits must be between 1 and 30, got 0"),
         ({"bits": 2.0}, "bits must be an integer"),
@@ -99,8 +99,8 @@ def test_words_that_did_not_occur_are_unknown():
     ],
     ids=repr,
 )
-def test_invalid_settings_raise(settings, complaint):
-    with pytest.raises((TypeError, ValueError), match=complaint):
+def test_invalid_settings_raise(settings, message):
+    with pytest.raises((TypeError, ValueError), match=message):
         NgramHasher(**settings).fit().transform(["a"])
 
 

@@ -24,7 +24,7 @@ def stream(rng):
     ], y
 
 
-def learnt(texts, y, chunks=1, **settings):
+def trained(texts, y, chunks=1, **settings):
     model = OnlineTextClassifier(bits=12, **settings)
     for part in np.array_split(np.arange(len(y)), chunks):
         model.partial_fit([texts[i] for i in part], y[part], classes=["bad", "good"])
@@ -43,16 +43,16 @@ def assert_same(one, other):
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=repr)
 def test_the_model_does_not_depend_on_chunks(stream, settings, monkeypatch):
-    whole = learnt(*stream, **settings)
-    assert_same(learnt(*stream, chunks=7, **settings), whole)
+    whole = trained(*stream, **settings)
+    assert_same(trained(*stream, chunks=7, **settings), whole)
     monkeypatch.setattr("dropglm.text.base.CHUNK_CHARACTERS", 100)
-    assert_same(learnt(*stream, n_jobs=2, **settings), whole)
+    assert_same(trained(*stream, n_jobs=2, **settings), whole)
 
 
 def test_it_equals_a_regression_on_the_hashed_features(stream):
     texts, y = stream
     X = NgramHasher(bits=12).transform(texts)
-    model, expected = learnt(texts, y), OnlineLogisticRegression("adagrad")
+    model, expected = trained(texts, y), OnlineLogisticRegression("adagrad")
     expected.partial_fit(X, y, classes=["bad", "good"])
     np.testing.assert_allclose(model.predict_proba(texts), expected.predict_proba(X), rtol=2e-4)
     assert model.progressive_accuracy_ == expected.progressive_accuracy_ > 0.9
@@ -63,8 +63,8 @@ def test_it_equals_a_regression_on_the_hashed_features(stream):
 @pytest.mark.parametrize("settings", SETTINGS, ids=repr)
 def test_a_saved_model_continues_bit_for_bit(stream, settings, tmp_path):
     texts, y = stream
-    whole = learnt(texts, y, **settings)
-    learnt(texts[:150], y[:150], **settings).save(tmp_path / "m")
+    whole = trained(texts, y, **settings)
+    trained(texts[:150], y[:150], **settings).save(tmp_path / "m")
     again = OnlineTextClassifier.load(tmp_path / "m")
     again.partial_fit(texts[150:], y[150:])
     assert_same(again, whole)
@@ -73,7 +73,7 @@ def test_a_saved_model_continues_bit_for_bit(stream, settings, tmp_path):
 
 
 def test_the_top_features_are_the_words_of_each_class(stream):
-    model = learnt(*stream)
+    model = trained(*stream)
     assert {entry.ngram for entry in model.top_features(4)["good"]} == set(GOOD)
     why = model.explain("a lovely unheard thing")
     assert why.label == "good"
@@ -121,15 +121,15 @@ def test_invalid_input_raises_and_does_not_change_the_model(stream):
         OnlineTextClassifier(bits=None).fit(texts, y)
     with pytest.raises(ValueError, match="bits must be between 1 and 30"):
         OnlineTextClassifier(bits=40).partial_fit(texts, y, classes=["bad", "good"])
-    model, untouched = learnt(texts, y), learnt(texts, y)
-    for bad_texts, bad_y, complaint in [
+    model, untouched = trained(texts, y), trained(texts, y)
+    for bad_texts, bad_y, message in [
         (["x", "y"], ["bad", "ugly"], "Row 1 has the label ugly"),
         (["x", "y"], ["bad", None], "Row 1 has the label None"),
         (["x"], ["bad", "good"], r"y has shape \(2,\), but X has 1 texts"),
         (["x", None], ["bad", "good"], "Text 1 of X .* is None"),
         ([], [], "X is empty; give at least one text"),
     ]:
-        with pytest.raises((TypeError, ValueError), match=complaint):
+        with pytest.raises((TypeError, ValueError), match=message):
             model.partial_fit(bad_texts, bad_y)
     assert_same(model, untouched)
 
@@ -137,7 +137,7 @@ def test_invalid_input_raises_and_does_not_change_the_model(stream):
 def test_damaged_files_are_refused(stream, tmp_path):
     from dropglm import model_files
 
-    model = learnt(*stream)
+    model = trained(*stream)
     damages = {
         "cells": lambda state: state["state"].update(cells=np.zeros((1, 7, 2), np.float32)),
         "infinite": lambda state: state["state"]["time"].__setitem__(0, np.inf),
@@ -169,7 +169,7 @@ def test_damaged_files_are_refused(stream, tmp_path):
 
 def test_invalid_settings_and_a_failed_first_call_do_not_change_the_model(stream):
     texts, y = stream
-    model = learnt(texts, y)
+    model = trained(texts, y)
     with pytest.raises(ValueError, match="cannot change after the first partial_fit"):
         model.set_params(average=True).partial_fit(texts, y)
     assert model.set_params(average=False).predict(["lovely"]) == ["good"]
@@ -218,14 +218,14 @@ class Unsaved(Rule, NamedTuple("Settings", [("rate", float)])):
 
 def test_a_rule_object_is_saved_with_its_settings_if_it_belongs_to_dropglm(stream, tmp_path):
     texts, y = stream
-    model = learnt(texts[:200], y[:200], rule=AdaGrad(initial=0.5))
+    model = trained(texts[:200], y[:200], rule=AdaGrad(initial=0.5))
     model.save(tmp_path / "m")
     again = load_model(tmp_path / "m")
     assert type(again.rule) is AdaGrad
     assert again.rule == AdaGrad(initial=0.5)
-    assert_same(again.partial_fit(texts[200:], y[200:]), learnt(texts, y, rule=AdaGrad(initial=0.5)))
+    assert_same(again.partial_fit(texts[200:], y[200:]), trained(texts, y, rule=AdaGrad(initial=0.5)))
     assert "rule AdaGrad, rate 1.0" in str(model.summary_)
-    other = learnt(texts, y, rule=Unsaved(0.1))
+    other = trained(texts, y, rule=Unsaved(0.1))
     assert set(other.top_features(2)["good"][0].ngram.split()) <= set(GOOD)
     with pytest.raises(TypeError, match="the rule Unsaved cannot be saved"):
         other.save(tmp_path / "other")
