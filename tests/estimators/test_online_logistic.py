@@ -58,7 +58,7 @@ def test_partial_fit_in_chunks_equals_one_pass_in_order(rule, words):
     for chunk in np.array_split(np.arange(600), 7):
         parts.partial_fit(X[chunk], y[chunk], classes=["less", "more"])
     assert_array_equal(parts.coef_, whole.coef_)
-    assert_array_equal(parts._progressive_totals, whole._progressive_totals)
+    assert_array_equal(parts._progressive_scores, whole._progressive_scores)
 
 
 def test_progressive_scores_use_predictions_made_before_learning(words):
@@ -249,14 +249,14 @@ def test_coefficients_are_recomputed_after_each_partial_fit(words):
         print(OnlineLogisticRegression().progressive_accuracy_)
 
 
-def test_progressive_totals_do_not_depend_on_the_chunk_size(rng):
+def test_progressive_scores_do_not_depend_on_the_chunk_size(rng):
     X, y, weights = rng.normal(size=(500, 8)), rng.integers(2, size=500), rng.uniform(size=500)
     sums = []
     for chunks in (1, 7, 500):
         model = OnlineLogisticRegression()
         for part in np.array_split(np.arange(500), chunks):
             model.partial_fit(X[part], y[part], classes=[0, 1], sample_weight=weights[part])
-        sums.append(model._progressive_totals)
+        sums.append(model._progressive_scores)
     assert_array_equal(sums[0], sums[1])
     assert_array_equal(sums[0], sums[2])
 

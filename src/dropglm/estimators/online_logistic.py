@@ -12,8 +12,7 @@ from dropglm.design.storage import Rows
 from dropglm.estimators.linear_model import LogisticModel
 from dropglm.estimators.logistic import LogisticRegression
 from dropglm.estimators.validation import check_labels, check_target
-from dropglm.families import Logistic
-from dropglm.online import RULES, DivergenceError, Learner, Rule, State
+from dropglm.online import RULES, DivergenceError, Learner, ProgressiveScores, Rule, State
 from dropglm.online.kernels import BETA, SUM
 from dropglm.registry import lookup, quoted
 
@@ -91,7 +90,7 @@ class OnlineLogisticRegression(LogisticModel):
     (300, 0.91)
     """
 
-    _progressive_totals: np.ndarray
+    _progressive_scores: ProgressiveScores
 
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"X_unlabeled": UNUSED, "unlabeled_weight": UNUSED}
 
@@ -150,10 +149,10 @@ class OnlineLogisticRegression(LogisticModel):
         rows, rng = Design(checked).rows, np.random.default_rng(checks.seed(self.random_state))
         for epoch in range(self.epochs):
             order = rng.permutation(len(numbers)) if self.shuffle else np.arange(len(numbers))
-            totals = self._progressive_totals
+            scores = self._progressive_scores
             self._learn(rule, rows, numbers, weights, order)
             if epoch:
-                self._progressive_totals = totals  # later passes predict rows that were learnt from before
+                self._progressive_scores = scores  # later passes predict rows that were learnt from before
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -255,7 +254,7 @@ class OnlineLogisticRegression(LogisticModel):
         self._fixed_settings = self._settings_fixed_by_first_row(self._checked_rule())
         average, lazy = bool(self.average), bool(self.average) or self.l2 > 0
         self._state = State.new(d, K, lazy=lazy, average=average, dtype=dtype)
-        self._progressive_totals = np.zeros(3)  # weight, weight of correct predictions, log loss
+        self._progressive_scores = ProgressiveScores()
         self._divergence: DivergenceError | None = None
         self._current: dict[str, np.ndarray] = {}  # cache of the coefficients and intercepts
 
@@ -349,13 +348,8 @@ class OnlineLogisticRegression(LogisticModel):
             raise
         w, y, numbers = weights[order], y[order], numbers[order]
         correct = self._best_class(eta) == numbers
-        with np.errstate(over="ignore"):
-            loss = (Logistic.log_partition(eta) - y * eta).sum(axis=1)
-            # Added one by one: sums of chunks would be rounded differently for every size of the chunks.
-            terms = np.stack([w, w * correct, w * loss])
-            sums = np.cumsum(np.hstack([self._progressive_totals[:, None], terms]), axis=1)
-        self._progressive_totals = sums[:, -1].copy()
-        if not np.isfinite(self._progressive_totals).all():
+        self._progressive_scores = self._progressive_scores.add(eta, y, correct, w)
+        if not np.isfinite(self._progressive_scores).all():
             self._divergence = DivergenceError(self._state.steps, float(rule.rate))
             raise self._divergence
 
@@ -372,14 +366,12 @@ class OnlineLogisticRegression(LogisticModel):
     @property
     def progressive_accuracy_(self) -> float:
         """Accuracy of the predictions that were made for each row before learning from it."""
-        weight, correct, _ = self._check_fitted()._progressive_totals
-        return float(correct / weight) if weight else float("nan")
+        return self._check_fitted()._progressive_scores.accuracy
 
     @property
     def progressive_log_loss_(self) -> float:
         """Log loss of the same predictions, summed over the one-versus-rest problems."""
-        weight, _, loss = self._check_fitted()._progressive_totals
-        return float(loss / weight) if weight else float("nan")
+        return self._check_fitted()._progressive_scores.log_loss
 
     @property
     def coef_(self) -> np.ndarray:

@@ -6,9 +6,21 @@ from dropglm.online.adagrad import AdaGrad
 from dropglm.online.arow import Arow
 from dropglm.online.dropout_descent import DropoutDescent
 from dropglm.online.learner import DivergenceError, Learner, State
+from dropglm.online.progressive import ProgressiveScores
 from dropglm.online.rule import Rule
 from dropglm.online.sgd import Sgd
 
 RULES: dict[str, Any] = {"adagrad": AdaGrad, "arow": Arow, "dropout": DropoutDescent, "sgd": Sgd}
 
-__all__ = ["RULES", "AdaGrad", "Arow", "DivergenceError", "DropoutDescent", "Learner", "Rule", "Sgd", "State"]
+__all__ = [
+    "RULES",
+    "AdaGrad",
+    "Arow",
+    "DivergenceError",
+    "DropoutDescent",
+    "Learner",
+    "ProgressiveScores",
+    "Rule",
+    "Sgd",
+    "State",
+]

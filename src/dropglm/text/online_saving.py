@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dropglm.online import RULES, State
+from dropglm.online import RULES, ProgressiveScores, State
 from dropglm.online.kernels import BETA_TOTAL
 from dropglm.text.hashing import Buckets, NgramHasher
 from dropglm.text.saving import restore_vectorizer, saved_settings
@@ -22,7 +22,7 @@ def online_state(classifier: Any) -> dict[str, Any]:
         "classes": np.asarray(classifier.classes_),
         "counts": classifier.counts_,
         "state": _used_columns(model._state),
-        "seen": model._progressive_totals,
+        "seen": np.array(model._progressive_scores),
         "n_texts": vectorizer.n_texts_,
         "features": vectorizer.ngrams_._to_state(),
     }
@@ -48,7 +48,7 @@ def restore_online(kind: type[Classifier], state: dict[str, Any]) -> Classifier:
     model = classifier._model_with_current_settings()
     model._reset(classes, len(classifier.vectorizer_.ngrams_), saved["cells"].dtype)
     _restore_steps(model._state, saved)
-    model._progressive_totals = totals
+    model._progressive_scores = ProgressiveScores(*totals.tolist())
     classifier.model_, classifier.classes_, classifier.counts_ = model, classes, counts
     return classifier
 

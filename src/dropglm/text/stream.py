@@ -139,8 +139,8 @@ class OnlineTraining:
     @property
     def progressive_counts(self) -> tuple[float, float]:
         """Number of rows predicted before learning from them, and number of correct predictions."""
-        n, correct, _ = self.model.model_._progressive_totals
-        return float(n), float(correct)
+        scores = self.model.model_._progressive_scores
+        return scores.weight, scores.correct
 
     def learn(
         self, source: Source, *, epochs: int = 1, on_bad: Callable[[str], None] | None = None
