@@ -1,4 +1,4 @@
-"""Answers found in another way: by enumeration, by integration, by differences."""
+"""Reference values found in other ways: by enumeration, integration or differences."""
 
 from itertools import pairwise, product
 
@@ -24,7 +24,7 @@ def enumerated(A, X, beta, *, intercept=0.0, dropout=0.0, noise_std=0.0):
 
 
 def smoothed(A, eta, tau):
-    """E A(N(η, τ²)), by the trapezoid rule, which is exact to rounding for functions as smooth as these."""
+    """E A(N(η, τ²)), by the trapezoid rule, which is exact to rounding for functions this smooth."""
     if tau == 0.0:
         return A(eta)
     z = np.linspace(-12.0, 12.0, 4001)
@@ -33,7 +33,7 @@ def smoothed(A, eta, tau):
 
 
 def integrated(A, eta, s2):
-    """E A(N(η, s²)), by adaptive integration between the places where something happens."""
+    """E A(N(η, s²)), by adaptive integration between the points where the integrand changes quickly."""
     s = np.sqrt(s2)
     if s == 0.0:
         return float(A(eta))

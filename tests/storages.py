@@ -1,4 +1,4 @@
-"""The same matrix in every form a user may bring, and in every form a design may keep."""
+"""The same matrix in every form that a user may pass, and in every form that a design may store."""
 
 import numpy as np
 from scipy import sparse
@@ -46,7 +46,7 @@ def _with_zeros(X):
     return sparse.coo_array(entries, shape=X.shape).tocsr()
 
 
-# What a user may bring.
+# Forms that a user may pass.
 MATRICES = {
     "dense": np.ascontiguousarray,
     "fortran": np.asfortranarray,
@@ -61,7 +61,7 @@ MATRICES = {
     "stored zeros": _with_zeros,
 }
 
-# What a design may keep; the features stay in order.
+# Forms that a design may store; the features stay in order.
 DESIGNS = {
     "dense": lambda X: Design(X),
     "csr": lambda X: Design(sparse.csr_array(X)),

@@ -16,7 +16,7 @@ EXPECTATION_NAMES = ["quadratic", "gaussian", "exact", "monte_carlo"]
 @pytest.mark.parametrize("make", [real, binary])
 @pytest.mark.parametrize("name", MATRICES)
 @pytest.mark.parametrize("expectation", EXPECTATION_NAMES)
-def test_every_matrix_gives_the_same_answer(expectation, name, make, rng):
+def test_every_kind_of_matrix_gives_the_same_result(expectation, name, make, rng):
     X, beta = make(rng), rng.normal(size=6)
     settings = {
         "dropout": 0.5,
@@ -53,7 +53,7 @@ def test_other_types_of_x_are_converted(rng):
         assert noising_penalty(beta, brought, dropout=0.5) == pytest.approx(value, rel=1e-14)
 
 
-def test_no_noise_is_no_penalty(rng):
+def test_no_noise_means_no_penalty(rng):
     for expectation in EXPECTATION_NAMES:
         value, gradient = noising_penalty(
             np.ones(6), real(rng), expectation=expectation, return_gradient=True
@@ -71,7 +71,7 @@ def test_the_intercept_is_not_noised(rng):
     assert intercept < feature
 
 
-def test_nothing_is_written_to(rng):
+def test_the_input_is_not_modified(rng):
     X, beta, weight = real(rng), rng.normal(size=6), np.ones(7)
     copies = X.copy(), beta.copy(), weight.copy()
     for array in (X, beta, weight):
@@ -90,7 +90,7 @@ def test_nothing_is_written_to(rng):
         assert_array_equal(array, copy)
 
 
-def test_threads_give_the_same_answer(rng):
+def test_threads_give_the_same_result(rng):
     X, beta = sparse.random_array((3000, 400), density=0.2, rng=rng, format="csr"), rng.normal(size=400)
     one = noising_penalty(beta, X, dropout=0.5, return_gradient=True)
     for n_jobs in (2, -1):
@@ -246,7 +246,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_answered_with_a_sentence(case):
+def test_bad_input_is_an_error_with_one_sentence(case):
     change, error, message = BAD[case]
     settings = {"coef": [1.0, 1.0], "X": X_OK, "dropout": 0.5, **change}
     with pytest.raises(error, match=message) as caught:
@@ -255,7 +255,7 @@ def test_bad_input_is_answered_with_a_sentence(case):
 
 
 @pytest.mark.parametrize("expectation", EXPECTATION_NAMES)
-def test_overflow_of_poisson_is_an_error_not_an_infinity(expectation):
+def test_overflow_of_the_poisson_penalty_is_an_error(expectation):
     settings = {"family": "poisson", "dropout": 0.5, "noise_std": 3.0, "expectation": expectation}
     with pytest.raises(ValueError, match=f"The {expectation} penalty of the poisson family overflows"):
         noising_penalty([800.0], [[1.0]], return_gradient=True, **settings)
@@ -263,7 +263,7 @@ def test_overflow_of_poisson_is_an_error_not_an_infinity(expectation):
 
 @pytest.mark.parametrize("expectation", ["quadratic", "gaussian", "exact"])
 def test_overflow_of_the_gradient_alone_is_an_error(expectation):
-    """The value is 4e41 or so, its slope beyond float32."""
+    """The value is about 4e41, and its derivative exceeds float32."""
     settings = {"family": "poisson", "dropout": 0.1, "intercept": 10.0, "expectation": expectation}
     X = np.array([[8.0]], dtype=np.float32)
     assert np.isfinite(noising_penalty([10.0], X, **settings))
@@ -271,7 +271,7 @@ def test_overflow_of_the_gradient_alone_is_an_error(expectation):
         noising_penalty([10.0], X, return_gradient=True, **settings)
 
 
-def test_a_row_of_weight_zero_may_hold_anything():
+def test_a_row_of_weight_zero_may_contain_anything():
     settings = {"family": "poisson", "dropout": 0.5, "sample_weight": [1.0, 0.0]}
     alone = noising_penalty([3.0], [[1.0]], family="poisson", dropout=0.5)
     for X in ([[1.0], [300.0]], sparse.csr_array([[1.0], [300.0]])):
@@ -293,7 +293,7 @@ def test_float32_features_are_multiplied_in_float64():
 
 
 @pytest.mark.parametrize("expectation", ["quadratic", "gaussian", "exact"])
-def test_poisson_near_overflow_is_right(expectation):
+def test_the_poisson_penalty_is_correct_near_overflow(expectation):
     """R grows by e^700 with the intercept."""
     settings = {"family": "poisson", "dropout": 0.5, "expectation": expectation}
     small, large = (noising_penalty([0.3], [[1.0]], intercept=b, **settings) for b in (0.0, 700.0))

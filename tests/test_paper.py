@@ -116,7 +116,7 @@ def test_the_quadratic_penalty_overestimates_uncertain_rows_and_underestimates_c
 @pytest.mark.parametrize("expectation", ["gaussian", "exact"])
 @pytest.mark.parametrize("noises", [{"dropout": 0.5}, {"noise_std": 0.7}, {"dropout": 0.9, "noise_std": 0.3}])
 def test_the_noised_objective_is_convex(expectation, family, noises, rng):
-    """Midpoint test on random pairs; the labels' term is linear and cannot matter."""
+    """Midpoint test on random pairs; the term with the labels is linear and does not matter."""
     A = FAMILIES[family].log_partition
     scale = 3.0 if family == "logistic" else 0.2
     for _ in range(40):
@@ -133,7 +133,7 @@ def test_the_noised_objective_is_convex(expectation, family, noises, rng):
 
 
 def test_the_quadratic_objective_is_not_convex():
-    """On one row with x = 1 and δ = 0.9, the penalty falls again when the prediction is confident."""
+    """On one row with x = 1 and δ = 0.9, the penalty decreases again when the prediction is confident."""
 
     def objective(beta):
         loss = softplus(beta) - beta
@@ -143,8 +143,8 @@ def test_the_quadratic_objective_is_not_convex():
     assert objective(60.0) < 1e-20  # the hole: the global minimum is at infinity
 
 
-def test_the_true_objective_has_no_hole():
-    """A dropped row stays a coin toss: the loss on it is log 2 however large the weight."""
+def test_the_true_objective_does_not_vanish_at_infinity():
+    """If the only feature is dropped, the loss is log 2 however large the coefficient."""
 
     def objective(beta, expectation):
         return softplus(beta) - beta + noising_penalty([beta], [[1.0]], dropout=0.9, expectation=expectation)
@@ -153,7 +153,7 @@ def test_the_true_objective_has_no_hole():
     assert objective(60.0, "gaussian") > objective(10.0, "gaussian") > objective(1.0, "gaussian")
 
 
-def test_fast_dropouts_own_scaling_gives_the_same_objective(data):
+def test_the_scaling_of_the_authors_code_gives_the_same_objective(data):
     """Keeping features with probability q unscaled and weights w is our noise with β = q·w."""
     X, w = data
     q = 0.6

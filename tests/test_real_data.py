@@ -1,4 +1,4 @@
-"""Real data from ``$DROPGLM_DATA``; without it these tests skip."""
+"""Real data from ``$DROPGLM_DATA``; these tests are skipped without it."""
 
 import os
 from pathlib import Path
@@ -29,7 +29,7 @@ def athr():
     return X, documents["label"].to_numpy()
 
 
-def test_the_noised_loss_of_athr_is_that_of_an_independent_prototype(athr):
+def test_the_noised_loss_of_athr_equals_that_of_an_independent_prototype(athr):
     """δ = ½, β_j = 0.15 sin j with j from 1: Σ E loss to six digits, as other code computed it."""
     X, y = athr
     eta = X @ COEF
@@ -66,8 +66,8 @@ def test_dropout_beats_ridge_on_athr(athr):
 
 
 @pytest.mark.parametrize("seed", [0, 2, 4])
-def test_unlabelled_reviews_do_not_drag_a_fit_to_one_class(seed):
-    """From the null model, two of these three fits end at 80 %."""
+def test_unlabelled_reviews_do_not_make_a_fit_predict_one_class(seed):
+    """When started from β = 0, two of these three fits end at 80 %."""
     reviews = pl.read_parquet(Path(FOLDER) / "imdb2k.parquet")
     texts, y = np.array(reviews["text"].to_list(), object), reviews["label"].to_numpy()
     train, unlabeled, test = np.array_split(np.random.default_rng(seed).permutation(len(y)), 3)

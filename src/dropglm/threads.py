@@ -26,8 +26,11 @@ def each(work: Callable[[Item], Result], items: Iterable[Item], threads: int) ->
     items = list(items)
     workers = min(threads, len(items))
     if workers <= 1:
+        in_order = []
         with np.errstate(over="ignore", invalid="ignore"):
-            return [work(item) for item in items]
+            for item in items:
+                in_order.append(work(item))
+        return in_order
     results: dict[int, Result] = {}
 
     def run(numbered: tuple[int, Item]) -> None:

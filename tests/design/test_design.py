@@ -20,7 +20,7 @@ from tests.storages import DESIGNS, MATRICES, binary, real
 
 
 def check_verbs(design, X, beta, rng, rtol=1e-12):
-    """Every verb against its definition."""
+    """Every operation agrees with its definition."""
     n, d = X.shape
     eta, t = design.moments(beta)
     assert_allclose(eta, X @ beta, rtol=rtol, atol=rtol)
@@ -48,7 +48,7 @@ def check_verbs(design, X, beta, rng, rtol=1e-12):
 @pytest.mark.parametrize("make", [real, binary])
 @pytest.mark.parametrize("name", MATRICES)
 @pytest.mark.parametrize("columns", [False, True])
-def test_every_matrix_gives_the_same_answers(name, make, columns, rng):
+def test_every_storage_gives_the_results_of_numpy(name, make, columns, rng):
     X = make(rng)
     brought = MATRICES[name](X)
     design = Design(brought)
@@ -66,7 +66,7 @@ def test_every_matrix_gives_the_same_answers(name, make, columns, rng):
     name=st.sampled_from(sorted(DESIGNS)),
     ones=st.booleans(),
 )
-def test_any_matrix_gives_the_answers_of_numpy(X, name, ones):
+def test_any_matrix_gives_the_results_of_numpy(X, name, ones):
     X = (X != 0).astype(float) if ones else X
     rng = np.random.default_rng(0)
     beta, slopes = rng.normal(size=X.shape[1]), rng.normal(size=(len(X), 2))
@@ -90,14 +90,14 @@ def test_float32_is_kept_and_summed_in_float64(name, rng):
     assert_allclose(many.moments(np.ones(100_001, np.float32))[0], 100_001 * np.float64(np.float32(0.1)))
 
 
-def test_the_leanest_storage_is_chosen(rng):
+def test_the_smallest_storage_is_chosen(rng):
     assert isinstance(Design(real(rng)).rows, DenseRows)
     assert isinstance(Design(sparse.csr_array(real(rng))).rows, CsrRows)
     assert isinstance(Design(sparse.csr_array(binary(rng))).rows, BinaryRows)
     assert isinstance(Design(sparse.csr_array(binary(rng))).by_columns().columns, BinaryRows)
 
 
-def test_arrays_are_shared_and_never_written_to(rng):
+def test_arrays_are_shared_and_never_modified(rng):
     X = sparse.csr_array(real(rng))
     before = X.copy()
     design = Design(X)
@@ -133,7 +133,7 @@ def test_read_only_memory_maps_are_read_in_place(form, rng, tmp_path):
 
 @pytest.mark.parametrize("make", [real, binary])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_renumbering_drops_what_never_occurs_and_changes_nothing_else(form, make, rng):
+def test_reordering_drops_features_that_never_occur_and_changes_nothing_else(form, make, rng):
     X = make(rng)
     order = frequency_order(form(X))
     counts = np.count_nonzero(X, axis=0)
@@ -154,7 +154,7 @@ def test_the_order_counts_all_matrices():
 
 @pytest.mark.parametrize("name", DESIGNS)
 @pytest.mark.parametrize("workers", [2, 3])
-def test_threads_change_nothing_but_rounding(name, workers, rng, monkeypatch):
+def test_threads_change_only_the_rounding(name, workers, rng, monkeypatch):
     monkeypatch.setattr(threads.even_pieces, "__defaults__", (40,))  # pieces of 40 entries
     X = real(rng, n=60, d=30)
     one, several = DESIGNS[name](X), DESIGNS[name](X)
@@ -166,7 +166,7 @@ def test_threads_change_nothing_but_rounding(name, workers, rng, monkeypatch):
     assert_allclose(one.backward(beta, slopes), several.backward(beta, slopes), rtol=1e-13, atol=1e-13)
 
 
-def test_more_than_65536_rows_need_wider_row_numbers(rng):
+def test_more_than_65536_rows_need_wider_indices(rng):
     n = 70_000
     X = sparse.random_array((n, 5), density=0.3, rng=rng, format="csr")
     for rows, width in ((65_536, np.uint16), (n, np.uint32)):
@@ -188,8 +188,8 @@ def test_pieces_cover_everything_once(rng):
     assert [len(threads.even_pieces(np.arange(n + 1), piece=10)) for n in (10, 11, 50, 77)] == [1, 4, 4, 8]
 
 
-def test_threads_do_not_add_to_the_same_sum():
-    """Two threads that share a gradient of one entry would lose additions."""
+def test_threads_do_not_share_a_sum():
+    """Two threads that share a gradient of one entry would lose updates."""
     n = 1 << 21
     design = Design(np.ones((n, 1), np.float32), threads=2)
     assert len(design.pieces) >= 4
@@ -198,7 +198,7 @@ def test_threads_do_not_add_to_the_same_sum():
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
-def test_answers_come_in_the_order_of_the_items(workers):
+def test_results_are_in_the_order_of_the_items(workers):
     def slow_at_first(item):
         time.sleep(0.01 if item < 3 else 0.0)
         return item * item
@@ -236,7 +236,7 @@ def test_an_exception_stops_the_other_lanes_at_their_next_item():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_threads_work_in_a_forked_process():
-    # A child that inherited a pool without threads would wait forever.
+    # A child process that inherits a pool without threads would wait forever.
     code = """
 import os, sys
 from dropglm.threads import each
@@ -265,7 +265,7 @@ for matrix in (X, sparse.csr_array(X), sparse.csr_array(np.sign(X))):
     subprocess.run([sys.executable, "-c", code], check=True, env=environment, timeout=60)
 
 
-def test_loops_inside_loops_finish():
-    """With one pool for all levels, the inner loops would wait for workers that the outer ones hold."""
+def test_nested_loops_finish():
+    """With one pool for all levels, the inner loops would wait for workers that the outer loops occupy."""
     found = threads.each(lambda a: sum(threads.each(lambda b: a * b, range(4), 4)), range(4), 4)
     assert found == [0, 6, 12, 18]

@@ -1,4 +1,4 @@
-"""Every bad input gets one sentence that says what is wrong."""
+"""Every bad input raises an error with one sentence that says what is wrong."""
 
 import numpy as np
 import pytest
@@ -142,7 +142,7 @@ def test_bad_settings(estimator, settings, error, words):
         estimator(**quick | settings).fit(X, Y)
 
 
-def test_what_cannot_be_done_names_what_can():
+def test_errors_about_unavailable_combinations_name_alternatives():
     three = np.array([0, 1, 2, 0])
     with pytest.raises(
         ValueError,
@@ -156,7 +156,7 @@ def test_what_cannot_be_done_names_what_can():
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
-def test_a_ridge_that_counts_unlabelled_rows_takes_none_that_is_negative(estimator):
+def test_naive_bayes_weights_reject_negative_features_in_the_rows_they_count(estimator):
     quick = {"cv": 2} if estimator is LogisticRegressionCV else {}
     estimator(**quick, l2_weights="naive_bayes").fit(X, Y, X_unlabeled=X - 1)  # it counts labelled rows alone
     with pytest.raises(ValueError, match="need non-negative features; use l2_weights='uniform'"):
@@ -171,7 +171,7 @@ def test_predicting_other_features():
         model.predict_proba(NAN)
 
 
-def test_a_class_that_a_fold_cannot_learn():
+def test_a_fold_without_a_class_is_an_error():
     rows, labels = np.tile(X, (3, 1)), np.array([0, 1] * 5 + [1, 2])
     fold = [(np.arange(10), np.arange(10, 12))]
     with pytest.raises(ValueError, match=r"Fold 0 has no row of class .*2.* to train on"):

@@ -10,12 +10,12 @@ from tests.estimators.test_fits import words
 
 
 def separable(rng, n=20, d=50):
-    """Rows that many features tell apart together, and none alone."""
+    """Rows that are separable by many features together, but not by a single one."""
     X = rng.normal(size=(n, d))
     return X, (X.sum(axis=1) > 0).astype(int)
 
 
-def test_a_fit_that_is_cut_short_says_so_with_numbers(rng):
+def test_a_fit_that_stops_early_warns_with_numbers(rng):
     X, y = words(rng)
     words_ = r"after 2 iterations the gradient norm is [\d.e-]+, above tol = 0.0001 .*; raise max_iter or l2"
     with pytest.warns(ConvergenceWarning, match=words_) as caught:
@@ -30,7 +30,7 @@ def test_a_fit_that_is_cut_short_says_so_with_numbers(rng):
 
 
 @pytest.mark.parametrize("penalty", ["gaussian", "exact"])
-def test_on_separable_rows_noise_alone_keeps_the_model_finite(penalty, rng):
+def test_noise_alone_keeps_the_model_finite_on_separable_rows(penalty, rng):
     X, y = separable(rng)
     model = LogisticRegression(l2=0.0, expectation=penalty).fit(X, y)
     assert model.score(X, y) == 1.0
@@ -45,7 +45,7 @@ def test_on_separable_rows_noise_alone_keeps_the_model_finite(penalty, rng):
         ({"dropout": 0.0}, "the rows are separable and there is neither noise nor l2"),
     ],
 )
-def test_where_there_is_no_minimum_a_warning_explains(settings, why, rng):
+def test_a_warning_explains_why_there_is_no_minimum(settings, why, rng):
     X, y = separable(rng)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -55,8 +55,8 @@ def test_where_there_is_no_minimum_a_warning_explains(settings, why, rng):
     assert {warning.filename for warning in caught} == {__file__}
 
 
-def test_a_word_of_one_class_only_leaves_exact_dropout_without_a_minimum(rng):
-    """Whether it is dropped or not, a larger weight never makes a row's loss larger."""
+def test_exact_dropout_has_no_minimum_if_a_word_occurs_in_one_class_only(rng):
+    """Whether the word is dropped or not, a larger coefficient never increases the loss of a row."""
     X, y = words(rng)
     X[:, 5] = y * X[:, 5]
     with pytest.warns(ConvergenceWarning, match="no minimum: some features occur in one class only"):
@@ -65,7 +65,7 @@ def test_a_word_of_one_class_only_leaves_exact_dropout_without_a_minimum(rng):
     assert np.abs(model.coef_).max() < 100
 
 
-def test_the_result_tells_how_it_went(rng):
+def test_the_result_describes_the_fit(rng):
     X, y = words(rng)
     result = LogisticRegression().fit(X, y).result_
     assert result.status is Status.CONVERGED
@@ -88,7 +88,7 @@ def test_verbose_shows_iterations_and_the_objective_on_standard_error(model, rng
 
 
 class Recorder:
-    """A callback in scikit-learn's manner."""
+    """A callback with scikit-learn's interface."""
 
     def __init__(self, stop_after=None):
         self.stop_after = stop_after

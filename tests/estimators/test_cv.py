@@ -20,14 +20,14 @@ GRID = {
 
 @pytest.fixture
 def exact_search(monkeypatch):
-    """A search whose fits are as exact as the last one, and can be compared with fits from scratch."""
+    """A search with the tolerance of the final fit, so that its fits can be compared with separate ones."""
     monkeypatch.setattr(search, "SEARCH_TOL", 1e-8)
     return {"tol": 1e-8}
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss", "roc_auc", None])
 @pytest.mark.parametrize("unlabeled", [False, True])
-def test_every_score_is_that_of_a_fit_from_scratch(scoring, unlabeled, exact_search, rng):
+def test_every_score_equals_that_of_a_separate_fit(scoring, unlabeled, exact_search, rng):
     X, y = words(rng, n=90)
     rows = {"X_unlabeled": sparse.csr_array(words(rng, n=30)[0])} if unlabeled else {}
     search = LogisticRegressionCV(**GRID, **exact_search, cv=3, scoring=scoring, n_jobs=2)
@@ -41,7 +41,7 @@ def test_every_score_is_that_of_a_fit_from_scratch(scoring, unlabeled, exact_sea
             assert_allclose(results[f"split{fold}_test_score"][k], scorer(model, X[test], y[test]), atol=1e-5)
 
 
-def test_the_best_is_fitted_to_all_rows(rng):
+def test_the_best_settings_are_fitted_to_all_rows(rng):
     X, y = words(rng, n=90)
     search = LogisticRegressionCV(**GRID, cv=3, scoring="neg_log_loss").fit(X, y)
     results = search.cv_results_
@@ -74,8 +74,8 @@ def test_several_classes(exact_search, rng):
 
 
 @pytest.mark.parametrize("l2_weights", ["uniform", "naive_bayes", "naive_bayes_unlabeled"])
-def test_a_fold_sees_nothing_of_the_rows_it_holds_out(l2_weights, rng):
-    """Other labels in the rows held out leave a fold's predictors as they are."""
+def test_held_out_labels_do_not_influence_a_fold(l2_weights, rng):
+    """Changing the labels of held-out rows does not change the predictors of a fold."""
     X, y = words(rng, n=60)
     U = words(rng, n=40)[0]
     fold = [(np.arange(30), np.arange(30, 60))]
@@ -100,7 +100,7 @@ def test_a_fold_sees_nothing_of_the_rows_it_holds_out(l2_weights, rng):
 
 
 @pytest.mark.parametrize("l2_weights", ["naive_bayes", "naive_bayes_unlabeled"])
-def test_labels_that_are_turned_round_where_held_out_turn_every_accuracy_round(l2_weights, rng):
+def test_flipping_held_out_labels_flips_every_accuracy(l2_weights, rng):
     X, y = words(rng, n=80, d=40)
     U = words(rng, n=60, d=40)[0]
     fold = [(np.arange(20), np.arange(20, 80))]
@@ -129,7 +129,7 @@ def test_one_standard_error_prefers_strong_penalties(rng):
     assert careful.dropout_ == max(results["param_dropout"][near])
 
 
-def test_weights_count_in_fits_and_scores(exact_search, rng):
+def test_sample_weights_apply_to_fits_and_scores(exact_search, rng):
     X, y = words(rng, n=60)
     weights = rng.integers(1, 4, size=60).astype(float)
     settings = {
@@ -145,7 +145,7 @@ def test_weights_count_in_fits_and_scores(exact_search, rng):
     assert search.cv_results_["split0_test_score"][0] == pytest.approx(truth, abs=1e-5)
 
 
-def test_threads_do_not_matter(rng):
+def test_the_number_of_threads_does_not_change_the_result(rng):
     X, y = words(rng, n=90)
     one, two, many = (LogisticRegressionCV(**GRID, cv=3, n_jobs=k).fit(X, y) for k in (1, 2, 16))
     assert_allclose(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
@@ -165,7 +165,7 @@ def test_warm_starts_save_iterations(rng):
     assert path.cv_results_["mean_n_iter"].sum() < 0.8 * np.sum(apart)
 
 
-def test_the_next_dropout_starts_from_the_last_one_too(rng):
+def test_each_dropout_rate_starts_from_the_previous_one(rng):
     X, y = words(rng, n=200, d=40)
     rates = (0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6)
     path = LogisticRegressionCV(dropout=rates, l2=1.0, l2_weights="uniform", cv=2).fit(X, y)
@@ -178,7 +178,7 @@ def test_the_next_dropout_starts_from_the_last_one_too(rng):
     assert path.cv_results_["mean_n_iter"].sum() < 0.8 * np.sum(apart)
 
 
-def test_one_number_is_a_grid_of_one_and_auto_is_what_can_be_done(rng):
+def test_a_single_value_is_a_grid_of_one_and_auto_tries_what_is_possible(rng):
     X, y = words(rng)
     search = LogisticRegressionCV(dropout=0.5, l2=1.0, cv=2).fit(X, y)
     assert [params["l2_weights"] for params in search.cv_results_["params"]] == ["uniform", "naive_bayes"]
@@ -192,7 +192,7 @@ def test_one_number_is_a_grid_of_one_and_auto_is_what_can_be_done(rng):
     assert len(both.cv_results_["params"]) == 2
 
 
-def test_a_bar_shows_how_far_it_is(rng, capsys):
+def test_verbose_shows_the_progress_of_the_search(rng, capsys):
     X, y = words(rng)
     LogisticRegressionCV(dropout=0.5, l2=(1.0, 0.1), l2_weights="uniform", cv=2, verbose=1).fit(X, y)
     assert "4/4 fits" in capsys.readouterr().err
@@ -200,7 +200,7 @@ def test_a_bar_shows_how_far_it_is(rng, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_scorer_of_ones_own(rng):
+def test_custom_scorers(rng):
     X, y = words(rng)
     scorer = make_scorer(lambda truth, found: float(np.mean(truth == found)))
     own = LogisticRegressionCV(**GRID, cv=2, scoring=scorer).fit(X, y)
@@ -208,16 +208,16 @@ def test_a_scorer_of_ones_own(rng):
     assert_array_equal(own.cv_results_["mean_test_score"], named.cv_results_["mean_test_score"])
 
 
-def test_threads_inside_threads_do_not_wait_for_each_other(rng, monkeypatch):
-    """As many chains as there are pieces in a chain's own loops."""
+def test_nested_threads_do_not_deadlock(rng, monkeypatch):
+    """There are as many paths as pieces in the loops of each path."""
     monkeypatch.setattr("dropglm.objective.row_term.PIECE", 8)
     X, y = words(rng, n=90)
     for n_jobs in (4, 8, 16):
         LogisticRegressionCV(dropout=0.5, l2=1.0, l2_weights="uniform", cv=2, n_jobs=n_jobs).fit(X, y)
 
 
-def test_the_model_that_is_fitted_is_the_one_that_was_scored(exact_search, rng):
-    """With 0 among the dropouts "auto" could mean one thing in the search and another after it."""
+def test_the_final_model_has_the_settings_that_were_scored(exact_search, rng):
+    """With 0 in the dropout grid "auto" could mean different things in the search and in the final fit."""
     X, _ = words(rng, n=90)
     y = X[:, :3].argmax(axis=1)
     found = LogisticRegressionCV(
@@ -231,14 +231,14 @@ def test_the_model_that_is_fitted_is_the_one_that_was_scored(exact_search, rng):
     assert found.cv_results_["split0_test_score"][found.best_index_] == pytest.approx(truth, abs=1e-5)
 
 
-def test_class_weights_are_not_weights_of_the_scores(rng):
+def test_class_weights_do_not_apply_to_scores(rng):
     X, y = words(rng, n=60)
     settings = {"dropout": 0.5, "l2": (1.0, 0.1), "cv": 2, "class_weight": "balanced"}
     plain, ones = (LogisticRegressionCV(**settings).fit(X, y, weight) for weight in (None, np.ones(60)))
     assert_array_equal(plain.cv_results_["mean_test_score"], ones.cv_results_["mean_test_score"])
 
 
-def test_a_row_that_a_fold_names_twice_counts_twice(exact_search, rng):
+def test_a_row_listed_twice_in_a_fold_counts_twice(exact_search, rng):
     X, y = words(rng, n=60)
     train = np.append(np.arange(40), [1, 1, 2])
     fold = [(train, np.arange(40, 60))]
@@ -248,8 +248,8 @@ def test_a_row_that_a_fold_names_twice_counts_twice(exact_search, rng):
     assert found.best_score_ == pytest.approx(-log_loss(y[40:], alone.predict_proba(X[40:])), abs=1e-5)
 
 
-def test_a_fold_does_not_see_the_words_of_rows_held_out(exact_search, rng):
-    """The naive-Bayes ridge smooths over the vocabulary of the rows that it is computed from."""
+def test_features_of_held_out_rows_do_not_influence_a_fold(exact_search, rng):
+    """Naive-Bayes weights smooth over the vocabulary of the rows from which they are computed."""
     X, y = words(rng, n=60, d=12)
     X = np.hstack([X, np.vstack([np.zeros((30, 50)), np.ones((30, 50))])])
     fold = [(np.arange(30), np.arange(30, 60))]
@@ -263,16 +263,16 @@ def candidates(*points):
     return [search.Candidate(dropout, l2, l2_weights, 0.1) for dropout, l2, l2_weights in points]
 
 
-def test_one_standard_error_by_hand():
+def test_the_one_standard_error_rule_on_given_scores():
     grid = candidates((0.8, 1.0, 0), (0.5, 3.0, 0), (0.5, 1.0, 0), (0.3, 1.0, 0), (0.9, 9.0, 1))
-    # The best has the mean 0.8 and, over four folds, the standard error 0.1 / 2 / √3 = 0.0289.
+    # The best has mean 0.8 and, over four folds, standard error 0.1 / 2 / √3 = 0.0289.
     scores = np.array([[0.7] * 4, [0.775] * 4, [0.78] * 4, [0.75, 0.85, 0.75, 0.85], [0.79] * 4])
     assert search.best_candidate(grid, scores, one_standard_error=False) == 3
     assert search.best_candidate(grid, scores, one_standard_error=True) == 1
     assert search.best_candidate(grid, scores[:, :1], one_standard_error=True) == 4
 
 
-def test_a_score_that_is_nan_is_never_the_best():
+def test_a_nan_score_is_never_the_best():
     grid = candidates((0.8, 1.0, 0), (0.5, 1.0, 0), (0.3, 1.0, 0))
     scores = np.array([[0.7, 0.7], [np.nan, 0.9], [0.8, 0.8]])
     assert search.best_candidate(grid, scores, one_standard_error=False) == 2
@@ -282,7 +282,7 @@ def test_a_score_that_is_nan_is_never_the_best():
         search.best_candidate(grid, scores * np.nan, one_standard_error=False)
 
 
-def test_the_score_is_that_of_the_scorer(rng):
+def test_score_uses_the_scorer(rng):
     X, y = words(rng)
     model = LogisticRegressionCV(dropout=0.5, l2=1.0, cv=2, scoring="neg_log_loss").fit(X, y)
     assert model.score(X, y) == pytest.approx(-log_loss(y, model.predict_proba(X)))

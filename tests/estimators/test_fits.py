@@ -21,7 +21,7 @@ MODELS = {
 
 
 def words(rng, n=60, d=12):
-    """Rows like short texts, and labels that some of the words tell; the last word never occurs."""
+    """Rows like short texts, with labels that depend on some of the words; the last word never occurs."""
     X = (rng.random((n, d)) < 0.4).astype(float)
     X[:, -1] = 0.0
     y = (X[:, 0] + X[:, 1] - X[:, 2] + 0.5 * rng.normal(size=n) > 0.4).astype(int)
@@ -49,7 +49,7 @@ def test_a_fit_is_optimal(penalty, noise_std, rng):
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("form", MATRICES)
-def test_storage_does_not_matter(name, form, rng):
+def test_the_storage_of_x_does_not_change_the_fit(name, form, rng):
     X, y = words(rng)
     dense = clone(MODELS[name]).fit(X, y)
     other = clone(MODELS[name]).fit(MATRICES[form](X), y)
@@ -59,7 +59,7 @@ def test_storage_does_not_matter(name, form, rng):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_weight_of_two_is_the_row_twice(name, rng):
+def test_a_weight_of_two_equals_a_repeated_row(name, rng):
     X, y = words(rng)
     U = words(rng, n=30)[0]
     twice, twice_u = np.append(np.arange(60), [3, 5]), np.append(np.arange(30), [7, 7])
@@ -72,7 +72,7 @@ def test_a_weight_of_two_is_the_row_twice(name, rng):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_threads_do_not_matter(name, rng, monkeypatch):
+def test_the_number_of_threads_does_not_change_the_result(name, rng, monkeypatch):
     monkeypatch.setattr("dropglm.threads.PIECE", 64)
     monkeypatch.setattr("dropglm.maths.vectors.PIECE", 4)
     monkeypatch.setattr("dropglm.objective.row_term.PIECE", 8)
@@ -83,7 +83,7 @@ def test_threads_do_not_matter(name, rng, monkeypatch):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_single_precision_stays_single(name, rng):
+def test_float32_input_gives_float32_output(name, rng):
     X, y = words(rng)
     single = clone(MODELS[name]).set_params(tol=1e-4).fit(sparse.csr_array(X, dtype=np.float32), y)
     double = clone(MODELS[name]).set_params(tol=1e-4).fit(sparse.csr_array(X), y)
@@ -92,7 +92,7 @@ def test_single_precision_stays_single(name, rng):
     assert_allclose(single.coef_, double.coef_, atol=2e-4)
 
 
-def test_x_is_never_written_to_and_may_be_a_memory_map(rng, tmp_path):
+def test_x_is_never_modified_and_may_be_a_memory_map(rng, tmp_path):
     X, y = words(rng)
     csr = sparse.csr_array(X)
     for name in ("data", "indices", "indptr"):
@@ -112,7 +112,7 @@ def _saved(path, X):
     return path
 
 
-def test_the_same_seed_is_the_same_model(rng):
+def test_the_same_seed_gives_the_same_model(rng):
     X, y = words(rng)
     first, again, other = (
         LogisticRegression(expectation="monte_carlo", random_state=seed).fit(X, y).coef_ for seed in (1, 1, 2)
@@ -121,7 +121,7 @@ def test_the_same_seed_is_the_same_model(rng):
     assert np.abs(first - other).max() > 1e-6
 
 
-def test_a_warm_start_goes_on_where_the_last_fit_ended(rng):
+def test_a_warm_start_continues_from_the_previous_fit(rng):
     X, y = words(rng)
     model = LogisticRegression(warm_start=True).fit(X, y)
     first = model.n_iter_[0]
@@ -135,7 +135,7 @@ def test_a_warm_start_goes_on_where_the_last_fit_ended(rng):
         model.fit(X[:, :5], y)
 
 
-def test_labels_may_be_anything(rng):
+def test_labels_may_have_any_type(rng):
     X, y = words(rng)
     numbers = LogisticRegression().fit(X, y)
     for labels in (
@@ -177,7 +177,7 @@ def test_several_classes(settings, way, rng):
         assert_allclose(model.coef_[1], alone.coef_[0], rtol=1e-6, atol=1e-9)
 
 
-def test_two_classes_are_the_same_by_any_way(rng):
+def test_both_multi_class_settings_agree_for_two_classes(rng):
     X, y = words(rng)
     models = [
         LogisticRegression(expectation="quadratic", multi_class=way).fit(X, y)
@@ -219,8 +219,8 @@ def test_data_frames_keep_their_names(rng):
 
 @pytest.mark.parametrize("shift", [0.0, 10.0, 1e4])
 @pytest.mark.parametrize("model", [LogisticRegression(dropout=0.0), LinearRegression(dropout=0.0)])
-def test_features_far_from_zero_are_fitted_as_well(shift, model, rng):
-    """A shift of the features moves the intercept, and nothing else where there is no noise."""
+def test_features_with_a_large_mean_are_fitted(shift, model, rng):
+    """Without noise, shifting the features changes only the intercept."""
     X, y = rng.normal(size=(80, 5)), rng.normal(size=80)
     y = (X[:, 0] + X[:, 1] + y > 0).astype(float)
     near, far = clone(model).fit(X, y), clone(model).fit(X + shift, y)
@@ -228,8 +228,8 @@ def test_features_far_from_zero_are_fitted_as_well(shift, model, rng):
     assert far.result_.objective == pytest.approx(near.result_.objective, rel=1e-6)
 
 
-def test_the_tolerance_is_kept_on_unscaled_and_correlated_features():
-    """About tol² of the objective is left, as the documentation says; ten times that is let pass."""
+def test_the_tolerance_holds_on_unscaled_and_correlated_features():
+    """The objective is within about tol² of its minimum, as documented; the test allows ten times that."""
     X, y = load_breast_cancer(return_X_y=True)
     best = LogisticRegression(dropout=0.0, tol=1e-8, max_iter=2000).fit(X, y).result_.objective
     for tol in (1e-2, 1e-3, 1e-4):
@@ -247,8 +247,8 @@ def test_features_of_very_different_scales_are_all_fitted(rng):
         LogisticRegression().fit((X * 1e25).astype(np.float32), y)
 
 
-def test_a_warm_start_far_away_is_no_excuse_to_stop():
-    """The preconditioner of a far start makes any gradient look small."""
+def test_a_distant_warm_start_still_converges():
+    """The preconditioner of a distant start makes any gradient look small."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 3))
     y = rng.poisson(np.exp(0.3 * X[:, 0]))
@@ -258,7 +258,7 @@ def test_a_warm_start_far_away_is_no_excuse_to_stop():
     assert warm.fit(X, y).result_.objective == pytest.approx(cold.result_.objective, rel=1e-4)
 
 
-def test_rows_without_weight_count_for_nothing(rng):
+def test_rows_of_weight_zero_do_not_matter(rng):
     X, y = words(rng)
     U = words(rng, n=30)[0]
     wild = np.vstack([X, 1e3 * np.ones((1, 12))])
@@ -271,13 +271,13 @@ def test_rows_without_weight_count_for_nothing(rng):
     assert_array_equal(found, plain)
 
 
-def test_intercepts_of_a_multinomial_model_sum_to_nothing(rng):
+def test_intercepts_of_a_multinomial_model_sum_to_zero(rng):
     X, _ = words(rng, n=90)
     model = LogisticRegression(expectation="quadratic").fit(X, X[:, :3].argmax(axis=1))
     assert abs(model.intercept_.sum()) < 1e-12
 
 
-def test_a_fit_that_samples_nothing_draws_nothing(rng):
+def test_a_fit_without_sampling_leaves_the_random_state_unchanged(rng):
     X, y = words(rng)
     given = np.random.default_rng(0)
     before = given.bit_generator.state
@@ -287,7 +287,7 @@ def test_a_fit_that_samples_nothing_draws_nothing(rng):
     assert given.bit_generator.state != before
 
 
-def test_a_fit_that_fails_leaves_the_last_one_as_it_was(rng):
+def test_a_failed_fit_leaves_the_previous_one_intact(rng):
     X, y = words(rng)
     model = LogisticRegression(warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match="warm_start"):

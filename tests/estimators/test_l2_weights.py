@@ -1,4 +1,4 @@
-"""Ridges that look at class frequencies."""
+"""Weights of l2 that depend on class frequencies."""
 
 import numpy as np
 import pytest
@@ -11,20 +11,20 @@ from dropglm.estimators.l2_weights import LabeledRows, naive_bayes
 from tests.estimators.test_fits import words
 
 
-def test_the_naive_bayes_ridge_is_a_ridge_of_its_own_for_each_feature(rng):
+def test_naive_bayes_weights_equal_a_given_array_of_weights(rng):
     X, y = words(rng)
     p, q = 1 + X[y == 1].sum(axis=0), 1 + X[y == 0].sum(axis=0)
     r = np.maximum(np.abs(np.log(p / p[:-1].sum()) - np.log(q / q[:-1].sum())), 0.01)
     named = LogisticRegression(l2_weights="naive_bayes", tol=1e-8).fit(X, y)
     given = LogisticRegression(l2_weights=r**-2, tol=1e-8).fit(X, y)
     assert_allclose(named.coef_, given.coef_, atol=1e-6)
-    # Without noise it is the plain model on features scaled by r.
+    # Without noise it equals the plain model on features scaled by r.
     scaled = LogisticRegression(dropout=0.0, tol=1e-8).fit(X * r, y)
     plain = LogisticRegression(dropout=0.0, l2_weights="naive_bayes", tol=1e-8).fit(X, y)
     assert_allclose(plain.coef_, scaled.coef_ * r, atol=1e-5)
 
 
-def test_no_ridge_exceeds_ten_thousand_times_l2(rng):
+def test_no_weight_exceeds_ten_thousand(rng):
     X, y = words(rng)
     X[:, 5] = 1.0  # tells nothing
     weights = naive_bayes([LabeledRows(Design(X), y[:, None].astype(float), np.ones(60))])
@@ -32,15 +32,15 @@ def test_no_ridge_exceeds_ten_thousand_times_l2(rng):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_the_ridge_that_counts_unlabelled_rows_takes_the_first_fit_s_guesses(rng, classes):
-    """By hand: fit, guess, count, fit with weights that are given."""
+def test_naive_bayes_unlabeled_uses_the_predictions_of_the_first_fit(rng, classes):
+    """Step by step: fit, predict labels, count, fit with given weights."""
     X, y = words(rng, n=90)
     y = y.astype(int) if classes == 2 else X[:, :3].argmax(axis=1)
     X, U = X[:, :-1], words(rng, n=40)[0][:, :-1]  # all of these occur
     u = rng.integers(1, 3, size=40).astype(float)
     settings = {"dropout": 0.4, "l2": 0.7, "discount": 0.3, "tol": 1e-8, "multi_class": "ovr"}
     rows = {"X_unlabeled": U, "unlabeled_weight": u}
-    # ovr: each class has a ridge of its own, so one class against the rest at a time
+    # ovr: each class has its own weights, so one class against the rest at a time
     for k in range(1, 2) if classes == 2 else range(3):
         one = (y == k).astype(int)
         p = LogisticRegression(**settings | {"tol": 1e-2}, l2_weights="naive_bayes").fit(X, one, **rows)
@@ -54,7 +54,7 @@ def test_the_ridge_that_counts_unlabelled_rows_takes_the_first_fit_s_guesses(rng
         assert_allclose(found.coef_[0 if classes == 2 else k], by_hand.coef_[0], rtol=1e-4, atol=1e-6)
 
 
-def test_without_unlabelled_rows_it_is_the_naive_bayes_ridge(rng):
+def test_naive_bayes_unlabeled_without_unlabelled_rows_is_naive_bayes(rng):
     X, y = words(rng)
     with pytest.warns(UserWarning, match="without X_unlabeled is the same as 'naive_bayes'"):
         found = LogisticRegression(l2_weights="naive_bayes_unlabeled").fit(X, y)
@@ -62,7 +62,7 @@ def test_without_unlabelled_rows_it_is_the_naive_bayes_ridge(rng):
 
 
 def test_passes_of_both_fits_are_counted(rng):
-    """The second fit is one with given weights, from where the first has ended."""
+    """The second fit equals one with given weights that starts from the first."""
     X, y = words(rng)
     X, U = X[:, :-1], words(rng, n=40)[0][:, :-1]
     settings = {"dropout": 0.4, "l2": 0.1, "discount": 0.3}
@@ -81,7 +81,7 @@ def test_passes_of_both_fits_are_counted(rng):
     assert first.result_.passes > 0
 
 
-def test_a_second_fit_with_warm_start_guesses_from_the_same_first_fit(rng):
+def test_warm_start_does_not_change_the_predicted_labels(rng):
     X, y = words(rng)
     model = LogisticRegression(l2_weights="naive_bayes_unlabeled", warm_start=True)
     first = model.fit(X, y, X_unlabeled=X[:20]).coef_

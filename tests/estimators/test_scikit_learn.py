@@ -91,7 +91,7 @@ def test_poisson_regression_without_noise(rng):
     assert_allclose(ours.predict(X), other.predict(X), rtol=1e-5)
 
 
-def test_balanced_classes_are_scikit_learns(rng):
+def test_balanced_class_weights_equal_those_of_scikit_learn(rng):
     X, y = cancer()
     ours = LogisticRegression(dropout=0.0, class_weight="balanced", tol=1e-9).fit(X, y)
     other = theirs.LogisticRegression(class_weight="balanced", tol=1e-10, max_iter=10_000).fit(X, y)

@@ -22,7 +22,7 @@ def routing():
 
 
 @pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: type(model).__name__)
-def test_unlabelled_rows_move_the_model_and_a_discount_of_zero_does_not(model, rng):
+def test_unlabelled_rows_change_the_model_unless_the_discount_is_zero(model, rng):
     X, y = words(rng)
     U = words(rng, n=200)[0]
     plain = model.set_params(discount=0.1).fit(X, y).coef_
@@ -31,20 +31,20 @@ def test_unlabelled_rows_move_the_model_and_a_discount_of_zero_does_not(model, r
     model.set_params(discount=0.1)
 
 
-def test_without_noise_they_do_not_matter(rng):
+def test_unlabelled_rows_do_not_matter_without_noise(rng):
     X, y = words(rng)
     model = LogisticRegression(dropout=0.0)
     assert_allclose(model.fit(X, y).coef_, model.fit(X, y, X_unlabeled=X[:20]).coef_, rtol=1e-9)
 
 
-def test_the_labelled_rows_again_change_nothing(rng):
+def test_passing_the_labelled_rows_as_unlabelled_changes_nothing(rng):
     """n/(n+αn) (R + αR) = R."""
     X, y = words(rng)
     model = LogisticRegression(tol=1e-8, discount=0.7)
     assert_allclose(model.fit(X, y).coef_, model.fit(X, y, X_unlabeled=X).coef_, atol=1e-6)
 
 
-def test_a_word_that_only_unlabelled_rows_have_gets_a_weight(rng):
+def test_a_feature_that_occurs_only_in_unlabelled_rows_gets_a_coefficient(rng):
     X, y = words(rng)
     U = X.copy()
     U[:, -1] = X[:, 0]
@@ -52,7 +52,7 @@ def test_a_word_that_only_unlabelled_rows_have_gets_a_weight(rng):
     assert model.coef_[0, -1] != 0.0
 
 
-def test_they_may_differ_from_x_in_storage_and_precision(rng):
+def test_unlabelled_rows_may_differ_from_x_in_storage_and_precision(rng):
     X, y = words(rng)
     U = words(rng, n=30)[0]
     expected = LogisticRegression().fit(X, y, X_unlabeled=U).coef_
@@ -63,7 +63,7 @@ def test_they_may_differ_from_x_in_storage_and_precision(rng):
 
 
 @pytest.mark.usefixtures("routing")
-def test_a_pipeline_transforms_them_as_it_does_x():
+def test_a_pipeline_transforms_unlabelled_rows_like_x():
     texts, y = ["good fun", "good plot", "bad plot", "bad bore"] * 5, [1, 1, 0, 0] * 5
     more = ["good good bore", "bad fun", "fun plot"]
     pipeline = Pipeline(
@@ -76,7 +76,7 @@ def test_a_pipeline_transforms_them_as_it_does_x():
 
 
 @pytest.mark.usefixtures("routing")
-def test_cross_validation_and_searches_pass_them_on(rng):
+def test_cross_validation_and_searches_pass_on_unlabelled_rows(rng):
     X, y = words(rng)
     U = words(rng, n=200)[0]
     model = LogisticRegression(l2=0.1)
@@ -95,7 +95,7 @@ def test_cross_validation_and_searches_pass_them_on(rng):
 
 
 @pytest.mark.usefixtures("routing")
-def test_our_own_search_takes_them_from_a_pipeline_too(rng):
+def test_a_pipeline_passes_unlabelled_rows_to_the_cv_estimator(rng):
     X, y = words(rng)
     U = words(rng, n=30)[0]
     settings = {"dropout": 0.5, "l2": (1.0, 0.1), "cv": 2}
@@ -109,7 +109,7 @@ def test_our_own_search_takes_them_from_a_pipeline_too(rng):
 
 
 def test_a_classifier_starts_from_its_labelled_fit(rng):
-    """The passes of the labelled fit are counted, and few labels among many rows do not end in one class."""
+    """The passes of the labelled fit are counted, and few labels among many rows do not lead to one class."""
     X, y = words(rng, n=20)
     U = words(rng, n=400)[0]
     model = LogisticRegression(l2=0.01, dropout=0.3, discount=1.0).fit(X, y, X_unlabeled=U)
@@ -117,7 +117,7 @@ def test_a_classifier_starts_from_its_labelled_fit(rng):
     assert 0.2 < model.predict(U).mean() < 0.8
 
 
-def test_a_count_model_stands_unlabelled_rows_larger_than_its_labelled_ones(rng):
+def test_poisson_regression_converges_with_very_large_unlabelled_rows(rng):
     X, y = words(rng)
     model = PoissonRegressor(dropout=0.1).fit(X, y, X_unlabeled=30.0 * np.ones((1, 12)))
     assert model.result_.status is Status.CONVERGED

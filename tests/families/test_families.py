@@ -66,7 +66,7 @@ def test_each_multinomial_derivative_is_the_slope_of_the_one_before(rng):
             assert_allclose(getattr(Multinomial, upper)(eta)[..., k], slope, rtol=1e-8, atol=1e-9)
 
 
-def test_two_classes_are_the_logistic_family(rng):
+def test_the_multinomial_family_with_two_classes_equals_the_logistic_family(rng):
     x = np.concatenate([rng.normal(scale=5.0, size=50), [-1e4, -700.0, 700.0, 1e4]])
     eta = np.stack([np.zeros_like(x), x], axis=1)
     assert_allclose(Multinomial.log_partition(eta), Logistic.log_partition(x), rtol=1e-14)
@@ -77,7 +77,7 @@ def test_two_classes_are_the_logistic_family(rng):
     )
 
 
-def test_the_multinomial_stands_extreme_predictors():
+def test_the_multinomial_family_at_extreme_predictors():
     eta = np.array([[1e4, -1e4, 0.0], [-1e4, -1e4, -1e4]])
     assert_allclose(Multinomial.log_partition(eta), [1e4, -1e4 + np.log(3)])
     assert_allclose(Multinomial.mean(eta), [[1, 0, 0], [1 / 3] * 3])
@@ -113,8 +113,8 @@ def test_the_natural_parameter_inverts_the_mean_of_every_family(name, rng):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_the_conjugate_is_the_most_that_y_eta_less_a_can_be(name, rng):
-    """So the loss A - yη + A* is 0 at η = natural_parameter(y), and positive beside it."""
+def test_the_conjugate_is_the_supremum_of_y_eta_minus_a(name, rng):
+    """So the loss A - yη + A* is 0 at η = natural_parameter(y) and positive elsewhere."""
     family = FAMILIES[name]
     eta = rng.normal(size=(4, 3))
     y = family.mean(eta)
@@ -127,14 +127,14 @@ def test_the_conjugate_is_the_most_that_y_eta_less_a_can_be(name, rng):
     assert np.all(loss(eta + rng.normal(size=(4, 3))) > 0.0)
 
 
-def test_labels_that_are_certain_have_no_conjugate():
+def test_the_conjugate_of_certain_labels_is_zero():
     assert_array_equal(Logistic.conjugate(np.array([0.0, 1.0])), [0.0, 0.0])
     assert_array_equal(Multinomial.conjugate(np.eye(3)), np.zeros(3))
     assert_allclose(FAMILIES["poisson"].conjugate(np.array([0.0, 1.0, 3.0])), [0.0, -1.0, 3 * np.log(3) - 3])
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_the_own_variance_is_the_diagonal(name, rng):
+def test_own_variance_is_the_diagonal_of_the_variance(name, rng):
     eta = rng.normal(size=(4, 3))
     variance = FAMILIES[name].variance(eta)
     diagonal = variance[:, range(3), range(3)] if FAMILIES[name].several else variance

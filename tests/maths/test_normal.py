@@ -25,7 +25,7 @@ def test_exp_is_exact_to_two_units_in_the_last_place(run):
     assert_allclose(run(normal.exp_of_nonpositive, x), np.exp(x), rtol=4.5e-16)
 
 
-def test_exp_of_what_underflows_is_tiny_and_finite():
+def test_exp_of_very_negative_numbers_is_tiny_and_finite():
     assert 0.0 < normal.exp_of_nonpositive(-1e9) < 1e-300
 
 

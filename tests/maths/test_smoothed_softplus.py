@@ -40,7 +40,7 @@ def test_rounding_does_not_make_it_negative():
 
 
 @given(eta=st.floats(-20, 20), v=st.floats(0.01, 50))
-def test_slopes_are_the_slopes_of_the_value(eta, v):
+def test_the_derivatives_agree_with_differences(eta, v):
     _, r_eta, r_v = at(eta, v)
     assert r_eta == pytest.approx(central_difference(lambda h: at(eta + h, v)[0], 1e-3), abs=1e-9)
     assert r_v == pytest.approx(central_difference(lambda h: at(eta, v + h)[0], 1e-3), abs=1e-8)

@@ -8,7 +8,7 @@ from dropglm.maths import vectors
 @pytest.mark.parametrize("size", [1, 7, 200_000])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_they_are_what_they_say(size, dtype, threads, rng):
+def test_the_vector_operations_agree_with_numpy(size, dtype, threads, rng):
     weights, a, b = rng.normal(size=(3, size)).astype(dtype)
     exact = np.sum(weights.astype(float) * a * b)
     assert_allclose(vectors.form(weights, a, b, threads), exact, rtol=1e-12, atol=1e-9)

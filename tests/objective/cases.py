@@ -1,4 +1,4 @@
-"""Every family with every penalty that it has, in an objective with labelled and unlabelled rows."""
+"""Every family with every penalty that supports it, in an objective with labelled and unlabelled rows."""
 
 import numpy as np
 

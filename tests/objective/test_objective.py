@@ -12,7 +12,7 @@ from tests.oracles import central_difference
 from tests.storages import DESIGNS, real
 
 every_case = pytest.mark.parametrize(("expectation", "family"), CASES)
-# A row that occurs twice, or in another block, has other copies.
+# A row that occurs twice, or in another block, has different noised copies.
 unsampled_case = pytest.mark.parametrize(
     ("expectation", "family"),
     [(expectation, family) for expectation, family in CASES if expectation != "monte_carlo"],
@@ -33,7 +33,7 @@ def test_the_gradient_is_the_slope_of_the_value(expectation, family, store, rng)
 
 
 @every_case
-def test_a_line_is_the_function_along_it(expectation, family, rng):
+def test_a_line_equals_the_objective_along_it(expectation, family, rng):
     objective = objective_of(expectation, family, rng)
     theta, direction = somewhere(objective, rng), somewhere(objective, rng)
     line = objective.along(objective.at(theta), direction)
@@ -49,8 +49,8 @@ def test_a_line_is_the_function_along_it(expectation, family, rng):
 
 
 @every_case
-def test_lines_chain(expectation, family, rng):
-    """A line that starts where another one ended knows the rows as well as a fresh one."""
+def test_consecutive_lines_agree_with_evaluations(expectation, family, rng):
+    """A line that starts where another one ended gives the same values as a new one."""
     objective = objective_of(expectation, family, rng)
     point = objective.at(somewhere(objective, rng))
     for _ in range(3):
@@ -95,14 +95,14 @@ def test_the_value_is_loss_penalty_discounted_penalty_and_ridge(expectation, fam
 
 
 @every_case
-def test_a_perfect_fit_has_no_loss_and_no_fit_has_less(expectation, family, rng):
+def test_the_loss_is_zero_for_a_perfect_fit_and_never_negative(expectation, family, rng):
     objective = objective_of(expectation, family, rng)
     for scale in (0.0, 0.3, 2.0):
         assert objective.at(somewhere(objective, rng, scale)).value >= 0.0
 
 
 @unsampled_case
-def test_a_weight_of_two_is_the_row_twice_also_without_label(expectation, family, rng):
+def test_a_weight_of_two_equals_a_repeated_row_also_without_labels(expectation, family, rng):
     X, X_unlabeled, y = 0.4 * real(rng), 0.4 * real(rng, n=5), targets(family, 7, rng)
     ridge = np.ones((6, y.shape[1]))
 
@@ -124,7 +124,7 @@ def test_a_weight_of_two_is_the_row_twice_also_without_label(expectation, family
 
 
 @unsampled_case
-def test_it_is_a_plain_sum_over_blocks(expectation, family, rng):
+def test_the_objective_is_a_sum_over_blocks(expectation, family, rng):
     X, y, w = 0.4 * real(rng, n=8), targets(family, 8, rng), rng.uniform(1, 2, 8)
     ridge = np.ones((6, y.shape[1]))
 
@@ -140,7 +140,7 @@ def test_it_is_a_plain_sum_over_blocks(expectation, family, rng):
 
 @unsampled_case
 def test_the_preconditioner_is_the_hessians_diagonal_at_zero(expectation, family, rng):
-    """At β = 0 and b = 0, where the noise's second order is all there is."""
+    """At β = 0 and b = 0 only the second-order term of the noise remains."""
     objective = objective_of(expectation, family, rng)
     theta = np.zeros(objective.l2.size + objective.l2.shape[1])
     found = objective.preconditioner(objective.at(theta))
@@ -159,12 +159,12 @@ def test_a_discount_of_zero_leaves_the_unlabelled_rows_out(rng):
     assert_allclose(shares, [np.full(3, 2 / 3), np.full(3, 1 / 3)])
 
 
-def test_an_intercept_that_may_not_move_has_no_slope(rng):
+def test_a_fixed_intercept_has_no_gradient(rng):
     objective = objective_of("gaussian", "logistic", rng, fit_intercept=False)
     assert objective.at(somewhere(objective, rng)).gradient[-1] == 0.0
 
 
-def test_threads_change_nothing(rng):
+def test_threads_do_not_change_the_result(rng):
     one, two = (
         objective_of("gaussian", "logistic", np.random.default_rng(5), threads=k, store=_columns)
         for k in (1, 2)
@@ -180,7 +180,7 @@ def _columns(X):
 
 
 def test_passes_over_the_rows_are_counted(rng):
-    """A step costs one pass for its direction and one for its gradient, on each of two blocks."""
+    """A step needs one pass for its direction and one for its gradient, on each of two blocks."""
     objective = objective_of("gaussian", "logistic", rng)
     point = objective.at(somewhere(objective, rng))
     before = objective.passes
@@ -191,7 +191,7 @@ def test_passes_over_the_rows_are_counted(rng):
     assert objective.passes - before == 2 * 2
 
 
-def test_where_all_coefficients_vanish_no_variance_falls_below_zero():
+def test_the_variance_is_not_negative_where_all_coefficients_vanish():
     """t - 2t + t is 0 but for rounding, which has either sign."""
     rng = np.random.default_rng(3)
     X, y, w = rng.normal(size=(300, 6)), np.ones((300, 1)), np.ones(300)
@@ -206,7 +206,7 @@ def test_where_all_coefficients_vanish_no_variance_falls_below_zero():
     assert end.shares[0].t.min() >= 0.0
 
 
-def test_noise_that_is_none_is_no_penalty(rng):
+def test_noise_of_strength_zero_gives_no_penalty(rng):
     assert NOISE.parts
     plain = objective_of("none", "logistic", rng, discount=0.0)
     assert len(plain.terms) == 1

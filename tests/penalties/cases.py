@@ -1,4 +1,4 @@
-"""Every family × noise × penalty that the registries hold, ready to be evaluated."""
+"""Every combination of family, noise and penalty in the registries, ready to be evaluated."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ NOISE_CASES["both"] = Together((Dropout(0.4), Gaussian(0.5)))
 
 
 def _refused(penalty, family, noise):
-    """Whether the penalty does not know the noise; the exact ones know but two."""
+    """Return whether the penalty does not support the noise; the exact ones support two kinds."""
     try:
         penalty(family, noise)
     except ValueError:
@@ -32,7 +32,7 @@ CASES = {
 
 
 def build(name):
-    """The penalty, and how many classes its coefficients have."""
+    """Return the penalty and the number of columns of its coefficients."""
     penalty, family, noise = CASES[name]
     settings = {"n_samples": 20, "seed": 3} if issubclass(penalty, MonteCarlo) else {}
     return penalty(family, noise, **settings), 3 if family.several else 1

@@ -1,4 +1,4 @@
-"""What holds for every entry of the registries."""
+"""Properties of every entry of the registries."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from tests.penalties.cases import CASES, build, coefficients, evaluate
 from tests.storages import DESIGNS, binary, real
 
 
-def test_every_penalty_knows_dropout_and_gaussian_noise():
+def test_every_penalty_supports_dropout_and_gaussian_noise():
     for name, expectation in EXPECTATIONS.items():
         for family in FAMILIES:
             for noise in ("dropout", "gaussian", "both"):
@@ -43,7 +43,7 @@ def test_gradient_is_the_slope_of_the_value(name, storage, make, rng):
 
 @pytest.mark.parametrize("make", [real, binary])
 @pytest.mark.parametrize("name", CASES)
-def test_every_storage_gives_the_same_answer(name, make, rng):
+def test_every_storage_gives_the_same_result(name, make, rng):
     X = make(rng)
     _, K = build(name)
     (beta, _), (b, _) = coefficients(rng, X.shape[1], K)
@@ -52,7 +52,7 @@ def test_every_storage_gives_the_same_answer(name, make, rng):
         other, other_slopes = evaluate(name, DESIGNS[storage](X), beta, b)
         assert_allclose(other, value, rtol=1e-12)
         assert_allclose(other_slopes.beta, slopes.beta, rtol=1e-11, atol=1e-13)
-        # float32 holds 7 digits of each entry
+        # float32 has 7 digits
         single = DESIGNS[storage](X.astype(np.float32))
         other, other_slopes = evaluate(name, single, beta.astype(np.float32), b)
         assert other_slopes.beta.dtype == np.float32
@@ -61,7 +61,7 @@ def test_every_storage_gives_the_same_answer(name, make, rng):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_threads_change_nothing_but_rounding(name, rng, monkeypatch):
+def test_threads_change_only_the_rounding(name, rng, monkeypatch):
     monkeypatch.setattr(threads.even_pieces, "__defaults__", (40,))
     X = real(rng, n=40, d=12)
     _, K = build(name)
@@ -75,7 +75,7 @@ def test_threads_change_nothing_but_rounding(name, rng, monkeypatch):
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "monte_carlo" not in name])
-def test_a_weight_of_two_is_the_row_twice(name, rng):
+def test_a_weight_of_two_equals_a_repeated_row(name, rng):
     X = real(rng)
     _, K = build(name)
     (beta, _), (b, _) = coefficients(rng, X.shape[1], K)
@@ -94,12 +94,12 @@ def test_the_penalty_is_never_negative(name, rng):
     for scale in (1e-6, 0.1, 1.0, 10.0):
         for _ in range(20):
             (beta, _), (b, _) = coefficients(rng, X.shape[1], K)
-            # Rounding may leave a little: the exact logistic penalty is a sum of 30 to 200 terms.
+            # Rounding error: the exact logistic penalty is a sum of 30 to 200 terms.
             assert evaluate(name, DESIGNS["dense"](X), scale * beta, b)[0] >= -1e-11
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_zero_coefficients_cost_nothing(name, rng):
+def test_the_penalty_is_zero_at_zero_coefficients(name, rng):
     X = real(rng)
     _, K = build(name)
     value, slopes = evaluate(name, DESIGNS["csr"](X), np.zeros((6, K)), np.full(K, 0.3))

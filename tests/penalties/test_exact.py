@@ -27,7 +27,7 @@ def test_equals_the_enumeration_of_all_masks(family, dropout, noise_std, rng):
     """Row by row, with up to 12 active features, dropout alone and both noises."""
     for m in (1, 2, 5, 12):
         X = rng.normal(size=(3, m))
-        # Poisson's expectation grows like exp(η / (1 - δ)); keep it where 1e-9 means something.
+        # The Poisson expectation grows like exp(η / (1 - δ)); keep it in a range where 1e-9 is meaningful.
         scale = 1.0 if family == "logistic" else 1.0 - dropout
         beta = scale * rng.normal(scale=0.5, size=m)
         noises = {"dropout": dropout, "noise_std": noise_std}
@@ -60,7 +60,7 @@ def test_nodes_follow_the_range_of_the_noised_predictor(reach, dropout, rng):
         assert exact(z, np.ones((1, 12)), dropout=dropout) == pytest.approx(truth, abs=1e-8)
 
 
-def test_beyond_its_range_it_says_so_and_names_the_row():
+def test_a_predictor_out_of_range_is_an_error_that_names_the_row():
     X = np.diag([1.0, 2.0 * MAX_REACH])
     message = (
         r"cannot be computed for row 1: .* ranges up to 47768.8, beyond 11942.2; .*use expectation='gaussian'"
@@ -75,7 +75,7 @@ def test_beyond_its_range_it_says_so_and_names_the_row():
 def test_additive_noise_alone_is_a_normal_integral(noise_std, intercept):
     truth = enumerated(softplus, [[1.0]], np.ones(1), intercept=intercept, noise_std=noise_std)
     found = exact([1.0], [[1.0]], noise_std=noise_std, intercept=intercept)
-    # The trapezoid oracle itself holds 1e-9 at a standard deviation of 20.
+    # The trapezoid oracle is accurate to 1e-9 at a standard deviation of 20.
     assert found == pytest.approx(truth[0], abs=2e-9)
 
 
@@ -96,7 +96,7 @@ def test_factors_that_vanish_leave_the_gradient_finite():
 
 
 @pytest.mark.parametrize("family", A)
-def test_a_coefficient_of_zero_has_a_slope(family, rng):
+def test_the_gradient_at_a_zero_coefficient_is_correct(family, rng):
     """∂R/∂β_j = x_j (E A'(η̃) - A'(η)) where β_j = 0."""
     X, beta = rng.normal(size=(3, 4)), np.array([0.8, 0.0, -0.5, 0.0])
     _, gradient = exact(beta, X, family=family, dropout=0.4, return_gradient=True)
@@ -121,7 +121,7 @@ def test_a_coefficient_of_zero_has_a_slope(family, rng):
         ([0.3, -0.49], 0.0, 0.2),
     ],
 )
-def test_poisson_keeps_its_digits_at_both_ends(coef, intercept, dropout):
+def test_the_poisson_penalty_is_accurate_at_both_ends(coef, intercept, dropout):
     with mpmath.workdps(60):
         delta, b = mpmath.mpf(dropout), mpmath.mpf(intercept)
         factors = [delta + (1 - delta) * mpmath.exp(mpmath.mpf(z) / (1 - delta)) for z in coef]
@@ -141,7 +141,7 @@ def test_long_rows_are_summed_without_overflow(rng):
     assert values["exact"] == pytest.approx(values["gaussian"], rel=1e-3)
 
 
-def test_an_unknown_noise_is_refused():
+def test_an_unsupported_noise_is_an_error():
     class Blur(Noise):
         relative = absolute = 1.0
 

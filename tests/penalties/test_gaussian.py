@@ -20,19 +20,19 @@ def test_the_poisson_penalty_is_the_normal_integral(eta, s2):
     assert found == pytest.approx(integrated(np.exp, eta, s2) - np.exp(eta), rel=1e-9, abs=1e-12)
 
 
-def test_poisson_stands_a_very_negative_predictor():
+def test_the_poisson_penalty_at_a_very_negative_predictor():
     """e^{-840} underflows, e^{-840 + s²/2} does not: s² = 1600."""
     found = noising_penalty([-40.0], [[1.0]], family="poisson", intercept=-800.0, dropout=0.5)
     assert found == pytest.approx(np.exp(-40.0), rel=1e-12)
 
 
-def test_poisson_keeps_its_digits_where_the_noise_is_small():
+def test_the_poisson_penalty_is_accurate_for_small_noise():
     found = noising_penalty([1e-9], [[1.0]], family="poisson", dropout=0.5)
     assert found == pytest.approx(np.exp(1e-9) * 0.5e-18, rel=1e-12, abs=0.0)
 
 
 @pytest.mark.parametrize("family", ["logistic", "poisson"])
-def test_it_is_exact_for_additive_noise(family, rng):
+def test_the_gaussian_penalty_is_exact_for_additive_noise(family, rng):
     X, beta = rng.normal(size=(5, 4)), rng.normal(scale=0.4, size=4)
     values = [
         noising_penalty(beta, X, family=family, noise_std=0.8, expectation=expectation)
@@ -41,7 +41,7 @@ def test_it_is_exact_for_additive_noise(family, rng):
     assert values[0] == pytest.approx(values[1], abs=5 * 1e-8)
 
 
-def test_it_approaches_the_exact_penalty_as_features_become_many(rng):
+def test_the_gaussian_penalty_approaches_the_exact_one_as_features_are_added(rng):
     gaps = []
     for m in (4, 16, 64, 256):
         X = np.ones((1, m))

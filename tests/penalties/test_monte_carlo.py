@@ -17,7 +17,7 @@ def sampled(beta, X, **settings):
 
 @pytest.mark.parametrize("family", ["linear", "logistic", "poisson"])
 @pytest.mark.parametrize("noises", [{"dropout": 0.5}, {"noise_std": 0.8}, {"dropout": 0.3, "noise_std": 0.5}])
-def test_it_agrees_with_the_exact_penalty_within_four_standard_errors(family, noises, rng):
+def test_monte_carlo_agrees_with_the_exact_penalty_within_four_standard_errors(family, noises, rng):
     X, beta = real(rng), rng.normal(scale=0.5, size=6)
     exact, gradient = noising_penalty(
         beta, X, family=family, expectation="exact", return_gradient=True, **noises
@@ -32,7 +32,7 @@ def test_it_agrees_with_the_exact_penalty_within_four_standard_errors(family, no
         assert np.all(np.abs(found.mean(axis=0) - truth) <= 4 * error + 1e-12)
 
 
-def test_the_same_seed_is_the_same_function(rng):
+def test_the_same_seed_gives_the_same_function(rng):
     X, beta = real(rng), rng.normal(size=6)
     first = sampled(beta, X, dropout=0.5, random_state=1, return_gradient=True)
     again = sampled(beta, X, dropout=0.5, random_state=1, return_gradient=True)
@@ -42,7 +42,7 @@ def test_the_same_seed_is_the_same_function(rng):
 
 
 @pytest.mark.parametrize("family", ["linear", "logistic", "poisson"])
-def test_it_is_never_negative_however_few_the_copies(family, rng):
+def test_monte_carlo_is_never_negative_even_with_few_copies(family, rng):
     X = real(rng)
     for seed in range(20):
         beta = rng.normal(size=6)
@@ -58,7 +58,7 @@ def test_copies_do_not_depend_on_storage_block_or_threads(rng, monkeypatch):
     assert_allclose(sampled(beta, sparse.csc_array(X), n_jobs=2, **settings), dense, rtol=1e-13)
 
 
-def test_wide_sparse_rows_cost_what_their_entries_cost(rng):
+def test_the_cost_of_sparse_rows_depends_on_their_entries_only(rng):
     X = sparse.random_array((20, 2_000_000), density=1e-5, rng=rng, format="csr")
     beta = rng.normal(size=X.shape[1])
     exact = noising_penalty(beta, X, dropout=0.5, expectation="exact")
@@ -67,14 +67,14 @@ def test_wide_sparse_rows_cost_what_their_entries_cost(rng):
     assert gradient.shape == beta.shape
 
 
-def test_every_block_has_its_own_copies_and_none_is_lost(rng, monkeypatch):
-    """The same row ten times, two to a block: ten different penalties, which change with the seed."""
+def test_every_block_has_its_own_copies(rng, monkeypatch):
+    """Ten copies of a row, two per block, have ten different penalties, which change with the seed."""
     monkeypatch.setattr("dropglm.penalties.monte_carlo.BLOCK", 12)
     X, beta = np.tile(rng.normal(size=6), (10, 1)), rng.normal(size=6)
 
     def shares(seed):
         settings = {"dropout": 0.5, "n_samples": 3, "random_state": seed}
-        # a weight of 0 would empty the row, and so move the blocks
+        # a weight of 0 would empty the row and so change the blocks
         return [sampled(beta, X, sample_weight=row + 1e-15, **settings) for row in np.eye(10)]
 
     one, other = shares(1), shares(2)
@@ -100,12 +100,12 @@ def test_a_copy_is_no_larger_than_a_block(rng, monkeypatch):
     assert sum(sizes) == 2 * 50 * 6
 
 
-def test_without_a_seed_the_copies_are_new(rng):
+def test_the_copies_differ_without_a_seed(rng):
     X, beta = real(rng), rng.normal(size=6)
     assert sampled(beta, X, dropout=0.5, n_samples=5) != sampled(beta, X, dropout=0.5, n_samples=5)
 
 
-def test_a_generator_is_a_seed_too(rng):
+def test_a_generator_is_accepted_as_seed(rng):
     X, beta = real(rng), rng.normal(size=6)
     values = [sampled(beta, X, dropout=0.5, random_state=np.random.default_rng(0)) for _ in range(2)]
     assert values[0] == values[1]

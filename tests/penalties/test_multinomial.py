@@ -11,8 +11,8 @@ NOISES = [{"dropout": 0.4}, {"noise_std": 0.6}, {"dropout": 0.4, "noise_std": 0.
 
 @pytest.mark.parametrize("noises", NOISES)
 @pytest.mark.parametrize("expectation", ["quadratic", "monte_carlo"])
-def test_two_classes_are_the_logistic_family(expectation, noises, rng):
-    """The same copies are drawn for both, so that even the sampled penalties agree."""
+def test_the_multinomial_family_with_two_classes_equals_the_logistic_family(expectation, noises, rng):
+    """Both draw the same copies, so even the sampled penalties agree."""
     X, beta = real(rng), rng.normal(size=6)
     settings = {
         "expectation": expectation,

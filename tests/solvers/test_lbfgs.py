@@ -54,7 +54,7 @@ def parabola(rng, d=20, **options):
     return Parabola(root.T @ root + np.eye(d), rng.normal(size=d), **options)
 
 
-def test_it_finds_the_minimum_of_a_parabola(rng):
+def test_the_minimum_of_a_parabola_is_found(rng):
     function = parabola(rng, constant=1.0)
     theta, result = LBFGS(tol=1e-9).minimize(function, np.zeros(20))
     assert result.status is Status.CONVERGED
@@ -63,22 +63,22 @@ def test_it_finds_the_minimum_of_a_parabola(rng):
     assert result.passes == function.passes
 
 
-def test_a_perfect_fit_ends_too(rng):
-    """At a minimum of 0 no gradient is small beside the objective."""
+def test_a_perfect_fit_terminates(rng):
+    """At a minimum of 0 no gradient is small relative to the objective."""
     function = parabola(rng)
     theta, result = LBFGS(tol=1e-4).minimize(function, np.zeros(20))
     assert result.status is Status.CONVERGED
     assert_allclose(theta, function.centre, atol=1e-6)
 
 
-def test_started_at_the_minimum_it_stays_there(rng):
+def test_a_start_at_the_minimum_stays_there(rng):
     function = parabola(rng, constant=1.0)
     theta, result = LBFGS().minimize(function, function.centre.copy())
     assert (result.status, result.n_iter) == (Status.CONVERGED, 0)
     assert_array_equal(theta, function.centre)
 
 
-def test_the_history_is_what_happened(rng):
+def test_the_history_records_every_iteration(rng):
     function = parabola(rng, constant=1.0)
     theta, result = LBFGS(tol=1e-6).minimize(function, np.zeros(20))
     assert {len(column) for column in result.history} == {result.n_iter + 1}
@@ -90,7 +90,7 @@ def test_the_history_is_what_happened(rng):
     assert result.gradient_norm == pytest.approx(truth)
 
 
-def test_it_stops_where_it_is_told_to(rng):
+def test_a_callback_stops_the_solver(rng):
     function = parabola(rng, constant=1.0)
     _, result = LBFGS(tol=0.0, max_iter=3).minimize(function, np.zeros(20))
     assert (result.status, result.n_iter) == (Status.MAX_ITER, 3)
@@ -106,7 +106,7 @@ def test_it_stops_where_it_is_told_to(rng):
     assert [value for _, value in seen] == list(result.history.objective[1:])
 
 
-def test_where_rounding_hides_the_descent_it_says_so(rng):
+def test_the_status_is_stalled_where_rounding_hides_the_descent(rng):
     class Rounded(Parabola):
         def at(self, theta):
             place = super().at(theta)
@@ -118,7 +118,7 @@ def test_where_rounding_hides_the_descent_it_says_so(rng):
     assert result.objective == 1.0
 
 
-def test_the_preconditioner_is_taken_anew_on_the_way_and_before_the_end(rng):
+def test_the_preconditioner_is_recomputed_on_the_way_and_before_the_end(rng):
     seen = []
 
     class Watched(Parabola):
@@ -134,13 +134,13 @@ def test_the_preconditioner_is_taken_anew_on_the_way_and_before_the_end(rng):
     assert len(seen) == 1 + refreshed + (result.n_iter not in (5, 10, 20, 40, 80, 160))
 
 
-def test_an_infinite_start_is_refused():
+def test_an_infinite_start_is_an_error():
     function = Parabola(np.eye(2), np.array([np.inf, 0.0]))
     with pytest.raises(ValueError, match="not finite at the start"), np.errstate(invalid="ignore"):
         LBFGS().minimize(function, np.zeros(2))
 
 
-def test_single_precision_stays_single(rng):
+def test_float32_input_gives_float32_output(rng):
     function = parabola(rng, constant=1.0)
     theta, result = LBFGS(tol=1e-3).minimize(function, np.zeros(20, np.float32))
     assert theta.dtype == np.float32
@@ -148,8 +148,8 @@ def test_single_precision_stays_single(rng):
 
 
 @pytest.mark.parametrize(("expectation", "family"), CASES)
-def test_it_minimises_every_objective(expectation, family, rng):
-    """Optimality is a gradient of nearly zero."""
+def test_every_objective_is_minimised(expectation, family, rng):
+    """The gradient at the solution is nearly zero."""
     objective = objective_of(expectation, family, rng)
     theta, result = LBFGS(tol=1e-9).minimize(objective, 0.0 * somewhere(objective, rng))
     assert result.status is Status.CONVERGED
@@ -157,7 +157,7 @@ def test_it_minimises_every_objective(expectation, family, rng):
 
 
 def two_loops(pairs, g, inverse):
-    """Nocedal's recursion as it stands in the book."""
+    """Nocedal's two-loop recursion, as in the textbook."""
     q, alphas = g.copy(), []
     for s, y in reversed(pairs):
         alphas.append(s @ q / (s @ y))
@@ -170,7 +170,7 @@ def two_loops(pairs, g, inverse):
 
 
 @pytest.mark.parametrize("length", [1, 3, 8])
-def test_the_direction_is_that_of_the_two_loops(length, rng):
+def test_the_direction_equals_that_of_the_two_loop_recursion(length, rng):
     H = parabola(rng).H
     inverse, g = 1 / np.diag(H), rng.normal(size=20)
     memory, pairs = Memory(np.diag(H), g, length), []
@@ -188,7 +188,7 @@ def test_the_direction_is_that_of_the_two_loops(length, rng):
         assert memory.gg == pytest.approx(g @ (inverse * g))
 
 
-def test_a_pair_that_bends_the_wrong_way_is_not_remembered(rng):
+def test_a_pair_of_negative_curvature_is_not_stored(rng):
     g = rng.normal(size=5)
     memory = Memory(np.ones(5), g, 3)
     direction = memory.direction()
@@ -197,7 +197,7 @@ def test_a_pair_that_bends_the_wrong_way_is_not_remembered(rng):
     assert_allclose(memory.direction(), -(g - 2.0 * direction))
 
 
-def test_a_full_memory_loses_nothing_but_its_oldest_pair_when_one_is_refused(rng):
+def test_a_full_memory_loses_only_its_oldest_pair_when_a_pair_is_rejected(rng):
     H = np.diag(rng.uniform(1, 3, size=6))
     g = rng.normal(size=6)
     memory = Memory(np.ones(6), g, 3)
@@ -211,7 +211,7 @@ def test_a_full_memory_loses_nothing_but_its_oldest_pair_when_one_is_refused(rng
         assert_allclose(memory.direction(), two_loops(pairs, g, np.ones(6)), rtol=1e-7, atol=1e-9)
 
 
-def test_long_vectors_are_worked_on_in_pieces(rng, monkeypatch):
+def test_long_vectors_are_processed_in_pieces(rng, monkeypatch):
     monkeypatch.setattr("dropglm.maths.vectors.PIECE", 100)
     H, g = rng.uniform(1, 5, size=5000), rng.normal(size=5000)
     ends = []

@@ -38,7 +38,7 @@ def assert_wolfe(ray, step):
 
 @pytest.mark.parametrize("first", [1e-3, 1.0, 50.0])
 @pytest.mark.parametrize("name", RAYS)
-def test_the_step_meets_wolfes_conditions(name, first):
+def test_the_step_satisfies_the_wolfe_conditions(name, first):
     ray = Ray(*RAYS[name])
     step = search(ray, *ray.value_and_slope(0.0), first)
     assert ray.trials[-1] == step  # where it looked last, so that arriving costs nothing more
@@ -56,17 +56,17 @@ def test_convex_functions_of_any_scale(bend, minimum, tilt):
         assert_wolfe(ray, search(ray, value, slope))
 
 
-def test_uphill_there_is_no_step():
+def test_there_is_no_step_uphill():
     assert search(Ray(lambda t: t, lambda t: 1.0), 0.0, 1.0) is None
     assert search(Ray(lambda t: t, lambda t: 1.0), 0.0, float("nan")) is None
 
 
-def test_a_slope_that_lies_is_found_out():
-    """The value never falls, whatever the slope at the start promised."""
+def test_a_wrong_slope_is_detected():
+    """The value never decreases, although the slope at the start is negative."""
     assert search(Ray(lambda t: 1.0 + t, lambda t: 1.0), 1.0, -1.0) is None
 
 
-def test_a_flat_place_that_is_hardly_lower_is_not_enough():
+def test_a_flat_point_with_little_descent_is_not_accepted():
     """φ = -t + a t² + b t³ with φ(1) = -1e-5 and φ'(1) = 0: flat at the first try, but not low."""
     a, b = 1.99997, -0.99998
     ray = Ray(lambda t: -t + a * t**2 + b * t**3, lambda t: -1 + 2 * a * t + 3 * b * t**2)
