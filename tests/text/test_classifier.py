@@ -144,6 +144,18 @@ def test_scikit_learn_can_search_and_score_it(corpus):
     assert clone(search.best_estimator_).get_params()["l2"] == search.best_params_["l2"]
 
 
+def test_as_many_unlabelled_texts_as_labelled_ones_are_not_split_silently(corpus):
+    """scikit-learn's searches split every argument that is as long as X."""
+    texts, y, more = corpus
+    unlabeled = (more * 2)[: len(texts)]
+    with pytest.raises(ValueError, match="X_unlabeled has as many rows as X"):
+        GridSearchCV(TextClassifier(tune=False), {"l2": [0.1, 10.0]}, cv=2, error_score="raise").fit(
+            texts, y, X_unlabeled=unlabeled
+        )
+    model = TextClassifier(tune=False).fit(texts, y, X_unlabeled=unlabeled)
+    assert model.summary_.unlabeled == len(texts)
+
+
 def test_number_of_folds_is_limited_by_the_smallest_class(corpus):
     texts, y, _ = corpus
     few = np.flatnonzero(y == "good")[:3]
