@@ -133,13 +133,18 @@ def test_a_closed_standard_output_discards_the_output(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
-def test_a_full_disk_is_reported_with_the_name_of_the_file(tmp_path):
+def test_a_full_disk_is_reported_with_the_name_of_the_file(place, tmp_path):
     command = f"{sys.executable} -m dropglm data list --json >/dev/full"
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE)
     assert done.stderr == b"dropglm: standard output: No space left on device.\n"
     assert done.returncode == 1
     with pytest.raises(OSError, match="No space left on device: '/dev/full'"), replacing("/dev/full") as file:
         file.write(b"some")
+    for command in (("predict", "test.csv", "--out-format", "csv", "--out"), ("explain", "--html")):
+        name, *options = command
+        error = dropglm(name, "m.skops", *options, "/dev/full", cwd=place, code=1)
+        assert error.startswith("dropglm: /dev/full: ")
+        assert "No space left on device" in error
 
 
 INTERRUPTED_DURING_IMPORT = """

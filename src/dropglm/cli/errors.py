@@ -28,7 +28,6 @@ EXIT_CODES = (
     "Exit codes: 0 success, 2 wrong options, 3 bad input (a table, a model file, a data set), 1 any other "
     "failure, 130 interrupted."
 )
-# Errors of writing; our own files name themselves in them, standard output does not.
 WRITE_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF)
 PACKAGE = Path(dropglm.__file__).parent
 
@@ -76,12 +75,12 @@ def describe(error: BaseException) -> tuple[str, int]:
         return "interrupted.", INTERRUPTED
     if isinstance(error, MemoryError):
         return "not enough memory; try smaller --ngrams or --max-features.", FAILED
+    code = FAILED if _is_write_error(error) else BAD_INPUT
     if isinstance(error, OSError) and error.strerror is not None:
-        if error.filename is None and error.errno in WRITE_ERRORS:
-            return f"standard output: {error.strerror}.", FAILED
-        return f"{'' if error.filename is None else f'{error.filename}: '}{error.strerror}.", BAD_INPUT
+        file = error.filename or ("standard output" if code == FAILED else "")
+        return f"{file}{': ' if file else ''}{error.strerror}.", code
     if is_about_input(error):
-        return in_options(str(error)), BAD_INPUT
+        return in_options(str(error)), code
     return (
         f"internal error, {type(error).__name__}: {' '.join(str(error).split())}. Please report it with the "
         "output of dropglm --debug.",
@@ -103,6 +102,12 @@ def is_about_input(error: BaseException) -> bool:
     code = trace.tb_frame.f_code
     raised = dis.opname[code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
     return raised and Path(code.co_filename).is_relative_to(PACKAGE)
+
+
+def _is_write_error(error: BaseException) -> bool:
+    """Return whether output could not be written, as on a full disk; ours may hide the system's error."""
+    system = error if isinstance(error, OSError) else error.__context__
+    return isinstance(system, OSError) and system.errno in WRITE_ERRORS
 
 
 def in_options(sentence: str) -> str:

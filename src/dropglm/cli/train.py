@@ -208,7 +208,8 @@ def _check_scoring(scoring: str, y: "np.ndarray") -> None:
             get_scorer(scoring)(DummyClassifier().fit(features, labels), features, labels)
         except ValueError as error:
             raise BadInputError(
-                f"--scoring {scoring} does not suit the {len(labels)} labels of the table ({error})."
+                f"--scoring {scoring} does not suit the {len(labels)} labels of the table "
+                f"({str(error).rstrip('.')}); accuracy and neg_log_loss suit all labels."
             ) from None
 
 
