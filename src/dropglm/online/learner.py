@@ -23,7 +23,7 @@ class DivergenceError(ValueError):
         self.step = step
         self.rate = rate
         super().__init__(
-            f"The coefficients had diverged by step {step:,}: they overflow. "
+            f"Training has diverged by step {step:,}: the coefficients overflow. "
             f"Lower rate (now {rate:g}), or scale the features down."
         )
 
