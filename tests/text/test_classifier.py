@@ -1,6 +1,7 @@
 """TextClassifier: fitting, tuning, predictions and explanations."""
 
 import inspect
+import json
 import pickle
 import re
 import threading
@@ -13,6 +14,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.utils.validation import check_is_fitted
 
 from dropglm import LogisticRegression, LogisticRegressionCV, NgramVectorizer, TextClassifier
+from dropglm.noise import Dropout
+from dropglm.penalties import Quadratic
 from dropglm.text.explanation import Contribution, Explanation
 
 WORDS = {
@@ -276,6 +279,19 @@ def test_numpy_settings_and_compiled_patterns_can_be_saved(corpus, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(others), model.predict_proba(others))
     assert again.vectorizer_.n_texts_ == len(texts)
     assert again.class_weight == {"good": 2.0, "bad": 1.0}
+
+
+def test_noise_and_penalty_objects_are_accepted_and_the_model_can_be_saved(corpus, tmp_path):
+    texts, y, _ = corpus
+    expected = TextClassifier(tune=False, dropout=0.3, expectation="quadratic").fit(texts, y)
+    model = TextClassifier(tune=False, dropout=Dropout(0.3), expectation=Quadratic).fit(texts, y)
+    np.testing.assert_array_equal(model.predict_proba(texts), expected.predict_proba(texts))
+    assert json.loads(json.dumps(model.summary_.to_dict()))["settings"]["dropout"] == repr(Dropout(0.3))
+    assert expected.summary_.settings["dropout"] == 0.3
+    model.save(tmp_path / "m.skops")
+    loaded = TextClassifier.load(tmp_path / "m.skops")
+    np.testing.assert_array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
+    assert str(loaded.summary_) == str(model.summary_)
 
 
 def test_failed_fit_leaves_the_previous_model_unchanged(fitted, corpus):

@@ -62,7 +62,7 @@ class TextClassifier(TextModel):
     tune : bool, default=True
         Choose those of dropout, l2, discount and l2_weights that are None by cross-validation on a small
         grid. If False, they have the defaults of ``LogisticRegression``.
-    dropout : float, sequence of float or None, default=None
+    dropout : float, Noise, sequence of these or None, default=None
         Probability that a feature is dropped from a row, or several values to choose from.
     l2 : float, sequence of float or None, default=None
         Strength of the L2 penalty, or several values to choose from.
@@ -71,7 +71,7 @@ class TextClassifier(TextModel):
     l2_weights : str, array-like, sequence of these or None, default=None
         How ``l2`` is spread over the features, as in ``LogisticRegression``, or several values to choose
         from.
-    expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}, default="gaussian"
+    expectation : {"gaussian", "exact", "quadratic", "monte_carlo"} or Penalty class, default="gaussian"
         How the expectation over the noise is computed; see ``LogisticRegression``.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; see ``LogisticRegression``.

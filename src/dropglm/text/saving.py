@@ -19,6 +19,7 @@ ONLY_FOR_FITTING = (
     "cv",
     "dropout",
     "discount",
+    "expectation",
     "l2",
     "random_state",
     "l2_weights",
@@ -33,7 +34,7 @@ def model_state(vectorizer: NgramVectorizer, model: LogisticRegression) -> dict[
         "multi_class": model.multi_class_,
         "coef": model.coef_,
         "intercept": model.intercept_,
-        "chosen": {name: getattr(model, name) for name in CHOSEN},
+        "chosen": {name: getattr(model, name) for name in CHOSEN if _is_plain(getattr(model, name))},
         "n_texts": vectorizer.n_texts_,
         **vectorizer.ngrams_._to_state(),
     }

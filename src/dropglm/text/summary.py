@@ -1,6 +1,7 @@
 """A summary of a fitted text classifier: its data, its settings and its cross-validated score."""
 
 from dataclasses import asdict, dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ class Summary:
     features : int
         Number of n-grams.
     settings : dict
-        The dropout, l2, l2_weights and discount of the model; discount is None without unlabelled texts.
+        The dropout (or the name of the noise), l2, l2_weights and discount of the model; discount is None
+        without unlabelled texts.
     search : dict or None
         None if no settings were tuned. Otherwise the scorer ("scoring"), the number of folds ("folds") and of
         candidate settings ("points"), the mean score of the chosen settings ("score") with its standard error
@@ -89,8 +91,9 @@ def summarize(
     """Summarise a fit to texts with labels y and to unlabelled texts."""
     labels, counts = np.unique(y, return_counts=True)
     results = model.result_ if isinstance(model.result_, tuple) else (model.result_,)
+    dropout = float(model.dropout) if isinstance(model.dropout, Real) else repr(model.dropout)
     l2_weights = model.l2_weights if isinstance(model.l2_weights, str) else "given"
-    settings = {"dropout": model.dropout, "l2": float(model.l2), "l2_weights": l2_weights}
+    settings = {"dropout": dropout, "l2": float(model.l2), "l2_weights": l2_weights}
     return Summary(
         texts={str(label): int(count) for label, count in zip(labels, counts, strict=True)},
         unlabeled=n_unlabeled,
