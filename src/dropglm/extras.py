@@ -36,4 +36,5 @@ def import_extra(module: str, extra: str, purpose: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise ImportError(f"{purpose} {module}; install it with: pip install 'dropglm[{extra}]'.") from None
+        package = module.partition(".")[0]
+        raise ImportError(f"{purpose} {package}; install it with: pip install 'dropglm[{extra}]'.") from None

@@ -40,7 +40,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        if error.filename is None:  # a write that fails, as on a full disk, does not name its file
+        if (
+            error.filename is None and error.errno is not None
+        ):  # a write that fails, as on a full disk, does not name its file
             error.filename = os.fspath(path)
         raise
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.extras import import_extra
 from dropglm.files import FileError, replacing
 
 FORMAT = 1
@@ -151,8 +152,4 @@ def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def _skops() -> Any:
-    try:
-        from skops import io
-    except ImportError:
-        raise ImportError("Model files need skops: pip install 'dropglm[models]'.") from None
-    return io
+    return import_extra("skops.io", "models", "Model files need")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dropglm.experiments.experiment import Comparison, Experiment, Line
 from dropglm.experiments.running import ExperimentRun
+from dropglm.extras import import_extra
 from dropglm.files import replacing
 from dropglm.pages import ResultTable, figure, page
 from dropglm.progress import in_words
@@ -27,11 +28,7 @@ Runs = Mapping[str, ExperimentRun]
 
 def require_matplotlib() -> None:
     """Raise an error if Matplotlib is not installed, and select a backend that opens no windows."""
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise ImportError("The page needs Matplotlib: pip install 'dropglm[plots]'.") from error
-    mpl.use("svg")
+    import_extra("matplotlib", "plots", "The page needs").use("svg")
 
 
 def report(runs: Runs, folder: Path) -> Path:

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.extras import import_extra
+
 # Distinguishable on a white background, also with colour vision deficiency (after Okabe and Ito).
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7F6A00", "#56B4E9")
 INK = "#222222"
@@ -24,10 +26,7 @@ def colors_of(names: Iterable[str], given: Mapping[str, str] | None = None) -> d
 
 def fresh_axes(columns: int = 1) -> Any:
     """Return new Matplotlib axes side by side, 5 inches wide: one Axes, or an array for several columns."""
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise ImportError("Drawing needs Matplotlib: pip install 'dropglm[plots]'.") from error
+    plt = import_extra("matplotlib.pyplot", "plots", "Drawing needs")
     _, axes = plt.subplots(1, columns, figsize=(5 * columns, 4), layout="constrained")
     return axes
 
