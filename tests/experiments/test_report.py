@@ -107,7 +107,7 @@ def test_running_times_come_last(text, tmp_path):
     ]
     assert running_times(runs_of(tmp_path, **TOYS), lines).rows == rows
     quick = running_times(runs_of(tmp_path, quick=True, **TOYS), lines)
-    assert quick.rows[2] == ["third", "0", "no quick run"]
+    assert quick.rows[2] == ["third", "0", "no quick version"]
     assert text.index("Running times</h2>") > text.rindex("It squares.")
 
 
@@ -132,7 +132,7 @@ def test_a_quick_page_says_so_and_has_no_results_of_a_full_run(tmp_path):
     text = page_of(tmp_path, quick=True, **TOYS)
     assert "This is a quick run" in text
     assert re.findall('<section id="(.*?)">', text) == ["summary", "second", "times"]
-    assert "<li>Squares (no quick run)</li>" in text
+    assert "<li>Squares (no quick version)</li>" in text
 
 
 def test_results_that_the_paper_does_not_have_have_no_gap(tmp_path):

@@ -74,7 +74,7 @@ class Experiment(ABC):
     data : sequence of str
         Data sets that a full run reads.
     takes, takes_quick : str
-        Rough running times. ``takes_quick`` is empty if there is no quick run.
+        Rough running times. ``takes_quick`` is empty if there is no quick version.
     """
 
     title: str
@@ -90,7 +90,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def fits(self, quick: bool) -> list[Fit]:
-        """Return all fits of a full or quick run, without loading data; none if there is no quick run."""
+        """Return all fits of a full or quick run, without loading data; none if there is no quick version."""
 
     @abstractmethod
     def tabulate(self, lines: list[Line]) -> list[ResultTable]:

@@ -105,7 +105,7 @@ class IMDB(Experiment):
         )
 
     def fits(self, quick: bool) -> list[Fit]:
-        """Return all fits, matrix by matrix; there is no quick run because the data set is a file."""
+        """Return all fits, matrix by matrix; there is no quick version because the data set is a file."""
         if quick:
             return []
         fits = []

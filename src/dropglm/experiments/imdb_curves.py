@@ -84,7 +84,7 @@ class IMDBCurves(Experiment):
         )
 
     def fits(self, quick: bool) -> list[Fit]:
-        """Return all fits, seed by seed; there is no quick run because the data set is a file."""
+        """Return all fits, seed by seed; there is no quick version because the data set is a file."""
         left = [(self.fixed_labeled, m) for m in self.unlabeled_counts]
         right = [(n, m) for n in self.labeled_counts for m in (0, self.fixed_unlabeled)]
         fits = []

@@ -148,7 +148,7 @@ def _contents(runs: Runs, lines: Mapping[str, list[Line]], *, summary: bool) -> 
 
 
 def _why_absent(run: ExperimentRun) -> str:
-    return "not run" if run.fits else "no quick run"
+    return "not run" if run.fits else "no quick version"
 
 
 def _experiment_section(run: ExperimentRun, lines: list[Line]) -> str:

@@ -108,7 +108,7 @@ class Thirds(Experiment):
         )
 
     def fits(self, quick: bool) -> list[Fit]:
-        """Return all fits, split by split; there is no quick run because all data sets are files."""
+        """Return all fits, split by split; there is no quick version because all data sets are files."""
         fits = []
         for name in () if quick else self.data:
             folds, seeds = (FOLDS_IMDB, self.seeds_imdb) if name == "imdb" else (FOLDS, self.seeds)
