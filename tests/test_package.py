@@ -1,4 +1,4 @@
-"""What a user meets before the first call."""
+"""Importing and packaging: public names, dependencies, compiled code."""
 
 import ast
 import os
@@ -24,21 +24,21 @@ def python(code, **environment):
     return run.stdout.strip()
 
 
-def test_every_public_name_is_there():
+def test_every_public_name_can_be_imported():
     for name in dropglm.__all__:
         assert getattr(dropglm, name) is not None
 
 
-def test_rooms_that_users_know_by_name_need_no_import_of_their_own():
+def test_public_subpackages_are_attributes_of_the_package():
     assert python("import dropglm; print(dropglm.baselines.NBSVM.__name__, dropglm.plots.__name__)") == (
         "NBSVM dropglm.plots"
     )
 
 
-def test_importing_compiles_nothing_and_loads_no_extra():
+def test_importing_neither_compiles_nor_loads_optional_dependencies():
     code = """
 import sys
-import sklearn.linear_model  # loads some of them by itself, where they are installed
+import sklearn.linear_model  # imports some of them, if they are installed
 before = set(sys.modules)
 import dropglm
 assert not [name for name in sys.modules if name.startswith("dropglm.")]
@@ -54,7 +54,7 @@ print([function.__name__ for function in functions if function.signatures] + sor
     assert python(code) == "[]"
 
 
-def test_help_waits_for_no_library():
+def test_help_is_shown_without_importing_libraries():
     code = """
 import sys
 import dropglm.cli.app
@@ -63,14 +63,14 @@ print(sorted({"sklearn", "numba", "numpy", "polars", "skops", "matplotlib"} & se
     assert python(code) == "[]"
 
 
-def test_an_unknown_name_is_no_attribute():
+def test_an_unknown_name_raises_an_attribute_error():
     assert "TextClassifier" in dir(dropglm)
     with pytest.raises(AttributeError, match="no attribute 'TextClasifier'"):
         print(dropglm.TextClasifier)
 
 
-def test_the_compiled_kernels_are_kept_between_processes(tmp_path):
-    """The second process finds what the first one compiled."""
+def test_compiled_kernels_are_cached_between_processes(tmp_path):
+    """The second process loads what the first one has compiled."""
     code = """
 import numpy as np
 from scipy import sparse
@@ -83,8 +83,8 @@ print(sum(kernels.moments.stats.cache_misses.values()))
     assert python(code, NUMBA_CACHE_DIR=str(tmp_path)) == "0"
 
 
-def test_it_works_where_no_cache_can_be_written():
-    """Numba refuses to cache if no folder can be written to; then we compile without a cache."""
+def test_kernels_are_compiled_without_a_cache_if_none_can_be_written():
+    """Numba raises an error if it cannot write to any cache folder; we then compile without a cache."""
     code = """
 from numba.core import caching
 def refuse(self):
@@ -100,7 +100,7 @@ print(round(noising_penalty(np.ones(3), np.eye(3), dropout=0.5), 4), kernels.mom
     assert path == "None"
 
 
-def test_overflow_leaves_no_warning_beside_its_error():
+def test_overflow_raises_an_error_without_a_warning():
     code = """
 from dropglm import noising_penalty
 for coef, X, settings in (
