@@ -99,7 +99,7 @@ BAD_TABLES = {
     "empty.csv": (b"", "empty"),
     "blank.jsonl": (b"\n\n", "empty"),
     "header.csv": (b"text,label\n", "no rows"),
-    "one.csv": (b"text,label\nfine film,1\nother film,1\n", "one class only"),
+    "one.csv": (b"text,label\nfine film,1\nother film,1\n", "has only one class"),
     "wordless.csv": (b'text,label\n" ",1\n" ",0\n', "none of the 2 texts has a token"),
     "array.jsonl": (b'[{"text": "a", "label": 1}]', "each line must be an object"),
     "fake.parquet": (b"text,label\na,1\n", "Parquet"),
