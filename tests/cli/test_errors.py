@@ -219,6 +219,8 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_table_is_read(tm
 def test_the_output_of_predict_is_checked_before_the_model_is_read(tmp_path):
     error = dropglm("predict", "nothing.skops", "--out", "no/out.csv", cwd=tmp_path, code=2, stdin=b"")
     assert "cannot be written" in " ".join(error.replace("│", " ").split())
+    error = dropglm("predict", "nothing.skops", "--out", "out.xlsx", cwd=tmp_path, code=2, stdin=b"")
+    assert "set --out-format to one of" in " ".join(error.replace("│", " ").split())
     error = dropglm("explain", "nothing.skops", "--html", "no/page.html", cwd=tmp_path, code=2)
     assert "--html" in error
 

@@ -8,7 +8,7 @@ import typer
 from dropglm import tables
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import BadInputError
-from dropglm.cli.inputs_outputs import check_output
+from dropglm.cli.inputs_outputs import check_output_table
 
 if TYPE_CHECKING:
     from dropglm import datasets
@@ -86,7 +86,7 @@ def export(
     from dropglm import datasets
 
     first = out or Path(f"{name}.csv")
-    check_output(first, "--out")
+    check_output_table(first, out_format)
     data = datasets.load_dataset(name)
     if data.texts is None:
         raise BadInputError(f"{name} has features, not texts; load it in Python with load_dataset({name!r}).")

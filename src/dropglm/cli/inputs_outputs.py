@@ -81,6 +81,18 @@ def check_output(
         raise typer.BadParameter(f"{path} cannot be written: {error.strerror}.", param_hint=option) from None
 
 
+def check_output_table(path: str | Path, format: str | None, inputs: Iterable[str | Path] = ()) -> None:
+    """Refuse, before any work, a table that cannot be written or whose format is unknown."""
+    from dropglm.tables.formats import find_format
+
+    check_output(path, "--out", inputs)
+    try:
+        find_format(str(path), format)
+    except ValueError as error:
+        hint = str(error).replace("set format to", "set --out-format to")
+        raise typer.BadParameter(hint, param_hint="--out") from None
+
+
 def _is_same_file(one: str | Path, other: str | Path | None) -> bool:
     return (
         other is not None and os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)

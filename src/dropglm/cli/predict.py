@@ -7,7 +7,7 @@ import typer
 
 from dropglm import tables
 from dropglm.cli import options
-from dropglm.cli.inputs_outputs import check_output
+from dropglm.cli.inputs_outputs import check_output_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,7 +63,7 @@ def predict(
     from dropglm.text import load_model
 
     if out != "-":
-        check_output(out, "--out", (table, model))
+        check_output_table(out, out_format, (table, model))
     keep = list(dict.fromkeys(keep or ()))
     if set(keep) & {"predicted", "probability"}:
         raise typer.BadParameter(
