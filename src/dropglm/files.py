@@ -40,9 +40,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        if (
-            error.filename is None and error.errno is not None
-        ):  # a write that fails, as on a full disk, does not name its file
+        # A write that fails, as on a full disk, does not name its file.
+        if error.filename is None and error.errno is not None:
             error.filename = os.fspath(path)
         raise
 

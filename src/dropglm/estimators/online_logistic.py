@@ -57,6 +57,8 @@ class OnlineLogisticRegression(LogisticModel):
         Coefficients after the last step; computed on access.
     intercept_ : ndarray of shape (1,) or (K,)
         Intercepts after the last step; computed on access.
+    multi_class_ : str
+        Always "ovr": one class against the rest.
     t_ : int
         Number of steps taken.
     sums_ : ndarray of shape (1, d) or (K, d)

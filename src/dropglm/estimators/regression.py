@@ -22,10 +22,11 @@ from dropglm.solvers import LBFGS
 class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyMixin):
     """Base class of regressors; a subclass names its family.
 
-    The defaults are those of plain ridge regression: dropout is off. The noise penalty grows with the
-    number of rows, like the loss, so dropout shrinks the coefficients by the same share however many rows
-    there are. That suits classification, where only the ranking of the classes matters, but it biases the
-    predictions of a regression; ½ l2 ‖β‖² becomes negligible as rows are added.
+    By default the fit is practically maximum likelihood, as in R's ``glm``: dropout is off, and l2 is just
+    large enough to make the solution unique. The noise penalty grows with the number of rows, like the
+    loss, so dropout shrinks the coefficients by the same share however many rows there are. That suits
+    classification, where the ranking of the classes matters most, but it biases the predictions of a
+    regression. Set ``l2`` or ``dropout`` where there are many features.
 
     Attributes
     ----------
@@ -48,7 +49,7 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         self,
         dropout: float | Noise = 0.0,
         noise_std: float = 0.0,
-        l2: float = 1.0,
+        l2: float = 1e-6,
         expectation: Any = "gaussian",
         discount: float = 0.1,
         *,
@@ -180,9 +181,9 @@ class LinearRegression(GeneralizedLinearRegressor):
         ``dropglm.noise.Noise`` object is used in place of dropout.
     noise_std : float >= 0, default=0.0
         Standard deviation of Gaussian noise added to every feature.
-    l2 : float >= 0, default=1.0
-        λ of the penalty ½λ‖β‖², added to the summed objective. With ``dropout=0`` it is the alpha
-        of scikit-learn's Ridge.
+    l2 : float >= 0, default=1e-6
+        λ of the penalty ½λ‖β‖², added to the summed objective. The default only makes the solution unique.
+        With ``dropout=0`` it is the alpha of scikit-learn's Ridge.
     expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}, default="gaussian"
         How the expectation over the noise is computed. "gaussian", "exact" and
         "quadratic" agree for this family; "monte_carlo" is the mean over 100 noised copies of the rows.
@@ -228,12 +229,11 @@ class LinearRegression(GeneralizedLinearRegressor):
     Examples
     --------
     >>> from dropglm import LinearRegression
-    >>> X = [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [2.0, 0.0]] * 25
-    >>> y = [1.0, 3.0, 2.0, 2.0] * 25
+    >>> X, y = [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [2.0, 0.0]], [1.0, 3.0, 2.0, 2.0]
     >>> LinearRegression().fit(X, y).coef_.round(2)
-    array([0.98, 1.94])
-    >>> LinearRegression(dropout=0.1).fit(X, y).coef_.round(2)
-    array([0.63, 1.28])
+    array([1., 2.])
+    >>> LinearRegression(l2=1.0).fit(X, y).coef_.round(2)  # scikit-learn's Ridge(alpha=1.0)
+    array([0.2, 0.6])
     """
 
     family = Linear
@@ -253,9 +253,10 @@ class PoissonRegressor(GeneralizedLinearRegressor):
         ``dropglm.noise.Noise`` object is used in place of dropout.
     noise_std : float >= 0, default=0.0
         Standard deviation of Gaussian noise added to every feature.
-    l2 : float >= 0, default=1.0
-        λ of the penalty ½λ‖β‖², added to the summed objective. With ``dropout=0`` the model is
-        scikit-learn's PoissonRegressor with alpha = l2 / n, where n is the sum of the weights.
+    l2 : float >= 0, default=1e-6
+        λ of the penalty ½λ‖β‖², added to the summed objective. The default only makes the solution unique.
+        With ``dropout=0`` the model is scikit-learn's PoissonRegressor with alpha = l2 / n, where n is the
+        sum of the weights.
     expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}, default="gaussian"
         How the expectation over the noise is computed. "gaussian" approximates the
         noised predictor as normal; "exact" makes no approximation; "quadratic" is the paper's second-order
@@ -305,7 +306,7 @@ class PoissonRegressor(GeneralizedLinearRegressor):
     >>> X, y = [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [2.0, 0.0]], [1, 6, 4, 2]
     >>> model = PoissonRegressor(l2=0.1).fit(X, y)
     >>> model.predict(X).round(1)
-    array([1.9, 4.5, 4.1, 2.1])
+    array([1.3, 5.9, 3.9, 1.9])
     """
 
     family = Poisson
