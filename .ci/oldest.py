@@ -7,8 +7,9 @@ import re
 import tomllib
 from pathlib import Path
 
-# Old Matplotlib calls functions that newer pyparsing has deprecated, and warnings are errors in the tests.
-CONTEMPORARIES = ["pyparsing<3.3"]
+# Old Matplotlib and Typer call functions that newer pyparsing and click have deprecated, and warnings are
+# errors in the tests.
+CONTEMPORARIES = ["click<8.3", "pyparsing<3.3"]
 EXTRAS = ("tables", "cli", "models", "plots", "data", "test")  # not the linters, not the benchmarks' rivals
 
 

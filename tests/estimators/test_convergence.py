@@ -112,6 +112,7 @@ class Recorder:
 
 @pytest.mark.parametrize("K", [2, 3])
 def test_callbacks_see_a_fitted_model_after_every_iteration(K, rng):
+    pytest.importorskip("sklearn.callback")  # scikit-learn 1.9 and later
     X, y = words(rng)
     y = y if K == 2 else X[:, :3].argmax(axis=1)
     recorder = Recorder()
@@ -122,6 +123,7 @@ def test_callbacks_see_a_fitted_model_after_every_iteration(K, rng):
 
 
 def test_a_callback_may_stop_a_fit(rng):
+    pytest.importorskip("sklearn.callback")  # scikit-learn 1.9 and later
     X, y = words(rng)
     model = LogisticRegression().set_callbacks(Recorder(stop_after=3)).fit(X, y)
     assert (model.result_.status, model.result_.n_iter) == (Status.CALLBACK, 3)
