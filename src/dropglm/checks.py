@@ -98,11 +98,11 @@ def features(X: Any, name: str = "X") -> Any:
     """Return X as a finite float array, or as valid CSR or CSC, with at least one row and column."""
     X = _checked(X, name, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
     if sparse.issparse(X):
-        _valid(X, name)
+        _check_sparse(X, name)
     return X
 
 
-def _valid(X: Any, name: str) -> None:
+def _check_sparse(X: Any, name: str) -> None:
     """Raise an error for a sparse matrix with inconsistent arrays, since kernels do not check bounds.
 
     SciPy's own full check reads all indices twice; read as unsigned integers, negative ones are too large.

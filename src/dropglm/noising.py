@@ -140,7 +140,7 @@ def noising_penalty(
     b = _intercepts(intercept, beta.shape[1])
     weights = checks.weights(sample_weight, X.shape[0])
     if not weights.all():
-        X = _without_rows(X, weights == 0)
+        X = _with_rows_set_to_zero(X, weights == 0)
 
     value, gradient = 0.0, np.zeros_like(beta)
     if noise.parts:
@@ -168,18 +168,9 @@ def family_from(family: str | type[Family]) -> type[Family]:
 
 def noise_from(dropout: float | Noise, noise_std: float) -> Noise:
     """Return dropout (or the Noise object given in its place) followed by additive Gaussian noise."""
-    checks.number(noise_std, "noise_std")
-    if not 0.0 <= noise_std < np.inf:
-        raise ValueError(f"noise_std must be finite and not negative, got {noise_std}.")
-    if isinstance(dropout, Noise):
-        first = dropout
-    else:
-        checks.number(dropout, "dropout")
-        if not 0.0 <= dropout < 1.0:
-            raise ValueError(f"dropout must be in [0, 1), got {dropout}.")
-        first = Dropout(float(dropout))
-    noises = (first, Gaussian(float(noise_std)))
-    return Together(tuple(noise for noise in noises if noise.relative or noise.absolute))
+    first = dropout if isinstance(dropout, Noise) else Dropout(dropout)
+    parts = (*first.parts, *Gaussian(noise_std).parts)
+    return Together(tuple(part for part in parts if part.relative or part.absolute))
 
 
 def expectation_from(expectation: str | Expectation | type[Penalty]) -> Expectation:
@@ -242,7 +233,7 @@ def _coefficients(coef: np.ndarray, d: int, family: type[Family], dtype: np.dtyp
     return np.ascontiguousarray(coef.reshape(K, d).T, dtype=dtype)
 
 
-def _without_rows(X: Any, rows: np.ndarray) -> Any:
+def _with_rows_set_to_zero(X: Any, rows: np.ndarray) -> Any:
     """Return X with these rows set to 0: a row of weight 0 must not matter, even if it would overflow."""
     kept = (~rows).astype(X.dtype)[:, None]
     return X.multiply(kept).tocsr() if sparse.issparse(X) else X * kept

@@ -17,14 +17,14 @@ def separable(rng, n=20, d=50):
 
 def test_a_fit_that_stops_early_warns_with_numbers(rng):
     X, y = words(rng)
-    words_ = r"after 2 iterations the gradient norm is [\d.e-]+, above tol = 0.0001 .*; raise max_iter or l2"
+    words_ = r"n_iter = 2\), with gradient norm [\d.e-]+, above tol = 0.0001 .*; raise max_iter or l2"
     with pytest.warns(ConvergenceWarning, match=words_) as caught:
         model = LogisticRegression(max_iter=2).fit(X, y)
     assert caught[0].filename == __file__
     assert model.result_.status is Status.MAX_ITER
     with pytest.warns(ConvergenceWarning, match="3 of 3 problems"):
         LogisticRegression(max_iter=1).fit(X, X[:, :3].argmax(axis=1))
-    with pytest.warns(ConvergenceWarning, match="LinearRegression stopped") as caught:
+    with pytest.warns(ConvergenceWarning, match="LinearRegression did not converge: it stopped") as caught:
         LinearRegression(max_iter=1).fit(X, y)
     assert caught[0].filename == __file__
 

@@ -8,6 +8,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from dropglm import LogisticRegression, LogisticRegressionCV
 from dropglm.estimators import search
+from dropglm.estimators.l2_weights import L2_WEIGHTS
 from tests.estimators.test_fits import words
 
 GRID = {
@@ -260,7 +261,10 @@ def test_features_of_held_out_rows_do_not_influence_a_fold(exact_search, rng):
 
 
 def candidates(*points):
-    return [search.Candidate(dropout, l2, l2_weights, 0.1) for dropout, l2, l2_weights in points]
+    return [
+        search.Candidate({"dropout": dropout, "l2": l2}, None, L2_WEIGHTS["uniform"], path, dropout)
+        for dropout, l2, path in points
+    ]
 
 
 def test_the_one_standard_error_rule_on_given_scores():
@@ -277,7 +281,7 @@ def test_a_nan_score_is_never_the_best():
     scores = np.array([[0.7, 0.7], [np.nan, 0.9], [0.8, 0.8]])
     assert search.best_candidate(grid, scores, one_standard_error=False) == 2
     outcomes = dict.fromkeys(search.Outcome._fields, scores)
-    assert list(search.results_table(grid, ["uniform"], outcomes)["rank_test_score"]) == [2, 3, 1]
+    assert list(search.results_table(grid, outcomes)["rank_test_score"]) == [2, 3, 1]
     with pytest.raises(ValueError, match="Every score is NaN"):
         search.best_candidate(grid, scores * np.nan, one_standard_error=False)
 

@@ -10,7 +10,7 @@ from dropglm import LogisticRegression, LogisticRegressionCV, noising_penalty
 from dropglm.estimators import GeneralizedLinearRegressor
 from dropglm.estimators.l2_weights import L2Weights
 from dropglm.families import Family, Logistic, Multinomial, Poisson
-from dropglm.noise import Dropout, Noise
+from dropglm.noise import Dropout, Gaussian, Noise, Together
 from dropglm.penalties import EXPECTATIONS, Expectation, RowPenalty
 from tests.estimators.test_fits import words
 from tests.oracles import central_difference
@@ -123,3 +123,36 @@ def test_l2_weights_may_be_a_rule(rng):
     assert_allclose(LogisticRegression(l2=1.0, l2_weights=rule).fit(X, y).coef_, expected, rtol=1e-6)
     search = LogisticRegressionCV(dropout=0.5, l2=1.0, l2_weights=["uniform", rule], cv=2).fit(X, y)
     assert [point["l2_weights"] for point in search.cv_results_["params"]] == ["uniform", rule]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Dropout(1.0), ValueError, r"dropout must be in \[0, 1\), got 1.0"),
+        (lambda: Dropout(-0.5), ValueError, r"dropout must be in \[0, 1\)"),
+        (lambda: Dropout("a"), TypeError, "dropout must be a number"),
+        (lambda: Gaussian(np.nan), ValueError, "noise_std must be finite"),
+    ],
+)
+def test_noise_objects_check_their_strength(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_combined_noise_equals_the_two_settings(rng):
+    X, beta = rng.normal(size=(7, 4)), rng.normal(size=4)
+    for expectation in ("exact", "gaussian", "quadratic"):
+        both = noising_penalty(beta, X, dropout=0.5, noise_std=0.1, expectation=expectation)
+        noise = Together((Dropout(0.5), Gaussian(0.1)))
+        assert noising_penalty(beta, X, dropout=noise, expectation=expectation) == pytest.approx(both)
+
+
+def test_a_grid_orders_rates_and_noises_by_strength(rng):
+    class Unhashable(Jitter):
+        __hash__ = None
+
+    X, y = words(rng)
+    grid = [Dropout(0.6), 0.8, Unhashable(0.1), 0.3]
+    search = LogisticRegressionCV(dropout=grid, l2=1.0, l2_weights="uniform", cv=2).fit(X, y)
+    order = [point["dropout"] for point in search.cv_results_["params"]]
+    assert order == [0.8, Dropout(0.6), 0.3, Unhashable(0.1)]

@@ -7,11 +7,19 @@ import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from dropglm import LinearRegression, LogisticRegression, LogisticRegressionCV, PoissonRegressor
+from dropglm import (
+    LinearRegression,
+    LogisticRegression,
+    LogisticRegressionCV,
+    OnlineLogisticRegression,
+    PoissonRegressor,
+)
 from tests.estimators.test_fits import words
 
 MODELS = [LogisticRegression(), LinearRegression(), PoissonRegressor()]
@@ -134,3 +142,108 @@ def test_regressors_do_not_shrink_by_default(rng):
     least_squares = np.linalg.lstsq(A, y)[0][:3]
     assert_allclose(LinearRegression(tol=1e-8).fit(X, y).coef_, least_squares, atol=1e-6)
     assert_allclose(LinearRegression(dropout=0.5).fit(X, y).coef_, [0.5, 1.0, 0.0], atol=0.05)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [*MODELS, LogisticRegressionCV(dropout=0.5, l2=1.0, cv=2)],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_failed_refit_with_other_columns_leaves_the_model_usable(model, rng):
+    X, y = words(rng)
+    model.fit(X, y)
+    expected = model.predict(X)
+    with pytest.raises(ValueError, match="y "):
+        model.fit(X[:, :5], np.full(len(y), np.nan))
+    assert_array_equal(model.predict(X), expected)
+    assert model.n_features_in_ == X.shape[1]
+
+
+def test_predictions_during_refits_with_other_columns_are_old_or_new(rng):
+    X, y = words(rng)
+    model = LogisticRegression(tol=1e-2).fit(X, y)
+    stop, failures = Event(), []
+
+    def predict():
+        while not stop.is_set():
+            try:
+                model.predict(X)
+            except ValueError as error:
+                if "X has 12 features, but LogisticRegression is expecting 6" not in str(error):
+                    failures.append(repr(error))
+
+    thread = Thread(target=predict)
+    thread.start()
+    for k in range(60):
+        model.fit(X[:, :6] if k % 2 else X, y)
+    stop.set()
+    thread.join()
+    assert not failures
+
+
+def test_names_of_an_earlier_fit_are_forgotten(rng):
+    pd = pytest.importorskip("pandas")
+    X, y = words(rng)
+    frame = pd.DataFrame(X, columns=[f"word {k}" for k in range(X.shape[1])])
+    model = LogisticRegression().fit(frame, y)
+    assert model.feature_names_in_[3] == "word 3"
+    assert not hasattr(model.fit(X, y), "feature_names_in_")
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_meta_estimators_that_split_are_found_out_too(routing, rng):
+    X, y = words(rng)
+    with sklearn.config_context(enable_metadata_routing=routing):
+        model = CalibratedClassifierCV(LogisticRegression(), cv=3)
+        with pytest.raises(ValueError, match="part of X_unlabeled may have been left out"):
+            model.fit(X, y, X_unlabeled=X)
+        model.fit(X, y, X_unlabeled=X[1:])
+
+
+def test_rows_in_messages_are_those_that_were_passed(rng):
+    X, y = words(rng)
+    y = y.astype(float)
+    weights = np.ones(len(y))
+    y[3], weights[:3] = -1.0, 0.0
+    with pytest.raises(ValueError, match="row 3 is negative"):
+        PoissonRegressor().fit(X, y, weights)
+    weights[3] = 0.0
+    PoissonRegressor(l2=1.0).fit(X, y, weights)
+
+
+def test_a_single_feature_without_l2_does_not_mean_that_there_is_no_minimum(rng):
+    X, y = words(rng)
+    weights = np.ones(X.shape[1])
+    weights[4] = 0.0
+    LogisticRegression(dropout=0.0, l2=0.01, l2_weights=weights).fit(X, y)  # warnings are errors
+
+
+def test_a_warning_does_not_need_a_module_name(rng):
+    X, y = words(rng)
+    code = "LogisticRegression(max_iter=1).fit(X, y)"
+    with pytest.warns(ConvergenceWarning):
+        exec(code, {"LogisticRegression": LogisticRegression, "X": X, "y": y, "__builtins__": {}})
+
+
+def test_callbacks_can_score_probabilities_of_several_classes(rng):
+    callback = pytest.importorskip("sklearn.callback")  # scikit-learn 1.9 and later
+    X, _ = words(rng)
+    y = X[:, :3].argmax(axis=1)
+    monitor = callback.ScoringMonitor(scoring="neg_log_loss")
+    LogisticRegression(l2=0.1).set_callbacks(monitor).fit(X, y)
+    assert monitor.get_logs()
+
+
+def test_online_learning_takes_sparse_coefficients_and_hands_over_names(rng):
+    pd = pytest.importorskip("pandas")
+    X, y = words(rng)
+    frame = pd.DataFrame(X, columns=[f"word {k}" for k in range(X.shape[1])])
+    batch = LogisticRegression().fit(frame, y)
+    dense = OnlineLogisticRegression().start_from(batch).coef_
+    assert_array_equal(OnlineLogisticRegression().start_from(batch.sparsify()).coef_, dense)
+    online = OnlineLogisticRegression(shuffle=False).fit(frame, y)
+    warm = online.hand_over(LogisticRegression(warm_start=True))
+    assert_array_equal(warm.predict(frame), online.predict(frame))
+    assert warm.coef_ is not online.coef_
+    with pytest.raises(ValueError, match="warm_start=False"):
+        online.hand_over(LogisticRegression())

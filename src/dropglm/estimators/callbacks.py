@@ -36,12 +36,13 @@ class FitObservers:
 
     def __init__(self, estimator: Any, data: TrainingData, n_problems: int) -> None:
         self.estimator = estimator
-        y = data.classes[data.y] if data.classes.size else data.y
-        self.data = {"X": data.X, "y": y, "metadata": {"sample_weight": data.sample_weights}}
+        self.data: dict[str, Any] = {}
         self.progress = Progress("iterations", None, shown=bool(estimator.verbose))
         self.fit_task: Any = None
         self.problem_task: Any = None
         if getattr(estimator, "_skl_callbacks", None):
+            y = data.classes[data.y] if data.classes.size else data.y
+            self.data = {"X": data.X, "y": y, "metadata": {"sample_weight": data.sample_weights}}
             self.fit_task = estimator._init_callback_context(max_subtasks=n_problems)
 
     def __enter__(self) -> Self:

@@ -4,7 +4,7 @@
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -80,10 +80,10 @@ L2_WEIGHTS: dict[str, L2Weights] = {
 }
 
 
-def l2_weights_from(given: Any, features: Features, known: Mapping[str, L2Weights] = L2_WEIGHTS) -> L2Weights:
+def l2_weights_from(given: Any, features: Features) -> L2Weights:
     """Return the rule of that name, the ``L2Weights`` itself, or a rule that returns the given array."""
     if isinstance(given, str):
-        found = lookup(known, given, "l2_weights")
+        found = lookup(L2_WEIGHTS, given, "l2_weights")
         if found.counts_unlabeled and features.unlabeled is None:
             warnings.warn(
                 f"l2_weights={given!r} without X_unlabeled is the same as 'naive_bayes'.",
@@ -93,6 +93,8 @@ def l2_weights_from(given: Any, features: Features, known: Mapping[str, L2Weight
         return found
     if isinstance(given, L2Weights):
         return given
+    if given is None:
+        raise TypeError("l2_weights must be a name, an array or an L2Weights, got None.")
     weights = checks.numbers(given, "l2_weights")
     if weights.shape != (features.d,):
         raise ValueError(f"l2_weights has shape {weights.shape}, but X has {features.d} columns.")

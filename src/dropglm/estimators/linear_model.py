@@ -23,10 +23,11 @@ class LinearModel(BaseEstimator):
 
     def _set_fitted(self, **attributes: Any) -> None:
         """Set all fitted attributes at once, so that a prediction in another thread sees old or new ones."""
-        self.__dict__.update(attributes)
+        kept = {name: value for name, value in self.__dict__.items() if name != "feature_names_in_"}
+        self.__dict__ = kept | attributes
 
     def _snapshot(self) -> Self:
-        """Return the fitted model with the attributes of this moment, whatever a refit changes meanwhile."""
+        """Return a copy of the fitted model, which a refit in another thread does not change."""
         check_is_fitted(self)
         snapshot = object.__new__(type(self))
         snapshot.__dict__.update(self.__dict__)
@@ -59,7 +60,7 @@ class SparsifyMixin(LinearModel):
             The model, which predicts as before.
         """
         check_is_fitted(self)
-        self.coef_ = sparse.csr_array(np.atleast_2d(self._dense_coef()))
+        self.coef_ = sparse.csr_array(self._dense_coef())
         return self
 
     def densify(self) -> Self:

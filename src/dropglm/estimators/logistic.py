@@ -9,7 +9,7 @@ from dropglm.estimators.callbacks import CallbackSupportMixin, FitObservers, wit
 from dropglm.estimators.features import Features
 from dropglm.estimators.l2_weights import L2Weights, l2_weights_from
 from dropglm.estimators.linear_model import LogisticModel, SparsifyMixin
-from dropglm.estimators.problem import Problem, diverging_because, warm_start
+from dropglm.estimators.problem import Problem, diverging_because, previous_coefficients
 from dropglm.estimators.validation import TrainingData, check_classification, check_settings
 from dropglm.estimators.warning import warn_no_minimum, warn_unless_converged
 from dropglm.families import Logistic, Multinomial
@@ -45,7 +45,7 @@ class LogisticRegression(CallbackSupportMixin, SparsifyMixin, LogisticModel):
         How the expectation over the noise is computed:
 
         - "gaussian" approximates the noised predictor as normal, in closed form;
-        - "exact" makes no approximation and is some hundred times slower;
+        - "exact" makes no approximation and is slower, more so for rows with many features;
         - "quadratic" is the paper's second-order expansion, which is not convex and overfits without l2;
         - "monte_carlo" is the mean over 100 noised copies of the rows.
 
@@ -77,7 +77,7 @@ default="uniform"
     max_iter : int, default=200
         Maximum number of iterations of the solver, per problem.
     warm_start : bool, default=False
-        Start from the coefficients of the previous fit.
+        Start from the coefficients of the previous fit; without effect for "naive_bayes_unlabeled".
     n_jobs : int, default=None
         Number of threads; None means 1, -1 all cores.
     random_state : int, RandomState, Generator or None, default=None
@@ -198,26 +198,30 @@ default="uniform"
         family = Multinomial if joint else Logistic
         penalty = training_penalty(method, family, noise, self.random_state)
         features = Features(data.X, data.X_unlabeled, checks.threads(self.n_jobs))
-        problems = problems_of(
-            data, features, l2_weights_from(self.l2_weights, features), self.fit_intercept, joint=joint
-        )
+        l2_weights = l2_weights_from(self.l2_weights, features)
+        problems = problems_of(data, features, l2_weights, self.fit_intercept, joint=joint)
 
         # Solve.
         solver = LBFGS(self.tol, self.max_iter, threads=features.threads)
         coef = np.zeros((sum(problem.y.shape[1] for problem in problems), features.d), features.labeled.dtype)
         intercept = np.zeros(len(coef))
-        initial = warm_start(self, features, coef.shape) if self.warm_start else None
+        # Predicted labels must not depend on an earlier fit.
+        warm = self.warm_start and not l2_weights.counts_unlabeled
+        initial = previous_coefficients(self, features, coef.shape) if warm else None
         results, reasons = [], []
+        multi_class = "multinomial" if joint else "ovr"
         with FitObservers(self, data, len(problems)) as observers:
             for k, problem in enumerate(problems):
                 rows = slice(None) if joint else slice(k, k + 1)
 
                 def attributes(beta: np.ndarray, b: np.ndarray, rows: slice = rows) -> dict[str, Any]:
-                    coef[rows], intercept[rows] = features.expand(beta), b
+                    so_far, b_so_far = coef.copy(), intercept.astype(coef.dtype)
+                    so_far[rows], b_so_far[rows] = features.expand(beta), b
                     return {
                         "classes_": data.classes,
-                        "coef_": coef.copy(),
-                        "intercept_": intercept.astype(coef.dtype),
+                        "coef_": so_far,
+                        "intercept_": b_so_far,
+                        "multi_class_": multi_class,
                     }
 
                 start = None if initial is None else (initial[0][:, rows], initial[1][rows])
@@ -235,14 +239,15 @@ default="uniform"
                 classes_=data.classes,
                 coef_=coef,
                 intercept_=intercept.astype(coef.dtype),
-                multi_class_="multinomial" if joint else "ovr",
+                multi_class_=multi_class,
                 n_iter_=np.array([result.n_iter for result in results]),
                 result_=results[0] if len(results) == 1 else tuple(results),
+                **data.feature_attributes,
             )
         warn_unless_converged(self, results)
-        for reason in filter(None, reasons):
+        reason = next(filter(None, reasons), None)
+        if reason is not None:
             warn_no_minimum(reason, coef)
-            break
         return self
 
 

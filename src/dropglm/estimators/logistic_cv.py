@@ -11,7 +11,7 @@ from sklearn.metrics import check_scoring
 from dropglm import checks
 from dropglm.estimators.features import Features
 from dropglm.estimators.l2_weights import L2Weights, l2_weights_from
-from dropglm.estimators.linear_model import LogisticModel
+from dropglm.estimators.linear_model import LogisticModel, SparsifyMixin
 from dropglm.estimators.logistic import LogisticRegression, fits_jointly
 from dropglm.estimators.search import (
     Candidate,
@@ -19,7 +19,6 @@ from dropglm.estimators.search import (
     best_candidate,
     folds_from,
     results_table,
-    strength,
 )
 from dropglm.estimators.validation import check_classification, check_settings
 from dropglm.estimators.warning import stacklevel
@@ -27,7 +26,7 @@ from dropglm.families import Logistic, Multinomial
 from dropglm.noising import expectation_from, noise_from, training_penalty
 
 
-class LogisticRegressionCV(LogisticModel):
+class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     """Logistic regression with dropout, l2, l2_weights and discount chosen by cross-validation.
 
     Each of these settings takes a grid of values or a single one. Labelled rows are split into folds;
@@ -188,29 +187,35 @@ class LogisticRegressionCV(LogisticModel):
         data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
         folds = folds_from(self.cv, data)
 
-        # Build the grid, and what its points share.
-        noises = {dropout: noise_from(dropout, self.noise_std) for dropout in grids["dropout"]}
-        noisy = any(noise.parts for noise in noises.values())
+        # Build the grid: paths of constant l2_weights and discount, strong penalties first.
+        noises = [noise_from(dropout, self.noise_std) for dropout in grids["dropout"]]
+        noisy = any(noise.parts for noise in noises)
         joint = fits_jointly(self.multi_class, len(data.classes), method, noisy=noisy)
         family = Multinomial if joint else Logistic
         # One penalty per dropout rate, so that its points share the copies where the penalty is sampled.
-        penalties = {
-            dropout: training_penalty(method, family, noise, self.random_state)
-            for dropout, noise in noises.items()
-        }
+        penalties = [training_penalty(method, family, noise, self.random_state) for noise in noises]
         features = Features(data.X, data.X_unlabeled, checks.threads(self.n_jobs))
-        l2_weights = self._l2_weights_grid(features)
-        # Paths of constant l2_weights and discount, strong penalties first.
         discounts = grids["discount"] if features.unlabeled is not None else grids["discount"][:1]
-        points = product(range(len(l2_weights)), discounts, grids["dropout"], grids["l2"])
-        grid = [Candidate(dropout, l2, weights, discount) for weights, discount, dropout, l2 in points]
+        l2_weights_grid = self._l2_weights_grid(features)
+        rules = [l2_weights_from(l2_weights, features) for l2_weights in l2_weights_grid]
+        paths = product(zip(l2_weights_grid, rules, strict=True), discounts)
+        grid = [
+            Candidate(
+                {"dropout": dropout, "l2": l2, "l2_weights": l2_weights, "discount": discount},
+                penalty,
+                rule,
+                path,
+                noise.strength,
+            )
+            for path, ((l2_weights, rule), discount) in enumerate(paths)
+            for dropout, noise, penalty in zip(grids["dropout"], noises, penalties, strict=True)
+            for l2 in grids["l2"]
+        ]
 
         # Search.
         search = Search(
             data,
             features,
-            [l2_weights_from(given, features) for given in l2_weights],
-            penalties,
             folds,
             self._scorer(),
             joint=joint,
@@ -219,7 +224,7 @@ class LogisticRegressionCV(LogisticModel):
         )
         outcomes = search.run(grid, tol=self.tol, max_iter=self.max_iter, shown=bool(self.verbose))
         self._warn_unless_converged(outcomes["converged"])
-        results = results_table(grid, l2_weights, outcomes)
+        results = results_table(grid, outcomes)
         best = best_candidate(grid, outcomes["score"], one_standard_error=self.one_standard_error)
 
         # Fit the best settings to all rows, and store.
@@ -237,6 +242,7 @@ class LogisticRegressionCV(LogisticModel):
             cv_results_=results,
             **{f"{name}_": value for name, value in results["params"][best].items()},
             **{name: getattr(model, name) for name in names},
+            **data.feature_attributes,
         )
         return self
 
@@ -269,12 +275,13 @@ class LogisticRegressionCV(LogisticModel):
             values: list[Any] = list(given) if np.iterable(given) and not isinstance(given, str) else [given]
             if not values:
                 raise ValueError(f"{name} is an empty grid; give at least one value.")
-            for value in values:
-                if name == "dropout":
-                    noise_from(value, self.noise_std)
-                else:
+            if name == "dropout":
+                values.sort(key=lambda dropout: noise_from(dropout, 0.0).strength, reverse=True)
+            else:
+                for value in values:
                     checks.not_negative(value, name)
-            grids[name] = sorted(values, key=strength, reverse=True)
+                values.sort(reverse=True)
+            grids[name] = values
         return grids
 
     def _l2_weights_grid(self, features: Features) -> list[Any]:

@@ -211,7 +211,7 @@ class OnlineLogisticRegression(LogisticModel):
         _check_type(model, LogisticModel)
         check_is_fitted(model)
         self._checked_rule()
-        coef = np.atleast_2d(model.coef_)
+        coef = model._dense_coef()
         if len(coef) > 1 and model.multi_class_ != "ovr":
             raise ValueError(
                 "The model is multinomial, but online learning is one-versus-rest; "
@@ -240,8 +240,17 @@ class OnlineLogisticRegression(LogisticModel):
         """
         _check_type(model, LogisticRegression)
         self._check_fitted()
-        model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
-        model.coef_, model.intercept_, model.multi_class_ = self.coef_, self.intercept_, "ovr"
+        if not model.warm_start:
+            raise ValueError("The model has warm_start=False, so its fit would ignore the coefficients.")
+        names = {"feature_names_in_": self.feature_names_in_} if hasattr(self, "feature_names_in_") else {}
+        model._set_fitted(
+            classes_=self.classes_,
+            coef_=self.coef_.copy(),
+            intercept_=self.intercept_.copy(),
+            multi_class_="ovr",
+            n_features_in_=self.n_features_in_,
+            **names,
+        )
         return model
 
     def _reset(self, classes: np.ndarray, d: int, dtype: Any) -> None:
@@ -282,7 +291,11 @@ class OnlineLogisticRegression(LogisticModel):
 
     def _checked_classes(self, classes: Any) -> np.ndarray:
         if classes is None:
-            raise ValueError("The first call of partial_fit needs classes: all labels that will ever occur.")
+            raise ValueError(
+                "The first call to partial_fit requires classes, the list of all labels that can occur."
+            )
+        if np.ndim(classes) != 1 or len(np.unique(classes)) < 2:
+            raise ValueError(f"classes must list at least 2 labels, got {classes!r}.")
         return check_labels(self, classes, len(classes))[0]
 
     def _checked_rule(self) -> Any:

@@ -62,16 +62,17 @@ class Problem:
         ends at 80 % instead of 85 %); so a classifier starts from the fit of its labelled rows, which is
         convex. And l2 weights that count unlabelled rows need a fit that predicts their labels.
         """
-        rough, final = replace(solver, tol=max(solver.tol, ROUGH_TOL)), solver
-        stages = [(final, discount)]
+        rough = replace(solver, tol=max(solver.tol, ROUGH_TOL))
+        penalises_unlabeled = self._unlabeled is not None and penalty is not None and discount > 0.0
         predicts_labels = self.l2_weights.counts_unlabeled and self._unlabeled is not None
+        stages = []
+        if start is None and self.labels_first and penalises_unlabeled:
+            stages.append((rough, 0.0))
         if predicts_labels:
-            stages.insert(0, (rough, discount))
-            start = None  # the predicted labels must not depend on an earlier fit
+            stages.append((rough, discount))
+        stages.append((solver, discount))
         if start is None:
             start = self.null_model()
-            if self.labels_first and self._unlabeled and penalty is not None and discount > 0.0:
-                stages.insert(0, (rough, 0.0))
 
         weights, passes = self.labeled_l2_weights, 0
         for number, (stage_solver, stage_discount) in enumerate(stages, start=1):
@@ -144,7 +145,7 @@ def _callback(watch: Watch, objective: Objective) -> Callable[[int, Point], bool
     return lambda number, point: watch(number, point.value, lambda: objective.split(point.theta))
 
 
-def warm_start(estimator: Any, features: Features, shape: tuple[int, int]) -> Coefficients | None:
+def previous_coefficients(estimator: Any, features: Features, shape: tuple[int, int]) -> Coefficients | None:
     """Return the coefficients of the previous fit, or None; ``shape`` is that of the new ones."""
     if not hasattr(estimator, "coef_"):
         return None
@@ -160,7 +161,7 @@ def warm_start(estimator: Any, features: Features, shape: tuple[int, int]) -> Co
 
 def diverging_because(problem: Problem, penalty: Penalty | None, l2: float, solution: Solution) -> str | None:
     """Return why the coefficients can grow without bound, or None if there is no sign of it."""
-    if (l2 * problem.labeled_l2_weights).all():
+    if (l2 * problem.labeled_l2_weights).any():
         return None
     if penalty is None or penalty.vanishes:
         if not _is_separated(problem, solution):

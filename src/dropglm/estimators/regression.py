@@ -8,9 +8,9 @@ from sklearn.base import RegressorMixin
 from dropglm import checks
 from dropglm.estimators.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
 from dropglm.estimators.features import Features
-from dropglm.estimators.l2_weights import L2_WEIGHTS, l2_weights_from
+from dropglm.estimators.l2_weights import l2_weights_from
 from dropglm.estimators.linear_model import SparsifyMixin
-from dropglm.estimators.problem import Problem, warm_start
+from dropglm.estimators.problem import Problem, previous_coefficients
 from dropglm.estimators.validation import check_regression, check_settings
 from dropglm.estimators.warning import warn_unless_converged
 from dropglm.families import Family, Linear, Poisson
@@ -22,11 +22,11 @@ from dropglm.solvers import LBFGS
 class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyMixin):
     """Base class of regressors; a subclass names its family.
 
-    By default the fit is practically maximum likelihood, as in R's ``glm``: dropout is off, and l2 is just
-    large enough to make the solution unique. The noise penalty grows with the number of rows, like the
-    loss, so dropout shrinks the coefficients by the same share however many rows there are. That suits
-    classification, where the ranking of the classes matters most, but it biases the predictions of a
-    regression. Set ``l2`` or ``dropout`` where there are many features.
+    By default the fit is nearly maximum likelihood, as in R's ``glm``: dropout is off, and l2 is tiny for
+    features of ordinary scale (scale features that are far below 1, or set ``l2=0``). The noise penalty
+    grows with the number of rows, like the loss, so dropout shrinks the coefficients by the same share
+    however many rows there are. That suits classification, where the ranking of the classes matters most,
+    but it biases the predictions of a regression. Set ``l2`` or ``dropout`` where there are many features.
 
     Attributes
     ----------
@@ -109,14 +109,15 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         check_settings(self)
         noise, method = noise_from(self.dropout, self.noise_std), expectation_from(self.expectation)
         data = check_regression(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
+        self._check_targets(data.y, data.weights)
         data = data.without_zero_weights()
-        self._check_targets(data.y)
 
         # Build the problem.
         penalty = training_penalty(method, self.family, noise, self.random_state)
         features = Features(data.X, data.X_unlabeled, checks.threads(self.n_jobs))
-        # Weights that compare classes do not apply to a regression.
-        l2_weights = l2_weights_from(self.l2_weights, features, {"uniform": L2_WEIGHTS["uniform"]})
+        if isinstance(self.l2_weights, str) and self.l2_weights.startswith("naive_bayes"):
+            raise ValueError(f"l2_weights={self.l2_weights!r} is for classifiers; use 'uniform' or an array.")
+        l2_weights = l2_weights_from(self.l2_weights, features)
         problem = Problem(
             features,
             self.family,
@@ -133,7 +134,7 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
             return {"coef_": coef, "intercept_": coef.dtype.type(intercept[0])}
 
         solver = LBFGS(self.tol, self.max_iter, threads=features.threads)
-        start = warm_start(self, features, (1, features.d)) if self.warm_start else None
+        start = previous_coefficients(self, features, (1, features.d)) if self.warm_start else None
         with FitObservers(self, data, 1) as observers:
             solution = problem.solve(
                 penalty, self.l2, self.discount, solver, start, observers.next_problem(attributes)
@@ -144,6 +145,7 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
                 **attributes(solution.beta, solution.intercept),
                 n_iter_=solution.result.n_iter,
                 result_=solution.result,
+                **data.feature_attributes,
             )
         warn_unless_converged(self, [solution.result])
         return self
@@ -161,8 +163,8 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         """
         return self.family.mean(self._snapshot()._predictors(X)[:, 0])
 
-    def _check_targets(self, y: np.ndarray) -> None:
-        """Raise an error for targets that the family does not allow."""
+    def _check_targets(self, y: np.ndarray, weights: np.ndarray) -> None:
+        """Raise an error for targets that the family does not allow, in rows of positive weight."""
 
 
 class LinearRegression(GeneralizedLinearRegressor):
@@ -182,7 +184,8 @@ class LinearRegression(GeneralizedLinearRegressor):
     noise_std : float >= 0, default=0.0
         Standard deviation of Gaussian noise added to every feature.
     l2 : float >= 0, default=1e-6
-        λ of the penalty ½λ‖β‖², added to the summed objective. The default only makes the solution unique.
+        λ of the penalty ½λ‖β‖², added to the summed objective. The default is
+        negligible for features of ordinary scale.
         With ``dropout=0`` it is the alpha of scikit-learn's Ridge.
     expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}, default="gaussian"
         How the expectation over the noise is computed. "gaussian", "exact" and
@@ -254,7 +257,8 @@ class PoissonRegressor(GeneralizedLinearRegressor):
     noise_std : float >= 0, default=0.0
         Standard deviation of Gaussian noise added to every feature.
     l2 : float >= 0, default=1e-6
-        λ of the penalty ½λ‖β‖², added to the summed objective. The default only makes the solution unique.
+        λ of the penalty ½λ‖β‖², added to the summed objective. The default is
+        negligible for features of ordinary scale.
         With ``dropout=0`` the model is scikit-learn's PoissonRegressor with alpha = l2 / n, where n is the
         sum of the weights.
     expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}, default="gaussian"
@@ -311,10 +315,11 @@ class PoissonRegressor(GeneralizedLinearRegressor):
 
     family = Poisson
 
-    def _check_targets(self, y: np.ndarray) -> None:
-        if (y < 0).any():
-            raise ValueError(f"y must be counts, but row {int(np.argmin(y))} is negative.")
-        if not y.any():
+    def _check_targets(self, y: np.ndarray, weights: np.ndarray) -> None:
+        negative = (y < 0) & (weights > 0)
+        if negative.any():
+            raise ValueError(f"y must contain counts, but row {int(np.argmax(negative))} is negative.")
+        if not y[weights > 0].any():
             raise ValueError("y is 0 in every row, so the best mean is 0, which no finite coefficients give.")
 
     def __sklearn_tags__(self) -> Any:

@@ -17,7 +17,6 @@ from dropglm.estimators.features import Features
 from dropglm.estimators.l2_weights import L2Weights
 from dropglm.estimators.logistic import LogisticRegression, problems_of
 from dropglm.estimators.validation import TrainingData
-from dropglm.noise import Noise
 from dropglm.penalties import Penalty
 from dropglm.progress import Progress
 from dropglm.solvers import LBFGS, Status
@@ -29,12 +28,13 @@ SEARCH_TOL = 3e-2
 
 
 class Candidate(NamedTuple):
-    """A point of the grid."""
+    """A point of the grid: its values, and the objects that they stand for."""
 
-    dropout: Any
-    l2: float
-    l2_weights: int  # index into the grid of l2_weights
-    discount: float
+    params: dict[str, Any]  # dropout, l2, l2_weights, discount
+    penalty: Penalty | None
+    l2_weights: L2Weights
+    path: int  # candidates of the same path differ only in dropout and l2
+    noise_strength: float
 
 
 class Fold(NamedTuple):
@@ -61,10 +61,6 @@ class Search:
     data : TrainingData
         All labelled rows.
     features : Features
-    l2_weights : list of L2Weights
-        The grid of l2_weights.
-    penalties : dict
-        The penalty of each dropout rate.
     folds : list of Fold
     scorer : callable
         A scorer of scikit-learn.
@@ -79,8 +75,6 @@ class Search:
         self,
         data: TrainingData,
         features: Features,
-        l2_weights: list[L2Weights],
-        penalties: dict[Any, Penalty | None],
         folds: list[Fold],
         scorer: Any,
         *,
@@ -90,8 +84,6 @@ class Search:
     ) -> None:
         self.data = data
         self.features = features
-        self.l2_weights = l2_weights
-        self.penalties = penalties
         self.folds = folds
         self.scorer = scorer
         self.joint = joint
@@ -107,13 +99,13 @@ class Search:
     def run(self, grid: list[Candidate], *, tol: float, max_iter: int, shown: bool) -> dict[str, np.ndarray]:
         """Return the outcomes of every candidate in every fold, by name; shape (candidates, folds) each.
 
-        Candidates that differ only in dropout and l2 form a path, along which each fit starts from the
-        previous one. Each thread works on one path of one fold; spare threads share the loops over the rows.
+        Along a path each fit starts from the previous one. Each thread works on one path of one fold; spare
+        threads share the loops over the rows.
         """
         outcomes = {name: np.empty((len(grid), len(self.folds))) for name in Outcome._fields}
-        paths: dict[tuple[int, float], list[int]] = {}
+        paths: dict[int, list[int]] = {}
         for number, candidate in enumerate(grid):
-            paths.setdefault((candidate.l2_weights, candidate.discount), []).append(number)
+            paths.setdefault(candidate.path, []).append(number)
         jobs = [(fold, path) for path in paths.values() for fold in range(len(self.folds))]
         threads = self.features.threads
         self.features.threads = max(1, threads // len(jobs))
@@ -136,18 +128,19 @@ class Search:
         """Yield the outcomes of the candidates along a path."""
         # Naive-Bayes weights depend on the labels: on those of the fold's own rows only.
         training = self.data._replace(weights=fold.times * self.data.weights)
-        l2_weights = self.l2_weights[path[0].l2_weights]
-        problems = problems_of(training, self.features, l2_weights, self.fit_intercept, joint=self.joint)
+        problems = problems_of(
+            training, self.features, path[0].l2_weights, self.fit_intercept, joint=self.joint
+        )
         previous: list[Any] = [None] * len(problems)
         # The fit with the strongest l2 at the previous dropout rate, from which the next rate starts.
         strongest = previous
         for k, candidate in enumerate(path):
             begin = time.perf_counter()
-            new_rate = k == 0 or candidate.dropout != path[k - 1].dropout
-            penalty = self.penalties[candidate.dropout]
+            new_rate = k == 0 or candidate.penalty is not path[k - 1].penalty
+            l2, discount = candidate.params["l2"], candidate.params["discount"]
             starts = strongest if new_rate else previous
             solutions = [
-                problem.solve(penalty, candidate.l2, candidate.discount, solver, start)
+                problem.solve(candidate.penalty, l2, discount, solver, start)
                 for problem, start in zip(problems, starts, strict=True)
             ]
             seconds = time.perf_counter() - begin
@@ -208,29 +201,18 @@ def best_candidate(grid: list[Candidate], scores: np.ndarray, *, one_standard_er
         return best
     folds = scores.shape[1]
     error = scores[best].std(ddof=1) / np.sqrt(folds) if folds > 1 else 0.0
-    near = [
-        k
-        for k, mean in enumerate(means)
-        if mean >= means[best] - error
-        and (grid[k].l2_weights, grid[k].discount) == (grid[best].l2_weights, grid[best].discount)
-    ]
-    return max(near, key=lambda k: (strength(grid[k].dropout), grid[k].l2))
+    same_path = [k for k in range(len(grid)) if grid[k].path == grid[best].path]
+    near = [k for k in same_path if means[k] >= means[best] - error]
+    return max(near, key=lambda k: (grid[k].noise_strength, grid[k].params["l2"]))
 
 
-def strength(dropout: float | Noise) -> float:
-    """Return how strong a dropout rate, or a noise in its place, is compared with others."""
-    return dropout.relative + dropout.absolute if isinstance(dropout, Noise) else dropout
-
-
-def results_table(
-    grid: list[Candidate], l2_weights: list[Any], outcomes: dict[str, np.ndarray]
-) -> dict[str, Any]:
+def results_table(grid: list[Candidate], outcomes: dict[str, np.ndarray]) -> dict[str, Any]:
     """Return the outcomes in the layout of scikit-learn's ``cv_results_``."""
     scores = outcomes["score"]
     means = scores.mean(axis=1)
-    params = [point._asdict() | {"l2_weights": l2_weights[point.l2_weights]} for point in grid]
+    params = [candidate.params for candidate in grid]
     columns: dict[str, Any] = {"params": params}
-    for name in Candidate._fields:
+    for name in params[0]:
         column = np.empty(len(grid), object)
         column[:] = [point[name] for point in params]
         columns[f"param_{name}"] = column

@@ -1,5 +1,7 @@
 """Checks of an estimator's settings and of the data that users pass to ``fit``."""
 
+import sys
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +11,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from dropglm import checks
-from dropglm.estimators.warning import called_from_model_selection
+
+# Modules of scikit-learn that may call fit without splitting what they pass on.
+PASSING_ON = ("sklearn.base", "sklearn.callback", "sklearn.compose", "sklearn.pipeline", "sklearn.utils")
 
 # A class of weight 0 gets this share of the other weights instead, so that the intercept stays finite.
 NEGLIGIBLE = 1e-9
@@ -20,6 +24,7 @@ class TrainingData(NamedTuple):
 
     X: Any
     y: np.ndarray  # targets, or numbers of the classes
+    feature_attributes: dict[str, Any]  # n_features_in_, and feature_names_in_ if there are names
     sample_weights: np.ndarray
     weights: np.ndarray  # sample weights times class weights
     X_unlabeled: Any = None
@@ -49,8 +54,9 @@ def check_settings(estimator: Any) -> None:
 def check_classification(
     estimator: Any, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, unlabeled_weight: Any
 ) -> TrainingData:
-    """Return the data of a classifier, with classes numbered from 0."""
-    X, X_unlabeled, unlabeled_weights = check_features(estimator, X, X_unlabeled, unlabeled_weight)
+    """Return the data of a classifier, with classes numbered from 0; the estimator is not changed."""
+    unfitted = _unfitted(estimator)
+    X, X_unlabeled, unlabeled_weights = check_features(unfitted, X, X_unlabeled, unlabeled_weight)
     classes, numbers = check_labels(estimator, y, X.shape[0])
     sample_weights = checks.weights(sample_weight, X.shape[0])
     checks.some_weight(sample_weights)
@@ -60,18 +66,35 @@ def check_classification(
             f"No row of class {classes[by_class.argmin()]} has a positive sample_weight; remove its rows."
         )
     weights = sample_weights * _class_weights(estimator.class_weight, classes, numbers, by_class)[numbers]
-    return TrainingData(X, numbers, sample_weights, weights, X_unlabeled, unlabeled_weights, classes)
+    attributes = _feature_attributes(unfitted)
+    return TrainingData(
+        X, numbers, attributes, sample_weights, weights, X_unlabeled, unlabeled_weights, classes
+    )
 
 
 def check_regression(
     estimator: Any, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, unlabeled_weight: Any
 ) -> TrainingData:
-    """Return the data of a regressor."""
-    X, X_unlabeled, unlabeled_weights = check_features(estimator, X, X_unlabeled, unlabeled_weight)
+    """Return the data of a regressor; the estimator is not changed."""
+    unfitted = _unfitted(estimator)
+    X, X_unlabeled, unlabeled_weights = check_features(unfitted, X, X_unlabeled, unlabeled_weight)
     y = checks.numbers(check_target(estimator, y, X.shape[0]), "y")
     weights = checks.weights(sample_weight, X.shape[0])
     checks.some_weight(weights)
-    return TrainingData(X, y, weights, weights, X_unlabeled, unlabeled_weights)
+    attributes = _feature_attributes(unfitted)
+    return TrainingData(X, y, attributes, weights, weights, X_unlabeled, unlabeled_weights)
+
+
+def _unfitted(estimator: Any) -> Any:
+    """Return an estimator with the same settings, for checks that would set attributes."""
+    unfitted = object.__new__(type(estimator))
+    unfitted.__dict__.update(estimator.get_params(deep=False))
+    return unfitted
+
+
+def _feature_attributes(checked: Any) -> dict[str, Any]:
+    names = ("n_features_in_", "feature_names_in_")
+    return {name: getattr(checked, name) for name in names if hasattr(checked, name)}
 
 
 def check_features(
@@ -101,15 +124,26 @@ def check_features(
 def check_not_split(n: int, m: int) -> None:
     """Raise an error if scikit-learn may have split the unlabelled rows along with X.
 
-    Its cross-validation and searches split every array that has as many rows as X. Inside them, n labelled
-    and m = n unlabelled rows therefore mean that most of the latter were silently left out.
+    Cross-validation, searches and some meta-estimators split every array that has as many rows as X. If one
+    of them passes on n labelled and m = n unlabelled rows, part of the latter was silently left out.
     """
-    if n == m and called_from_model_selection():
+    if n == m and _called_by_a_splitter():
         raise ValueError(
-            f"X_unlabeled has as many rows as X ({n}); scikit-learn splits such arrays along with X, so part "
-            "of X_unlabeled would be ignored. Pass a different number of unlabelled rows, for example one "
-            "fewer."
+            f"X_unlabeled has as many rows as X ({n}), and scikit-learn, which calls this fit, splits such "
+            "arrays along with X, so part of X_unlabeled may have been left out. Pass a different number of "
+            "unlabelled rows, for example one fewer."
         )
+
+
+def _called_by_a_splitter() -> bool:
+    """Return whether a part of scikit-learn that may split its input is calling."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith("sklearn.") and not module.startswith(PASSING_ON):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def check_target(estimator: Any, y: Any, n: int) -> np.ndarray:
@@ -140,6 +174,8 @@ def _class_weights(
     """Return the factor of each class, given the sum of the sample weights of each class."""
     if isinstance(class_weight, str) and class_weight == "balanced":
         return by_class.sum() / (len(classes) * by_class)
+    if class_weight is not None and not isinstance(class_weight, dict):
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
     factors = compute_class_weight(class_weight, classes=classes, y=classes[numbers])
     if not (np.isfinite(factors).all() and (factors >= 0).all()):
         raise ValueError(f"class_weight must be finite and not negative, got {class_weight}.")

@@ -29,6 +29,11 @@ class Noise(ABC):
         """Coefficient of ‖β‖² in s²."""
 
     @property
+    def strength(self) -> float:
+        """Sum of the two coefficients, to order noises of the same kind."""
+        return self.relative + self.absolute
+
+    @property
     def parts(self) -> tuple["Noise", ...]:
         """The independent noises that this one combines."""
         return (self,)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from dropglm import checks
 from dropglm.design import Matrix
 from dropglm.noise.base import Noise
 
@@ -24,6 +25,11 @@ class Dropout(Noise):
     """
 
     delta: float
+
+    def __post_init__(self) -> None:
+        checks.number(self.delta, "dropout")
+        if not 0.0 <= self.delta < 1.0:
+            raise ValueError(f"dropout must be in [0, 1), got {self.delta}.")
 
     @property
     def relative(self) -> float:

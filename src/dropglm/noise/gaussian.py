@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from dropglm import checks
 from dropglm.design import Matrix
 from dropglm.noise.base import Noise
 
@@ -17,6 +18,9 @@ class Gaussian(Noise):
     """Gaussian noise of standard deviation ``std`` on every feature."""
 
     std: float
+
+    def __post_init__(self) -> None:
+        checks.not_negative(self.std, "noise_std")
 
     @property
     def relative(self) -> float:

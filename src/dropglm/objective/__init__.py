@@ -1,4 +1,4 @@
-"""What a fit minimises: loss of the labelled rows, noising penalty of all rows, ridge."""
+"""What a fit minimises: the loss of the labelled rows, the noise penalty of all rows, and l2."""
 
 from dropglm.objective.objective import Line, Objective, Point, mean_row
 from dropglm.objective.terms import Block, Coefficients, Labels, semi_supervised
