@@ -136,7 +136,7 @@ def test_invalid_settings_raise(settings, message, words):
 
 def test_invalid_rows_and_classes_raise(words):
     X, y = words
-    with pytest.raises(ValueError, match="The first call of partial_fit needs classes"):
+    with pytest.raises(ValueError, match="The first call to partial_fit requires classes"):
         OnlineLogisticRegression().partial_fit(X, y)
     model = OnlineLogisticRegression().partial_fit(X, y, classes=["less", "more"])
     before = model.coef_

@@ -113,7 +113,7 @@ def test_fit_makes_five_passes_in_an_order_given_by_the_random_state(stream):
 
 def test_invalid_input_raises_and_does_not_change_the_model(stream):
     texts, y = stream
-    with pytest.raises(ValueError, match="The first call of partial_fit needs classes"):
+    with pytest.raises(ValueError, match="The first call to partial_fit requires classes"):
         OnlineTextClassifier().partial_fit(texts, y)
     with pytest.raises(ValueError, match="call start_from first"):
         OnlineTextClassifier(bits=None).partial_fit(texts, y, classes=["bad", "good"])

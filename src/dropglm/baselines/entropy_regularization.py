@@ -163,11 +163,16 @@ class EntropyRegularizedLogisticRegression(LogisticModel):
             beta, intercept = function.split(theta)
         if problem.family.several:
             intercept = intercept - intercept.mean()  # adding a constant to all classes changes nothing
-        self.classes_ = data.classes
-        self.multi_class_ = "multinomial" if joint else "ovr"
-        self.coef_ = features.expand(beta)
-        self.intercept_ = intercept.astype(self.coef_.dtype)
-        self.n_iter_, self.result_ = np.array([result.n_iter]), result
+        coef = features.expand(beta)
+        self._set_fitted(
+            classes_=data.classes,
+            multi_class_="multinomial" if joint else "ovr",
+            coef_=coef,
+            intercept_=intercept.astype(coef.dtype),
+            n_iter_=np.array([result.n_iter]),
+            result_=result,
+            **data.feature_attributes,
+        )
         warn_unless_converged(self, [result])
         return self
 
