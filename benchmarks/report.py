@@ -37,11 +37,12 @@ def fit_tables() -> dict[str, fits.Table]:
 
 
 CONDITIONS = (
-    "IMDB's reviews as unigrams and bigrams, on {machine}. Models learn from 25,000 labelled reviews; in the "
-    "first row dropglm also learns from 50,000 unlabelled ones. dropglm fits logistic regression with "
-    "dropout on two threads, the others plain L2 logistic regression; scikit-learn runs with two BLAS "
-    "threads, which is not its fastest setting. Percentages are test accuracies. Online speed from a file "
-    "excludes the start-up time; Vowpal Wabbit reads texts that were tokenised beforehand."
+    "Measured on the IMDB reviews with unigrams and bigrams, on {machine}. Models learn from 25,000 labelled "
+    "reviews; in the first row dropglm also learns from 50,000 unlabelled ones. dropglm fits logistic "
+    "regression with dropout on two threads; the others fit plain L2 logistic regression. scikit-learn runs "
+    "with two BLAS threads, which is not its fastest setting. Percentages are test accuracies. The speed of "
+    "online learning from a file excludes start-up time, and Vowpal Wabbit reads texts that were tokenised "
+    "beforehand."
 )
 
 

@@ -62,7 +62,7 @@ class Trap:
 def test_pickle_is_not_run(tmp_path):
     path, sprung = tmp_path / "model.skops", tmp_path / "sprung"
     path.write_bytes(pickle.dumps(Trap(sprung)))
-    with pytest.raises(ModelFileError, match="is not a model file of dropglm"):
+    with pytest.raises(ModelFileError, match="is not a dropglm model file"):
         TextClassifier.load(path)
     assert not sprung.exists()
 
@@ -165,11 +165,11 @@ def test_newer_and_foreign_files_are_refused(tmp_path):
     with pytest.raises(ModelFileError, match="holds a model of kind 'Horse', not TextClassifier"):
         TextClassifier.load(path)
     io.dump([1, 2], path)
-    with pytest.raises(ModelFileError, match="is not a model file of dropglm"):
+    with pytest.raises(ModelFileError, match="is not a dropglm model file"):
         TextClassifier.load(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("other.txt", "")
-    with pytest.raises(ModelFileError, match="is not a model file of dropglm"):
+    with pytest.raises(ModelFileError, match="is not a dropglm model file"):
         TextClassifier.load(path)
     io.dump({"format": 1, "kind": "TextClassifier", "state": {"settings": {}}}, path)
     with pytest.raises(ModelFileError, match="damaged model file"):

@@ -267,7 +267,7 @@ def test_overflow_of_the_gradient_alone_is_an_error(expectation):
     settings = {"family": "poisson", "dropout": 0.1, "intercept": 10.0, "expectation": expectation}
     X = np.array([[8.0]], dtype=np.float32)
     assert np.isfinite(noising_penalty([10.0], X, **settings))
-    with pytest.raises(ValueError, match="the value or the gradient exceeds float32"):
+    with pytest.raises(ValueError, match="its value or its gradient exceeds the range of float32"):
         noising_penalty([10.0], X, return_gradient=True, **settings)
 
 

@@ -86,7 +86,7 @@ def read(path: str | PathLike[str], *kinds: str) -> tuple[str, dict[str, Any]]:
             _check_archive(path, archive, len(data))
         content = skops.loads(data)
     if not isinstance(content, dict) or not isinstance(content.get("format"), int):
-        raise ModelFileError(f"{path} is not a model file of dropglm.")
+        raise ModelFileError(f"{path} is not a dropglm model file.")
     if content["format"] > FORMAT:
         raise ModelFileError(
             f"{path} was written by dropglm {content.get('dropglm')}, in format {content['format']}. This is "
@@ -106,7 +106,7 @@ def reporting_damage(path: str | PathLike[str]) -> Iterator[None]:
     except ModelFileError:
         raise
     except zipfile.BadZipFile:
-        raise ModelFileError(f"{path} is not a model file of dropglm, or it is truncated.") from None
+        raise ModelFileError(f"{path} is not a dropglm model file, or it is truncated.") from None
     except MemoryError:
         raise ModelFileError(f"{path} needs more memory than is available.") from None
     except Exception as error:  # zipfile, skops and NumPy raise many types for damaged files
@@ -118,7 +118,7 @@ def _check_archive(path: str | PathLike[str], archive: zipfile.ZipFile, size: in
     """Refuse an archive that declares anything but plain data, before anything is built from it."""
     members = archive.infolist()
     if "schema.json" not in archive.namelist():
-        raise ModelFileError(f"{path} is not a model file of dropglm.")
+        raise ModelFileError(f"{path} is not a dropglm model file.")
     # Our files are not compressed and no member is used twice, so reading never takes much more memory than
     # the size of the file.
     compressed = any(member.compress_type != zipfile.ZIP_STORED for member in members)

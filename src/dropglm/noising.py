@@ -152,9 +152,9 @@ def noising_penalty(
                 value = penalty.value(design, beta, b, weights)
     if not (np.isfinite(value) and np.isfinite(gradient).all()):
         raise ValueError(
-            f"The {method.name} penalty of the {A.name()} family overflows at these coefficients: the value "
-            f"or the gradient exceeds {np.dtype(X.dtype)}; scale the coefficients, the features or the noise "
-            "down."
+            f"The {method.name} penalty of the {A.name()} family overflows at these coefficients: its value "
+            f"or its gradient exceeds the range of {np.dtype(X.dtype)}; scale down the coefficients, the "
+            "features or the noise."
         )
     return (value, gradient.T.reshape(coef.shape)) if return_gradient else value
 

@@ -49,7 +49,7 @@ def dropglm(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error; give it before the command.")
+        bool, typer.Option("--debug", help="Show the traceback of an error; must precede the command name.")
     ] = False,
 ) -> None:
     """Train text classifiers on labelled and unlabelled texts, and see what they have learnt."""

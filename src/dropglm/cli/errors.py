@@ -25,7 +25,7 @@ from dropglm.files import FileError
 
 FAILED, BAD_INPUT = 1, 3  # 2, wrong options, is typer's
 EXIT_CODES = (
-    "Exit codes: 0 success, 2 wrong options, 3 bad input (a table, a model file, a data set), 1 any other "
+    "Exit codes: 0 success, 2 invalid options, 3 invalid input (table, model file or data set), 1 any other "
     "failure, 130 interrupted."
 )
 WRITE_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF)

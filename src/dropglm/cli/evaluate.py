@@ -25,7 +25,7 @@ def evaluate(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Measure accuracy, log loss, confusion and calibration on a table of texts with labels."""
+    """Report accuracy, log loss, the confusion matrix and calibration on a table of labelled texts."""
     from dropglm.text import load_model
     from dropglm.text.metrics import compute_metrics
 

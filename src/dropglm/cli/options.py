@@ -80,7 +80,7 @@ Delimiter = Annotated[
     _option(
         TABLES,
         callback=_delimiter,
-        help="Field delimiter of CSV tables; a tab is \\t or tab.",
+        help="Field delimiter of CSV tables; write \\t or tab for a tab.",
         default_shown=False,
     ),
 ]
@@ -123,7 +123,7 @@ Validation = Annotated[
     str | None,
     _option(
         OUTPUT,
-        help="Measure the model on held-out texts: a share of the table such as 0.2, or a separate table.",
+        help="Evaluate the model on held-out texts: a fraction of the table, such as 0.2, or another table.",
         default_shown=False,
     ),
 ]
@@ -131,10 +131,11 @@ Seed = Annotated[int, _option(OUTPUT, help="Random seed.", min=0)]
 
 # dropglm train: the model.
 
-Ngrams = Annotated[str, _option(MODEL, help="Length of the longest n-grams, or a range such as 2-3.")]
-MinDf = Annotated[int, _option(MODEL, help="Drop n-grams that occur in fewer texts.", min=1)]
+Ngrams = Annotated[str, _option(MODEL, help="Maximum n-gram length, or a range of lengths such as 2-3.")]
+MinDf = Annotated[int, _option(MODEL, help="Drop n-grams that occur in fewer than this many texts.", min=1)]
 MaxDf = Annotated[
-    float, _option(MODEL, help="Drop n-grams that occur in a larger share of the texts.", min=0.0, max=1.0)
+    float,
+    _option(MODEL, help="Drop n-grams that occur in more than this fraction of texts.", min=0.0, max=1.0),
 ]
 MaxFeatures = Annotated[
     int | None,
@@ -168,7 +169,7 @@ L2 = Annotated[
     list[float] | None,
     _option(
         TUNING,
-        help="Strength of the L2 penalty; with --online the penalty per row, a small number such as 1e-5.",
+        help="Strength of the L2 penalty; with --online it applies per row: use 1e-5 or less.",
         default_shown=False,
     ),
 ]
@@ -201,7 +202,7 @@ Online = Annotated[
 ]
 Rule = Annotated[str, _option(ONLINE, help="Update rule: adagrad, dropout, arow or sgd.")]
 Rate = Annotated[
-    float | None, _option(ONLINE, help="Step size; by default that of the rule.", default_shown=False)
+    float | None, _option(ONLINE, help="Step size; the default depends on --rule.", default_shown=False)
 ]
 Bits = Annotated[int, _option(ONLINE, help="Hash the n-grams to 2^bits columns.", min=1, max=30)]
 Classes = Annotated[
@@ -227,7 +228,7 @@ StartFrom = Annotated[
     Path | None,
     _option(
         ONLINE,
-        help="Model to continue from, trained with or without --online. If without, its n-grams are kept.",
+        help="Model to continue from. If it was trained without --online, its n-grams are kept.",
         default_shown=False,
     ),
 ]

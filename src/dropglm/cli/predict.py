@@ -55,10 +55,10 @@ def predict(
     delimiter: options.Delimiter = None,
     threads: options.Threads = -1,
 ) -> None:
-    """Predict the label of every text of a table or a pipe.
+    """Predict the label of every text in a table or from standard input.
 
-    The output has one row per text: the label in the column predicted,
-    its probability in the column probability.
+    The output has one row per text, with the label in column 'predicted'
+    and its probability in column 'probability'.
     """
     from dropglm.text import load_model
 

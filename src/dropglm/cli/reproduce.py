@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def reproduce(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Experiments to run; list shows all of them.", show_default=False),
+        typer.Argument(
+            help="Names of the experiments to run, or 'list' to show all of them.", show_default=False
+        ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Run all experiments.")] = False,
     quick: Annotated[
@@ -35,10 +37,10 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments, print their tables and write a page with figures.
 
-    Every fit adds a line to NAME.jsonl. Fits that have a line are not run again:
-    an interrupted run resumes where it stopped, and a complete one is only drawn.
-    The page, index.html or quick.html for quick runs, shows all experiments with
-    results in the folder, not only those named.
+    Every fit adds a line to NAME.jsonl. Fits that already have a line are not run again:
+    an interrupted run resumes where it stopped, and a complete run is only drawn again.
+    The page (index.html, or quick.html with --quick) shows all experiments with
+    results in the folder, not only those named on the command line.
     """
     from dropglm import experiments
 

@@ -243,8 +243,8 @@ def _split(
     if min(n_train, n_held_out) < needed:
         advice = "smaller" if n_train < n_held_out else "larger"
         raise BadInputError(
-            f"--validation {share} of {len(texts)} texts leaves {n_train} to train on and {n_held_out} to "
-            f"measure on; both need at least {needed}. Choose a {advice} share or give a separate table."
+            f"--validation {share} of {len(texts)} texts leaves {n_train} for training and {n_held_out} "
+            f"for evaluation; each needs at least {needed}. Choose a {advice} fraction or a separate table."
         )
     ours, held_out, y_ours, y_held_out = train_test_split(
         texts,

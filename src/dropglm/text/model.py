@@ -215,7 +215,7 @@ def load_model(path: str | PathLike[str]) -> TextModel:
     Raises
     ------
     ModelFileError
-        If the file is damaged, is not a model file of dropglm, or was written by a newer version.
+        If the file is damaged, is not a dropglm model file, or was written by a newer version.
 
     See Also
     --------

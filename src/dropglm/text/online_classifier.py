@@ -253,7 +253,7 @@ class OnlineTextClassifier(TextModel):
 
     def _new_hasher(self) -> NgramHasher:
         if self.bits is None:
-            raise ValueError("bits=None means the n-grams of a TextClassifier; call start_from first.")
+            raise ValueError("bits=None uses the n-grams of a fitted TextClassifier; call start_from first.")
         hasher = NgramHasher(**self._settings_shared_with(NgramHasher)).fit()
         hasher._forget_names()
         return hasher
