@@ -126,7 +126,7 @@ def test_truncated_file_is_refused(saved, share):
     path, _ = saved
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(ModelFileError, match=r"not a model file of dropglm, or it is truncated"):
+    with pytest.raises(ModelFileError, match=r"not a dropglm model file, or it is truncated"):
         TextClassifier.load(path)
 
 
