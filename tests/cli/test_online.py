@@ -306,7 +306,7 @@ def test_memory_does_not_grow_with_the_stream(tmp_path):
         (("--online", "nowhere.csv"), 3, "there is no such file"),
         (("--online", "one.csv"), 3, "all rows have the label 'good'; at least two classes are needed"),
         (("--online", "s.csv", "--checkpoint", "no/where"), 2, "cannot be written: No such file"),
-        (("--online", "s.csv", "--start-from", "s.csv"), 3, "is not a model file"),
+        (("--online", "s.csv", "--start-from", "s.csv"), 3, "is not a dropglm model file"),
         (("--online", "s.csv", "-o", "s.csv"), 2, "is also an input"),
     ],
     ids=str,

@@ -163,7 +163,7 @@ def test_a_malicious_model_is_refused_without_running_it(tmp_path):
     (tmp_path / "pickle.skops").write_bytes(pickle.dumps(Trap()))
     io.dump({"format": 1, "kind": "TextClassifier", "state": Trap()}, tmp_path / "type.skops")
     for name, expected in (
-        ("pickle.skops", "is not a model file"),
+        ("pickle.skops", "is not a dropglm model file"),
         ("type.skops", "Nothing in it was loaded or run"),
     ):
         assert expected in error_of("predict", name, cwd=tmp_path, stdin=b"a film\n")
