@@ -80,8 +80,8 @@ def accuracy() -> str:
         "Models are trained on 25,000 labelled reviews and tested on 25,000. Settings are chosen by "
         "cross-validation on the training reviews; the standard error is about 0.2. On the paper's six data "
         "sets, each split into thirds (labelled, unlabelled, test), dropglm is more accurate than the paper "
-        f"on {above_paper('unigrams')} with unigrams and on {above_paper('more features')} with more "
-        "features; these were selected by looking at test results of other splits, so the second count is "
+        f"on {above_paper('unigrams')} with unigrams and on {above_paper('more features')} with a "
+        "larger feature set, which was selected using test results of other splits, so the second count is "
         "optimistic. In the paper's simulation of rare but useful features, the accuracy on rows that "
         f"contain such features is {dropout[0]} ± {dropout[1]} with dropout and {ridge[0]} ± {ridge[1]} with "
         f"an L2 penalty (paper: {dropout[2]} and {ridge[2]})."
@@ -99,10 +99,10 @@ def unlabelled() -> str:
         for labels, gain, error in zip(header, cells[::2], cells[1::2], strict=True)
     ]
     return (
-        "The figure shows the accuracy of classifying docstrings by package, with tuned settings; points and "
-        "bars are means and standard errors over ten seeds. Dropout is more accurate than L2 at every number "
-        "of labels tested. Unlabelled texts reduce accuracy when there are few labels: compared on the same "
-        f"splits, they change the accuracy of dropout by {', '.join(gains[:-1])} and {gains[-1]}, in "
+        "The figure shows the accuracy of predicting the package of a docstring, with tuned settings; points "
+        "and error bars are means and standard errors over ten seeds. Dropout is more accurate than L2 at "
+        "every number of labels tested. Unlabelled texts reduce accuracy when there are few labels: on the "
+        f"same splits, they change the accuracy of dropout by {', '.join(gains[:-1])} and {gains[-1]}, in "
         "percentage points."
     )
 

@@ -37,8 +37,9 @@ def fit_tables() -> dict[str, fits.Table]:
 
 
 CONDITIONS = (
-    "Measured on the IMDB reviews with unigrams and bigrams, on {machine}. Models learn from 25,000 labelled "
-    "reviews; in the first row dropglm also learns from 50,000 unlabelled ones. dropglm fits logistic "
+    "All measurements use the IMDB reviews with unigrams and bigrams, on {machine}. Models are trained on "
+    "25,000 labelled reviews; in the first row dropglm is also trained on 50,000 unlabelled reviews, which "
+    "CountVectorizer uses only for its vocabulary. dropglm fits logistic "
     "regression with dropout on two threads; the others fit plain L2 logistic regression. scikit-learn runs "
     "with two BLAS threads, which is not its fastest setting. Percentages are test accuracies. The speed of "
     "online learning from a file excludes start-up time, and Vowpal Wabbit reads texts that were tokenised "

@@ -228,7 +228,7 @@ def test_the_output_of_predict_is_checked_before_the_model_is_read(tmp_path):
 @pytest.mark.parametrize(("share", "advice"), [("0.99", "smaller"), ("0.01", "larger")])
 def test_a_share_that_leaves_too_few_texts_is_refused_with_the_right_advice(place, share, advice):
     error = error_of("train", "reviews.csv", "--validation", share, "--quiet", cwd=place)
-    assert f"Choose a {advice} share" in error
+    assert f"Choose a {advice} fraction" in error
 
 
 @pytest.mark.parametrize("scoring", ["neg_mean_squared_error", "rand_score", "f1_samples"])

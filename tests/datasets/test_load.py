@@ -6,7 +6,7 @@ from dropglm.datasets import DATASETS, Dataset, fetch, load_dataset, where
 
 @pytest.mark.parametrize("function", [load_dataset, where, fetch])
 def test_an_unknown_name_gets_a_suggestion(function):
-    with pytest.raises(ValueError, match="name 'imbd' is unknown; did you mean 'imdb'"):
+    with pytest.raises(ValueError, match="data set 'imbd' is unknown; did you mean 'imdb'"):
         function("imbd")
 
 

@@ -51,7 +51,7 @@ FITS = {
         CLASSIFIERS,
         {"sample_weight": [1, 0, 0, 1]},
         ValueError,
-        "No row of class 1 has a positive sample_weight",
+        "All rows of class 1 have a sample_weight of 0",
     ),
     "weights of nothing": (EVERY, {"unlabeled_weight": [1.0]}, ValueError, "without X_unlabeled"),
     "short unlabelled weights": (
@@ -191,5 +191,5 @@ def test_predicting_other_features():
 def test_a_fold_without_a_class_is_an_error():
     rows, labels = np.tile(X, (3, 1)), np.array([0, 1] * 5 + [1, 2])
     fold = [(np.arange(10), np.arange(10, 12))]
-    with pytest.raises(ValueError, match=r"Fold 0 has no row of class .*2.* to train on"):
+    with pytest.raises(ValueError, match=r"Split 0 has no row of class .*2.* to train on"):
         LogisticRegressionCV(cv=fold).fit(rows, labels)

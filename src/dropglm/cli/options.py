@@ -61,8 +61,8 @@ Format = Annotated[
     _option(
         TABLES,
         callback=_check_format,
-        help="Format of the tables: csv, tsv, jsonl, parquet or txt (one text per line), also compressed, "
-        "such as csv.gz; by default taken from the suffix.",
+        help="Format of the tables: csv, tsv, jsonl, parquet or txt (one text per line), optionally with a "
+        "compression suffix, as in csv.gz; by default inferred from the file name.",
         default_shown=False,
     ),
 ]
@@ -154,14 +154,14 @@ Balanced = Annotated[bool, _option(MODEL, "--balanced", help="Give all classes t
 # dropglm train: settings that cross-validation chooses.
 
 Tune = Annotated[
-    bool, _option(TUNING, help="Use cross-validation to choose the settings below that are not given.")
+    bool, _option(TUNING, help="Choose dropout, l2 and l2_weights by cross-validation if not given.")
 ]
 Dropout = Annotated[
     list[float] | None,
     _option(
         TUNING,
-        help="Probability that a feature is dropped. This option and the next three may be repeated to give "
-        "several values to choose from.",
+        help="Probability that a feature is dropped. This option, --l2, --discount and --l2-weights may be "
+        "repeated to give several values to choose from.",
         default_shown=False,
     ),
 ]
@@ -181,11 +181,11 @@ L2Weights = Annotated[
     list[str] | None,
     _option(
         TUNING,
-        help="How the L2 penalty is spread over the n-grams: uniform, naive_bayes or naive_bayes_unlabeled.",
+        help="Relative L2 penalty of the n-grams: uniform, naive_bayes or naive_bayes_unlabeled.",
         default_shown=False,
     ),
 ]
-Folds = Annotated[int, _option(TUNING, help="Number of folds of the cross-validation.", min=2)]
+Folds = Annotated[int, _option(TUNING, help="Number of cross-validation folds.", min=2)]
 Scoring = Annotated[
     str, _option(TUNING, help="Score to maximise: the name of a scikit-learn scorer for classification.")
 ]
@@ -228,7 +228,7 @@ StartFrom = Annotated[
     Path | None,
     _option(
         ONLINE,
-        help="Model to continue from. If it was trained without --online, its n-grams are kept.",
+        help="Model to continue from. If it was trained without --online, no new n-grams are added.",
         default_shown=False,
     ),
 ]

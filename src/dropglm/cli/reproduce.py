@@ -38,7 +38,8 @@ def reproduce(
     """Run the paper's experiments, print their tables and write a page with figures.
 
     Every fit adds a line to NAME.jsonl. Fits that already have a line are not run again:
-    an interrupted run resumes where it stopped, and a complete run is only drawn again.
+    an interrupted run resumes where it stopped, and for a complete run only
+    the tables and figures are produced again.
     The page (index.html, or quick.html with --quick) shows all experiments with
     results in the folder, not only those named on the command line.
     """

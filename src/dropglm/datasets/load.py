@@ -99,7 +99,7 @@ def load_dataset(
     >>> data.X.shape
     (75, 1050)
     """
-    entry = lookup(DATASETS, name, "name")
+    entry = lookup(DATASETS, name, "data set")
     _check_options(name, entry, options)
     if entry.table is None:
         fields = entry.build(**options)
@@ -118,13 +118,13 @@ def load_dataset(
 
 def where(name: str, data_home: str | os.PathLike[str] | None = None) -> Path | None:
     """Return the file of a data set, or None if it is not on this machine or the data set needs no file."""
-    entry = lookup(DATASETS, name, "name")
+    entry = lookup(DATASETS, name, "data set")
     return None if entry.table is None else files.where(entry.table, data_home)
 
 
 def fetch(name: str, data_home: str | os.PathLike[str] | None = None, *, verbose: bool | None = None) -> Path:
     """Return the file of a data set; download it if it is not on this machine."""
-    entry = lookup(DATASETS, name, "name")
+    entry = lookup(DATASETS, name, "data set")
     if entry.table is None:
         raise ValueError(f"name {name!r} needs no file; load_dataset({name!r}) generates the data set.")
     return files.fetch(entry.table, data_home, download=True, shown=_shown(verbose))

@@ -327,17 +327,21 @@ class OnlineLogisticRegression(LogisticModel):
         """Return the rule, unless settings changed that the state depends on."""
         rule = self._checked_rule()
         now = self._settings_fixed_by_first_row(rule)
-        if getattr(self, "_fixed_settings", now) != now:
+        fixed = getattr(self, "_fixed_settings", now)
+        changed = [name for name in now if fixed[name] != now[name]]
+        if changed:
             raise ValueError(
-                "rule, power, l2, average, fit_intercept and, if l2 is not 0, rate "
-                "cannot change after the first partial_fit."
+                f"{', '.join(changed)} cannot change after the first partial_fit; restore the old value, or "
+                "call fit to start again."
             )
         return rule
 
-    def _settings_fixed_by_first_row(self, rule: Any) -> tuple[Any, ...]:
+    def _settings_fixed_by_first_row(self, rule: Any) -> dict[str, Any]:
         """Return what the state depends on: each rule has its own sums, and l2 shrinks retroactively."""
-        settings = tuple(rule if self.l2 else rule._replace(rate=0.0))
-        return type(rule), settings, self.l2, self.average, self.fit_intercept
+        fixed = {name: getattr(self, name) for name in ("l2", "average", "fit_intercept")}
+        fixed["rate"] = rule.rate if self.l2 else None
+        fixed["rule"] = type(rule), tuple(rule._replace(rate=0.0))
+        return fixed
 
     def _learner(self, rule: Any) -> Learner:
         return Learner(

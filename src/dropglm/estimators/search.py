@@ -172,11 +172,11 @@ def folds_from(cv: Any, data: TrainingData) -> list[Fold]:
         weighted = np.bincount(data.y, fold.times * data.weights, minlength=K)
         if not weighted.all():
             raise ValueError(
-                f"Fold {number} has no row of class {data.classes[weighted.argmin()]} to train on; use fewer "
-                "folds or shuffle the rows."
+                f"Split {number} has no row of class {data.classes[weighted.argmin()]} to train on; use "
+                "fewer folds, or pass other splits as cv."
             )
         if not data.sample_weights[test].any():
-            raise ValueError(f"Fold {number} has no row of positive weight to score.")
+            raise ValueError(f"Split {number} has no row of positive weight to score.")
         folds.append(fold)
     if not folds:
         raise ValueError("cv has no folds.")

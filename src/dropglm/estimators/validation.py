@@ -63,7 +63,7 @@ def check_classification(
     by_class = np.bincount(numbers, sample_weights)
     if not by_class.all():
         raise ValueError(
-            f"No row of class {classes[by_class.argmin()]} has a positive sample_weight; remove its rows."
+            f"All rows of class {classes[by_class.argmin()]} have a sample_weight of 0; remove these rows."
         )
     weights = sample_weights * _class_weights(estimator.class_weight, classes, numbers, by_class)[numbers]
     attributes = _feature_attributes(unfitted)

@@ -68,9 +68,9 @@ class ExactLogistic(Penalty):
         if not (reach <= MAX_REACH).all():
             row = int(np.argmax(reach))
             raise ValueError(
-                f"The exact expectation cannot be computed for row {row}: its noised predictor reaches "
-                f"{reach[row]:.6g}, above the limit of {MAX_REACH:.6g}; scale down the coefficients or the "
-                "features, or use expectation='gaussian'."
+                f"The exact expectation cannot be computed for row {row}: its linear predictor under noise "
+                f"reaches {reach[row]:.6g}, above the limit of {MAX_REACH:.6g}; scale down the coefficients "
+                "or the features, or use expectation='gaussian'."
             )
         if with_gradient:
             gradient += self.noise.shrinkage(coef, r_v)

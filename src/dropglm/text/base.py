@@ -101,7 +101,7 @@ def text_chunks(X: Iterable[str], *, verbose: bool = False) -> Iterator[list[str
 def _strings(X: Any, name: str) -> Iterator[str]:
     """Yield the texts; raise if X is not an iterable of strings."""
     if isinstance(X, (str, bytes)) or not isinstance(X, Iterable):
-        raise TypeError(f"{name} must be a list or another iterable of strings, got {_short_repr(X)}.")
+        raise TypeError(f"{name} must be a list or other iterable of strings, got {_short_repr(X)}.")
     if hasattr(X, "columns"):
         raise TypeError(f"{name} must be a single column of strings, got a whole data frame.")
     for number, text in enumerate(X):
