@@ -202,7 +202,9 @@ def test_every_setting_reaches_the_model(place):
     assert model.predict(["LOVELY GREAT FUN WARM MOVING"]) == ["good"]
 
 
-def test_help_version_and_completion_work(tmp_path):
+def test_help_version_and_completion_work(tmp_path, monkeypatch):
+    # Without this, the shell is guessed from the parent processes, which need not include one.
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
     assert "Train a classifier" in dropglm("train", "--help", cwd=tmp_path)
     assert dropglm("--version", cwd=tmp_path).startswith("dropglm ")
     assert "Exit codes" in dropglm("--help", cwd=tmp_path)
