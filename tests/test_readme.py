@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,12 @@ def test_python_examples_print_what_stands_below_them(name):
     assert readme.run_python([code for code, _ in blocks]) == [shown or "" for _, shown in blocks]
 
 
+def have_locked_versions(*packages):
+    """Return whether these packages, whose docstrings are the example's texts, are those of the lock file."""
+    locked = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().split() if "==" in line)
+    return all(version(package) == locked[package] for package in packages)
+
+
 def test_shell_examples_do_what_the_readme_shows(tmp_path):
     """The texts depend on the versions installed, so figures are compared and not characters."""
     blocks = list(readme.examples(README, ("sh", "console")))
@@ -40,7 +47,8 @@ def test_shell_examples_do_what_the_readme_shows(tmp_path):
     classes = [name.strip() for name, _ in rows if name.strip()]
     assert classes == ["numpy", "polars", "python", "scipy", "sklearn"]
     words = set(re.findall(r"\w{4,}(?= [+])", "".join(cells for _, cells in rows)))
-    assert len(words & WORDS) >= 0.5 * len(WORDS)
+    if have_locked_versions("numpy", "polars", "scikit-learn", "scipy"):
+        assert len(words & WORDS) >= 0.5 * len(WORDS)
     assert float(re.search(r"accuracy +(0\.\d+)", evaluated)[1]) > 0.8
     assert float(re.search(r"accuracy (0\.\d+)", online)[1]) == pytest.approx(0.889, abs=0.04)
     assert float(re.search(r"log loss (0\.\d+)", online)[1]) == pytest.approx(0.63, abs=0.1)

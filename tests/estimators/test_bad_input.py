@@ -69,6 +69,12 @@ SETTINGS = {
     "word for dropout": (EVERY, {"dropout": "half"}, TypeError, "dropout must be a number, got 'half'"),
     "negative noise": (EVERY, {"noise_std": -1.0}, ValueError, "noise_std must be finite and not negative"),
     "negative l2": (EVERY, {"l2": -1.0}, ValueError, "l2 must be finite and not negative, got -1.0"),
+    "several l2": (
+        [LogisticRegression, *EVERY[2:]],
+        {"l2": [1.0, 2.0]},
+        TypeError,
+        r"l2 must be a number, got \[1.0, 2.0\]",
+    ),
     "infinite l2": (EVERY, {"l2": np.inf}, ValueError, "l2 must be finite"),
     "word for l2": (EVERY, {"l2": "strong"}, TypeError, "l2 must be a number, got 'strong'"),
     "negative discount": (EVERY, {"discount": -0.1}, ValueError, "discount must be finite and not negative"),

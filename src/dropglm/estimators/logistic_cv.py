@@ -182,7 +182,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
             The fitted model.
         """
         # Check.
-        check_settings(self)
+        check_settings(self, grids=("l2", "discount"))
         method, grids = expectation_from(self.expectation), self._grids()
         data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
         folds = folds_from(self.cv, data)

@@ -37,12 +37,11 @@ class TrainingData(NamedTuple):
         return self._replace(X=X, weights=weights, y=y, sample_weights=sample_weights)
 
 
-def check_settings(estimator: Any) -> None:
-    """Check the settings that are not grids in a search, as far as the estimator has them."""
+def check_settings(estimator: Any, grids: tuple[str, ...] = ()) -> None:
+    """Check the settings as far as the estimator has them, except those that are grids of a search."""
     for name in ("l2", "discount"):
-        value = getattr(estimator, name, 0.0)
-        if not np.iterable(value) or isinstance(value, str):
-            checks.not_negative(value, name)
+        if name not in grids:
+            checks.not_negative(getattr(estimator, name, 0.0), name)
     checks.not_negative(estimator.tol, "tol")
     checks.whole_number(estimator.max_iter, "max_iter")
     if estimator.max_iter < 1:
