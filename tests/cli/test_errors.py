@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +16,7 @@ import pytest
 
 from dropglm import TextClassifier, cli, datasets
 from dropglm.cli.errors import describe, is_about_input
+from dropglm.extras import import_extra
 from dropglm.files import FileError, replacing
 from dropglm.progress import in_words
 from dropglm.registry import lookup
@@ -147,6 +149,31 @@ def test_a_full_disk_is_reported_with_the_name_of_the_file(place, tmp_path):
         assert "No space left on device" in error
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_that_cannot_be_written_is_reported(option, monkeypatch, capsys):
+    from dropglm.cli.app import app
+
+    with open("/dev/full", "w", buffering=1) as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        with pytest.raises(SystemExit) as left:
+            app([option], prog_name="dropglm")
+    assert left.value.code == 1
+    assert capsys.readouterr().err == "dropglm: standard output: No space left on device.\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.parametrize(("command", "code"), [("nope", 2), ("train nowhere.csv", 3)])
+def test_messages_that_cannot_be_written_do_not_change_the_exit_code(command, code, monkeypatch):
+    from dropglm.cli.app import app
+
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stderr", cli.tolerant(full))
+        with pytest.raises(SystemExit) as left:
+            app(command.split(), prog_name="dropglm")
+    assert left.value.code == code
+
+
 INTERRUPTED_DURING_IMPORT = """
 import sys
 class Interrupt:
@@ -163,6 +190,43 @@ def test_an_interrupt_during_imports_is_reported_in_one_line(tmp_path):
     done = run_process(cwd=tmp_path, wrapper=("-c", INTERRUPTED_DURING_IMPORT))
     assert done.stderr == b"dropglm: interrupted.\n"
     assert done.returncode == 130
+
+
+INTERRUPTED_MODULE = """
+import signal
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    error = ImportError("initialization failed")
+raise error
+"""
+
+
+def test_an_interrupt_that_an_import_turns_into_another_error_is_still_one(tmp_path, monkeypatch):
+    """The error has no cause; the command knows of the signal from its own handler."""
+    (tmp_path / "polars.py").write_text(INTERRUPTED_MODULE)
+    (tmp_path / "t.csv").write_text("text,label\na,1\nb,0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "polars"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(cli, "_received", [])
+    before = signal.signal(signal.SIGINT, cli._interrupt)
+    try:
+        assert error_of("train", "t.csv", "--quiet", cwd=tmp_path, code=130) == "dropglm: interrupted."
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_import_errors_are_about_the_input_only_if_an_extra_is_missing():
+    with pytest.raises(ImportError) as missing:
+        import_extra("no_such_module", "tables", "Tables need")
+    assert describe(missing.value)[1] == 3
+    with pytest.raises(ImportError) as other:
+        import_module("no_such_module")
+    assert describe(other.value)[1] == 1
+    interrupted = ImportError("initialization failed")
+    interrupted.__context__ = KeyboardInterrupt()
+    assert describe(interrupted) == ("interrupted.", 130)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="other signals")

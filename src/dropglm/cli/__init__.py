@@ -3,30 +3,50 @@
 Commands import the library when they run, so that help and completion do not wait for it.
 """
 
+import io
 import os
 import signal
 import sys
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn, TextIO
 
 INTERRUPTED = 130
+_received: list[int] = []  # numbers of interrupt signals
 
 
 def main() -> None:
     """Run the command; ``python -m dropglm`` does the same."""
     try:
         signal.signal(signal.SIGTERM, _terminate)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not ignored, as after nohup
+            signal.signal(signal.SIGINT, _interrupt)
         prepare_streams()
+        sys.stderr = tolerant(sys.stderr)
         from dropglm.cli.app import app
 
         app(prog_name="dropglm")
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("dropglm"):
+    except (ImportError, KeyboardInterrupt) as error:
+        if is_interrupt(error):
+            print("dropglm: interrupted.", file=sys.stderr)
+            sys.exit(INTERRUPTED)
+        if not isinstance(error, ModuleNotFoundError) or (error.name or "dropglm").startswith("dropglm"):
             raise
         sys.exit(f"dropglm: the command line needs {error.name}: pip install 'dropglm[cli]'.")
-    except KeyboardInterrupt:
-        print("dropglm: interrupted.", file=sys.stderr)
-        sys.exit(INTERRUPTED)
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Return whether an interrupt caused this error.
+
+    If a compiled module is interrupted while it is imported, it may raise an ``ImportError`` instead.
+    """
+    cause: BaseException | None = error
+    seen: list[BaseException] = []
+    while cause is not None and cause not in seen:
+        if isinstance(cause, KeyboardInterrupt):
+            return True
+        seen.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    return isinstance(error, ImportError) and bool(_received)
 
 
 def prepare_streams() -> None:
@@ -39,6 +59,37 @@ def prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (stays open)
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
+
+
+class _TolerantFile(io.FileIO):
+    """A file that discards what cannot be written, as on a full disk."""
+
+    def write(self, data: Any) -> int:
+        """Write the data, or do nothing."""
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+def tolerant(stream: TextIO) -> TextIO:
+    """Return a stream to the same file that discards what cannot be written.
+
+    Messages that cannot be shown do not end a command, nor change its exit code.
+    """
+    buffer = getattr(stream, "buffer", None)
+    if not isinstance(getattr(buffer, "raw", None), io.FileIO):  # a console of Windows, or not a file
+        return stream
+    file = _TolerantFile(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(file), encoding=stream.encoding, errors=stream.errors, line_buffering=True
+    )
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Raise ``KeyboardInterrupt``, and remember it in case a library turns it into another error."""
+    _received.append(number)
+    signal.default_int_handler(number, frame)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

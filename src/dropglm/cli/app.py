@@ -18,6 +18,12 @@ from dropglm.cli.train import train
 class Commands(TyperGroup):
     """The commands; an error in one of them becomes a sentence on standard error and an exit code."""
 
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        """Parse the options; this prints the help and the version, which may fail."""
+        with report_errors(debug=False):
+            return super().make_context(*arguments, **settings)
+        raise typer.Exit  # the reader of the help has read enough
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was chosen."""
         with report_errors(debug=ctx.params["debug"]):

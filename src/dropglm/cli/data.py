@@ -9,6 +9,7 @@ from dropglm import tables
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import BadInputError
 from dropglm.cli.inputs_outputs import check_output_table
+from dropglm.tables.frames import import_polars
 
 if TYPE_CHECKING:
     from dropglm import datasets
@@ -108,10 +109,8 @@ def export(
 
 
 def _write(path: Path, texts: Any, y: Any, format: str | None) -> None:
-    import polars as pl
-
     columns = {"text": texts.tolist()} | ({} if y is None else {"label": y.tolist()})
-    tables.write(pl.DataFrame(columns), path, format=format)
+    tables.write(import_polars().DataFrame(columns), path, format=format)
 
 
 def _place(line: "datasets.Listing") -> str:

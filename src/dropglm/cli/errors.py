@@ -1,8 +1,9 @@
 """Errors as one sentence on standard error, with an exit code that scripts can rely on.
 
-An error is about the user's input if it concerns a file or a missing package, or if it is a ``ValueError`` or
-``TypeError`` that a ``raise`` statement of this package raised: those are the checks of arguments. The same
-errors from anywhere else (a wrong call, an operation of NumPy that fails) are bugs of ours.
+An error is about the user's input if it concerns a file, or if it is a ``ValueError``, a ``TypeError`` or an
+``ImportError`` that a ``raise`` statement of this package raised: those are the checks of arguments and of
+optional packages. The same errors from anywhere else (a wrong call, an operation of NumPy that fails, a
+package that is broken) are not about the input.
 """
 
 import dis
@@ -20,7 +21,7 @@ from typing import Any
 import typer
 
 import dropglm
-from dropglm.cli import INTERRUPTED, terminal
+from dropglm.cli import INTERRUPTED, is_interrupt, terminal
 from dropglm.files import FileError
 
 FAILED, BAD_INPUT = 1, 3  # 2, wrong options, is typer's
@@ -71,7 +72,7 @@ def report_errors(*, debug: bool) -> Iterator[None]:
 
 def describe(error: BaseException) -> tuple[str, int]:
     """Return the sentence and the exit code for an error."""
-    if isinstance(error, KeyboardInterrupt):
+    if is_interrupt(error):
         return "interrupted.", INTERRUPTED
     if isinstance(error, MemoryError):
         return "not enough memory; try smaller --ngrams or --max-features.", FAILED
@@ -92,10 +93,8 @@ def is_about_input(error: BaseException) -> bool:
     """Return whether an error is about the user's input, as defined at the top of this file."""
     if isinstance(error, (BadInputError, FileError, OSError)):
         return True
-    if isinstance(error, ImportError):  # a package that is not installed
-        return not (error.name or "").startswith("dropglm")
     trace = error.__traceback__
-    if not isinstance(error, (TypeError, ValueError)) or trace is None:
+    if not isinstance(error, (TypeError, ValueError, ImportError)) or trace is None:
         return False
     while trace.tb_next is not None:
         trace = trace.tb_next

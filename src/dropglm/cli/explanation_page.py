@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.cli.terminal import visible
+from dropglm.extras import import_extra
 from dropglm.pages import ResultTable, figure, page
 from dropglm.plots import NgramWeightsDisplay
 from dropglm.plots.axes import COLORS
@@ -16,9 +17,7 @@ from dropglm.text.explanation import Explanation
 
 def explanation_page(model: TextModel, name: str, explained: Mapping[str, Explanation], top: int) -> str:
     """Return the page as self-contained HTML."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
+    import_extra("matplotlib", "plots", "The page needs").use("svg")
     summary = ResultTable(
         "The model", ["", ""], [[heading, visible(text)] for heading, text in model.summary_.lines()]
     )

@@ -8,6 +8,7 @@ import typer
 from dropglm import tables
 from dropglm.cli import options
 from dropglm.cli.inputs_outputs import check_output_table
+from dropglm.tables.frames import import_polars
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,8 +87,8 @@ def _predictions(
 ) -> "Iterator[DataFrame]":
     """Yield a frame of labels and probabilities for each frame of texts; without texts, one without rows."""
     import numpy as np
-    import polars as pl
 
+    pl = import_polars()
     labels = _labels(model)
 
     def predictions(p: "np.ndarray") -> "DataFrame":
@@ -97,7 +98,8 @@ def _predictions(
         }
         if probabilities:
             columns |= {f"p({label})": p[:, k] for k, label in enumerate(model.classes_.tolist())}
-        return pl.DataFrame(columns)
+        frame: DataFrame = pl.DataFrame(columns)
+        return frame
 
     try:
         for frame in frames:
@@ -110,8 +112,7 @@ def _predictions(
 
 def _labels(model: "TextModel") -> "np.ndarray":
     """Return the classes; those with fractions, which models store as strings, as numbers again."""
-    import polars as pl
-
+    pl = import_polars()
     classes = model.classes_
     if classes.dtype.kind == "U":
         inferred = tables.infer_type(pl.Series(classes.tolist()))

@@ -212,11 +212,10 @@ def _is_file(path: str) -> bool:
 
 def _typed(spelled: list[str]) -> dict[str, Any]:
     """Return the class for each spelling: a number or a boolean if all of them are."""
-    from polars import Series
-
     from dropglm.tables import infer_type
+    from dropglm.tables.frames import import_polars
 
-    values = infer_type(Series(spelled))
+    values = infer_type(import_polars().Series(spelled))
     # Numbers with fractions are names of classes and stay as they are written.
     return dict(zip(spelled, spelled if values.dtype.is_float() else values.to_list(), strict=True))
 
