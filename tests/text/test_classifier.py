@@ -14,8 +14,10 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.utils.validation import check_is_fitted
 
 from dropglm import LogisticRegression, LogisticRegressionCV, NgramVectorizer, TextClassifier
-from dropglm.noise import Dropout
-from dropglm.penalties import Quadratic
+from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights, uniform
+from dropglm.families import Family
+from dropglm.noise import Dropout, Gaussian
+from dropglm.penalties import EXPECTATIONS, Expectation, Quadratic
 from dropglm.text.explanation import Contribution, Explanation
 
 WORDS = {
@@ -281,17 +283,67 @@ def test_numpy_settings_and_compiled_patterns_can_be_saved(corpus, tmp_path):
     assert again.class_weight == {"good": 2.0, "bad": 1.0}
 
 
-def test_noise_and_penalty_objects_are_accepted_and_the_model_can_be_saved(corpus, tmp_path):
+def test_objects_of_dropglm_are_accepted_and_the_model_can_be_saved(corpus, tmp_path):
     texts, y, _ = corpus
-    expected = TextClassifier(tune=False, dropout=0.3, expectation="quadratic").fit(texts, y)
-    model = TextClassifier(tune=False, dropout=Dropout(0.3), expectation=Quadratic).fit(texts, y)
+    expected = TextClassifier(tune=False, dropout=0.3, expectation="quadratic", l2_weights="naive_bayes")
+    expected.fit(texts, y)
+    model = TextClassifier(tune=False, dropout=Dropout(0.3), expectation=EXPECTATIONS["quadratic"])
+    model.set_params(l2_weights=L2_WEIGHTS["naive_bayes"]).fit(texts, y)
     np.testing.assert_array_equal(model.predict_proba(texts), expected.predict_proba(texts))
+    by_class = clone(model).set_params(expectation=Quadratic).fit(texts, y)
+    np.testing.assert_array_equal(by_class.predict_proba(texts), expected.predict_proba(texts))
     assert json.loads(json.dumps(model.summary_.to_dict()))["settings"]["dropout"] == repr(Dropout(0.3))
     assert expected.summary_.settings["dropout"] == 0.3
     model.save(tmp_path / "m.skops")
     loaded = TextClassifier.load(tmp_path / "m.skops")
     np.testing.assert_array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
     assert str(loaded.summary_) == str(model.summary_)
+    assert (loaded.dropout, loaded.expectation, loaded.l2_weights) == (0.3, "quadratic", "naive_bayes")
+    assert (loaded.model_.dropout, loaded.model_.l2_weights) == (0.3, "naive_bayes")
+    np.testing.assert_array_equal(loaded.fit(texts, y).predict_proba(texts), expected.predict_proba(texts))
+
+
+class OwnNoise(Dropout):
+    """A noise that dropglm does not know."""
+
+
+class OwnPenalty(Quadratic):
+    """A penalty that dropglm does not know."""
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"dropout": OwnNoise(0.5)}, "dropout=OwnNoise"),
+        ({"dropout": [0.5, OwnNoise(0.4)], "tune": True}, "dropout=OwnNoise"),
+        ({"dropout": Gaussian(0.5)}, "dropout=Gaussian"),
+        ({"expectation": OwnPenalty}, "expectation=OwnPenalty"),
+        ({"expectation": Expectation("own", {Family: OwnPenalty})}, "expectation=Expectation"),
+        ({"l2_weights": L2Weights(lambda rows: uniform(rows))}, "l2_weights=L2Weights"),
+    ],
+    ids=str,
+)
+def test_model_with_objects_of_the_user_cannot_be_saved(corpus, tmp_path, settings, named):
+    texts, y, _ = corpus
+    fixed = {"tune": False, "l2": 1.0, "l2_weights": "uniform", "discount": 0.1, "cv": 2}
+    model = TextClassifier(**fixed | settings).fit(texts, y)
+    with pytest.raises(
+        TypeError, match=f"A model with {named} cannot be saved.* do not contain code; use joblib"
+    ):
+        model.save(tmp_path / "m.skops")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("labels", [("good", "bad"), (1, 0), (True, False)], ids=repr)
+def test_class_weights_are_saved_for_labels_of_any_type(corpus, tmp_path, labels):
+    texts, y, _ = corpus
+    y = np.where(y == "good", *labels)
+    weights = dict(zip(labels, (5.0, 1.0), strict=True))
+    model = TextClassifier(tune=False, class_weight=weights).fit(texts, y)
+    model.save(tmp_path / "m.skops")
+    loaded = TextClassifier.load(tmp_path / "m.skops")
+    assert loaded.class_weight == weights
+    np.testing.assert_array_equal(loaded.fit(texts, y).predict_proba(texts), model.predict_proba(texts))
 
 
 def test_failed_fit_leaves_the_previous_model_unchanged(fitted, corpus):

@@ -11,7 +11,13 @@ from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.text.base import check_texts
 from dropglm.text.model import TextModel
 from dropglm.text.ngram_rows import row_range
-from dropglm.text.saving import model_state, restore_model, restore_vectorizer, saved_settings
+from dropglm.text.saving import (
+    model_state,
+    restore_model,
+    restore_vectorizer,
+    restored_settings,
+    saved_settings,
+)
 from dropglm.text.summary import Summary, summarize
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.vectorizer import NgramVectorizer
@@ -301,7 +307,7 @@ class TextClassifier(TextModel):
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Self:
-        classifier = cls(**state["settings"])
+        classifier = cls(**restored_settings(state["settings"]))
         vectorizer = restore_vectorizer(state, classifier._settings_shared_with(NgramVectorizer))
         model, summary = restore_model(state, len(vectorizer.ngrams_)), Summary(**state["summary"])
         summary.lines()  # raises if a field has the wrong type

@@ -160,11 +160,19 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file that contains data only, no code.
 
-        The file is replaced in one step: if writing fails, the old file is left unchanged.
+        The file is replaced in one step: if writing fails, the old file is left unchanged. A cross-validation
+        splitter, a scorer given as a function and a random generator are not saved; if the loaded model is
+        fitted again, it uses the default folds, accuracy and a new random seed instead.
 
         Parameters
         ----------
         path : str or path-like
+
+        Raises
+        ------
+        TypeError
+            If a setting is an object that no number or name stands for, such as your own noise or update
+            rule, since files do not contain code; use joblib.
 
         See Also
         --------
@@ -237,9 +245,20 @@ def save_model(model: TextModel, path: str | PathLike[str]) -> None:
     path : str or path-like
         The file is replaced in one step: if writing fails, the old file is left unchanged.
 
+    Raises
+    ------
+    TypeError
+        If the model is not a text model, or if a setting is an object that no number or name stands for, such
+        as your own noise or update rule, since files do not contain code; use joblib.
+
     See Also
     --------
     load_model : Read a model file.
+
+    Notes
+    -----
+    A cross-validation splitter, a scorer given as a function and a random generator are not saved. If the
+    loaded model is fitted again, it uses the default folds, accuracy and a new random seed instead.
 
     Examples
     --------

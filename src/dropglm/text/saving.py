@@ -7,24 +7,20 @@ import numpy as np
 
 from dropglm import model_files
 from dropglm.estimators import LogisticRegression
+from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights
+from dropglm.noise import Dropout
+from dropglm.penalties import EXPECTATIONS, Expectation
 from dropglm.text.vectorizer import NgramVectorizer
 from dropglm.text.vocabulary import Vocabulary
 
 CHOSEN = ("dropout", "l2", "l2_weights", "discount")
 # Not saved: they concern the machine and the user that open the file.
 NOT_SAVED = ("n_jobs", "verbose")
-# Saved as None if they are objects that a file cannot hold; predictions do not need them.
-ONLY_FOR_FITTING = (
-    "class_weight",
-    "cv",
-    "dropout",
-    "discount",
-    "expectation",
-    "l2",
-    "random_state",
-    "l2_weights",
-    "scoring",
-)
+# Saved as None if they are objects that a file cannot hold: they matter only for another fit, which then uses
+# the default folds and scorer, and a random seed.
+SAVED_AS_NONE = ("cv", "random_state", "scoring")
+# The settings that may be objects.
+OBJECTS = (*CHOSEN, "expectation", "class_weight", *SAVED_AS_NONE)
 
 
 def model_state(vectorizer: NgramVectorizer, model: LogisticRegression) -> dict[str, Any]:
@@ -34,7 +30,7 @@ def model_state(vectorizer: NgramVectorizer, model: LogisticRegression) -> dict[
         "multi_class": model.multi_class_,
         "coef": model.coef_,
         "intercept": model.intercept_,
-        "chosen": {name: getattr(model, name) for name in CHOSEN if _is_plain(getattr(model, name))},
+        "chosen": {name: saved_setting(name, getattr(model, name)) for name in CHOSEN},
         "n_texts": vectorizer.n_texts_,
         **vectorizer.ngrams_._to_state(),
     }
@@ -47,8 +43,50 @@ def saved_settings(classifier: Any) -> dict[str, Any]:
     if isinstance(pattern, re.Pattern):
         flags = "".join(letter for letter in "aimsx" if pattern.flags & getattr(re, letter.upper()))
         settings["token_pattern"] = f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
-    dropped = [name for name in ONLY_FOR_FITTING if name in settings and not _is_plain(settings[name])]
-    return settings | dict.fromkeys(dropped)
+    return settings | {name: saved_setting(name, settings[name]) for name in OBJECTS if name in settings}
+
+
+def saved_setting(name: str, value: Any) -> Any:
+    """Return the value of a setting in types that a file can hold.
+
+    Objects of dropglm are replaced by the number or the name that means the same.
+
+    Raises
+    ------
+    TypeError
+        If a refit needs an object that no number or name stands for, such as the user's own noise.
+
+    Examples
+    --------
+    >>> from dropglm.noise import Dropout
+    >>> saved_setting("dropout", [0.2, Dropout(0.5)])
+    [0.2, 0.5]
+    """
+    if isinstance(value, (list, tuple)) and name in CHOSEN:
+        return type(value)(saved_setting(name, item) for item in value)
+    if type(value) is Dropout:
+        return float(value.delta)
+    if isinstance(value, (Expectation, L2Weights)):
+        known: dict[str, Any] = EXPECTATIONS if isinstance(value, Expectation) else L2_WEIGHTS
+        value = next((key for key, entry in known.items() if entry == value), value)
+    if name == "class_weight" and isinstance(value, dict):
+        value = [list(pair) for pair in value.items()]  # since the keys of a file's dictionaries are strings
+    try:
+        return model_files.to_plain(value)
+    except TypeError:
+        if name in SAVED_AS_NONE:
+            return None
+        kind = value.__name__ if isinstance(value, type) else type(value).__name__
+        raise TypeError(
+            f"A model with {name}={kind} cannot be saved, since model files do not contain code; use joblib."
+        ) from None
+
+
+def restored_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings as they were before they were saved."""
+    if isinstance(settings.get("class_weight"), list):
+        return settings | {"class_weight": dict(settings["class_weight"])}
+    return settings
 
 
 def restore_vectorizer(state: dict[str, Any], settings: dict[str, Any]) -> NgramVectorizer:
@@ -80,12 +118,3 @@ def restore_model(state: dict[str, Any], n_features: int) -> LogisticRegression:
     model.coef_, model.intercept_, model.multi_class_ = coef, intercept, state["multi_class"]
     model.classes_, model.n_features_in_ = classes, n_features
     return model
-
-
-def _is_plain(value: Any) -> bool:
-    """Return whether a file can hold the value."""
-    try:
-        model_files.to_plain(value)
-    except TypeError:
-        return False
-    return True
