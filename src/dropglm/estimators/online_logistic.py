@@ -11,10 +11,9 @@ from dropglm.design import Design
 from dropglm.design.storage import Rows
 from dropglm.estimators.linear_model import LogisticModel
 from dropglm.estimators.logistic import LogisticRegression
-from dropglm.estimators.validation import check_labels, check_target
-from dropglm.online import RULES, DivergenceError, Learner, ProgressiveScores, Rule, State
+from dropglm.estimators.validation import check_classes, check_labels, check_target, class_numbers
+from dropglm.online import DivergenceError, Learner, ProgressiveScores, Rule, State, rule_from
 from dropglm.online.kernels import BETA, SUM
-from dropglm.registry import lookup, quoted
 
 MOST_COEFFICIENTS = 1 << 29  # 8 to 16 GB with their sums
 
@@ -275,28 +274,10 @@ class OnlineLogisticRegression(LogisticModel):
 
     def _class_numbers(self, y: np.ndarray, classes: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the sorted classes and the class number of each label; unknown labels raise a ValueError."""
-        known = self.classes_ if hasattr(self, "_state") else self._checked_classes(classes)
+        known = self.classes_ if hasattr(self, "_state") else check_classes(self, classes)
         if classes is not None and not np.array_equal(np.unique(classes), known):
             raise ValueError(f"classes cannot change after the first partial_fit; they are {known}.")
-        if y.dtype.kind == known.dtype.kind != "O":
-            numbers = np.searchsorted(known, y)
-            numbers[known[np.minimum(numbers, len(known) - 1)] != y] = -1
-        else:
-            number_of = {label: number for number, label in enumerate(known.tolist())}
-            numbers = np.array([number_of.get(label, -1) for label in y.tolist()], np.intp)
-        if (numbers < 0).any():
-            row = int(numbers.argmin())
-            raise ValueError(f"Row {row} has the label {y[row]!s}, which is not among the classes {known}.")
-        return known, numbers
-
-    def _checked_classes(self, classes: Any) -> np.ndarray:
-        if classes is None:
-            raise ValueError(
-                "The first call to partial_fit requires classes, the list of all labels that can occur."
-            )
-        if np.ndim(classes) != 1 or len(np.unique(classes)) < 2:
-            raise ValueError(f"classes must list at least 2 labels, got {classes!r}.")
-        return check_labels(self, classes, len(classes))[0]
+        return known, class_numbers(y, known)
 
     def _checked_rule(self) -> Any:
         """Return the rule with its settings; invalid settings raise an error."""
@@ -308,20 +289,7 @@ class OnlineLogisticRegression(LogisticModel):
             checks.yes_or_no(getattr(self, name), name)
         if self.average and self.l2:
             raise ValueError("average=True cannot be combined with l2; set l2=0.")
-        if self.power not in (1, 0.5):
-            raise ValueError(f"power must be 1 or 0.5, got {self.power!r}.")
-        rule: Any = self.rule
-        if isinstance(rule, str):
-            kind: Any = lookup(RULES, rule, "rule")
-            rule = kind(power=float(self.power)) if "power" in kind._fields else kind()
-        elif not (isinstance(rule, Rule) and "rate" in getattr(rule, "_fields", ())):
-            raise TypeError(
-                "rule must be a name or an instance of a class that derives from dropglm.online.Rule and "
-                f"from a NamedTuple with the field rate, got {rule!r}; known names: {quoted(RULES)}."
-            )
-        rate = rule.rate if self.rate is None else self.rate
-        checks.not_negative(rate, "rate")
-        return rule._replace(rate=float(rate))
+        return rule_from(self.rule, self.rate, self.power)
 
     def _unchanged_rule(self) -> Any:
         """Return the rule, unless settings changed that the state depends on."""

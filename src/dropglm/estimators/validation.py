@@ -167,6 +167,31 @@ def check_labels(estimator: Any, y: Any, n: int) -> tuple[np.ndarray, np.ndarray
     return classes, numbers
 
 
+def check_classes(estimator: Any, classes: Any) -> np.ndarray:
+    """Return the sorted classes of an estimator that learns from parts of the data."""
+    if classes is None:
+        raise ValueError(
+            "The first call to partial_fit requires classes, the list of all labels that can occur."
+        )
+    if np.ndim(classes) != 1 or len(np.unique(classes)) < 2:
+        raise ValueError(f"classes must list at least 2 labels, got {classes!r}.")
+    return check_labels(estimator, classes, len(classes))[0]
+
+
+def class_numbers(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the number of each row's class, given the sorted classes; unknown labels raise a ValueError."""
+    if y.dtype.kind == classes.dtype.kind != "O":
+        numbers = np.searchsorted(classes, y)
+        numbers[classes[np.minimum(numbers, len(classes) - 1)] != y] = -1
+    else:
+        number_of = {label: number for number, label in enumerate(classes.tolist())}
+        numbers = np.array([number_of.get(label, -1) for label in y.tolist()], np.intp)
+    if (numbers < 0).any():
+        row = int(numbers.argmin())
+        raise ValueError(f"Row {row} has the label {y[row]!s}, which is not among the classes {classes}.")
+    return numbers
+
+
 def _class_weights(
     class_weight: Any, classes: np.ndarray, numbers: np.ndarray, by_class: np.ndarray
 ) -> np.ndarray:

@@ -1,16 +1,13 @@
 """Online learning: update rules, one per file, and the loop that applies them row by row."""
 
-from typing import Any
-
 from dropglm.online.adagrad import AdaGrad
 from dropglm.online.arow import Arow
 from dropglm.online.dropout_descent import DropoutDescent
 from dropglm.online.learner import DivergenceError, Learner, State
 from dropglm.online.progressive import ProgressiveScores
 from dropglm.online.rule import Rule
+from dropglm.online.rules import RULES, rule_from
 from dropglm.online.sgd import Sgd
-
-RULES: dict[str, Any] = {"adagrad": AdaGrad, "arow": Arow, "dropout": DropoutDescent, "sgd": Sgd}
 
 __all__ = [
     "RULES",
@@ -23,4 +20,5 @@ __all__ = [
     "Rule",
     "Sgd",
     "State",
+    "rule_from",
 ]
