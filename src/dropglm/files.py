@@ -2,12 +2,15 @@
 
 import errno
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+STANDARD_STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr")  # by number
 
 
 class FileError(ValueError):
@@ -19,9 +22,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a stream to a new file, which replaces the old one only if all of it was written.
 
     Symbolic links are followed, the permissions of the old file are kept, and what is not a regular file (a
-    pipe, a device) is written to directly.
+    pipe, a device) is written to directly; so are the names of open files, such as ``/dev/stdout``.
     """
     try:
+        number = descriptor(path)
+        if number is not None:
+            with open(os.dup(number), "wb") as stream:
+                yield stream
+            return
         if os.path.exists(path) and not os.path.isfile(path):
             with open(path, "wb") as stream:
                 yield stream
@@ -46,8 +54,27 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
+def descriptor(path: str | os.PathLike[str]) -> int | None:
+    """Return the number of the open file that a path refers to, or None for all other paths.
+
+    Examples
+    --------
+    >>> [descriptor(path) for path in ("/dev/stdout", "/dev/fd/3", "/proc/self/fd/2", "stdout", "-")]
+    [1, 3, 2, None, None]
+    """
+    name = os.fspath(path)
+    if name in STANDARD_STREAMS:
+        return STANDARD_STREAMS.index(name)
+    found = re.fullmatch(r"(?:/dev|/proc/self)/fd/(\d{1,9})", name)
+    return int(found[1]) if found else None
+
+
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise the ``OSError`` that ``replacing`` is going to raise, without touching the file."""
+    number = descriptor(path)
+    if number is not None:
+        os.fstat(number)
+        return
     if os.path.isdir(path):
         raise _error(errno.EISDIR, path)
     final = Path(os.path.realpath(path))

@@ -264,7 +264,19 @@ def test_export_does_not_overwrite_files_unless_forced(tmp_path, monkeypatch):
     assert (tmp_path / "toy_unlabeled.csv").read_text() == "also mine, but not to be written"
 
 
-@pytest.mark.parametrize("out", ["-", "no/m.skops", "link.skops", "pipe", "folder", "/dev/stdout/m.skops"])
+@pytest.mark.parametrize(
+    "out",
+    [
+        "-",
+        "no/m.skops",
+        "link.skops",
+        "pipe",
+        "folder",
+        "/dev/stdout/m.skops",
+        "/dev/stdout",
+        "/proc/self/fd/1",
+    ],
+)
 def test_an_output_that_cannot_be_written_is_refused_before_the_table_is_read(tmp_path, out):
     (tmp_path / "link.skops").symlink_to("no/m.skops")
     (tmp_path / "folder").mkdir()
@@ -289,9 +301,23 @@ def test_the_output_of_predict_is_checked_before_the_model_is_read(tmp_path):
     assert "--html" in error
 
 
-@pytest.mark.parametrize(("share", "advice"), [("0.99", "smaller"), ("0.01", "larger")])
-def test_a_share_that_leaves_too_few_texts_is_refused_with_the_right_advice(place, share, advice):
-    error = error_of("train", "reviews.csv", "--validation", share, "--quiet", cwd=place)
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="no /dev/fd")
+def test_an_open_file_is_written_to_and_not_replaced(place, tmp_path):
+    with open(tmp_path / "log.txt", "ab", buffering=0) as log:
+        log.write(b"earlier\n")
+        out = f"/dev/fd/{log.fileno()}"
+        dropglm("predict", "m.skops", "test.csv", "--out", out, "--out-format", "jsonl", cwd=place)
+        dropglm("explain", "m.skops", "--html", out, cwd=place)
+    content = (tmp_path / "log.txt").read_text()
+    assert content.startswith('earlier\n{"predicted":')
+    assert content.endswith("</html>\n")
+    error = dropglm("explain", "m.skops", "--html", "/dev/fd/987", cwd=place, code=2)
+    assert "Bad file descriptor" in " ".join(error.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(("fraction", "advice"), [("0.99", "smaller"), ("0.01", "larger")])
+def test_a_fraction_that_leaves_too_few_texts_is_refused_with_the_right_advice(place, fraction, advice):
+    error = error_of("train", "reviews.csv", "--validation", fraction, "--quiet", cwd=place)
     assert f"Choose a {advice} fraction" in error
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dropglm import tables
-from dropglm.files import check_writable
+from dropglm.files import check_writable, descriptor
 from dropglm.progress import Progress
 from dropglm.registry import lookup
 
@@ -63,7 +63,7 @@ def check_output(
 ) -> None:
     """Refuse, before any work, a file that cannot be written or that is also an input.
 
-    ``regular`` refuses pipes and devices as well, except the null device.
+    ``regular`` refuses pipes, devices and open files such as /dev/stdout as well, except the null device.
     """
     for given in inputs:
         if _is_same_file(path, given):
@@ -72,6 +72,8 @@ def check_output(
             )
     if str(path) == "-":
         raise typer.BadParameter("standard output is not supported; name a file.", param_hint=option)
+    if regular and descriptor(path) is not None:
+        raise typer.BadParameter(f"{path} is not supported; name a file.", param_hint=option)
     if regular and os.path.exists(path) and not os.path.isfile(path) and str(path) != os.devnull:
         kind = "folder" if os.path.isdir(path) else "pipe or a device"
         raise typer.BadParameter(f"{path} is a {kind}; name a file.", param_hint=option)
