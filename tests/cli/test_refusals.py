@@ -135,7 +135,7 @@ def test_other_bad_input_gives_a_message(place, tmp_path):
         (["--dropout", "2"], "--dropout"),
         (["--l2", "-1"], "--l2"),
         (["--folds", "1"], "--folds"),
-        (["--validation", "2"], "--validation"),
+        (["--validation", "2"], "fraction must be between 0 and 1"),
         (["--out", "no/m.skops"], "--out"),
         (["--out", "reviews.csv"], "also an input"),
         (["--encoding", "utf-9"], "utf-8"),

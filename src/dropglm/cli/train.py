@@ -230,20 +230,20 @@ def _split(
     if validation is None:
         return texts, y, None
     try:
-        share = float(validation)
+        fraction = float(validation)
     except ValueError:
         return texts, y, reader.labelled(validation)
-    if not 0.0 < share < 1.0:
-        raise typer.BadParameter("a share must be between 0 and 1.", param_hint="--validation")
+    if not 0.0 < fraction < 1.0:
+        raise typer.BadParameter("a fraction must be between 0 and 1.", param_hint="--validation")
     counts = Counter(y.tolist())
-    n_held_out = math.ceil(share * len(texts))
+    n_held_out = math.ceil(fraction * len(texts))
     n_train = len(texts) - n_held_out
     stratified = min(counts.values()) > 1
     needed = len(counts) if stratified else 1
     if min(n_train, n_held_out) < needed:
         advice = "smaller" if n_train < n_held_out else "larger"
         raise BadInputError(
-            f"--validation {share} of {len(texts)} texts leaves {n_train} for training and {n_held_out} "
+            f"--validation {fraction} of {len(texts)} texts leaves {n_train} for training and {n_held_out} "
             f"for evaluation; each needs at least {needed}. Choose a {advice} fraction or a separate table."
         )
     ours, held_out, y_ours, y_held_out = train_test_split(
