@@ -223,7 +223,12 @@ Checkpoint = Annotated[
         default_shown=False,
     ),
 ]
-Every = Annotated[int, _option(ONLINE, help="Number of rows between two checkpoints.", min=1)]
+Every = Annotated[
+    int,
+    _option(
+        ONLINE, help="Write a checkpoint at the end of the first batch after at least this many rows.", min=1
+    ),
+]
 StartFrom = Annotated[
     Path | None,
     _option(
