@@ -321,7 +321,7 @@ class OwnPenalty(Quadratic):
         ({"expectation": Expectation("own", {Family: OwnPenalty})}, "expectation=Expectation"),
         ({"l2_weights": L2Weights(lambda rows: uniform(rows))}, "l2_weights=L2Weights"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_model_with_objects_of_the_user_cannot_be_saved(corpus, tmp_path, settings, named):
     texts, y, _ = corpus
