@@ -7,7 +7,13 @@ from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 import dropglm.plots
-from dropglm import LogisticRegression, LogisticRegressionCV, TextClassifier
+from dropglm import (
+    LogisticRegression,
+    LogisticRegressionCV,
+    OnlineLogisticRegression,
+    OnlineTextClassifier,
+    TextClassifier,
+)
 from dropglm.plots import (
     ConvergenceDisplay,
     CVSurfaceDisplay,
@@ -160,6 +166,14 @@ def test_two_panels_need_two_axes(name):
             DISPLAYS[name][0](ax=given)
 
 
+@pytest.mark.parametrize("name", [name for name, (_, panels, *_) in DISPLAYS.items() if panels == 1])
+def test_one_panel_needs_a_single_axes(name):
+    given = new_axes(2)[0]
+    with pytest.raises(ValueError, match="ax must be a single Axes or None; got 2 axes"):
+        DISPLAYS[name][0](ax=given)
+    assert n_artists(given) == 0
+
+
 def test_legend_shows_only_the_entries_of_its_own_axes():
     figure, (left, right) = plt.subplots(1, 2, layout="constrained")
     left.plot([1, 2], [1, 2], label="other")
@@ -171,10 +185,54 @@ def test_legend_shows_only_the_entries_of_its_own_axes():
     ("display", "model"),
     [
         (ConvergenceDisplay, LogisticRegression()),
+        (ConvergenceDisplay, TextClassifier()),
         (CVSurfaceDisplay, LogisticRegressionCV()),
+        (CVSurfaceDisplay, TextClassifier()),
     ],
 )
 def test_estimators_must_be_fitted(display, model):
     with pytest.raises(NotFittedError):
         display.from_estimator(model)
     assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize(
+    ("display", "model", "supported"),
+    [
+        (
+            ConvergenceDisplay,
+            OnlineLogisticRegression(),
+            "TextClassifier and estimators with .* result_, such",
+        ),
+        (CVSurfaceDisplay, LogisticRegression(), "LogisticRegressionCV and TextClassifier"),
+        (NgramWeightsDisplay, LogisticRegression(), "TextClassifier and OnlineTextClassifier"),
+    ],
+)
+def test_other_estimators_are_refused_by_name(display, model, supported):
+    model.fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+    name = type(model).__name__
+    arguments = [1] if display is NgramWeightsDisplay else []
+    with pytest.raises(TypeError, match=f"{display.__name__} supports {supported}.*, got {name}"):
+        display.from_estimator(model, *arguments)
+    assert plt.get_fignums() == []
+
+
+def test_displays_of_a_text_classifier_show_its_model_and_its_search(tmp_path):
+    model = TextClassifier((1, 1), l2=(1.0, 0.1), cv=2).fit(TEXTS * 2, [1, 0, 1, 0] * 2)
+    convergence = ConvergenceDisplay.from_estimator(model)
+    assert (convergence.results, convergence.labels) == ((model.model_.result_,), ("TextClassifier",))
+    own, of_search = map(CVSurfaceDisplay.from_estimator, (model, model.search_))
+    assert_array_equal(own.scores, of_search.scores)
+    assert own.chosen == (model.search_.dropout_, model.search_.l2_)
+    model.save(tmp_path / "model.skops")
+    loaded = TextClassifier.load(tmp_path / "model.skops")
+    with pytest.raises(ValueError, match="loaded from a file, which does not hold the iterations"):
+        ConvergenceDisplay.from_estimator(loaded)
+    with pytest.raises(ValueError, match="no cross-validation scores, since it was fitted without tuning or"):
+        CVSurfaceDisplay.from_estimator(loaded)
+
+
+def test_ngram_weights_of_an_online_text_classifier():
+    model = OnlineTextClassifier(ngram_range=(1, 1), bits=8).fit(TEXTS * 5, [1, 0, 1, 0] * 5)
+    display = NgramWeightsDisplay.from_estimator(model, 1, 2)
+    assert list(display.ngrams) == [entry.ngram for entry in model.top_features(2)[1]]

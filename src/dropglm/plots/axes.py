@@ -31,6 +31,16 @@ def fresh_axes(columns: int = 1) -> Any:
     return axes
 
 
+def one_panel(ax: Any) -> Any:
+    """Return the Axes that was given, or a new one."""
+    if ax is None:
+        return fresh_axes()
+    axes = np.ravel(np.asarray(ax, dtype=object))
+    if len(axes) != 1:
+        raise ValueError(f"ax must be a single Axes or None; got {len(axes)} axes.")
+    return axes[0]
+
+
 def two_panels(ax: Any) -> np.ndarray:
     """Return an array of the two axes that were given, or two new ones."""
     if ax is None:

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dropglm.plots.axes import COLORS, INK, line_style, two_panels
 from dropglm.solvers import Result
+from dropglm.text import TextClassifier
 
 
 class ConvergenceDisplay:
@@ -62,8 +63,8 @@ class ConvergenceDisplay:
         Parameters
         ----------
         estimator : estimator instance
-            A fitted estimator with an attribute ``result_``, such as
-            :class:`~dropglm.LogisticRegression`.
+            A fitted :class:`~dropglm.TextClassifier`, or another fitted estimator with an attribute
+            ``result_``, such as :class:`~dropglm.LogisticRegression`.
         ax : array-like of 2 matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is created.
         **kwargs : dict
@@ -73,11 +74,22 @@ class ConvergenceDisplay:
         -------
         display : ConvergenceDisplay
         """
-        check_is_fitted(estimator, "result_")
-        results = estimator.result_ if isinstance(estimator.result_, tuple) else (estimator.result_,)
-        several = len(results) > 1
-        labels = tuple(map(str, estimator.classes_)) if several else (type(estimator).__name__,)
-        return cls(results, labels, estimator.tol).plot(ax, **kwargs)
+        check_is_fitted(estimator)
+        name = type(estimator).__name__
+        model = estimator.model_ if isinstance(estimator, TextClassifier) else estimator
+        if not hasattr(model, "result_"):
+            if model is not estimator:
+                raise ValueError(
+                    f"This {name} was loaded from a file, which does not hold the iterations of the fit; fit "
+                    "it again to plot them."
+                )
+            raise TypeError(
+                "ConvergenceDisplay supports TextClassifier and estimators with an attribute result_, such "
+                f"as LogisticRegression, got {name}."
+            )
+        results = model.result_ if isinstance(model.result_, tuple) else (model.result_,)
+        labels = tuple(map(str, model.classes_)) if len(results) > 1 else (name,)
+        return cls(results, labels, model.tol).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw both panels.

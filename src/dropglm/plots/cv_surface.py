@@ -5,7 +5,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dropglm.plots.axes import COLORS, fresh_axes
+from dropglm.estimators import LogisticRegressionCV
+from dropglm.plots.axes import COLORS, one_panel
+from dropglm.text import TextClassifier
 
 
 class CVSurfaceDisplay:
@@ -75,8 +77,9 @@ class CVSurfaceDisplay:
 
         Parameters
         ----------
-        estimator : LogisticRegressionCV
-            A fitted :class:`~dropglm.LogisticRegressionCV`.
+        estimator : LogisticRegressionCV or TextClassifier
+            A fitted :class:`~dropglm.LogisticRegressionCV`, or a :class:`~dropglm.TextClassifier` that was
+            fitted with tuning.
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is created.
         **kwargs : dict
@@ -86,7 +89,19 @@ class CVSurfaceDisplay:
         -------
         display : CVSurfaceDisplay
         """
-        check_is_fitted(estimator, "cv_results_")
+        if not isinstance(estimator, (LogisticRegressionCV, TextClassifier)):
+            raise TypeError(
+                "CVSurfaceDisplay supports LogisticRegressionCV and TextClassifier, got "
+                f"{type(estimator).__name__}."
+            )
+        check_is_fitted(estimator)
+        if isinstance(estimator, TextClassifier):
+            if not hasattr(estimator, "search_"):
+                raise ValueError(
+                    "This TextClassifier has no cross-validation scores, since it was fitted without tuning "
+                    "or loaded from a file."
+                )
+            estimator = estimator.search_
         found, best = estimator.cv_results_, estimator.best_index_
         here = [
             k
@@ -117,7 +132,7 @@ class CVSurfaceDisplay:
         -------
         display : CVSurfaceDisplay
         """
-        ax = fresh_axes() if ax is None else ax
+        ax = one_panel(ax)
         # Cells rather than an image, since they stay sharp; the written values replace a colour bar.
         columns, rows = range(len(self.l2s)), range(len(self.dropouts))
         self.surface_ = ax.pcolormesh(columns, rows, self.scores, **({"cmap": "Blues"} | kwargs))

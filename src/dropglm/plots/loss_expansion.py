@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dropglm.families import Logistic
-from dropglm.plots.axes import COLORS, INK, fresh_axes, line_style
+from dropglm.plots.axes import COLORS, INK, line_style, one_panel
 
 
 class LossExpansionDisplay:
@@ -102,7 +102,7 @@ class LossExpansionDisplay:
         -------
         display : LossExpansionDisplay
         """
-        ax = fresh_axes() if ax is None else ax
+        ax = one_panel(ax)
         (self.loss_line_,) = ax.plot(self.eta, self.loss, color=INK, linewidth=2, label="A(η)")
         self.lines_ = []
         for k, p in enumerate(self.probabilities):

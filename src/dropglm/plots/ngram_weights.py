@@ -5,7 +5,8 @@ from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from dropglm.plots.axes import COLORS, fresh_axes
+from dropglm.plots.axes import COLORS, one_panel
+from dropglm.text import TextModel
 
 MAX_NAME = 24  # characters of an n-gram beside its bar
 
@@ -76,8 +77,8 @@ class NgramWeightsDisplay:
 
         Parameters
         ----------
-        estimator : TextClassifier
-            A fitted :class:`~dropglm.TextClassifier`.
+        estimator : TextClassifier or OnlineTextClassifier
+            A fitted :class:`~dropglm.TextClassifier` or :class:`~dropglm.OnlineTextClassifier`.
         label : object
             One of the estimator's classes.
         k : int, default=15
@@ -91,6 +92,11 @@ class NgramWeightsDisplay:
         -------
         display : NgramWeightsDisplay
         """
+        if not isinstance(estimator, TextModel):
+            raise TypeError(
+                "NgramWeightsDisplay supports TextClassifier and OnlineTextClassifier, got "
+                f"{type(estimator).__name__}."
+            )
         check_is_fitted(estimator, "model_")
         top = estimator.top_features(k)
         if label not in top:
@@ -142,7 +148,7 @@ class NgramWeightsDisplay:
         -------
         display : NgramWeightsDisplay
         """
-        ax = fresh_axes() if ax is None else ax
+        ax = one_panel(ax)
         color = {label: COLORS[k % len(COLORS)] for k, label in enumerate(self.classes)}
         places = range(len(self.ngrams))
         in_legend: set[Any] = set()

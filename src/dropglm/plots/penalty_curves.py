@@ -9,7 +9,7 @@ from dropglm.families import Logistic
 from dropglm.noise import Gaussian
 from dropglm.noising import penalty_from
 from dropglm.penalties import EXPECTATIONS, RowPenalty
-from dropglm.plots.axes import COLORS, INK, fresh_axes, line_style
+from dropglm.plots.axes import COLORS, INK, line_style, one_panel
 
 
 class PenaltyCurvesDisplay:
@@ -113,7 +113,7 @@ class PenaltyCurvesDisplay:
         -------
         display : PenaltyCurvesDisplay
         """
-        ax = fresh_axes() if ax is None else ax
+        ax = one_panel(ax)
         lines = []
         for k, p in enumerate(self.probabilities):
             color = COLORS[k % len(COLORS)]

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dropglm.plots.axes import INK, colors_of, fresh_axes, line_style
+from dropglm.plots.axes import INK, colors_of, line_style, one_panel
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
@@ -97,7 +97,7 @@ class ProgressiveCurvesDisplay:
         -------
         display : ProgressiveCurvesDisplay
         """
-        ax = fresh_axes() if ax is None else ax
+        ax = one_panel(ax)
         self.lines_, self.bands_, self.best_line_ = [], [], None
         for k, (name, runs) in enumerate(self.curves.items()):
             mean, std = self.mean(name), self.std(name)
