@@ -169,7 +169,7 @@ def test_data_lists_data_sets_and_suggests_names(place, tmp_path):
         "docstrings",
     } == names
     assert "did you mean 'imdb'" in error_of("data", "path", "imbd", cwd=place)
-    assert "needs no file" in error_of("data", "fetch", "docstrings", cwd=place)
+    assert "has no file" in error_of("data", "fetch", "docstrings", cwd=place)
 
 
 def test_every_setting_reaches_the_model(place):

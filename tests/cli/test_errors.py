@@ -249,6 +249,13 @@ def test_a_signal_ends_the_command_and_leaves_no_partial_file(place, tmp_path, n
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("command", ["path", "fetch"])
+def test_a_data_set_without_a_file_is_refused_with_advice(command, tmp_path):
+    error = error_of("data", command, "docstrings", cwd=tmp_path)
+    assert "docstrings is generated and has no file; use dropglm data export docstrings" in error
+    assert "or load_dataset('docstrings') in Python" in error
+
+
 def test_export_does_not_overwrite_files_unless_forced(tmp_path, monkeypatch):
     some, labels = map(np.array, texts(4))
     data = SimpleNamespace(texts=some, y=labels, unlabeled=None, texts_test=some, y_test=labels)

@@ -50,6 +50,7 @@ def fetch(name: Name) -> None:
     """Download a data set unless it is already on this machine, and print the path of its file."""
     from dropglm import datasets
 
+    _refuse_generated(name)
     typer.echo(datasets.fetch(name))
 
 
@@ -58,6 +59,7 @@ def path(name: Name) -> None:
     """Print the path of a data set; fail if it is not on this machine."""
     from dropglm import datasets
 
+    _refuse_generated(name)
     found = datasets.where(name)
     if found is None:
         raise BadInputError(f"{name} is not on this machine; download it with: dropglm data fetch {name}.")
@@ -113,10 +115,25 @@ def _write(path: Path, texts: Any, y: Any, format: str | None) -> None:
     tables.write(import_polars().DataFrame(columns), path, format=format)
 
 
+def _refuse_generated(name: str) -> None:
+    """Refuse a data set that has no file."""
+    from dropglm import datasets
+
+    if any(line.name == name and _is_generated(line) for line in datasets.listing()):
+        raise BadInputError(
+            f"{name} is generated and has no file; use dropglm data export {name} to write its texts to a "
+            f"table, or load_dataset({name!r}) in Python."
+        )
+
+
+def _is_generated(line: "datasets.Listing") -> bool:
+    return line.rows is None
+
+
 def _place(line: "datasets.Listing") -> str:
     """Return where a data set is stored, or how to get it."""
     if line.path is not None:
         return str(line.path)
-    if line.rows is None:
+    if _is_generated(line):
         return "generated"
     return "not downloaded" if line.megabytes else "not on this machine, no download"
