@@ -290,8 +290,8 @@ def test_memory_does_not_grow_with_the_stream(tmp_path):
         (("--online", "s.csv", "--classes", "a,a"), 2, "must be two or more different labels"),
         (("--online", "s.csv", "--bits", "40"), 2, "Invalid value for '--bits'"),
         (("--online", "s.csv", "--rate", "-1"), 2, "must be a finite number above 0"),
-        (("--online", "s.csv", "--rate", "1e308"), 3, "diverged by step"),
-        (("--online", "s.csv", "--rate", "1e308", "--json"), 3, "Lower rate (now 1e+308)"),
+        (("--online", "s.csv", "--rate", "1e308"), 3, "s.csv: training has diverged at row"),
+        (("--online", "s.csv", "--rate", "1e308", "--json"), 3, "; lower --rate (now 1e+308)."),
         (("--online", "s.csv", "--checkpoint", "m.skops", "-o", "m.skops"), 2, "is also the model file"),
         (("--online", "s.csv", "--classes", ""), 2, "must be two or more different labels"),
         (
@@ -303,6 +303,7 @@ def test_memory_does_not_grow_with_the_stream(tmp_path):
         (("--online", "-", "--format", "csv"), 2, "a pipe can be read only once"),
         (("--online", "s.csv", "--label", "text"), 2, "is the column with the texts"),
         (("--online", "s.csv", "--label", "labels"), 3, "did you mean 'label'"),
+        (("--online", "s.csv", "--classes", "a,b"), 3, "'good', which is not one of the classes 'a', 'b'."),
         (("--online", "nowhere.csv"), 3, "there is no such file"),
         (("--online", "one.csv"), 3, "all rows have the label 'good'; at least two classes are needed"),
         (("--online", "s.csv", "--checkpoint", "no/where"), 2, "cannot be written: No such file"),

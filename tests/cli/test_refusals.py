@@ -99,7 +99,10 @@ BAD_TABLES = {
     "empty.csv": (b"", "empty"),
     "blank.jsonl": (b"\n\n", "empty"),
     "header.csv": (b"text,label\n", "no rows"),
-    "one.csv": (b"text,label\nfine film,1\nother film,1\n", "has only one class"),
+    "one.csv": (
+        b"text,label\nfine film,1\nother film,1\n",
+        "one.csv: all rows have the label 1; at least two",
+    ),
     "wordless.csv": (b'text,label\n" ",1\n" ",0\n', "none of the 2 texts has a token"),
     "array.jsonl": (b'[{"text": "a", "label": 1}]', "each line must be an object"),
     "fake.parquet": (b"text,label\na,1\n", "Parquet"),
@@ -119,9 +122,9 @@ def test_a_bad_table_gives_a_message(name, tmp_path):
 
 def test_other_bad_input_gives_a_message(place, tmp_path):
     assert "no such file" in error_of("train", "nothing.csv", cwd=tmp_path)
-    assert "no n-gram occurs in at least 90" in error_of(
-        "train", place / "reviews.csv", "--no-tune", "--min-df", "90", "--quiet", cwd=tmp_path
-    )
+    error = error_of("train", place / "reviews.csv", "--no-tune", "--min-df", "90", "--quiet", cwd=tmp_path)
+    assert "reviews.csv: the vocabulary is empty: no n-gram occurs in at least 90" in error
+    assert "; lower --min-df (now 90) or raise --max-df (now 1.0)." in error
     assert "cannot be read: No such file" in error_of("predict", "nothing.skops", cwd=tmp_path, stdin=b"a\n")
 
 

@@ -88,7 +88,8 @@ def test_tables_sorted_by_class_are_noticed_also_after_resuming(tmp_path):
 def test_a_diverging_stream_stops_at_a_row_of_the_table(source):
     training = OnlineTraining.start(OnlineTextClassifier(bits=8, rate=1.7e308), dict(CLASSES))
     with pytest.raises(
-        TableError, match=r"s.jsonl: row \d+ \(line \d+\): .* diverged by step \d+.* Lower rate"
+        TableError,
+        match=r"s.jsonl: training has diverged at row \d+ \(line \d+\), .*; lower rate \(now 1.7e\+308\)\.$",
     ):
         learn(training, source)
 

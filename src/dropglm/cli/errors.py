@@ -45,7 +45,10 @@ def naming(table: str) -> Iterator[None]:
     except (TypeError, ValueError) as error:
         if not is_about_input(error):
             raise
-        raise BadInputError(f"{table}: {error}") from error
+        sentence = str(error)
+        if sentence.partition(" ")[0].istitle():
+            sentence = sentence[0].lower() + sentence[1:]
+        raise BadInputError(f"{table}: {sentence}") from error
 
 
 @contextmanager
@@ -116,10 +119,18 @@ def in_options(sentence: str) -> str:
     --------
     >>> in_options("a.csv: this is not UTF-8; set encoding to that of the file.")
     'a.csv: this is not UTF-8; set --encoding to that of the file.'
+    >>> in_options("a.csv: no n-gram occurs often enough (min_df=9, max_df=1.0).")
+    'a.csv: no n-gram occurs often enough; lower --min-df (now 9) or raise --max-df (now 1.0).'
     >>> in_options("Add texts of this class or turn tuning off (tune=False).")
     'Add texts of this class or turn tuning off (--no-tune).'
     """
     sentence = re.sub(r"\bset (encoding|format|delimiter) to\b", r"set --\1 to", sentence)
+    sentence = re.sub(r"\blower rate\b", "lower --rate", sentence)
+    sentence = re.sub(
+        r" \(min_df=(\S+), max_df=(\S+)\)\.$",
+        r"; lower --min-df (now \1) or raise --max-df (now \2).",
+        sentence,
+    )
     return sentence.replace("tune=False", "--no-tune")
 
 

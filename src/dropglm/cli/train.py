@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dropglm.cli import options, terminal
-from dropglm.cli.errors import BadInputError
+from dropglm.cli.errors import BadInputError, naming
 from dropglm.cli.inputs_outputs import TableReader, check_name, check_output
 from dropglm.cli.train_online import train_online
 from dropglm.progress import Progress
@@ -127,6 +127,11 @@ def train(
     n_grams = _ngram_range(ngrams)
     reader = TableReader(text, label, encoding, delimiter, quiet)
     texts, y = reader.labelled(table, format)
+    labels = set(y.tolist())
+    if len(labels) < 2:
+        raise BadInputError(
+            f"{table}: all rows have the label {min(labels)!r}; at least two classes are needed."
+        )
     if tune:
         _check_scoring(scoring, y)
     texts, y, held_out = _split(texts, y, validation, reader, seed)
@@ -151,7 +156,8 @@ def train(
         random_state=seed,
         verbose=terminal.verbosity(quiet),
     )
-    model.fit(texts, y, X_unlabeled=more or None)
+    with naming(table):
+        model.fit(texts, y, X_unlabeled=more or None)
     measures = None if held_out is None else compute_metrics(model, *held_out)
     with Progress(f"Writing {out}", shown=not quiet):
         model.save(out)
@@ -199,8 +205,6 @@ def _check_scoring(scoring: str, y: "np.ndarray") -> None:
     from sklearn.metrics import get_scorer
 
     labels = np.unique(y)
-    if len(labels) < 2:
-        return  # the fit says so
     features = np.zeros((len(labels), 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about scores of so few rows

@@ -13,6 +13,7 @@ import numpy as np
 from dropglm import model_files, tables
 from dropglm.online import DivergenceError
 from dropglm.tables import Batch, RowError, TableError
+from dropglm.tables.errors import listed
 from dropglm.text.online_classifier import OnlineTextClassifier
 
 KIND = "OnlineTraining"
@@ -196,7 +197,11 @@ class OnlineTraining:
         numbers = np.array([number_of.get(label, -1) for label in batch.labels])
         known, unknown = np.flatnonzero(numbers >= 0), np.flatnonzero(numbers < 0)
         messages = [
-            (batch.rows[k], f"{source.path}: {batch.place(k)} has the unknown label {batch.labels[k]!r}.")
+            (
+                batch.rows[k],
+                f"{source.path}: {batch.place(k)} has the label {batch.labels[k]!r}, which is not one of the "
+                f"classes {listed(self.classes)}.",
+            )
             for k in unknown.tolist()
         ]
         if messages and strict:
@@ -208,7 +213,10 @@ class OnlineTraining:
                 self.model.partial_fit([batch.texts[k] for k in known], labels, classes=classes)
             except DivergenceError as error:
                 k = int(known[max(error.step - steps, 1) - 1])
-                raise TableError(f"{source.path}: {batch.place(k)}: {error}") from None
+                raise TableError(
+                    f"{source.path}: training has diverged at {batch.place(k)}, because the coefficients "
+                    f"overflow; lower rate (now {error.rate:g})."
+                ) from None
             sequence = np.append(self.last_class, numbers[known])
             self.class_changes += int((sequence[1:] != sequence[:-1]).sum())
             self.last_class = int(sequence[-1])
