@@ -86,9 +86,37 @@ def test_settings_with_one_value_are_not_tuned(corpus):
     model = TextClassifier(dropout=0.3, l2=2.0, l2_weights="naive_bayes", discount=0.2).fit(texts, y)
     assert not hasattr(model, "search_")
     assert (model.model_.dropout, model.model_.l2_weights) == (0.3, "naive_bayes")
-    # Without tuning, settings that are None have LogisticRegression's defaults, even if others have a grid.
-    model = TextClassifier(tune=False, l2=(2.0, 1.0), cv=2).fit(texts, y)
-    assert {point["dropout"] for point in model.search_.cv_results_["params"]} == {0.5}
+    # Without tuning, settings that are None have LogisticRegression's defaults.
+    model = TextClassifier(tune=False, l2=2.0).fit(texts, y)
+    assert not hasattr(model, "search_")
+    assert (model.model_.dropout, model.model_.l2) == (0.5, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("dropout", [0.1, 0.2]),
+        ("l2", (1.0, 2.0)),
+        ("discount", np.array([0.1, 0.2])),
+        ("l2_weights", ["uniform", "naive_bayes"]),
+    ],
+)
+def test_several_values_need_tuning(corpus, name, values):
+    texts, y, _ = corpus
+    message = re.escape(f"tune=False needs a single value for {name}, got {values!r}.")
+    with pytest.raises(ValueError, match=message):
+        TextClassifier(tune=False, **{name: values}).fit(texts, y)
+
+
+def test_vector_of_l2_weights_is_a_single_value(corpus):
+    texts, y, _ = corpus
+    expected = TextClassifier(tune=False, l2=2.0).fit(texts, y)
+    ones = np.ones(expected.n_features_in_)
+    fixed = {"dropout": 0.5, "l2": 2.0, "discount": 1.0, "l2_weights": ones}
+    for model in (TextClassifier(tune=False, l2=2.0, l2_weights=ones), TextClassifier(**fixed)):
+        model.fit(texts, y)
+        assert not hasattr(model, "search_")
+        np.testing.assert_array_equal(model.predict_proba(texts), expected.predict_proba(texts))
 
 
 @pytest.mark.parametrize(

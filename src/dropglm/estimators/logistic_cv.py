@@ -18,6 +18,7 @@ from dropglm.estimators.search import (
     Search,
     best_candidate,
     folds_from,
+    is_grid,
     results_table,
 )
 from dropglm.estimators.validation import check_classification, check_settings
@@ -272,7 +273,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         grids: dict[str, list[Any]] = {}
         for name in ("dropout", "l2", "discount"):
             given = getattr(self, name)
-            values: list[Any] = list(given) if np.iterable(given) and not isinstance(given, str) else [given]
+            values: list[Any] = list(given) if is_grid(name, given) else [given]
             if not values:
                 raise ValueError(f"{name} is an empty grid; give at least one value.")
             if name == "dropout":
@@ -295,8 +296,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         values: list[Any] = list(given) if np.iterable(given) else []
         if not values:
             raise TypeError(f"l2_weights must be a name, an array or a sequence of these, got {given!r}.")
-        several = any(np.iterable(value) or isinstance(value, L2Weights) for value in values)
-        return values if several else [given]
+        return values if is_grid("l2_weights", values) else [given]
 
     def _warn_unless_converged(self, converged: np.ndarray) -> None:
         failed = int((converged == 0).sum())

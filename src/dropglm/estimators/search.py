@@ -27,6 +27,19 @@ from dropglm.threads import each
 SEARCH_TOL = 3e-2
 
 
+def is_grid(name: str, value: Any) -> bool:
+    """Return whether the value of this setting is a sequence of values; a vector of l2_weights is one value.
+
+    Examples
+    --------
+    >>> is_grid("l2", [1.0, 2.0]), is_grid("l2_weights", [1.0, 2.0]), is_grid("l2_weights", ["uniform"])
+    (True, False, True)
+    """
+    if isinstance(value, str) or not np.iterable(value):
+        return False
+    return name != "l2_weights" or any(np.iterable(one) or isinstance(one, L2Weights) for one in value)
+
+
 class Candidate(NamedTuple):
     """A point of the grid: its values, and the objects that they stand for."""
 

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dropglm import checks
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
+from dropglm.estimators.search import is_grid
 from dropglm.text.base import check_texts
 from dropglm.text.model import TextModel
 from dropglm.text.ngram_rows import row_range
@@ -67,7 +68,8 @@ class TextClassifier(TextModel):
         Replace tags such as ``<br />`` by spaces.
     tune : bool, default=True
         Choose those of dropout, l2, discount and l2_weights that are None by cross-validation on a small
-        grid. If False, they have the defaults of ``LogisticRegression``.
+        grid. If False, they have the defaults of ``LogisticRegression``, and the others must be single
+        values.
     dropout : float, Noise, sequence of these or None, default=None
         Probability that a feature is dropped from a row, or several values to choose from.
     l2 : float, sequence of float or None, default=None
@@ -212,6 +214,7 @@ class TextClassifier(TextModel):
         """
         # Check.
         checks.yes_or_no(self.tune, "tune")
+        self._check_single_values()
         labeled = check_texts(X)
         unlabeled = check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
         n, m = len(labeled), len(unlabeled)
@@ -233,18 +236,22 @@ class TextClassifier(TextModel):
         self._fitted = FittedState(vectorizer, model, search, summarize(model, search, y, m))
         return self
 
+    def _check_single_values(self) -> None:
+        """Refuse several values of a setting if there is no tuning to choose among them."""
+        for name in GRID:
+            value = getattr(self, name)
+            if not self.tune and is_grid(name, value):
+                raise ValueError(f"tune=False needs a single value for {name}, got {value!r}.")
+
     def _estimator(self, y: np.ndarray) -> LogisticRegression | LogisticRegressionCV:
         """Return the estimator to fit: one with cross-validation if there are settings to choose."""
         given = {name: getattr(self, name) for name in GRID if getattr(self, name) is not None}
-        several = any(np.iterable(value) and not isinstance(value, str) for value in given.values())
-        if not several and (len(given) == len(GRID) or not self.tune):
+        several = any(is_grid(name, value) for name, value in given.items())
+        if not self.tune or (len(given) == len(GRID) and not several):
             shared = self._settings_shared_with(LogisticRegression)
             fixed = {name: value for name, value in shared.items() if name not in GRID}
             return LogisticRegression(**fixed | given)
-        if self.tune:
-            grid = SMALL_GRID if len(set(y.tolist())) > MANY_CLASSES else GRID
-        else:
-            grid = {name: LogisticRegression().get_params()[name] for name in GRID}
+        grid = SMALL_GRID if len(set(y.tolist())) > MANY_CLASSES else GRID
         shared = self._settings_shared_with(LogisticRegressionCV)
         return LogisticRegressionCV(**shared | grid | given | {"cv": self._folds(y)})
 
