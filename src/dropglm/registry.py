@@ -42,15 +42,22 @@ def lookup(registry: Mapping[str, Entry], name: Any, parameter: str) -> Entry:
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Return the name that is most similar to the given one, ignoring case, or None if none is similar.
 
+    If the given one is the beginning of a single name, return that name.
+
     Examples
     --------
+    >>> nearest("acc", ["accuracy", "jaccard"])
+    'accuracy'
     >>> nearest("LABELS", ["text", "label"])
     'label'
     >>> nearest("stars", ["text", "label"]) is None
     True
     """
     folded = {other.casefold().strip(): other for other in names}
-    near = get_close_matches(name.casefold().strip(), folded, n=1)
+    given = name.casefold().strip()
+    near = [other for other in folded if given and other.startswith(given)]
+    if len(near) != 1:
+        near = get_close_matches(given, folded, n=1)
     return folded[near[0]] if near else None
 
 
