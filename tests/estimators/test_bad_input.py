@@ -125,7 +125,18 @@ SETTINGS = {
     "no values": ([LogisticRegressionCV], {"l2": []}, ValueError, "l2 is an empty grid"),
     "one bad value": ([LogisticRegressionCV], {"l2": [1.0, -2.0]}, ValueError, "l2 must be .* got -2.0"),
     "no folds": ([LogisticRegressionCV], {"cv": 1}, ValueError, "n_splits=1"),
-    "unknown scorer": ([LogisticRegressionCV], {"scoring": "acuracy"}, ValueError, "acuracy"),
+    "unknown scorer": (
+        [LogisticRegressionCV],
+        {"scoring": "acuracy"},
+        ValueError,
+        "^scoring 'acuracy' is unknown; did you mean 'accuracy'[?] Known: 'accuracy', 'average_precision', ",
+    ),
+    "abbreviated scorer": (
+        [LogisticRegressionCV],
+        {"scoring": "acc"},
+        ValueError,
+        "^scoring 'acc' is unknown; did you mean 'accuracy'[?]",
+    ),
     "word for rule": (
         [LogisticRegressionCV],
         {"one_standard_error": 1},

@@ -108,6 +108,13 @@ def test_several_values_need_tuning(corpus, name, values):
         TextClassifier(tune=False, **{name: values}).fit(texts, y)
 
 
+def test_unknown_scorer_is_refused_before_the_texts_are_read():
+    message = r"^scoring 'acc' is unknown; did you mean 'accuracy'\? Known: 'accuracy', "
+    with pytest.raises(ValueError, match=message) as caught:
+        TextClassifier(scoring="acc").fit(iter(()), [])
+    assert "mean_squared_error" not in str(caught.value)
+
+
 def test_vector_of_l2_weights_is_a_single_value(corpus):
     texts, y, _ = corpus
     expected = TextClassifier(tune=False, l2=2.0).fit(texts, y)

@@ -178,24 +178,13 @@ def _refuse(given: set[str], why: str) -> None:
 def _check_names(expectation: str, l2_weights: list[str], scoring: str) -> None:
     """Refuse unknown names before any work."""
     from dropglm.estimators.l2_weights import L2_WEIGHTS
+    from dropglm.estimators.search import classification_scorers
     from dropglm.penalties import EXPECTATIONS
 
     check_name("--expectation", expectation, EXPECTATIONS)
     for name in l2_weights:
         check_name("--l2-weights", name, L2_WEIGHTS)
-    check_name("--scoring", scoring, _classification_scorers())
-
-
-def _classification_scorers() -> list[str]:
-    """Return the names of scikit-learn's scorers for classifiers with one label per row."""
-    from sklearn.metrics import get_scorer, get_scorer_names
-
-    modules = {name: get_scorer(name)._score_func.__module__ for name in get_scorer_names()}
-    return [
-        name
-        for name, module in modules.items()
-        if module.endswith(("_classification", "_ranking")) and not name.endswith("_samples")
-    ]
+    check_name("--scoring", scoring, classification_scorers())
 
 
 def _check_scoring(scoring: str, y: "np.ndarray") -> None:

@@ -17,6 +17,7 @@ from dropglm.estimators.search import (
     Candidate,
     Search,
     best_candidate,
+    check_scorer_name,
     folds_from,
     is_grid,
     results_table,
@@ -184,7 +185,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         """
         # Check.
         check_settings(self, grids=("l2", "discount"))
-        method, grids = expectation_from(self.expectation), self._grids()
+        method, grids, scorer = expectation_from(self.expectation), self._grids(), self._scorer()
         data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
         folds = folds_from(self.cv, data)
 
@@ -218,7 +219,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
             data,
             features,
             folds,
-            self._scorer(),
+            scorer,
             joint=joint,
             fit_intercept=self.fit_intercept,
             weighted=sample_weight is not None,
@@ -266,6 +267,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     def _scorer(self) -> Any:
         if isinstance(self.scoring, (list, tuple, set, dict)):
             raise TypeError(f"scoring must be a single scorer, got {self.scoring!r}.")
+        check_scorer_name(self.scoring)
         return check_scoring(self, scoring="accuracy" if self.scoring is None else self.scoring)
 
     def _grids(self) -> dict[str, list[Any]]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
+from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 
 from dropglm.estimators.features import Features
@@ -19,6 +20,7 @@ from dropglm.estimators.logistic import LogisticRegression, problems_of
 from dropglm.estimators.validation import TrainingData
 from dropglm.penalties import Penalty
 from dropglm.progress import Progress
+from dropglm.registry import lookup
 from dropglm.solvers import LBFGS, Status
 from dropglm.threads import each
 
@@ -38,6 +40,22 @@ def is_grid(name: str, value: Any) -> bool:
     if isinstance(value, str) or not np.iterable(value):
         return False
     return name != "l2_weights" or any(np.iterable(one) or isinstance(one, L2Weights) for one in value)
+
+
+def classification_scorers() -> list[str]:
+    """Return the names of scikit-learn's scorers for classifiers with one label per row."""
+    modules = {name: get_scorer(name)._score_func.__module__ for name in get_scorer_names()}
+    return [
+        name
+        for name, module in modules.items()
+        if module.endswith(("_classification", "_ranking")) and not name.endswith("_samples")
+    ]
+
+
+def check_scorer_name(scoring: Any) -> None:
+    """Refuse a name that scikit-learn does not have, and suggest the nearest scorer for classification."""
+    if isinstance(scoring, str) and scoring not in get_scorer_names():
+        lookup(dict.fromkeys(classification_scorers()), scoring, "scoring")
 
 
 class Candidate(NamedTuple):

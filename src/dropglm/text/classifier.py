@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dropglm import checks
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
-from dropglm.estimators.search import is_grid
+from dropglm.estimators.search import check_scorer_name, is_grid
 from dropglm.text.base import check_texts
 from dropglm.text.model import TextModel
 from dropglm.text.ngram_rows import row_range
@@ -215,6 +215,7 @@ class TextClassifier(TextModel):
         # Check.
         checks.yes_or_no(self.tune, "tune")
         self._check_single_values()
+        check_scorer_name(self.scoring)
         labeled = check_texts(X)
         unlabeled = check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
         n, m = len(labeled), len(unlabeled)
