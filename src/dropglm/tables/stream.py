@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from dropglm.tables.columns import Columns
 from dropglm.tables.decoding import has_lone_surrogate
 from dropglm.tables.errors import RowError, TableError
-from dropglm.tables.jsonl import as_string
+from dropglm.tables.jsonl import TYPE_NAMES, as_string
 from dropglm.tables.lines import MAX_ROW_LENGTH, Lines
 from dropglm.tables.parquet import RowCounter
 from dropglm.tables.source import PathOrFile
@@ -73,7 +73,8 @@ def stream(
         Column of texts.
     label : str
         Column of labels, which are yielded as strings: as a CSV has them; numbers, ``true`` and ``false`` as
-        JSON writes them. So ``1`` and ``"1"`` are the same label in JSON Lines.
+        JSON writes them. In JSON Lines, a label of another type than the first one is an error, as in
+        ``read``; if bad rows are skipped, ``1`` and ``"1"`` are the same label instead.
     on_bad : callable or None, default=None
         Called with the error about each bad row, which is then skipped; None raises the first error. Errors
         about the table as a whole are raised in any case, also if all rows are bad. Good rows before an error
@@ -117,7 +118,8 @@ def stream(
     table = Table(path, format, encoding, delimiter, max_row_length)
     counts = _RowCounts(on_bad, start)
     with table.rows(columns, lenient=on_bad is not None or start > 0) as (rows, counter):
-        yield from _batches(_texts_and_labels(rows, counter, columns), counter, counts, characters)
+        labelled = _texts_and_labels(rows, counter, columns, one_type=on_bad is None)
+        yield from _batches(labelled, counter, counts, characters)
     counts.check(table)
 
 
@@ -151,17 +153,31 @@ class _RowCounts:
 
 
 def _texts_and_labels(
-    rows: Iterable[tuple[Any, ...] | RowError], counter: Lines | RowCounter, columns: Columns
+    rows: Iterable[tuple[Any, ...] | RowError],
+    counter: Lines | RowCounter,
+    columns: Columns,
+    *,
+    one_type: bool,
 ) -> Iterator[tuple[str, str] | RowError]:
-    """Yield the text and the label of each row, or an error if one of them is missing."""
+    """Yield the text and the label of each row, or an error if one of them is missing.
+
+    With ``one_type``, a label of another type than the first one is an error, too.
+    """
+    first_type, first_row = "", 0
     for row in rows:
         if isinstance(row, RowError):
             yield row
             continue
         text, label = row
+        label_type = TYPE_NAMES.get(type(label), "") if one_type else ""
         if type(label) is not str:
             label = None if label != label else as_string(label)  # NaN, in Parquet, is a missing label
         problem = _problem(text, label, columns)
+        if not problem and label_type != first_type:
+            if first_type:
+                problem = f"has {label_type} as its label, but row {first_row} has {first_type}"
+            else:
+                first_type, first_row = label_type, counter.row
         yield counter.error(problem) if problem else (text, label)
 
 
