@@ -178,6 +178,8 @@ def test_a_checkpoint_of_another_training_is_refused(folder, tmp_path):
         result = dropglm(*arguments, "--quiet", cwd=tmp_path, code=3)
         assert expected in result, result
     kept = (tmp_path / "run.checkpoint").read_bytes()
+    changes = ("--format", "csv", "--delimiter", ",", "--epochs", "2", "--bad-rows", "skip", "--every", "999")
+    dropglm(*command, "s.csv", *changes, "--threads", "1", cwd=tmp_path)
     for rubbish in (b"rubbish", b"", kept[: len(kept) // 2], (folder / "m.skops").read_bytes()):
         (tmp_path / "run.checkpoint").write_bytes(rubbish)
         assert "not a checkpoint of this version, or is damaged; remove run.ch" in error_of(

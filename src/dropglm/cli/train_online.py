@@ -2,7 +2,6 @@
 
 import time
 import zlib
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -47,7 +46,7 @@ def train_online(
     source = Source(*table)
     _check(source, out, settings, epochs, checkpoint, start_from)
     model = _model(settings, start_from, given).set_params(n_jobs=threads)
-    origin = {name: value for name, value in asdict(source).items() if name != "path"}
+    origin = source.settings()
     origin["start_from"] = 0 if start_from is None else zlib.crc32(start_from.read_bytes())
     if checkpoint is not None and checkpoint.exists():
         training = _resume(checkpoint, source, model, classes, epochs, origin)

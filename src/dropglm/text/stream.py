@@ -14,6 +14,8 @@ from dropglm import model_files, tables
 from dropglm.online import DivergenceError
 from dropglm.tables import Batch, RowError, TableError
 from dropglm.tables.errors import listed
+from dropglm.tables.lines import MAX_ROW_LENGTH
+from dropglm.tables.table import Table
 from dropglm.text.online_classifier import OnlineTextClassifier
 
 KIND = "OnlineTraining"
@@ -54,6 +56,17 @@ class Source:
             encoding=self.encoding,
             delimiter=self.delimiter,
         )
+
+    def settings(self) -> dict[str, Any]:
+        """Return how the table is read, with the format and delimiter that apply if none are given."""
+        table = Table(self.path, self.format, self.encoding, self.delimiter, MAX_ROW_LENGTH)
+        return {
+            "text": self.text,
+            "label": self.label,
+            "format": table.format.name,
+            "encoding": self.encoding,
+            "delimiter": self.delimiter or table.format.delimiter,
+        }
 
     def classes(self, *, skip_bad: bool) -> list[str]:
         """Return all labels, sorted, from one pass over the table."""
