@@ -291,6 +291,7 @@ def test_memory_does_not_grow_with_the_stream(tmp_path):
         (("--online", "s.csv", "--classes", "a"), 2, "must be two or more different labels"),
         (("--online", "s.csv", "--classes", "a,a"), 2, "must be two or more different labels"),
         (("--online", "s.csv", "--bits", "40"), 2, "Invalid value for '--bits'"),
+        (("--online", "s.csv", "--bits", "40"), 2, "30"),  # the limit, which each version words differently
         (("--online", "s.csv", "--rate", "-1"), 2, "must be a finite number above 0"),
         (("--online", "s.csv", "--rate", "1e308"), 3, "s.csv: training has diverged at row"),
         (("--online", "s.csv", "--rate", "1e308", "--json"), 3, "; lower --rate (now 1e+308)."),
