@@ -57,7 +57,7 @@ def read_members(path: Path, archive: Archive) -> Iterator[Member]:
     except WrongArchiveError as error:
         raise DatasetError(f"The archive from {archive.address} was rejected: {error}.") from None
     except DAMAGE_ERRORS as error:
-        reason = str(error).rstrip(".")
+        reason = str(error).rstrip(".") or type(error).__name__
         raise DatasetError(f"The archive from {archive.address} is damaged: {reason}.") from None
 
 
