@@ -163,11 +163,12 @@ def test_help_that_cannot_be_written_is_reported(option, monkeypatch, capsys):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.parametrize("buffering", [0, -1], ids=["unbuffered", "buffered"])
 @pytest.mark.parametrize(("command", "code"), [("nope", 2), ("train nowhere.csv", 3)])
-def test_messages_that_cannot_be_written_do_not_change_the_exit_code(command, code, monkeypatch):
+def test_messages_that_cannot_be_written_do_not_change_the_exit_code(command, code, buffering, monkeypatch):
     from dropglm.cli.app import app
 
-    with open("/dev/full", "w") as full:
+    with io.TextIOWrapper(open("/dev/full", "wb", buffering), write_through=True) as full:
         monkeypatch.setattr(sys, "stderr", cli.tolerant(full))
         with pytest.raises(SystemExit) as left:
             app(command.split(), prog_name="dropglm")

@@ -78,7 +78,8 @@ def tolerant(stream: TextIO) -> TextIO:
     Messages that cannot be shown do not end a command, nor change its exit code.
     """
     buffer = getattr(stream, "buffer", None)
-    if not isinstance(getattr(buffer, "raw", None), io.FileIO):  # a console of Windows, or not a file
+    raw = getattr(buffer, "raw", buffer)  # without PYTHONUNBUFFERED, there is a buffer in between
+    if not isinstance(raw, io.FileIO):  # a console of Windows, or not a file
         return stream
     file = _TolerantFile(stream.fileno(), "w", closefd=False)
     return io.TextIOWrapper(
