@@ -349,3 +349,10 @@ def test_an_overflow_in_a_feature_that_does_not_occur_again_is_noticed_on_access
         print(model.coef_)
     with pytest.raises(DivergenceError, match="by step 2:"):
         model.predict(X)
+
+
+def test_a_huge_rate_is_divergence_also_on_rows_that_are_easy():
+    """Every prediction after the first row is right, so the loss stays finite."""
+    X, y = np.tile([[1.0, 0.0], [0.0, 1.0]], (50, 1)), np.tile([0, 1], 50)
+    with pytest.raises(ValueError, match=r"diverged .*1e\+308"):
+        OnlineLogisticRegression(rate=1e308).fit(X, y)

@@ -7,9 +7,13 @@ import numpy as np
 from dropglm.design.storage import Rows
 from dropglm.online import kernels
 
+# A predictor beyond this means divergence, even where it happens to have the right sign: probabilities are
+# 0 or 1 from about 700 on, and coefficients of such a size soon overflow.
+LARGEST_PREDICTOR = 1e30
+
 
 class DivergenceError(ValueError):
-    """The coefficients are no longer finite numbers.
+    """The coefficients are no longer finite numbers, or far too large.
 
     Attributes
     ----------
@@ -85,7 +89,7 @@ class Learner:
         Raises
         ------
         DivergenceError
-            If a predictor, or a coefficient of the last row, is not finite.
+            If a predictor exceeds 1e30, or a coefficient of the last row is not finite.
         """
         eta = np.empty((len(order), y.shape[1]))
         cells, histories, time = self.state
@@ -94,10 +98,10 @@ class Learner:
         data = rows, y, weights, order
         settings = self.l2, self.fit_intercept
         take_steps(self.rule, *data, *settings, cells, histories, self.average, time, eta)
-        finite = np.isfinite(eta).all(axis=1)
-        if not finite.all():
-            # A predictor that is not finite was computed from the coefficients of the step before.
-            taken = np.count_nonzero(weights[order[: int(finite.argmin())]])
+        within = (np.abs(eta) <= LARGEST_PREDICTOR).all(axis=1)
+        if not within.all():
+            # A predictor that is too large was computed from the coefficients of the step before.
+            taken = np.count_nonzero(weights[order[: int(within.argmin())]])
             raise DivergenceError(int(steps + taken), self.given_rate)
         if len(order) and not kernels.finite_on_row(rows, order[-1], cells):
             raise DivergenceError(self.state.steps, self.given_rate)
