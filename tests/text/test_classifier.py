@@ -1,8 +1,6 @@
-"""TextClassifier: fitting, tuning, predictions and explanations."""
+"""TextClassifier: fitting, tuning and predictions."""
 
 import inspect
-import json
-import pickle
 import re
 import threading
 
@@ -10,42 +8,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
-from sklearn.utils.validation import check_is_fitted
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from dropglm import LogisticRegression, LogisticRegressionCV, NgramVectorizer, TextClassifier
-from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights, uniform
-from dropglm.families import Family
-from dropglm.noise import Dropout, Gaussian
-from dropglm.penalties import EXPECTATIONS, Expectation, Quadratic
-from dropglm.text.explanation import Contribution, Explanation
-
-WORDS = {
-    "good": "lovely great fun moving warm",
-    "bad": "dull boring long weak cold",
-    "odd": "weird eerie queer",
-}
-
-
-def random_text(label, rng):
-    words = [*WORDS[label].split(), "a", "the", "film", "cast", "story", "music", "and", "of", "with"]
-    return " ".join(rng.choice(words, size=8))
-
-
-@pytest.fixture
-def corpus(rng):
-    y = np.array(["good", "bad"] * 40)
-    return (
-        [random_text(label, rng) for label in y],
-        y,
-        [random_text(label, rng) for label in ["good", "bad"] * 30],
-    )
-
-
-@pytest.fixture
-def fitted(corpus):
-    texts, y, more = corpus
-    return TextClassifier(tune=False, l2=0.3, tol=1e-4).fit(texts, y, X_unlabeled=more)
+from tests.text.synthetic import WORDS, random_text
 
 
 def test_classifier_equals_vectorizer_followed_by_logistic_regression(corpus, fitted):
@@ -126,54 +92,6 @@ def test_vector_of_l2_weights_is_a_single_value(corpus):
         np.testing.assert_array_equal(model.predict_proba(texts), expected.predict_proba(texts))
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [["good", "bad"], [1, 0], [True, False], [2.0, -1.0], np.array(["good", "bad"], object), [10**12, -1]],
-    ids=repr,
-)
-def test_predictions_have_the_type_of_the_labels(corpus, labels, tmp_path):
-    texts, y, _ = corpus
-    y = np.asarray(labels)[(y == "bad").astype(int)]
-    model = TextClassifier(tune=False).fit(texts, y)
-    assert set(model.predict(texts).tolist()) == set(np.asarray(labels).tolist())
-    assert model.predict(texts).dtype == y.dtype
-    model.save(tmp_path / "model.skops")
-    again = TextClassifier.load(tmp_path / "model.skops")
-    assert again.predict(texts).tolist() == model.predict(texts).tolist()
-    assert again.classes_.dtype == model.classes_.dtype
-    assert str(again.explain(texts[0])) == str(model.explain(texts[0]))
-
-
-@pytest.mark.parametrize("expectation", ["gaussian", "quadratic"])  # one against the rest, and multinomial
-def test_contributions_and_base_add_up_to_the_predictor(rng, expectation):
-    y = np.array(list(WORDS) * 20)
-    texts = [random_text(label, rng) for label in y]
-    model = TextClassifier(tune=False, expectation=expectation).fit(texts, y)
-    explained = model.explain(texts[0] + " unheard words, UNHEARD")
-    total = np.array(explained.base) + np.sum([entry.weights for entry in explained.contributions], axis=0)
-    scores = model.decision_function([texts[0]])[0]
-    np.testing.assert_allclose(total - total.mean(), scores - scores.mean(), rtol=1e-4, atol=1e-5)
-    assert explained.unknown == ["unheard", "words", ","]
-    assert explained.label == model.predict([texts[0]])[0]
-    np.testing.assert_allclose(
-        list(explained.probabilities.values()), model.predict_proba([texts[0]])[0], rtol=1e-5
-    )
-    for label, features in model.top_features(3).items():
-        assert len(features) == 3
-        assert {feature.ngram for feature in features} & set(WORDS[label].split())
-
-
-def test_contributions_add_up_for_two_classes(fitted, corpus):
-    text = corpus[0][0]
-    explained = fitted.explain(text)
-    total = explained.base[1] + sum(entry.weights[1] for entry in explained.contributions)
-    assert total == pytest.approx(fitted.decision_function([text])[0], rel=1e-4)
-    sizes = [abs(entry.weight) for entry in explained.contributions]
-    assert sizes == sorted(sizes, reverse=True)
-    assert all(entry.weight >= 0 for entry in explained.contributions)
-    assert fitted.explain("").contributions == []
-
-
 def test_scikit_learn_can_search_and_score_it(corpus):
     texts, y, more = corpus
     assert cross_val_score(TextClassifier(tune=False), texts, y, cv=2).mean() > 0.8
@@ -244,36 +162,6 @@ def test_search_is_stored_only_if_settings_were_tuned(corpus):
     assert not hasattr(refit, "search_")
 
 
-def test_multinomial_weights_are_centred_and_one_against_the_rest_weights_are_not(rng):
-    y = np.array(list(WORDS) * 20)
-    texts = [random_text(label, rng) for label in y]
-    for expectation, multinomial in (("gaussian", False), ("quadratic", True)):
-        model = TextClassifier((1, 1), tune=False, expectation=expectation).fit(texts, y)
-        coef = model.model_.coef_ - model.model_.coef_.mean(axis=0) * multinomial
-        columns = model.vectorizer_.vocabulary_
-        for entry in model.explain(texts[0]).contributions:
-            np.testing.assert_allclose(entry.weights, coef[:, columns[entry.ngram]], atol=1e-6)
-            k = np.argmax(np.abs(entry.weights))
-            assert (entry.label, entry.weight) == (model.classes_[k], entry.weights[k])
-
-
-def test_top_features_are_ranked_by_weight_times_standard_deviation(fitted):
-    words = fitted.vectorizer_
-    share = words.ngrams_.document_counts / words.n_texts_
-    spread = dict(zip(words.get_feature_names_out(), np.sqrt(share * (1 - share)), strict=True))
-    for entries in fitted.top_features(20).values():
-        effects = [entry.weight * spread[entry.ngram] for entry in entries]
-        assert effects == sorted(effects, reverse=True)
-
-
-def test_top_features_have_positive_weights(fitted):
-    everything = fitted.top_features(10_000)
-    assert all(entry.weight > 0 for entries in everything.values() for entry in entries)
-    assert sum(map(len, everything.values())) <= fitted.summary_.features
-    with pytest.raises(ValueError, match="k must be at least 1"):
-        fitted.top_features(0)
-
-
 def test_summary_reports_iterations_search_and_convergence(rng):
     y = np.array(list(WORDS) * 20)
     texts = [random_text(label, rng) for label in y]
@@ -291,94 +179,6 @@ def test_summary_reports_iterations_search_and_convergence(rng):
     one_fold = [(np.arange(40), np.arange(40, 60))]
     model = TextClassifier(cv=one_fold, l2=(3.0, 1.0), dropout=0.5, l2_weights="uniform").fit(texts, y)
     assert "over 1 fold; the best of 2 settings" in str(model.summary_)
-
-
-def test_numpy_settings_and_compiled_patterns_can_be_saved(corpus, tmp_path):
-    texts, y, _ = corpus
-    model = TextClassifier(
-        ngram_range=(np.int64(1), np.int64(2)),
-        min_df=np.int64(1),
-        lowercase=np.bool_(False),
-        strip_html=np.bool_(False),
-        token_pattern=re.compile(r"\w+"),
-        l2=np.logspace(-1, 1, 2),
-        dropout=np.float64(0.3),
-        l2_weights="uniform",
-        cv=StratifiedKFold(2),
-        random_state=np.random.RandomState(0),
-        class_weight={"good": 2.0, "bad": 1.0},
-        n_jobs=2,
-    ).fit(texts, y)
-    model.save(tmp_path / "m.skops")
-    again = TextClassifier.load(tmp_path / "m.skops")
-    assert (again.lowercase, again.token_pattern, again.n_jobs) == (False, r"\w+", None)
-    others = ["A <b>lovely</b> LOVELY film", "dull!"]
-    np.testing.assert_array_equal(again.predict_proba(others), model.predict_proba(others))
-    assert again.vectorizer_.n_texts_ == len(texts)
-    assert again.class_weight == {"good": 2.0, "bad": 1.0}
-
-
-def test_objects_of_dropglm_are_accepted_and_the_model_can_be_saved(corpus, tmp_path):
-    texts, y, _ = corpus
-    expected = TextClassifier(tune=False, dropout=0.3, expectation="quadratic", l2_weights="naive_bayes")
-    expected.fit(texts, y)
-    model = TextClassifier(tune=False, dropout=Dropout(0.3), expectation=EXPECTATIONS["quadratic"])
-    model.set_params(l2_weights=L2_WEIGHTS["naive_bayes"]).fit(texts, y)
-    np.testing.assert_array_equal(model.predict_proba(texts), expected.predict_proba(texts))
-    by_class = clone(model).set_params(expectation=Quadratic).fit(texts, y)
-    np.testing.assert_array_equal(by_class.predict_proba(texts), expected.predict_proba(texts))
-    assert json.loads(json.dumps(model.summary_.to_dict()))["settings"]["dropout"] == repr(Dropout(0.3))
-    assert expected.summary_.settings["dropout"] == 0.3
-    model.save(tmp_path / "m.skops")
-    loaded = TextClassifier.load(tmp_path / "m.skops")
-    np.testing.assert_array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
-    assert str(loaded.summary_) == str(model.summary_)
-    assert (loaded.dropout, loaded.expectation, loaded.l2_weights) == (0.3, "quadratic", "naive_bayes")
-    assert (loaded.model_.dropout, loaded.model_.l2_weights) == (0.3, "naive_bayes")
-    np.testing.assert_array_equal(loaded.fit(texts, y).predict_proba(texts), expected.predict_proba(texts))
-
-
-class OwnNoise(Dropout):
-    """A noise that dropglm does not know."""
-
-
-class OwnPenalty(Quadratic):
-    """A penalty that dropglm does not know."""
-
-
-@pytest.mark.parametrize(
-    ("settings", "named"),
-    [
-        ({"dropout": OwnNoise(0.5)}, "dropout=OwnNoise"),
-        ({"dropout": [0.5, OwnNoise(0.4)], "tune": True}, "dropout=OwnNoise"),
-        ({"dropout": Gaussian(0.5)}, "dropout=Gaussian"),
-        ({"expectation": OwnPenalty}, "expectation=OwnPenalty"),
-        ({"expectation": Expectation("own", {Family: OwnPenalty})}, "expectation=Expectation"),
-        ({"l2_weights": L2Weights(lambda rows: uniform(rows))}, "l2_weights=L2Weights"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_model_with_objects_of_the_user_cannot_be_saved(corpus, tmp_path, settings, named):
-    texts, y, _ = corpus
-    fixed = {"tune": False, "l2": 1.0, "l2_weights": "uniform", "discount": 0.1, "cv": 2}
-    model = TextClassifier(**fixed | settings).fit(texts, y)
-    with pytest.raises(
-        TypeError, match=f"A model with {named} cannot be saved.* do not contain code; use joblib"
-    ):
-        model.save(tmp_path / "m.skops")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("labels", [("good", "bad"), (1, 0), (True, False)], ids=repr)
-def test_class_weights_are_saved_for_labels_of_any_type(corpus, tmp_path, labels):
-    texts, y, _ = corpus
-    y = np.where(y == "good", *labels)
-    weights = dict(zip(labels, (5.0, 1.0), strict=True))
-    model = TextClassifier(tune=False, class_weight=weights).fit(texts, y)
-    model.save(tmp_path / "m.skops")
-    loaded = TextClassifier.load(tmp_path / "m.skops")
-    assert loaded.class_weight == weights
-    np.testing.assert_array_equal(loaded.fit(texts, y).predict_proba(texts), model.predict_proba(texts))
 
 
 def test_failed_fit_leaves_the_previous_model_unchanged(fitted, corpus):
@@ -437,14 +237,6 @@ def test_number_of_features_is_the_number_of_ngrams(fitted):
     assert not hasattr(TextClassifier(), "n_features_in_")
 
 
-def test_fitted_classifier_can_be_pickled_and_checked(fitted, corpus):
-    with pytest.raises(NotFittedError):
-        check_is_fitted(clone(fitted))
-    copy = pickle.loads(pickle.dumps(fitted))
-    check_is_fitted(copy)
-    np.testing.assert_array_equal(copy.predict_proba(corpus[0]), fitted.predict_proba(corpus[0]))
-
-
 def test_predicting_does_not_change_the_vectorizer(fitted):
     fitted.set_params(n_jobs=2).predict(["a lovely film"])
     assert fitted.vectorizer_.n_jobs is None
@@ -491,23 +283,3 @@ def test_verbose_shows_progress_on_standard_error(corpus, capsys):
     output, progress = capsys.readouterr()
     assert output == ""
     assert "80 texts" in progress
-
-
-def test_explanation_in_a_notebook_shows_label_probability_and_contributions(fitted):
-    explained = fitted.explain("a lovely film, truly")
-    html = explained._repr_html_()
-    assert f"<strong>good</strong>, probability {explained.probability:.2f}" in html
-    assert html.count("<tr>") == len(explained.contributions) + 1
-    for entry in explained.contributions:
-        assert f"<td>{entry.ngram}</td>" in html
-        assert f"{entry.weight:+.2f}</td>" in html
-    assert "Unknown words: ,, truly" in html
-    assert "<table>" not in fitted.explain("")._repr_html_()
-
-
-def test_explanation_in_a_notebook_escapes_texts_and_labels():
-    evil = "<script>alert('x')</script>"
-    contribution = Contribution(evil, evil, 1.0, [-1.0, 1.0])
-    html = Explanation(evil, 0.9, {evil: 0.9, "b": 0.1}, [0.0, 0.0], [contribution], [evil])._repr_html_()
-    assert "<script" not in html
-    assert html.count("&lt;script&gt;") == 4
