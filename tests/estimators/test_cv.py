@@ -313,3 +313,15 @@ def test_fits_of_the_search_that_do_not_converge_are_counted(rng):
     with pytest.warns(ConvergenceWarning) as caught:
         LogisticRegressionCV(dropout=0.5, l2=(1.0, 1e-4), l2_weights="uniform", cv=2, max_iter=1).fit(X, y)
     assert any("of the 4 fits of the search did not converge" in str(warning.message) for warning in caught)
+
+
+def test_there_are_at_most_as_many_folds_as_the_smallest_class_has_rows(rng):
+    X, _ = words(rng, n=30)
+    y = np.repeat([0, 1], [27, 3])
+    settings = {"dropout": 0.5, "l2": (1.0, 0.1), "l2_weights": "uniform"}
+    limited = LogisticRegressionCV(**settings, cv=5).fit(X, y).cv_results_
+    expected = LogisticRegressionCV(**settings, cv=3).fit(X, y).cv_results_
+    assert "split3_test_score" not in limited
+    assert_array_equal(limited["mean_test_score"], expected["mean_test_score"])
+    with pytest.raises(ValueError, match="Class 1 has only one row, too few for cross-validation"):
+        LogisticRegressionCV(**settings, cv=5).fit(X[:28], y[:28])

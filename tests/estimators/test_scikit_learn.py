@@ -33,13 +33,7 @@ ESTIMATORS = [
 ]
 
 
-def expected_failures(estimator):
-    if isinstance(estimator, LogisticRegressionCV) and estimator.cv == 5:
-        return {"check_sparsify_coefficients": "its three rows per class are too few for five folds"}
-    return {}
-
-
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(ESTIMATORS)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

@@ -53,7 +53,8 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         How l2 is spread over the features; see ``LogisticRegression``. "auto" tries "uniform" and, if no
         feature is negative, "naive_bayes".
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; an int is the number of stratified folds. For groups pass the splits themselves,
+        As in scikit-learn; an int is the number of stratified folds, at most as many as the smallest class
+        has rows. For groups pass the splits themselves,
         ``list(GroupKFold(5).split(X, y, groups))``.
     scoring : str, callable or None, default="accuracy"
         A scorer of scikit-learn; None means accuracy. A callable is given the predictors of the held-out rows

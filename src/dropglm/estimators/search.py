@@ -7,6 +7,7 @@ and all threads read the same memory.
 import time
 from collections.abc import Iterator
 from inspect import signature
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -194,8 +195,16 @@ class Search:
 
 
 def folds_from(cv: Any, data: TrainingData) -> list[Fold]:
-    """Return the folds that scikit-learn's ``cv`` describes."""
+    """Return the folds that scikit-learn's ``cv`` describes; if a number, at most the smallest class."""
     n, K = len(data.y), len(data.classes)
+    if isinstance(cv, Integral):
+        counts = np.bincount(data.y)
+        if counts.min() < 2:
+            raise ValueError(
+                f"Class {data.classes[counts.argmin()]!s} has only one row, too few for cross-validation; "
+                "add rows of this class, or choose the settings yourself."
+            )
+        cv = min(int(cv), int(counts.min()))
     folds = []
     for number, (train, test) in enumerate(check_cv(cv, data.y, classifier=True).split(data.X, data.y)):
         train, test = (np.arange(n)[rows] for rows in (train, test))

@@ -1,6 +1,7 @@
 """A text classifier: n-grams, logistic regression with dropout, tuning and explanations."""
 
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -254,19 +255,17 @@ class TextClassifier(TextModel):
             return LogisticRegression(**fixed | given)
         grid = SMALL_GRID if len(set(y.tolist())) > MANY_CLASSES else GRID
         shared = self._settings_shared_with(LogisticRegressionCV)
-        return LogisticRegressionCV(**shared | grid | given | {"cv": self._folds(y)})
+        self._check_folds(y)
+        return LogisticRegressionCV(**shared | grid | given)
 
-    def _folds(self, y: np.ndarray) -> Any:
-        """Return the folds: if a number is given, at most as many as the smallest class has texts."""
-        if not isinstance(self.cv, (int, np.integer)) or isinstance(self.cv, bool):
-            return self.cv
+    def _check_folds(self, y: np.ndarray) -> None:
+        """Raise an error if a class has too few texts for a number of folds."""
         classes, counts = np.unique(y, return_counts=True)
-        if counts.min() < 2:
+        if isinstance(self.cv, Integral) and counts.min() < 2:
             raise ValueError(
                 f"Class {classes[counts.argmin()]!s} has only one text, too few for cross-validation; add "
                 "texts of this class or turn tuning off (tune=False)."
             )
-        return int(min(self.cv, counts.min()))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
