@@ -37,6 +37,7 @@ format: $(VENV)/.lint
 # Needs DROPGLM_DATA, a folder with imdb.parquet; rewrites docs/measured.md and the README's table of speed.
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.report
+	$(BIN)/python -m benchmarks.readme --tables
 
 # The paper's experiments: a page with all of them in reproduced/, their tables in docs/ and the README. An interrupted
 # run is resumed. Data sets come from DROPGLM_DATA or are downloaded; `dropglm reproduce list` says how long each takes.

@@ -1,4 +1,4 @@
-"""Run the benchmarks and write the results into docs/measured.md and the README.
+"""Run the benchmarks and write the results into docs/measured.md; ``benchmarks.readme`` shortens them.
 
 DROPGLM_DATA=… python -m benchmarks.report
 """
@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks import cold_start, fits, streaming, sweep, vectorizing, whole_job
-from benchmarks.markdown import ROOT, fill, table
+from benchmarks.markdown import ROOT, table
 from benchmarks.processes import in_fresh_process
 
 Rows = Sequence[Sequence[str]]
@@ -37,13 +37,12 @@ def fit_tables() -> dict[str, fits.Table]:
 
 
 CONDITIONS = (
-    "All measurements use the IMDB reviews with unigrams and bigrams, on {machine}. Models are trained on "
-    "25,000 labelled reviews; in the first row dropglm is also trained on 50,000 unlabelled reviews, which "
-    "CountVectorizer uses only for its vocabulary. dropglm fits logistic "
-    "regression with dropout on two threads; the others fit plain L2 logistic regression. scikit-learn runs "
-    "with two BLAS threads, which is not its fastest setting. Percentages are test accuracies. The speed of "
-    "online learning from a file excludes start-up time, and Vowpal Wabbit reads texts that were tokenised "
-    "beforehand."
+    "All measurements use the IMDB reviews with unigrams and bigrams, on {machine}. Models are trained on"
+    " 25,000 labelled reviews; in the first row dropglm is also trained on 50,000 unlabelled reviews, "
+    "which CountVectorizer uses only for its vocabulary. dropglm fits logistic regression with dropout on"
+    " two threads; the others fit plain L2 logistic regression. scikit-learn runs with two BLAS threads, "
+    "which is not its fastest setting. Percentages are test accuracies. The speed of online learning from"
+    " a file excludes start-up time, and Vowpal Wabbit reads texts that were tokenised beforehand."
 )
 
 
@@ -124,12 +123,6 @@ def main() -> None:
         f"## Cold start\n\n{table(('', 'time'), cold)}\n",
     ]
     (ROOT / "docs" / "measured.md").write_text("\n".join(parts), encoding="utf-8")
-
-    compared = next(
-        rows for title, (_, rows) in whole_fits.items() if "bigrams" in title and "compared" in title
-    )
-    rows = summary(job, vectorizers, compared, in_memory, from_file)
-    fill(ROOT / "README.md", "measured", f"{rows}\n\n{CONDITIONS.format(machine=processor())}")
     print((ROOT / "docs" / "measured.md").read_text(encoding="utf-8"))
 
 
