@@ -1,9 +1,17 @@
-"""Accuracy, log loss, confusion matrix and calibration follow their definitions."""
+"""Accuracy, log loss, precision, recall, confusion and calibration follow their definitions."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import f1_score, precision_recall_fscore_support
 
-from dropglm.text.metrics import compute_metrics
+from dropglm.text.metrics import (
+    ClassMetrics,
+    calibration_error,
+    compute_metrics,
+    metrics_from_probabilities,
+)
 
 
 class FixedModel:
@@ -57,3 +65,42 @@ def test_labels_of_another_type_match_by_spelling(classes, labels):
 def test_labels_that_differ_in_case_do_not_match():
     with pytest.raises(ValueError, match="row 2 has the label 'Us', which is not a class of the model"):
         compute_metrics(FixedModel(["US", "us"]), ["1 0", "0 1"], np.array(["US", "Us"]))
+
+
+@st.composite
+def predictions(draw):
+    """Return labels and probabilities of two to five classes; not every class need occur."""
+    K, n = draw(st.integers(2, 5)), draw(st.integers(1, 30))
+    y = np.array(draw(st.lists(st.integers(0, K - 1), min_size=n, max_size=n)))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return y, rng.dirichlet(np.full(K, 0.5), size=n)
+
+
+@given(predictions())
+def test_precision_recall_and_f1_equal_those_of_scikit_learn(case):
+    y, p = case
+    K, predicted = p.shape[1], p.argmax(axis=1)
+    found = metrics_from_probabilities(y, p, np.arange(K))
+    expected = precision_recall_fscore_support(y, predicted, labels=range(K), zero_division=np.nan)
+    for name, column in zip(("precision", "recall"), expected, strict=False):
+        ours = [getattr(one, name) for one in found.by_class]
+        np.testing.assert_allclose([np.nan if value is None else value for value in ours], column)
+    assert [one.texts for one in found.by_class] == expected[3].tolist()
+    assert found.macro_f1 == pytest.approx(f1_score(y, predicted, average="macro", zero_division=0.0))
+
+
+@given(predictions())
+def test_calibration_error_follows_its_definition(case):
+    y, p = case
+    top, correct = p.max(axis=1), p.argmax(axis=1) == y
+    total = 0.0
+    for k in range(15):
+        inside = (top >= k / 15) & ((top < (k + 1) / 15) | (k == 14))
+        total += abs(np.sum(top[inside]) - np.sum(correct[inside])) / len(y)
+    assert calibration_error(y, p, np.arange(p.shape[1])) == pytest.approx(total, abs=1e-12)
+
+
+def test_undefined_precision_and_recall_are_none():
+    found = metrics_from_probabilities(["a", "a"], [[0.7, 0.3, 0], [0.6, 0.4, 0]], ["a", "b", "c"])
+    assert found.by_class[1] == ClassMetrics("b", None, None, None, 0)
+    assert found.macro_f1 == 1.0

@@ -1,4 +1,4 @@
-"""Metrics of a text classifier: accuracy, log loss, confusion matrix and calibration."""
+"""Metrics of a text classifier: accuracy, log loss, precision and recall, confusion and calibration."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -6,14 +6,40 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix, log_loss
 
+from dropglm.text.class_numbers import class_numbers
 from dropglm.text.model import TextModel
 
-BINS = 10
+TABLE_BINS, ERROR_BINS = 10, 15
+
+
+@dataclass(frozen=True)
+class ClassMetrics:
+    """Precision, recall and F1 of one class, which are None where they are 0/0.
+
+    Attributes
+    ----------
+    label : object
+        The class.
+    precision : float or None
+        Of the texts that were predicted to be of this class, the share for which that is correct.
+    recall : float or None
+        Of the texts of this class, the share that was predicted correctly.
+    f1 : float or None
+        The harmonic mean of precision and recall.
+    texts : int
+        Number of texts of this class.
+    """
+
+    label: Any
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    texts: int
 
 
 @dataclass(frozen=True)
 class Metrics:
-    """Accuracy, log loss, confusion matrix and calibration of a model on texts with labels.
+    """Metrics of a model on texts with labels.
 
     Attributes
     ----------
@@ -22,26 +48,34 @@ class Metrics:
     accuracy, standard_error : float
         Share of correct predictions, and its standard error.
     log_loss : float
+        Mean of the negative logarithm of the probability of the true class.
+    macro_f1 : float
+        Mean F1 of the classes, each with the same weight; classes that were neither given nor predicted are
+        left out.
+    calibration_error : float
+        See the function ``calibration_error``.
+    by_class : list of ClassMetrics
+        Precision, recall and F1 of each class.
     classes : list
         The classes, in the order of the confusion matrix.
     confusion : list of lists
         Number of texts by true class (rows) and predicted class (columns).
     calibration : list of dict
-        One entry per range of the predicted class's probability: its limits ("from", "to"), the number of
-        texts in it ("texts"), their mean probability ("probability") and the share of correct predictions
-        ("right").
-    calibration_error : float
-        Mean difference between the two, weighted by the number of texts.
+        One entry per tenth of the range of the predicted class's probability: its limits ("from", "to"), the
+        number of texts in it ("texts"), their mean probability ("probability") and the share of correct
+        predictions ("right").
     """
 
     texts: int
     accuracy: float
     standard_error: float
     log_loss: float
+    macro_f1: float
+    calibration_error: float
+    by_class: list[ClassMetrics]
     classes: list[Any]
     confusion: list[list[int]]
     calibration: list[dict[str, float]]
-    calibration_error: float
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields in plain types, for JSON."""
@@ -65,67 +99,116 @@ class Metrics:
 
 def compute_metrics(model: TextModel, X: list[str], y: np.ndarray) -> Metrics:
     """Compute the metrics of a fitted model on texts with labels."""
-    labels = model.classes_.tolist()
-    truth = _class_numbers(y, labels)
-    p = model.predict_proba(X).astype(np.float64)
-    p /= p.sum(axis=1, keepdims=True)  # to more digits than float32 has
+    return metrics_from_probabilities(y, model.predict_proba(X), model.classes_)
+
+
+def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metrics:
+    """Compute the metrics of predicted probabilities.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        The true labels.
+    probabilities : array-like of shape (n, K)
+        The predicted probabilities.
+    classes : array-like of shape (K,)
+        The classes, in the order of the columns.
+
+    Returns
+    -------
+    Metrics
+
+    Examples
+    --------
+    >>> p = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]
+    >>> found = metrics_from_probabilities(["ham", "spam", "spam"], p, ["ham", "spam"])
+    >>> print(found.line())
+    accuracy 0.6667 ± 0.2722, log loss 0.4149, calibration error 0.3000 on 3 texts
+    >>> found.by_class[1]
+    ClassMetrics(label='spam', precision=1.0, recall=0.5, f1=0.667, texts=2)
+    """
+    labels = np.asarray(classes).tolist()
+    truth = class_numbers(y, labels)
+    p = np.asarray(probabilities, np.float64)
+    p = p / p.sum(axis=1, keepdims=True)  # to more digits than float32 has
     predicted = p.argmax(axis=1)
     correct = predicted == truth
     accuracy = float(correct.mean())
-    calibration = _calibration(p.max(axis=1), correct)
+    confusion = confusion_matrix(truth, predicted, labels=range(len(labels)))
+    by_class = _by_class(labels, confusion)
     return Metrics(
         texts=len(truth),
         accuracy=accuracy,
         standard_error=float(np.sqrt(accuracy * (1.0 - accuracy) / len(truth))),
         log_loss=float(log_loss(truth, p, labels=range(len(labels)))),
+        macro_f1=float(np.mean([one.f1 for one in by_class if one.f1 is not None])),
+        calibration_error=calibration_error(truth, p, range(len(labels))),
+        by_class=by_class,
         classes=labels,
-        confusion=confusion_matrix(truth, predicted, labels=range(len(labels))).tolist(),
-        calibration=calibration,
-        calibration_error=float(
-            sum(bin["texts"] * abs(bin["probability"] - bin["right"]) for bin in calibration) / len(truth)
-        ),
+        confusion=confusion.tolist(),
+        calibration=_calibration(p.max(axis=1), correct, TABLE_BINS),
     )
 
 
-def _class_numbers(y: np.ndarray, labels: list[Any]) -> np.ndarray:
-    """Return the index of each label among the model's classes.
+def calibration_error(y: Any, probabilities: Any, classes: Any) -> float:
+    """Return the expected calibration error of the predicted classes.
 
-    Labels of another type match by their spelling: 1 in a Parquet file is "1" in a CSV file.
+    The range [0, 1] of the probability of the predicted class is divided into 15 bins of equal width. The
+    error is Σ_b n_b/n · |a_b - p_b| over the bins b, where n_b is the number of texts whose probability is in
+    the bin, a_b is the share of them that are predicted correctly, and p_b is their mean probability.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        The true labels.
+    probabilities : array-like of shape (n, K)
+        The predicted probabilities.
+    classes : array-like of shape (K,)
+        The classes, in the order of the columns.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    Two texts with probability 0.9, of which one is correct, and two with 0.6, of which both are:
+
+    >>> p = [[0.9, 0.1], [0.9, 0.1], [0.6, 0.4], [0.6, 0.4]]
+    >>> calibration_error(["a", "b", "a", "a"], p, ["a", "b"])
+    0.4
     """
-    values = y.tolist()
-    exact = {label: k for k, label in enumerate(labels)}
-    by_spelling = {spelling: k for k, label in enumerate(labels) for spelling in _spellings(label)}
+    p = np.asarray(probabilities, np.float64)
+    correct = p.argmax(axis=1) == class_numbers(y, classes)
+    bins = _calibration(p.max(axis=1), correct, ERROR_BINS)
+    return float(sum(bin["texts"] * abs(bin["probability"] - bin["right"]) for bin in bins) / len(p))
 
-    def number(value: Any) -> int | None:
-        if value in exact:
-            return exact[value]
-        return next(
-            (by_spelling[spelling] for spelling in _spellings(value) if spelling in by_spelling), None
+
+def _by_class(labels: list[Any], confusion: np.ndarray) -> list[ClassMetrics]:
+    given, predicted, right = confusion.sum(axis=1), confusion.sum(axis=0), np.diag(confusion)
+
+    def ratio(count: int, total: int) -> float | None:
+        return float(count / total) if total else None
+
+    return [
+        ClassMetrics(
+            label,
+            ratio(right[k], predicted[k]),
+            ratio(right[k], given[k]),
+            ratio(2 * right[k], given[k] + predicted[k]),
+            int(given[k]),
         )
-
-    numbers = [number(value) for value in values]
-    if None in numbers:
-        row = numbers.index(None)
-        names = ", ".join(repr(label) for label in labels[:10])
-        raise ValueError(
-            f"row {row + 1} has the label {values[row]!r}, which is not a class of the model; its classes "
-            f"are {names}{', …' if len(labels) > 10 else ''}."
-        )
-    return np.array(numbers)
+        for k, label in enumerate(labels)
+    ]
 
 
-def _spellings(label: Any) -> tuple[str, ...]:
-    """Return the ways in which a table may write the label: JSON has true where Python has True."""
-    spelling = str(label)
-    return (spelling, spelling.lower()) if spelling.lower() in ("true", "false") else (spelling,)
-
-
-def _calibration(probability: np.ndarray, correct: np.ndarray) -> list[dict[str, float]]:
-    bins = np.minimum((probability * BINS).astype(int), BINS - 1)
+def _calibration(probability: np.ndarray, correct: np.ndarray, n_bins: int) -> list[dict[str, float]]:
+    """Return the bins that hold at least one text."""
+    bins = np.minimum((probability * n_bins).astype(int), n_bins - 1)
     return [
         {
-            "from": k / BINS,
-            "to": (k + 1) / BINS,
+            "from": k / n_bins,
+            "to": (k + 1) / n_bins,
             "texts": int((bins == k).sum()),
             "probability": float(probability[bins == k].mean()),
             "right": float(correct[bins == k].mean()),
