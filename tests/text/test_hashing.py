@@ -58,14 +58,14 @@ def test_columns_are_named_after_the_first_n_gram():
     hasher = NgramHasher(bits=20)
     rows = list(hasher._hash_and_name(TEXTS))
     assert hasher.n_texts_ == 6
-    columns, names, _ = hasher._describe("a a b")
+    columns, _, names, _ = hasher._describe("a a b")
     assert dict(zip(hasher.ngrams_.names(columns), names, strict=True)) == {
         n: n for n in ("a", "b", "a a", "a b")
     }
     found = np.zeros(1 << 20, bool)
     found[np.concatenate([part.indices for part in rows])] = True
     assert_array_equal(hasher.ngrams_.lengths > 0, found)
-    long, _, _ = hasher._describe("extraordinarily long word")
+    long, *_ = hasher._describe("extraordinarily long word")
     assert "extraordinarily long" in hasher.ngrams_.names(long)
 
 
@@ -85,7 +85,7 @@ def test_long_names_are_truncated():
 def test_words_that_did_not_occur_are_unknown():
     hasher = NgramHasher(bits=20)
     list(hasher._hash_and_name(["a dull film"]))
-    assert hasher._describe("a dull mess")[2] == ["mess"]
+    assert hasher._describe("a dull mess")[3] == ["mess"]
 
 
 @pytest.mark.parametrize(

@@ -368,9 +368,9 @@ def test_verbose_shows_progress_on_standard_error(capsys):
 
 
 def test_public_attributes_are_the_documented_ones():
-    vectorizer = NgramVectorizer().fit(["one two"])
+    vectorizer = NgramVectorizer(use_idf=True).fit(["one two"])
     documented = {"fit", "fit_transform", "transform", "get_feature_names_out", "tokenize"}
-    documented |= {"vocabulary_", "ngrams_", "n_texts_"}
+    documented |= {"vocabulary_", "ngrams_", "n_texts_", "idf_"}
     of_scikit_learn = {"get_params", "set_params", "get_metadata_routing"}
     public = {name for name in dir(vectorizer) if not name.startswith("_")} - set(vectorizer.get_params())
     assert public - of_scikit_learn == documented

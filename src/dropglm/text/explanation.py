@@ -147,8 +147,8 @@ def top_to_dict(top: dict[Any, list[NgramWeight]]) -> dict[str, list[dict[str, A
 
 def explain_text(vectorizer: NgramVectorizer | NgramHasher, model: LogisticModel, text: str) -> Explanation:
     """Explain the prediction for one text."""
-    columns, names, unknown = vectorizer._describe(text)
-    weights = weights_by_class(model, columns)
+    columns, values, names, unknown = vectorizer._describe(text)
+    weights = weights_by_class(model, columns) * values
     labels = model.classes_.tolist()
     probabilities = model.predict_proba(vectorizer.transform([text]))[0]
     best = int(probabilities.argmax())

@@ -241,8 +241,8 @@ class NgramHasher(TransformerMixin, NgramEstimator, auto_wrap_output_keys=None):
             n_texts += len(chunk)
             yield BinaryRows(indptr, columns[: indptr[-1]])
 
-    def _describe(self, text: str) -> tuple[np.ndarray, list[str], list[str]]:
-        """Return the columns of a text, the n-grams of the text in each, and its unknown words."""
+    def _describe(self, text: str) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
+        """Return the columns of a text, their values, the n-grams of the text in each, and unknown words."""
         shortest, longest, size = self._check()
         words, tokens = self.tokenize(text), self._tokenizer(1).split([text])
         ngrams: dict[int, list[str]] = {}
@@ -257,7 +257,8 @@ class NgramHasher(TransformerMixin, NgramEstimator, auto_wrap_output_keys=None):
                     sharing.append(ngram)
                 if n == 1 and not self.ngrams_.lengths[column]:
                     unknown.append(ngram)
-        return np.array(list(ngrams), np.int64), [" | ".join(names) for names in ngrams.values()], unknown
+        names = [" | ".join(sharing) for sharing in ngrams.values()]
+        return np.array(list(ngrams), np.int64), np.ones(len(ngrams)), names, unknown
 
     def _check(self) -> tuple[int, int, int]:
         """Check all settings; return the smallest n, the largest n and the number of columns."""

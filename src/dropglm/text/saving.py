@@ -93,8 +93,10 @@ def restore_vectorizer(state: dict[str, Any], settings: dict[str, Any]) -> Ngram
     """Rebuild the vectorizer, after checking its settings and its vocabulary."""
     vectorizer = NgramVectorizer(**settings)
     vectorizer._check()
-    vectorizer.ngrams_ = Vocabulary._from_state(state)
-    vectorizer.n_texts_ = max(1, int(state["n_texts"]))
+    vocabulary = Vocabulary._from_state(state)
+    # No n-gram is in more texts than there are; a damaged file must not give logarithms of negative numbers.
+    n_texts = max(1, int(state["n_texts"]), int(vocabulary.document_counts.max()))
+    vectorizer._set_vocabulary(vocabulary, n_texts)
     return vectorizer
 
 

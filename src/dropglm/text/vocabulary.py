@@ -87,6 +87,7 @@ class Vocabulary:
             and ends[-1] == len(letters)
             and (ends[1:] >= ends[:-1]).all()  # a difference could overflow
             and (str(counts.dtype), counts.shape) == ("int32", (len(spelling),))
+            and (counts >= 0).all()
             and spelling.size
             and longest <= MAX_NGRAM
             and max(words, spelling.size) * longest <= np.iinfo(np.int32).max
@@ -105,6 +106,11 @@ class Vocabulary:
         """The largest n."""
         return int(self._spelling.shape[1])
 
+    @property
+    def _lengths(self) -> np.ndarray:
+        """The number of tokens of each feature."""
+        return (self._spelling != NONE).sum(axis=1)
+
     @cached_property
     def _words(self) -> list[str]:
         return decode_strings(self._letters, self._ends)
@@ -116,7 +122,7 @@ class Vocabulary:
     @cached_property
     def _keys_and_columns(self) -> tuple[list[np.ndarray], np.ndarray]:
         """The keys of the pairs for n = 2, 3, …, and the column of each code (or -1)."""
-        length = (self._spelling != NONE).sum(axis=1)
+        length = self._lengths
         nodes, keys = self._spelling[:, 0].astype(np.int64), []
         codes = nodes * self._longest
         for n in range(2, self._longest + 1):
