@@ -89,26 +89,6 @@ def test_predictions_are_written_in_every_format(place, suffix):
     )
 
 
-def test_evaluate_measures_accuracy_log_loss_confusion_and_calibration(place):
-    result = json.loads(dropglm("evaluate", "m.skops", "test.csv", "--json", cwd=place))
-    model = TextClassifier.load(place / "m.skops")
-    some, labels = texts(40, seed=1)
-    p = model.predict_proba(some)
-    truth = np.searchsorted(model.classes_, labels)
-    assert result["accuracy"] == np.mean(p.argmax(axis=1) == truth)
-    assert result["log_loss"] == pytest.approx(-np.mean(np.log(p[np.arange(40), truth])), rel=1e-5)
-    assert np.sum(result["confusion"]) == 40
-    assert np.trace(result["confusion"]) == pytest.approx(40 * result["accuracy"])
-    assert sum(bin["texts"] for bin in result["calibration"]) == 40
-    out = dropglm("evaluate", "m.skops", "test.csv", cwd=place)
-    assert f"{result['accuracy']:.4f}" in out
-    assert "Confusion" in out
-    write_csv(place / "odd.csv", [("a film", "good"), ("b film", "odd")])
-    assert "odd.csv: row 2 has the label 'odd', which is not a class of the model" in error_of(
-        "evaluate", "m.skops", "odd.csv", "--quiet", cwd=place
-    )
-
-
 def test_labels_of_a_csv_and_of_json_are_the_same_numbers(place):
     some, labels = texts(40)
     numbers = [int(label == "good") for label in labels]

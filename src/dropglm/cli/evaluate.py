@@ -1,8 +1,11 @@
 """``dropglm evaluate``: measure a model on texts with labels."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from dropglm.cli import options, terminal
+from dropglm.cli.disagreements import disagreements_to_json, print_disagreements
 from dropglm.cli.errors import naming
 from dropglm.cli.inputs_outputs import TableReader
 from dropglm.progress import Progress
@@ -21,33 +24,74 @@ def evaluate(
     format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    mistakes: Annotated[
+        int,
+        typer.Option(
+            help="Number of texts to list whose predictions are wrong with the highest probability.",
+            min=0,
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = 5,
     threads: options.Threads = -1,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Report accuracy, log loss, the confusion matrix and calibration on a table of labelled texts."""
+    """Report how well a model predicts the labels of a table.
+
+    The report has accuracy, log loss and calibration error, precision, recall and F1 of each class,
+    the confusion matrix, calibration by probability, and the most confident mistakes.
+    """
     from dropglm.text import load_model
-    from dropglm.text.metrics import compute_metrics
+    from dropglm.text.label_check import confident_mistakes
+    from dropglm.text.metrics import metrics_from_probabilities
 
     classifier = load_model(model).set_params(n_jobs=threads)
     texts, y = TableReader(text, label, encoding, delimiter, quiet).labelled(table, format)
     with Progress("Predicting", shown=not quiet), naming(table):
-        measures = compute_metrics(classifier, texts, y)
+        p = classifier.predict_proba(texts)
+        measures = metrics_from_probabilities(y, p, classifier.classes_)
+    worst = confident_mistakes(texts, y, p, classifier.classes_, mistakes)
     if json:
-        terminal.as_json(measures.to_dict())
+        terminal.as_json(measures.to_dict() | {"confident_mistakes": disagreements_to_json(worst)})
         return
     terminal.pairs(
         [
             ("texts", f"{measures.texts:,}"),
             ("accuracy", f"{measures.accuracy:.4f} ± {measures.standard_error:.4f}"),
+            ("mean F1", f"{measures.macro_f1:.4f}, over the classes"),
             ("log loss", f"{measures.log_loss:.4f}"),
             ("calibration error", f"{measures.calibration_error:.4f}"),
         ]
     )
-    _print_tables(measures)
+    _print_classes(measures)
+    _print_confusion(measures)
+    _print_calibration(measures)
+    if worst:
+        print_disagreements("Most confident mistakes (--mistakes lists more)", worst)
 
 
-def _print_tables(measures: "Metrics") -> None:
+def _print_classes(measures: "Metrics") -> None:
+    """Print precision, recall and F1 of each class, of those with the lowest F1 if there are many."""
+    shown, title = measures.by_class, "Classes"
+    if len(shown) > terminal.MOST_CLASSES:
+        title = f"The {terminal.MOST_CLASSES} classes with the lowest F1 (--json lists all)"
+        known = [one for one in shown if one.f1 is not None]
+        shown = sorted(known, key=lambda one: one.f1 or 0.0)[: terminal.MOST_CLASSES]
+
+    def number(value: float | None) -> str:
+        return "-" if value is None else f"{value:.3f}"
+
+    terminal.table(
+        title,
+        ("class", "precision", "recall", "F1", "texts"),
+        (
+            (str(one.label), number(one.precision), number(one.recall), number(one.f1), f"{one.texts:,}")
+            for one in shown
+        ),
+    )
+
+
+def _print_confusion(measures: "Metrics") -> None:
     if len(measures.classes) <= MOST_COLUMNS:
         terminal.table(
             "Confusion: number of texts by true class (rows) and predicted class (columns)",
@@ -64,6 +108,9 @@ def _print_tables(measures: "Metrics") -> None:
             ((str(true), str(given), f"{count:,}") for true, given, count in measures.mistakes(20)),
             words=2,
         )
+
+
+def _print_calibration(measures: "Metrics") -> None:
     terminal.table(
         "Calibration: share of correct predictions by predicted probability",
         ("probability", "texts", "mean probability", "correct"),

@@ -2,6 +2,7 @@
 
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.hashing import NgramHasher
+from dropglm.text.label_check import confident_mistakes, suspicious_labels
 from dropglm.text.model import TextModel, load_model, save_model
 from dropglm.text.online_classifier import OnlineTextClassifier
 from dropglm.text.vectorizer import NgramVectorizer
@@ -12,6 +13,8 @@ __all__ = [
     "OnlineTextClassifier",
     "TextClassifier",
     "TextModel",
+    "confident_mistakes",
     "load_model",
     "save_model",
+    "suspicious_labels",
 ]

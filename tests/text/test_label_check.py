@@ -1,0 +1,70 @@
+"""Confident mistakes and suspicious labels."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.model_selection import cross_val_predict
+
+from dropglm import TextClassifier
+from dropglm.text.label_check import confident_mistakes, suspicious_labels
+from tests.text.synthetic import random_text
+
+
+@st.composite
+def predictions(draw):
+    K, n = draw(st.integers(2, 4)), draw(st.integers(1, 25))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return [f"text {k}" for k in range(n)], rng.integers(K, size=n), rng.dirichlet(np.ones(K), size=n)
+
+
+@given(predictions(), st.integers(0, 5))
+def test_mistakes_are_the_wrong_predictions_in_order_of_confidence(case, k):
+    X, y, p = case
+    found = confident_mistakes(X, y, p, np.arange(p.shape[1]))
+    assert {one.row for one in found} == set(np.flatnonzero(p.argmax(axis=1) != y))
+    assert [one.probability for one in found] == sorted((one.probability for one in found), reverse=True)
+    for one in found:
+        assert (one.text, one.label, one.predicted) == (X[one.row], y[one.row], p[one.row].argmax())
+        assert (one.probability, one.label_probability) == (p[one.row].max(), p[one.row, y[one.row]])
+    assert confident_mistakes(X, y, p, np.arange(p.shape[1]), k) == found[:k]
+
+
+@given(predictions())
+def test_suspicious_labels_are_mistakes_with_at_least_the_usual_probability(case):
+    X, y, p = case
+    K = p.shape[1]
+    usual = [p[y == k, k].mean() if (y == k).any() else np.inf for k in range(K)]
+    found = suspicious_labels(X, y, p, np.arange(K), k=None)
+    expected = [
+        one for one in confident_mistakes(X, y, p, np.arange(K)) if one.probability >= usual[one.predicted]
+    ]
+    assert sorted(found) == sorted(expected)
+    assert [one.label_probability for one in found] == sorted(one.label_probability for one in found)
+
+
+def test_exchanged_labels_are_found(rng):
+    truth = np.array(["good", "bad", "odd"] * 40)
+    texts = [" ".join(random_text(label, rng) for _ in range(3)) for label in truth]
+    y = truth.copy()
+    flipped = rng.choice(len(y), 6, replace=False)
+    y[flipped] = [{"good": "bad", "bad": "odd", "odd": "good"}[label] for label in truth[flipped]]
+    model = TextClassifier(tune=False, l2=1.0)
+    p = cross_val_predict(model, texts, y, cv=5, method="predict_proba")
+    found = suspicious_labels(texts, y, p, np.unique(y))
+    assert {one.row for one in found} <= set(flipped.tolist())
+    assert len(found) > len(flipped) / 2
+    worst = confident_mistakes(texts, y, p, np.unique(y))
+    assert {one.row for one in worst} == set(flipped.tolist())
+    assert [one.predicted for one in found] == truth[[one.row for one in found]].tolist()
+
+
+def test_texts_without_a_prediction_are_left_out():
+    p = np.array([[0.9, 0.1], [np.nan, np.nan], [0.2, 0.8]])
+    assert [one.row for one in confident_mistakes("abc", [1, 1, 0], p, [0, 1])] == [0, 2]
+    assert [one.row for one in suspicious_labels("abc", [1, 1, 0], p, [0, 1])] == [0, 2]
+
+
+def test_arrays_of_the_wrong_shape_are_refused():
+    with pytest.raises(ValueError, match=r"probabilities must have shape \(2, 2\) and y must have 2 labels"):
+        suspicious_labels(["a", "b"], [0, 1], [[0.5, 0.5]], [0, 1])
