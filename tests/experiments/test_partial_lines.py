@@ -19,6 +19,9 @@ RESULTS = {
         "test_rows": 100,
         "chosen": {"l2": 1.0},
         "unlabeled": 5,
+        "calibration_error": 0.1,
+        "top_probability": 0.7,
+        "fit_seconds": 1.5,
     },
 }
 KINDS = {
@@ -27,6 +30,7 @@ KINDS = {
     "imdb": "text",
     "imdb-curves": "text",
     "docstrings": "text",
+    "few-labels": "text",
 }
 
 

@@ -6,6 +6,7 @@ figures are made from these lines alone. The command ``dropglm reproduce`` runs 
 
 from dropglm.experiments.docstrings import Docstrings
 from dropglm.experiments.experiment import Comparison, Experiment
+from dropglm.experiments.few_labels import FewLabels
 from dropglm.experiments.figure_1a import Figure1a
 from dropglm.experiments.figure_1b import Figure1b
 from dropglm.experiments.figure_a1 import FigureA1
@@ -29,6 +30,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "thirds": Thirds(),
     "imdb": IMDB(),
     "docstrings": Docstrings(),
+    "few-labels": FewLabels(),
     "figure-a1": FigureA1(),
     "figure-a2": FigureA2(),
 }

@@ -1,0 +1,171 @@
+"""Few labels, on synthetic texts instead of the data sets."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.metrics import log_loss
+from sklearn.naive_bayes import MultinomialNB
+
+from dropglm.experiments import few_labels_methods as methods
+from dropglm.experiments import few_labels_texts as texts
+from dropglm.experiments.few_labels import FewLabels
+from tests.experiments.stored import page_without_fits, run_lines
+
+GROUPS = ("comp.graphics", "rec.autos", "sci.med", "talk.politics.misc", "misc.forsale")
+
+
+def synthetic(name, *, n_labeled=None, n_test=None):
+    """Return a data set of five groups; the header of a message has its group."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(GROUPS, 60)
+    bodies = [
+        f"own{label[:3]}{rng.integers(4)} {' '.join(f'w{k}' for k in rng.integers(30, size=6))}"
+        for label in y
+    ]
+    header = "20news" in name
+    X = np.array(
+        [f"From: {label}\n\n{body}" if header else body for label, body in zip(y, bodies, strict=True)],
+        object,
+    )
+    if name == "docstrings":
+        order = rng.permutation(len(y))
+        X, y, end = X[order], y[order], n_labeled + n_test
+        return SimpleNamespace(
+            texts=X[:n_labeled],
+            y=y[:n_labeled],
+            texts_test=X[n_labeled:end],
+            y_test=y[n_labeled:end],
+            unlabeled=X[end:],
+        )
+    if name in ("20news", "imdb"):
+        return SimpleNamespace(texts=X[::2], y=y[::2], texts_test=X[1::2], y_test=y[1::2])
+    return SimpleNamespace(texts=X, y=y, texts_test=None, y_test=None)
+
+
+CHEAP = {name: methods.METHODS[name] for name in ("tf-idf", "naive Bayes", "NB-SVM", methods.OURS)}
+SMALL = FewLabels(
+    sets=("rt", "docs"), labels=(20, 40), seeds=2, methods=CHEAP, news_methods=CHEAP, load=synthetic
+)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("few-labels")
+    # Without the synthetic texts of 500 classes, which take seconds.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dropglm.experiments.few_labels.MANY_CLASSES_METHODS", ())
+        yield folder, run_lines("few-labels", SMALL, folder, quick=False)
+
+
+@given(y=st.lists(st.integers(0, 3), min_size=1, max_size=40), labels=st.integers(1, 40))
+def test_the_first_texts_are_labelled_and_every_class_has_two(y, labels):
+    y = np.array(y)
+    chosen = texts.choose_labeled(y, labels)
+    counts, all_counts = np.bincount(y[chosen], minlength=4), np.bincount(y, minlength=4)
+    assert (counts >= np.minimum(all_counts, 2)).all()
+    assert chosen.sum() == min(max(labels, np.minimum(all_counts, 2).sum()), len(y))
+    first = np.bincount(y[:labels], minlength=4)
+    if (first >= np.minimum(all_counts, 2)).all():
+        assert chosen[:labels].all()
+
+
+@pytest.mark.parametrize("name", texts.SETS)
+def test_a_split_has_every_text_once_and_the_same_test_texts_for_every_number_of_labels(name):
+    split, more = (texts.few_labels(name, labels, 3, synthetic) for labels in (20, 40))
+    parts = [*split.labeled, *split.unlabeled, *split.test]
+    everything = texts.all_texts(name, synthetic)[0]
+    assert sorted(parts) == sorted(everything)
+    assert len(split.test) == len(split.y_test) == len(everything) // 3
+    assert len(split.y) == 20
+    assert list(split.test) == list(more.test)
+    assert set(split.labeled) <= set(more.labeled)
+    assert list(split.test) != list(texts.few_labels(name, 20, 4, synthetic).test)
+
+
+def test_the_newsgroups_have_no_headers_and_four_of_their_top_levels():
+    found, y = texts.SETS["news4"](synthetic)
+    assert set(y) == {"comp", "rec", "sci", "talk"}
+    assert not any("From" in text for text in found)
+    assert set(texts.SETS["news20"](synthetic)[1]) == set(GROUPS)
+    split = texts.newsgroups_by_date(synthetic)
+    assert list(split.y) == list(synthetic("20news").y)
+    assert not any("From" in text for text in [*split.labeled, *split.test])
+
+
+def test_many_classes_share_their_words():
+    split = texts.many_classes(0)
+    assert len(split.y) == 2000
+    assert len(np.unique(split.y)) == len(np.unique(split.y_test)) == 500
+    words = CountVectorizer(binary=True).fit_transform(split.labeled)
+    assert (words.sum(axis=0) > 4).mean() > 0.5
+
+
+def cell(tables, title, name, column):
+    (table,) = [table for table in tables if title in table.title]
+    (row,) = [row for row in table.rows if row[0] == name]
+    return row[column]
+
+
+def test_the_scores_are_those_of_the_model_on_the_test_texts(stored):
+    found = []
+    for seed in range(2):
+        split = texts.few_labels("rt", 40, seed, synthetic)
+        words = CountVectorizer(ngram_range=(1, 2)).fit(split.labeled)
+        model = MultinomialNB().fit(words.transform(split.labeled), split.y)
+        p = model.predict_proba(words.transform(split.test))
+        found.append((np.mean(model.classes_[p.argmax(axis=1)] == split.y_test), log_loss(split.y_test, p)))
+    accuracy, loss = np.array(found).T
+    tables = SMALL.tabulate(stored[1])
+    column = 1 + 4
+    assert cell(tables, "rt: accuracy", "naive Bayes", column) == f"{100 * accuracy.mean():.2f}"
+    error = 100 * np.std(accuracy, ddof=1) / np.sqrt(2)
+    assert cell(tables, "rt: accuracy", "naive Bayes", column + 1) == f"{error:.2f}"
+    assert cell(tables, "rt: accuracy", "naive Bayes", column + 2) == f"{loss.mean():.3f}"
+    assert cell(tables, "rt: accuracy", "NB-SVM", column + 2) == "-"
+
+
+def scores(lines, data, method, labels):
+    return np.array(
+        [
+            line["result"]["accuracy"]
+            for line in lines
+            if (line["data"], line["method"], line["parameters"]["labels"]) == (data, method, labels)
+        ]
+    )
+
+
+def test_means_over_sets_have_the_error_of_the_seeds_means(stored):
+    mean = (scores(stored[1], "rt", "tf-idf", 20) + scores(stored[1], "docs", "tf-idf", 20)) / 2
+    tables = SMALL.tabulate(stored[1])
+    assert cell(tables, "Mean over 2 data sets: accuracy", "tf-idf", 1) == f"{100 * mean.mean():.2f}"
+    error = 100 * np.std(mean, ddof=1) / np.sqrt(2)
+    assert cell(tables, "Mean over 2 data sets: accuracy", "tf-idf", 2) == f"{error:.2f}"
+
+
+def test_differences_are_taken_from_the_rival_with_the_best_mean(stored):
+    rivals = {name: scores(stored[1], "rt", name, 40) for name in ("tf-idf", "naive Bayes", "NB-SVM")}
+    best = max(rivals, key=lambda name: rivals[name].mean())
+    difference = 100 * (scores(stored[1], "rt", methods.OURS, 40) - rivals[best])
+    tables = SMALL.tabulate(stored[1])
+    title = "Accuracy in per cent: TextClassifier minus the best rival"
+    assert cell(tables, title, "rt", 4) == f"{difference.mean():+.2f}"
+    assert cell(tables, title, "rt", 5) == f"{np.std(difference, ddof=1) / np.sqrt(2):.2f}"
+    assert cell(tables, title, "rt", 6) == best
+
+
+def test_the_page_is_made_without_fits(stored):
+    page = page_without_fits("few-labels", SMALL, stored[0], quick=False)
+    assert page.count("<svg") == 4  # two means, two data sets
+    assert "20 newsgroups by date: 11,314 labels" in page
+    assert "nan" not in page
+
+
+def test_a_quick_run_has_the_methods_of_a_full_one_on_docstrings():
+    quick = FewLabels().fits(True)
+    assert {fit.data for fit in quick} == {"docs"}
+    assert {fit.method for fit in quick} == set(methods.METHODS)
+    assert all("polars" in fit.parameters["of"] for fit in quick)
