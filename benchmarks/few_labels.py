@@ -1,0 +1,55 @@
+"""Seconds of a fit with few labels: our defaults, those of version 0.2, and tf-idf with logistic regression.
+
+Data sets, splits and methods are those of ``dropglm reproduce few-labels``. All fits run one after the other
+in one process, with one thread, and the methods take turns; the fastest of the rounds counts.
+
+    DROPGLM_DATA=… python -m benchmarks.few_labels [SET …]
+"""
+
+import sys
+
+from threadpoolctl import threadpool_limits
+
+from benchmarks.markdown import table
+from dropglm.datasets import load_dataset
+from dropglm.experiments.few_labels import LABELS
+from dropglm.experiments.few_labels_methods import METHODS, OLD, OURS, TFIDF, fit_and_score
+from dropglm.experiments.few_labels_texts import SETS, few_labels
+
+ROUNDS = 2
+SEED = 0
+COMPARED = (OURS, OLD, TFIDF)
+HEADER = ("data", "labels", *(f"{name}, s" for name in COMPARED), f"ours / {OLD}", f"ours / {TFIDF}")
+
+
+def seconds(name: str, labels: int) -> dict[str, float]:
+    """Return the shortest time of a fit by method."""
+    texts = few_labels(name, labels, SEED, load_dataset)
+    found: dict[str, list[float]] = {method: [] for method in COMPARED}
+    for _ in range(ROUNDS):
+        for method, times in found.items():
+            times.append(fit_and_score(texts, method=METHODS[method], seed=SEED)["fit_seconds"])
+    return {method: min(times) for method, times in found.items()}
+
+
+def row(name: str, labels: int) -> tuple[str, ...]:
+    taken = seconds(name, labels)
+    ours = taken[OURS]
+    return (
+        name,
+        f"{labels:,}",
+        *(f"{taken[method]:.2f}" for method in COMPARED),
+        f"{ours / taken[OLD]:.2f}",
+        f"{ours / taken[TFIDF]:.2f}",
+    )
+
+
+if __name__ == "__main__":
+    names = sys.argv[1:] or list(SETS)
+    with threadpool_limits(1, "blas"):
+        rows = []
+        for name in names:
+            for labels in LABELS:
+                rows.append(row(name, labels))
+                print("  ".join(rows[-1]), file=sys.stderr, flush=True)
+    print(table(HEADER, rows))
