@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
-from dropglm import TextClassifier
+from dropglm import TextClassifier, model_files
 from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights, uniform
 from dropglm.families import Family
 from dropglm.noise import Dropout, Gaussian
@@ -130,3 +130,14 @@ def test_fitted_classifier_can_be_pickled_and_checked(fitted, corpus):
     copy = pickle.loads(pickle.dumps(fitted))
     check_is_fitted(copy)
     np.testing.assert_array_equal(copy.predict_proba(corpus[0]), fitted.predict_proba(corpus[0]))
+
+
+def test_columns_are_saved_and_loaded(fitted, tmp_path):
+    fitted.text_column_, fitted.label_column_ = "review", "stars"
+    fitted.save(tmp_path / "m.skops")
+    loaded = TextClassifier.load(tmp_path / "m.skops")
+    assert (loaded.text_column_, loaded.label_column_) == ("review", "stars")
+    state = fitted._to_state() | {"columns": {"text": 1, "label": None}}
+    model_files.write(tmp_path / "odd.skops", "TextClassifier", state)
+    with pytest.raises(model_files.ModelFileError, match="the names of the columns are not strings"):
+        TextClassifier.load(tmp_path / "odd.skops")

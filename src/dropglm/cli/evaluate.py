@@ -7,7 +7,7 @@ import typer
 from dropglm.cli import options, terminal
 from dropglm.cli.disagreements import disagreements_to_json, print_disagreements
 from dropglm.cli.errors import naming
-from dropglm.cli.inputs_outputs import TableReader
+from dropglm.cli.inputs_outputs import ColumnsOfModel, TableReader
 from dropglm.progress import Progress
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ MOST_COLUMNS = 8  # classes in the confusion matrix, for narrow terminals
 def evaluate(
     model: options.ModelFile,
     table: options.LabelledTable,
-    text: options.Text = "text",
-    label: options.Label = "label",
+    text: options.TextOfModel = None,
+    label: options.LabelOfModel = None,
     format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -46,7 +46,9 @@ def evaluate(
     from dropglm.text.metrics import metrics_from_probabilities
 
     classifier = load_model(model).set_params(n_jobs=threads)
-    texts, y = TableReader(text, label, encoding, delimiter, quiet).labelled(table, format)
+    columns = ColumnsOfModel(classifier, text, label)
+    with columns.explaining():
+        texts, y = TableReader(*columns.names(), encoding, delimiter, quiet).labelled(table, format)
     with Progress("Predicting", shown=not quiet), naming(table):
         p = classifier.predict_proba(texts)
         measures = metrics_from_probabilities(y, p, classifier.classes_)

@@ -1,7 +1,8 @@
 """Tables that the commands read, and checks of the files that they write."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dropglm import tables
+from dropglm.cli.errors import BadInputError
 from dropglm.files import check_writable, descriptor
 from dropglm.progress import Progress
 from dropglm.registry import lookup
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from dropglm.text import TextModel
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,39 @@ class TableReader:
             return tables.read(
                 table, text, label, format=format, encoding=self.encoding, delimiter=self.delimiter
             )
+
+
+@dataclass(frozen=True)
+class ColumnsOfModel:
+    """The columns that a command reads by default: those that the model was trained with.
+
+    ``text`` and ``label`` are the columns that the user named, or None.
+    """
+
+    model: "TextModel"
+    text: str | None
+    label: str | None = None
+
+    def names(self) -> tuple[str, str]:
+        """Return the names of both columns; models of 0.2.0 and earlier do not know theirs."""
+        text = self.text or self.model.text_column_ or "text"
+        return text, self.label or self.model.label_column_ or "label"
+
+    @contextmanager
+    def explaining(self) -> Iterator[None]:
+        """Add to an error about a missing column that the model was trained with it."""
+        options = {} if self.text else {self.model.text_column_: "--text"}
+        options |= {} if self.label else {self.model.label_column_: "--label"}
+        try:
+            yield
+        except tables.TableError as error:
+            if error.missing_column is None or error.missing_column not in options:
+                raise
+            option = options[error.missing_column]
+            raise BadInputError(
+                f"{str(error).rstrip('.')}; the model was trained with this column, so name the column to "
+                f"use with {option}."
+            ) from None
 
 
 def check_columns(text: str, label: str) -> None:

@@ -56,6 +56,26 @@ LabelledTable = Annotated[
 ]
 Text = Annotated[str, _option(TABLES, "--text", "-t", help="Column with the texts.")]
 Label = Annotated[str, _option(TABLES, "--label", "-l", help="Column with the labels.")]
+TextOfModel = Annotated[
+    str | None,
+    _option(
+        TABLES,
+        "--text",
+        "-t",
+        help="Column with the texts; by default the one that the model was trained with.",
+        default_shown=False,
+    ),
+]
+LabelOfModel = Annotated[
+    str | None,
+    _option(
+        TABLES,
+        "--label",
+        "-l",
+        help="Column with the labels; by default the one that the model was trained with.",
+        default_shown=False,
+    ),
+]
 Format = Annotated[
     str | None,
     _option(

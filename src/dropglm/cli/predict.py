@@ -7,7 +7,7 @@ import typer
 
 from dropglm import tables
 from dropglm.cli import options
-from dropglm.cli.inputs_outputs import check_output_table
+from dropglm.cli.inputs_outputs import ColumnsOfModel, check_output_table
 from dropglm.tables.frames import import_polars
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def predict(
             "otherwise."
         ),
     ] = "-",
-    text: options.Text = "text",
+    text: options.TextOfModel = None,
     out: Annotated[
         str,
         typer.Option(
@@ -71,6 +71,8 @@ def predict(
             "the output has its own columns predicted and probability; rename yours.", param_hint="--keep"
         )
     classifier = load_model(model).set_params(n_jobs=threads)
+    columns = ColumnsOfModel(classifier, text)
+    text, _ = columns.names()
     rows = tables.batches(
         table,
         text,
@@ -79,7 +81,8 @@ def predict(
         encoding=encoding,
         delimiter=delimiter,
     )
-    tables.write(_predictions(classifier, rows, text, keep, probabilities), out, format=out_format)
+    with columns.explaining():
+        tables.write(_predictions(classifier, rows, text, keep, probabilities), out, format=out_format)
 
 
 def _predictions(

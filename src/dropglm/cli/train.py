@@ -159,6 +159,7 @@ def train(
     with naming(table):
         model.fit(texts, y, X_unlabeled=more or None)
     measures = None if held_out is None else compute_metrics(model, *held_out)
+    model.text_column_, model.label_column_ = text, label
     with Progress(f"Writing {out}", shown=not quiet):
         model.save(out)
     _print_result(model, measures, out, time.perf_counter() - start, json)

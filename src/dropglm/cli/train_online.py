@@ -2,6 +2,7 @@
 
 import time
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +14,7 @@ from dropglm.cli.inputs_outputs import check_columns, check_name, check_output
 from dropglm.progress import Progress
 
 if TYPE_CHECKING:
-    from dropglm.text import OnlineTextClassifier
+    from dropglm.text import OnlineTextClassifier, TextModel
     from dropglm.text.stream import OnlineTraining, Source
 
 BAD_ROWS = ("stop", "skip")
@@ -38,14 +39,16 @@ def train_online(
 ) -> None:
     """Learn from the table row by row, show progressive figures and save the model."""
     from dropglm.online import RULES
+    from dropglm.text import load_model
     from dropglm.text.stream import MOST_LISTED, Source
 
     start = time.perf_counter()
     check_name("--bad-rows", bad_rows, BAD_ROWS)
     check_name("--rule", settings["rule"], RULES)
-    source = Source(*table)
+    base = None if start_from is None else load_model(start_from)
+    source = _with_columns_of(base, Source(*table), given)
     _check(source, out, settings, epochs, checkpoint, start_from)
-    model = _model(settings, start_from, given).set_params(n_jobs=threads)
+    model = _model(settings, base, start_from, given).set_params(n_jobs=threads)
     origin = source.settings()
     origin["start_from"] = 0 if start_from is None else zlib.crc32(start_from.read_bytes())
     if checkpoint is not None and checkpoint.exists():
@@ -75,6 +78,7 @@ def train_online(
             "warning: the rows are sorted by class; shuffle the table, since online learning needs mixed "
             "classes."
         )
+    training.model.text_column_, training.model.label_column_ = source.text, source.label
     with Progress(f"Writing {out}", shown=not quiet):
         training.model.save(out)
     if checkpoint is not None:
@@ -104,13 +108,20 @@ def _check(
         check_output(checkpoint, "--checkpoint", (source.path, start_from), regular=True)
 
 
-def _model(settings: dict[str, Any], start_from: Path | None, given: set[str]) -> "OnlineTextClassifier":
-    """Return a new model, or the one to continue from."""
-    from dropglm.text import OnlineTextClassifier, TextClassifier, load_model
+def _with_columns_of(base: "TextModel | None", source: "Source", given: set[str]) -> "Source":
+    """Return the table with the columns that the model to continue from was trained with, unless given."""
+    names = {"text": base.text_column_, "label": base.label_column_} if base is not None else {}
+    return replace(source, **{name: column for name, column in names.items() if column and name not in given})
 
-    if start_from is None:
+
+def _model(
+    settings: dict[str, Any], model: "TextModel | None", start_from: Path | None, given: set[str]
+) -> "OnlineTextClassifier":
+    """Return a new model, or the one to continue from."""
+    from dropglm.text import OnlineTextClassifier, TextClassifier
+
+    if model is None:
         return OnlineTextClassifier(**settings)
-    model = load_model(start_from)
     fixed = {"classes", "bits", "ngrams", "lowercase", "strip_html"}
     fixed |= set() if isinstance(model, TextClassifier) else {"rule", "l2"}
     for name in sorted(given & fixed):

@@ -59,9 +59,11 @@ class Columns:
         for name in self.names:
             if name not in header:
                 hint = suggestion(name, header)
-                raise TableError(
+                error = TableError(
                     f"{table}: there is no column {name!r}{hint}; its columns: {listed(header)}."
                 )
+                error.missing_column = name
+                raise error
         duplicates = [name for name in repeated(header) if name in self.names]
         if duplicates:
             name = duplicates[0]

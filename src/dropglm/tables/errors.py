@@ -9,7 +9,15 @@ MAX_LISTED = 12  # names of columns in a message; with more, the suggestion is h
 
 
 class TableError(FileError):
-    """A table cannot be read or written; the message is one sentence."""
+    """A table cannot be read or written; the message is one sentence.
+
+    Attributes
+    ----------
+    missing_column : str or None
+        The column that the table lacks, if that is the reason.
+    """
+
+    missing_column: str | None = None
 
 
 class EmptyTableError(TableError):

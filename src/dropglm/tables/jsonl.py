@@ -115,9 +115,16 @@ def _parse(line: str, lines: Lines) -> dict[str, Any]:
 def _check_text(record: dict[str, Any], name: str, lines: Lines) -> None:
     """Raise an error unless the text is a string or null; null is reported later, with its row."""
     if name not in record:
-        raise lines.error(f"has no {name!r}{suggestion(name, record)}; its keys: {listed(record)}")
+        raise _lacks(name, f"{suggestion(name, record)}; its keys: {listed(record)}", lines)
     if record[name] is not None:
         raise lines.error(f"has {TYPE_NAMES[type(record[name])]} as its {name!r}; a text must be a string")
+
+
+def _lacks(name: str, hint: str, lines: Lines) -> RowError:
+    """Return the error for a row without this key."""
+    error = lines.error(f"has no {name!r}{hint}")
+    error.missing_column = name
+    return error
 
 
 def _check_label(record: dict[str, Any], name: str, lines: Lines) -> None:
@@ -128,7 +135,7 @@ def _check_label(record: dict[str, Any], name: str, lines: Lines) -> None:
     if name not in record:
         hint = suggestion(name, record)
         keys = f"its keys: {listed(record)}{'' if hint else f'; {UNLABELED_HINT}'}"
-        raise lines.error(f"has no {name!r}{hint}; {keys}")
+        raise _lacks(name, f"{hint}; {keys}", lines)
     label = record[name]
     if isinstance(label, (list, dict)):
         raise lines.error(

@@ -22,7 +22,16 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
     """A text classifier; once fitted, it has ``vectorizer_``, ``model_``, ``classes_`` and ``summary_``.
 
     ``TextClassifier`` and ``OnlineTextClassifier`` derive from it.
+
+    Attributes
+    ----------
+    text_column_, label_column_ : str or None
+        The columns of the table that the model was trained on; None if they are not known. ``fit`` leaves
+        them unchanged; the command line sets them, and model files hold them.
     """
+
+    text_column_: str | None = None
+    label_column_: str | None = None
 
     @abstractmethod
     def _to_state(self) -> dict[str, Any]:
@@ -179,7 +188,8 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
         load_model : Read a model file.
         """
         check_is_fitted(self, "model_")
-        model_files.write(path, type(self).__name__, self._to_state())
+        columns = {"text": self.text_column_, "label": self.label_column_}
+        model_files.write(path, type(self).__name__, self._to_state() | {"columns": columns})
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -199,7 +209,17 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
         """
         _, state = model_files.read(path, cls.__name__)
         with model_files.reporting_damage(path):
-            return cls._from_state(state)
+            return cls._from_file(state)
+
+    @classmethod
+    def _from_file(cls, state: dict[str, Any]) -> Self:
+        """Rebuild the model and its columns, which files of version 0.2.0 and earlier do not have."""
+        columns = state.get("columns", {"text": None, "label": None})
+        if not all(columns[name] is None or isinstance(columns[name], str) for name in ("text", "label")):
+            raise ValueError("the names of the columns are not strings")
+        model = cls._from_state(state)
+        model.text_column_, model.label_column_ = columns["text"], columns["label"]
+        return model
 
     def _settings_shared_with(self, estimator: type) -> dict[str, Any]:
         """Return those of our settings that this class of estimators also has."""
@@ -232,7 +252,7 @@ def load_model(path: str | PathLike[str]) -> TextModel:
     models = {model.__name__: model for model in TextModel.__subclasses__()}  # all in this package
     kind, state = model_files.read(path, *sorted(models))
     with model_files.reporting_damage(path):
-        return models[kind]._from_state(state)
+        return models[kind]._from_file(state)
 
 
 def save_model(model: TextModel, path: str | PathLike[str]) -> None:
