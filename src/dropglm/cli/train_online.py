@@ -142,6 +142,7 @@ def _start(
     quiet: bool,
 ) -> "OnlineTraining":
     """Return a training at its start."""
+    from dropglm.text.similar_classes import warn_similar_classes
     from dropglm.text.stream import OnlineTraining
 
     if hasattr(model, "model_"):
@@ -152,6 +153,7 @@ def _start(
             if classes is None
             else _split_classes(classes)
         )
+        warn_similar_classes(dict.fromkeys(found))
         labels = _typed(found)
     return OnlineTraining.start(model, labels, origin)
 

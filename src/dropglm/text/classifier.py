@@ -1,5 +1,6 @@
 """A text classifier: n-grams, logistic regression with dropout, tuning and explanations."""
 
+from collections import Counter
 from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
@@ -20,6 +21,7 @@ from dropglm.text.saving import (
     restored_settings,
     saved_settings,
 )
+from dropglm.text.similar_classes import warn_similar_classes
 from dropglm.text.summary import Summary, summarize
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.vectorizer import NgramVectorizer
@@ -114,6 +116,8 @@ class TextClassifier(TextModel):
         The cross-validation; only if settings were tuned.
     summary_ : Summary
         The data, the chosen settings and their cross-validated score; print it.
+    text_column_, label_column_ : str or None
+        The columns of the training table, if a command or a model file has set them.
 
     See Also
     --------
@@ -221,6 +225,7 @@ class TextClassifier(TextModel):
         unlabeled = check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
         n, m = len(labeled), len(unlabeled)
         y = _check_labels(y, n)
+        warn_similar_classes(Counter(y.tolist()))
 
         # Build the features and the estimator.
         estimator = self._estimator(y)

@@ -80,6 +80,8 @@ class OnlineTextClassifier(TextModel):
         Log loss of the same predictions, summed over the one-versus-rest problems.
     summary_ : OnlineSummary
         The data, the settings and the progressive scores; print it.
+    text_column_, label_column_ : str or None
+        The columns of the training table, if a command or a model file has set them.
 
     See Also
     --------
