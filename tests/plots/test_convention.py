@@ -47,7 +47,7 @@ def top_ngrams(**settings):
 
 def explanation(**settings):
     model = TextClassifier((1, 1), tune=False).fit(TEXTS, [1, 0, 1, 0])
-    return NgramWeightsDisplay.from_explanation(model.explain("a bad fine film"), model.classes_, **settings)
+    return NgramWeightsDisplay.from_explanation(model.explain("a bad fine film"), **settings)
 
 
 def path(**settings):
@@ -235,4 +235,4 @@ def test_displays_of_a_text_classifier_show_its_model_and_its_search(tmp_path):
 def test_ngram_weights_of_an_online_text_classifier():
     model = OnlineTextClassifier(ngram_range=(1, 1), bits=8).fit(TEXTS * 5, [1, 0, 1, 0] * 5)
     display = NgramWeightsDisplay.from_estimator(model, 1, 2)
-    assert list(display.ngrams) == [entry.ngram for entry in model.top_features(2)[1]]
+    assert set(display.ngrams) == {entry.ngram for entry in model.top_features(2)[1]}

@@ -171,15 +171,20 @@ def test_bars_equal_the_weights():
     texts = ["a fine $5 film", "a bad_ film", "fine $5", "bad_"]
     model = TextClassifier((1, 1), tune=False).fit(texts, ["<good>", "$bad$"] * 2)
     display = NgramWeightsDisplay.from_estimator(model, "<good>", 2)
-    assert list(display.ngrams) == [entry.ngram for entry in model.top_features(2)["<good>"]]
+    top = sorted(model.top_features(2)["<good>"], key=lambda entry: -entry.weight)
+    assert list(display.ngrams) == [entry.ngram for entry in top]
     assert_allclose([bar.get_width() for bar in display.ax_.patches], display.weights)
-    why = model.explain("a fine film")
-    display = NgramWeightsDisplay.from_explanation(why, model.classes_)
-    assert_allclose([bar.get_width() for bar in display.ax_.patches], [e.weight for e in why.contributions])
+    why = model.explain("a fine bad_ film")
+    display = NgramWeightsDisplay.from_explanation(why)
+    shown = why.supporting + why.opposing
+    assert list(display.ngrams) == [entry.ngram for entry in shown]
+    assert_allclose([bar.get_width() for bar in display.ax_.patches], [entry.weight for entry in shown])
+    for bar, label in zip(display.bars_, display.labels, strict=True):
+        assert (bar.get_width() > 0) == (label == why.label)
     display.figure_.canvas.draw()  # a dollar sign is not a formula
     display = NgramWeightsDisplay(["_", "b"], [1.0, 2.0], ["_x", "y"], ["_x", "y"]).plot()
     assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["_", "b"]
-    assert [text.get_text() for text in display.figure_.legends[0].get_texts()] == [" _x", "y"]
+    assert [text.get_text() for text in display.figure_.legends[0].get_texts()] == ["for _x", "for y"]
     with pytest.raises(ValueError, match="label 'other' is not a class"):
         NgramWeightsDisplay.from_estimator(model, "other")
     with pytest.raises(NotFittedError):

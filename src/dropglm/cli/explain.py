@@ -21,7 +21,10 @@ def explain(
     top: Annotated[
         int,
         typer.Option(
-            help="Number of n-grams to show per class and per text.", min=1, rich_help_panel=options.OUTPUT
+            help="Number of n-grams to show per class, and for either of the two classes that an "
+            "explanation of a text compares.",
+            min=1,
+            rich_help_panel=options.OUTPUT,
         ),
     ] = 15,
     html: Annotated[
@@ -34,9 +37,13 @@ def explain(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Show the n-grams that favour each class and, for given texts, the contribution of each n-gram."""
+    """Show the n-grams that favour each class and, for given texts, what tips the prediction.
+
+    The predicted class of a text is compared with the runner-up. The contribution of an n-gram is what it
+    adds to the predictor of the predicted class, minus what it adds to that of the runner-up.
+    """
     from dropglm.text import load_model
-    from dropglm.text.explanation import top_to_dict
+    from dropglm.text.top_ngrams import top_to_dict
 
     if html is not None:
         check_output(html, "--html", (model,))
@@ -47,7 +54,7 @@ def explain(
         from dropglm.cli.explanation_page import explanation_page
 
         with replacing(html) as stream:
-            stream.write(explanation_page(classifier, model.name, explained, top).encode())
+            stream.write(explanation_page(classifier, model.name, best, explained, top).encode())
     if json:
         terminal.as_json(
             {
@@ -66,27 +73,15 @@ def explain(
 
 
 def _print_explanation(text: str, why: "Explanation", top: int) -> None:
-    shown = text if len(text) <= 40 else f"{text[:39]}…"
-    several = len(why.probabilities) > 2
-    given = list(why.probabilities).index(why.label)
+    from dropglm.text.explanation import listed
+
+    shown = " ".join(text.split())
+    shown = shown if len(shown) <= 40 else f"{shown[:39]}…"
+    probabilities = ", ".join(f"{name} {p:.2f}" for name, p in why.most_probable())
     terminal.table(
-        f"{shown!r}: {why.label}, probability {why.probability:.2f}",
-        ("n-gram", "favours", "weight", *([f"weight for {why.label}"] if several else ())),
-        (
-            (
-                entry.ngram,
-                str(entry.label),
-                f"{entry.weight:+.2f}",
-                *([f"{entry.weights[given]:+.2f}"] if several else ()),
-            )
-            for entry in why.contributions[:top]
-        ),
-        words=2,
+        f"{shown!r}: {probabilities}",
+        ("what tips the prediction", "contribution"),
+        ((f"{'  ' * row.depth}{row.name}", f"{row.weight:+.2f}") for row in why.outline(top)),
     )
-    base = ", ".join(f"{label} {b:+.2f}" for label, b in zip(why.probabilities, why.base, strict=True))
-    terminal.pairs([("intercept", base)])
-    rest = len(why.contributions) - top
-    if rest > 0:
-        terminal.pairs([("not shown", f"{rest} n-grams with smaller weights")])
     if why.unknown:
-        terminal.pairs([("unknown", ", ".join(why.unknown))])
+        terminal.pairs([("unknown", listed(why.unknown))])

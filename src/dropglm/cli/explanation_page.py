@@ -13,73 +13,106 @@ from dropglm.plots import NgramWeightsDisplay
 from dropglm.plots.axes import COLORS
 from dropglm.text import TextModel
 from dropglm.text.explanation import Explanation
+from dropglm.text.top_ngrams import NgramWeight
+
+MOST_FIGURES = 12  # a table is easier to search, and quicker to write, if there are more classes
+SHOWN_CLASSES = 5  # with their probabilities for a text
+FAINTEST = 0.04  # share of the strongest weight; weaker words are not coloured
+FOR, AGAINST = COLORS[:2]
 
 
-def explanation_page(model: TextModel, name: str, explained: Mapping[str, Explanation], top: int) -> str:
+def explanation_page(
+    model: TextModel,
+    name: str,
+    best: Mapping[Any, list[NgramWeight]],
+    explained: Mapping[str, Explanation],
+    top: int,
+) -> str:
     """Return the page as self-contained HTML."""
     import_extra("matplotlib", "plots", "The page needs").use("svg")
     summary = ResultTable(
         "The model", ["", ""], [[heading, visible(text)] for heading, text in model.summary_.lines()]
     )
-    labels = model.classes_.tolist()
-    bars = [_figure_of(NgramWeightsDisplay.from_estimator(model, label, top)) for label in labels]
-    blocks = [
-        summary.html(),
-        figure("The n-grams with the largest weights for each class.", bars),
-    ]
+    blocks = [summary.html(), _top_ngrams(best)]
     for text, why in explained.items():
-        blocks += [_highlighted(model, text, why, labels), _contributions(why, labels, top)]
+        blocks.append(f"<section>{_highlighted(model, text, why)}{_contributions(why, top)}</section>")
     return page(f"What {name} has learnt", blocks)
 
 
-def _contributions(why: Explanation, labels: list[Any], top: int) -> str:
-    rows = [[str(label), f"{p:.4f}"] for label, p in why.probabilities.items()]
-    bars = _figure_of(NgramWeightsDisplay.from_explanation(why, labels, top))
-    table = ResultTable("Probabilities", ["class", "probability"], rows)
-    return table.html() + figure("The n-grams of this text with the largest contributions.", [bars])
+def _top_ngrams(best: Mapping[Any, list[NgramWeight]]) -> str:
+    """Return the most important n-grams of each class: as bars, or as a table if there are many classes."""
+    chosen = (
+        "The most important n-grams of each class: those with the largest weight times √(f (1 - f)), where f "
+        "is the share of texts that contain the n-gram. The weight is what the n-gram adds to the predictor "
+        "of the class in a typical text that contains it. N-grams with punctuation come after all others."
+    )
+    if len(best) <= MOST_FIGURES:
+        bars = [_figure_of(NgramWeightsDisplay._of_class(*pair).plot()) for pair in best.items()]
+        return figure(f"{chosen} Bars are in order of their length.", bars)
+    rows = [
+        [visible(str(label)), visible(", ".join(f"{entry.ngram} {entry.weight:+.2f}" for entry in entries))]
+        for label, entries in best.items()
+    ]
+    table = ResultTable("The classes", ["class", "n-grams with their weights"], rows)
+    return f"{table.html()}<p>{escape(chosen)} The most important ones come first.</p>"
 
 
-def _highlighted(model: TextModel, text: str, why: Explanation, labels: list[Any]) -> str:
+def _contributions(why: Explanation, top: int) -> str:
+    """Return the bars of the largest contributions, how contributions add up, and the probabilities."""
+    sums = [["\N{EM SPACE}" * row.depth + visible(row.name), f"{row.weight:+.2f}"] for row in why.outline(0)]
+    classes = [[visible(name), f"{p:.4f}"] for name, p in why.most_probable(SHOWN_CLASSES)]
+    bars = NgramWeightsDisplay.from_explanation(why, top) if why.supporting or why.opposing else None
+    caption = (
+        f"The n-grams that tip the prediction, the predicted class ({why.label}) against the runner-up "
+        f"({why.against}), the largest contributions first. N-grams with punctuation are left out."
+    )
+    return "".join(
+        [
+            figure(visible(caption), [_figure_of(bars)]) if bars else "",
+            ResultTable("How the contributions add up", ["", "contribution"], sums).html(3),
+            ResultTable("Probabilities", ["class", "probability"], classes).html(3),
+        ]
+    )
+
+
+def _highlighted(model: TextModel, text: str, why: Explanation) -> str:
     """Return the tokens of a text as HTML, each in the colour of the class that it favours."""
     tokens = model.vectorizer_.tokenize(text)
-    weights = _token_weights(tokens, why, model.ngram_range[1], len(labels))
+    weights = _token_weights(tokens, why, model.ngram_range[1])
     strongest = max(float(np.abs(weights).max(initial=0.0)), 1e-12)
     unknown = set(why.unknown)
     words = []
-    for token, row in zip(tokens, weights, strict=True):
+    for token, weight in zip(tokens, weights.tolist(), strict=True):
         shown = escape(visible(token))
-        favoured = int(row.argmax())
         if token in unknown:
             words.append(f'<span class="unknown">{shown}</span>')
-        elif row[favoured] > 0:
-            colour = _tint(favoured, float(row[favoured]) / strongest)
-            words.append(f'<mark style="background:{colour}">{shown}</mark>')
+        elif abs(weight) > FAINTEST * strongest:
+            colour = _tint(FOR if weight > 0 else AGAINST, abs(weight) / strongest)
+            words.append(f'<mark style="background:{colour}" title="{weight:+.3f}">{shown}</mark>')
         else:
             words.append(shown)
     key = " ".join(
-        f'<mark style="background:{_tint(k, 0.8)}">{escape(visible(str(label)))}</mark>'
-        for k, label in enumerate(labels)
+        f'<mark style="background:{_tint(colour, 0.8)}">for {escape(visible(str(label)))}</mark>'
+        for colour, label in ((FOR, why.label), (AGAINST, why.against))
     )
     title = escape(visible(f"{why.label}, probability {why.probability:.2f}"))
     note = ' <span class="text"><span class="unknown">unknown</span></span>' if unknown else ""
     return f'<h2>{title}</h2><p class="key">{key}{note}</p><p class="text">{" ".join(words)}</p>'
 
 
-def _token_weights(tokens: list[str], why: Explanation, longest: int, classes: int) -> np.ndarray:
-    """Return the weights, shape (tokens, classes); the weight of an n-gram is shared by its tokens."""
-    weight = {entry.ngram: np.array(entry.weights) for entry in why.contributions}
-    total = np.zeros((len(tokens), classes))
+def _token_weights(tokens: list[str], why: Explanation, longest: int) -> np.ndarray:
+    """Return the weight of each token; the weight of an n-gram is shared by its tokens."""
+    weight = {entry.ngram: entry.weight for entry in why.contributions}
+    total = np.zeros(len(tokens))
     for n in range(1, longest + 1):
         for start in range(len(tokens) - n + 1):
-            found = weight.get(" ".join(tokens[start : start + n]))
-            if found is not None:
-                total[start : start + n] += found / n
+            total[start : start + n] += weight.get(" ".join(tokens[start : start + n]), 0.0) / n
     return total
 
 
-def _tint(number: int, strength: float) -> str:
-    red, green, blue = (int(COLORS[number % len(COLORS)][k : k + 2], 16) for k in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{0.08 + 0.5 * strength:.2f})"
+def _tint(colour: str, strength: float) -> str:
+    red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{0.5 * strength:.2f})"
 
 
 def _figure_of(display: NgramWeightsDisplay) -> Any:

@@ -48,12 +48,13 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, w
 
 
 def top_table(top: dict[Any, list[Any]]) -> None:
-    """Print the n-grams that favour each class most."""
+    """Print the n-grams that favour each class most, in their order."""
     rows = [
         (str(label), ", ".join(f"{entry.ngram} {entry.weight:+.2f}" for entry in entries))
         for label, entries in list(top.items())[:MOST_CLASSES]
     ]
-    table("N-grams that favour each class", ("class", "n-grams with their weights"), rows, words=2)
+    title = "N-grams that favour each class, ranked by weight and by how many texts have them"
+    table(title, ("class", "n-grams with their weights"), rows, words=2)
     if len(top) > MOST_CLASSES:
         out.print(f"… and {len(top) - MOST_CLASSES:,} more classes")
 

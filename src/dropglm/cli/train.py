@@ -274,7 +274,7 @@ def _print_result(
     model: "TextClassifier", measures: "Metrics | None", out: Path, seconds: float, as_json: bool
 ) -> None:
     """Print what was learnt."""
-    from dropglm.text.explanation import top_to_dict
+    from dropglm.text.top_ngrams import top_to_dict
 
     top = model.top_features(8)
     if as_json:

@@ -238,7 +238,7 @@ def _spelled(label: Any) -> str:
 
 def _print_result(training: "OnlineTraining", out: Path, seconds: float, *, as_json: bool) -> None:
     """Print what was learnt."""
-    from dropglm.text.explanation import top_to_dict
+    from dropglm.text.top_ngrams import top_to_dict
 
     model = training.model
     top = model.top_features(8)

@@ -7,12 +7,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from dropglm.plots.axes import COLORS, one_panel
 from dropglm.text import TextModel
+from dropglm.text.top_ngrams import NgramWeight
 
 MAX_NAME = 24  # characters of an n-gram beside its bar
+MAX_TITLE = 40
 
 
 class NgramWeightsDisplay:
-    """Bars for the weights of n-grams, coloured by class, the first n-gram on top.
+    """Bars for the weights of n-grams, coloured by the class that they favour, the first n-gram on top.
 
     It is recommended to use :meth:`from_estimator` or :meth:`from_explanation` to create a display.
 
@@ -21,13 +23,15 @@ class NgramWeightsDisplay:
     ngrams : sequence of str
         The n-grams.
     weights : sequence of float
-        Contribution of each n-gram to the decision function of its class.
+        Contribution of each n-gram.
     labels : sequence
-        The class of each n-gram.
+        The class that each n-gram favours.
     classes : sequence
         All classes, in the order of their colours.
     title : str, default=""
         Title of the plot.
+    xlabel : str, default="contribution"
+        What the weights contribute to.
 
     Attributes
     ----------
@@ -41,7 +45,7 @@ class NgramWeightsDisplay:
     See Also
     --------
     dropglm.TextClassifier.top_features : The n-grams with the largest weights.
-    dropglm.TextClassifier.explain : The n-grams that decide how a text is classified.
+    dropglm.TextClassifier.explain : The n-grams that tip the prediction for a text.
 
     Examples
     --------
@@ -51,7 +55,7 @@ class NgramWeightsDisplay:
     >>> model = TextClassifier((1, 1), tune=False).fit(texts, [1, 0, 1, 0])
     >>> NgramWeightsDisplay.from_estimator(model, 1).ngrams
     ['fine']
-    >>> NgramWeightsDisplay.from_explanation(model.explain("a bad film"), model.classes_).ngrams[0]
+    >>> NgramWeightsDisplay.from_explanation(model.explain("a bad film")).ngrams[0]
     'bad'
     """
 
@@ -62,18 +66,22 @@ class NgramWeightsDisplay:
         labels: Sequence[Any],
         classes: Sequence[Any],
         title: str = "",
+        xlabel: str = "contribution",
     ) -> None:
         self.ngrams = ngrams
         self.weights = weights
         self.labels = labels
         self.classes = classes
         self.title = title
+        self.xlabel = xlabel
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, label: Any, k: int = 15, *, ax: Any = None, **kwargs: Any
     ) -> Self:
-        """Plot the n-grams with the largest weights for a class.
+        """Plot the most important n-grams for a class, in order of their weights.
+
+        They are those of :meth:`dropglm.TextClassifier.top_features`.
 
         Parameters
         ----------
@@ -101,24 +109,29 @@ class NgramWeightsDisplay:
         top = estimator.top_features(k)
         if label not in top:
             raise ValueError(f"label {label!r} is not a class of the estimator; its classes are {list(top)}.")
-        names, weights = [entry.ngram for entry in top[label]], [entry.weight for entry in top[label]]
-        display = cls(names, weights, [label] * len(names), list(top), f"Top n-grams for {label}")
-        return display.plot(ax, **kwargs)
+        return cls._of_class(label, top[label]).plot(ax, **kwargs)
 
     @classmethod
-    def from_explanation(
-        cls, explanation: Any, classes: Any, k: int = 20, *, ax: Any = None, **kwargs: Any
-    ) -> Self:
-        """Plot the n-grams of a text that contribute most to its classification.
+    def _of_class(cls, label: Any, entries: Sequence[NgramWeight]) -> Self:
+        """Return the display of n-grams for a class in order of their weights, not yet drawn."""
+        entries = sorted(entries, key=lambda entry: -entry.weight)
+        names, weights = [entry.ngram for entry in entries], [entry.weight for entry in entries]
+        title, xlabel = f"Top n-grams for {label}", "typical contribution to the predictor"
+        return cls(names, weights, [label] * len(names), [label], title, xlabel)
+
+    @classmethod
+    def from_explanation(cls, explanation: Any, k: int = 10, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Plot the n-grams of a text that tip its prediction.
+
+        Those that favour the predicted class come first, then those that favour the runner-up, both in the
+        order of their absolute contributions. N-grams with punctuation are left out.
 
         Parameters
         ----------
         explanation : Explanation
             The result of :meth:`dropglm.TextClassifier.explain`.
-        classes : sequence
-            The classifier's classes, in the order of their colours.
-        k : int, default=20
-            Largest number of n-grams.
+        k : int, default=10
+            Largest number of n-grams for each of the two classes.
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is created.
         **kwargs : dict
@@ -128,11 +141,14 @@ class NgramWeightsDisplay:
         -------
         display : NgramWeightsDisplay
         """
-        first = explanation.contributions[:k]
-        names, weights = [entry.ngram for entry in first], [entry.weight for entry in first]
+        both = explanation.label, explanation.against
+        sides = explanation.supporting[:k], explanation.opposing[:k]
+        entries = [entry for side in sides for entry in side]
+        names, weights = [entry.ngram for entry in entries], [entry.weight for entry in entries]
+        labels = [label for label, side in zip(both, sides, strict=True) for _ in side]
         title = f"{explanation.label}, probability {explanation.probability:.2f}"
-        display = cls(names, weights, [entry.label for entry in first], list(classes), title)
-        return display.plot(ax, **kwargs)
+        xlabel = "contribution to the difference of predictors"
+        return cls(names, weights, labels, both, title, xlabel).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the bars.
@@ -159,8 +175,8 @@ class NgramWeightsDisplay:
             in_legend.add(label)
         ax.set_yticks(list(places), [_plain(_shortened(name, MAX_NAME)) for name in self.ngrams])
         ax.invert_yaxis()
-        title = _plain(_shortened(self.title, MAX_NAME + 12))
-        ax.set(xlabel="contribution to the decision function", title=title)
+        title = _plain(_shortened(self.title, MAX_TITLE))
+        ax.set(xlabel=self.xlabel, title=title)
         if len(in_legend) > 1:
             # Outside the axes, since any corner may hold a bar. Long names go below each other.
             columns = 4 if max(len(str(label)) for label in in_legend) <= 10 else 1
@@ -181,6 +197,4 @@ def _plain(text: Any) -> str:
 
 
 def _legend_text(label: Any) -> str:
-    """Do the same for a legend, which would leave out names that begin with an underscore."""
-    shown = _plain(_shortened(label, MAX_NAME))
-    return f" {shown}" if shown.startswith("_") else shown
+    return f"for {_plain(_shortened(label, MAX_NAME))}"

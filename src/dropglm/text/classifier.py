@@ -136,11 +136,15 @@ class TextClassifier(TextModel):
     >>> model.predict(["a lovely story"])
     array(['good'], dtype='<U4')
     >>> print(model.explain("a lovely story, truly"))
-    good, probability 0.76
-      good  lovely  +1.24
-      good  a       +0.47
-      good  story   +0.04
-      good  ,       +0.03
+    probabilities: good 0.76, bad 0.24
+    log odds of good against bad: +1.15, the sum of
+      for good, largest first     +1.76
+        lovely                    +1.24
+        a                         +0.47
+        story                     +0.04
+      punctuation, largest first  +0.03
+        ,                         +0.03
+      intercept                   -0.63
     unknown: truly
     """
 

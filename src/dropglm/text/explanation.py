@@ -1,43 +1,54 @@
-"""Explanations: what each n-gram contributes to the prediction of each class."""
+"""Explanations: what tips the prediction for a text, the predicted class against the runner-up."""
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm import checks
 from dropglm.estimators.linear_model import LogisticModel
+from dropglm.text.class_weights import weights_between, weights_by_class
 from dropglm.text.hashing import NgramHasher
 from dropglm.text.vectorizer import NgramVectorizer
+from dropglm.text.words import only_words
 
-
-class NgramWeight(NamedTuple):
-    """An n-gram and what it adds to the predictor of a class."""
-
-    ngram: str
-    weight: float
+SHOWN = 10  # n-grams for each of the two classes
+SHOWN_PUNCTUATION = 3
+SHOWN_CLASSES = 3
+SHOWN_UNKNOWN = 20
+MAX_WIDTH = 48  # of the names in print
 
 
 class Contribution(NamedTuple):
     """The contribution of an n-gram of a text.
 
-    ``label`` is the class to which the n-gram contributes most and ``weight`` its contribution: positive
-    values favour the class, negative ones count against it. ``weights`` has the contribution to each class.
+    ``weight`` is the contribution to the difference between the predictors of the predicted class and of the
+    runner-up: positive values favour the predicted class, negative ones the runner-up. ``weights`` has the
+    contribution to the predictor of each class, in the order of the model's classes: the ``value`` of the
+    feature in the text times its coefficient.
     """
 
     ngram: str
-    label: Any
     weight: float
+    value: float
     weights: list[float]
+
+
+class OutlineRow(NamedTuple):
+    """A row of an explanation in the form of a sum: a part, the contribution of which is in the total."""
+
+    depth: int
+    name: str
+    weight: float
 
 
 @dataclass(frozen=True)
 class Explanation:
     """Explanation of the prediction for one text; print it, or show it in a notebook.
 
-    The contributions to a class and its ``base`` add up to the predictor of that class.
+    It compares the predicted class with the runner-up, the most probable of the other classes. The weights of
+    all contributions and ``base_difference`` add up to ``difference``.
 
     Attributes
     ----------
@@ -45,124 +56,179 @@ class Explanation:
         The predicted class.
     probability : float
         Its probability.
+    against : object
+        The runner-up.
     probabilities : dict
         The probability of each class.
+    difference : float
+        The predictor of ``label`` minus that of ``against``. For two classes there is only one predictor,
+        the log odds, and this is the log odds of ``label``.
+    base_difference : float
+        The same for a text without known n-grams.
     base : list of float
-        The predictor of each class for a text without known n-grams.
+        The predictor of each class for a text without known n-grams. It adds up with the contributions to a
+        class to the predictor of that class.
     contributions : list of Contribution
-        The n-grams of the text that are features, those with the largest absolute contribution to the
-        predicted class first.
+        The n-grams of the text that are features, those with the largest absolute weight first.
     unknown : list of str
         The words of the text that occur in none of the features, in their order in the text.
+
+    Examples
+    --------
+    >>> from dropglm import TextClassifier
+    >>> texts = ["a fine film", "a dull film", "an odd film"] * 2
+    >>> model = TextClassifier((1, 1), tune=False).fit(texts, ["good", "bad", "odd"] * 2)
+    >>> why = model.explain("a fine, fine film")
+    >>> why.label, why.supporting[0].ngram
+    ('good', 'fine')
+    >>> total = why.base_difference + sum(entry.weight for entry in why.contributions)
+    >>> abs(total - why.difference) < 1e-6
+    True
     """
 
     label: Any
     probability: float
+    against: Any
     probabilities: dict[Any, float]
+    difference: float
+    base_difference: float
     base: list[float]
     contributions: list[Contribution]
     unknown: list[str]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields in plain types, for JSON."""
-        return asdict(self) | {
+        return vars(self) | {
             "probabilities": {str(label): p for label, p in self.probabilities.items()},
             "contributions": [entry._asdict() for entry in self.contributions],
         }
 
+    @property
+    def supporting(self) -> list[Contribution]:
+        """The n-grams of words that favour ``label``, the largest contribution first."""
+        return [entry for entry in self.contributions if entry.weight > 0 and only_words(entry.ngram)]
+
+    @property
+    def opposing(self) -> list[Contribution]:
+        """The n-grams of words that favour ``against``, the largest contribution first."""
+        return [entry for entry in self.contributions if entry.weight < 0 and only_words(entry.ngram)]
+
+    @property
+    def punctuation(self) -> list[Contribution]:
+        """The n-grams with punctuation, those with the largest absolute weight first."""
+        return [entry for entry in self.contributions if not only_words(entry.ngram)]
+
+    def outline(self, k: int = SHOWN) -> list[OutlineRow]:
+        """Return the difference of the predictors as a sum of named parts.
+
+        Parameters
+        ----------
+        k : int
+            Number of n-grams to show for each of the two classes; at most 3 of them for punctuation.
+
+        Returns
+        -------
+        list of OutlineRow
+            Each row is the sum of the rows below it that are one level deeper.
+        """
+        what = (
+            f"log odds of {self.label} against {self.against}"
+            if len(self.probabilities) == 2
+            else f"predictor of {self.label} minus that of {self.against}"
+        )
+        rows = [OutlineRow(0, what, self.difference)]
+        rows += _group(f"for {self.label}, largest first", self.supporting, k)
+        rows += _group(f"for {self.against}, largest first", self.opposing, k)
+        rows += _group("punctuation, largest first", self.punctuation, min(k, SHOWN_PUNCTUATION))
+        return [*rows, OutlineRow(1, "intercept", self.base_difference)]
+
+    def most_probable(self, k: int = SHOWN_CLASSES) -> list[tuple[str, float]]:
+        """Return the k most probable classes with their probabilities, and the sum of the others."""
+        ranked = sorted(self.probabilities.items(), key=lambda pair: -pair[1])
+        shown = [(str(label), p) for label, p in ranked[:k]]
+        n = len(ranked) - k
+        return shown if n < 1 else [*shown, (_others(n), sum(p for _, p in ranked[k:]))]
+
     def __str__(self) -> str:
-        width = max((len(str(entry.label)) for entry in self.contributions), default=0)
-        length = max((len(entry.ngram) for entry in self.contributions), default=0)
-        lines = [f"{self.label}, probability {self.probability:.2f}"]
-        lines += [
-            f"  {entry.label!s:<{width}}  {entry.ngram:<{length}}  {entry.weight:+.2f}"
-            for entry in self.contributions
+        total, *parts = self.outline()
+        rows = [(f"{'  ' * depth}{name}", weight) for depth, name, weight in parts]
+        width = min(max(len(name) for name, _ in rows), MAX_WIDTH)
+        lines = [
+            "probabilities: " + ", ".join(f"{name} {p:.2f}" for name, p in self.most_probable()),
+            f"{total.name}: {total.weight:+.2f}, the sum of",
+            *(f"{name:<{width}}  {weight:+.2f}" for name, weight in rows),
         ]
         if self.unknown:
-            lines.append(f"unknown: {', '.join(self.unknown)}")
+            lines.append(f"unknown: {listed(self.unknown)}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """Return the explanation as HTML for notebooks: the prediction and a table of contributions."""
+        """Return the explanation as HTML for notebooks: the probabilities and a table of contributions."""
         rows = "".join(
-            f"<tr><td>{escape(entry.ngram)}</td><td>{escape(str(entry.label))}</td>"
-            f'<td style="text-align:right">{entry.weight:+.2f}</td></tr>'
-            for entry in self.contributions
+            f'<tr><td style="text-align:left;padding-left:{1 + 1.5 * depth:g}em">'
+            f"{escape(name) if depth == 2 else f'<strong>{escape(name)}</strong>'}</td>"
+            f'<td style="text-align:right">{weight:+.2f}</td></tr>'
+            for depth, name, weight in self.outline()
         )
-        table = (
-            "<table><thead><tr><th>n-gram</th><th>class</th><th>contribution</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table>"
+        classes = ", ".join(
+            f"{escape(name) if number else f'<strong>{escape(name)}</strong>'} {p:.2f}"
+            for number, (name, p) in enumerate(self.most_probable())
         )
-        unknown = f"<p>Unknown words: {escape(', '.join(self.unknown))}</p>" if self.unknown else ""
-        label = escape(str(self.label))
-        return (
-            f"<div><p><strong>{label}</strong>, probability {self.probability:.2f}</p>"
-            f"{table if self.contributions else ''}{unknown}</div>"
-        )
+        unknown = f"<p>Unknown words: {escape(listed(self.unknown))}</p>" if self.unknown else ""
+        return f"<div><p>{classes}</p><table><tbody>{rows}</tbody></table>{unknown}</div>"
 
 
-def weights_by_class(model: LogisticModel, columns: Any = slice(None)) -> np.ndarray:
-    """Return what each feature adds to the predictor of each class; shape (K, features).
-
-    For two classes, the weights of the first are the negative of those of the second. In a multinomial model
-    only differences between classes matter, so each feature's weights are centred over the classes.
-    """
-    return _expand_to_classes(model, model.coef_[:, columns])
-
-
-def _expand_to_classes(model: LogisticModel, weights: np.ndarray) -> np.ndarray:
-    if len(weights) == 1:
-        return np.concatenate([-weights, weights])
-    return weights - weights.mean(axis=0) if model.multi_class_ == "multinomial" else weights
-
-
-def top_ngrams(
-    names: Callable[[np.ndarray], list[str]],
-    weights: np.ndarray,
-    scale: np.ndarray,
-    classes: np.ndarray,
-    k: int,
-) -> dict[Any, list[NgramWeight]]:
-    """Return at most k n-grams with positive weights for each class, ranked by weight times ``scale``.
-
-    The scale measures how often an n-gram was seen. Without it, n-grams of two or three texts would come
-    first.
-    """
-    checks.whole_number(k, "k")
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}.")
-    top = {}
-    scales = np.broadcast_to(scale, weights.shape)
-    for label, row, factors in zip(classes.tolist(), weights, scales, strict=True):
-        first = np.argsort(-row * factors, kind="stable")[:k]
-        first = first[row[first] > 0]
-        top[label] = [NgramWeight(name, float(row[j])) for name, j in zip(names(first), first, strict=True)]
-    return top
+def _group(name: str, entries: Sequence[Contribution], k: int) -> Iterator[OutlineRow]:
+    """Yield rows for the sum of these contributions, for the first k of them and for the sum of the rest."""
+    if not entries:
+        return
+    yield OutlineRow(1, name, sum(entry.weight for entry in entries))
+    if k:
+        # A row for the rest takes the place of a single n-gram.
+        shown = entries[: k if len(entries) > k + 1 else k + 1]
+        yield from (OutlineRow(2, entry.ngram, entry.weight) for entry in shown)
+        rest = entries[len(shown) :]
+        if rest:
+            yield OutlineRow(2, _others(len(rest)), sum(entry.weight for entry in rest))
 
 
-def top_to_dict(top: dict[Any, list[NgramWeight]]) -> dict[str, list[dict[str, Any]]]:
-    """Return the result of ``top_features`` in plain types, for JSON."""
-    return {str(label): [entry._asdict() for entry in entries] for label, entries in top.items()}
+def _others(n: int) -> str:
+    return f"{n:,} other" if n == 1 else f"{n:,} others"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return the first words, separated by commas, and how many more there are."""
+    more = len(words) - SHOWN_UNKNOWN
+    return ", ".join(words[:SHOWN_UNKNOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def explain_text(vectorizer: NgramVectorizer | NgramHasher, model: LogisticModel, text: str) -> Explanation:
     """Explain the prediction for one text."""
     columns, values, names, unknown = vectorizer._describe(text)
-    weights = weights_by_class(model, columns) * values
+    row = vectorizer.transform([text])
+    coef, intercept = model.coef_[:, columns] * values, np.atleast_1d(model.intercept_)[:, None]
+    predictors = np.atleast_2d(model.decision_function(row)).T
+    by_class, base, scores = (
+        np.array(list(weights_by_class(weights, model.multi_class_)))
+        for weights in (coef, intercept, predictors)
+    )
+    probabilities = model.predict_proba(row)[0]
+    # Several probabilities may round to 1; their predictors still differ.
+    first, second = np.lexsort((-scores[:, 0], -probabilities))[:2].tolist()
+    weights = weights_between(coef, first, second)
+    order = np.argsort(-np.abs(weights), kind="stable").tolist()
+    contributions = [
+        Contribution(names[j], float(weights[j]), float(values[j]), by_class[:, j].tolist()) for j in order
+    ]
     labels = model.classes_.tolist()
-    probabilities = model.predict_proba(vectorizer.transform([text]))[0]
-    best = int(probabilities.argmax())
-    contributions = []
-    for j in np.argsort(-np.abs(weights[best]), kind="stable"):
-        by_class = [float(weight) for weight in weights[:, j]]
-        # Two classes have opposite weights: take the class with the positive one.
-        k = int(np.argmax(by_class if len(by_class) == 2 else np.abs(by_class)))
-        contributions.append(Contribution(names[j], labels[k], by_class[k], by_class))
     return Explanation(
-        label=labels[best],
-        probability=float(probabilities[best]),
-        probabilities={label: float(p) for label, p in zip(labels, probabilities, strict=True)},
-        base=[float(b) for b in _expand_to_classes(model, np.atleast_1d(model.intercept_)[:, None])[:, 0]],
+        label=labels[first],
+        probability=float(probabilities[first]),
+        against=labels[second],
+        probabilities=dict(zip(labels, probabilities.tolist(), strict=True)),
+        difference=float(weights_between(predictors, first, second)[0]),
+        base_difference=float(weights_between(intercept, first, second)[0]),
+        base=base[:, 0].tolist(),
         contributions=contributions,
         unknown=unknown,
     )

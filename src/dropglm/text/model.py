@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from dropglm import model_files
 from dropglm.estimators.linear_model import LogisticModel
 from dropglm.text.base import TextEstimator
-from dropglm.text.explanation import Explanation, NgramWeight, explain_text, top_ngrams, weights_by_class
+from dropglm.text.explanation import Explanation, explain_text
 from dropglm.text.hashing import NgramHasher
+from dropglm.text.top_ngrams import NgramWeight, top_ngrams
 from dropglm.text.vectorizer import NgramVectorizer
 
 
@@ -140,17 +141,27 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
         -------
         dict
             Maps each class to at most k pairs (ngram, weight), the most important first. The weight is what
-            the n-gram adds to the predictor of the class, and is positive. N-grams are ranked by the weight
-            times the standard deviation of the feature, which favours frequent n-grams.
+            the n-gram typically adds to the predictor of the class, in a text that contains it: its
+            coefficient times the mean value of the feature in such texts. It is positive. N-grams are ranked
+            by the weight times √(f (1 - f)), where f is the share of the texts that contain the n-gram;
+            this favours frequent n-grams. N-grams with punctuation come after all those of words only.
         """
         vectorizer, model = self._fitted_parts()
-        weights, scale = weights_by_class(model), self._feature_scale(vectorizer, model)
-        return top_ngrams(vectorizer.ngrams_.names, weights, scale, model.classes_, k)
+        typical = self._typical_values(vectorizer)
+        scale = self._feature_scale(vectorizer, model)
+        return top_ngrams(vectorizer.ngrams_.names, model, typical, scale, k)
+
+    def _typical_values(self, vectorizer: Any) -> np.ndarray:
+        """Return the mean value of each feature in the texts that have it."""
+        return np.ones(1)
 
     def _feature_scale(self, vectorizer: Any, model: Any) -> np.ndarray:
-        """Return each feature's standard deviation √(f (1 - f)), where f is its share of the texts."""
+        """Return v √(f (1 - f)), where f is the feature's share of the texts and v its typical value.
+
+        This is the standard deviation of a feature that is v in these texts and 0 in all others.
+        """
         share = np.clip(vectorizer.ngrams_.document_counts / vectorizer.n_texts_, 0.0, 1.0)
-        return np.sqrt(share * (1.0 - share))
+        return self._typical_values(vectorizer) * np.sqrt(share * (1.0 - share))
 
     def explain(self, text: str) -> Explanation:
         """Explain the prediction for one text.
@@ -162,7 +173,8 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
         Returns
         -------
         Explanation
-            What each n-gram of the text adds to the predictor of each class, and which words are unknown.
+            What tips the prediction: the contribution of each n-gram of the text to the difference between
+            the predictors of the predicted class and of the runner-up.
         """
         return explain_text(*self._fitted_parts(), text)
 
