@@ -120,20 +120,6 @@ def test_fractional_labels_are_class_names(place):
     assert json.loads(kept.splitlines()[0]).keys() == {"predicted", "probability", "label"}
 
 
-def test_explain_prints_tables_or_json_and_writes_a_page(place):
-    text = "a lovely <b>story</b> with zyzzyva"
-    out = dropglm("explain", "m.skops", text, "--top", "3", cwd=place)
-    assert "lovely" in out
-    assert "zyzzyva" in out
-    result = json.loads(dropglm("explain", "m.skops", text, "--html", "page.html", "--json", cwd=place))
-    assert result["texts"][0]["label"] == "good"
-    assert result["texts"][0]["unknown"] == ["zyzzyva"]
-    assert {entry["ngram"] for entry in result["top_features"]["bad"]} >= set(BAD)
-    page = (place / "page.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 3
-    assert "zyzzyva" in page
-
-
 def test_data_lists_data_sets_and_suggests_names(place, tmp_path):
     names = {line["name"] for line in json.loads(dropglm("data", "list", "--json", cwd=place))}
     assert {

@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from dropglm import NgramVectorizer, TextClassifier
 from dropglm.estimators import LogisticRegression
 from dropglm.text.top_ngrams import top_ngrams
+from dropglm.text.vocabulary import Vocabulary
 from dropglm.text.words import only_words
 
 NAMES = np.array([f"word{j}" if j % 3 else f"word{j} ." for j in range(40)], dtype=object)
@@ -69,3 +71,51 @@ def test_letters_digits_marks_and_emoji_make_words(ngram):
 )
 def test_tokens_without_them_make_punctuation(ngram):
     assert not only_words(ngram)
+
+
+class TfidfTextClassifier(TextClassifier):
+    """A classifier on features of different sizes."""
+
+    def _settings_shared_with(self, estimator):
+        weighted = {"use_idf": True, "norm": "l2"} if estimator is NgramVectorizer else {}
+        return super()._settings_shared_with(estimator) | weighted
+
+
+def test_the_weight_of_an_ngram_is_its_mean_contribution_in_the_texts_that_contain_it(corpus):
+    texts, y, more = corpus
+    model = TfidfTextClassifier(tune=False).fit(texts, y, X_unlabeled=more)
+    X = model.vectorizer_.transform([*texts, *more])
+    column, coef = model.vectorizer_.vocabulary_, model.model_.coef_[0]
+    effects = {}
+    for label, sign in (("bad", -1.0), ("good", 1.0)):
+        for entry in model.top_features(1000)[label]:
+            values = X[:, [column[entry.ngram]]].toarray()
+            mean = values[values > 0].mean()
+            assert entry.weight == pytest.approx(sign * coef[column[entry.ngram]] * mean, rel=1e-5)
+            share = (values > 0).mean()
+            effects.setdefault(label, []).append(entry.weight * np.sqrt(share * (1.0 - share)))
+        np.testing.assert_allclose(effects[label], sorted(effects[label], reverse=True))
+    state = model.vectorizer_.ngrams_._to_state()
+    np.testing.assert_array_equal(
+        Vocabulary._from_state(state).mean_values, model.vectorizer_.ngrams_.mean_values
+    )
+    with pytest.raises(ValueError, match="inconsistent"):
+        Vocabulary._from_state(state | {"values": state["values"][1:]})
+    del state["values"]  # as in files of version 0.2.0
+    assert len(Vocabulary._from_state(state).mean_values) == 0
+
+
+def test_contributions_are_values_times_coefficients(corpus):
+    texts, y, _ = corpus
+    model = TfidfTextClassifier(tune=False).fit(texts, y)
+    text = "a lovely lovely film"
+    row = model.vectorizer_.transform([text]).toarray()[0]
+    why = model.explain(text)
+    assert len(why.contributions) == (row != 0).sum()
+    for entry in why.contributions:
+        j = model.vectorizer_.vocabulary_[entry.ngram]
+        assert entry.value == row[j]
+        assert entry.weights[1] == pytest.approx(row[j] * model.model_.coef_[0, j])
+    total = why.base_difference + sum(entry.weight for entry in why.contributions)
+    assert total == pytest.approx(why.difference, rel=1e-5)
+    assert why.difference == pytest.approx(abs(model.decision_function([text])[0]), rel=1e-5)

@@ -235,6 +235,7 @@ class TextClassifier(TextModel):
         estimator = self._estimator(y)
         vectorizer = NgramVectorizer(**self._settings_shared_with(NgramVectorizer))
         features = vectorizer.fit_transform([*labeled, *unlabeled])
+        vectorizer.ngrams_._record_values(features)
         labeled_rows = row_range(features, 0, n)
         unlabeled_rows = row_range(features, n, n + m) if unlabeled else None
 

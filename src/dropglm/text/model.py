@@ -152,8 +152,9 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
         return top_ngrams(vectorizer.ngrams_.names, model, typical, scale, k)
 
     def _typical_values(self, vectorizer: Any) -> np.ndarray:
-        """Return the mean value of each feature in the texts that have it."""
-        return np.ones(1)
+        """Return the mean value of each feature in the texts that have it; it is 1 for hashed n-grams."""
+        recorded = getattr(vectorizer.ngrams_, "mean_values", ())
+        return recorded if len(recorded) else np.ones(1)
 
     def _feature_scale(self, vectorizer: Any, model: Any) -> np.ndarray:
         """Return v √(f (1 - f)), where f is the feature's share of the texts and v its typical value.

@@ -39,11 +39,15 @@ class Vocabulary:
     ----------
     document_counts : ndarray of shape (n_features,)
         Number of texts in the fit that contain each feature.
+    mean_values : ndarray of shape (n_features,), or empty
+        Mean value of each feature in the texts of the fit that contain it, if a text classifier has recorded
+        it; empty if all of them are 1.
     """
 
     def __init__(
         self, letters: np.ndarray, ends: np.ndarray, spelling: np.ndarray, document_counts: np.ndarray
     ) -> None:
+        self.mean_values = np.empty(0, np.float32)
         self._letters = letters
         self._ends = ends
         self._spelling = spelling
@@ -59,9 +63,15 @@ class Vocabulary:
             return [self._words[number] for number in rows[:, 0].tolist()]
         return [" ".join([self._words[number] for number in row if number >= 0]) for row in rows.tolist()]
 
+    def _record_values(self, X: Any) -> None:
+        """Record the mean value of each feature; X is the CSR matrix of the texts in the fit."""
+        if (X.data != 1).any():
+            totals = np.ones(X.shape[0]) @ X
+            self.mean_values = (totals / np.maximum(self.document_counts, 1)).astype(np.float32)
+
     def __getstate__(self) -> dict[str, np.ndarray]:
         """Leave out the hash tables, which are rebuilt when needed."""
-        names = ("_letters", "_ends", "_spelling", "document_counts")
+        names = ("_letters", "_ends", "_spelling", "document_counts", "mean_values")
         return {name: getattr(self, name) for name in names}
 
     def _to_state(self) -> dict[str, np.ndarray]:
@@ -71,12 +81,14 @@ class Vocabulary:
             "ends": self._ends,
             "spelling": self._spelling,
             "texts": self.document_counts,
+            "values": self.mean_values,
         }
 
     @classmethod
     def _from_state(cls, state: Mapping[str, Any]) -> Self:
         """Rebuild a vocabulary from a model file, after checking its arrays: the kernels trust them."""
         letters, ends, spelling, counts = (state[name] for name in ("letters", "ends", "spelling", "texts"))
+        values = state.get("values", np.empty(0, np.float32))  # files of 0.2.0 have none
         words, longest = len(ends) - 1, spelling.shape[-1]
         if not (
             (str(letters.dtype), letters.ndim) == ("uint8", 1)
@@ -87,6 +99,9 @@ class Vocabulary:
             and ends[-1] == len(letters)
             and (ends[1:] >= ends[:-1]).all()  # a difference could overflow
             and (str(counts.dtype), counts.shape) == ("int32", (len(spelling),))
+            and (str(values.dtype), values.ndim) == ("float32", 1)
+            and len(values) in (0, len(spelling))
+            and np.isfinite(values).all()
             and (counts >= 0).all()
             and spelling.size
             and longest <= MAX_NGRAM
@@ -98,6 +113,7 @@ class Vocabulary:
         ):
             raise ValueError("the arrays of the vocabulary are inconsistent")
         vocabulary = cls(letters, ends, spelling, counts)
+        vocabulary.mean_values = values
         len(vocabulary._words)  # raises unless the letters are UTF-8
         return vocabulary
 
