@@ -127,7 +127,7 @@ def test_number_of_folds_is_limited_by_the_smallest_class(corpus):
 @pytest.mark.parametrize(
     ("settings", "texts", "y", "message"),
     [
-        ({}, "text", ["a"], "X must be a list"),
+        ({}, "text", ["a"], "string object received as X"),
         ({}, ["one", "two"], ["a"], r"y has shape \(1,\), but X has 2 texts"),
         ({"tune": False}, ["one", "one"], ["a", "a"], "only one class"),
         ({}, ["one", None], ["a", "b"], r"Text 1 .* is None"),

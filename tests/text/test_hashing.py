@@ -93,7 +93,7 @@ def test_words_that_did_not_occur_are_unknown():
     [
         ({"bits": 0}, "bits must be between 1 and 30, got 0"),
         ({"bits": 2.0}, "bits must be an integer"),
-        ({"ngram_range": (2, 1)}, "ngram_range must be a pair"),
+        ({"ngram_range": (2, 1)}, "lower boundary larger than the upper boundary"),
         ({"lowercase": 1}, "lowercase must be True or False"),
         ({"token_pattern": "("}, "is not a regular expression"),
     ],

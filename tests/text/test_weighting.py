@@ -76,10 +76,13 @@ def test_threads_and_integer_types_do_not_change_the_values():
     texts = [f"text {k} has {k % 7} and {k * k % 11} words and words" for k in range(3000)]
     settings = {"ngram_range": (1, 2), "binary": False, "use_idf": True, "sublinear_tf": True, "norm": "l2"}
     expected = NgramVectorizer(dtype=np.float64, **settings).fit_transform(texts)
-    for other in ({"n_jobs": 3, "dtype": np.float64}, {"dtype": np.int64}):
-        found = NgramVectorizer(**settings, **other).fit_transform(texts)
-        assert found.dtype == np.float64
-        np.testing.assert_array_equal(found.data, expected.data)
+    found = NgramVectorizer(dtype=np.float64, n_jobs=3, **settings).fit_transform(texts)
+    np.testing.assert_array_equal(found.data, expected.data)
+    with pytest.warns(UserWarning, match="returned as float64"):
+        integers = NgramVectorizer(dtype=np.int64, **settings).fit(texts)
+    found = integers.transform(texts)
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found.data, expected.data)
 
 
 def test_settings_of_weights_take_effect_at_the_next_fit():

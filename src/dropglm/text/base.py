@@ -1,6 +1,6 @@
 """Base classes of the estimators that take texts, and the checks of their input."""
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from numbers import Integral
 from typing import Any
 
@@ -9,11 +9,13 @@ from sklearn.base import BaseEstimator
 from dropglm import checks
 from dropglm.progress import Progress
 from dropglm.text.counting import MAX_NGRAM
+from dropglm.text.preprocessing import Preprocessor
 from dropglm.text.tokens import Tokenizer
 
 # Characters per chunk. Besides the vocabulary and the matrix, a chunk needs about 40 bytes of memory per
 # character. Half and twice this size took the same time on the bigrams of IMDB.
 CHUNK_CHARACTERS = 1 << 21
+OBJECT_CHARACTERS = 1 << 10  # assumed of a document that is not a string
 
 
 class TextEstimator(BaseEstimator):
@@ -46,24 +48,25 @@ class NgramEstimator(TextEstimator):
             raise TypeError(f"text must be a string, got {_short_repr(text)}.")
         return self._tokenizer(1).words(text)
 
-    def _check_ngrams(self) -> tuple[int, int]:
+    def _check_ngrams(self, limit: int | None = MAX_NGRAM) -> tuple[int, int]:
         """Check the settings of tokens and n-grams; return the smallest and the largest n."""
         n = self.ngram_range
         if not (isinstance(n, (tuple, list)) and len(n) == 2 and all(isinstance(k, Integral) for k in n)):
             raise TypeError(f"ngram_range must be a pair of whole numbers such as (1, 2), got {n!r}.")
-        if not 1 <= n[0] <= n[1] <= MAX_NGRAM:
-            raise ValueError(f"ngram_range must be a pair (a, b) with 1 <= a <= b <= {MAX_NGRAM}, got {n!r}.")
+        if n[0] > n[1]:
+            raise ValueError(
+                f"Invalid value for ngram_range={n} lower boundary larger than the upper boundary."
+            )
+        if n[0] < 1 or (limit is not None and n[1] > limit):
+            most = "" if limit is None else f" <= {limit}"
+            raise ValueError(f"ngram_range must be a pair (a, b) with 1 <= a <= b{most}, got {n!r}.")
         checks.yes_or_no(self.lowercase, "lowercase")
         checks.yes_or_no(self.strip_html, "strip_html")
         return int(n[0]), int(n[1])
 
-    def _tokenizer(self, threads: int) -> Tokenizer:
-        return Tokenizer(
-            self.token_pattern,
-            lowercase=bool(self.lowercase),
-            strip_html=bool(self.strip_html),
-            threads=threads,
-        )
+    def _tokenizer(self, threads: int) -> Any:
+        preprocess = Preprocessor(bool(self.lowercase), bool(self.strip_html))
+        return Tokenizer(self.token_pattern, preprocess, threads)
 
 
 def check_texts(X: Iterable[str], name: str = "X") -> list[str]:
@@ -78,17 +81,31 @@ def check_texts(X: Iterable[str], name: str = "X") -> list[str]:
     return list(_strings(X, name))
 
 
-def text_chunks(X: Iterable[str], *, verbose: bool = False) -> Iterator[list[str]]:
+def text_chunks(
+    X: Iterable[Any],
+    *,
+    verbose: bool = False,
+    decode: Callable[[Any], Any] | None = None,
+    objects: bool = False,
+) -> Iterator[list[Any]]:
     """Check the texts and yield them in lists of about ``CHUNK_CHARACTERS`` characters.
 
-    If ``verbose``, show progress on standard error.
+    Parameters
+    ----------
+    X : iterable of str
+    verbose : bool
+        Whether to show progress on standard error.
+    decode : callable or None
+        If given, it is applied to each text first.
+    objects : bool
+        Whether to accept other objects than strings.
     """
     with Progress("texts", len(X) if isinstance(X, Sized) else None, shown=verbose) as progress:
-        chunk: list[str] = []
+        chunk: list[Any] = []
         size = 0
-        for text in _strings(X, "X"):
+        for text in _strings(X, "X", decode, objects):
             chunk.append(text)
-            size += len(text)
+            size += len(text) if isinstance(text, str) else OBJECT_CHARACTERS
             if size >= CHUNK_CHARACTERS:
                 yield chunk
                 progress.advance(len(chunk))
@@ -98,14 +115,23 @@ def text_chunks(X: Iterable[str], *, verbose: bool = False) -> Iterator[list[str
             progress.advance(len(chunk))
 
 
-def _strings(X: Any, name: str) -> Iterator[str]:
+def _strings(
+    X: Any, name: str, decode: Callable[[Any], Any] | None = None, objects: bool = False
+) -> Iterator[Any]:
     """Yield the texts; raise if X is not an iterable of strings."""
-    if isinstance(X, (str, bytes)) or not isinstance(X, Iterable):
+    if isinstance(X, (str, bytes)):
+        raise ValueError(
+            f"Iterable over raw text documents expected, string object received as {name}; put a single text "
+            "into a list."
+        )
+    if not isinstance(X, Iterable):
         raise TypeError(f"{name} must be a list or other iterable of strings, got {_short_repr(X)}.")
     if hasattr(X, "columns"):
         raise TypeError(f"{name} must be a single column of strings, got a whole data frame.")
     for number, text in enumerate(X):
-        if not isinstance(text, str):
+        if decode is not None:
+            text = decode(text)
+        if not isinstance(text, str) and not objects:
             raise TypeError(f"Text {number} of {name} (counted from 0) is {_short_repr(text)}, not a string.")
         yield text
 

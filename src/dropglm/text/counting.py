@@ -1,10 +1,12 @@
 """Numbering and counting all n-grams of the texts, before the features are selected among them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from dropglm.text import kernels
+from dropglm.text.ngram_counts import NONE, NgramCounts
 from dropglm.text.tokens import Tokens, decode_strings
 from dropglm.threads import each
 
@@ -134,6 +136,35 @@ class NgramCounter:
         for s, shard in enumerate(self.tokens):
             words[s : s + len(shard) * self.n_shards : self.n_shards] = shard.strings()
         return words
+
+    def to_counts(
+        self, shortest: int, document_range: tuple[float, float], settings: Mapping[str, Any]
+    ) -> tuple[NgramCounts, np.ndarray]:
+        """Return the n-grams of at least ``shortest`` tokens, and their codes (see ``kernels.pack``).
+
+        Parameters
+        ----------
+        shortest : int
+            The smallest n.
+        document_range : pair of float
+            The smallest and the largest number of texts that contain an n-gram.
+        settings : mapping
+            The settings with which the texts were analysed.
+        """
+        low, high = max(document_range[0], 1), document_range[1]
+        longest = len(self.pairs) + 1
+        spellings, codes, texts, times = [], [], [], []
+        for n in range(shortest, longest + 1):
+            in_texts = self.counts(n, kernels.TEXTS)
+            numbers = np.flatnonzero((in_texts >= low) & (in_texts <= high))
+            spelling = np.full((len(numbers), longest), NONE, np.int64)
+            spelling[:, :n] = self.spelling(n, numbers)
+            spellings.append(spelling)
+            codes.append(numbers * longest + n - 1)
+            texts.append(in_texts[numbers])
+            times.append(self.counts(n, kernels.TIMES)[numbers])
+        arrays = np.concatenate(spellings), np.concatenate(texts), np.concatenate(times)
+        return NgramCounts(self.words(), *arrays, self.n_texts, settings), np.concatenate(codes)
 
     def _shards(self, n: int) -> Sequence[Shard]:
         return self.tokens if n == 1 else self.pairs[n - 2]

@@ -218,6 +218,19 @@ def add_tokens(tokens, first_text, shard, shards, slots, nodes, size, known, end
 
 
 @kernel
+def drop_tokens(tokens, first, last, slots, keys, known, ends):
+    """Remove the known tokens from texts first to last - 1, in place."""
+    for i in range(first, last):
+        begin = place = tokens.first[i]
+        for p in range(begin, begin + tokens.counts[i]):
+            start, stop, key = tokens.start[p], tokens.stop[p], tokens.keys[p]
+            if slots[token_slot(tokens.letters, start, stop, key, slots, keys, known, ends)] == FREE:
+                tokens.start[place], tokens.stop[place], tokens.keys[place] = start, stop, key
+                place += 1
+        tokens.counts[i] = place - begin
+
+
+@kernel
 def add_pairs(tokens, first_text, shard, shards, slots, nodes, size, heads, tails, n, numbers, new):
     """Number the n-grams of one shard, given the numbers of the (n - 1)-grams and of the tokens."""
     count, known_keys = len(tokens.first), nodes[:, KEY]

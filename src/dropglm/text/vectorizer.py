@@ -1,31 +1,28 @@
 """Turning texts into a sparse matrix of n-grams."""
 
-from collections.abc import Iterable
-from numbers import Integral
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dropglm import checks
-from dropglm.registry import lookup
-from dropglm.text import kernels
-from dropglm.text.base import NgramEstimator, text_chunks
-from dropglm.text.counting import NgramCounter
+from dropglm.text.features import NgramFeatures
+from dropglm.text.ngram_counts import NgramCounts
 from dropglm.text.ngram_rows import NgramRows
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
-from dropglm.text.vocabulary import Vocabulary, select_features
-from dropglm.text.weighting import NO_NORM, NORMS, Weighting, inverse_document_frequencies
 
 
 # Like CountVectorizer, it has no set_output: a data frame cannot hold a sparse matrix.
-class NgramVectorizer(TransformerMixin, NgramEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class NgramVectorizer(TransformerMixin, NgramFeatures, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     r"""Convert texts to a sparse matrix of n-grams.
 
-    For the same settings the matrix is that of scikit-learn's ``CountVectorizer``, computed several times as
-    fast. Features are in alphabetical order. Texts are read in chunks, so ``fit`` accepts a generator over
-    more texts than fit into memory: only the vocabulary is kept, and the matrix for ``fit_transform``.
+    For the same settings the matrix is that of scikit-learn's ``CountVectorizer`` or ``TfidfVectorizer``,
+    computed several times as fast. Features are in alphabetical order. Texts are read in chunks, so ``fit``
+    accepts a generator over more texts than fit into memory: only the vocabulary is kept, and the matrix for
+    ``fit_transform``.
 
     Parameters
     ----------
@@ -51,7 +48,7 @@ class NgramVectorizer(TransformerMixin, NgramEstimator, auto_wrap_output_keys=No
     idf_power : float, default=1.0
         Power to which the inverse document frequency is raised.
     ngram_weight : float, default=1.0
-        Multiply n-grams of n tokens by ``ngram_weight`` to the power n - 1, before the rows are normalised.
+        Multiply n-grams of n words by ``ngram_weight`` to the power n - 1, before the rows are normalised.
     lowercase : bool, default=True
         Convert texts to lower case first.
     token_pattern : str, default=r"[\\w']+|[^\\w\\s]"
@@ -60,6 +57,27 @@ class NgramVectorizer(TransformerMixin, NgramEstimator, auto_wrap_output_keys=No
         that of scikit-learn are fast; other patterns take the time of ``re.findall``.
     strip_html : bool, default=True
         Replace tags such as ``<br />`` by spaces.
+    strip_accents : {"ascii", "unicode"}, callable or None, default=None
+        Replace accented letters by plain ones: "ascii" also drops all characters that are not ASCII,
+        "unicode" keeps other scripts.
+    stop_words : "english", iterable of str, or None, default=None
+        Words to drop before n-grams are formed.
+    analyzer : {"word", "char", "char_wb"} or callable, default="word"
+        N-grams of words, of characters, or of characters within words, as in scikit-learn; or a function from
+        a document to the list of its n-grams. Only words are fast.
+    preprocessor : callable or None, default=None
+        Function that replaces the conversion to lower case and the removal of HTML tags and accents.
+    tokenizer : callable or None, default=None
+        Function from a preprocessed text to the list of its tokens, instead of ``token_pattern``; slow.
+    vocabulary : mapping, iterable of str, or None, default=None
+        The features, if they are known: the column of each n-gram, or the n-grams in the order of their
+        columns. ``fit`` then only counts the texts that contain them.
+    input : {"content", "file", "filename"}, default="content"
+        Whether X has the texts themselves, file objects, or paths.
+    encoding : str, default="utf-8"
+        Encoding of texts that are given as bytes.
+    decode_error : {"strict", "ignore", "replace"}, default="strict"
+        What to do with bytes that are not valid in this encoding.
     dtype : type, default=np.float32
         Type of the matrix entries; weighted entries are float64 if this is an integer type.
     n_jobs : int or None, default=None
@@ -78,6 +96,8 @@ class NgramVectorizer(TransformerMixin, NgramEstimator, auto_wrap_output_keys=No
         Number of texts seen in ``fit``.
     idf_ : ndarray of shape (n_features,)
         Inverse document frequencies, before ``idf_power``; only if ``use_idf``.
+    fixed_vocabulary_ : bool
+        Whether the features were given as ``vocabulary``.
 
     See Also
     --------
@@ -120,8 +140,17 @@ class NgramVectorizer(TransformerMixin, NgramEstimator, auto_wrap_output_keys=No
         idf_power: float = 1.0,
         ngram_weight: float = 1.0,
         lowercase: bool = True,
-        token_pattern: str = WORDS_AND_PUNCTUATION,
+        token_pattern: str | None = WORDS_AND_PUNCTUATION,
         strip_html: bool = True,
+        strip_accents: str | Callable[[str], str] | None = None,
+        stop_words: str | Iterable[str] | None = None,
+        analyzer: str | Callable[[Any], Iterable[str]] = "word",
+        preprocessor: Callable[[Any], str] | None = None,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
+        vocabulary: Mapping[str, int] | Iterable[str] | None = None,
+        input: str = "content",
+        encoding: str = "utf-8",
+        decode_error: str = "strict",
         dtype: Any = np.float32,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -140,11 +169,20 @@ class NgramVectorizer(TransformerMixin, NgramEstimator, auto_wrap_output_keys=No
         self.lowercase = lowercase
         self.token_pattern = token_pattern
         self.strip_html = strip_html
+        self.strip_accents = strip_accents
+        self.stop_words = stop_words
+        self.analyzer = analyzer
+        self.preprocessor = preprocessor
+        self.tokenizer = tokenizer
+        self.vocabulary = vocabulary
+        self.input = input
+        self.encoding = encoding
+        self.decode_error = decode_error
         self.dtype = dtype
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Iterable[str], y: Any = None) -> Self:
+    def fit(self, X: Iterable[Any], y: Any = None) -> Self:
         """Learn the vocabulary.
 
         Parameters
@@ -157,10 +195,14 @@ class NgramVectorizer(TransformerMixin, NgramEstimator, auto_wrap_output_keys=No
         -------
         self
         """
-        self._fit(X, None)
+        self._begin_fit()
+        if self.vocabulary is None:
+            self._learn(X, None)
+        else:
+            self._count_given(X, keep=False)
         return self
 
-    def fit_transform(self, X: Iterable[str], y: Any = None) -> Any:
+    def fit_transform(self, X: Iterable[Any], y: Any = None) -> Any:
         """Learn the vocabulary and return the matrix; faster than ``fit`` followed by ``transform``.
 
         Parameters
@@ -173,11 +215,16 @@ class NgramVectorizer(TransformerMixin, NgramEstimator, auto_wrap_output_keys=No
         -------
         CSR matrix of shape (n, n_features)
         """
-        rows = NgramRows(self._check()[0], checks.threads(self.n_jobs))
-        column_of = self._fit(X, rows)
-        return self._to_matrix(rows, column_of)
+        shortest, threads = self._begin_fit(), checks.threads(self.n_jobs)
+        if self.vocabulary is None:
+            rows = NgramRows(shortest, threads)
+            matrix = self._to_matrix(rows, self._learn(X, rows), self._value_type())
+        else:
+            matrix = self._count_given(X, keep=True)
+        self._tfidf.apply(matrix, threads)
+        return matrix
 
-    def transform(self, X: Iterable[str]) -> Any:
+    def transform(self, X: Iterable[Any]) -> Any:
         """Return the matrix of the texts; n-grams that are not in the vocabulary are ignored.
 
         Parameters
@@ -190,13 +237,30 @@ class NgramVectorizer(TransformerMixin, NgramEstimator, auto_wrap_output_keys=No
         CSR matrix of shape (n, n_features)
         """
         vocabulary = self._vocabulary()
-        threads = checks.threads(self.n_jobs)
-        tokenizer = self._tokenizer(threads)
-        rows = NgramRows(1, threads)
-        for chunk in text_chunks(X, verbose=bool(self.verbose)):
-            tokens = tokenizer.split(chunk)
-            rows.add(tokens, *vocabulary._find(tokens, threads))
-        return self._to_matrix(rows, vocabulary._column_of)
+        check_is_fitted(self, "_tfidf")
+        rows = self._find(self._chunks(X), vocabulary)
+        matrix = self._to_matrix(rows, vocabulary._column_of, self._tfidf.factors.dtype)
+        self._tfidf.apply(matrix, rows.threads)
+        return matrix
+
+    def inverse_transform(self, X: Any) -> list[np.ndarray]:
+        """Return the n-grams of each row.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, n_features)
+
+        Returns
+        -------
+        list of n ndarrays of str objects
+            The n-grams whose entries are not zero.
+        """
+        names = self.get_feature_names_out()
+        rows = sparse.csr_array(checks.features(X))
+        if rows.shape[1] != len(names):
+            raise ValueError(f"X has {rows.shape[1]} columns, but the vocabulary has {len(names)} n-grams.")
+        rows.eliminate_zeros()
+        return np.split(names[rows.indices], rows.indptr[1:-1])
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the n-gram of each column.
@@ -211,19 +275,45 @@ class NgramVectorizer(TransformerMixin, NgramEstimator, auto_wrap_output_keys=No
         """
         return np.array(self._vocabulary().names(), dtype=object)
 
-    @property
-    def vocabulary_(self) -> dict[str, int]:
-        """The column of each n-gram."""
-        return {name: column for column, name in enumerate(self._vocabulary().names())}
+    def count(self, X: Iterable[Any]) -> NgramCounts:
+        """Count all n-grams of some texts; counts of several parts can be added, and pickled.
 
-    @property
-    def idf_(self) -> np.ndarray:
-        """The inverse document frequency of each n-gram."""
-        if not self.use_idf:
-            raise AttributeError("idf_ exists only if use_idf is True.")
-        counts = self._vocabulary().document_counts
-        idf = inverse_document_frequencies(counts, self.n_texts_, smooth=bool(self.smooth_idf))
-        return idf.astype(self._value_type())
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+
+        Returns
+        -------
+        NgramCounts
+        """
+        shortest = self._begin_fit()
+        return self._count(X, None).to_counts(shortest, (1, np.inf), self._settings())[0]
+
+    def fit_counts(self, counts: NgramCounts) -> Self:
+        """Select the features among counted n-grams: the same as ``fit`` on all texts that were counted.
+
+        Parameters
+        ----------
+        counts : NgramCounts
+            What ``count`` returned, or the sum of several.
+
+        Returns
+        -------
+        self
+        """
+        self._begin_fit()
+        if self.vocabulary is not None:
+            raise ValueError("fit_counts selects features, but they are given as vocabulary.")
+        counts.check_settings(self._settings())
+        selection = self._selection()
+        kept = counts.within(*selection.document_range(counts.n_texts))
+        self._set_vocabulary(selection.select(kept)[0], counts.n_texts)
+        return self
+
+    def __init_subclass__(cls, auto_wrap_output_keys: Any = None, **options: Any) -> None:
+        """Leave out set_output in subclasses as well."""
+        super().__init_subclass__(auto_wrap_output_keys=auto_wrap_output_keys, **options)
 
     def __sklearn_tags__(self) -> Any:
         """Declare to scikit-learn that the output has the type ``dtype``, whatever the input."""
@@ -237,86 +327,3 @@ class NgramVectorizer(TransformerMixin, NgramEstimator, auto_wrap_output_keys=No
         known = self.ngrams_._word_set
         unknown = [token for token in dict.fromkeys(self.tokenize(text)) if token not in known]
         return row.indices, row.data, self.ngrams_.names(row.indices), unknown
-
-    def _fit(self, X: Iterable[str], rows: NgramRows | None) -> np.ndarray:
-        """Count n-grams and select features; return the column of each code of the counter."""
-        shortest, longest = self._check()
-        threads = checks.threads(self.n_jobs)
-        tokenizer, counter = self._tokenizer(threads), NgramCounter(longest, threads)
-        for chunk in text_chunks(X, verbose=bool(self.verbose)):
-            tokens = tokenizer.split(chunk)
-            numbers, new = counter.add(tokens)
-            if rows is not None:
-                rows.add(tokens, numbers, new if self.binary else np.ones_like(new))
-        n = counter.n_texts
-        if not any(map(len, counter.tokens)):
-            raise ValueError(f"The vocabulary is empty: none of the {n} texts has a token.")
-        low, high = _number_of_texts(self.min_df, n), _number_of_texts(self.max_df, n)
-        # max_features ranks by the column sums of the matrix, as scikit-learn does.
-        dtype = np.dtype(self.dtype)
-        ranking = kernels.TEXTS if self.binary else kernels.TIMES, dtype if dtype.kind == "f" else np.int64
-        vocabulary, column_of = select_features(
-            counter, (shortest, longest), (low, high), self.max_features, ranking
-        )
-        if not len(vocabulary):
-            raise ValueError(
-                f"The vocabulary is empty: no n-gram occurs in at least {low:g} and at most {high:g} "
-                f"of the {n} texts (min_df={self.min_df}, max_df={self.max_df})."
-            )
-        self._set_vocabulary(vocabulary, n)
-        return column_of
-
-    def _set_vocabulary(self, vocabulary: Vocabulary, n_texts: int) -> None:
-        """Store the features, and the weights that follow from them and the settings."""
-        self.ngrams_ = vocabulary
-        self.n_texts_ = n_texts
-        factors = np.empty(0)
-        if self.use_idf or self.ngram_weight != 1.0:
-            factors = self.ngram_weight ** (vocabulary._lengths - 1.0)
-        if self.use_idf:
-            factors *= self.idf_**self.idf_power
-        norm = NO_NORM if self.norm is None else lookup(NORMS, self.norm, "norm")
-        self._weights = Weighting(factors.astype(self._value_type()), bool(self.sublinear_tf), norm)
-
-    def _to_matrix(self, rows: NgramRows, column_of: np.ndarray) -> Any:
-        """Return the matrix of weighted values."""
-        d, dtype = len(self.ngrams_), self._weights.factors.dtype
-        X = rows.to_matrix(column_of, d, binary=bool(self.binary), dtype=dtype)
-        self._weights.apply(X, rows.threads)
-        return X
-
-    def _value_type(self) -> np.dtype:
-        """Return the type of the matrix: integers cannot hold weighted values."""
-        dtype = np.dtype(self.dtype)
-        counts = not self.use_idf and not self.sublinear_tf and self.norm is None and self.ngram_weight == 1.0
-        return dtype if dtype.kind == "f" or counts else np.dtype(np.float64)
-
-    def _check(self) -> tuple[int, int]:
-        """Check all settings; return the smallest and the largest n."""
-        shortest, longest = self._check_ngrams()
-        for name in ("min_df", "max_df"):
-            value = getattr(self, name)
-            checks.not_negative(value, name)
-            if not isinstance(value, Integral) and value > 1.0:
-                raise ValueError(f"{name} must be a whole number of texts or a share in [0, 1], got {value}.")
-        if self.max_features is not None:
-            checks.whole_number(self.max_features, "max_features")
-            if self.max_features < 1:
-                raise ValueError(f"max_features must be at least 1, got {self.max_features}.")
-        for name in ("binary", "use_idf", "smooth_idf", "sublinear_tf"):
-            checks.yes_or_no(getattr(self, name), name)
-        if self.norm is not None:
-            lookup(NORMS, self.norm, "norm")
-        checks.not_negative(self.idf_power, "idf_power")
-        checks.positive(self.ngram_weight, "ngram_weight")
-        if np.dtype(self.dtype).char not in "bBhHiIlLqQfd":
-            raise TypeError(f"dtype must be an integer type, float32 or float64, got {self.dtype!r}.")
-        return shortest, longest
-
-    def _vocabulary(self) -> Vocabulary:
-        check_is_fitted(self, "ngrams_")
-        return self.ngrams_
-
-
-def _number_of_texts(count_or_share: float, n: int) -> float:
-    return count_or_share if isinstance(count_or_share, Integral) else count_or_share * n

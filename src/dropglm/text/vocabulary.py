@@ -1,17 +1,16 @@
-"""The n-grams that are features: how they are selected, and how they are found in new texts."""
+"""The n-grams that are features, and how they are found in new texts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from dropglm.text import kernels
-from dropglm.text.counting import MAX_NGRAM, NgramCounter, empty_slots
+from dropglm.text.counting import MAX_NGRAM, empty_slots
+from dropglm.text.ngram_counts import NONE
 from dropglm.text.tokens import Tokens, decode_strings, encode_strings
 from dropglm.threads import each, even_ranges
-
-NONE = -1
 
 
 class HashTables(NamedTuple):
@@ -24,7 +23,7 @@ class HashTables(NamedTuple):
 
 
 class Vocabulary:
-    """The n-grams that are features, in alphabetical order.
+    """The n-grams that are features, one per column.
 
     Parameters
     ----------
@@ -52,6 +51,27 @@ class Vocabulary:
         self._ends = ends
         self._spelling = spelling
         self.document_counts = document_counts
+
+    @classmethod
+    def _from_names(cls, names: Sequence[str], longest: int) -> Self:
+        """Return a vocabulary of given n-grams of at most ``longest`` tokens, in this order.
+
+        Names that cannot be such an n-gram, since they have more words, become a token that no text has.
+        """
+        spelled = [name.split(" ") for name in names]
+        spelled = [
+            words if len(words) <= longest else [name] for words, name in zip(spelled, names, strict=True)
+        ]
+        words = sorted({word for ngram in spelled for word in ngram})
+        number = {word: k for k, word in enumerate(words)}
+        spelling = np.full((len(names), max(map(len, spelled))), NONE, np.int32)
+        for column, ngram in enumerate(spelled):
+            spelling[column, : len(ngram)] = [number[word] for word in ngram]
+        return cls(*encode_strings(words), spelling, np.zeros(len(names), np.int32))
+
+    def _with_counts(self, document_counts: np.ndarray) -> Self:
+        """Return the same features with other document counts."""
+        return type(self)(self._letters, self._ends, self._spelling, document_counts.astype(np.int32))
 
     def __len__(self) -> int:
         return len(self._spelling)
@@ -185,91 +205,3 @@ class Vocabulary:
 
         each(find, even_ranges(len(tokens.first), piece=256), threads)
         return numbers, numbers >= 0
-
-
-def select_features(
-    counter: NgramCounter,
-    ngram_range: tuple[int, int],
-    document_range: tuple[float, float],
-    max_features: int | None,
-    ranking: tuple[int, Any],
-) -> tuple[Vocabulary, np.ndarray]:
-    """Choose the features among the counted n-grams.
-
-    Parameters
-    ----------
-    counter : NgramCounter
-        The n-grams of all texts.
-    ngram_range : pair of int
-        The smallest and the largest n.
-    document_range : pair of float
-        The smallest and the largest number of texts that contain a feature.
-    max_features : int or None
-        If given, keep only the features with the largest counts.
-    ranking : pair
-        Which counts those are, as a column of the counter's nodes, and the type in which to compare them.
-        scikit-learn's choice among equal counts depends on the type, and so does ours.
-
-    Returns
-    -------
-    Vocabulary
-        The features.
-    ndarray
-        The column of each code of the counter, or -1 if it is not a feature.
-    """
-    shortest, longest = ngram_range
-    low, high = max(document_range[0], 1), document_range[1]
-    spellings, codes, ranks, counts = [], [], [], []
-    for n in range(shortest, longest + 1):
-        texts = counter.counts(n, kernels.TEXTS)
-        numbers = np.flatnonzero((texts >= low) & (texts <= high))
-        spelling = np.full((len(numbers), longest), NONE, np.int64)
-        spelling[:, :n] = counter.spelling(n, numbers)
-        spellings.append(spelling)
-        codes.append(numbers * longest + n - 1)
-        ranks.append(counter.counts(n, ranking[0])[numbers])
-        counts.append(texts[numbers])
-    code, rank, count = np.concatenate(codes), np.concatenate(ranks), np.concatenate(counts)
-    words, spelling, order = _sort_alphabetically(counter.words(), np.concatenate(spellings))
-    if max_features is not None and len(order) > max_features:
-        largest = np.sort((-rank[order].astype(ranking[1])).argsort()[:max_features])
-        words, spelling, again = _sort_alphabetically(words, spelling[largest])
-        order = order[largest][again]
-    vocabulary = Vocabulary(*encode_strings(words), spelling, count[order].astype(np.int32))
-    column_of = np.full(longest * counter.n_numbers, NONE, np.int32)
-    column_of[code[order]] = np.arange(len(order), dtype=np.int32)
-    return vocabulary, column_of
-
-
-def _sort_alphabetically(words: list[str], spelling: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the words in use, the features spelled with them, and the order of the features, all sorted."""
-    used = np.unique(spelling[spelling != NONE])
-    used = np.array(sorted(used.tolist(), key=words.__getitem__), np.int64)
-    renumbered = np.full(len(words) + 1, NONE, np.int32)  # the last entry is for NONE
-    renumbered[used] = np.arange(len(used), dtype=np.int32)
-    words = [words[k] for k in used]
-    spaced = next((word for word in words if " " in word), None)
-    if spaced is not None and spelling.shape[1] > 1:
-        raise ValueError(
-            f"token_pattern matches {spaced!r}, which contains a space and cannot be distinguished from an "
-            "n-gram of its words; use a pattern whose tokens contain no spaces."
-        )
-    spelling = renumbered[spelling]
-    order = _alphabetical_order(words, spelling)
-    return words, spelling[order], order
-
-
-def _alphabetical_order(words: list[str], spelling: np.ndarray) -> np.ndarray:
-    r"""Return the order of n-grams by name, character by character as Python sorts strings.
-
-    No word contains a space. Names then compare like the sequences of their words, provided that each word
-    but the last is taken together with the space after it: "a b" comes before "a!", but after "a\x01".
-    """
-    with_and_without_space = [*words, *(f"{word} " for word in words)]
-    rank = np.empty(len(with_and_without_space), np.int32)
-    rank[sorted(range(len(rank)), key=with_and_without_space.__getitem__)] = np.arange(
-        len(rank), dtype=np.int32
-    )
-    followed = np.pad(spelling[:, 1:] != NONE, ((0, 0), (0, 1)))
-    ranks = np.where(spelling == NONE, NONE, rank[spelling + len(words) * followed])
-    return np.lexsort(ranks.T[::-1])

@@ -8,16 +8,86 @@ where N_j of the N texts in the fit contain it, and tf(c) is c, or 1 + ln c if i
 one to N and to N_j. The row is then divided by its l1 or l2 norm.
 """
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
+from dropglm import checks
 from dropglm.maths.compile import kernel
+from dropglm.registry import lookup
+from dropglm.text.base import TextEstimator
+from dropglm.text.vocabulary import Vocabulary
 from dropglm.threads import each, even_pieces
 
 NORMS = {"l1": 1, "l2": 2}
-NO_NORM = 0
 PIECE = 1 << 16  # entries per task
+
+
+class WeightedFeatures(TextEstimator):
+    """A vectorizer whose settings include those of the weights."""
+
+    @property
+    def idf_(self) -> np.ndarray:
+        """The inverse document frequency of each n-gram; may be set, if ``use_idf``."""
+        if not self.use_idf:
+            raise AttributeError("idf_ exists only if use_idf is True.")
+        check_is_fitted(self, "_tfidf")
+        return self._tfidf.idf_
+
+    @idf_.setter
+    def idf_(self, values: Any) -> None:
+        if not self.use_idf:
+            raise ValueError("idf_ cannot be set if use_idf is False.")
+        idf, d = checks.numbers(values, "idf_"), len(self._vocabulary())
+        if idf.shape != (d,):
+            raise ValueError(f"idf_ has shape {idf.shape}, but the vocabulary has {d} n-grams.")
+        self._set_weights(idf)
+
+    def _vocabulary(self) -> Vocabulary:
+        raise NotImplementedError
+
+    def _set_vocabulary(self, vocabulary: Vocabulary, n_texts: int) -> None:
+        """Store the features, and the weights that follow from them and the settings."""
+        self.ngrams_, self.n_texts_ = vocabulary, n_texts
+        counts, smooth = vocabulary.document_counts, bool(self.smooth_idf)
+        self._set_weights(inverse_document_frequencies(counts, n_texts, smooth=smooth))
+
+    def _set_weights(self, idf: np.ndarray | None) -> None:
+        """Store the weights that follow from the features, their idf and the settings."""
+        dtype, factors = self._value_type(), np.empty(0)
+        if idf is None or not self.use_idf:
+            idf = np.empty(0)
+        if self.use_idf or self.ngram_weight != 1.0:
+            factors = self.ngram_weight ** (self.ngrams_._lengths - 1.0)
+        if self.use_idf:
+            factors *= idf**self.idf_power
+        settings = bool(self.use_idf), bool(self.smooth_idf), bool(self.sublinear_tf), self.norm
+        self._tfidf = Weighting(*settings, idf.astype(dtype), factors.astype(dtype))
+
+    def _value_type(self) -> np.dtype:
+        """Return the type of the matrix: integers cannot hold weighted values."""
+        dtype = np.dtype(self.dtype)
+        counts = not self.use_idf and not self.sublinear_tf and self.norm is None and self.ngram_weight == 1.0
+        return dtype if dtype.kind == "f" or counts else np.dtype(np.float64)
+
+    def _check_weights(self) -> None:
+        for name in ("binary", "use_idf", "smooth_idf", "sublinear_tf"):
+            checks.yes_or_no(getattr(self, name), name)
+        if self.norm is not None:
+            lookup(NORMS, self.norm, "norm")
+        checks.not_negative(self.idf_power, "idf_power")
+        checks.positive(self.ngram_weight, "ngram_weight")
+        if np.dtype(self.dtype).char not in "bBhHiIlLqQfd":
+            raise TypeError(f"dtype must be an integer type, float32 or float64, got {self.dtype!r}.")
+
+    def _warn_of_integers(self) -> None:
+        if self._value_type() != np.dtype(self.dtype):
+            warnings.warn(
+                "Weighted entries are returned as float64: a floating-point 'dtype' should be used.",
+                stacklevel=4,
+            )
 
 
 def inverse_document_frequencies(document_counts: np.ndarray, n_texts: int, *, smooth: bool) -> np.ndarray:
@@ -32,36 +102,43 @@ def inverse_document_frequencies(document_counts: np.ndarray, n_texts: int, *, s
 
 
 class Weighting(NamedTuple):
-    """The weights of a fitted vectorizer.
+    """The weights of a fitted vectorizer: its settings in the fit, and what follows from them.
 
     Attributes
     ----------
+    use_idf, smooth_idf, sublinear_tf : bool
+    norm : str or None
+    idf_ : ndarray of shape (n_features,), or empty
+        The inverse document frequencies, if they are used, in the type of the matrix.
     factors : ndarray of shape (n_features,), or empty
         idf_j^p · b^(n - 1) for each column, in the type of the matrix; empty if all of them are 1.
-    sublinear : bool
-        Whether tf(c) = 1 + ln c.
-    norm : int
-        1 or 2 for rows of l1 or l2 norm 1, 0 for rows as they are.
     """
 
+    use_idf: bool
+    smooth_idf: bool
+    sublinear_tf: bool
+    norm: str | None
+    idf_: np.ndarray
     factors: np.ndarray
-    sublinear: bool
-    norm: int
 
     def apply(self, X: Any, threads: int) -> None:
         """Replace the counts of a CSR matrix by their weighted values, in place."""
-        if not (len(self.factors) or self.sublinear or self.norm):
+        norm = 0 if self.norm is None else NORMS[self.norm]
+        if not (len(self.factors) or self.sublinear_tf or norm):
             return
 
         def weigh(piece: tuple[int, int]) -> None:
-            weigh_rows(X.data, X.indices, X.indptr, *piece, *self)
+            weigh_rows(X.data, X.indices, X.indptr, *piece, self.factors, self.sublinear_tf, norm)
 
         each(weigh, even_pieces(X.indptr, PIECE), threads)
 
 
 @kernel
 def weigh_rows(data, indices, indptr, first, last, factors, sublinear, norm):
-    """Weigh and normalise rows first to last - 1; rows of zeros stay as they are."""
+    """Weigh rows first to last - 1 and divide them by their l1 or l2 norm; 0 is no norm.
+
+    Rows of zeros stay as they are.
+    """
     weighted = len(factors) > 0
     for i in range(first, last):
         size = 0.0

@@ -1,0 +1,93 @@
+"""Counts of n-grams that can be added: those of two parts of the texts give those of all texts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+NONE = -1  # pads the spelling of shorter n-grams
+
+
+@dataclass(frozen=True, eq=False)
+class NgramCounts:
+    """All n-grams of some texts, in how many texts each occurs, and how often.
+
+    ``NgramVectorizer.count`` returns counts, ``a + b`` adds them, and ``NgramVectorizer.fit_counts`` selects
+    the features among them, as ``fit`` does for all texts at once.
+
+    Attributes
+    ----------
+    words : list of str
+        The tokens.
+    spelling : ndarray of shape (n_ngrams, largest n)
+        The positions in ``words`` of the tokens of each n-gram, padded with -1.
+    texts : ndarray of shape (n_ngrams,)
+        Number of texts that contain each n-gram.
+    times : ndarray of shape (n_ngrams,)
+        Number of occurrences of each n-gram.
+    n_texts : int
+        Number of texts.
+    settings : mapping
+        The settings with which the texts were analysed.
+
+    Examples
+    --------
+    >>> from dropglm import NgramVectorizer
+    >>> vectorizer = NgramVectorizer(min_df=2)
+    >>> first, second = vectorizer.count(["so dull"]), vectorizer.count(["a dull film"])
+    >>> vectorizer.fit_counts(first + second).vocabulary_
+    {'dull': 0}
+    """
+
+    words: list[str]
+    spelling: np.ndarray
+    texts: np.ndarray
+    times: np.ndarray
+    n_texts: int
+    settings: Mapping[str, Any]
+
+    def __add__(self, other: Any) -> "NgramCounts":
+        """Return the counts of both parts together."""
+        if not isinstance(other, NgramCounts):
+            return NotImplemented
+        self.check_settings(other.settings)
+        words = list(dict.fromkeys([*self.words, *other.words]))
+        number = {word: k for k, word in enumerate(words)}
+        spelling = np.concatenate([_respelled(part, number) for part in (self, other)])
+        first, ngram = _distinct_rows(spelling)
+        texts, times = (
+            np.bincount(ngram, np.concatenate(pair), len(first)).astype(np.int64)
+            for pair in ((self.texts, other.texts), (self.times, other.times))
+        )
+        return NgramCounts(words, spelling[first], texts, times, self.n_texts + other.n_texts, self.settings)
+
+    def check_settings(self, settings: Mapping[str, Any]) -> None:
+        """Raise an error if the n-grams of texts are not the same under these settings."""
+        names = [name for name, value in self.settings.items() if value != settings[name]]
+        if names:
+            raise ValueError(
+                f"The counts were made with other settings of {', '.join(names)}; use the same settings for "
+                "all counts and for the fit."
+            )
+
+    def within(self, low: float, high: float) -> "NgramCounts":
+        """Return the counts of the n-grams that occur in at least ``low`` and at most ``high`` texts."""
+        kept = (self.texts >= max(low, 1)) & (self.texts <= high)
+        arrays = self.spelling[kept], self.texts[kept], self.times[kept]
+        return NgramCounts(self.words, *arrays, self.n_texts, self.settings)
+
+
+def _respelled(counts: NgramCounts, number: dict[str, int]) -> np.ndarray:
+    """Return the spelling with new positions of the words."""
+    renumbered = np.array([*(number[word] for word in counts.words), NONE], np.int64)
+    return renumbered[counts.spelling]  # NONE takes the last entry
+
+
+def _distinct_rows(spelling: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first of each group of equal rows, and the group of each row."""
+    groups = np.zeros(len(spelling), np.int64)
+    first = groups
+    for column in spelling.T:
+        _, first, groups = np.unique(groups << 32 | column + 1, return_index=True, return_inverse=True)
+    return first, groups

@@ -1,0 +1,48 @@
+"""What happens to a text before it is split: lower case, HTML tags, accents."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.feature_extraction.text import strip_accents_ascii, strip_accents_unicode
+
+from dropglm.registry import lookup
+
+# A "<" before a letter or a slash, up to the next ">", unless another "<" comes first
+HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+
+ACCENTS: dict[str, Callable[[str], str]] = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
+
+
+@dataclass(frozen=True)
+class Preprocessor:
+    """Converts texts to lower case, replaces HTML tags by spaces and removes accents, in this order.
+
+    Examples
+    --------
+    >>> Preprocessor(lowercase=True, strip_html=True, strip_accents=ACCENTS["unicode"])("Très<br />Bon")
+    'tres bon'
+    """
+
+    lowercase: bool = True
+    strip_html: bool = True
+    strip_accents: Callable[[str], str] | None = None
+
+    def __call__(self, text: str) -> str:
+        """Return the preprocessed text."""
+        if self.lowercase:
+            text = text.lower()
+        if self.strip_html and "<" in text:
+            text = HTML_TAG.sub(" ", text)
+        # Most texts are plain ASCII, which has no accents; this test takes no time.
+        if self.strip_accents is None or (text.isascii() and self.strip_accents in ACCENTS.values()):
+            return text
+        return self.strip_accents(text)
+
+
+def accent_function(strip_accents: Any) -> Callable[[str], str] | None:
+    """Return the function that removes accents: one of the user, one of these names, or none."""
+    if strip_accents is None or callable(strip_accents):
+        return strip_accents
+    return lookup(ACCENTS, strip_accents, "strip_accents")

@@ -1,0 +1,105 @@
+"""Which of the counted n-grams become features, and their order."""
+
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dropglm import checks
+from dropglm.text.ngram_counts import NONE, NgramCounts
+from dropglm.text.tokens import encode_strings
+from dropglm.text.vocabulary import Vocabulary
+
+
+class Selection(NamedTuple):
+    """Which n-grams become features.
+
+    Attributes
+    ----------
+    min_df, max_df : int or float
+        The smallest and the largest number of texts that contain a feature; a float is a share of the texts.
+    max_features : int or None
+        If given, keep only the most frequent n-grams.
+    by_texts : bool
+        Whether those occur in most texts, or most often.
+    rank_type : type
+        The type in which counts are compared. scikit-learn's choice among equal counts depends on the type,
+        and so does ours.
+    """
+
+    min_df: float
+    max_df: float
+    max_features: int | None
+    by_texts: bool
+    rank_type: Any
+
+    def check(self) -> None:
+        """Raise an error if a setting is invalid."""
+        for name, value in (("min_df", self.min_df), ("max_df", self.max_df)):
+            checks.not_negative(value, name)
+            if not isinstance(value, Integral) and value > 1.0:
+                raise ValueError(f"{name} must be a whole number of texts or a share in [0, 1], got {value}.")
+        if self.max_features is not None:
+            checks.whole_number(self.max_features, "max_features")
+            if self.max_features < 1:
+                raise ValueError(f"max_features must be at least 1, got {self.max_features}.")
+
+    def document_range(self, n_texts: int) -> tuple[float, float]:
+        """Return the smallest and the largest number of texts that contain a feature."""
+        low, high = (
+            bound if isinstance(bound, Integral) else bound * n_texts for bound in (self.min_df, self.max_df)
+        )
+        return low, high
+
+    def select(self, counts: NgramCounts) -> tuple[Vocabulary, np.ndarray]:
+        """Return the features in alphabetical order, and the position of each among the counts.
+
+        The counts are those of n-grams in the right number of texts.
+        """
+        if not len(counts.texts):
+            low, high = self.document_range(counts.n_texts)
+            raise ValueError(
+                f"The fit has an empty vocabulary: no n-gram occurs in at least {low:g} and at most {high:g} "
+                f"of the {counts.n_texts} texts (min_df={self.min_df}, max_df={self.max_df})."
+            )
+        words, spelling, order = _sort_alphabetically(counts.words, counts.spelling)
+        if self.max_features is not None and len(order) > self.max_features:
+            ranks = (counts.texts if self.by_texts else counts.times)[order].astype(self.rank_type)
+            largest = np.sort((-ranks).argsort()[: self.max_features])
+            words, spelling, again = _sort_alphabetically(words, spelling[largest])
+            order = order[largest][again]
+        return Vocabulary(*encode_strings(words), spelling, counts.texts[order].astype(np.int32)), order
+
+
+def _sort_alphabetically(words: list[str], spelling: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Return the words in use, the features spelled with them, and the order of the features, all sorted."""
+    used = np.unique(spelling[spelling != NONE])
+    used = np.array(sorted(used.tolist(), key=words.__getitem__), np.int64)
+    renumbered = np.full(len(words) + 1, NONE, np.int32)  # the last entry is for NONE
+    renumbered[used] = np.arange(len(used), dtype=np.int32)
+    words = [words[k] for k in used]
+    spaced = next((word for word in words if " " in word), None)
+    if spaced is not None and spelling.shape[1] > 1:
+        raise ValueError(
+            f"token_pattern matches {spaced!r}, which contains a space and cannot be distinguished from an "
+            "n-gram of its words; use a pattern whose tokens contain no spaces."
+        )
+    spelling = renumbered[spelling]
+    order = _alphabetical_order(words, spelling)
+    return words, spelling[order], order
+
+
+def _alphabetical_order(words: list[str], spelling: np.ndarray) -> np.ndarray:
+    r"""Return the order of n-grams by name, character by character as Python sorts strings.
+
+    No word contains a space. Names then compare like the sequences of their words, provided that each word
+    but the last is taken together with the space after it: "a b" comes before "a!", but after "a\x01".
+    """
+    with_and_without_space = [*words, *(f"{word} " for word in words)]
+    rank = np.empty(len(with_and_without_space), np.int32)
+    rank[sorted(range(len(rank)), key=with_and_without_space.__getitem__)] = np.arange(
+        len(rank), dtype=np.int32
+    )
+    followed = np.pad(spelling[:, 1:] != NONE, ((0, 0), (0, 1)))
+    ranks = np.where(spelling == NONE, NONE, rank[spelling + len(words) * followed])
+    return np.lexsort(ranks.T[::-1])

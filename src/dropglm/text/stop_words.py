@@ -1,0 +1,88 @@
+"""Words that are dropped from the texts before n-grams are formed."""
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+from dropglm.registry import lookup
+from dropglm.text import kernels
+from dropglm.text.counting import empty_slots
+from dropglm.text.tokens import Tokens, encode_strings
+from dropglm.threads import each, even_ranges
+
+STOP_WORDS: dict[str, frozenset[str]] = {"english": ENGLISH_STOP_WORDS}
+
+
+class TokenSource(Protocol):
+    """Something that splits texts into tokens."""
+
+    def split(self, texts: Sequence[Any]) -> Tokens:
+        """Return the tokens of all texts."""
+
+    def words(self, text: Any) -> list[str]:
+        """Return the tokens of one text as strings."""
+
+
+class WithoutStopWords:
+    """Splits texts with another tokenizer and drops the stop words."""
+
+    def __init__(self, tokenizer: TokenSource, stop_words: frozenset[str], threads: int) -> None:
+        self.tokenizer = tokenizer
+        self.stop_words = stop_words
+        self.threads = threads
+        self.letters, self.ends = encode_strings(sorted(stop_words))
+        self.keys = np.empty(len(stop_words), np.int64)
+        kernels.keys_of(self.letters, self.ends, self.keys)
+        self.slots = empty_slots(len(self.keys))
+        kernels.refill(self.slots, self.keys, len(self.keys))
+
+    def split(self, texts: Sequence[Any]) -> Tokens:
+        """Return the tokens of all texts that are not stop words."""
+        tokens = self.tokenizer.split(texts)
+
+        def drop(piece: tuple[int, int]) -> None:
+            kernels.drop_tokens(tokens, *piece, self.slots, self.keys, self.letters, self.ends)
+
+        each(drop, even_ranges(len(tokens.first), piece=256), self.threads)
+        return tokens
+
+    def words(self, text: Any) -> list[str]:
+        """Return the tokens of one text that are not stop words."""
+        return [word for word in self.tokenizer.words(text) if word not in self.stop_words]
+
+
+def stop_word_set(stop_words: Any) -> frozenset[str] | None:
+    """Return the stop words: those of a built-in list, those given, or None.
+
+    Examples
+    --------
+    >>> stop_word_set("englsh")
+    Traceback (most recent call last):
+    ValueError: stop_words 'englsh' is unknown; did you mean 'english'? Known: 'english'.
+    """
+    if stop_words is None:
+        return None
+    if isinstance(stop_words, str):
+        return lookup(STOP_WORDS, stop_words, "stop_words")
+    words = frozenset(stop_words) if isinstance(stop_words, Iterable) else frozenset([stop_words])
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"stop_words must be 'english' or a list of strings, got {word!r}.")
+    return words
+
+
+def warn_of_inconsistent(stop_words: frozenset[str], tokenize: Callable[[str], list[str]]) -> None:
+    """Warn if a stop word is split or changed like a text, so that it would never be dropped."""
+    try:
+        tokens = {token for word in stop_words for token in tokenize(word)}
+    except Exception:
+        return  # a preprocessor or tokenizer of the user that expects other objects than words
+    if not tokens <= stop_words:
+        warnings.warn(
+            "Your stop_words may be inconsistent with your preprocessing. Tokenizing the stop words "
+            f"generated tokens {sorted(tokens - stop_words)} not in stop_words.",
+            stacklevel=4,
+        )
