@@ -153,8 +153,8 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
 
     def _typical_values(self, vectorizer: Any) -> np.ndarray:
         """Return the mean value of each feature in the texts that have it; it is 1 for hashed n-grams."""
-        recorded = getattr(vectorizer.ngrams_, "mean_values", ())
-        return recorded if len(recorded) else np.ones(1)
+        recorded: np.ndarray | None = getattr(vectorizer.ngrams_, "mean_values", None)
+        return np.ones(1) if recorded is None or not len(recorded) else recorded
 
     def _feature_scale(self, vectorizer: Any, model: Any) -> np.ndarray:
         """Return v √(f (1 - f)), where f is the feature's share of the texts and v its typical value.
