@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from benchmarks import results
 from benchmarks.markdown import ROOT, fill
 from benchmarks.results import write
 
@@ -78,6 +79,18 @@ def test_pages_of_experiments_that_were_not_run_stay_as_they_are(root):
     assert messages[0].startswith("docs/paper/second.md is unchanged: ")
     assert messages[0].endswith("lacks 6 results of second.")
     assert messages[1] == "docs/results.md is unchanged."
+
+
+def test_the_first_figures_are_stored_beside_the_page_and_are_the_same_each_time(root, monkeypatch):
+    monkeypatch.setattr(results, "PICTURED", ("first",))
+    ExperimentRun("first", TOYS["first"], root / "lines").run()
+    folder = root / "docs" / "paper"
+    text = written(root)["docs/paper/first.md"]
+    assert "![Squares, twice.](first-1.svg)\n![Squares, twice.](first-2.svg)\n\nSquares, twice.\n" in text
+    pictures = [path.read_bytes() for path in sorted(folder.glob("*.svg"))]
+    assert len(pictures) == 2
+    written(root)
+    assert [path.read_bytes() for path in sorted(folder.glob("*.svg"))] == pictures
 
 
 def test_an_incomplete_run_changes_no_document(root):
