@@ -84,5 +84,5 @@ def warn_of_inconsistent(stop_words: frozenset[str], tokenize: Callable[[str], l
         warnings.warn(
             "Your stop_words may be inconsistent with your preprocessing. Tokenizing the stop words "
             f"generated tokens {sorted(tokens - stop_words)} not in stop_words.",
-            stacklevel=4,
+            stacklevel=5,
         )
