@@ -379,6 +379,7 @@ def test_public_attributes_are_the_documented_ones():
     assert public - of_scikit_learn == documented
     assert {name for name in dir(vectorizer.ngrams_) if not name.startswith("_")} == {
         "document_counts",
+        "mean_values",
         "names",
     }
 
