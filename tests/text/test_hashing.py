@@ -69,6 +69,21 @@ def test_columns_are_named_after_the_first_n_gram():
     assert "extraordinarily long" in hasher.ngrams_.names(long)
 
 
+def test_names_are_those_of_the_texts_that_were_shown():
+    hasher = NgramHasher(bits=20)
+    assert hasher.get_feature_names_out()[7] == "ngramhasher7"
+    names = hasher.partial_fit(TEXTS[:3]).partial_fit(TEXTS[3:]).get_feature_names_out()
+    X = hasher.transform(TEXTS)
+    expected = NgramVectorizer(ngram_range=(1, 2)).fit(TEXTS).get_feature_names_out()
+    assert sorted(names[np.unique(X.indices)]) == sorted(expected)
+    assert sum(not name.startswith("ngramhasher") for name in names) == len(expected)
+    assert (NgramHasher(bits=20).transform(TEXTS) != X).nnz == 0
+    assert hasher.n_texts_ == len(TEXTS)
+    assert len(hasher.set_params(bits=4).get_feature_names_out()) == 16
+    assert hasher.partial_fit(["dull"]).n_texts_ == 1
+    assert not hasattr(hasher.fit(), "ngrams_")
+
+
 def test_long_names_are_truncated():
     hasher = NgramHasher(ngram_range=(2, 2))
     list(hasher._hash_and_name(["extraordinarily incomprehensibilities", "日本語" * 5 + " 日本語"]))

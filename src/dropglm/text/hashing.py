@@ -105,7 +105,8 @@ class NgramHasher(TransformerMixin, NgramEstimator, auto_wrap_output_keys=None):
     Attributes
     ----------
     ngrams_ : Buckets
-        Names of the columns. Only the hasher of a fitted ``OnlineTextClassifier`` has them.
+        Names of the columns, if ``partial_fit`` has recorded them; the hasher of a fitted
+        ``OnlineTextClassifier`` also has them.
     n_texts_ : int
         Number of texts from which the names were taken.
 
@@ -120,6 +121,13 @@ class NgramHasher(TransformerMixin, NgramEstimator, auto_wrap_output_keys=None):
     >>> X = NgramHasher(bits=10).fit_transform(["It's dull!", "Dull<br />film"])
     >>> X.shape, X.nnz
     ((2, 1024), 8)
+
+    Names are optional, and taken from the texts that the hasher is shown:
+
+    >>> hasher = NgramHasher(bits=10).partial_fit(["a dull film"])
+    >>> columns = hasher.transform(["a dull story"]).indices
+    >>> sorted(hasher.get_feature_names_out()[columns])
+    ['a', 'a dull', 'dull', 'ngramhasher639', 'ngramhasher758']
     """
 
     def __init__(
@@ -142,7 +150,7 @@ class NgramHasher(TransformerMixin, NgramEstimator, auto_wrap_output_keys=None):
         self.verbose = verbose
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Check the settings; there is nothing to learn.
+        """Check the settings and forget names of columns; there is nothing to learn.
 
         Parameters
         ----------
@@ -154,6 +162,30 @@ class NgramHasher(TransformerMixin, NgramEstimator, auto_wrap_output_keys=None):
         self
         """
         self._check()
+        for name in ("ngrams_", "n_texts_"):
+            vars(self).pop(name, None)
+        return self
+
+    def partial_fit(self, X: Iterable[str], y: Any = None) -> Self:
+        """Name columns after the n-grams of these texts; the matrix does not depend on it.
+
+        A column keeps the first n-gram that is hashed to it, of which the first 32 bytes are recorded. The
+        names take 35 bytes per column.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        if len(getattr(self, "ngrams_", ())) != self._check()[2]:
+            self._forget_names()
+        for _ in self._hash_and_name(X):
+            pass
         return self
 
     def fit_transform(self, X: Iterable[str], y: Any = None) -> Any:
@@ -187,7 +219,10 @@ class NgramHasher(TransformerMixin, NgramEstimator, auto_wrap_output_keys=None):
         return self._to_matrix(self._hash(X, Buckets.new(self._check()[2], named=False), 0))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return a name for each column: "ngramhasher0", "ngramhasher1", and so on.
+        """Return a name for each column.
+
+        It is the first n-gram that was hashed to the column in ``partial_fit``; further n-grams may share the
+        column. Column j has the name "ngramhasher{j}" if there was none.
 
         Parameters
         ----------
@@ -197,7 +232,12 @@ class NgramHasher(TransformerMixin, NgramEstimator, auto_wrap_output_keys=None):
         -------
         ndarray of str objects, of shape (2**bits,)
         """
-        return np.array([f"ngramhasher{j}" for j in range(self._check()[2])], dtype=object)
+        size = self._check()[2]
+        names = np.array([f"ngramhasher{j}" for j in range(size)], dtype=object)
+        if len(getattr(self, "ngrams_", ())) == size:
+            used = np.flatnonzero(self.ngrams_.lengths)
+            names[used] = self.ngrams_.names(used)
+        return names
 
     def __sklearn_tags__(self) -> Any:
         """Declare to scikit-learn that there is nothing to fit, and that the output is float32."""
