@@ -10,6 +10,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import log_loss
 from sklearn.naive_bayes import MultinomialNB
 
+from dropglm import LogisticRegressionCV, NgramVectorizer
 from dropglm.experiments import few_labels_methods as methods
 from dropglm.experiments import few_labels_texts as texts
 from dropglm.experiments.few_labels import FewLabels
@@ -164,8 +165,31 @@ def test_the_page_is_made_without_fits(stored):
     assert "nan" not in page
 
 
-def test_a_quick_run_has_the_methods_of_a_full_one_on_docstrings():
+def test_a_quick_run_has_the_methods_of_today_on_docstrings():
     quick = FewLabels().fits(True)
     assert {fit.data for fit in quick} == {"docs"}
-    assert {fit.method for fit in quick} == set(methods.METHODS)
+    assert {fit.method for fit in quick} == set(methods.METHODS) - {methods.OLD}
     assert all("polars" in fit.parameters["of"] for fit in quick)
+
+
+@pytest.mark.parametrize(
+    ("classes", "dropout", "l2"), [(2, (0.8, 0.5), (10.0, 3.0, 1.0, 0.3)), (11, 0.5, (3.0, 1.0))]
+)
+def test_version_0_2_is_the_presence_of_ngrams_with_settings_by_accuracy(classes, dropout, l2):
+    rng = np.random.default_rng(1)
+    y = np.repeat(np.arange(classes), 8)
+    found = [f"own{label} own{label + 1} w{rng.integers(9)} w{rng.integers(9)}" for label in y]
+    method = methods.METHODS[methods.OLD]
+    model = method.build(y, 0, **method.settings).fit(found, y)
+    X = NgramVectorizer((1, 2), min_df=2).fit_transform(found)
+    assert set(np.unique(X.data)) == {1.0}
+    search = LogisticRegressionCV(
+        dropout=dropout,
+        l2=l2,
+        l2_weights="auto",
+        discount=0.1,
+        cv=5,
+        scoring="accuracy",
+        multi_class="ovr",
+    ).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(found), search.predict_proba(X), rtol=1e-5)
