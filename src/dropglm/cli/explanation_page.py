@@ -19,6 +19,7 @@ MOST_FIGURES = 12  # a table is easier to search, and quicker to write, if there
 SHOWN_CLASSES = 5  # with their probabilities for a text
 FAINTEST = 0.04  # share of the strongest weight; weaker words are not coloured
 FOR, AGAINST = COLORS[:2]
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def explanation_page(
@@ -50,7 +51,10 @@ def _top_ngrams(best: Mapping[Any, list[NgramWeight]]) -> str:
         bars = [_figure_of(NgramWeightsDisplay._of_class(*pair).plot()) for pair in best.items()]
         return figure(f"{chosen} Bars are in order of their length.", bars)
     rows = [
-        [visible(str(label)), visible(", ".join(f"{entry.ngram} {entry.weight:+.2f}" for entry in entries))]
+        [
+            visible(str(label)),
+            ", ".join(f"{visible(name)}{NO_BREAK}{weight:+.2f}" for name, weight in entries),
+        ]
         for label, entries in best.items()
     ]
     table = ResultTable("The classes", ["class", "n-grams with their weights"], rows)
@@ -58,21 +62,15 @@ def _top_ngrams(best: Mapping[Any, list[NgramWeight]]) -> str:
 
 
 def _contributions(why: Explanation, top: int) -> str:
-    """Return the bars of the largest contributions, how contributions add up, and the probabilities."""
+    """Return the bars of the largest contributions, and how contributions add up."""
     sums = [["\N{EM SPACE}" * row.depth + visible(row.name), f"{row.weight:+.2f}"] for row in why.outline(0)]
-    classes = [[visible(name), f"{p:.4f}"] for name, p in why.most_probable(SHOWN_CLASSES)]
     bars = NgramWeightsDisplay.from_explanation(why, top) if why.supporting or why.opposing else None
     caption = (
         f"The n-grams that tip the prediction, the predicted class ({why.label}) against the runner-up "
         f"({why.against}), the largest contributions first. N-grams with punctuation are left out."
     )
-    return "".join(
-        [
-            figure(visible(caption), [_figure_of(bars)]) if bars else "",
-            ResultTable("How the contributions add up", ["", "contribution"], sums).html(3),
-            ResultTable("Probabilities", ["class", "probability"], classes).html(3),
-        ]
-    )
+    bars_html = figure(visible(caption), [_figure_of(bars)]) if bars else ""
+    return bars_html + ResultTable("How the contributions add up", ["", "contribution"], sums).html(3)
 
 
 def _highlighted(model: TextModel, text: str, why: Explanation) -> str:
@@ -96,8 +94,12 @@ def _highlighted(model: TextModel, text: str, why: Explanation) -> str:
         for colour, label in ((FOR, why.label), (AGAINST, why.against))
     )
     title = escape(visible(f"{why.label}, probability {why.probability:.2f}"))
+    classes = ", ".join(f"{visible(name)}{NO_BREAK}{p:.2f}" for name, p in why.most_probable(SHOWN_CLASSES))
     note = ' <span class="text"><span class="unknown">unknown</span></span>' if unknown else ""
-    return f'<h2>{title}</h2><p class="key">{key}{note}</p><p class="text">{" ".join(words)}</p>'
+    return (
+        f"<h2>{title}</h2><p>Probabilities: {escape(classes)}</p>"
+        f'<p class="key">{key}{note}</p><p class="text">{" ".join(words)}</p>'
+    )
 
 
 def _token_weights(tokens: list[str], why: Explanation, longest: int) -> np.ndarray:

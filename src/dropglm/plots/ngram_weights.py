@@ -10,7 +10,7 @@ from dropglm.text import TextModel
 from dropglm.text.top_ngrams import NgramWeight
 
 MAX_NAME = 24  # characters of an n-gram beside its bar
-MAX_TITLE = 40
+MAX_TITLE = 44
 
 
 class NgramWeightsDisplay:
@@ -146,7 +146,7 @@ class NgramWeightsDisplay:
         entries = [entry for side in sides for entry in side]
         names, weights = [entry.ngram for entry in entries], [entry.weight for entry in entries]
         labels = [label for label, side in zip(both, sides, strict=True) for _ in side]
-        title = f"{explanation.label}, probability {explanation.probability:.2f}"
+        title = f"{_shortened(explanation.label, MAX_NAME)}, probability {explanation.probability:.2f}"
         xlabel = "contribution to the difference of predictors"
         return cls(names, weights, labels, both, title, xlabel).plot(ax, **kwargs)
 

@@ -137,9 +137,9 @@ class Explanation:
             else f"predictor of {self.label} minus that of {self.against}"
         )
         rows = [OutlineRow(0, what, self.difference)]
-        rows += _group(f"for {self.label}, largest first", self.supporting, k)
-        rows += _group(f"for {self.against}, largest first", self.opposing, k)
-        rows += _group("punctuation, largest first", self.punctuation, min(k, SHOWN_PUNCTUATION))
+        rows += _group(f"for {self.label}", self.supporting, k)
+        rows += _group(f"for {self.against}", self.opposing, k)
+        rows += _group("punctuation", self.punctuation, min(k, SHOWN_PUNCTUATION))
         return [*rows, OutlineRow(1, "intercept", self.base_difference)]
 
     def most_probable(self, k: int = SHOWN_CLASSES) -> list[tuple[str, float]]:
@@ -182,7 +182,8 @@ def _group(name: str, entries: Sequence[Contribution], k: int) -> Iterator[Outli
     """Yield rows for the sum of these contributions, for the first k of them and for the sum of the rest."""
     if not entries:
         return
-    yield OutlineRow(1, name, sum(entry.weight for entry in entries))
+    what = "largest first" if k else f"{len(entries):,} n-gram{'s' * (len(entries) > 1)}"
+    yield OutlineRow(1, f"{name}, {what}", sum(entry.weight for entry in entries))
     if k:
         # A row for the rest takes the place of a single n-gram.
         shown = entries[: k if len(entries) > k + 1 else k + 1]
