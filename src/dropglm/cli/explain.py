@@ -39,8 +39,7 @@ def explain(
 ) -> None:
     """Show the n-grams that favour each class and, for given texts, what tips the prediction.
 
-    The predicted class of a text is compared with the runner-up. The contribution of an n-gram is what it
-    adds to the predictor of the predicted class, minus what it adds to that of the runner-up.
+    The predicted class of a text is compared with the runner-up; positive contributions favour the first.
     """
     from dropglm.text import load_model
     from dropglm.text.top_ngrams import top_to_dict

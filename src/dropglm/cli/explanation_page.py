@@ -43,9 +43,9 @@ def explanation_page(
 def _top_ngrams(best: Mapping[Any, list[NgramWeight]]) -> str:
     """Return the most important n-grams of each class: as bars, or as a table if there are many classes."""
     chosen = (
-        "The most important n-grams of each class: those with the largest weight times √(f (1 - f)), where f "
-        "is the share of texts that contain the n-gram. The weight is what the n-gram adds to the predictor "
-        "of the class in a typical text that contains it. N-grams with punctuation come after all others."
+        "The most important n-grams of each class, given their weights and how many texts contain them. The "
+        "weight is what the n-gram adds to the predictor of the class in a typical text that contains it. "
+        "N-grams with punctuation come after all others."
     )
     if len(best) <= MOST_FIGURES:
         bars = [_figure_of(NgramWeightsDisplay._of_class(*pair).plot()) for pair in best.items()]

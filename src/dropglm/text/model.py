@@ -144,7 +144,9 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
             the n-gram typically adds to the predictor of the class, in a text that contains it: its
             coefficient times the mean value of the feature in such texts. It is positive. N-grams are ranked
             by the weight times √(f (1 - f)), where f is the share of the texts that contain the n-gram;
-            this favours frequent n-grams. N-grams with punctuation come after all those of words only.
+            this favours frequent n-grams. Hashed n-grams are not counted; they are ranked by how far their
+            coefficients are from 0, in standard errors. N-grams with punctuation come after all those of
+            words only.
         """
         vectorizer, model = self._fitted_parts()
         typical = self._typical_values(vectorizer)
