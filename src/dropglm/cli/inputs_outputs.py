@@ -120,16 +120,20 @@ def check_output(
         raise typer.BadParameter(f"{path} cannot be written: {error.strerror}.", param_hint=option) from None
 
 
-def check_output_table(path: str | Path, format: str | None, inputs: Iterable[str | Path] = ()) -> None:
+def check_output_table(
+    path: str | Path, format: str | None, inputs: Iterable[str | Path] = (), *, option: str = "--out"
+) -> None:
     """Refuse, before any work, a table that cannot be written or whose format is unknown."""
     from dropglm.tables.formats import find_format
 
-    check_output(path, "--out", inputs)
+    check_output(path, option, inputs)
     try:
         find_format(str(path), format)
     except ValueError as error:
-        hint = str(error).replace("set format to", "set --out-format to")
-        raise typer.BadParameter(hint, param_hint="--out") from None
+        # Only --out has an option for its format.
+        instead = "set --out-format to" if option == "--out" else "end the name with"
+        hint = str(error).replace("set format to", instead)
+        raise typer.BadParameter(hint, param_hint=option) from None
 
 
 def _is_same_file(one: str | Path, other: str | Path | None) -> bool:

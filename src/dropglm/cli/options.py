@@ -147,6 +147,32 @@ Validation = Annotated[
         default_shown=False,
     ),
 ]
+Suspicious = Annotated[
+    int,
+    _option(
+        OUTPUT,
+        help="Number of texts to list whose label may be wrong: trained on the other folds, the model "
+        "confidently predicts another class.",
+        min=0,
+    ),
+]
+SuspiciousOut = Annotated[
+    str | None,
+    _option(
+        OUTPUT,
+        help="Table to write with all texts whose label may be wrong, such as labels.csv.",
+        default_shown=False,
+    ),
+]
+Baseline = Annotated[
+    bool,
+    _option(
+        OUTPUT,
+        "--baseline",
+        help="Compare the model with tf-idf and logistic regression on the same folds; takes about --folds "
+        "times as long.",
+    ),
+]
 Seed = Annotated[int, _option(OUTPUT, help="Random seed.", min=0)]
 
 # dropglm train: the model.

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dropglm.cli import options, terminal
+from dropglm.cli.disagreements import write_disagreements
 from dropglm.cli.errors import BadInputError, naming
-from dropglm.cli.inputs_outputs import TableReader, check_name, check_output
+from dropglm.cli.inputs_outputs import TableReader, check_name, check_output, check_output_table
 from dropglm.cli.train_online import train_online
+from dropglm.cli.train_report import TrainReport
 from dropglm.progress import Progress
 
 if TYPE_CHECKING:
     import numpy as np
 
     from dropglm.text import TextClassifier
-    from dropglm.text.metrics import Metrics
+    from dropglm.text.label_check import Disagreement
 
 # Options that only apply with or without --online.
 IN_MEMORY_ONLY = {
@@ -27,6 +29,9 @@ IN_MEMORY_ONLY = {
         "unlabeled",
         "unlabeled_text",
         "validation",
+        "suspicious",
+        "suspicious_out",
+        "baseline",
         "min_df",
         "max_df",
         "max_features",
@@ -49,6 +54,9 @@ def train(
     unlabeled_text: options.UnlabeledText = None,
     out: options.ModelOut = Path("model.skops"),
     validation: options.Validation = None,
+    suspicious: options.Suspicious = 5,
+    suspicious_out: options.SuspiciousOut = None,
+    baseline: options.Baseline = False,
     ngrams: options.Ngrams = "2",
     min_df: options.MinDf = 2,
     max_df: options.MaxDf = 1.0,
@@ -118,7 +126,14 @@ def train(
         return
     _refuse(given & ONLINE_ONLY, "can be used only with --online.")
     from dropglm.text import TextClassifier
+    from dropglm.text.comparison import check_class_sizes, compare_with_baseline
     from dropglm.text.metrics import compute_metrics
+
+    if not tune:
+        _refuse(given & {"suspicious", "suspicious_out"}, "needs the folds of the tuning; drop --no-tune.")
+    if suspicious_out is not None:
+        inputs = (table, *(unlabeled or ()), validation or table)
+        check_output_table(suspicious_out, None, inputs, option="--suspicious-out")
 
     _check_names(expectation, l2_weights or [], scoring)
     _check_numbers(dropout or [], l2 or [], discount or [])
@@ -134,7 +149,10 @@ def train(
         )
     if tune:
         _check_scoring(scoring, y)
-    texts, y, held_out = _split(texts, y, validation, reader, seed)
+    texts, y, rows, held_out = _split(texts, y, validation, reader, seed)
+    if baseline:
+        with naming(table):
+            check_class_sizes(y)
     more = [one for path in unlabeled or () for one in reader.unlabelled(str(path), unlabeled_text)]
     model = TextClassifier(
         ngram_range=n_grams,
@@ -156,13 +174,42 @@ def train(
         random_state=seed,
         verbose=terminal.verbosity(quiet),
     )
+    begin = time.perf_counter()
     with naming(table):
         model.fit(texts, y, X_unlabeled=more or None)
+    fit_seconds = time.perf_counter() - begin
     measures = None if held_out is None else compute_metrics(model, *held_out)
     model.text_column_, model.label_column_ = text, label
     with Progress(f"Writing {out}", shown=not quiet):
         model.save(out)
-    _print_result(model, measures, out, time.perf_counter() - start, json)
+    found = _suspicious_labels(model, texts, y, rows)
+    if suspicious_out is not None and found is not None:
+        write_disagreements(found, suspicious_out)
+    comparison = None
+    if baseline:
+        with naming(table):
+            comparison = compare_with_baseline(
+                model, texts, y, more or None, fit_seconds=fit_seconds, shown=not quiet
+            )
+    seconds = time.perf_counter() - start
+    report = TrainReport(model, out, seconds, measures, found, suspicious, comparison)
+    if json:
+        report.print_json()
+    else:
+        report.print_tables()
+
+
+def _suspicious_labels(
+    model: "TextClassifier", texts: list[str], y: "np.ndarray", rows: "np.ndarray"
+) -> "list[Disagreement] | None":
+    """Return the texts whose labels are suspicious, with their rows in the table; None without tuning."""
+    from dropglm.text import suspicious_labels
+
+    probabilities = getattr(model, "cv_probabilities_", None)
+    if probabilities is None:
+        return None
+    found = suspicious_labels(texts, y, probabilities, model.classes_, k=None)
+    return [one._replace(row=int(rows[one.row])) for one in found]
 
 
 def _given(context: typer.Context) -> set[str]:
@@ -217,16 +264,18 @@ def _check_numbers(dropout: list[float], l2: list[float], discount: list[float])
 
 def _split(
     texts: list[str], y: "np.ndarray", validation: str | None, reader: TableReader, seed: int
-) -> "tuple[list[str], np.ndarray, tuple[list[str], np.ndarray] | None]":
-    """Return the texts and labels to train on, and those to measure on if there are any."""
+) -> "tuple[list[str], np.ndarray, np.ndarray, tuple[list[str], np.ndarray] | None]":
+    """Return the texts, labels and rows to train on, and texts and labels to measure on, if any."""
+    import numpy as np
     from sklearn.model_selection import train_test_split
 
+    rows = np.arange(len(texts))
     if validation is None:
-        return texts, y, None
+        return texts, y, rows, None
     try:
         fraction = float(validation)
     except ValueError:
-        return texts, y, reader.labelled(validation)
+        return texts, y, rows, reader.labelled(validation)
     if not 0.0 < fraction < 1.0:
         raise typer.BadParameter("a fraction must be between 0 and 1.", param_hint="--validation")
     counts = Counter(y.tolist())
@@ -240,14 +289,15 @@ def _split(
             f"--validation {fraction} of {len(texts)} texts leaves {n_train} for training and {n_held_out} "
             f"for evaluation; each needs at least {needed}. Choose a {advice} fraction or a separate table."
         )
-    ours, held_out, y_ours, y_held_out = train_test_split(
+    ours, held_out, y_ours, y_held_out, rows, _ = train_test_split(
         texts,
         y,
+        rows,
         test_size=n_held_out,
         random_state=seed,
         stratify=y if stratified else None,
     )
-    return ours, y_ours, (held_out, y_held_out)
+    return ours, y_ours, rows, (held_out, y_held_out)
 
 
 def _ngram_range(given: str) -> tuple[int, int]:
@@ -268,27 +318,3 @@ def _one(given: list[float] | None, default: float, option: str) -> float:
 
 def _one_or_several(given: list[Any] | None) -> Any:
     return given[0] if given and len(given) == 1 else given or None
-
-
-def _print_result(
-    model: "TextClassifier", measures: "Metrics | None", out: Path, seconds: float, as_json: bool
-) -> None:
-    """Print what was learnt."""
-    from dropglm.text.top_ngrams import top_to_dict
-
-    top = model.top_features(8)
-    if as_json:
-        content = {
-            "model": str(out),
-            "seconds": round(seconds, 3),
-            **model.summary_.to_dict(),
-            "validation": None if measures is None else measures.to_dict(),
-            "top_features": top_to_dict(top),
-        }
-        terminal.as_json(content)
-        return
-    lines = model.summary_.lines()
-    if measures is not None:
-        lines.append(("validation", measures.line()))
-    terminal.pairs([*lines, ("model", f"{out}, {out.stat().st_size / 1e6:.1f} MB, {seconds:.1f} s in total")])
-    terminal.top_table(top)
