@@ -69,3 +69,27 @@ def test_counts_of_other_settings_are_refused():
         _ = counts + 1
     with pytest.raises(ValueError, match="given as vocabulary"):
         NgramVectorizer((1, 2), vocabulary=["one"]).fit_counts(counts)
+
+
+@given(
+    texts=st.lists(st.text("ab c", max_size=8), min_size=1, max_size=8),
+    words=st.integers(1, 3),
+    longer=st.integers(1, 3),
+)
+def test_a_pair_of_min_df_is_for_words_and_for_longer_ngrams(texts, words, longer):
+    """The features are those words and those longer n-grams that each value alone selects."""
+    vectorizer = NgramVectorizer(ngram_range=(1, 3))
+    everything = vectorizer.count([*texts, "a b c"])
+
+    def names(min_df):
+        fitted = vectorizer.set_params(min_df=min_df).fit_counts(everything)
+        return set(fitted.vocabulary_)
+
+    try:
+        expected = {name for name in names(words) if " " not in name}
+        expected |= {name for name in names(longer) if " " in name}
+        found = names((words, longer))
+    except ValueError:  # empty vocabulary
+        return
+    assert found == expected
+    assert set(vectorizer.fit([*texts, "a b c"]).vocabulary_) == expected

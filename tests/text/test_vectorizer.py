@@ -218,6 +218,8 @@ def test_clone_and_pickle_leave_out_the_hash_tables():
         ({"ngram_range": 2}, "ngram_range must be a pair"),
         ({"ngram_range": (1.0, 2)}, "ngram_range must be a pair"),
         ({"min_df": -1}, "min_df must be finite"),
+        ({"min_df": (1, 2, 3)}, "min_df must be one value, or a pair"),
+        ({"min_df": (1, 1.5)}, "min_df must be a whole number of texts or a share"),
         ({"min_df": 1.5}, "min_df must be a whole number of texts or a share"),
         ({"max_df": "all"}, "max_df must be a number"),
         ({"min_df": 3, "max_df": 2}, "at least 3 and at most 2 of the 2 texts"),

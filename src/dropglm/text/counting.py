@@ -1,6 +1,6 @@
 """Numbering and counting all n-grams of the texts, before the features are selected among them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -138,7 +138,7 @@ class NgramCounter:
         return words
 
     def to_counts(
-        self, shortest: int, document_range: tuple[float, float], settings: Mapping[str, Any]
+        self, shortest: int, document_range: Callable[[int], tuple[float, float]], settings: Mapping[str, Any]
     ) -> tuple[NgramCounts, np.ndarray]:
         """Return the n-grams of at least ``shortest`` tokens, and their codes (see ``kernels.pack``).
 
@@ -146,17 +146,16 @@ class NgramCounter:
         ----------
         shortest : int
             The smallest n.
-        document_range : pair of float
-            The smallest and the largest number of texts that contain an n-gram.
+        document_range : callable
+            Returns the smallest and the largest number of texts that contain an n-gram, given n.
         settings : mapping
             The settings with which the texts were analysed.
         """
-        low, high = max(document_range[0], 1), document_range[1]
         longest = len(self.pairs) + 1
         spellings, codes, texts, times = [], [], [], []
         for n in range(shortest, longest + 1):
-            in_texts = self.counts(n, kernels.TEXTS)
-            numbers = np.flatnonzero((in_texts >= low) & (in_texts <= high))
+            in_texts, (low, high) = self.counts(n, kernels.TEXTS), document_range(n)
+            numbers = np.flatnonzero((in_texts >= max(low, 1)) & (in_texts <= high))
             spelling = np.full((len(numbers), longest), NONE, np.int64)
             spelling[:, :n] = self.spelling(n, numbers)
             spellings.append(spelling)

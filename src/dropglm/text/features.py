@@ -1,6 +1,7 @@
 """The features of a vectorizer: n-grams learnt from texts, or given by the user, and found in new texts."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class NgramFeatures(TextAnalysis, WeightedFeatures):
         n, (shortest, longest) = counter.n_texts, self._check_analysis()
         if not any(map(len, counter.tokens)):
             raise ValueError(f"The fit has an empty vocabulary: none of the {n} texts has a token to count.")
-        counts, codes = counter.to_counts(shortest, selection.document_range(n), self._settings())
+        counts, codes = counter.to_counts(shortest, partial(selection.document_range, n), self._settings())
         vocabulary, chosen = selection.select(counts)
         self._set_vocabulary(vocabulary, n)
         column_of = np.full(longest * counter.n_numbers, NONE, np.int32)

@@ -1,6 +1,6 @@
 """Counts of n-grams that can be added: those of two parts of the texts give those of all texts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,9 +71,12 @@ class NgramCounts:
                 "all counts and for the fit."
             )
 
-    def within(self, low: float, high: float) -> "NgramCounts":
-        """Return the counts of the n-grams that occur in at least ``low`` and at most ``high`` texts."""
-        kept = (self.texts >= max(low, 1)) & (self.texts <= high)
+    def within(self, document_range: Callable[[int], tuple[float, float]]) -> "NgramCounts":
+        """Return the counts of n-grams in the right number of texts, whose range is given for each n."""
+        lengths = (self.spelling != NONE).sum(axis=1)
+        ranges = np.array([document_range(n) for n in range(1, self.spelling.shape[1] + 1)])
+        low, high = ranges[lengths - 1].T
+        kept = (self.texts >= np.maximum(low, 1)) & (self.texts <= high)
         arrays = self.spelling[kept], self.texts[kept], self.times[kept]
         return NgramCounts(self.words, *arrays, self.n_texts, self.settings)
 

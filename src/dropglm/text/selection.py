@@ -16,8 +16,11 @@ class Selection(NamedTuple):
 
     Attributes
     ----------
-    min_df, max_df : int or float
-        The smallest and the largest number of texts that contain a feature; a float is a share of the texts.
+    min_df : int, float or pair of these
+        The smallest number of texts that contain a feature; a float is a share of the texts. Of a pair, the
+        first is for single words and the second for longer n-grams.
+    max_df : int or float
+        The largest number of texts that contain a feature.
     max_features : int or None
         If given, keep only the most frequent n-grams.
     by_texts : bool
@@ -27,7 +30,7 @@ class Selection(NamedTuple):
         and so does ours.
     """
 
-    min_df: float
+    min_df: float | tuple[float, float]
     max_df: float
     max_features: int | None
     by_texts: bool
@@ -35,7 +38,11 @@ class Selection(NamedTuple):
 
     def check(self) -> None:
         """Raise an error if a setting is invalid."""
-        for name, value in (("min_df", self.min_df), ("max_df", self.max_df)):
+        if isinstance(self.min_df, (tuple, list)) and len(self.min_df) != 2:
+            raise ValueError(
+                f"min_df must be one value, or a pair for words and for longer n-grams, got {self.min_df!r}."
+            )
+        for name, value in (*(("min_df", one) for one in self._smallest()), ("max_df", self.max_df)):
             checks.not_negative(value, name)
             if not isinstance(value, Integral) and value > 1.0:
                 raise ValueError(f"{name} must be a whole number of texts or a share in [0, 1], got {value}.")
@@ -44,12 +51,20 @@ class Selection(NamedTuple):
             if self.max_features < 1:
                 raise ValueError(f"max_features must be at least 1, got {self.max_features}.")
 
-    def document_range(self, n_texts: int) -> tuple[float, float]:
-        """Return the smallest and the largest number of texts that contain a feature."""
+    def document_range(self, n_texts: int, n: int = 1) -> tuple[float, float]:
+        """Return the smallest and the largest number of texts that contain a feature of n words."""
+        words, longer = self._smallest()
         low, high = (
-            bound if isinstance(bound, Integral) else bound * n_texts for bound in (self.min_df, self.max_df)
+            bound if isinstance(bound, Integral) else bound * n_texts
+            for bound in (words if n == 1 else longer, self.max_df)
         )
         return low, high
+
+    def _smallest(self) -> tuple[float, float]:
+        """Return min_df of single words and of longer n-grams."""
+        if isinstance(self.min_df, (tuple, list)):
+            return self.min_df[0], self.min_df[1]
+        return self.min_df, self.min_df
 
     def select(self, counts: NgramCounts) -> tuple[Vocabulary, np.ndarray]:
         """Return the features in alphabetical order, and the position of each among the counts.

@@ -1,6 +1,7 @@
 """Turning texts into a sparse matrix of n-grams."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -28,8 +29,9 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, auto_wrap_output_keys=Non
     ----------
     ngram_range : tuple (int, int), default=(1, 1)
         The smallest and the largest n.
-    min_df : int or float, default=1
-        Keep n-grams that occur in at least this many texts; a float is a share of the texts.
+    min_df : int, float or pair of these, default=1
+        Keep n-grams that occur in at least this many texts; a float is a share of the texts. Of a pair, the
+        first is for single words and the second for longer n-grams.
     max_df : int or float, default=1.0
         Keep n-grams that occur in at most this many texts; a float is a share of the texts.
     max_features : int or None, default=None
@@ -128,7 +130,7 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, auto_wrap_output_keys=Non
     def __init__(
         self,
         ngram_range: tuple[int, int] = (1, 1),
-        min_df: float = 1,
+        min_df: float | tuple[float, float] = 1,
         max_df: float = 1.0,
         max_features: int | None = None,
         *,
@@ -288,7 +290,7 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, auto_wrap_output_keys=Non
         NgramCounts
         """
         shortest = self._begin_fit()
-        return self._count(X, None).to_counts(shortest, (1, np.inf), self._settings())[0]
+        return self._count(X, None).to_counts(shortest, lambda n: (1, np.inf), self._settings())[0]
 
     def fit_counts(self, counts: NgramCounts) -> Self:
         """Select the features among counted n-grams: the same as ``fit`` on all texts that were counted.
@@ -307,7 +309,7 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, auto_wrap_output_keys=Non
             raise ValueError("fit_counts selects features, but they are given as vocabulary.")
         counts.check_settings(self._settings())
         selection = self._selection()
-        kept = counts.within(*selection.document_range(counts.n_texts))
+        kept = counts.within(partial(selection.document_range, counts.n_texts))
         self._set_vocabulary(selection.select(kept)[0], counts.n_texts)
         return self
 
