@@ -69,6 +69,26 @@ def test_suspicious_labels_are_printed_and_written(folder):
     assert "may be wrong" not in out
 
 
+@pytest.mark.usefixtures("out_of_fold")
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_table_without_suspicious_labels_has_its_columns(folder, suffix):
+    write_csv(folder / "right.csv", zip(*texts(40), strict=True))
+    dropglm("train", "right.csv", *TRAIN[2:], "--suspicious-out", f"none.{suffix}", cwd=folder)
+    read = {"csv": pl.read_csv, "parquet": pl.read_parquet}.get(suffix)
+    if read is None:
+        assert (folder / "none.jsonl").read_text() == ""
+    else:
+        table = read(folder / f"none.{suffix}")
+        assert (table.height, table.columns[:3]) == (0, ["row", "text", "label"])
+
+
+def test_suspicious_labels_need_a_choice_of_settings(folder):
+    fixed = "--l2-weights", "uniform", "--discount", "0.1"
+    done = run(*TRAIN, *fixed, "--suspicious-out", "none.csv", "--quiet", cwd=folder)
+    assert done.exit_code == 0
+    assert done.stderr == "dropglm: warning: none.csv was not written, since no settings were tuned.\n"
+
+
 def test_suspicious_labels_need_tuning(folder):
     done = run(*TRAIN, "--no-tune", "--suspicious", "3", cwd=folder)
     assert done.exit_code == 2

@@ -183,7 +183,9 @@ def train(
     with Progress(f"Writing {out}", shown=not quiet):
         model.save(out)
     found = _suspicious_labels(model, texts, y, rows)
-    if suspicious_out is not None and found is not None:
+    if suspicious_out is not None and found is None:
+        terminal.message(f"warning: {suspicious_out} was not written, since no settings were tuned.")
+    elif suspicious_out is not None and found is not None:
         write_disagreements(found, suspicious_out)
     comparison = None
     if baseline:
