@@ -37,6 +37,12 @@ def test_commands_read_the_columns_of_the_model(folder):
     assert dropglm("predict", "m.skops", cwd=folder, stdin=b"a lovely film\n")
 
 
+def test_explain_shows_the_columns_of_the_model(folder):
+    assert "'review' (texts), 'stars' (labels)" in dropglm("explain", "m.skops", cwd=folder)
+    found = json.loads(dropglm("explain", "m.skops", "--json", cwd=folder))["columns"]
+    assert found == {"text": "review", "label": "stars"}
+
+
 def test_options_override_the_columns_of_the_model(folder):
     columns = "--text", "text", "--label", "label"
     result = json.loads(dropglm("evaluate", "m.skops", "usual.csv", *columns, "--json", cwd=folder))

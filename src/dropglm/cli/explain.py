@@ -58,12 +58,18 @@ def explain(
         terminal.as_json(
             {
                 "summary": classifier.summary_.to_dict(),
+                "columns": {"text": classifier.text_column_, "label": classifier.label_column_},
                 "top_features": top_to_dict(best),
                 "texts": [{"text": text} | why.to_dict() for text, why in explained.items()],
             }
         )
         return
-    terminal.pairs(classifier.summary_.lines())
+    lines = classifier.summary_.lines()
+    if classifier.text_column_ and classifier.label_column_:
+        lines.append(
+            ("columns", f"{classifier.text_column_!r} (texts), {classifier.label_column_!r} (labels)")
+        )
+    terminal.pairs(lines)
     terminal.top_table(best)
     for text, why in explained.items():
         _print_explanation(text, why, top)
