@@ -26,8 +26,12 @@ def _read_path(document: Any) -> bytes:
         return file.read()
 
 
-INPUTS: dict[str, Callable[[Any], Any] | None] = {
-    "content": None,
+def _read_content(document: Any) -> Any:
+    return document
+
+
+INPUTS: dict[str, Callable[[Any], Any]] = {
+    "content": _read_content,
     "file": _read_file,
     "filename": _read_path,
 }
@@ -61,9 +65,8 @@ class TextAnalysis(NgramEstimator):
         -------
         str
         """
-        read = lookup(INPUTS, self.input, "input")
-        if read is not None:
-            doc = read(doc)
+        if self.input != "content":
+            doc = lookup(INPUTS, self.input, "input")(doc)
         return doc.decode(self.encoding, self.decode_error) if isinstance(doc, bytes) else doc
 
     def build_preprocessor(self) -> Callable[[Any], str]:

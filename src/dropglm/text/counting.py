@@ -140,7 +140,7 @@ class NgramCounter:
     def to_counts(
         self, shortest: int, document_range: Callable[[int], tuple[float, float]], settings: Mapping[str, Any]
     ) -> tuple[NgramCounts, np.ndarray]:
-        """Return the n-grams of at least ``shortest`` tokens, and their codes (see ``kernels.pack``).
+        """Return the n-grams of at least ``shortest`` tokens, and their codes (see ``row_kernels.pack``).
 
         Parameters
         ----------

@@ -199,22 +199,36 @@ def refill(slots, keys, size):
 def add_tokens(tokens, first_text, shard, shards, slots, nodes, size, known, ends, numbers, new):
     """Number the tokens of one shard, adding new ones; the texts are first_text, first_text + 1, …"""
     n, known_keys = len(tokens.first), nodes[:, KEY]
+    places, wanted = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+    fetched, stored = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     for turn in range(n):
         i = (turn + n * shard // shards) % n
-        for p in range(tokens.first[i], tokens.first[i] + tokens.counts[i]):
-            key = tokens.keys[p]
-            if shard_of(mix(key), shards) != shard:
-                continue
-            start, stop = tokens.start[p], tokens.stop[p]
-            slot = token_slot(tokens.letters, start, stop, key, slots, known_keys, known, ends)
-            if slots[slot] == FREE:
-                node = add_node(key, nodes, size, slots, slot)
-                for k in range(stop - start):
-                    known[ends[node] + k] = tokens.letters[start + k]
-                ends[node + 1] = ends[node] + stop - start
-            node = slots[slot]
-            numbers[p] = node * shards + shard
-            new[p] = count_node(node, first_text + i, nodes)
+        end = tokens.first[i] + tokens.counts[i]
+        for begin in range(tokens.first[i], end, BLOCK):
+            mine = 0
+            for p in range(begin, min(begin + BLOCK, end)):
+                h = mix(tokens.keys[p])
+                if shard_of(h, shards) == shard:
+                    places[mine], wanted[mine] = p, slot_of(h, slots)
+                    mine += 1
+            for k in range(mine):
+                fetched[k] = slots[wanted[k]]
+            for k in range(mine):
+                stored[k] = nodes[fetched[k], KEY] if fetched[k] != FREE else FREE
+            for k in range(mine):
+                p, node = places[k], fetched[k]
+                key = tokens.keys[p]
+                if key < 0 or stored[k] != key:
+                    start, stop = tokens.start[p], tokens.stop[p]
+                    slot = token_slot(tokens.letters, start, stop, key, slots, known_keys, known, ends)
+                    if slots[slot] == FREE:
+                        node = add_node(key, nodes, size, slots, slot)
+                        for j in range(stop - start):
+                            known[ends[node] + j] = tokens.letters[start + j]
+                        ends[node + 1] = ends[node] + stop - start
+                    node = np.int64(slots[slot])
+                numbers[p] = node * shards + shard
+                new[p] = count_node(node, first_text + i, nodes)
 
 
 @kernel
@@ -265,73 +279,47 @@ def add_pairs(tokens, first_text, shard, shards, slots, nodes, size, heads, tail
 @kernel
 def find_tokens(tokens, first, last, slots, keys, known, ends, numbers):
     """Look up the numbers of the tokens of texts first to last - 1; -1 if unknown."""
+    wanted, fetched = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+    stored = np.empty(BLOCK, np.int64)
     for i in range(first, last):
-        for p in range(tokens.first[i], tokens.first[i] + tokens.counts[i]):
-            start, stop = tokens.start[p], tokens.stop[p]
-            slot = token_slot(tokens.letters, start, stop, tokens.keys[p], slots, keys, known, ends)
-            numbers[p] = slots[slot]
+        end = tokens.first[i] + tokens.counts[i]
+        for begin in range(tokens.first[i], end, BLOCK):
+            size = min(BLOCK, end - begin)
+            for k in range(size):
+                wanted[k] = slot_of(mix(tokens.keys[begin + k]), slots)
+            for k in range(size):
+                fetched[k] = slots[wanted[k]]
+            for k in range(size):
+                stored[k] = keys[fetched[k]] if fetched[k] != FREE else FREE
+            for k in range(size):
+                key = tokens.keys[begin + k]
+                if fetched[k] != FREE and (key < 0 or stored[k] != key):
+                    start, stop = tokens.start[begin + k], tokens.stop[begin + k]
+                    slot = token_slot(tokens.letters, start, stop, key, slots, keys, known, ends)
+                    fetched[k] = slots[slot]
+                numbers[begin + k] = fetched[k]
 
 
 @kernel
 def find_pairs(tokens, first, last, slots, keys, heads, tails, n, numbers):
     """Look up the numbers of the n-grams, given those of the (n - 1)-grams and of the tokens."""
+    sought, wanted = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+    fetched, stored = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     for i in range(first, last):
-        for p in range(tokens.first[i], tokens.first[i] + tokens.counts[i] - n + 1):
-            head, tail = np.int64(heads[p]), np.int64(tails[p + n - 1])
-            numbers[p] = FREE
-            if head >= 0 and tail >= 0:
-                key = head << 32 | tail
-                numbers[p] = slots[pair_slot(key, slot_of(mix(key), slots), slots, keys)]
-
-
-@kernel
-def lengths(tokens, first, last, shortest, wanted, length):
-    """Count the wanted n-grams of each text."""
-    for i in range(first, last):
-        total = 0
-        for level in range(shortest - 1, len(wanted)):
-            for p in range(tokens.first[i], tokens.first[i] + tokens.counts[i] - level):
-                total += wanted[level, p]
-        length[i] = total
-
-
-@kernel
-def pack(tokens, first, last, shortest, wanted, numbers, place, codes):
-    """Write the codes of the wanted n-grams, text by text; a code is number · levels + n - 1."""
-    levels = len(wanted)
-    for i in range(first, last):
-        k = place[i]
-        for level in range(shortest - 1, levels):
-            for p in range(tokens.first[i], tokens.first[i] + tokens.counts[i] - level):
-                if wanted[level, p]:
-                    codes[k] = numbers[level, p] * levels + level
-                    k += 1
-
-
-@kernel
-def codes_to_columns(codes, start_of, first, last, column_of, length, times):
-    """Replace the codes of each text by its distinct columns in ascending order, and count each of them."""
-    for i in range(first, last):
-        start = stop = start_of[i]
-        for k in range(start_of[i], start_of[i + 1]):
-            column = column_of[codes[k]]
-            if column >= 0:
-                codes[stop] = column
-                stop += 1
-        codes[start:stop].sort()
-        kept = start
-        for k in range(start, stop):
-            if kept > start and codes[kept - 1] == codes[k]:
-                times[kept - 1] += 1
-            else:
-                codes[kept], times[kept] = codes[k], 1
-                kept += 1
-        length[i] = kept - start
-
-
-@kernel
-def copy_rows(entries, start_of, length, row_start, out):
-    """Copy the first ``length[i]`` entries of each text i to the place where its row begins."""
-    for i in range(len(length)):
-        for k in range(length[i]):
-            out[row_start[i] + k] = entries[start_of[i] + k]
+        end = tokens.first[i] + tokens.counts[i] - n + 1
+        for begin in range(tokens.first[i], end, BLOCK):
+            size = min(BLOCK, end - begin)
+            for k in range(size):
+                # Negative if the head or the tail is unknown; no key of the table is.
+                sought[k] = np.int64(heads[begin + k]) << 32 | np.int64(tails[begin + k + n - 1])
+                wanted[k] = slot_of(mix(sought[k]), slots)
+            for k in range(size):
+                fetched[k] = slots[wanted[k]]
+            for k in range(size):
+                stored[k] = keys[fetched[k]] if fetched[k] != FREE else FREE
+            for k in range(size):
+                if sought[k] < 0:
+                    fetched[k] = FREE
+                elif fetched[k] != FREE and stored[k] != sought[k]:
+                    fetched[k] = slots[pair_slot(sought[k], wanted[k], slots, keys)]
+                numbers[begin + k] = fetched[k]

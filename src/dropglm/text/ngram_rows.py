@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
-from dropglm.text import kernels
+from dropglm.text import row_kernels
 from dropglm.text.tokens import Tokens
 from dropglm.threads import each, even_pieces
 
@@ -14,7 +14,7 @@ PIECE = 1 << 16  # n-grams per task
 
 
 class NgramRows:
-    """The codes of the n-grams of each text; see ``kernels.pack``."""
+    """The codes of the n-grams of each text; see ``row_kernels.pack``."""
 
     def __init__(self, shortest: int, threads: int) -> None:
         self.shortest = shortest
@@ -27,10 +27,10 @@ class NgramRows:
         pieces = even_pieces(np.append(0, np.cumsum(tokens.counts)), PIECE)
 
         def measure(piece: tuple[int, int]) -> None:
-            kernels.lengths(tokens, *piece, self.shortest, wanted, start[1:])
+            row_kernels.lengths(tokens, *piece, self.shortest, wanted, start[1:])
 
         def pack(piece: tuple[int, int]) -> None:
-            kernels.pack(tokens, *piece, self.shortest, wanted, numbers, start, codes)
+            row_kernels.pack(tokens, *piece, self.shortest, wanted, numbers, start, codes)
 
         each(measure, pieces, self.threads)
         np.cumsum(start, out=start)
@@ -40,7 +40,7 @@ class NgramRows:
 
     def to_matrix(self, column_of: np.ndarray, n_features: int, *, binary: bool, dtype: Any) -> Any:
         """Build the CSR matrix; this overwrites and releases the stored codes."""
-        counted = [self._codes_to_columns(*chunk, column_of) for chunk in self.chunks]
+        counted = [self._codes_to_columns(*chunk, column_of, n_features) for chunk in self.chunks]
         lengths = np.concatenate([[0], *(length for length, _ in counted)])
         indptr = np.cumsum(lengths)
         index_type = np.int32 if max(indptr[-1], n_features) <= np.iinfo(np.int32).max else np.int64
@@ -51,9 +51,9 @@ class NgramRows:
         def copy(k: int) -> None:
             (columns, start), (length, times) = self.chunks[k], counted[k]
             row_starts = indptr[first_rows[k] : first_rows[k + 1]]
-            kernels.copy_rows(columns, start, length, row_starts, indices)
+            row_kernels.copy_rows(columns, start, length, row_starts, indices)
             if not binary:
-                kernels.copy_rows(times, start, length, row_starts, data)
+                row_kernels.copy_rows(times, start, length, row_starts, data)
             self.chunks[k] = counted[k] = (np.empty(0), np.empty(0))  # release the memory
 
         each(copy, range(len(counted)), self.threads)
@@ -61,13 +61,13 @@ class NgramRows:
         return csr((data, indices, indptr.astype(index_type)), shape=(int(first_rows[-1]), n_features))
 
     def _codes_to_columns(
-        self, codes: np.ndarray, start: np.ndarray, column_of: np.ndarray
+        self, codes: np.ndarray, start: np.ndarray, column_of: np.ndarray, n_features: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Replace codes by columns; return how many each text has, and the count of each."""
         length, times = np.empty(len(start) - 1, np.int64), np.empty(len(codes), np.int32)
 
         def convert(piece: tuple[int, int]) -> None:
-            kernels.codes_to_columns(codes, start, *piece, column_of, length, times)
+            row_kernels.codes_to_columns(codes, start, *piece, column_of, n_features, length, times)
 
         each(convert, even_pieces(start, PIECE), self.threads)
         return length, times

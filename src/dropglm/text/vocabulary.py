@@ -175,7 +175,7 @@ class Vocabulary:
 
     @property
     def _column_of(self) -> np.ndarray:
-        """The column of each code, or -1 if it is not a feature; see ``kernels.pack``."""
+        """The column of each code, or -1 if it is not a feature; see ``row_kernels.pack``."""
         return self._keys_and_columns[1]
 
     @cached_property

@@ -1,0 +1,94 @@
+"""Loops that turn the n-grams of each text into a row of a sparse matrix."""
+
+import numpy as np
+
+from dropglm.maths.compile import kernel
+
+DIGIT = 8  # bits
+RADIX = 1 << DIGIT
+FEW = 64  # entries up to which the general sort is faster
+
+
+@kernel
+def sort(values, scratch, places, digits):
+    """Sort non-negative integers with this many digits in base 256; the scratch is overwritten.
+
+    A row has a few hundred columns, in no order: a general sort mispredicts half of its branches.
+    """
+    if len(values) <= FEW:
+        values.sort()
+        return
+    source, target = values, scratch
+    for digit in range(digits):
+        shift = DIGIT * digit
+        places[:] = 0
+        for value in source:
+            places[(value >> shift) & (RADIX - 1)] += 1
+        total = 0
+        for j in range(RADIX):
+            count = places[j]
+            places[j] = total
+            total += count
+        for value in source:
+            j = (value >> shift) & (RADIX - 1)
+            target[places[j]] = value
+            places[j] += 1
+        source, target = target, source
+    if digits % 2:
+        values[:] = scratch
+
+
+@kernel
+def lengths(tokens, first, last, shortest, wanted, length):
+    """Count the wanted n-grams of each text."""
+    for i in range(first, last):
+        total = 0
+        for level in range(shortest - 1, len(wanted)):
+            for p in range(tokens.first[i], tokens.first[i] + tokens.counts[i] - level):
+                total += wanted[level, p]
+        length[i] = total
+
+
+@kernel
+def pack(tokens, first, last, shortest, wanted, numbers, place, codes):
+    """Write the codes of the wanted n-grams, text by text; a code is number · levels + n - 1."""
+    levels = len(wanted)
+    for i in range(first, last):
+        k = place[i]
+        for level in range(shortest - 1, levels):
+            for p in range(tokens.first[i], tokens.first[i] + tokens.counts[i] - level):
+                if wanted[level, p]:
+                    codes[k] = numbers[level, p] * levels + level
+                    k += 1
+
+
+@kernel
+def codes_to_columns(codes, start_of, first, last, column_of, n_features, length, times):
+    """Replace the codes of each text by its distinct columns in ascending order, and count each of them."""
+    places, digits = np.empty(RADIX, np.int64), 1
+    while n_features > 1 << (DIGIT * digits):
+        digits += 1
+    for i in range(first, last):
+        start = stop = start_of[i]
+        for k in range(start_of[i], start_of[i + 1]):
+            column = column_of[codes[k]]
+            if column >= 0:
+                codes[stop] = column
+                stop += 1
+        sort(codes[start:stop], times[start:stop], places, digits)
+        kept = start
+        for k in range(start, stop):
+            if kept > start and codes[kept - 1] == codes[k]:
+                times[kept - 1] += 1
+            else:
+                codes[kept], times[kept] = codes[k], 1
+                kept += 1
+        length[i] = kept - start
+
+
+@kernel
+def copy_rows(entries, start_of, length, row_start, out):
+    """Copy the first ``length[i]`` entries of each text i to the place where its row begins."""
+    for i in range(len(length)):
+        for k in range(length[i]):
+            out[row_start[i] + k] = entries[start_of[i] + k]

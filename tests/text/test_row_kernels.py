@@ -1,0 +1,17 @@
+"""Loops that turn n-grams into rows."""
+
+import numpy as np
+import pytest
+
+from dropglm.text import row_kernels
+
+
+@pytest.mark.parametrize("n", [0, 1, row_kernels.FEW, row_kernels.FEW + 1, 1000])
+@pytest.mark.parametrize("digits", [1, 2, 3, 4])
+def test_sort_agrees_with_numpy(rng, n, digits):
+    largest = min(1 << (row_kernels.DIGIT * digits), np.iinfo(np.int32).max)
+    values = rng.integers(largest, size=n, dtype=np.int32)
+    expected = np.sort(values)
+    places = np.empty(row_kernels.RADIX, np.int64)
+    row_kernels.sort(values, np.empty_like(values), places, digits)
+    np.testing.assert_array_equal(values, expected)
