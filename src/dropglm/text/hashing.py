@@ -163,7 +163,8 @@ class NgramHasher(TransformerMixin, NgramEstimator, auto_wrap_output_keys=None):
         """
         self._check()
         for name in ("ngrams_", "n_texts_"):
-            vars(self).pop(name, None)
+            if hasattr(self, name):
+                delattr(self, name)
         return self
 
     def partial_fit(self, X: Iterable[str], y: Any = None) -> Self:
