@@ -165,10 +165,10 @@ def test_the_page_is_made_without_fits(stored):
     assert "nan" not in page
 
 
-def test_a_quick_run_has_the_methods_of_today_on_docstrings():
+def test_a_quick_run_has_one_method_per_kind_on_docstrings():
     quick = FewLabels().fits(True)
     assert {fit.data for fit in quick} == {"docs"}
-    assert {fit.method for fit in quick} == set(methods.METHODS) - {methods.OLD}
+    assert {fit.method for fit in quick} == {"tf-idf", "naive Bayes, words", "NB-SVM, words", methods.OURS}
     assert all("polars" in fit.parameters["of"] for fit in quick)
 
 
