@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer, strip_accents_unicode
 
 from dropglm import NgramVectorizer
 from dropglm.text import base
+from dropglm.text.preprocessing import strip_unicode
 from dropglm.text.tokens import RUNS, WORDS_OF_TWO_LETTERS
 
 LETTERS = "aAbBéÉçñ'!  \n\tςΣİß\u0301\u0308٣_京😀ﬁ＜"
@@ -219,3 +220,8 @@ def test_inverse_transform_lists_the_ngrams_of_each_row():
         assert [ngrams.tolist() for ngrams in found] == [sorted(ngrams.tolist()) for ngrams in expected]
     with pytest.raises(ValueError, match="X has 2 columns, but the vocabulary has 3 n-grams"):
         ours.inverse_transform(X[:, :2])
+
+
+@given(st.text(st.sampled_from("aé\u0301\u0308\u0323ẽﬁ＜京\u0625 \ud800"), max_size=30))
+def test_accents_are_stripped_in_parts_as_in_whole_texts(text):
+    assert strip_unicode(text) == strip_accents_unicode(text)

