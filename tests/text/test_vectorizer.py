@@ -20,7 +20,6 @@ from dropglm.text import base
 from dropglm.text.counting import NgramCounter
 from dropglm.text.preprocessing import HTML_TAG, Preprocessor
 from dropglm.text.tokens import RUNS, WORDS_AND_PUNCTUATION, WORDS_OF_TWO_LETTERS, Tokenizer
-from dropglm.text.vocabulary import Vocabulary
 
 SETTINGS = (
     "ngram_range",
@@ -283,47 +282,6 @@ def test_too_many_ngrams_raise_before_numbers_overflow():
     counter.pairs[0][0].size[0] = 2**30
     with pytest.raises(ValueError, match="more distinct n-grams than can be numbered"):
         counter._refuse_too_many()
-
-
-VALID = {
-    "letters": np.frombuffer(b"abc", np.uint8),
-    "ends": np.array([0, 1, 3]),
-    "spelling": np.array([[0, -1], [0, 1], [1, -1]], np.int32),
-    "texts": np.array([3, 1, 2], np.int32),
-}
-
-
-def test_consistent_arrays_make_a_vocabulary():
-    assert Vocabulary._from_state(VALID).names() == ["a", "a bc", "bc"]
-
-
-@pytest.mark.parametrize(
-    ("name", "array"),
-    [
-        ("letters", np.frombuffer(b"abc", np.int8)),
-        ("letters", np.frombuffer(b"abc", np.uint8).reshape(1, 3)),
-        ("letters", np.frombuffer(b"abcd", np.uint8)),
-        ("ends", np.array([0, 1, 3], np.int32)),
-        ("ends", np.array([1, 1, 3])),
-        ("ends", np.array([0, 4, 3])),
-        ("ends", np.array([0, 2**63 - 1, -2, 3])),  # differences overflow
-        ("texts", np.zeros(2, np.int32)),
-        ("texts", np.zeros(3)),
-        ("spelling", np.zeros((0, 2), np.int32)),
-        ("spelling", np.array([[0, -1], [-1, -1]], np.int32)),
-        ("spelling", np.array([[0, -1, 1]], np.int32)),
-        ("spelling", np.array([[0, 2]], np.int32)),
-        ("spelling", np.array([[0, -2]], np.int32)),
-        ("spelling", np.zeros((1, 51), np.int32)),
-        ("spelling", np.zeros((1, 2), np.int64)),
-    ],
-)
-def test_inconsistent_arrays_of_a_vocabulary_are_refused(name, array):
-    arrays = VALID | {name: array}
-    if name == "spelling":  # so that only the spelling is wrong
-        arrays["texts"] = np.ones(len(array), np.int32)
-    with pytest.raises(ValueError, match="are inconsistent"):
-        Vocabulary._from_state(arrays)
 
 
 def test_more_threads_than_texts_give_the_same_matrix():
