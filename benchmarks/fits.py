@@ -145,6 +145,8 @@ def cross_validation(split: Split) -> Table:
         dropout=(0.8, 0.65, 0.5, 0.35, 0.2),
         l2=(10.0, 3.0, 1.0, 0.3),
         l2_weights=["uniform", "naive_bayes", rng.uniform(0.5, 2.0, size=split.X.shape[1])],
+        scoring="accuracy",
+        extend_l2=False,
         n_jobs=2,
     ).fit(split.X, split.y)
     taken = time.perf_counter() - start

@@ -8,6 +8,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from dropglm import LogisticRegression, LogisticRegressionCV
 from dropglm.estimators import search
+from dropglm.estimators.blend import Blend
 from dropglm.estimators.l2_weights import L2_WEIGHTS
 from tests.estimators.test_fits import words
 
@@ -17,6 +18,8 @@ GRID = {
     "discount": (0.5, 0.1),
     "l2_weights": ("uniform", "naive_bayes"),
 }
+# The search alone: no values of l2 but the given ones, and predictors as they were fitted.
+PLAIN = {"extend_l2": False, "calibrate": False}
 
 
 @pytest.fixture
@@ -31,7 +34,7 @@ def exact_search(monkeypatch):
 def test_every_score_equals_that_of_a_separate_fit(scoring, unlabeled, exact_search, rng):
     X, y = words(rng, n=90)
     rows = {"X_unlabeled": sparse.csr_array(words(rng, n=30)[0])} if unlabeled else {}
-    search = LogisticRegressionCV(**GRID, **exact_search, cv=3, scoring=scoring, n_jobs=2)
+    search = LogisticRegressionCV(**GRID, **PLAIN, **exact_search, cv=3, scoring=scoring, n_jobs=2)
     search.fit(sparse.csr_array(X), y, **rows)
     scorer = check_scoring(LogisticRegression(), scoring=scoring)
     results = search.cv_results_
@@ -44,7 +47,7 @@ def test_every_score_equals_that_of_a_separate_fit(scoring, unlabeled, exact_sea
 
 def test_the_best_settings_are_fitted_to_all_rows(rng):
     X, y = words(rng, n=90)
-    search = LogisticRegressionCV(**GRID, cv=3, scoring="neg_log_loss").fit(X, y)
+    search = LogisticRegressionCV(**GRID, **PLAIN, cv=3).fit(X, y)
     results = search.cv_results_
     k = search.best_index_
     assert k == np.argmax(results["mean_test_score"])
@@ -64,9 +67,8 @@ def test_several_classes(exact_search, rng):
     y = np.array(["a", "b", "c"])[X[:, :3].argmax(axis=1)]
     for penalty in ("gaussian", "quadratic"):
         settings = {"expectation": penalty} | exact_search
-        search = LogisticRegressionCV(
-            dropout=0.3, l2=(1.0, 0.1), l2_weights="uniform", cv=2, scoring="neg_log_loss", **settings
-        ).fit(X, y)
+        grid = {"dropout": 0.3, "l2": (1.0, 0.1), "l2_weights": "uniform"}
+        search = LogisticRegressionCV(**grid, **PLAIN, cv=2, **settings).fit(X, y)
         for k, params in enumerate(search.cv_results_["params"]):
             train, test = next(StratifiedKFold(2).split(X, y))
             model = LogisticRegression(**params, **settings).fit(X[train], y[train])
@@ -94,7 +96,7 @@ def test_held_out_labels_do_not_influence_a_fold(l2_weights, rng):
         "cv": fold,
     }
     before, after = (
-        LogisticRegressionCV(**settings, scoring=confidence, tol=1e-8).fit(X, labels, X_unlabeled=U)
+        LogisticRegressionCV(**settings, **PLAIN, scoring=confidence, tol=1e-8).fit(X, labels, X_unlabeled=U)
         for labels in (y, other)
     )
     assert_array_equal(before.cv_results_["mean_test_score"], after.cv_results_["mean_test_score"])
@@ -108,7 +110,7 @@ def test_flipping_held_out_labels_flips_every_accuracy(l2_weights, rng):
     other = np.where(np.arange(80) < 20, y, 1 - y)
     settings = {"dropout": (0.6, 0.3), "l2": (1.0, 0.1, 0.01), "discount": (1.0, 0.2)}
     before, after = (
-        LogisticRegressionCV(**settings, l2_weights=l2_weights, cv=fold)
+        LogisticRegressionCV(**settings, **PLAIN, l2_weights=l2_weights, cv=fold, scoring="accuracy")
         .fit(X, labels, X_unlabeled=U)
         .cv_results_
         for labels in (y, other)
@@ -119,8 +121,8 @@ def test_flipping_held_out_labels_flips_every_accuracy(l2_weights, rng):
 
 def test_one_standard_error_prefers_strong_penalties(rng):
     X, y = words(rng, n=90)
-    plain = LogisticRegressionCV(**GRID, cv=3).fit(X, y)
-    careful = LogisticRegressionCV(**GRID, cv=3, one_standard_error=True).fit(X, y)
+    plain = LogisticRegressionCV(**GRID, cv=3, extend_l2=False).fit(X, y)
+    careful = LogisticRegressionCV(**GRID, cv=3, extend_l2=False, one_standard_error=True).fit(X, y)
     results = plain.cv_results_
     assert careful.dropout_ >= plain.dropout_
     splits = np.stack([results[f"split{fold}_test_score"] for fold in range(3)])
@@ -133,12 +135,7 @@ def test_one_standard_error_prefers_strong_penalties(rng):
 def test_sample_weights_apply_to_fits_and_scores(exact_search, rng):
     X, y = words(rng, n=60)
     weights = rng.integers(1, 4, size=60).astype(float)
-    settings = {
-        "dropout": 0.5,
-        "l2": (1.0, 0.1),
-        "l2_weights": "uniform",
-        "scoring": "neg_log_loss",
-    } | exact_search
+    settings = {"dropout": 0.5, "l2": (1.0, 0.1), "l2_weights": "uniform"} | PLAIN | exact_search
     (train, test), *_ = folds = list(StratifiedKFold(2).split(X, y))
     search = LogisticRegressionCV(cv=folds, **settings).fit(X, y, weights)
     model = LogisticRegression(dropout=0.5, l2=1.0, tol=1e-8).fit(X[train], y[train], weights[train])
@@ -156,7 +153,10 @@ def test_the_number_of_threads_does_not_change_the_result(rng):
 
 def test_warm_starts_save_iterations(rng):
     X, y = words(rng, n=200, d=40)
-    path = LogisticRegressionCV(dropout=0.5, l2=np.logspace(1, -1, 8), l2_weights="uniform", cv=2).fit(X, y)
+    path = LogisticRegressionCV(
+        dropout=0.5, l2=np.logspace(1, -1, 8), l2_weights="uniform", cv=2, extend_l2=False
+    )
+    path.fit(X, y)
     apart = [
         LogisticRegressionCV(dropout=0.5, l2=l2, l2_weights="uniform", cv=2)
         .fit(X, y)
@@ -195,9 +195,10 @@ def test_a_single_value_is_a_grid_of_one_and_auto_tries_what_is_possible(rng):
 
 def test_verbose_shows_the_progress_of_the_search(rng, capsys):
     X, y = words(rng)
-    LogisticRegressionCV(dropout=0.5, l2=(1.0, 0.1), l2_weights="uniform", cv=2, verbose=1).fit(X, y)
+    settings = {"dropout": 0.5, "l2": (1.0, 0.1), "l2_weights": "uniform", "cv": 2, "extend_l2": False}
+    LogisticRegressionCV(**settings, verbose=1).fit(X, y)
     assert "4/4 fits" in capsys.readouterr().err
-    LogisticRegressionCV(dropout=0.5, l2=1.0, l2_weights="uniform", cv=2).fit(X, y)
+    LogisticRegressionCV(**settings).fit(X, y)
     assert capsys.readouterr().err == ""
 
 
@@ -221,9 +222,7 @@ def test_the_final_model_has_the_settings_that_were_scored(exact_search, rng):
     """With 0 in the dropout grid "auto" could mean different things in the search and in the final fit."""
     X, _ = words(rng, n=90)
     y = X[:, :3].argmax(axis=1)
-    found = LogisticRegressionCV(
-        dropout=(0.9, 0.0), l2=1.0, cv=2, scoring="neg_log_loss", **exact_search
-    ).fit(X, y)
+    found = LogisticRegressionCV(dropout=(0.9, 0.0), l2=1.0, cv=2, **PLAIN, **exact_search).fit(X, y)
     assert found.dropout_ == 0.0
     assert found.multi_class_ == found.best_estimator_.multi_class_ == "ovr"
     train, test = next(StratifiedKFold(2).split(X, y))
@@ -243,8 +242,8 @@ def test_a_row_listed_twice_in_a_fold_counts_twice(exact_search, rng):
     X, y = words(rng, n=60)
     train = np.append(np.arange(40), [1, 1, 2])
     fold = [(train, np.arange(40, 60))]
-    settings = {"dropout": 0.5, "l2": 1.0, "l2_weights": "uniform", "scoring": "neg_log_loss"}
-    found = LogisticRegressionCV(**settings, cv=fold, **exact_search).fit(X, y)
+    settings = {"dropout": 0.5, "l2": 1.0, "l2_weights": "uniform"}
+    found = LogisticRegressionCV(**settings, **PLAIN, cv=fold, **exact_search).fit(X, y)
     alone = LogisticRegression(tol=1e-8).fit(X[train], y[train])
     assert found.best_score_ == pytest.approx(-log_loss(y[40:], alone.predict_proba(X[40:])), abs=1e-5)
 
@@ -255,7 +254,7 @@ def test_features_of_held_out_rows_do_not_influence_a_fold(exact_search, rng):
     X = np.hstack([X, np.vstack([np.zeros((30, 50)), np.ones((30, 50))])])
     fold = [(np.arange(30), np.arange(30, 60))]
     settings = {"dropout": 0.5, "l2": 1.0, "l2_weights": "naive_bayes"}
-    found = LogisticRegressionCV(**settings, cv=fold, scoring="neg_log_loss", **exact_search).fit(X, y)
+    found = LogisticRegressionCV(**settings, **PLAIN, cv=fold, **exact_search).fit(X, y)
     alone = LogisticRegression(**settings, tol=1e-8).fit(X[:30], y[:30])
     assert found.best_score_ == pytest.approx(-log_loss(y[30:], alone.predict_proba(X[30:])), abs=1e-5)
 
@@ -280,7 +279,8 @@ def test_a_nan_score_is_never_the_best():
     grid = candidates((0.8, 1.0, 0), (0.5, 1.0, 0), (0.3, 1.0, 0))
     scores = np.array([[0.7, 0.7], [np.nan, 0.9], [0.8, 0.8]])
     assert search.best_candidate(grid, scores, one_standard_error=False) == 2
-    outcomes = dict.fromkeys(search.Outcome._fields, scores)
+    fit = search.Fit(np.zeros((1, 1)), 0.0, 1, True)
+    outcomes = [search.Outcome((fit, fit), Blend(), np.zeros((2, 1)), row) for row in scores]
     assert list(search.results_table(grid, outcomes)["rank_test_score"]) == [2, 3, 1]
     with pytest.raises(ValueError, match="Every score is NaN"):
         search.best_candidate(grid, scores * np.nan, one_standard_error=False)
@@ -288,19 +288,14 @@ def test_a_nan_score_is_never_the_best():
 
 def test_score_uses_the_scorer(rng):
     X, y = words(rng)
-    model = LogisticRegressionCV(dropout=0.5, l2=1.0, cv=2, scoring="neg_log_loss").fit(X, y)
+    model = LogisticRegressionCV(dropout=0.5, l2=1.0, cv=2).fit(X, y)
     assert model.score(X, y) == pytest.approx(-log_loss(y, model.predict_proba(X)))
+    assert model.set_params(scoring="accuracy").score(X, y) == np.mean(model.predict(X) == y)
 
 
 def test_a_generator_gives_the_same_search_on_any_number_of_threads(rng):
     X, y = words(rng, n=40)
-    settings = {
-        "expectation": "monte_carlo",
-        "dropout": (0.5, 0.3),
-        "l2": 1.0,
-        "cv": 2,
-        "scoring": "neg_log_loss",
-    }
+    settings = {"expectation": "monte_carlo", "dropout": (0.5, 0.3), "l2": 1.0, "cv": 2}
     one, two = (
         LogisticRegressionCV(**settings, n_jobs=k, random_state=np.random.default_rng(1)).fit(X, y)
         for k in (1, 2)
@@ -311,17 +306,7 @@ def test_a_generator_gives_the_same_search_on_any_number_of_threads(rng):
 def test_fits_of_the_search_that_do_not_converge_are_counted(rng):
     X, y = words(rng)
     with pytest.warns(ConvergenceWarning) as caught:
-        LogisticRegressionCV(dropout=0.5, l2=(1.0, 1e-4), l2_weights="uniform", cv=2, max_iter=1).fit(X, y)
+        LogisticRegressionCV(
+            dropout=0.5, l2=(1.0, 1e-4), l2_weights="uniform", cv=2, extend_l2=False, max_iter=1
+        ).fit(X, y)
     assert any("of the 4 fits of the search did not converge" in str(warning.message) for warning in caught)
-
-
-def test_there_are_at_most_as_many_folds_as_the_smallest_class_has_rows(rng):
-    X, _ = words(rng, n=30)
-    y = np.repeat([0, 1], [27, 3])
-    settings = {"dropout": 0.5, "l2": (1.0, 0.1), "l2_weights": "uniform"}
-    limited = LogisticRegressionCV(**settings, cv=5).fit(X, y).cv_results_
-    expected = LogisticRegressionCV(**settings, cv=3).fit(X, y).cv_results_
-    assert "split3_test_score" not in limited
-    assert_array_equal(limited["mean_test_score"], expected["mean_test_score"])
-    with pytest.raises(ValueError, match="Class 1 has only one row, too few for cross-validation"):
-        LogisticRegressionCV(**settings, cv=5).fit(X[:28], y[:28])

@@ -220,19 +220,6 @@ def test_progressive_scores_of_fit_are_those_of_the_first_pass(rng):
     assert five.score(X, y) > 0.95
 
 
-def test_start_from_accepts_only_one_versus_rest_models(rng):
-    X, y = rng.normal(size=(60, 4)), np.arange(60) % 3
-    joint = LogisticRegression(dropout=0.0, l2=1.0).fit(X, y)
-    assert joint.multi_class_ == "multinomial"
-    with pytest.raises(ValueError, match="multi_class='ovr'"):
-        OnlineLogisticRegression().start_from(joint)
-    single = LogisticRegression(dropout=0.0, l2=1.0, multi_class="ovr").fit(X, y)
-    model = OnlineLogisticRegression().start_from(single)
-    assert_allclose(model.predict_proba(X), single.predict_proba(X), rtol=1e-6)
-    with pytest.raises(TypeError, match="must be a LogisticRegression"):
-        model.hand_over(OnlineLogisticRegression())
-
-
 def test_too_many_coefficients_are_refused_before_memory_is_allocated():
     with pytest.raises(ValueError, match="1,000 classes times 1,048,576 features are too many coefficients"):
         OnlineLogisticRegression()._reset(np.arange(1000), 1 << 20, np.float32)

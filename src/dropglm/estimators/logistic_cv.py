@@ -6,19 +6,20 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import check_scoring
 
 from dropglm import checks
 from dropglm.estimators.features import Features
+from dropglm.estimators.folds import folds_from
 from dropglm.estimators.l2_weights import L2Weights, l2_weights_from
 from dropglm.estimators.linear_model import LogisticModel, SparsifyMixin
 from dropglm.estimators.logistic import LogisticRegression, fits_jointly
+from dropglm.estimators.scoring import MEANS_OVER_ROWS, scorer_from
 from dropglm.estimators.search import (
     Candidate,
+    Outcome,
     Search,
     best_candidate,
-    check_scorer_name,
-    folds_from,
+    beyond_edge,
     is_grid,
     results_table,
 )
@@ -26,6 +27,9 @@ from dropglm.estimators.validation import check_classification, check_settings
 from dropglm.estimators.warning import stacklevel
 from dropglm.families import Logistic, Multinomial
 from dropglm.noising import expectation_from, noise_from, training_penalty
+
+# The grid of l2 is continued up to this factor beyond its edge.
+REACH = 10.0
 
 
 class LogisticRegressionCV(SparsifyMixin, LogisticModel):
@@ -38,11 +42,11 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
 
     Parameters
     ----------
-    dropout : float, Noise or sequence of these, default=(0.8, 0.6, 0.4)
+    dropout : float, Noise or sequence of these, default=(0.7, 0.5, 0.3)
         Probability that a feature is dropped from a row.
     noise_std : float >= 0, default=0.0
         Standard deviation of Gaussian noise added to every feature.
-    l2 : float or sequence of float, default=(10.0, 3.0, 1.0, 0.3, 0.1)
+    l2 : float or sequence of float, default=(3.0, 1.0, 0.3)
         λ of the penalty ½λ‖β‖², added to the summed objective.
     expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}, default="gaussian"
         How the expectation over the noise is computed; see ``LogisticRegression``.
@@ -52,16 +56,27 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     l2_weights : "auto", str, array-like of shape (d,), or a sequence of names and arrays, default="auto"
         How l2 is spread over the features; see ``LogisticRegression``. "auto" tries "uniform" and, if no
         feature is negative, "naive_bayes".
-    cv : int, splitter or iterable, default=5
-        As in scikit-learn; an int is the number of stratified folds, at most as many as the smallest class
-        has rows. For groups pass the splits themselves,
+    cv : int, splitter, iterable or None, default=None
+        As in scikit-learn; an int is the number of stratified folds, and None means five, drawn up to four
+        times if there are few rows. A class may have fewer rows than there are folds, if the score is a mean
+        over rows (log loss or accuracy). For groups pass the splits themselves,
         ``list(GroupKFold(5).split(X, y, groups))``.
-    scoring : str, callable or None, default="accuracy"
+    scoring : str, callable or None, default="neg_log_loss"
         A scorer of scikit-learn; None means accuracy. A callable is given the predictors of the held-out rows
         instead of X, and a model that returns them unchanged.
+    extend_l2 : bool, default=True
+        Whether to go on beyond the smallest of several values of l2 while it is clearly the best, up to a
+        tenth of it; and beyond the largest as well without ``calibrate``, which can shrink predictors.
     one_standard_error : bool, default=False
         Among the settings whose mean score is within one standard error of the best, with the best l2_weights
         and discount, choose the largest dropout and then the largest l2.
+    calibrate : bool, default=True
+        Whether to multiply the predictors by the factor that minimises the log loss of held-out rows, before
+        they are scored. It corrects the probabilities, which noise makes too modest. More than two classes
+        then have the probabilities softmax(η), also if they are fitted one against the rest.
+    naive_bayes : bool, default=False
+        Whether to add naive Bayes' log ratios to the coefficients, times the factor that minimises the log
+        loss of held-out rows. Features must not be negative. It helps with few labels.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is neither noised nor penalised.
     multi_class : {"auto", "multinomial", "ovr"}, default="auto"
@@ -90,7 +105,15 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     best_index_ : int
         Their row in ``cv_results_``.
     best_estimator_ : LogisticRegression
-        The model fitted to all rows.
+        The model fitted to all rows; ``coef_`` is scale_ times the coefficients that minimise its objective,
+        plus naive_bayes_ times naive Bayes' log ratios.
+    scale_, naive_bayes_ : float
+        These two factors; 1 and 0 without ``calibrate`` and ``naive_bayes``.
+    cv_probabilities_ : ndarray of shape (n, K)
+        Probabilities of each labelled row when it was held out; NaN if it never was.
+    l2_at_edge_ : bool
+        Whether the chosen l2 is at the edge of several values that were tried, and clearly better than the
+        next, so that a value beyond the edge may be better still.
     cv_results_ : dict of ndarrays
         One row per point of the grid, as in scikit-learn's GridSearchCV.
     classes_, coef_, intercept_, n_iter_, multi_class_, result_
@@ -114,21 +137,24 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     >>> y = X[:, :5].sum(axis=1) > X[:, 5:10].sum(axis=1)
     >>> model = LogisticRegressionCV(l2=(1.0, 0.1), cv=3).fit(X, y, X_unlabeled=X[:50])
     >>> model.dropout_, model.l2_, model.l2_weights_
-    (0.4, 0.1, 'naive_bayes')
+    (0.3, 0.1, 'naive_bayes')
     """
 
     def __init__(
         self,
-        dropout: Any = (0.8, 0.6, 0.4),
+        dropout: Any = (0.7, 0.5, 0.3),
         noise_std: float = 0.0,
-        l2: Any = (10.0, 3.0, 1.0, 0.3, 0.1),
+        l2: Any = (3.0, 1.0, 0.3),
         expectation: Any = "gaussian",
         discount: Any = (1.0, 0.1),
         *,
         l2_weights: Any = "auto",
-        cv: Any = 5,
-        scoring: Any = "accuracy",
+        cv: Any = None,
+        scoring: Any = "neg_log_loss",
+        extend_l2: bool = True,
         one_standard_error: bool = False,
+        calibrate: bool = True,
+        naive_bayes: bool = False,
         fit_intercept: bool = True,
         multi_class: str = "auto",
         class_weight: Any = None,
@@ -146,7 +172,10 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         self.l2_weights = l2_weights
         self.cv = cv
         self.scoring = scoring
+        self.extend_l2 = extend_l2
         self.one_standard_error = one_standard_error
+        self.calibrate = calibrate
+        self.naive_bayes = naive_bayes
         self.fit_intercept = fit_intercept
         self.multi_class = multi_class
         self.class_weight = class_weight
@@ -186,9 +215,10 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         """
         # Check.
         check_settings(self, grids=("l2", "discount"))
-        method, grids, scorer = expectation_from(self.expectation), self._grids(), self._scorer()
+        method, grids = expectation_from(self.expectation), self._grids()
+        scorer = scorer_from(self.scoring, self)
         data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
-        folds = folds_from(self.cv, data)
+        folds = folds_from(self.cv, data, every_class=self.scoring not in MEANS_OVER_ROWS)
 
         # Build the grid: paths of constant l2_weights and discount, strong penalties first.
         noises = [noise_from(dropout, self.noise_std) for dropout in grids["dropout"]]
@@ -198,11 +228,13 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         # One penalty per dropout rate, so that its points share the copies where the penalty is sampled.
         penalties = [training_penalty(method, family, noise, self.random_state) for noise in noises]
         features = Features(data.X, data.X_unlabeled, checks.threads(self.n_jobs))
+        if self.naive_bayes and features.labeled.smallest < 0.0:
+            raise ValueError("naive_bayes=True needs non-negative features; use naive_bayes=False.")
         discounts = grids["discount"] if features.unlabeled is not None else grids["discount"][:1]
         l2_weights_grid = self._l2_weights_grid(features)
         rules = [l2_weights_from(l2_weights, features) for l2_weights in l2_weights_grid]
         paths = product(zip(l2_weights_grid, rules, strict=True), discounts)
-        grid = [
+        candidates = [
             Candidate(
                 {"dropout": dropout, "l2": l2, "l2_weights": l2_weights, "discount": discount},
                 penalty,
@@ -215,7 +247,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
             for l2 in grids["l2"]
         ]
 
-        # Search.
+        # Search; while the best l2 is at the edge of the grid, go on beyond it.
         search = Search(
             data,
             features,
@@ -224,18 +256,33 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
             joint=joint,
             fit_intercept=self.fit_intercept,
             weighted=sample_weight is not None,
+            calibrate=self.calibrate,
+            naive_bayes=self.naive_bayes,
         )
-        outcomes = search.run(grid, tol=self.tol, max_iter=self.max_iter, shown=bool(self.verbose))
-        self._warn_unless_converged(outcomes["converged"])
+        grid: list[Candidate] = []
+        outcomes: list[Outcome] = []
+        limits = min(grids["l2"]) / REACH, max(grids["l2"]) * (1.0 if self.calibrate else REACH)
+        while candidates:
+            grid += candidates
+            outcomes += search.run(candidates, tol=self.tol, max_iter=self.max_iter, shown=bool(self.verbose))
+            scores = np.array([outcome.scores for outcome in outcomes])
+            best = best_candidate(grid, scores, one_standard_error=self.one_standard_error)
+            candidates = beyond_edge(grid, scores, best, limits) if self.extend_l2 else []
+        self._warn_unless_converged(outcomes)
         results = results_table(grid, outcomes)
-        best = best_candidate(grid, outcomes["score"], one_standard_error=self.one_standard_error)
 
-        # Fit the best settings to all rows, and store.
+        # Fit the best settings to all rows, blend, and store.
         shared = LogisticRegression().get_params().keys() & self.get_params().keys()
         settings = {name: getattr(self, name) for name in shared} | results["params"][best]
         settings |= {"multi_class": "multinomial" if joint else "ovr", "verbose": 0}
         model = LogisticRegression(**settings)
         model.fit(X, y, sample_weight, X_unlabeled, unlabeled_weight)
+        blend = outcomes[best].blend
+        if self.calibrate or self.naive_bayes:
+            ratios = features.expand(search.naive_bayes_ratios(data.weights)) if self.naive_bayes else None
+            model.coef_ = blend(model.coef_, ratios).astype(model.coef_.dtype)
+            model.intercept_ = (blend.scale * model.intercept_).astype(model.intercept_.dtype)
+            model.multi_class_ = "multinomial"
         names = ("classes_", "coef_", "intercept_", "n_iter_", "multi_class_", "result_")
         self._set_fitted(
             best_estimator_=model,
@@ -243,6 +290,10 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
             best_score_=float(results["mean_test_score"][best]),
             best_index_=best,
             cv_results_=results,
+            cv_probabilities_=search.probabilities(outcomes[best]),
+            scale_=blend.scale,
+            naive_bayes_=blend.naive_bayes,
+            l2_at_edge_=bool(beyond_edge(grid, scores, best)),
             **{f"{name}_": value for name, value in results["params"][best].items()},
             **{name: getattr(model, name) for name in names},
             **data.feature_attributes,
@@ -263,13 +314,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         float
         """
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(self._scorer()(self, X, y, **weights))
-
-    def _scorer(self) -> Any:
-        if isinstance(self.scoring, (list, tuple, set, dict)):
-            raise TypeError(f"scoring must be a single scorer, got {self.scoring!r}.")
-        check_scorer_name(self.scoring)
-        return check_scoring(self, scoring="accuracy" if self.scoring is None else self.scoring)
+        return float(scorer_from(self.scoring, self)(self, X, y, **weights))
 
     def _grids(self) -> dict[str, list[Any]]:
         """Return the values of dropout, l2 and discount, strong penalties first."""
@@ -301,11 +346,12 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
             raise TypeError(f"l2_weights must be a name, an array or a sequence of these, got {given!r}.")
         return values if is_grid("l2_weights", values) else [given]
 
-    def _warn_unless_converged(self, converged: np.ndarray) -> None:
-        failed = int((converged == 0).sum())
+    def _warn_unless_converged(self, outcomes: list[Outcome]) -> None:
+        converged = [fit.converged for outcome in outcomes for fit in outcome.fits]
+        failed = converged.count(False)
         if failed:
             warnings.warn(
-                f"{failed} of the {converged.size} fits of the search did not converge within "
+                f"{failed} of the {len(converged)} fits of the search did not converge within "
                 f"{self.max_iter} iterations; raise max_iter or remove weak penalties from the grid.",
                 ConvergenceWarning,
                 stacklevel=stacklevel(),

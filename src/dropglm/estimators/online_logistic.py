@@ -199,7 +199,9 @@ class OnlineLogisticRegression(LogisticModel):
         Parameters
         ----------
         model : LogisticRegression, LogisticRegressionCV or OnlineLogisticRegression
-            A fitted model. With three or more classes it must be a one-versus-rest model.
+            A fitted model. If it is multinomial with K > 2 classes, its predictors η become
+            (η - mean of η) K / (K - 1) - log(K - 1), the log odds of one class against the rest if the others
+            are equally probable: the predicted classes stay the same, and probabilities nearly so.
 
         Returns
         -------
@@ -210,18 +212,17 @@ class OnlineLogisticRegression(LogisticModel):
         _check_type(model, LogisticModel)
         check_is_fitted(model)
         self._checked_rule()
-        coef = model._dense_coef()
+        coef, intercept = model._dense_coef(), np.atleast_1d(model.intercept_)
         if len(coef) > 1 and model.multi_class_ != "ovr":
-            raise ValueError(
-                "The model is multinomial, but online learning is one-versus-rest; "
-                "fit the model with multi_class='ovr'."
-            )
+            K = len(coef)
+            coef = (coef - coef.mean(axis=0)) * (K / (K - 1))
+            intercept = (intercept - intercept.mean()) * (K / (K - 1)) - np.log(K - 1)
         self._reset(model.classes_, coef.shape[1], coef.dtype)
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_ = model.feature_names_in_
         beta = self._state.cells[:, :, BETA]
-        beta[:, :-1], beta[:, -1] = coef, np.atleast_1d(model.intercept_)
+        beta[:, :-1], beta[:, -1] = coef, intercept
         return self
 
     def hand_over(self, model: LogisticRegression) -> LogisticRegression:

@@ -6,22 +6,22 @@ and all threads read the same memory.
 
 import time
 from collections.abc import Iterator
-from inspect import signature
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
-from sklearn.metrics import get_scorer, get_scorer_names
-from sklearn.model_selection import check_cv
 
+from dropglm.estimators.blend import Blend, fit_blend
 from dropglm.estimators.features import Features
+from dropglm.estimators.folds import Fold
 from dropglm.estimators.l2_weights import L2Weights
 from dropglm.estimators.logistic import LogisticRegression, problems_of
+from dropglm.estimators.naive_bayes import log_ratios
+from dropglm.estimators.scoring import takes_weights
 from dropglm.estimators.validation import TrainingData
+from dropglm.families import Multinomial
 from dropglm.penalties import Penalty
 from dropglm.progress import Progress
-from dropglm.registry import lookup
 from dropglm.solvers import LBFGS, Status
 from dropglm.threads import each
 
@@ -43,22 +43,6 @@ def is_grid(name: str, value: Any) -> bool:
     return name != "l2_weights" or any(np.iterable(one) or isinstance(one, L2Weights) for one in value)
 
 
-def classification_scorers() -> list[str]:
-    """Return the names of scikit-learn's scorers for classifiers with one label per row."""
-    modules = {name: get_scorer(name)._score_func.__module__ for name in get_scorer_names()}
-    return [
-        name
-        for name, module in modules.items()
-        if module.endswith(("_classification", "_ranking")) and not name.endswith("_samples")
-    ]
-
-
-def check_scorer_name(scoring: Any) -> None:
-    """Refuse a name that scikit-learn does not have, and suggest the nearest scorer for classification."""
-    if isinstance(scoring, str) and scoring not in get_scorer_names():
-        lookup(dict.fromkeys(classification_scorers()), scoring, "scoring")
-
-
 class Candidate(NamedTuple):
     """A point of the grid: its values, and the objects that they stand for."""
 
@@ -69,20 +53,22 @@ class Candidate(NamedTuple):
     noise_strength: float
 
 
-class Fold(NamedTuple):
-    """How often each row is trained on, and the held-out rows."""
+class Fit(NamedTuple):
+    """One fit of a candidate: the predictors of its held-out rows, and how it went."""
 
-    times: np.ndarray
-    test: np.ndarray
-
-
-class Outcome(NamedTuple):
-    """What is recorded of one fit."""
-
-    score: float
+    eta: np.ndarray
     seconds: float
     n_iter: int
     converged: bool
+
+
+class Outcome(NamedTuple):
+    """What is recorded of a candidate: its fits, how they are blended, and the scores by fold."""
+
+    fits: tuple[Fit, ...]
+    blend: Blend
+    eta: np.ndarray  # blended predictors of the held-out rows of all folds
+    scores: np.ndarray
 
 
 class Search:
@@ -101,6 +87,8 @@ class Search:
     fit_intercept : bool
     weighted : bool
         Whether scores are weighted by the sample weights, if the scorer supports it.
+    calibrate, naive_bayes : bool
+        Whether held-out predictors are scaled, and whether naive Bayes' are added; see ``blend``.
     """
 
     def __init__(
@@ -113,6 +101,8 @@ class Search:
         joint: bool,
         fit_intercept: bool,
         weighted: bool,
+        calibrate: bool,
+        naive_bayes: bool,
     ) -> None:
         self.data = data
         self.features = features
@@ -120,21 +110,40 @@ class Search:
         self.scorer = scorer
         self.joint = joint
         self.fit_intercept = fit_intercept
-        self.weighted = weighted and _takes_weights(scorer)
+        self.weighted = weighted and takes_weights(scorer)
+        self.calibrate = calibrate
+        self.rows = np.concatenate([fold.test for fold in folds])  # held-out rows, fold by fold
+        times = np.bincount(self.rows, minlength=len(data.y))
+        self.blend_weights = (data.weights / np.maximum(times, 1))[self.rows]
+        self.nu = self._naive_bayes_predictors() if naive_bayes else None
         # Held-out rows are scored by their predictors, which this model returns unchanged.
         K = 1 if len(data.classes) == 2 else len(data.classes)
         self.identity = LogisticRegression()
-        self.identity.multi_class_ = "multinomial" if joint else "ovr"
+        softmax = joint or calibrate or naive_bayes
+        self.identity.multi_class_ = "multinomial" if softmax else "ovr"
         self.identity.classes_, self.identity.n_features_in_ = data.classes, K
         self.identity.coef_, self.identity.intercept_ = np.eye(K), np.zeros(K)
 
-    def run(self, grid: list[Candidate], *, tol: float, max_iter: int, shown: bool) -> dict[str, np.ndarray]:
-        """Return the outcomes of every candidate in every fold, by name; shape (candidates, folds) each.
+    def naive_bayes_ratios(self, weights: np.ndarray) -> np.ndarray:
+        """Return naive Bayes' log ratios of the labelled rows with these weights."""
+        indicators = (self.data.y[:, None] == np.arange(len(self.data.classes))).astype(np.float64)
+        return log_ratios(self.features.labeled, indicators, weights)
+
+    def _naive_bayes_predictors(self) -> np.ndarray:
+        """Return naive Bayes' predictors of all held-out rows, each without its own label."""
+        found = []
+        for fold in self.folds:
+            ratios = self.naive_bayes_ratios(fold.times * self.data.weights)
+            found.append(self.features.labeled.dot(ratios.astype(self.features.labeled.dtype))[fold.test])
+        return np.concatenate(found)
+
+    def run(self, grid: list[Candidate], *, tol: float, max_iter: int, shown: bool) -> list[Outcome]:
+        """Return the outcome of every candidate.
 
         Along a path each fit starts from the previous one. Each thread works on one path of one fold; spare
         threads share the loops over the rows.
         """
-        outcomes = {name: np.empty((len(grid), len(self.folds))) for name in Outcome._fields}
+        fits: list[list[Any]] = [[None] * len(self.folds) for _ in grid]
         paths: dict[int, list[int]] = {}
         for number, candidate in enumerate(grid):
             paths.setdefault(candidate.path, []).append(number)
@@ -147,17 +156,16 @@ class Search:
             def follow(job: tuple[int, list[int]]) -> None:
                 fold, path = job
                 found = self._follow([grid[number] for number in path], self.folds[fold], solver)
-                for number, outcome in zip(path, found, strict=True):
-                    for name, value in outcome._asdict().items():
-                        outcomes[name][number, fold] = value
+                for number, fit in zip(path, found, strict=True):
+                    fits[number][fold] = fit
                     progress.advance()
 
             each(follow, jobs, threads)
         self.features.threads = threads
-        return outcomes
+        return each(self._outcome, fits, threads)
 
-    def _follow(self, path: list[Candidate], fold: Fold, solver: LBFGS) -> Iterator[Outcome]:
-        """Yield the outcomes of the candidates along a path."""
+    def _follow(self, path: list[Candidate], fold: Fold, solver: LBFGS) -> Iterator[Fit]:
+        """Yield the fits of the candidates along a path."""
         # Naive-Bayes weights depend on the labels: on those of the fold's own rows only.
         training = self.data._replace(weights=fold.times * self.data.weights)
         problems = problems_of(
@@ -178,54 +186,41 @@ class Search:
             seconds = time.perf_counter() - begin
             previous = [(solution.beta, solution.intercept) for solution in solutions]
             strongest = previous if new_rate else strongest
-            eta = np.hstack([self.features.labeled.dot(beta) + b for beta, b in previous])[fold.test]
             results = [solution.result for solution in solutions]
-            yield Outcome(
-                self._score(eta, fold.test),
+            yield Fit(
+                np.hstack([self.features.labeled.dot(beta) + b for beta, b in previous])[fold.test],
                 seconds,
                 sum(result.n_iter for result in results),
                 all(result.status == Status.CONVERGED for result in results),
             )
 
+    def _outcome(self, fits: list[Fit]) -> Outcome:
+        """Blend the held-out predictors of a candidate, and score them fold by fold."""
+        eta = np.concatenate([fit.eta for fit in fits])
+        y = self.data.y[self.rows]
+        blend = fit_blend(eta, self.nu, y, self.blend_weights, calibrate=self.calibrate)
+        eta = blend(eta, self.nu)
+        ends = np.cumsum([len(fold.test) for fold in self.folds])
+        scores = [
+            self._score(part, fold.test)
+            for part, fold in zip(np.split(eta, ends[:-1]), self.folds, strict=True)
+        ]
+        return Outcome(tuple(fits), blend, eta, np.array(scores))
+
     def _score(self, eta: np.ndarray, rows: np.ndarray) -> float:
-        """Return the score of the held-out rows, given their predictors."""
+        """Return the score of held-out rows, given their predictors."""
         y = self.data.classes[self.data.y[rows]]
         weights = {"sample_weight": self.data.sample_weights[rows]} if self.weighted else {}
         return float(self.scorer(self.identity, eta, y, **weights))
 
-
-def folds_from(cv: Any, data: TrainingData) -> list[Fold]:
-    """Return the folds that scikit-learn's ``cv`` describes; if a number, at most the smallest class."""
-    n, K = len(data.y), len(data.classes)
-    if isinstance(cv, Integral):
-        counts = np.bincount(data.y)
-        if counts.min() < 2:
-            raise ValueError(
-                f"Class {data.classes[counts.argmin()]!s} has only one row, too few for cross-validation; "
-                "add rows of this class, or choose the settings yourself."
-            )
-        cv = min(int(cv), int(counts.min()))
-    folds = []
-    for number, (train, test) in enumerate(check_cv(cv, data.y, classifier=True).split(data.X, data.y)):
-        train, test = (np.arange(n)[rows] for rows in (train, test))
-        fold = Fold(np.bincount(train, minlength=n).astype(np.float64), test)
-        weighted = np.bincount(data.y, fold.times * data.weights, minlength=K)
-        if not weighted.all():
-            raise ValueError(
-                f"Split {number} has no row of class {data.classes[weighted.argmin()]} to train on; use "
-                "fewer folds, or pass other splits as cv."
-            )
-        if not data.sample_weights[test].any():
-            raise ValueError(f"Split {number} has no row of positive weight to score.")
-        folds.append(fold)
-    if not folds:
-        raise ValueError("cv has no folds.")
-    return folds
-
-
-def _takes_weights(scorer: Any) -> bool:
-    score = getattr(scorer, "_score_func", None)
-    return score is not None and "sample_weight" in signature(score).parameters
+    def probabilities(self, outcome: Outcome) -> np.ndarray:
+        """Return the probabilities of each row when it was held out; NaN for rows that never were."""
+        log_p = self.identity.predict_log_proba(outcome.eta)
+        total = np.zeros((len(self.data.y), log_p.shape[1]))
+        np.add.at(total, self.rows, log_p)
+        times = np.bincount(self.rows, minlength=len(self.data.y))
+        with np.errstate(invalid="ignore"):
+            return Multinomial.mean(total / np.where(times, times, np.nan)[:, None])
 
 
 def best_candidate(grid: list[Candidate], scores: np.ndarray, *, one_standard_error: bool) -> int:
@@ -246,9 +241,42 @@ def best_candidate(grid: list[Candidate], scores: np.ndarray, *, one_standard_er
     return max(near, key=lambda k: (grid[k].noise_strength, grid[k].params["l2"]))
 
 
-def results_table(grid: list[Candidate], outcomes: dict[str, np.ndarray]) -> dict[str, Any]:
+def beyond_edge(
+    grid: list[Candidate], scores: np.ndarray, best: int, limits: tuple[float, float] = (0.0, np.inf)
+) -> list[Candidate]:
+    """Return the best candidate with an l2 beyond the edge of the grid, if that is likely to be better.
+
+    It is if the best l2 is at the edge, and better than the next one by more than the standard error of the
+    difference. Candidates outside the limits are left out.
+    """
+    values, l2 = _values_of_l2(grid, best), grid[best].params["l2"]
+    if len(values) < 2 or values[0] == 0.0 or l2 not in (values[0], values[-1]):
+        return []
+    beside = values[-2] if l2 == values[-1] else values[1]
+    beyond = l2 * l2 / beside
+    if not limits[0] * 0.999 <= beyond <= limits[1] * 1.001:
+        return []
+    neighbour = next(
+        k for k, one in enumerate(grid) if _same_but_l2(one, grid[best]) and one.params["l2"] == beside
+    )
+    gains = scores[best] - scores[neighbour]
+    if not gains.mean() > gains.std() / np.sqrt(len(gains)):
+        return []
+    return [grid[best]._replace(params=grid[best].params | {"l2": beyond})]
+
+
+def _same_but_l2(one: Candidate, other: Candidate) -> bool:
+    return one.path == other.path and one.penalty is other.penalty
+
+
+def _values_of_l2(grid: list[Candidate], best: int) -> list[float]:
+    """Return the values of l2 that were tried with the best dropout, l2_weights and discount, sorted."""
+    return sorted({one.params["l2"] for one in grid if _same_but_l2(one, grid[best])})
+
+
+def results_table(grid: list[Candidate], outcomes: list[Outcome]) -> dict[str, Any]:
     """Return the outcomes in the layout of scikit-learn's ``cv_results_``."""
-    scores = outcomes["score"]
+    scores = np.array([outcome.scores for outcome in outcomes])
     means = scores.mean(axis=1)
     params = [candidate.params for candidate in grid]
     columns: dict[str, Any] = {"params": params}
@@ -259,11 +287,14 @@ def results_table(grid: list[Candidate], outcomes: dict[str, np.ndarray]) -> dic
     for fold in range(scores.shape[1]):
         columns[f"split{fold}_test_score"] = scores[:, fold]
     ranks = rankdata(-np.where(np.isnan(means), -np.inf, means), method="min")
+    fits = [outcome.fits for outcome in outcomes]
     return columns | {
         "mean_test_score": means,
         "std_test_score": scores.std(axis=1),
         "rank_test_score": ranks.astype(np.int32),
-        "mean_fit_time": outcomes["seconds"].mean(axis=1),
-        "mean_n_iter": outcomes["n_iter"].mean(axis=1),
-        "converged": outcomes["converged"].all(axis=1),
+        "scale": np.array([outcome.blend.scale for outcome in outcomes]),
+        "naive_bayes": np.array([outcome.blend.naive_bayes for outcome in outcomes]),
+        "mean_fit_time": np.array([np.mean([fit.seconds for fit in row]) for row in fits]),
+        "mean_n_iter": np.array([np.mean([fit.n_iter for fit in row]) for row in fits]),
+        "converged": np.array([all(fit.converged for fit in row) for row in fits]),
     }

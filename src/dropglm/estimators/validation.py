@@ -1,6 +1,7 @@
 """Checks of an estimator's settings and of the data that users pass to ``fit``."""
 
 import sys
+import warnings
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -160,7 +161,10 @@ def check_labels(estimator: Any, y: Any, n: int) -> tuple[np.ndarray, np.ndarray
     y = check_target(estimator, y, n)
     if checks.missing(y) is not None:
         raise ValueError("Input y contains NaN, None or infinity; pass rows without labels as X_unlabeled.")
-    check_classification_targets(y)
+    with warnings.catch_warnings():
+        # A few rows of each of many classes are no sign of a regression.
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        check_classification_targets(y)
     classes, numbers = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y has only one class, {classes[0]}; a classifier needs at least 2 classes.")

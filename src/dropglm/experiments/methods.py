@@ -137,6 +137,8 @@ class DropoutMethod:
             l2_weights=self.l2_weights,
             cv=list(folds),
             scoring=scoring,
+            extend_l2=False,
+            calibrate=False,
             tol=TOL,
             max_iter=MAX_ITER,
             n_jobs=-1,

@@ -1,0 +1,113 @@
+"""The last step of a search: predictors are scaled, and those of naive Bayes added, to fit held-out rows.
+
+    η' = t η + c ν
+
+η are the predictors of a model with noise, ν = X r those of naive Bayes. Both are linear in the features, so
+their blend is a linear model as well: β' = t β + c r. t and c minimise the log loss of held-out rows, whose η
+and ν come from fits without them. t corrects the confidence of the model: noise makes it too modest, and more
+so for one class against the rest. c adds what naive Bayes knows: with few labels it is the better of the two.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from dropglm.families import Multinomial
+
+# The prior of t and of c (times the spread of ν): its mean, and the inverse of its variance. It matters where
+# few rows are held out: with 50, the log loss of seven sets of texts is 0.01 smaller than with strength 1.
+PRIOR_MEAN, PRIOR_STRENGTH = 0.5, 10.0
+# Neither is smaller: where held-out rows show no gain, the intercept alone should not decide the class.
+SMALLEST = 0.15
+# ν with a smaller spread is rounding: the held-out rows have no telling feature in common with the others.
+SMALLEST_SPREAD = 1e-6
+
+
+class Blend(NamedTuple):
+    """The factors t of the model's predictors and c of naive Bayes'."""
+
+    scale: float = 1.0
+    naive_bayes: float = 0.0
+
+    def __call__(self, eta: np.ndarray, nu: np.ndarray | None) -> np.ndarray:
+        """Return t η + c ν; ν may be None if it is not part of the blend."""
+        return self.scale * eta if nu is None else self.scale * eta + self.naive_bayes * nu
+
+
+def fit_blend(
+    eta: np.ndarray, nu: np.ndarray | None, y: np.ndarray, weights: np.ndarray, *, calibrate: bool
+) -> Blend:
+    """Return the blend with the least loss of held-out rows.
+
+        minimise  Σ_i w_i loss_i(t η_i + c ν_i) + 5 (t - ½)² + 5 (s c - ½)²  over t, s c ≥ 0.15,
+
+    where s is the standard deviation of ν over rows and classes, which makes the prior independent of scale.
+    Without ν, the prior of t is ½ (t - 1)².
+
+    Parameters
+    ----------
+    eta : ndarray of shape (n, K), or (n, 1) for two classes
+        Predictors of the model for held-out rows.
+    nu : ndarray of the same shape, or None
+        Those of naive Bayes; if None or the same for all classes, c = 0.
+    y : ndarray of shape (n,)
+        Numbers of the classes.
+    weights : ndarray of shape (n,)
+    calibrate : bool
+        If False, t = 1.
+
+    Returns
+    -------
+    Blend
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> eta, y = np.tile([[1.0], [-1.0]], (5000, 1)), np.tile([1, 0], 5000)
+    >>> y[:1000] = 1 - y[:1000]  # nine in ten are right: log 9 = 2.2
+    >>> round(fit_blend(eta, None, y, np.ones(10000), calibrate=True).scale, 2)
+    2.2
+    """
+    spread = 0.0 if nu is None else _spread(nu)
+    nu = nu if spread > SMALLEST_SPREAD else None
+    fixed = np.zeros_like(_all_classes(eta)) if calibrate else _all_classes(eta)
+    parts = [_all_classes(part) for part in ((eta if calibrate else None), nu) if part is not None]
+    if not parts:
+        return Blend()
+    spreads = np.ones(len(parts))
+    if nu is not None:
+        spreads[-1] = spread
+        parts[-1] = parts[-1] / spread
+    chosen = np.arange(len(y)), y
+    # Without naive Bayes the model's predictors are expected to be right as they are, give or take 1.
+    expected, strength = (1.0, 1.0) if nu is None else (PRIOR_MEAN, PRIOR_STRENGTH)
+
+    def loss(factors: np.ndarray) -> tuple[float, np.ndarray]:
+        total = fixed + sum(factor * part for factor, part in zip(factors, parts, strict=True))
+        residual = Multinomial.mean(total)
+        residual[chosen] -= 1.0
+        residual *= weights[:, None]
+        deviation = factors - expected
+        value = weights @ (Multinomial.log_partition(total) - total[chosen])
+        value += 0.5 * strength * deviation @ deviation
+        gradient = np.array([np.vdot(residual, part) for part in parts])
+        return float(value), gradient + strength * deviation
+
+    bounds = [(SMALLEST, None)] * len(parts)
+    found = (
+        minimize(loss, np.full(len(parts), expected), jac=True, method="L-BFGS-B", bounds=bounds).x / spreads
+    )
+    return Blend(float(found[0]) if calibrate else 1.0, 0.0 if nu is None else float(found[-1]))
+
+
+def _all_classes(eta: np.ndarray) -> np.ndarray:
+    """Return predictors of all classes; for two classes, that of the first is 0."""
+    eta = np.asarray(eta, np.float64)
+    return np.hstack([np.zeros_like(eta), eta]) if eta.shape[1] == 1 else eta
+
+
+def _spread(nu: np.ndarray) -> float:
+    """Return the standard deviation of predictors over rows and classes, less the mean of each row."""
+    parts = _all_classes(nu)
+    return float((parts - parts.mean(axis=1, keepdims=True)).std())

@@ -1,0 +1,50 @@
+"""Naive Bayes' log ratios, smoothed by the frequencies of all rows."""
+
+import numpy as np
+
+from dropglm.design import Design
+
+
+def log_ratios(design: Design, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return r_kj = log (P(k | j) + 1) / (P(k) + 1), what feature j says about class k.
+
+    P(k | j) = c_kj / Σ_k c_kj is the share of class k in the total c_kj = Σ_i w_i y_ik x_ij of the feature,
+    and P(k) is that share over all features. Up to a constant, r_kj is naive Bayes' log frequency of the
+    feature in the class when each class is smoothed by adding the totals of all classes:
+
+        log (c_kj + c_j) / (c_k + c)  -  log c_j / c.
+
+    So a feature that is spread over the classes like all others says nothing, however rare it is, and no
+    class profits from having fewer rows; adding one to every count has neither property. Scaling a feature
+    changes its P(k | j) not at all, and the ratios of the others only through P(k).
+
+    Parameters
+    ----------
+    design : Design of shape (n, d)
+        Rows, without negative numbers.
+    y : ndarray of shape (n, K)
+        1 for the class of a row.
+    weights : ndarray of shape (n,)
+        Weights of the rows.
+
+    Returns
+    -------
+    ndarray of shape (d, K), or (d, 1) for two classes
+        For two classes, the ratios of the second minus those of the first. Features that occur in no row have
+        ratio 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dropglm.design import Design
+    >>> rows = Design(np.array([[1.0, 1.0], [0.0, 1.0]]))
+    >>> log_ratios(rows, np.eye(2), np.ones(2)).round(2).T  # P(0 | first) = 1, P(0) = 2/3
+    array([[-0.47,  0.22]])
+    """
+    totals = design.transposed_dot(weights[:, None] * y).astype(np.float64)
+    seen = totals.sum(axis=1) > 0.0
+    r = np.zeros(totals.shape)
+    if seen.any():
+        share = totals[seen] / totals[seen].sum(axis=1, keepdims=True)
+        r[seen] = np.log1p(share) - np.log1p(totals.sum(axis=0) / totals.sum())
+    return r[:, [1]] - r[:, [0]] if y.shape[1] == 2 else r

@@ -1,0 +1,55 @@
+"""Scores of held-out rows: scikit-learn's scorers, and a log loss that misses no class."""
+
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
+
+from dropglm.estimators.validation import class_numbers
+from dropglm.registry import lookup
+
+# Means over rows, which are defined also if a fold has no row of some class.
+MEANS_OVER_ROWS = ("neg_log_loss", "accuracy", None)
+
+
+def neg_log_loss(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """Return the mean of log p over the rows, where p is the probability of a row's class.
+
+    Unlike that of scikit-learn, it does not need a row of every class.
+    """
+    log_p = model.predict_log_proba(X)
+    y = class_numbers(np.asarray(y), model.classes_)
+    return float(np.average(log_p[np.arange(len(y)), y], weights=sample_weight))
+
+
+def scorer_from(scoring: Any, estimator: Any) -> Any:
+    """Return the scorer of that name, or the callable itself; None means accuracy."""
+    if isinstance(scoring, (list, tuple, set, dict)):
+        raise TypeError(f"scoring must be a single scorer, got {scoring!r}.")
+    check_scorer_name(scoring)
+    if isinstance(scoring, str) and scoring == "neg_log_loss":
+        return neg_log_loss
+    return check_scoring(estimator, scoring="accuracy" if scoring is None else scoring)
+
+
+def takes_weights(scorer: Any) -> bool:
+    """Return whether a scorer can weight the rows."""
+    score = getattr(scorer, "_score_func", scorer if scorer is neg_log_loss else None)
+    return score is not None and "sample_weight" in signature(score).parameters
+
+
+def classification_scorers() -> list[str]:
+    """Return the names of scikit-learn's scorers for classifiers with one label per row."""
+    modules = {name: get_scorer(name)._score_func.__module__ for name in get_scorer_names()}
+    return [
+        name
+        for name, module in modules.items()
+        if module.endswith(("_classification", "_ranking")) and not name.endswith("_samples")
+    ]
+
+
+def check_scorer_name(scoring: Any) -> None:
+    """Refuse a name that scikit-learn does not have, and suggest the nearest scorer for classification."""
+    if isinstance(scoring, str) and scoring not in get_scorer_names():
+        lookup(dict.fromkeys(classification_scorers()), scoring, "scoring")

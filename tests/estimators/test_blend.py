@@ -1,0 +1,129 @@
+"""Blends of a model's predictors with those of naive Bayes, fitted to held-out rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from dropglm.estimators.blend import PRIOR_MEAN, PRIOR_STRENGTH, SMALLEST, Blend, fit_blend
+
+
+@st.composite
+def predictors(draw):
+    """Return η, ν, y and weights; η and ν know the classes well, badly, or the wrong way round."""
+    K, n = draw(st.integers(2, 4)), draw(st.integers(2, 60))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    y = rng.integers(K, size=n)
+    scales = draw(st.tuples(*[st.sampled_from([-3.0, 0.0, 0.1, 1.0, 3.0])] * 2))
+    eta, nu = (scale * np.eye(K)[y] + rng.normal(size=(n, K)) for scale in scales)
+    if K == 2:
+        eta, nu = (part[:, [1]] - part[:, [0]] for part in (eta, nu))
+    return eta, nu, y, rng.choice([0.5, 1.0, 2.0], size=n)
+
+
+def all_classes(eta):
+    return np.column_stack([np.zeros(len(eta)), eta]) if eta.shape[1] == 1 else eta
+
+
+def objective(t, c, eta, nu, y, weights, *, calibrate=True):
+    """The documented objective."""
+    total = all_classes(t * eta + c * nu)
+    value = weights @ (logsumexp(total, axis=1) - total[np.arange(len(y)), y])
+    prior = calibrate * (t - PRIOR_MEAN) ** 2 + (spread_of(nu) * c - PRIOR_MEAN) ** 2
+    return value + 0.5 * PRIOR_STRENGTH * prior
+
+
+def spread_of(nu):
+    parts = all_classes(nu)
+    return np.sqrt(np.mean((parts - parts.mean(axis=1)[:, None]) ** 2))
+
+
+@settings(max_examples=40)
+@given(predictors(), st.booleans())
+def test_a_blend_is_the_minimum_over_factors_that_are_not_small(case, calibrate):
+    eta, nu, y, weights = case
+    found = fit_blend(eta, nu, y, weights, calibrate=calibrate)
+    spread = spread_of(nu)
+
+    def value(z):
+        t, c = SMALLEST + np.exp(z)  # a minimum at the bound lies at minus infinity
+        return objective(t if calibrate else 1.0, c / spread, eta, nu, y, weights, calibrate=calibrate)
+
+    assert found.scale >= SMALLEST if calibrate else found.scale == 1.0
+    assert found.naive_bayes * spread >= SMALLEST * (1.0 - 1e-12)
+    best = minimize(value, [-1.0, -1.0], method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9}).fun
+    ours = objective(*found, eta, nu, y, weights, calibrate=calibrate)
+    assert ours == pytest.approx(best, rel=1e-4, abs=1e-4)
+
+
+@settings(max_examples=50)
+@given(predictors())
+def test_without_naive_bayes_the_scale_alone_is_fitted(case):
+    eta, _, y, weights = case
+
+    def loss(t):
+        total = all_classes(t * eta)
+        return weights @ (logsumexp(total, axis=1) - total[np.arange(len(y)), y]) + 0.5 * (t - 1.0) ** 2
+
+    found = fit_blend(eta, None, y, weights, calibrate=True)
+    assert found.naive_bayes == 0.0
+    others = np.linspace(SMALLEST, 2.0 * found.scale + 1.0, 30)
+    assert loss(found.scale) <= min(map(loss, others)) + 1e-4
+    assert fit_blend(eta, None, y, weights, calibrate=False) == Blend(1.0, 0.0)
+
+
+@settings(max_examples=50)
+@given(predictors(), st.sampled_from([0.01, 0.5, 3.0, 100.0]))
+def test_scaling_the_predictors_of_naive_bayes_divides_their_factor(case, factor):
+    eta, nu, y, weights = case
+    before = fit_blend(eta, nu, y, weights, calibrate=True)
+    after = fit_blend(eta, factor * nu, y, weights, calibrate=True)
+    assert_allclose(factor * after.naive_bayes, before.naive_bayes, rtol=1e-3, atol=1e-4)
+    assert_allclose(after.scale, before.scale, rtol=1e-3, atol=1e-4)
+
+
+@settings(max_examples=50)
+@given(predictors())
+def test_weights_count_rows(case):
+    eta, nu, y, _ = case
+    twice = (np.repeat(part, 2, axis=0) for part in (eta, nu, y))
+    repeated = fit_blend(*twice, np.ones(2 * len(y)), calibrate=True)
+    assert_allclose(
+        repeated, fit_blend(eta, nu, y, np.full(len(y), 2.0), calibrate=True), rtol=1e-3, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("K", [2, 5])
+def test_predictors_that_are_too_small_by_a_factor_are_restored(K, rng):
+    n = 20_000
+    truth = 2.0 * rng.normal(size=(n, K))
+    p = np.exp(truth) / np.exp(truth).sum(axis=1, keepdims=True)
+    y = (rng.random(n)[:, None] > p.cumsum(axis=1)).sum(axis=1)
+    eta = truth if K > 2 else truth[:, [1]] - truth[:, [0]]
+    found = fit_blend(eta / 4.0, None, y, np.ones(n), calibrate=True)
+    assert found.scale == pytest.approx(4.0, rel=0.05)
+    # Noise gets as little weight as possible.
+    noise = rng.normal(size=eta.shape)
+    found = fit_blend(eta / 4.0, noise, y, np.ones(n), calibrate=True)
+    assert found.scale == pytest.approx(4.0, rel=0.05)
+    assert found.naive_bayes == pytest.approx(SMALLEST / spread_of(noise), rel=0.01)
+
+
+def test_a_blend_is_linear():
+    eta, nu = np.array([[1.0], [-2.0]]), np.array([[3.0], [4.0]])
+    assert_allclose(Blend(2.0, 0.5)(eta, nu), [[3.5], [-2.0]])
+    assert_allclose(Blend(2.0, 0.0)(eta, None), [[2.0], [-4.0]])
+    assert Blend() == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-14])
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_naive_bayes_that_says_nothing_has_factor_zero(size, calibrate, rng):
+    """Its factor would be the prior mean divided by the spread, which is nothing but rounding."""
+    y = rng.integers(2, size=40)
+    eta = 2.0 * y[:, None] - 1.0 + rng.normal(size=(40, 1))
+    alone = fit_blend(eta, None, y, np.ones(40), calibrate=calibrate)
+    assert fit_blend(eta, size * rng.normal(size=(40, 1)), y, np.ones(40), calibrate=calibrate) == alone
