@@ -123,7 +123,7 @@ def test_a_bad_table_gives_a_message(name, tmp_path):
 def test_other_bad_input_gives_a_message(place, tmp_path):
     assert "no such file" in error_of("train", "nothing.csv", cwd=tmp_path)
     error = error_of("train", place / "reviews.csv", "--no-tune", "--min-df", "90", "--quiet", cwd=tmp_path)
-    assert "reviews.csv: the vocabulary is empty: no n-gram occurs in at least 90" in error
+    assert "reviews.csv: the fit has an empty vocabulary: no n-gram occurs in at least 90" in error
     assert "; lower --min-df (now 90) or raise --max-df (now 1.0)." in error
     assert "cannot be read: No such file" in error_of("predict", "nothing.skops", cwd=tmp_path, stdin=b"a\n")
 

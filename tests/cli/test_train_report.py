@@ -1,5 +1,6 @@
 """What ``dropglm train`` tells: suspicious labels, and a comparison with a baseline."""
 
+import csv
 import json
 
 import numpy as np
@@ -7,6 +8,7 @@ import polars as pl
 import pytest
 
 from dropglm import TextClassifier
+from dropglm.text import suspicious_labels
 from tests.cli.command import dropglm, error_of, run, texts, write_csv
 
 WRONG = (3, 10)  # rows of wrong.csv with wrong labels, counted from 1
@@ -82,9 +84,29 @@ def test_table_without_suspicious_labels_has_its_columns(folder, suffix):
         assert (table.height, table.columns[:3]) == (0, ["row", "text", "label"])
 
 
-def test_suspicious_labels_need_a_choice_of_settings(folder):
-    fixed = "--l2-weights", "uniform", "--discount", "0.1"
-    done = run(*TRAIN, *fixed, "--suspicious-out", "none.csv", "--quiet", cwd=folder)
+def test_suspicious_labels_are_those_of_the_cross_validation(folder):
+    """Also if every setting is given: texts are held out to blend the model with naive Bayes."""
+    fixed = "--l2-weights", "uniform", "--discount", "0.1", "--min-df", "1"
+    shown = "--suspicious", "40", "--suspicious-out", "found.csv", "--json", "--quiet"
+    result = json.loads(dropglm(*TRAIN, *fixed, *shown, cwd=folder))["suspicious_labels"]
+    with open(folder / "wrong.csv", newline="") as file:
+        some, labels = zip(*[(row["text"], row["label"]) for row in csv.DictReader(file)], strict=True)
+    settings = {"l2": 1.0, "dropout": 0.5, "l2_weights": "uniform", "discount": 0.1, "cv": 2}
+    model = TextClassifier(**settings, min_df=1).fit(some, labels)
+    assert model.cv_probabilities_.shape == (40, 2)
+    expected = suspicious_labels(some, labels, model.cv_probabilities_, model.classes_, k=None)
+    assert len(expected) > 0
+    assert [one["row"] for one in result["listed"]] == [one.row + 1 for one in expected]
+    for one, other in zip(result["listed"], expected, strict=True):
+        assert one["label_probability"] == pytest.approx(other.label_probability, rel=1e-5)
+    assert set(WRONG) & {one["row"] for one in result["listed"]}
+    assert pl.read_csv(folder / "found.csv")["row"].to_list() == [one.row + 1 for one in expected]
+
+
+def test_suspicious_labels_need_texts_to_hold_out(tmp_path):
+    write_csv(tmp_path / "two.csv", [("lovely film", "good"), ("dull film", "bad")])
+    command = "train", "two.csv", "--min-df", "1", "--suspicious-out", "none.csv", "--quiet", "--out", "m"
+    done = run(*command, cwd=tmp_path)
     assert done.exit_code == 0
     assert done.stderr == "dropglm: warning: none.csv was not written, since no settings were tuned.\n"
 

@@ -190,6 +190,8 @@ def test_version_0_2_is_the_presence_of_ngrams_with_settings_by_accuracy(classes
         discount=0.1,
         cv=5,
         scoring="accuracy",
+        extend_l2=False,
+        calibrate=False,
         multi_class="ovr",
     ).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(found), search.predict_proba(X), rtol=1e-5)

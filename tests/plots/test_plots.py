@@ -125,9 +125,7 @@ def test_convergence_is_drawn_for_every_problem(rng):
 def test_cv_surface_shows_the_scores_and_marks_the_chosen_cell(rng):
     X = (rng.random((80, 6)) < 0.5).astype(float)
     y = X[:, 0] + X[:, 1] + rng.random(80) > 1.2
-    model = LogisticRegressionCV(dropout=(0.2, 0.6), l2=(1.0, 10.0, 0.1), cv=2, scoring="neg_log_loss").fit(
-        X, y
-    )
+    model = LogisticRegressionCV(dropout=(0.2, 0.6), l2=(1.0, 10.0, 0.1), cv=2, extend_l2=False).fit(X, y)
     display = CVSurfaceDisplay.from_estimator(model)
     assert_allclose(display.l2s, [0.1, 1.0, 10.0])
     for params, score in zip(model.cv_results_["params"], model.cv_results_["mean_test_score"], strict=True):

@@ -13,10 +13,14 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from dropglm import LogisticRegression, LogisticRegressionCV, NgramVectorizer, TextClassifier
 from tests.text.synthetic import WORDS, random_text
 
+# The features, by default.
+WEIGHTS = {"ngram_range": (1, 2), "min_df": (1, 2), "binary": False, "sublinear_tf": True, "use_idf": True}
+WEIGHTS |= {"idf_power": 1.0, "norm": "l2", "ngram_weight": 0.5}
+
 
 def test_classifier_equals_vectorizer_followed_by_logistic_regression(corpus, fitted):
     texts, y, more = corpus
-    words = NgramVectorizer(ngram_range=(1, 2), min_df=2).fit(texts + more)
+    words = NgramVectorizer(**WEIGHTS).fit(texts + more)
     model = LogisticRegression(l2=0.3).fit(words.transform(texts), y, X_unlabeled=words.transform(more))
     np.testing.assert_allclose(fitted.model_.coef_, model.coef_, rtol=1e-5, atol=1e-7)
     X = words.transform(more)
@@ -31,15 +35,27 @@ def test_classifier_equals_vectorizer_followed_by_logistic_regression(corpus, fi
 
 def test_tuning_tries_the_whole_grid_and_the_summary_reports_the_standard_error(corpus):
     texts, y, more = corpus
-    model = TextClassifier().fit(texts, y, X_unlabeled=more)
+    model = TextClassifier(cv=5).fit(texts, y, X_unlabeled=more)
     search = model.search_
-    assert len(search.cv_results_["params"]) == 16
+    tried = search.cv_results_["params"]
+    assert [params["l2"] for params in tried[:3]] == [1.0, 0.1, 0.01]
+    assert len(tried) <= 4  # a smaller value, if the last is clearly the best
+    for params in tried:
+        assert params | {"l2": 1.0} == {
+            "dropout": 0.5,
+            "l2": 1.0,
+            "l2_weights": "naive_bayes",
+            "discount": 0.1,
+        }
     assert model.model_ is search.best_estimator_
     summary = model.summary_
     assert summary.search["score"] == search.best_score_
     scores = [search.cv_results_[f"split{k}_test_score"][search.best_index_] for k in range(5)]
     assert summary.search["standard_error"] == pytest.approx(np.std(scores, ddof=1) / np.sqrt(5))
-    assert f"accuracy {search.best_score_:.4f} ±" in str(summary)
+    assert f"log loss {-search.best_score_:.4f} ± {summary.search['standard_error']:.4f}" in str(summary)
+    accuracy = np.mean(model.classes_[model.cv_probabilities_.argmax(axis=1)] == y)
+    assert summary.search["accuracy"] == accuracy
+    assert f"accuracy {accuracy:.4f} over 5 folds" in str(summary)
     assert "40" in str(summary)
     assert "60 without" in str(summary)
 
@@ -49,7 +65,11 @@ def test_settings_with_one_value_are_not_tuned(corpus):
     model = TextClassifier(dropout=0.3, l2=(2.0, 1.0), l2_weights="uniform", cv=2).fit(texts, y)
     assert {point["dropout"] for point in model.search_.cv_results_["params"]} == {0.3}
     assert {point["l2"] for point in model.search_.cv_results_["params"]} == {1.0, 2.0}
-    model = TextClassifier(dropout=0.3, l2=2.0, l2_weights="naive_bayes", discount=0.2).fit(texts, y)
+    fixed = {"dropout": 0.3, "l2": 2.0, "l2_weights": "naive_bayes", "discount": 0.2}
+    # Texts are held out all the same, to choose the factors of the blend.
+    for blend in ({}, {"calibrate": False}, {"naive_bayes": False}):
+        assert len(TextClassifier(**fixed, **blend, cv=2).fit(texts, y).search_.cv_results_["params"]) == 1
+    model = TextClassifier(**fixed, calibrate=False, naive_bayes=False).fit(texts, y)
     assert not hasattr(model, "search_")
     assert (model.model_.dropout, model.model_.l2_weights) == (0.3, "naive_bayes")
     # Without tuning, settings that are None have LogisticRegression's defaults.
@@ -86,6 +106,7 @@ def test_vector_of_l2_weights_is_a_single_value(corpus):
     expected = TextClassifier(tune=False, l2=2.0).fit(texts, y)
     ones = np.ones(expected.n_features_in_)
     fixed = {"dropout": 0.5, "l2": 2.0, "discount": 1.0, "l2_weights": ones}
+    fixed |= {"calibrate": False, "naive_bayes": False}
     for model in (TextClassifier(tune=False, l2=2.0, l2_weights=ones), TextClassifier(**fixed)):
         model.fit(texts, y)
         assert not hasattr(model, "search_")
@@ -112,16 +133,6 @@ def test_as_many_unlabelled_texts_as_labelled_ones_are_not_split_silently(corpus
         )
     model = TextClassifier(tune=False).fit(texts, y, X_unlabeled=unlabeled)
     assert model.summary_.unlabeled == len(texts)
-
-
-def test_number_of_folds_is_limited_by_the_smallest_class(corpus):
-    texts, y, _ = corpus
-    few = np.flatnonzero(y == "good")[:3]
-    rows = np.concatenate([few, np.flatnonzero(y == "bad")])
-    model = TextClassifier().fit([texts[k] for k in rows], y[rows])
-    assert model.summary_.search["folds"] == 3
-    with pytest.raises(ValueError, match="Class good has only one text"):
-        TextClassifier().fit([texts[k] for k in rows[2:]], y[rows[2:]])
 
 
 @pytest.mark.parametrize(
@@ -217,7 +228,7 @@ def test_public_attributes_are_the_documented_ones(fitted):
         *("fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score"),
         *("top_features", "explain", "save", "load", "classes_", "n_features_in_", "vectorizer_", "model_"),
         *("summary_", "text_column_", "label_column_"),
-    }  # and search_, after tuning
+    }  # and search_ and cv_probabilities_, after tuning
     of_scikit_learn = {"get_params", "set_params", "get_metadata_routing"}
     public = {name for name in dir(fitted) if not name.startswith("_")} - set(fitted.get_params())
     public = {name for name in public if not name.endswith("_request")}

@@ -116,7 +116,8 @@ def test_multinomial_weights_are_centred_and_one_against_the_rest_weights_are_no
         coef = model.model_.coef_ - model.model_.coef_.mean(axis=0) * multinomial
         columns = model.vectorizer_.vocabulary_
         for entry in model.explain("a lovely film").contributions:
-            np.testing.assert_allclose(entry.weights, coef[:, columns[entry.ngram]], atol=1e-6)
+            expected = entry.value * coef[:, columns[entry.ngram]]
+            np.testing.assert_allclose(entry.weights, expected, atol=1e-6)
 
 
 def test_unknown_words_are_listed_in_their_order(fitted):

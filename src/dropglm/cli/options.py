@@ -178,7 +178,18 @@ Seed = Annotated[int, _option(OUTPUT, help="Random seed.", min=0)]
 # dropglm train: the model.
 
 Ngrams = Annotated[str, _option(MODEL, help="Maximum n-gram length, or a range of lengths such as 2-3.")]
-MinDf = Annotated[int, _option(MODEL, help="Drop n-grams that occur in fewer than this many texts.", min=1)]
+MinDf = Annotated[
+    int | None,
+    _option(
+        MODEL,
+        help="Drop n-grams that occur in fewer than this many texts; by default, n-grams of several words "
+        "that occur in a single text.",
+        min=1,
+        default_shown=False,
+    ),
+]
+Analyzer = Annotated[str, _option(MODEL, help="What n-grams consist of: word, char or char_wb.")]
+StopWords = Annotated[str | None, _option(MODEL, help="Words to leave out: english.", default_shown=False)]
 MaxDf = Annotated[
     float,
     _option(MODEL, help="Drop n-grams that occur in more than this fraction of texts.", min=0.0, max=1.0),
@@ -231,7 +242,19 @@ L2Weights = Annotated[
         default_shown=False,
     ),
 ]
-Folds = Annotated[int, _option(TUNING, help="Number of cross-validation folds.", min=2)]
+Folds = Annotated[
+    int | None,
+    _option(
+        TUNING,
+        help="Number of cross-validation folds; by default five, drawn several times if there are few texts.",
+        min=2,
+        default_shown=False,
+    ),
+]
+Calibrate = Annotated[bool, _option(TUNING, help="Scale the probabilities to fit texts that were held out.")]
+NaiveBayes = Annotated[
+    bool, _option(TUNING, help="Add naive Bayes' weights, as far as they help texts that were held out.")
+]
 Scoring = Annotated[
     str, _option(TUNING, help="Score to maximise: the name of a scikit-learn scorer for classification.")
 ]

@@ -38,7 +38,8 @@ IN_MEMORY_ONLY = {
         "expectation",
         "balanced",
     ),
-    *("tune", "dropout", "discount", "l2_weights", "folds", "scoring", "seed"),
+    *("analyzer", "stop_words", "tune", "dropout", "discount", "l2_weights", "calibrate", "naive_bayes"),
+    *("folds", "scoring", "seed"),
 }
 ONLINE_ONLY = {
     *("rule", "rate", "bits", "classes", "epochs", "bad_rows", "checkpoint", "every", "start_from"),
@@ -58,9 +59,11 @@ def train(
     suspicious_out: options.SuspiciousOut = None,
     baseline: options.Baseline = False,
     ngrams: options.Ngrams = "2",
-    min_df: options.MinDf = 2,
+    min_df: options.MinDf = None,
     max_df: options.MaxDf = 1.0,
     max_features: options.MaxFeatures = None,
+    analyzer: options.Analyzer = "word",
+    stop_words: options.StopWords = None,
     lowercase: options.Lowercase = True,
     strip_html: options.StripHtml = True,
     expectation: options.Expectation = "gaussian",
@@ -70,8 +73,10 @@ def train(
     l2: options.L2 = None,
     discount: options.Discount = None,
     l2_weights: options.L2Weights = None,
-    folds: options.Folds = 5,
-    scoring: options.Scoring = "accuracy",
+    folds: options.Folds = None,
+    calibrate: options.Calibrate = True,
+    naive_bayes: options.NaiveBayes = True,
+    scoring: options.Scoring = "neg_log_loss",
     online: options.Online = False,
     rule: options.Rule = "adagrad",
     rate: options.Rate = None,
@@ -136,6 +141,9 @@ def train(
         check_output_table(suspicious_out, None, inputs, option="--suspicious-out")
 
     _check_names(expectation, l2_weights or [], scoring)
+    check_name("--analyzer", analyzer, ("word", "char", "char_wb"))
+    if stop_words is not None:
+        check_name("--stop-words", stop_words, ("english",))
     _check_numbers(dropout or [], l2 or [], discount or [])
     if not tune and any(len(values or ()) > 1 for values in (dropout, l2, discount, l2_weights)):
         raise typer.BadParameter("without tuning, give each setting one value.", param_hint="--no-tune")
@@ -156,9 +164,11 @@ def train(
     more = [one for path in unlabeled or () for one in reader.unlabelled(str(path), unlabeled_text)]
     model = TextClassifier(
         ngram_range=n_grams,
-        min_df=min_df,
+        min_df=(1, 2) if min_df is None else min_df,
         max_df=max_df,
         max_features=max_features,
+        analyzer=analyzer,
+        stop_words=stop_words,
         lowercase=lowercase,
         strip_html=strip_html,
         tune=tune,
@@ -168,6 +178,8 @@ def train(
         l2_weights=_one_or_several(l2_weights),
         expectation=expectation,
         class_weight="balanced" if balanced else None,
+        calibrate=calibrate,
+        naive_bayes=naive_bayes,
         cv=folds,
         scoring=scoring,
         n_jobs=threads,
@@ -228,7 +240,7 @@ def _refuse(given: set[str], why: str) -> None:
 def _check_names(expectation: str, l2_weights: list[str], scoring: str) -> None:
     """Refuse unknown names before any work."""
     from dropglm.estimators.l2_weights import L2_WEIGHTS
-    from dropglm.estimators.search import classification_scorers
+    from dropglm.estimators.scoring import classification_scorers
     from dropglm.penalties import EXPECTATIONS
 
     check_name("--expectation", expectation, EXPECTATIONS)

@@ -51,7 +51,8 @@ class CVSurfaceDisplay:
     >>> from dropglm import LogisticRegressionCV
     >>> from dropglm.plots import CVSurfaceDisplay
     >>> X, y = [[0.0], [1.0], [2.0], [0.5]] * 5, [0, 1, 1, 0] * 5
-    >>> model = LogisticRegressionCV(dropout=(0.2, 0.5), l2=(0.1, 1.0, 10.0), cv=2).fit(X, y)
+    >>> grid = {"dropout": (0.2, 0.5), "l2": (0.1, 1.0, 10.0)}
+    >>> model = LogisticRegressionCV(**grid, cv=2, extend_l2=False).fit(X, y)
     >>> display = CVSurfaceDisplay.from_estimator(model, cmap="Greens")
     >>> display.scores.shape, display.ax_.get_xlabel()
     ((2, 3), 'l2')

@@ -53,7 +53,7 @@ class NgramWeightsDisplay:
     >>> from dropglm.plots import NgramWeightsDisplay
     >>> texts = ["a fine film", "a bad film", "fine", "bad"]
     >>> model = TextClassifier((1, 1), tune=False).fit(texts, [1, 0, 1, 0])
-    >>> NgramWeightsDisplay.from_estimator(model, 1).ngrams
+    >>> NgramWeightsDisplay.from_estimator(model, 1, k=1).ngrams
     ['fine']
     >>> NgramWeightsDisplay.from_explanation(model.explain("a bad film")).ngrams[0]
     'bad'

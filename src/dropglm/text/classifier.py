@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from dropglm import checks
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
-from dropglm.estimators.search import check_scorer_name, is_grid
+from dropglm.estimators.scoring import check_scorer_name
+from dropglm.estimators.search import is_grid
 from dropglm.text.base import check_texts
 from dropglm.text.model import TextModel
 from dropglm.text.ngram_rows import row_range
@@ -26,15 +27,16 @@ from dropglm.text.summary import Summary, summarize
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.vectorizer import NgramVectorizer
 
-# The settings that are tuned where the user gives no value: 16 candidates, or 4 if there are many classes,
-# since each class then takes a fit of its own.
+# The settings that are tuned where the user gives no value. Predictors are blended with those of naive Bayes,
+# so a coarse grid is enough. With many classes, naive-Bayes weights of l2 cost 0.9 points (20 newsgroups,
+# 1,000 labels).
 GRID: dict[str, Any] = {
-    "dropout": (0.8, 0.5),
-    "l2": (10.0, 3.0, 1.0, 0.3),
-    "l2_weights": "auto",
+    "dropout": 0.5,
+    "l2": (1.0, 0.1, 0.01),
+    "l2_weights": "naive_bayes",
     "discount": 0.1,
 }
-SMALL_GRID: dict[str, Any] = GRID | {"dropout": 0.5, "l2": (3.0, 1.0)}
+SMALL_GRID: dict[str, Any] = GRID | {"l2": (1.0, 0.1), "l2_weights": "uniform"}
 MANY_CLASSES = 10
 
 
@@ -57,12 +59,18 @@ class TextClassifier(TextModel):
     ----------
     ngram_range : tuple (int, int), default=(1, 2)
         The smallest and the largest n.
-    min_df : int or float, default=2
+    min_df : int, float or pair of these, default=(1, 2)
         Keep n-grams that occur in at least this many texts, labelled or not; a float is a share of the texts.
+        Of a pair, the first is for single words and the second for longer n-grams.
     max_df : int or float, default=1.0
         Keep n-grams that occur in at most this many texts, labelled or not; a float is a share of the texts.
     max_features : int or None, default=None
         If given, keep only this many n-grams, the most frequent ones.
+    binary, sublinear_tf, use_idf, norm, idf_power, ngram_weight
+        How n-grams are weighted; see ``NgramVectorizer``. By default a count c becomes 1 + ln c, times the
+        inverse document frequency, times ½ for two words, and rows have length 1.
+    analyzer, stop_words, strip_accents
+        What counts as an n-gram; see ``NgramVectorizer``.
     lowercase : bool, default=True
         Convert texts to lower case first.
     token_pattern : str, default=r"[\\w']+|[^\\w\\s]"
@@ -84,12 +92,18 @@ class TextClassifier(TextModel):
         from.
     expectation : {"gaussian", "exact", "quadratic", "monte_carlo"} or Penalty class, default="gaussian"
         How the expectation over the noise is computed; see ``LogisticRegression``.
+    calibrate : bool, default=True
+        Scale the predictors to fit texts that were held out, so that probabilities are neither too modest nor
+        too confident; only if ``tune``.
+    naive_bayes : bool, default=True
+        Add naive Bayes' weights of the n-grams, as far as this helps texts that were held out; only if
+        ``tune``.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; see ``LogisticRegression``.
-    cv : int, cross-validation splitter or iterable, default=5
-        The folds, as in ``LogisticRegressionCV``. A number of folds is reduced to the number of texts of the
-        smallest class.
-    scoring : str or callable, default="accuracy"
+    cv : int, cross-validation splitter, iterable or None, default=None
+        The folds, as in ``LogisticRegressionCV``: None means five, drawn several times if there are few
+        texts. If every class has a single text, nothing is tuned.
+    scoring : str or callable, default="neg_log_loss"
         The score by which settings are chosen.
     tol : float, default=1e-4
         Relative norm of the gradient at which a fit stops.
@@ -136,15 +150,15 @@ class TextClassifier(TextModel):
     >>> model.predict(["a lovely story"])
     array(['good'], dtype='<U4')
     >>> print(model.explain("a lovely story, truly"))
-    probabilities: good 0.76, bad 0.24
-    log odds of good against bad: +1.15, the sum of
-      for good, largest first     +1.76
-        lovely                    +1.24
-        a                         +0.47
-        story                     +0.04
-      punctuation, largest first  +0.03
-        ,                         +0.03
-      intercept                   -0.63
+    probabilities: good 0.66, bad 0.34
+    log odds of good against bad: +0.68, the sum of
+      for good, largest first     +0.98
+        lovely                    +0.72
+        a                         +0.24
+        story                     +0.01
+      punctuation, largest first  +0.01
+        ,                         +0.01
+      intercept                   -0.31
     unknown: truly
     """
 
@@ -153,10 +167,19 @@ class TextClassifier(TextModel):
     def __init__(
         self,
         ngram_range: tuple[int, int] = (1, 2),
-        min_df: float = 2,
+        min_df: float | tuple[float, float] = (1, 2),
         max_df: float = 1.0,
         max_features: int | None = None,
         *,
+        binary: bool = False,
+        sublinear_tf: bool = True,
+        use_idf: bool = True,
+        norm: str | None = "l2",
+        idf_power: float = 1.0,
+        ngram_weight: float = 0.5,
+        analyzer: Any = "word",
+        stop_words: Any = None,
+        strip_accents: Any = None,
         lowercase: bool = True,
         token_pattern: str = WORDS_AND_PUNCTUATION,
         strip_html: bool = True,
@@ -166,9 +189,11 @@ class TextClassifier(TextModel):
         discount: Any = None,
         l2_weights: Any = None,
         expectation: str = "gaussian",
+        calibrate: bool = True,
+        naive_bayes: bool = True,
         class_weight: Any = None,
-        cv: Any = 5,
-        scoring: Any = "accuracy",
+        cv: Any = None,
+        scoring: Any = "neg_log_loss",
         tol: float = 1e-4,
         max_iter: int = 200,
         n_jobs: int | None = None,
@@ -179,6 +204,15 @@ class TextClassifier(TextModel):
         self.min_df = min_df
         self.max_df = max_df
         self.max_features = max_features
+        self.binary = binary
+        self.sublinear_tf = sublinear_tf
+        self.use_idf = use_idf
+        self.norm = norm
+        self.idf_power = idf_power
+        self.ngram_weight = ngram_weight
+        self.analyzer = analyzer
+        self.stop_words = stop_words
+        self.strip_accents = strip_accents
         self.lowercase = lowercase
         self.token_pattern = token_pattern
         self.strip_html = strip_html
@@ -188,6 +222,8 @@ class TextClassifier(TextModel):
         self.discount = discount
         self.l2_weights = l2_weights
         self.expectation = expectation
+        self.calibrate = calibrate
+        self.naive_bayes = naive_bayes
         self.class_weight = class_weight
         self.cv = cv
         self.scoring = scoring
@@ -259,23 +295,17 @@ class TextClassifier(TextModel):
         """Return the estimator to fit: one with cross-validation if there are settings to choose."""
         given = {name: getattr(self, name) for name in GRID if getattr(self, name) is not None}
         several = any(is_grid(name, value) for name, value in given.items())
-        if not self.tune or (len(given) == len(GRID) and not several):
+        settled = len(given) == len(GRID) and not several and not (self.calibrate or self.naive_bayes)
+        classes, counts = np.unique(y, return_counts=True)
+        # Nothing can be held out if every class has a single text.
+        if not self.tune or settled or (isinstance(self.cv, Integral | None) and counts.max() < 2):
             shared = self._settings_shared_with(LogisticRegression)
             fixed = {name: value for name, value in shared.items() if name not in GRID}
-            return LogisticRegression(**fixed | given)
-        grid = SMALL_GRID if len(set(y.tolist())) > MANY_CLASSES else GRID
+            single = {name: value for name, value in given.items() if not is_grid(name, value)}
+            return LogisticRegression(**fixed | single)
+        grid = SMALL_GRID if len(classes) > MANY_CLASSES else GRID
         shared = self._settings_shared_with(LogisticRegressionCV)
-        self._check_folds(y)
-        return LogisticRegressionCV(**shared | grid | given)
-
-    def _check_folds(self, y: np.ndarray) -> None:
-        """Raise an error if a class has too few texts for a number of folds."""
-        classes, counts = np.unique(y, return_counts=True)
-        if isinstance(self.cv, Integral) and counts.min() < 2:
-            raise ValueError(
-                f"Class {classes[counts.argmin()]!s} has only one text, too few for cross-validation; add "
-                "texts of this class or turn tuning off (tune=False)."
-            )
+        return LogisticRegressionCV(**shared | grid | given, extend_l2=self.l2 is None)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
@@ -315,6 +345,11 @@ class TextClassifier(TextModel):
         if search is None:
             raise AttributeError("search_ exists only if settings were tuned.")
         return search
+
+    @property
+    def cv_probabilities_(self) -> np.ndarray:
+        """Probabilities of each text with a label when it was held out; NaN if it never was."""
+        return self.search_.cv_probabilities_
 
     def _to_state(self) -> dict[str, Any]:
         """Return what a file has to hold to predict and to explain, without ``search_``."""

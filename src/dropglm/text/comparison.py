@@ -188,6 +188,7 @@ def tfidf_baseline(y: np.ndarray) -> Pipeline:
 
 
 def _folds(cv: Any, smallest: int) -> Any:
+    cv = FOLDS if cv is None else cv
     return StratifiedKFold(min(int(cv), int(smallest))) if isinstance(cv, Integral) else check_cv(cv)
 
 

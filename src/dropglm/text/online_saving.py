@@ -7,7 +7,7 @@ import numpy as np
 from dropglm.online import RULES, ProgressiveScores, State
 from dropglm.online.kernels import BETA_TOTAL
 from dropglm.text.hashing import Buckets, NgramHasher
-from dropglm.text.saving import restore_vectorizer, saved_settings
+from dropglm.text.saving import restore_vectorizer, saved_settings, vectorizer_settings
 from dropglm.text.vectorizer import NgramVectorizer
 
 Classifier = TypeVar("Classifier")
@@ -25,6 +25,8 @@ def online_state(classifier: Any) -> dict[str, Any]:
         "seen": np.array(model._progressive_scores),
         "n_texts": vectorizer.n_texts_,
         "features": vectorizer.ngrams_._to_state(),
+        # The settings of a TextClassifier's n-grams, most of which an online classifier does not have.
+        "vectorizer": vectorizer_settings(vectorizer) if classifier.bits is None else {},
     }
 
 
@@ -72,7 +74,7 @@ def _restore_rule(saved: Any) -> Any:
 
 def _restore_features(classifier: Any, state: dict[str, Any]) -> NgramHasher | NgramVectorizer:
     if classifier.bits is None:
-        settings = classifier._settings_shared_with(NgramVectorizer)
+        settings = classifier._settings_shared_with(NgramVectorizer) | state.get("vectorizer", {})
         return restore_vectorizer(state["features"] | {"n_texts": state["n_texts"]}, settings)
     hasher = classifier._new_hasher()
     hasher.ngrams_ = Buckets._from_state(state["features"], len(hasher.ngrams_))

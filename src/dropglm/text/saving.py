@@ -23,6 +23,19 @@ SAVED_AS_NONE = ("cv", "random_state", "scoring")
 OBJECTS = (*CHOSEN, "expectation", "class_weight", *SAVED_AS_NONE)
 
 
+# Settings that files of version 0.2 lack: what they mean there.
+SETTINGS_OF_VERSION_0_2: dict[str, Any] = {
+    "binary": True,
+    "sublinear_tf": False,
+    "use_idf": False,
+    "norm": None,
+    "idf_power": 1.0,
+    "ngram_weight": 1.0,
+    "calibrate": False,
+    "naive_bayes": False,
+}
+
+
 def model_state(vectorizer: NgramVectorizer, model: LogisticRegression) -> dict[str, Any]:
     """Return what a file has to hold of the vectorizer and of the model, to predict and to explain."""
     return {
@@ -44,6 +57,12 @@ def saved_settings(classifier: Any) -> dict[str, Any]:
         flags = "".join(letter for letter in "aimsx" if pattern.flags & getattr(re, letter.upper()))
         settings["token_pattern"] = f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
     return settings | {name: saved_setting(name, settings[name]) for name in OBJECTS if name in settings}
+
+
+def vectorizer_settings(vectorizer: NgramVectorizer) -> dict[str, Any]:
+    """Return the settings that say how a fitted vectorizer turns texts into rows, in types for a file."""
+    names = vectorizer.get_params().keys() - {*NOT_SAVED, "dtype", "max_df", "max_features", "min_df"}
+    return {name: saved_setting(name, getattr(vectorizer, name)) for name in sorted(names)}
 
 
 def saved_setting(name: str, value: Any) -> Any:
@@ -83,10 +102,16 @@ def saved_setting(name: str, value: Any) -> Any:
 
 
 def restored_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings as they were before they were saved."""
+    """Return the settings as they were before they were saved, or as version 0.2 had those that a file lacks.
+
+    Examples
+    --------
+    >>> restored_settings({"binary": False})["norm"], restored_settings({"norm": "l2"})["norm"]
+    (None, 'l2')
+    """
     if isinstance(settings.get("class_weight"), list):
-        return settings | {"class_weight": dict(settings["class_weight"])}
-    return settings
+        settings = settings | {"class_weight": dict(settings["class_weight"])}
+    return SETTINGS_OF_VERSION_0_2 | settings
 
 
 def restore_vectorizer(state: dict[str, Any], settings: dict[str, Any]) -> NgramVectorizer:

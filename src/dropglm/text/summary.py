@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
+from dropglm.estimators.folds import FOLDS
 
 MAX_CLASSES = 12  # listed on one line
 
@@ -24,13 +25,14 @@ class Summary:
     features : int
         Number of n-grams.
     settings : dict
-        The dropout (or the name of the noise), l2, l2_weights and discount of the model; discount is None
-        without unlabelled texts.
+        The dropout (or the name of the noise), l2, l2_weights and discount of the model, and the factors
+        "scale" of its predictors and "naive_bayes" of naive Bayes'; None where they play no part.
     search : dict or None
         None if no settings were tuned. Otherwise the scorer ("scoring"), the number of folds ("folds") and of
         candidate settings ("points"), the mean score of the chosen settings ("score") with its standard error
-        over the folds ("standard_error"), and the number of candidates whose score is within one standard
-        error of the best ("within").
+        over the folds ("standard_error"), the number of candidates whose score is within one standard error
+        of the best ("within"), the accuracy of held-out texts ("accuracy"), and whether the chosen l2 is the
+        smallest or the largest that was tried ("l2_at_edge").
     iterations : int
         Number of iterations of the final fit.
     converged : bool
@@ -69,20 +71,35 @@ class Summary:
 
 
 def _search_line(search: dict[str, Any]) -> str:
-    folds = f"over {search['folds']} fold{'s' if search['folds'] > 1 else ''}"
-    score = f"{search['scoring']} {search['score']:.4f}"
-    if search["standard_error"] is None:
-        return f"{score} {folds}; the best of {search['points']} settings"
-    return (
-        f"{score} ± {search['standard_error']:.4f} {folds}; {search['within']} of {search['points']} "
-        "settings are within one standard error of the best"
-    )
+    name, score = search["scoring"], search["score"]
+    if name == "neg_log_loss":
+        name, score = "log loss", -score
+    parts = [f"{name} {score:.4f}"]
+    if search["standard_error"] is not None:
+        parts[0] += f" ± {search['standard_error']:.4f}"
+    if name != "accuracy" and search.get("accuracy") is not None:
+        parts.append(f"accuracy {search['accuracy']:.4f}")
+    folds = f"{search['folds']} fold{'s' if search['folds'] > 1 else ''}"
+    line = f"{', '.join(parts)} over {folds}"
+    if search["points"] > 1 and search["standard_error"] is None:
+        line += f"; the best of {search['points']} settings"
+    elif search["points"] > 1:
+        line += (
+            f"; {search['within']} of {search['points']} settings are within one standard error of the best"
+        )
+    if search.get("l2_at_edge"):
+        line += "; l2 is at the edge of the values tried"
+    return line
 
 
 def format_class_counts(texts: dict[str, int]) -> str:
     """Return the number of texts of each class, of the first dozen classes if there are more."""
     first = [f"{label} {count:,}" for label, count in list(texts.items())[:MAX_CLASSES]]
     return ", ".join(first) + (", …" if len(texts) > MAX_CLASSES else "")
+
+
+def _short(number: float) -> float:
+    return float(f"{number:.3g}")
 
 
 def summarize(
@@ -93,23 +110,33 @@ def summarize(
     results = model.result_ if isinstance(model.result_, tuple) else (model.result_,)
     dropout = float(model.dropout) if isinstance(model.dropout, Real) else repr(model.dropout)
     l2_weights = model.l2_weights if isinstance(model.l2_weights, str) else "given"
-    settings = {"dropout": dropout, "l2": float(model.l2), "l2_weights": l2_weights}
+    settings = {"dropout": dropout, "l2": _short(model.l2), "l2_weights": l2_weights}
+    blended = search is not None and (search.calibrate or search.naive_bayes)
     return Summary(
         texts={str(label): int(count) for label, count in zip(labels, counts, strict=True)},
         unlabeled=n_unlabeled,
         features=int(model.n_features_in_),
-        settings=settings | {"discount": float(model.discount) if n_unlabeled else None},
-        search=None if search is None else _summarize_search(search),
+        settings=settings
+        | {
+            "discount": float(model.discount) if n_unlabeled else None,
+            "scale": _short(search.scale_) if blended and search is not None else None,
+            "naive_bayes": _short(search.naive_bayes_) if search is not None and search.naive_bayes else None,
+        },
+        search=None if search is None else _summarize_search(search, y),
         iterations=int(sum(result.n_iter for result in results)),
         converged=all(result.status == "converged" for result in results),
     )
 
 
-def _summarize_search(search: LogisticRegressionCV) -> dict[str, Any]:
+def _summarize_search(search: LogisticRegressionCV, y: np.ndarray) -> dict[str, Any]:
     table, best = search.cv_results_, search.best_index_
     scores = np.array([column[best] for name, column in table.items() if name.startswith("split")])
-    error = float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else None
+    # Folds that are drawn again are no independent evidence.
+    independent = len(scores) if search.cv is not None else min(len(scores), FOLDS)
+    error = float(scores.std(ddof=1) / np.sqrt(independent)) if len(scores) > 1 else None
     means = table["mean_test_score"]
+    held_out = ~np.isnan(search.cv_probabilities_[:, 0])
+    predicted = search.classes_[search.cv_probabilities_[held_out].argmax(axis=1)]
     return {
         "scoring": search.scoring if isinstance(search.scoring, str) else "score",
         "folds": len(scores),
@@ -117,4 +144,6 @@ def _summarize_search(search: LogisticRegressionCV) -> dict[str, Any]:
         "score": search.best_score_,
         "standard_error": error,
         "within": int((means >= np.nanmax(means) - (error or 0.0)).sum()),
+        "accuracy": float(np.mean(predicted == y[held_out])),
+        "l2_at_edge": search.l2_at_edge_,
     }
