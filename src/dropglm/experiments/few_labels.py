@@ -60,7 +60,7 @@ class FewLabels(Experiment):
     load: Callable[..., Any] = load_dataset
 
     title = "Few labels: our text classifier compared with tf-idf, naive Bayes and NB-SVM"
-    summary = "accuracy, log loss, calibration and time with 50 to 1,000 labels"
+    summary = "accuracy, log loss and calibration with 50 to 1,000 labels"
     data = ("rt", "subj", "imdb2k", "imdb", "20news")
     takes, takes_quick = "100 minutes", "15 seconds, no data set"
 
@@ -87,7 +87,7 @@ class FewLabels(Experiment):
             "± is the standard error over seeds; for means over data sets, that of the seeds' means. "
             "Differences are taken seed by seed. The best rival of a data set and number of labels is the "
             "one of these six (tf-idf, three of naive Bayes, two of NB-SVM) with the best mean test score, "
-            "which favours the rivals. Seconds are those of the fit. 20 newsgroups by date is the official "
+            "which favours the rivals. 20 newsgroups by date is the official "
             f"split with all labels. {MANY_CLASSES} are synthetic texts, {TEXTS_PER_CLASS} labelled ones per "
             "class."
         )

@@ -35,15 +35,10 @@ def _three(number: float) -> str:
     return f"{number:.3f}"
 
 
-def _two(number: float) -> str:
-    return f"{number:.2f}"
-
-
 SCORES: dict[str, Score] = {
     "accuracy": Score("accuracy in per cent", _percent, higher=True),
     "log_loss": Score("log loss", _three),
     "calibration_error": Score("calibration error", _three),
-    "fit_seconds": Score("seconds of the fit", _two),
 }
 COMPARED = ("accuracy", "log_loss")
 
@@ -122,19 +117,18 @@ def many_labels(name: str, lines: list[Line]) -> ResultTable:
         (accuracy,), (texts,) = _values("accuracy", own[:1]), _values("test_rows", own[:1])
         error = np.sqrt(accuracy * (1 - accuracy) / texts)
         scores = [mean(_values(score, own[:1])) for score in ("log_loss", "calibration_error")]
-        seconds = mean(_values("fit_seconds", own[:1]))
-        rows.append([method, _percent(accuracy), _percent(float(error)), *scores, seconds])
+        rows.append([method, _percent(accuracy), _percent(float(error)), *scores])
     labels = lines[0]["parameters"]["labels"]
-    header = ["method", "accuracy", "±", "log loss", "calibration error", "seconds"]
+    header = ["method", "accuracy", "±", "log loss", "calibration error"]
     return ResultTable(f"{name}: {labels:,} labels", header, rows)
 
 
 def many_classes(name: str, lines: list[Line]) -> ResultTable:
     """Return accuracy beside the mean top probability."""
-    scores = ("accuracy", "top_probability", "log_loss", "fit_seconds")
+    scores = ("accuracy", "top_probability", "log_loss")
     rows = [[line["method"], *(mean(_values(score, [line])) for score in scores)] for line in lines]
     labels = lines[0]["parameters"]["labels"]
-    header = ["method", "accuracy", "mean top probability", "log loss", "seconds"]
+    header = ["method", "accuracy", "mean top probability", "log loss"]
     return ResultTable(f"{name}: {labels:,} labels", header, rows)
 
 
