@@ -211,7 +211,8 @@ Balanced = Annotated[bool, _option(MODEL, "--balanced", help="Give all classes t
 # dropglm train: settings that cross-validation chooses.
 
 Tune = Annotated[
-    bool, _option(TUNING, help="Choose dropout, l2 and l2_weights by cross-validation if not given.")
+    bool,
+    _option(TUNING, help="Choose settings that have several values by cross-validation; by default only l2."),
 ]
 Dropout = Annotated[
     list[float] | None,

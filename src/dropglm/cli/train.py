@@ -98,7 +98,7 @@ def train(
     """Train a classifier on a table of texts and save it.
 
     Tables are CSV, TSV, JSON Lines or Parquet, compressed or not.
-    Unless given, --dropout, --l2 and --l2-weights are chosen by cross-validation.
+    Unless given, --l2 is chosen by cross-validation.
     """
     start = time.perf_counter()
     check_output(out, "--out", (table, *(unlabeled or ()), validation, start_from), regular=True)

@@ -6,24 +6,25 @@ from dropglm.design import Design
 
 
 def log_ratios(design: Design, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return r_kj = log (P(k | j) + 1) / (P(k) + 1), what feature j says about class k.
+    """Return r_kj = log (P(k | j) + 1) / (P(k) + 1) for class k and feature j.
 
-    P(k | j) = c_kj / Σ_k c_kj is the share of class k in the total c_kj = Σ_i w_i y_ik x_ij of the feature,
-    and P(k) is that share over all features. Up to a constant, r_kj is naive Bayes' log frequency of the
-    feature in the class when each class is smoothed by adding the totals of all classes:
+    n_kj = Σ_i w_i y_ik x_ij is the total of feature j in class k; n_j, n_k and N are its sums over classes,
+    features and both. P(k | j) = n_kj / n_j is the share of the class in the feature, P(k) = n_k / N its
+    share in all features. This is naive Bayes' log frequency of the feature in the class, smoothed by adding
+    the totals of all classes, minus its log frequency in all classes:
 
-        log (c_kj + c_j) / (c_k + c)  -  log c_j / c.
+        r_kj = log (n_kj + n_j) / (n_k + N)  -  log n_j / N.
 
-    So a feature that is spread over the classes like all others says nothing, however rare it is, and no
-    class profits from having fewer rows; adding one to every count has neither property. Scaling a feature
-    changes its P(k | j) not at all, and the ratios of the others only through P(k).
+    So a feature that is spread over the classes like all features together has ratio 0, however rare it is,
+    and no class gains from having fewer rows; adding one to every count has neither property. Scaling a
+    feature does not change its own P(k | j), and changes ratios only through P(k).
 
     Parameters
     ----------
     design : Design of shape (n, d)
         Rows, without negative numbers.
     y : ndarray of shape (n, K)
-        1 for the class of a row.
+        1 for the class of a row, 0 for the others.
     weights : ndarray of shape (n,)
         Weights of the rows.
 
