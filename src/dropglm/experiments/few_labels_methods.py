@@ -13,25 +13,19 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
-from sklearn.linear_model import LogisticRegressionCV as SklearnLogisticRegressionCV
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
 from dropglm.baselines import NBSVM
 from dropglm.experiments.texts import Texts
 from dropglm.text import TextClassifier
+from dropglm.text.comparison import stratified_folds, tfidf_baseline
 from dropglm.text.metrics import metrics_from_probabilities
+from dropglm.text.saving import SETTINGS_OF_VERSION_0_2
 
-FOLDS = 5
 WORDS, BIGRAMS = (1, 1), (1, 2)
-
-
-def folds_of(y: np.ndarray, seed: int) -> StratifiedKFold:
-    """Return shuffled stratified folds, at most as many as the smallest class has texts."""
-    smallest = int(np.unique(y, return_counts=True)[1].min())
-    return StratifiedKFold(min(FOLDS, smallest), shuffle=True, random_state=seed)
 
 
 @dataclass(frozen=True)
@@ -54,18 +48,9 @@ class Method:
 
 
 def tfidf(y: np.ndarray, seed: int, *, Cs: Any, ngrams: Sequence[int]) -> Any:
-    """Return tf-idf and scikit-learn's logistic regression with C by log loss."""
-    return make_pipeline(
-        TfidfVectorizer(ngram_range=tuple(ngrams), sublinear_tf=True),
-        SklearnLogisticRegressionCV(
-            Cs=Cs,
-            l1_ratios=(0.0,),
-            cv=folds_of(y, seed),
-            scoring="neg_log_loss",
-            max_iter=1000,
-            use_legacy_attributes=False,
-        ),
-    )
+    """Return tf-idf and scikit-learn's logistic regression, with C by log loss in shuffled folds."""
+    first, last = ngrams
+    return tfidf_baseline(y, ngram_range=(first, last), Cs=Cs, random_state=seed)
 
 
 def naive_bayes(
@@ -80,7 +65,7 @@ def naive_bayes_tuned(
     y: np.ndarray, seed: int, *, alpha: list[float], scoring: str, ngrams: Sequence[int]
 ) -> Any:
     """Return multinomial naive Bayes on the presence of n-grams, with alpha by cross-validation."""
-    search = GridSearchCV(MultinomialNB(), {"alpha": alpha}, scoring=scoring, cv=folds_of(y, seed))
+    search = GridSearchCV(MultinomialNB(), {"alpha": alpha}, scoring=scoring, cv=stratified_folds(y, seed))
     return make_pipeline(CountVectorizer(ngram_range=tuple(ngrams), binary=True), search)
 
 
@@ -105,14 +90,7 @@ def as_it_comes(y: np.ndarray, seed: int, **settings: Any) -> Any:
 VERSION_0_2: dict[str, Any] = {
     "ngram_range": [1, 2],
     "min_df": 2,
-    "binary": True,
-    "sublinear_tf": False,
-    "use_idf": False,
-    "norm": None,
-    "idf_power": 1.0,
-    "ngram_weight": 1.0,
-    "calibrate": False,
-    "naive_bayes": False,
+    **SETTINGS_OF_VERSION_0_2,
     "discount": 0.1,
     "l2_weights": "auto",
     "expectation": "gaussian",

@@ -18,11 +18,11 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.pipeline import Pipeline, make_pipeline
 from threadpoolctl import threadpool_limits
 
+from dropglm.estimators.folds import FOLDS
 from dropglm.progress import Progress
 from dropglm.text.class_numbers import class_numbers
 from dropglm.text.classifier import TextClassifier
 
-FOLDS = 5
 MIN_TEXTS = 3  # of each class: one to measure on, and two to choose settings with
 
 
@@ -171,20 +171,51 @@ def check_class_sizes(y: np.ndarray) -> None:
         )
 
 
-def tfidf_baseline(y: np.ndarray) -> Pipeline:
-    """Return the baseline for these labels: tf-idf, and logistic regression with C chosen by log loss."""
-    smallest = int(np.unique(y, return_counts=True)[1].min())
+def tfidf_baseline(
+    y: np.ndarray, *, ngram_range: tuple[int, int] = (1, 2), Cs: Any = 10, random_state: int | None = None
+) -> Pipeline:
+    """Return tf-idf and scikit-learn's logistic regression with C chosen by log loss.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Labels of the texts to fit.
+    ngram_range : tuple (int, int), default=(1, 2)
+        The smallest and the largest n.
+    Cs : int or list of float, default=10
+        Values of C, or their number.
+    random_state : int or None, default=None
+        Seed of the folds in which C is chosen; see ``stratified_folds``.
+
+    Returns
+    -------
+    Pipeline
+        Not fitted.
+    """
     return make_pipeline(
-        TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True),
+        TfidfVectorizer(ngram_range=ngram_range, sublinear_tf=True),
         SklearnLogisticRegressionCV(
-            Cs=10,
+            Cs=Cs,
             l1_ratios=(0.0,),
-            cv=StratifiedKFold(min(FOLDS, smallest)),
+            cv=stratified_folds(y, random_state),
             scoring="neg_log_loss",
             max_iter=1000,
             use_legacy_attributes=False,
         ),
     )
+
+
+def stratified_folds(y: np.ndarray, random_state: int | None = None) -> StratifiedKFold:
+    """Return five stratified folds, or as many as the smallest class has texts; shuffled if given a seed.
+
+    Examples
+    --------
+    >>> stratified_folds(np.array([0, 0, 0, 1, 1])).n_splits
+    2
+    """
+    smallest = int(np.unique(y, return_counts=True)[1].min())
+    shuffle = random_state is not None
+    return StratifiedKFold(min(FOLDS, smallest), shuffle=shuffle, random_state=random_state)
 
 
 def _folds(cv: Any, smallest: int) -> Any:
