@@ -125,6 +125,10 @@ def test_other_bad_input_gives_a_message(place, tmp_path):
     error = error_of("train", place / "reviews.csv", "--no-tune", "--min-df", "90", "--quiet", cwd=tmp_path)
     assert "reviews.csv: the fit has an empty vocabulary: no n-gram occurs in at least 90" in error
     assert "; lower --min-df (now 90) or raise --max-df (now 1.0)." in error
+    (tmp_path / "pairs.csv").write_text("text,label\na b,x\nc d,y\n", encoding="utf-8")
+    error = error_of("train", "pairs.csv", "--no-tune", "--ngrams", "2-2", "--quiet", cwd=tmp_path)
+    assert "no n-gram occurs in at least 1 (words) or 2 (longer n-grams) and at most 2 of" in error
+    assert "; lower --min-df (now 1, 2 for longer n-grams) or raise --max-df (now 1.0)." in error
     assert "cannot be read: No such file" in error_of("predict", "nothing.skops", cwd=tmp_path, stdin=b"a\n")
 
 

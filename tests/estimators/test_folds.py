@@ -65,7 +65,7 @@ def test_large_classes_are_split_as_by_scikit_learn():
 
 
 def test_every_class_with_a_single_row_is_refused():
-    with pytest.raises(ValueError, match="Class 0 has only one row, too few for cross-validation"):
+    with pytest.raises(ValueError, match=r"Class 0 has only one row, .* add rows of this class\.$"):
         folds_from(5, data_of(np.arange(4)), every_class=False)
 
 
@@ -109,7 +109,7 @@ def test_other_scores_limit_the_folds_to_the_smallest_class(rng):
     limited, expected = (LogisticRegressionCV(**settings, cv=cv).fit(X, y).cv_results_ for cv in (5, 3))
     assert "split3_test_score" not in limited
     assert_array_equal(limited["mean_test_score"], expected["mean_test_score"])
-    with pytest.raises(ValueError, match="Class 1 has only one row, too few for cross-validation"):
+    with pytest.raises(ValueError, match=r"Class 1 has only one row, .* by log loss or accuracy"):
         LogisticRegressionCV(**settings, cv=5).fit(X[:28], y[:28])
 
 

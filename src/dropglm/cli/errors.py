@@ -121,17 +121,17 @@ def in_options(sentence: str) -> str:
     'a.csv: this is not UTF-8; set --encoding to that of the file.'
     >>> in_options("a.csv: no n-gram occurs often enough (min_df=9, max_df=1.0).")
     'a.csv: no n-gram occurs often enough; lower --min-df (now 9) or raise --max-df (now 1.0).'
-    >>> in_options("Add texts of this class or turn tuning off (tune=False).")
-    'Add texts of this class or turn tuning off (--no-tune).'
+    >>> in_options("no n-gram occurs often enough (min_df=(1, 2), max_df=1.0).")
+    'no n-gram occurs often enough; lower --min-df (now 1, 2 for longer n-grams) or raise --max-df (now 1.0).'
     """
     sentence = re.sub(r"\bset (encoding|format|delimiter) to\b", r"set --\1 to", sentence)
     sentence = re.sub(r"\blower rate\b", "lower --rate", sentence)
-    sentence = re.sub(
-        r" \(min_df=(\S+), max_df=(\S+)\)\.$",
+    sentence = re.sub(r"\bmin_df=\((\S+), (\S+)\)", r"min_df=\1, \2 for longer n-grams", sentence)
+    return re.sub(
+        r" \(min_df=(.+), max_df=(\S+)\)\.$",
         r"; lower --min-df (now \1) or raise --max-df (now \2).",
         sentence,
     )
-    return sentence.replace("tune=False", "--no-tune")
 
 
 def _flush_output() -> None:

@@ -10,9 +10,10 @@ from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
 from dropglm.estimators.validation import TrainingData
 
 FOLDS = 5
-# Folds are drawn up to this many times where rows times classes, and so the fits, are few.
-MAX_REPEATS = 4
+# By default folds are drawn 800 / (rows · classes) times, at least once and at most four times: scores of few
+# rows are noisy, and fits to them are fast.
 ROWS_TIMES_CLASSES = 800
+MAX_REPEATS = 4
 
 
 class Fold(NamedTuple):
@@ -25,9 +26,19 @@ class Fold(NamedTuple):
 def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:
     """Return the folds that scikit-learn's ``cv`` describes.
 
-    A number of folds is limited by the largest class or, if every class has to be in every fold, by the
-    smallest. The only row of a class is never held out, since a fit needs all classes. None means five folds,
-    which are drawn several times if there are few rows.
+    Parameters
+    ----------
+    cv : int, splitter, iterable or None
+        A number of folds is limited by the largest class or, if every class has to be in every fold, by the
+        smallest. The only row of a class is then never held out, since a fit needs all classes. None means
+        five folds; if there are few rows, they are shuffled and drawn several times.
+    data : TrainingData
+    every_class : bool
+        Whether the score of a fold needs rows of every class.
+
+    Returns
+    -------
+    list of Fold
     """
     n, K = len(data.y), len(data.classes)
     counts = np.bincount(data.y, minlength=K)
@@ -36,9 +47,10 @@ def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:
     cv = FOLDS if cv is None else cv
     if isinstance(cv, Integral):
         if counts.max() < 2 or (every_class and counts.min() < 2):
+            advice = "" if counts.max() < 2 else ", or choose the settings by log loss or accuracy"
             raise ValueError(
                 f"Class {data.classes[counts.argmin()]!s} has only one row, too few for cross-validation; "
-                "add rows of this class, or choose the settings yourself."
+                f"add rows of this class{advice}."
             )
         alone = np.flatnonzero(counts[data.y] == 1)
         cv = min(int(cv), int(counts.min() if every_class else counts.max()))

@@ -72,9 +72,10 @@ class Selection(NamedTuple):
         The counts are those of n-grams in the right number of texts.
         """
         if not len(counts.texts):
-            low, high = self.document_range(counts.n_texts)
+            (low, high), (longer, _) = (self.document_range(counts.n_texts, n) for n in (1, 2))
+            least = f"{low:g}" if low == longer else f"{low:g} (words) or {longer:g} (longer n-grams)"
             raise ValueError(
-                f"The fit has an empty vocabulary: no n-gram occurs in at least {low:g} and at most {high:g} "
+                f"The fit has an empty vocabulary: no n-gram occurs in at least {least} and at most {high:g} "
                 f"of the {counts.n_texts} texts (min_df={self.min_df}, max_df={self.max_df})."
             )
         words, spelling, order = _sort_alphabetically(counts.words, counts.spelling)
