@@ -125,6 +125,19 @@ def test_class_weights_are_saved_for_labels_of_any_type(corpus, tmp_path, labels
     np.testing.assert_array_equal(loaded.fit(texts, y).predict_proba(texts), model.predict_proba(texts))
 
 
+def test_a_set_of_stop_words_is_saved_and_functions_are_refused(tmp_path, corpus):
+    texts, y, *_ = corpus
+    model = TextClassifier(tune=False, stop_words={"the", "a"}).fit(texts, y)
+    model.save(tmp_path / "m.skops")
+    loaded = TextClassifier.load(tmp_path / "m.skops")
+    assert loaded.stop_words == ["a", "the"]
+    np.testing.assert_array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
+    for settings in ({"analyzer": str.split, "ngram_range": (1, 1)}, {"strip_accents": str.strip}):
+        model = TextClassifier(tune=False, **settings).fit(texts, y)
+        with pytest.raises(TypeError, match="cannot be saved, since model files do not contain code"):
+            model.save(tmp_path / "m.skops")
+
+
 def test_fitted_classifier_can_be_pickled_and_checked(fitted, corpus):
     with pytest.raises(NotFittedError):
         check_is_fitted(clone(fitted))

@@ -38,7 +38,9 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     Each of these settings takes a grid of values or a single one. Labelled rows are split into folds;
     unlabelled rows are used in the fit of every fold. The grid is traversed along paths from strong to weak
     penalties, where each fit starts from the previous one, and ``n_jobs`` threads work on paths and folds in
-    parallel, on one copy of X. The best settings are then fitted to all rows.
+    parallel, on one copy of X. The best settings are then fitted to all rows. With ``calibrate`` and
+    ``naive_bayes``, the predictors of each candidate are scaled and blended with those of naive Bayes before
+    they are scored.
 
     Parameters
     ----------
@@ -57,23 +59,26 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         How l2 is spread over the features; see ``LogisticRegression``. "auto" tries "uniform" and, if no
         feature is negative, "naive_bayes".
     cv : int, splitter, iterable or None, default=None
-        As in scikit-learn; an int is the number of stratified folds, and None means five, drawn up to four
-        times if there are few rows. A class may have fewer rows than there are folds, if the score is a mean
-        over rows (log loss or accuracy). For groups pass the splits themselves,
+        As in scikit-learn; an int is the number of stratified folds of consecutive rows. None means five; if
+        the number of rows times that of classes is at most 400, they are shuffled and drawn two to four
+        times. A class may have fewer rows than there are folds, if the score is a mean over rows (log loss or
+        accuracy); its only row is never held out. For groups pass the splits themselves,
         ``list(GroupKFold(5).split(X, y, groups))``.
     scoring : str, callable or None, default="neg_log_loss"
         A scorer of scikit-learn; None means accuracy. A callable is given the predictors of the held-out rows
         instead of X, and a model that returns them unchanged.
     extend_l2 : bool, default=True
-        Whether to go on beyond the smallest of several values of l2 while it is clearly the best, up to a
-        tenth of it; and beyond the largest as well without ``calibrate``, which can shrink predictors.
+        Whether to try values below the smallest of several values of l2 while the smallest is clearly the
+        best, down to a tenth of it. Without ``calibrate``, which can also shrink the predictors, larger
+        values are tried in the same way, up to ten times the largest.
     one_standard_error : bool, default=False
         Among the settings whose mean score is within one standard error of the best, with the best l2_weights
         and discount, choose the largest dropout and then the largest l2.
     calibrate : bool, default=True
         Whether to multiply the predictors by the factor that minimises the log loss of held-out rows, before
-        they are scored. It corrects the probabilities, which noise makes too modest. More than two classes
-        then have the probabilities softmax(η), also if they are fitted one against the rest.
+        they are scored. It corrects the probabilities, which noise moves towards equal ones. With this or
+        ``naive_bayes``, more than two classes have the probabilities softmax(η), also if they are fitted one
+        against the rest.
     naive_bayes : bool, default=False
         Whether to add naive Bayes' log ratios to the coefficients, times the factor that minimises the log
         loss of held-out rows. Features must not be negative. It helps with few labels.
@@ -115,7 +120,8 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         Whether the chosen l2 is at the edge of several values that were tried, and clearly better than the
         next, so that a value beyond the edge may be better still.
     cv_results_ : dict of ndarrays
-        One row per point of the grid, as in scikit-learn's GridSearchCV.
+        One row per point of the grid, as in scikit-learn's GridSearchCV, including values of l2 beyond the
+        grid that were tried; "scale" and "naive_bayes" are the factors of each.
     classes_, coef_, intercept_, n_iter_, multi_class_, result_
         Those of ``best_estimator_``; see ``LogisticRegression``.
     n_features_in_ : int

@@ -162,7 +162,7 @@ def check_labels(estimator: Any, y: Any, n: int) -> tuple[np.ndarray, np.ndarray
     if checks.missing(y) is not None:
         raise ValueError("Input y contains NaN, None or infinity; pass rows without labels as X_unlabeled.")
     with warnings.catch_warnings():
-        # A few rows of each of many classes are no sign of a regression.
+        # scikit-learn takes many classes with few rows each for a regression.
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
         check_classification_targets(y)
     classes, numbers = np.unique(y, return_inverse=True)

@@ -17,13 +17,19 @@ CHOSEN = ("dropout", "l2", "l2_weights", "discount")
 # Not saved: they concern the machine and the user that open the file.
 NOT_SAVED = ("n_jobs", "verbose")
 # Saved as None if they are objects that a file cannot hold: they matter only for another fit, which then uses
-# the default folds and scorer, and a random seed.
+# the default folds, accuracy and a random seed.
 SAVED_AS_NONE = ("cv", "random_state", "scoring")
 # The settings that may be objects.
-OBJECTS = (*CHOSEN, "expectation", "class_weight", *SAVED_AS_NONE)
-
-
-# Settings that files of version 0.2 lack: what they mean there.
+OBJECTS = (
+    *CHOSEN,
+    "expectation",
+    "class_weight",
+    "analyzer",
+    "stop_words",
+    "strip_accents",
+    *SAVED_AS_NONE,
+)
+# Settings that files of version 0.2 lack, with the values that reproduce the features of that version.
 SETTINGS_OF_VERSION_0_2: dict[str, Any] = {
     "binary": True,
     "sublinear_tf": False,
@@ -90,6 +96,8 @@ def saved_setting(name: str, value: Any) -> Any:
         value = next((key for key, entry in known.items() if entry == value), value)
     if name == "class_weight" and isinstance(value, dict):
         value = [list(pair) for pair in value.items()]  # since the keys of a file's dictionaries are strings
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value)  # stop words
     try:
         return model_files.to_plain(value)
     except TypeError:
@@ -102,7 +110,7 @@ def saved_setting(name: str, value: Any) -> Any:
 
 
 def restored_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings as they were before they were saved, or as version 0.2 had those that a file lacks.
+    """Return the settings as they were before they were saved; those that a file lacks are of version 0.2.
 
     Examples
     --------

@@ -26,13 +26,13 @@ class Summary:
         Number of n-grams.
     settings : dict
         The dropout (or the name of the noise), l2, l2_weights and discount of the model, and the factors
-        "scale" of its predictors and "naive_bayes" of naive Bayes'; None where they play no part.
+        "scale" of its predictors and "naive_bayes" of naive Bayes'; None where they have no effect.
     search : dict or None
         None if no settings were tuned. Otherwise the scorer ("scoring"), the number of folds ("folds") and of
         candidate settings ("points"), the mean score of the chosen settings ("score") with its standard error
         over the folds ("standard_error"), the number of candidates whose score is within one standard error
-        of the best ("within"), the accuracy of held-out texts ("accuracy"), and whether the chosen l2 is the
-        smallest or the largest that was tried ("l2_at_edge").
+        of the best ("within"), the accuracy on held-out texts ("accuracy"), and whether a value of l2 beyond
+        those that were tried may be better ("l2_at_edge").
     iterations : int
         Number of iterations of the final fit.
     converged : bool
@@ -111,7 +111,6 @@ def summarize(
     dropout = float(model.dropout) if isinstance(model.dropout, Real) else repr(model.dropout)
     l2_weights = model.l2_weights if isinstance(model.l2_weights, str) else "given"
     settings = {"dropout": dropout, "l2": _short(model.l2), "l2_weights": l2_weights}
-    blended = search is not None and (search.calibrate or search.naive_bayes)
     return Summary(
         texts={str(label): int(count) for label, count in zip(labels, counts, strict=True)},
         unlabeled=n_unlabeled,
@@ -119,8 +118,8 @@ def summarize(
         settings=settings
         | {
             "discount": float(model.discount) if n_unlabeled else None,
-            "scale": _short(search.scale_) if blended and search is not None else None,
-            "naive_bayes": _short(search.naive_bayes_) if search is not None and search.naive_bayes else None,
+            "scale": _short(search.scale_) if search and (search.calibrate or search.naive_bayes) else None,
+            "naive_bayes": _short(search.naive_bayes_) if search and search.naive_bayes else None,
         },
         search=None if search is None else _summarize_search(search, y),
         iterations=int(sum(result.n_iter for result in results)),
@@ -131,7 +130,7 @@ def summarize(
 def _summarize_search(search: LogisticRegressionCV, y: np.ndarray) -> dict[str, Any]:
     table, best = search.cv_results_, search.best_index_
     scores = np.array([column[best] for name, column in table.items() if name.startswith("split")])
-    # Folds that are drawn again are no independent evidence.
+    # Repeated draws of the folds are not independent of each other.
     independent = len(scores) if search.cv is not None else min(len(scores), FOLDS)
     error = float(scores.std(ddof=1) / np.sqrt(independent)) if len(scores) > 1 else None
     means = table["mean_test_score"]
