@@ -130,3 +130,25 @@ def test_defaults_of_the_search_agree_with_logistic_regression_cv():
     for name in ("scoring", "calibrate", "cv", "expectation", "class_weight", "tol", "max_iter"):
         assert ours[name] == theirs[name]
     assert (ours["naive_bayes"], theirs["naive_bayes"]) == (True, False)
+
+
+def test_the_weight_of_longer_ngrams_is_chosen_by_the_score_and_saved(corpus, tmp_path):
+    texts, y, _ = corpus
+    each = [TextClassifier(ngram_weight=weight, cv=3).fit(texts, y) for weight in (0.5, 1.0)]
+    better = max(each, key=lambda model: model.search_.best_score_)
+    model = TextClassifier(ngram_weight=(0.5, 1.0), cv=3).fit(texts, y)
+    assert model.vectorizer_.ngram_weight == better.ngram_weight == model.summary_.settings["ngram_weight"]
+    assert_array_equal(model.predict_proba(texts), better.predict_proba(texts))
+    model.save(tmp_path / "model")
+    assert_array_equal(load_model(tmp_path / "model").predict_proba(texts), better.predict_proba(texts))
+    with pytest.raises(ValueError, match="tune=False needs a single value for ngram_weight"):
+        TextClassifier(ngram_weight=(0.5, 1.0), tune=False).fit(texts, y)
+
+
+def test_both_weights_are_tried_only_with_many_texts_and_few_classes():
+    model, few, many = TextClassifier(), np.arange(1000) % 2, np.arange(1001) % 2
+    assert model._ngram_weights(few) == (0.5,)
+    assert model._ngram_weights(many) == (0.5, 1.0)
+    assert model._ngram_weights(np.arange(1001) % 11) == (0.5,)
+    assert TextClassifier(tune=False)._ngram_weights(many) == (0.5,)
+    assert TextClassifier(ngram_weight=0.3)._ngram_weights(many) == (0.3,)

@@ -51,6 +51,7 @@ def model_state(vectorizer: NgramVectorizer, model: LogisticRegression) -> dict[
         "intercept": model.intercept_,
         "chosen": {name: saved_setting(name, getattr(model, name)) for name in CHOSEN},
         "n_texts": vectorizer.n_texts_,
+        "ngram_weight": float(vectorizer.ngram_weight),
         **vectorizer.ngrams_._to_state(),
     }
 
@@ -124,7 +125,8 @@ def restored_settings(settings: dict[str, Any]) -> dict[str, Any]:
 
 def restore_vectorizer(state: dict[str, Any], settings: dict[str, Any]) -> NgramVectorizer:
     """Rebuild the vectorizer, after checking its settings and its vocabulary."""
-    vectorizer = NgramVectorizer(**settings)
+    chosen = {"ngram_weight": state["ngram_weight"]} if "ngram_weight" in state else {}
+    vectorizer = NgramVectorizer(**settings | chosen)
     vectorizer._check()
     vocabulary = Vocabulary._from_state(state)
     # No n-gram is in more texts than there are; a damaged file must not give logarithms of negative numbers.

@@ -8,6 +8,7 @@ import numpy as np
 
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.estimators.folds import FOLDS
+from dropglm.text.vectorizer import NgramVectorizer
 
 MAX_CLASSES = 12  # listed on one line
 
@@ -25,8 +26,9 @@ class Summary:
     features : int
         Number of n-grams.
     settings : dict
-        The dropout (or the name of the noise), l2, l2_weights and discount of the model, and the factors
-        "scale" of its predictors and "naive_bayes" of naive Bayes'; None where they have no effect.
+        The dropout (or the name of the noise), l2, l2_weights and discount of the model, the factors "scale"
+        of its predictors and "naive_bayes" of naive Bayes', and "ngram_weight"; None where they have no
+        effect.
     search : dict or None
         None if no settings were tuned. Otherwise the scorer ("scoring"), the number of folds ("folds") and of
         candidate settings ("points"), the mean score of the chosen settings ("score") with its standard error
@@ -103,7 +105,11 @@ def _short(number: float) -> float:
 
 
 def summarize(
-    model: LogisticRegression, search: LogisticRegressionCV | None, y: np.ndarray, n_unlabeled: int
+    vectorizer: NgramVectorizer,
+    model: LogisticRegression,
+    search: LogisticRegressionCV | None,
+    y: np.ndarray,
+    n_unlabeled: int,
 ) -> Summary:
     """Summarise a fit to texts with labels y and to unlabelled texts."""
     labels, counts = np.unique(y, return_counts=True)
@@ -120,6 +126,7 @@ def summarize(
             "discount": float(model.discount) if n_unlabeled else None,
             "scale": _short(search.scale_) if search and (search.calibrate or search.naive_bayes) else None,
             "naive_bayes": _short(search.naive_bayes_) if search and search.naive_bayes else None,
+            "ngram_weight": float(vectorizer.ngram_weight) if max(vectorizer.ngram_range) > 1 else None,
         },
         search=None if search is None else _summarize_search(search, y),
         iterations=int(sum(result.n_iter for result in results)),
