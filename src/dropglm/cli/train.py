@@ -25,21 +25,9 @@ if TYPE_CHECKING:
 
 # Options that only apply with or without --online.
 IN_MEMORY_ONLY = {
-    *(
-        "unlabeled",
-        "unlabeled_text",
-        "validation",
-        "suspicious",
-        "suspicious_out",
-        "baseline",
-        "min_df",
-        "max_df",
-        "max_features",
-        "expectation",
-        "balanced",
-    ),
-    *("analyzer", "stop_words", "tune", "dropout", "discount", "l2_weights", "calibrate", "naive_bayes"),
-    *("folds", "scoring", "seed"),
+    *("unlabeled", "unlabeled_text", "validation", "suspicious", "suspicious_out", "baseline", "seed"),
+    *("min_df", "max_df", "max_features", "analyzer", "stop_words", "expectation", "balanced"),
+    *("tune", "dropout", "discount", "l2_weights", "folds", "calibrate", "naive_bayes", "scoring"),
 }
 ONLINE_ONLY = {
     *("rule", "rate", "bits", "classes", "epochs", "bad_rows", "checkpoint", "every", "start_from"),

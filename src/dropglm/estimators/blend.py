@@ -4,11 +4,12 @@
 
 η are the predictors of a model with noise, ν = X r those of naive Bayes. Both are linear in the features, so
 their blend is a linear model as well: β' = t β + c r. t and c minimise the log loss of held-out rows, whose η
-and ν come from fits without them. t corrects the confidence of the model: noise makes it too modest, and more
-so for one class against the rest. c adds what naive Bayes knows: with few labels it is the better of the two.
+and ν come from fits without them. t corrects the size of η: noise makes predictors too small, especially
+those of one class against the rest. c is the share of naive Bayes, which is the better of the two if there
+are few labels.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -18,9 +19,9 @@ from dropglm.families import Multinomial
 # The prior of t and of c (times the spread of ν): its mean, and the inverse of its variance. It matters where
 # few rows are held out: with 50, the log loss of seven sets of texts is 0.01 smaller than with strength 1.
 PRIOR_MEAN, PRIOR_STRENGTH = 0.5, 10.0
-# Neither is smaller: where held-out rows show no gain, the intercept alone should not decide the class.
+# Lower bound of both: where held-out rows show no gain, the intercept alone should not decide the class.
 SMALLEST = 0.15
-# ν with a smaller spread is rounding: the held-out rows have no telling feature in common with the others.
+# ν with a smaller spread is rounding error: held-out rows share no informative feature with the others.
 SMALLEST_SPREAD = 1e-6
 
 
@@ -69,39 +70,37 @@ def fit_blend(
     >>> round(fit_blend(eta, None, y, np.ones(10000), calibrate=True).scale, 2)
     2.2
     """
+    # The predictors are a fixed part plus factor · part: t η and (s c) (ν / s).
+    eta = _all_classes(eta)
+    fixed, parts = (0.0, [eta]) if calibrate else (eta, [])
     spread = 0.0 if nu is None else _spread(nu)
-    nu = nu if spread > SMALLEST_SPREAD else None
-    fixed = np.zeros_like(_all_classes(eta)) if calibrate else _all_classes(eta)
-    parts = [_all_classes(part) for part in ((eta if calibrate else None), nu) if part is not None]
+    adds_nu = nu is not None and spread > SMALLEST_SPREAD
+    if adds_nu:
+        parts.append(_all_classes(nu) / spread)
     if not parts:
         return Blend()
-    spreads = np.ones(len(parts))
-    if nu is not None:
-        spreads[-1] = spread
-        parts[-1] = parts[-1] / spread
-    chosen = np.arange(len(y)), y
     # Without naive Bayes the model's predictors are expected to be right as they are, give or take 1.
-    expected, strength = (1.0, 1.0) if nu is None else (PRIOR_MEAN, PRIOR_STRENGTH)
+    prior_mean, strength = (PRIOR_MEAN, PRIOR_STRENGTH) if adds_nu else (1.0, 1.0)
+    chosen = np.arange(len(y)), y
 
     def loss(factors: np.ndarray) -> tuple[float, np.ndarray]:
         total = fixed + sum(factor * part for factor, part in zip(factors, parts, strict=True))
         residual = Multinomial.mean(total)
         residual[chosen] -= 1.0
         residual *= weights[:, None]
-        deviation = factors - expected
+        deviation = factors - prior_mean
         value = weights @ (Multinomial.log_partition(total) - total[chosen])
         value += 0.5 * strength * deviation @ deviation
         gradient = np.array([np.vdot(residual, part) for part in parts])
         return float(value), gradient + strength * deviation
 
-    bounds = [(SMALLEST, None)] * len(parts)
-    found = (
-        minimize(loss, np.full(len(parts), expected), jac=True, method="L-BFGS-B", bounds=bounds).x / spreads
-    )
-    return Blend(float(found[0]) if calibrate else 1.0, 0.0 if nu is None else float(found[-1]))
+    start, bounds = np.full(len(parts), prior_mean), [(SMALLEST, None)] * len(parts)
+    factors = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    scale = float(factors[0]) if calibrate else 1.0
+    return Blend(scale, float(factors[-1] / spread) if adds_nu else 0.0)
 
 
-def _all_classes(eta: np.ndarray) -> np.ndarray:
+def _all_classes(eta: Any) -> np.ndarray:
     """Return predictors of all classes; for two classes, that of the first is 0."""
     eta = np.asarray(eta, np.float64)
     return np.hstack([np.zeros_like(eta), eta]) if eta.shape[1] == 1 else eta

@@ -63,7 +63,7 @@ class Fit(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What is recorded of a candidate: its fits, how they are blended, and the scores by fold."""
+    """The results of a candidate: its fits, how they are blended, and the scores by fold."""
 
     fits: tuple[Fit, ...]
     blend: Blend
@@ -254,7 +254,7 @@ def beyond_edge(
         return []
     beside = values[-2] if l2 == values[-1] else values[1]
     beyond = l2 * l2 / beside
-    if not limits[0] * 0.999 <= beyond <= limits[1] * 1.001:
+    if not limits[0] * 0.999 <= beyond <= limits[1] * 1.001:  # limits are inclusive, up to rounding
         return []
     neighbour = next(
         k for k, one in enumerate(grid) if _same_but_l2(one, grid[best]) and one.params["l2"] == beside
