@@ -38,12 +38,32 @@ def test_train_prints_the_same_figures_as_json(place):
     )  # fmt: skip
     result = json.loads(out)
     chosen = {"dropout": 0.3, "l2": 2.0, "l2_weights": "naive_bayes", "discount": None}
-    assert result["settings"] == chosen | {"scale": None, "naive_bayes": None}
+    assert result["settings"] == chosen | dict.fromkeys(("scale", "naive_bayes", "ngram_weight"))
     assert result["texts"] == {"bad": 40, "good": 40}
     assert result["validation"]["texts"] == 40
     assert result["validation"]["accuracy"] > 0.9
     assert result["features"] == len(GOOD + BAD + REST)
     assert {entry["ngram"] for entry in result["top_features"]["good"][:5]} == set(GOOD)
+
+
+def test_options_of_train_are_settings_of_the_model(place):
+    dropglm(
+        "train", "reviews.csv", "--stop-words", "english", "--no-calibrate", "--no-naive-bayes", "--l2", "1",
+        "--folds", "2", "--scoring", "accuracy", "--out", "options.skops", "--quiet", cwd=place,
+    )  # fmt: skip
+    model = TextClassifier.load(place / "options.skops")
+    expected = {"stop_words": "english", "calibrate": False, "naive_bayes": False, "min_df": (1, 2)}
+    expected |= {"l2": 1.0, "cv": 2, "scoring": "accuracy", "analyzer": "word"}
+    assert {name: model.get_params()[name] for name in expected} == expected
+    assert "the" not in model.vectorizer_.vocabulary_
+    dropglm(
+        "train", "reviews.csv", "--analyzer", "char_wb", "--ngrams", "2-3", "--no-tune",
+        "--out", "characters.skops", "--quiet", cwd=place,
+    )  # fmt: skip
+    model = TextClassifier.load(place / "characters.skops")
+    assert {len(name) for name in model.vectorizer_.vocabulary_} == {2, 3}
+    for option, name in (("--analyzer", "words"), ("--stop-words", "french")):
+        assert option in dropglm("train", "reviews.csv", option, name, cwd=place, code=2)
 
 
 def test_predict_reads_one_text_per_line_from_a_pipe(place):
