@@ -70,7 +70,7 @@ def confident_mistakes(
 def suspicious_labels(
     X: Sequence[str], y: Any, probabilities: Any, classes: Any, k: int | None = 10
 ) -> list[Disagreement]:
-    """List the texts whose label is probably wrong: those whose prediction confidently disagrees with it.
+    """List the texts whose label may be wrong: those whose prediction confidently disagrees with it.
 
     A prediction is confident if its probability is at least the mean probability of that class among the
     texts labelled with it, as in confident learning [1]_. This adapts to models whose probabilities are too
