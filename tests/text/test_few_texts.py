@@ -141,6 +141,8 @@ def test_the_weight_of_longer_ngrams_is_chosen_by_the_score_and_saved(corpus, tm
     assert_array_equal(model.predict_proba(texts), better.predict_proba(texts))
     model.save(tmp_path / "model")
     assert_array_equal(load_model(tmp_path / "model").predict_proba(texts), better.predict_proba(texts))
+    with pytest.raises(ValueError, match="ngram_weight is an empty grid"):
+        TextClassifier(ngram_weight=()).fit(texts, y)
     with pytest.raises(ValueError, match="tune=False needs a single value for ngram_weight"):
         TextClassifier(ngram_weight=(0.5, 1.0), tune=False).fit(texts, y)
 
@@ -150,5 +152,9 @@ def test_both_weights_are_tried_only_with_many_texts_and_few_classes():
     assert model._ngram_weights(few) == (0.5,)
     assert model._ngram_weights(many) == (0.5, 1.0)
     assert model._ngram_weights(np.arange(1001) % 11) == (0.5,)
-    assert TextClassifier(tune=False)._ngram_weights(many) == (0.5,)
+    settled = {"dropout": 0.5, "l2": 1.0, "discount": 0.1, "l2_weights": "uniform"}
+    settled |= {"calibrate": False, "naive_bayes": False}
+    characters = {"analyzer": "char_wb", "ngram_range": (2, 3)}
+    for settings in ({"tune": False}, settled, {"ngram_range": (1, 1)}, characters):
+        assert TextClassifier(**settings)._ngram_weights(many) == (0.5,)
     assert TextClassifier(ngram_weight=0.3)._ngram_weights(many) == (0.3,)

@@ -306,9 +306,15 @@ class TextClassifier(TextModel):
         """Return the weights of longer n-grams to choose from."""
         given = self.ngram_weight
         if given is not None:
-            return tuple(given) if is_grid("ngram_weight", given) else (given,)
-        several = self.tune and len(y) > MANY_TEXTS and len(set(y.tolist())) <= MANY_CLASSES
-        return NGRAM_WEIGHTS if several else NGRAM_WEIGHTS[:1]
+            values = tuple(given) if is_grid("ngram_weight", given) else (given,)
+            if not values:
+                raise ValueError("ngram_weight is an empty grid; give at least one value.")
+            return values
+        settings = self._settings_shared_with(NgramVectorizer) | {"ngram_weight": NGRAM_WEIGHTS[0]}
+        _, longest = NgramVectorizer(**settings)._check()
+        many = len(y) > MANY_TEXTS and len(set(y.tolist())) <= MANY_CLASSES
+        tuned = isinstance(self._estimator(y), LogisticRegressionCV)
+        return NGRAM_WEIGHTS if tuned and many and longest > 1 else NGRAM_WEIGHTS[:1]
 
     def _check_single_values(self) -> None:
         """Refuse several values of a setting if there is no tuning to choose among them."""

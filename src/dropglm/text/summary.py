@@ -126,7 +126,7 @@ def summarize(
             "discount": float(model.discount) if n_unlabeled else None,
             "scale": _short(search.scale_) if search and (search.calibrate or search.naive_bayes) else None,
             "naive_bayes": _short(search.naive_bayes_) if search and search.naive_bayes else None,
-            "ngram_weight": float(vectorizer.ngram_weight) if max(vectorizer.ngram_range) > 1 else None,
+            "ngram_weight": float(vectorizer.ngram_weight) if vectorizer._check()[1] > 1 else None,
         },
         search=None if search is None else _summarize_search(search, y),
         iterations=int(sum(result.n_iter for result in results)),
