@@ -33,7 +33,7 @@ def test_texts_of_many_classes_are_told_apart(K, n):
     assert np.isfinite(model.model_.coef_).all()
     assert hasattr(model, "search_") == hasattr(model, "cv_probabilities_") == (n > 1)
     if n > 1:
-        repeats = min(4, max(1, 800 // (K * K * n)))  # 800 over texts times classes
+        repeats = min(4, max(1, 400 // (K * K * n)))  # 400 over texts times classes
         assert model.summary_.search["folds"] == min(n, 5) * repeats
         assert model.cv_probabilities_.shape == (K * n, K)
         assert np.mean(model.classes_[model.cv_probabilities_.argmax(axis=1)] == y) == 1.0

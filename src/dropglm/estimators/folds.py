@@ -10,9 +10,9 @@ from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
 from dropglm.estimators.validation import TrainingData
 
 FOLDS = 5
-# By default folds are drawn 800 / (rows · classes) times, at least once and at most four times: scores of few
+# By default folds are drawn 400 / (rows · classes) times, at least once and at most four times: scores of few
 # rows are noisy, and fits to them are fast.
-ROWS_TIMES_CLASSES = 800
+ROWS_TIMES_CLASSES = 400
 MAX_REPEATS = 4
 
 

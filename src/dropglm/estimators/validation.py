@@ -47,7 +47,10 @@ def check_settings(estimator: Any, grids: tuple[str, ...] = ()) -> None:
     checks.whole_number(estimator.max_iter, "max_iter")
     if estimator.max_iter < 1:
         raise ValueError(f"max_iter must be at least 1, got {estimator.max_iter}.")
-    for name in ("fit_intercept", "warm_start", "one_standard_error"):
+    for name in (
+        *("fit_intercept", "warm_start", "one_standard_error"),
+        *("extend_l2", "calibrate", "naive_bayes"),
+    ):
         checks.yes_or_no(getattr(estimator, name, False), name)
 
 
