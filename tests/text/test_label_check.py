@@ -39,7 +39,8 @@ def test_suspicious_labels_are_mistakes_with_at_least_the_usual_probability(case
     expected = [
         one for one in confident_mistakes(X, y, p, np.arange(K)) if one.probability >= usual[one.predicted]
     ]
-    assert sorted(found) == sorted(expected)
+    better_than_the_largest_class = (p.argmax(axis=1) == y).mean() > np.bincount(y).max() / len(y)
+    assert sorted(found) == (sorted(expected) if better_than_the_largest_class else [])
     assert [one.label_probability for one in found] == sorted(one.label_probability for one in found)
 
 
@@ -62,7 +63,10 @@ def test_exchanged_labels_are_found(rng):
 def test_texts_without_a_prediction_are_left_out():
     p = np.array([[0.9, 0.1], [np.nan, np.nan], [0.2, 0.8]])
     assert [one.row for one in confident_mistakes("abc", [1, 1, 0], p, [0, 1])] == [0, 2]
-    assert [one.row for one in suspicious_labels("abc", [1, 1, 0], p, [0, 1])] == [0, 2]
+    p, y = np.vstack([p, np.eye(2).repeat(3, axis=0)]), [1, 1, 1, 0, 0, 0, 1, 1, 1]
+    assert [one.row for one in suspicious_labels("abcdefghi", y, p, [0, 1])] == []
+    p[0] = 1.0, 0.0
+    assert [one.row for one in suspicious_labels("abcdefghi", y, p, [0, 1])] == [0]
 
 
 def test_arrays_of_the_wrong_shape_are_refused():

@@ -44,7 +44,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
 
     Parameters
     ----------
-    dropout : float, Noise or sequence of these, default=(0.7, 0.5, 0.3)
+    dropout : float, Noise or sequence of these, default=(0.7, 0.5, 0.3, 0.0)
         Probability that a feature is dropped from a row.
     noise_std : float >= 0, default=0.0
         Standard deviation of Gaussian noise added to every feature.
@@ -76,9 +76,9 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         and discount, choose the largest dropout and then the largest l2.
     calibrate : bool, default=True
         Whether to multiply the predictors by the factor that minimises the log loss of held-out rows, before
-        they are scored. It corrects the probabilities, which noise moves towards equal ones. With this or
-        ``naive_bayes``, more than two classes have the probabilities softmax(η), also if they are fitted one
-        against the rest.
+        they are scored. The factor is at least 0.15, and with few rows it stays near 1. It corrects the
+        probabilities, which noise moves towards equal ones. With this or ``naive_bayes``, more than two
+        classes have the probabilities softmax(η), also if they are fitted one against the rest.
     naive_bayes : bool, default=False
         Whether to add naive Bayes' log ratios to the coefficients, times the factor that minimises the log
         loss of held-out rows. Features must not be negative. It helps with few labels.
@@ -141,14 +141,14 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     >>> rng = np.random.default_rng(0)
     >>> X = (rng.random((200, 30)) < 0.3).astype(float)
     >>> y = X[:, :5].sum(axis=1) > X[:, 5:10].sum(axis=1)
-    >>> model = LogisticRegressionCV(l2=(1.0, 0.1), cv=3).fit(X, y, X_unlabeled=X[:50])
+    >>> model = LogisticRegressionCV(dropout=(0.5, 0.3), l2=(1.0, 0.1), cv=3).fit(X, y, X_unlabeled=X[:50])
     >>> model.dropout_, model.l2_, model.l2_weights_
     (0.3, 0.1, 'naive_bayes')
     """
 
     def __init__(
         self,
-        dropout: Any = (0.7, 0.5, 0.3),
+        dropout: Any = (0.7, 0.5, 0.3, 0.0),
         noise_std: float = 0.0,
         l2: Any = (3.0, 1.0, 0.3),
         expectation: Any = "gaussian",

@@ -74,7 +74,8 @@ def suspicious_labels(
 
     A prediction is confident if its probability is at least the mean probability of that class among the
     texts labelled with it, as in confident learning [1]_. This adapts to models whose probabilities are too
-    high or too low, and to classes that are hard to predict.
+    high or too low, and to classes that are hard to predict. Predictions that are right no more often than
+    the most frequent class is say nothing about labels: then the list is empty.
 
     Parameters
     ----------
@@ -110,6 +111,11 @@ def suspicious_labels(
     what a bore good bad 0.9
     """
     judged = _Judged.of(X, y, probabilities, classes)
+    truth = judged.truth[judged.known]
+    if not len(truth) or (judged.predicted[judged.known] == truth).mean() <= np.bincount(truth).max() / len(
+        truth
+    ):
+        return []
     usual = np.full(len(judged.labels), np.inf)
     for number in np.unique(judged.truth[judged.known]):
         usual[number] = judged.label_probability[judged.known & (judged.truth == number)].mean()

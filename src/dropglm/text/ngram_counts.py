@@ -62,6 +62,13 @@ class NgramCounts:
         )
         return NgramCounts(words, spelling[first], texts, times, self.n_texts + other.n_texts, self.settings)
 
+    def __radd__(self, other: Any) -> "NgramCounts":
+        """Return these counts if ``other`` is 0, with which ``sum`` starts."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __repr__(self) -> str:
+        return f"NgramCounts({len(self.texts)} n-grams of {self.n_texts} texts)"
+
     def check_settings(self, settings: Mapping[str, Any]) -> None:
         """Raise an error if the n-grams of texts are not the same under these settings."""
         names = [name for name, value in self.settings.items() if value != settings[name]]

@@ -34,7 +34,8 @@ class Summary:
         candidate settings ("points"), the mean score of the chosen settings ("score") with its standard error
         over the folds ("standard_error"), the number of candidates whose score is within one standard error
         of the best ("within"), the accuracy on held-out texts ("accuracy"), and whether a value of l2 beyond
-        those that were tried may be better ("l2_at_edge").
+        those that were tried may be better ("l2_at_edge"),
+        and the number of texts that were never held out ("never_held_out").
     iterations : int
         Number of iterations of the final fit.
     converged : bool
@@ -86,11 +87,14 @@ def _search_line(search: dict[str, Any]) -> str:
     if search["points"] > 1 and search["standard_error"] is None:
         line += f"; the best of {search['points']} settings"
     elif search["points"] > 1:
-        line += (
-            f"; {search['within']} of {search['points']} settings are within one standard error of the best"
-        )
+        within = f"{search['within']} of {search['points']} settings"
+        verb = "is" if search["within"] == 1 else "are"
+        line += f"; {within} {verb} within one standard error of the best"
     if search.get("l2_at_edge"):
-        line += "; l2 is at the edge of the values tried"
+        line += "; l2 is at the edge of the values tried, and one beyond it may be better"
+    alone = search.get("never_held_out")
+    if alone:
+        line += f"; without {alone} text{'s' if alone > 1 else ''} that could not be held out"
     return line
 
 
@@ -152,4 +156,5 @@ def _summarize_search(search: LogisticRegressionCV, y: np.ndarray) -> dict[str, 
         "within": int((means >= np.nanmax(means) - (error or 0.0)).sum()),
         "accuracy": float(np.mean(predicted == y[held_out])),
         "l2_at_edge": search.l2_at_edge_,
+        "never_held_out": int((~held_out).sum()),
     }

@@ -304,6 +304,8 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, auto_wrap_output_keys=Non
         -------
         self
         """
+        if not isinstance(counts, NgramCounts):
+            raise TypeError(f"counts must be what count returned, or a sum of these, got {counts!r}.")
         self._begin_fit()
         if self.vocabulary is not None:
             raise ValueError("fit_counts selects features, but they are given as vocabulary.")
