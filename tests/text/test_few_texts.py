@@ -7,7 +7,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 from dropglm import LogisticRegression, LogisticRegressionCV, TextClassifier, load_model
-from dropglm.text.classifier import GRID, MANY_CLASSES, SMALL_GRID
+from dropglm.text.tuning import GRID, MANY_CLASSES, SMALL_GRID, ngram_weights_of
 from tests.estimators.test_blended_search import ratios
 from tests.text.synthetic import random_text
 
@@ -149,12 +149,12 @@ def test_the_weight_of_longer_ngrams_is_chosen_by_the_score_and_saved(corpus, tm
 
 def test_both_weights_are_tried_only_with_many_texts_and_few_classes():
     model, few, many = TextClassifier(), np.arange(1000) % 2, np.arange(1001) % 2
-    assert model._ngram_weights(few) == (0.5,)
-    assert model._ngram_weights(many) == (0.5, 1.0)
-    assert model._ngram_weights(np.arange(1001) % 11) == (0.5,)
+    assert ngram_weights_of(model, few) == (0.5,)
+    assert ngram_weights_of(model, many) == (0.5, 1.0)
+    assert ngram_weights_of(model, np.arange(1001) % 11) == (0.5,)
     settled = {"dropout": 0.5, "l2": 1.0, "discount": 0.1, "l2_weights": "uniform"}
     settled |= {"calibrate": False, "naive_bayes": False}
     characters = {"analyzer": "char_wb", "ngram_range": (2, 3)}
     for settings in ({"tune": False}, settled, {"ngram_range": (1, 1)}, characters):
-        assert TextClassifier(**settings)._ngram_weights(many) == (0.5,)
-    assert TextClassifier(ngram_weight=0.3)._ngram_weights(many) == (0.3,)
+        assert ngram_weights_of(TextClassifier(**settings), many) == (0.5,)
+    assert ngram_weights_of(TextClassifier(ngram_weight=0.3), many) == (0.3,)

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -11,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 from dropglm import checks
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.estimators.scoring import check_scorer_name
-from dropglm.estimators.search import is_grid
 from dropglm.text.base import check_texts
 from dropglm.text.model import TextModel
 from dropglm.text.ngram_rows import row_range
@@ -25,25 +23,8 @@ from dropglm.text.saving import (
 from dropglm.text.similar_classes import warn_similar_classes
 from dropglm.text.summary import Summary, summarize
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
+from dropglm.text.tuning import check_single_values, estimator_of, ngram_weights_of
 from dropglm.text.vectorizer import NgramVectorizer
-
-# The settings where the user gives no value; several values are tuned. Predictors are blended with those of
-# naive Bayes, so a coarse grid is enough. With many classes, naive-Bayes weights of l2 cost 0.9 points of
-# accuracy (20 newsgroups, 1,000 labels).
-GRID: dict[str, Any] = {
-    "dropout": 0.5,
-    "l2": (1.0, 0.1, 0.01),
-    "l2_weights": "naive_bayes",
-    "discount": 0.1,
-}
-SMALL_GRID: dict[str, Any] = GRID | {"l2": (1.0, 0.1), "l2_weights": "uniform"}
-MANY_CLASSES = 10
-# Without tuning. On rows of length 1, l2 = 1 is far too strong (82.9 instead of 85.1 % with 1,000 labels).
-UNTUNED: dict[str, Any] = {"dropout": 0.5, "l2": 0.01, "l2_weights": "uniform", "discount": 0.1}
-# With 50 to 1,000 labels, a weight of 1 instead of 0.5 costs up to 4 points of accuracy (news4). With 8,000
-# reviews of IMDB it gains 0.5, so both are tried if there are many texts.
-NGRAM_WEIGHTS = (0.5, 1.0)
-MANY_TEXTS = 1000
 
 
 class FittedState(NamedTuple):
@@ -90,7 +71,7 @@ class TextClassifier(TextModel):
     tune : bool, default=True
         Choose among several values of dropout, l2, discount, l2_weights and ngram_weight by cross-validation,
         and find the factors of ``calibrate`` and ``naive_bayes``. If False, those of the first four that are
-        None have the defaults of ``LogisticRegression``, and the others must be single values.
+        None are 0.5, 0.01, 0.1 and "uniform", and the others must be single values.
     dropout : float, Noise, sequence of these or None, default=None
         Probability that a feature is dropped from a row, or several values to choose from. None means 0.5.
     l2 : float, sequence of float or None, default=None
@@ -273,7 +254,7 @@ class TextClassifier(TextModel):
         """
         # Check.
         checks.yes_or_no(self.tune, "tune")
-        self._check_single_values()
+        check_single_values(self)
         check_scorer_name(self.scoring)
         labeled = check_texts(X)
         unlabeled = check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
@@ -283,7 +264,7 @@ class TextClassifier(TextModel):
         # Fit once for each weight of longer n-grams, and store the best.
         fits = (
             self._fit_with(ngram_weight, labeled, unlabeled, y, sample_weight)
-            for ngram_weight in self._ngram_weights(y)
+            for ngram_weight in ngram_weights_of(self, y)
         )
         self._fitted = max(fits, key=lambda fit: fit.search.best_score_ if fit.search else 0.0)
         return self
@@ -293,7 +274,7 @@ class TextClassifier(TextModel):
     ) -> FittedState:
         """Build the features and the estimator, and fit it."""
         settings = self._settings_shared_with(NgramVectorizer) | {"ngram_weight": ngram_weight}
-        vectorizer, estimator = NgramVectorizer(**settings), self._estimator(y)
+        vectorizer, estimator = NgramVectorizer(**settings), estimator_of(self, y)
         features = vectorizer.fit_transform([*labeled, *unlabeled])
         vectorizer.ngrams_._record_values(features)
         n, m = len(labeled), len(unlabeled)
@@ -303,43 +284,6 @@ class TextClassifier(TextModel):
         search = estimator if isinstance(estimator, LogisticRegressionCV) else None
         model = estimator if search is None else search.best_estimator_
         return FittedState(vectorizer, model, search, summarize(vectorizer, model, search, y, m))
-
-    def _ngram_weights(self, y: np.ndarray) -> tuple[float, ...]:
-        """Return the weights of longer n-grams to choose from."""
-        given = self.ngram_weight
-        if given is not None:
-            values = tuple(given) if is_grid("ngram_weight", given) else (given,)
-            if not values:
-                raise ValueError("ngram_weight is an empty grid; give at least one value.")
-            return values
-        settings = self._settings_shared_with(NgramVectorizer) | {"ngram_weight": NGRAM_WEIGHTS[0]}
-        _, longest = NgramVectorizer(**settings)._check()
-        many = len(y) > MANY_TEXTS and len(set(y.tolist())) <= MANY_CLASSES
-        tuned = isinstance(self._estimator(y), LogisticRegressionCV)
-        return NGRAM_WEIGHTS if tuned and many and longest > 1 else NGRAM_WEIGHTS[:1]
-
-    def _check_single_values(self) -> None:
-        """Refuse several values of a setting if there is no tuning to choose among them."""
-        for name in (*GRID, "ngram_weight"):
-            value = getattr(self, name)
-            if not self.tune and is_grid(name, value):
-                raise ValueError(f"tune=False needs a single value for {name}, got {value!r}.")
-
-    def _estimator(self, y: np.ndarray) -> LogisticRegression | LogisticRegressionCV:
-        """Return the estimator to fit: one with cross-validation if there are settings to choose."""
-        given = {name: getattr(self, name) for name in GRID if getattr(self, name) is not None}
-        several = any(is_grid(name, getattr(self, name)) for name in (*GRID, "ngram_weight"))
-        settled = len(given) == len(GRID) and not several and not (self.calibrate or self.naive_bayes)
-        classes, counts = np.unique(y, return_counts=True)
-        # Nothing can be held out if every class has a single text.
-        if not self.tune or settled or (isinstance(self.cv, Integral | None) and counts.max() < 2):
-            shared = self._settings_shared_with(LogisticRegression)
-            fixed = {name: value for name, value in shared.items() if name not in GRID}
-            single = {name: value for name, value in given.items() if not is_grid(name, value)}
-            return LogisticRegression(**fixed | UNTUNED | single)
-        grid = SMALL_GRID if len(classes) > MANY_CLASSES else GRID
-        shared = self._settings_shared_with(LogisticRegressionCV)
-        return LogisticRegressionCV(**shared | grid | given, extend_l2=self.l2 is None)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
