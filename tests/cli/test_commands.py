@@ -49,11 +49,12 @@ def test_train_prints_the_same_figures_as_json(place):
 def test_options_of_train_are_settings_of_the_model(place):
     dropglm(
         "train", "reviews.csv", "--stop-words", "english", "--no-calibrate", "--no-naive-bayes", "--l2", "1",
-        "--folds", "2", "--scoring", "accuracy", "--out", "options.skops", "--quiet", cwd=place,
+        "--folds", "2", "--scoring", "accuracy", "--ngram-weight", "0.7", "--out", "options.skops", "--quiet",
+        cwd=place,
     )  # fmt: skip
     model = TextClassifier.load(place / "options.skops")
     expected = {"stop_words": "english", "calibrate": False, "naive_bayes": False, "min_df": (1, 2)}
-    expected |= {"l2": 1.0, "cv": 2, "scoring": "accuracy", "analyzer": "word"}
+    expected |= {"l2": 1.0, "cv": 2, "scoring": "accuracy", "analyzer": "word", "ngram_weight": 0.7}
     assert {name: model.get_params()[name] for name in expected} == expected
     assert "the" not in model.vectorizer_.vocabulary_
     dropglm(
@@ -62,7 +63,7 @@ def test_options_of_train_are_settings_of_the_model(place):
     )  # fmt: skip
     model = TextClassifier.load(place / "characters.skops")
     assert {len(name) for name in model.vectorizer_.vocabulary_} == {2, 3}
-    for option, name in (("--analyzer", "words"), ("--stop-words", "french")):
+    for option, name in (("--analyzer", "words"), ("--stop-words", "french"), ("--ngram-weight", "0")):
         assert option in dropglm("train", "reviews.csv", option, name, cwd=place, code=2)
 
 

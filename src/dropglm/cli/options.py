@@ -252,6 +252,15 @@ Folds = Annotated[
         default_shown=False,
     ),
 ]
+NgramWeight = Annotated[
+    list[float] | None,
+    _option(
+        TUNING,
+        help="Factor of n-grams for each word after the first; by default 0.5, or the better of 0.5 and 1 if "
+        "there are many texts and few classes.",
+        default_shown=False,
+    ),
+]
 Calibrate = Annotated[bool, _option(TUNING, help="Scale the probabilities to fit texts that were held out.")]
 NaiveBayes = Annotated[
     bool, _option(TUNING, help="Add naive Bayes' weights, as far as they help texts that were held out.")

@@ -62,6 +62,7 @@ def train(
     discount: options.Discount = None,
     l2_weights: options.L2Weights = None,
     folds: options.Folds = None,
+    ngram_weight: options.NgramWeight = None,
     calibrate: options.Calibrate = True,
     naive_bayes: options.NaiveBayes = True,
     scoring: options.Scoring = "neg_log_loss",
@@ -132,8 +133,10 @@ def train(
     check_name("--analyzer", analyzer, ("word", "char", "char_wb"))
     if stop_words is not None:
         check_name("--stop-words", stop_words, ("english",))
-    _check_numbers(dropout or [], l2 or [], discount or [])
-    if not tune and any(len(values or ()) > 1 for values in (dropout, l2, discount, l2_weights)):
+    _check_numbers(dropout or [], l2 or [], discount or [], ngram_weight or [])
+    if not tune and any(
+        len(values or ()) > 1 for values in (dropout, l2, discount, l2_weights, ngram_weight)
+    ):
         raise typer.BadParameter("without tuning, give each setting one value.", param_hint="--no-tune")
     n_grams = _ngram_range(ngrams)
     reader = TableReader(text, label, encoding, delimiter, quiet)
@@ -166,6 +169,7 @@ def train(
         l2_weights=_one_or_several(l2_weights),
         expectation=expectation,
         class_weight="balanced" if balanced else None,
+        ngram_weight=_one_or_several(ngram_weight),
         calibrate=calibrate,
         naive_bayes=naive_bayes,
         cv=folds,
@@ -256,9 +260,13 @@ def _check_scoring(scoring: str, y: "np.ndarray") -> None:
             ) from None
 
 
-def _check_numbers(dropout: list[float], l2: list[float], discount: list[float]) -> None:
+def _check_numbers(
+    dropout: list[float], l2: list[float], discount: list[float], ngram_weight: list[float]
+) -> None:
     if any(not 0.0 <= rate < 1.0 for rate in dropout):
         raise typer.BadParameter("must be in [0, 1).", param_hint="--dropout")
+    if any(not 0.0 < weight < math.inf for weight in ngram_weight):
+        raise typer.BadParameter("must be a positive number.", param_hint="--ngram-weight")
     for option, numbers in (("--l2", l2), ("--discount", discount)):
         if any(not 0.0 <= number < float("inf") for number in numbers):
             raise typer.BadParameter("must not be negative or infinite.", param_hint=option)
