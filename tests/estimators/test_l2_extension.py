@@ -1,4 +1,4 @@
-"""A search goes on beyond the edge of its values of l2 while that is clearly better."""
+"""A search tries values of l2 beyond its grid as long as the one at the edge is clearly the best."""
 
 import numpy as np
 import pytest

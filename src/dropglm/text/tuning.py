@@ -44,7 +44,7 @@ def ngram_weights_of(classifier: Any, y: np.ndarray) -> tuple[float, ...]:
 
 
 def check_single_values(classifier: Any) -> None:
-    """Refuse several values of a setting if there is no tuning to choose among them."""
+    """Raise an error if a setting has several values but nothing is tuned."""
     for name in (*GRID, "ngram_weight"):
         value = getattr(classifier, name)
         if not classifier.tune and is_grid(name, value):

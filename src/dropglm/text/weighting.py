@@ -135,7 +135,7 @@ class Weighting(NamedTuple):
 
 @kernel
 def weigh_rows(data, indices, indptr, first, last, factors, sublinear, norm):
-    """Weigh rows first to last - 1 and divide them by their l1 or l2 norm; 0 is no norm.
+    """Multiply rows first to last - 1 by the weights, then divide each by its l1 or l2 norm; 0 means no norm.
 
     Rows of zeros stay as they are.
     """
