@@ -44,7 +44,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
 
     Parameters
     ----------
-    dropout : float, Noise or sequence of these, default=(0.7, 0.5, 0.3, 0.0)
+    dropout : float, Noise or sequence of these, default=(0.7, 0.5, 0.3)
         Probability that a feature is dropped from a row.
     noise_std : float >= 0, default=0.0
         Standard deviation of Gaussian noise added to every feature.
@@ -148,7 +148,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
 
     def __init__(
         self,
-        dropout: Any = (0.7, 0.5, 0.3, 0.0),
+        dropout: Any = (0.7, 0.5, 0.3),
         noise_std: float = 0.0,
         l2: Any = (3.0, 1.0, 0.3),
         expectation: Any = "gaussian",
