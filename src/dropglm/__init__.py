@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         OnlineLogisticRegression,
         PoissonRegressor,
     )
+    from dropglm.latent import LatentFeatures
     from dropglm.noising import noising_penalty
     from dropglm.text import (
         NgramHasher,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __version__ = version("dropglm")
 
 __all__ = [
+    "LatentFeatures",
     "LinearRegression",
     "LogisticRegression",
     "LogisticRegressionCV",
@@ -45,6 +47,7 @@ __all__ = [
 # Imported when first asked for: the command's help and the shell's completion need none of them, and take
 # 0.2 s so instead of 1.6 s.
 _ROOMS = {
+    "LatentFeatures": "latent",
     "LinearRegression": "estimators",
     "LogisticRegression": "estimators",
     "LogisticRegressionCV": "estimators",
