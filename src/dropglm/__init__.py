@@ -5,6 +5,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dropglm.blocks import Blocks, PerBlock
     from dropglm.datasets import load_dataset
     from dropglm.estimators import (
         LinearRegression,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __version__ = version("dropglm")
 
 __all__ = [
+    "Blocks",
     "LatentFeatures",
     "LinearRegression",
     "LogisticRegression",
@@ -35,6 +37,7 @@ __all__ = [
     "NgramVectorizer",
     "OnlineLogisticRegression",
     "OnlineTextClassifier",
+    "PerBlock",
     "PoissonRegressor",
     "TextClassifier",
     "__version__",
@@ -47,6 +50,7 @@ __all__ = [
 # Imported when first asked for: the command's help and the shell's completion need none of them, and take
 # 0.2 s so instead of 1.6 s.
 _ROOMS = {
+    "Blocks": "blocks",
     "LatentFeatures": "latent",
     "LinearRegression": "estimators",
     "LogisticRegression": "estimators",
@@ -55,6 +59,7 @@ _ROOMS = {
     "NgramVectorizer": "text",
     "OnlineLogisticRegression": "estimators",
     "OnlineTextClassifier": "text",
+    "PerBlock": "blocks",
     "PoissonRegressor": "estimators",
     "TextClassifier": "text",
     "load_dataset": "datasets",

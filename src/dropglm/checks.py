@@ -8,6 +8,8 @@ from joblib import cpu_count
 from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 
+from dropglm.blocks import Blocks
+
 
 def number(given: Any, name: str) -> None:
     """Raise an error unless the value is a real number."""
@@ -96,10 +98,20 @@ def _checked(array: Any, name: str, **requirements: Any) -> Any:
 
 def features(X: Any, name: str = "X") -> Any:
     """Return X as a finite float array, or as valid CSR or CSC, with at least one row and column."""
+    if isinstance(X, Blocks):
+        raise TypeError(f"{name} must be a single matrix here, not Blocks; use its tocsr() or toarray().")
     X = _checked(X, name, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
     if sparse.issparse(X):
         _check_sparse(X, name)
     return X
+
+
+def features_or_blocks(X: Any, name: str = "X") -> Any:
+    """Return X as ``features`` does, or as Blocks of one type if it is Blocks."""
+    if not isinstance(X, Blocks):
+        return features(X, name)
+    blocks = [features(block, f"{name}.blocks[{number}]") for number, block in enumerate(X.blocks)]
+    return Blocks(*(block.astype(X.dtype, copy=False) for block in blocks))
 
 
 def _check_sparse(X: Any, name: str) -> None:

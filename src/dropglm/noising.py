@@ -6,9 +6,10 @@ import numpy as np
 from scipy import sparse
 
 from dropglm import checks
-from dropglm.design import Design
+from dropglm.blocks import Blocks, PerBlock, block_count, values_by_block
+from dropglm.design import BlockDesign, Design
 from dropglm.families import FAMILIES, Family
-from dropglm.noise import Dropout, Gaussian, Noise, Together
+from dropglm.noise import Dropout, Gaussian, Noise, NoiseByBlock, Together
 from dropglm.penalties import EXPECTATIONS, Expectation, Penalty
 from dropglm.registry import lookup, quoted
 
@@ -18,8 +19,8 @@ TRAINING_SAMPLES = 100
 
 class _Settings(TypedDict, total=False):
     family: str | type[Family]
-    dropout: float | Noise
-    noise_std: float
+    dropout: float | Noise | PerBlock
+    noise_std: float | PerBlock
     expectation: str | Expectation | type[Penalty]
     intercept: Any
     sample_weight: Any
@@ -45,8 +46,8 @@ def noising_penalty(
     X: Any,
     *,
     family: str | type[Family] = "logistic",
-    dropout: float | Noise = 0.0,
-    noise_std: float = 0.0,
+    dropout: float | Noise | PerBlock = 0.0,
+    noise_std: float | PerBlock = 0.0,
     expectation: str | Expectation | type[Penalty] = "gaussian",
     intercept: Any = 0.0,
     sample_weight: Any = None,
@@ -65,9 +66,10 @@ def noising_penalty(
     ----------
     coef : array-like of shape (d,) or (1, d); (K, d) for the multinomial family
         Coefficients β.
-    X : array-like or sparse of shape (n, d)
+    X : array-like, sparse or Blocks of shape (n, d)
         Features, float32 or float64; other types are converted to float64. X is never modified. Coefficients
-        are rounded to its precision, so finite differences of the value need float64.
+        are rounded to its precision, so finite differences of the value need float64. If X is Blocks,
+        ``dropout`` and ``noise_std`` may be PerBlock.
     family : {"linear", "logistic", "poisson", "multinomial"} or a Family class, default="logistic"
         The exponential family, given by its log-partition function A.
     dropout : float in [0, 1) or Noise, default=0.0
@@ -130,11 +132,11 @@ def noising_penalty(
     array([ 0.074, -0.159,  0.225])
     """
     A = family_from(family)
-    noise = noise_from(dropout, noise_std)
+    noise = noise_from(dropout, noise_std, block_count(X))
     method = expectation_from(expectation)
     penalty = penalty_from(method, A, noise, n_samples=n_samples, random_state=random_state)
     threads = checks.threads(n_jobs)
-    X = checks.features(X)
+    X = checks.features_or_blocks(X)
     coef = checks.numbers(coef, "coef")
     beta = _coefficients(coef, X.shape[1], A, X.dtype)
     b = _intercepts(intercept, beta.shape[1])
@@ -144,7 +146,8 @@ def noising_penalty(
 
     value, gradient = 0.0, np.zeros_like(beta)
     if noise.parts:
-        design = Design(X, threads=threads)
+        parts = [Design(part, threads=threads) for part in (X.blocks if isinstance(X, Blocks) else [X])]
+        design = BlockDesign(parts) if isinstance(X, Blocks) else parts[0]
         with np.errstate(over="ignore", invalid="ignore"):
             if return_gradient:
                 value, (gradient, _) = penalty.value_and_gradient(design, beta, b, weights)
@@ -166,8 +169,18 @@ def family_from(family: str | type[Family]) -> type[Family]:
     return lookup(FAMILIES, family, "family")
 
 
-def noise_from(dropout: float | Noise, noise_std: float) -> Noise:
-    """Return dropout (or the Noise object given in its place) followed by additive Gaussian noise."""
+def noise_from(dropout: Any, noise_std: Any, blocks: int | None = None) -> Noise:
+    """Return dropout (or the Noise object given in its place) followed by additive Gaussian noise.
+
+    A setting may be a ``PerBlock`` if X has several blocks.
+    """
+    if isinstance(dropout, PerBlock) or isinstance(noise_std, PerBlock):
+        by_block = zip(
+            values_by_block(dropout, blocks, "dropout"),
+            values_by_block(noise_std, blocks, "noise_std"),
+            strict=True,
+        )
+        return NoiseByBlock(tuple(noise_from(*values) for values in by_block))
     first = dropout if isinstance(dropout, Noise) else Dropout(dropout)
     parts = (*first.parts, *Gaussian(noise_std).parts)
     return Together(tuple(part for part in parts if part.relative or part.absolute))
@@ -235,6 +248,8 @@ def _coefficients(coef: np.ndarray, d: int, family: type[Family], dtype: np.dtyp
 
 def _with_rows_set_to_zero(X: Any, rows: np.ndarray) -> Any:
     """Return X with these rows set to 0: a row of weight 0 must not matter, even if it would overflow."""
+    if isinstance(X, Blocks):
+        return Blocks(*(_with_rows_set_to_zero(block, rows) for block in X.blocks))
     kept = (~rows).astype(X.dtype)[:, None]
     return X.multiply(kept).tocsr() if sparse.issparse(X) else X * kept
 

@@ -138,7 +138,8 @@ def test_reordering_drops_features_that_never_occur_and_changes_nothing_else(for
     order = frequency_order(form(X))
     counts = np.count_nonzero(X, axis=0)
     assert set(order) == set(np.flatnonzero(counts))
-    assert np.all(np.diff(counts[order]) <= 0)
+    # Dense rows are not copied to change the order of their features.
+    assert np.all(np.diff(counts[order]) <= 0 if sparse.issparse(form(X)) else np.diff(order) > 0)
     design = Design(form(X), order=order).by_columns()
     beta = rng.normal(size=X.shape[1])
     assert_allclose(design.moments(beta[order])[0], X @ beta, atol=1e-12)
@@ -149,7 +150,8 @@ def test_reordering_drops_features_that_never_occur_and_changes_nothing_else(for
 
 def test_the_order_counts_all_matrices():
     few, many = np.array([[1.0, 0.0, 0.0]]), np.array([[0.0, 1.0, 0.0], [0.0, 2.0, 0.0]])
-    assert_array_equal(frequency_order(few, many), [1, 0])
+    assert_array_equal(frequency_order(few, many), [0, 1])
+    assert_array_equal(frequency_order(sparse.csr_array(few), many), [1, 0])
 
 
 @pytest.mark.parametrize("name", DESIGNS)

@@ -53,8 +53,8 @@ def test_the_best_settings_are_fitted_to_all_rows(rng):
     assert k == np.argmax(results["mean_test_score"])
     assert results["rank_test_score"][k] == 1
     assert search.best_score_ == results["mean_test_score"][k]
-    chosen = {name: getattr(search, f"{name}_") for name in GRID}
-    assert chosen == results["params"][k] == {name: results[f"param_{name}"][k] for name in GRID}
+    chosen = {name: getattr(search, f"{name}_") for name in (*GRID, "noise_std")}
+    assert chosen == results["params"][k] == {name: results[f"param_{name}"][k] for name in chosen}
     alone = LogisticRegression(**chosen).fit(X, y)
     assert_array_equal(search.coef_, alone.coef_)
     assert_array_equal(search.best_estimator_.coef_, alone.coef_)

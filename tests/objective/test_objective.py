@@ -192,7 +192,7 @@ def test_passes_over_the_rows_are_counted(rng):
 
 
 def test_the_variance_is_not_negative_where_all_coefficients_vanish():
-    """t - 2t + t is 0 but for rounding, which has either sign."""
+    """s² - 2s² + s² is 0 but for rounding, which has either sign."""
     rng = np.random.default_rng(3)
     X, y, w = rng.normal(size=(300, 6)), np.ones((300, 1)), np.ones(300)
     objective = Objective(
@@ -203,7 +203,7 @@ def test_the_variance_is_not_negative_where_all_coefficients_vanish():
     )
     point = objective.at(somewhere(objective, rng))
     end = objective.along(point, -point.theta).arrive(1.0)
-    assert end.shares[0].t.min() >= 0.0
+    assert end.shares[0].s2.min() >= 0.0
 
 
 def test_noise_of_strength_zero_gives_no_penalty(rng):

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from dropglm import noising_penalty
 from dropglm.noise import Noise
-from dropglm.penalties.base import dropout_rate
+from dropglm.penalties.base import check_exact
 from dropglm.penalties.exact_logistic import MAX_REACH
 from tests.oracles import central_difference, enumerated, softplus
 
@@ -147,4 +147,4 @@ def test_an_unsupported_noise_is_an_error():
             return X
 
     with pytest.raises(ValueError, match="There is no exact penalty for Blur noise"):
-        dropout_rate(Blur())
+        check_exact(Blur())

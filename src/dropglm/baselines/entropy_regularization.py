@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from dropglm import checks
-from dropglm.design import Design
+from dropglm.design import AnyDesign
 from dropglm.estimators.features import Features
 from dropglm.estimators.l2_weights import L2_WEIGHTS
 from dropglm.estimators.linear_model import LogisticModel
@@ -26,13 +26,11 @@ from dropglm.estimators.problem import Problem
 from dropglm.estimators.validation import check_classification, check_settings
 from dropglm.estimators.warning import warn_unless_converged
 from dropglm.families import Logistic, Multinomial
-from dropglm.noise import Together
+from dropglm.noise import NO_NOISE
 from dropglm.objective import Block, Labels, Objective
 from dropglm.penalties import Penalty, RowPenalty
 from dropglm.penalties.base import Slopes
 from dropglm.solvers import LBFGS
-
-NO_NOISE = Together(())
 
 
 class EntropyRegularizedLogisticRegression(LogisticModel):
@@ -218,7 +216,7 @@ class MultinomialEntropy(Penalty):
         super().__init__(Multinomial, NO_NOISE)
 
     def value_and_gradient(
-        self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
+        self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, Slopes]:
         """Return Σ_i w_i H_i with its gradient in β and in the intercept."""
         eta = design.dot(beta) + intercept

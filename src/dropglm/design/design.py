@@ -1,11 +1,11 @@
 """The feature matrix of a fit, and the operations that the rest of the package uses.
 
-``forward`` and ``backward`` are the sweep: together they give value and gradient of any sum over rows
+``moments`` and ``backward`` are the sweep: together they give value and gradient of any sum over rows
 Σ_i f_i(η_i, t_i) with η = Xβ and t = X²β². The other operations are for penalties that are not such a sum.
 """
 
 from collections.abc import Callable
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -16,10 +16,16 @@ from dropglm.design.storage import DenseRows, Matrix, Rows, entries_before, stor
 from dropglm.maths.vectors import side_by_side
 from dropglm.threads import each, even_pieces, on_threads
 
-# (rows, η, t) -> (Σ f, ∂f/∂η, ∂f/∂t) for a slice of the rows
-Pointwise = Callable[[slice, np.ndarray, np.ndarray], tuple[float, np.ndarray, np.ndarray]]
 # (first row, last row + 1, gradient to add to)
 AddRows = Callable[[int, int, np.ndarray], None]
+
+
+class DesignBlock(NamedTuple):
+    """A block of columns of a design: its number among the blocks, its columns, and a design of them."""
+
+    number: int
+    columns: slice
+    design: "Design"
 
 
 class Design:
@@ -59,6 +65,11 @@ class Design:
         self.pieces = even_pieces(entries_before(self.rows))
         self._column_pieces: list[tuple[int, int]] = []
 
+    @property
+    def blocks(self) -> tuple[DesignBlock, ...]:
+        """The only block, which has all columns."""
+        return (DesignBlock(0, slice(0, self.shape[1]), self),)
+
     def by_columns(self) -> Self:
         """Store the columns as well, so ``backward`` reads them in order, and return the design.
 
@@ -82,19 +93,6 @@ class Design:
 
         each(piece, self.pieces, self.threads)
         return eta, t
-
-    def forward(self, beta: np.ndarray, pointwise: Pointwise) -> tuple[float, np.ndarray]:
-        """Return Σ_i f_i(η_i, t_i) and its derivatives with respect to η and t, as columns; shape (n, 2)."""
-        slopes = np.empty((self.shape[0], 2))
-
-        def piece(bounds: tuple[int, int]) -> float:
-            first, last = bounds
-            eta, t = np.empty((2, last - first))
-            kernels.moments(self.rows, beta, first, last, eta, t)
-            total, slopes[first:last, 0], slopes[first:last, 1] = pointwise(slice(first, last), eta, t)
-            return total
-
-        return sum(each(piece, self.pieces, self.threads)), slopes
 
     def ray(self, beta: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return Xd, X²(β·d) and X²d² for a direction d, as rows; shape (3, n), float64.

@@ -34,7 +34,7 @@ def frequency_order(*matrices: Matrix) -> np.ndarray:
     Frequent features then share cache lines, and neighbouring columns have about the same length, which
     helps branch prediction: one pass over the columns of IMDB's bigrams took 9.7 ms in this order and 16 ms
     in alphabetical order. A feature that never occurs has coefficient 0 in every penalised model and is
-    left out.
+    left out. Features of dense matrices stay in their order, so that rows need not be copied.
 
     Examples
     --------
@@ -42,6 +42,8 @@ def frequency_order(*matrices: Matrix) -> np.ndarray:
     array([2, 1])
     """
     counts = sum(_count(X) for X in matrices)
+    if not any(sparse.issparse(X) for X in matrices):
+        return np.flatnonzero(counts)
     order = np.argsort(-counts, kind="stable")
     return order[: np.count_nonzero(counts)]
 
@@ -55,7 +57,7 @@ def _count(X: Matrix) -> np.ndarray:
 def reordered(X: Matrix, order: np.ndarray) -> Matrix:
     """Return X with feature ``order[j]`` in column j; features that are not in the order must not occur."""
     if not sparse.issparse(X):
-        return X[:, order]
+        return X if np.array_equal(order, np.arange(X.shape[1])) else X[:, order]
     rank = np.zeros(X.shape[1], X.indices.dtype)
     rank[order] = np.arange(len(order))
     indices = np.empty_like(X.indices)

@@ -1,11 +1,14 @@
 """The rows of a fit, ready for the kernels: features ordered by frequency, stored by rows and by columns."""
 
+from collections.abc import Collection
+from copy import copy
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from dropglm.design import Design, Matrix, frequency_order
+from dropglm.blocks import Blocks, block_count
+from dropglm.design import BlockDesign, Design, Matrix, frequency_order
 
 
 class Features:
@@ -15,18 +18,55 @@ class Features:
 
     Parameters
     ----------
-    X : ndarray or scipy sparse of shape (n, d)
-    X_unlabeled : ndarray or scipy sparse of shape (m, d), optional
+    X : ndarray, scipy sparse or Blocks of shape (n, d)
+    X_unlabeled : of the same kind and of shape (m, d), optional
+        Blocks must have the widths of X's.
     threads : int
+
+    Attributes
+    ----------
+    labeled, unlabeled : Design or BlockDesign, None without unlabelled rows
+    block_count : int or None
+        Number of blocks of X, None if X is a single matrix.
+    orders : list of ndarrays of int
+        For each block, its features that occur, in the order of the design.
+    order : ndarray of int
+        The same for all features.
     """
 
-    def __init__(self, X: Matrix, X_unlabeled: Matrix | None = None, threads: int = 1) -> None:
-        matrices = [_by_rows(part, X.dtype) for part in (X, X_unlabeled) if part is not None]
+    def __init__(self, X: Any, X_unlabeled: Any = None, threads: int = 1) -> None:
+        given = [part for part in (X, X_unlabeled) if part is not None]
         self.d: int = X.shape[1]
-        self.order = frequency_order(*matrices)
-        designs = [Design(part, order=self.order, threads=threads).by_columns() for part in matrices]
-        self.labeled = designs[0]
-        self.unlabeled = designs[1] if X_unlabeled is not None else None
+        self.block_count = block_count(X)
+        self.widths: tuple[int, ...] = X.widths if isinstance(X, Blocks) else (self.d,)
+        self.orders, designs = [], []
+        for number in range(len(self.widths)):
+            matrices = [_by_rows(_block(part, number), X.dtype) for part in given]
+            order = frequency_order(*matrices)
+            self.orders.append(order)
+            designs.append([Design(part, order=order, threads=threads).by_columns() for part in matrices])
+        self.labeled, *unlabeled = (
+            BlockDesign(parts) if isinstance(X, Blocks) else parts[0] for parts in zip(*designs, strict=True)
+        )
+        self.unlabeled = unlabeled[0] if unlabeled else None
+        self._set_order()
+
+    def _set_order(self) -> None:
+        starts = np.cumsum((0, *self.widths))
+        kept = [starts[block.number] + self.orders[block.number] for block in self.labeled.blocks]
+        self.order = np.concatenate(kept)
+
+    def without(self, numbers: Collection[int]) -> "Features":
+        """Return the features without the blocks of these numbers, whose coefficients are 0."""
+        if not numbers:
+            return self
+        rest = copy(self)
+        assert isinstance(self.labeled, BlockDesign)
+        rest.labeled = self.labeled.without(numbers)
+        if self.unlabeled is not None:
+            rest.unlabeled = self.unlabeled.without(numbers)
+        rest._set_order()
+        return rest
 
     @property
     def threads(self) -> int:
@@ -48,6 +88,10 @@ class Features:
         coef = np.zeros((beta.shape[1], self.d), beta.dtype)
         coef[:, self.order] = beta.T
         return coef
+
+
+def _block(X: Any, number: int) -> Matrix:
+    return X.blocks[number] if isinstance(X, Blocks) else X
 
 
 def _by_rows(X: Any, dtype: np.dtype) -> Matrix:

@@ -6,12 +6,14 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dropglm import checks
-from dropglm.design import Design
+from dropglm.blocks import PerBlock, values_by_block
+from dropglm.design import AnyDesign
 from dropglm.estimators.features import Features
 from dropglm.estimators.warning import stacklevel
 from dropglm.registry import lookup
@@ -23,7 +25,7 @@ SMALLEST_LOG_RATIO = 0.01
 class LabeledRows(NamedTuple):
     """Rows with labels, which may be predicted probabilities."""
 
-    design: Design
+    design: AnyDesign
     y: np.ndarray  # (n, K)
     weights: np.ndarray  # (n,)
 
@@ -40,10 +42,13 @@ class L2Weights:
     counts_unlabeled : bool
         Whether a second fit uses weights that also count the unlabelled rows, with the labels that the first
         fit predicts.
+    left_out : frozenset of int
+        Numbers of the blocks of features that are left out of the model.
     """
 
     compute: Callable[[Sequence[LabeledRows]], np.ndarray]
     counts_unlabeled: bool = False
+    left_out: frozenset[int] = frozenset()
 
 
 def uniform(rows: Sequence[LabeledRows]) -> np.ndarray:
@@ -81,7 +86,39 @@ L2_WEIGHTS: dict[str, L2Weights] = {
 
 
 def l2_weights_from(given: Any, features: Features) -> L2Weights:
-    """Return the rule of that name, the ``L2Weights`` itself, or a rule that returns the given array."""
+    """Return the rule of that name, the ``L2Weights`` itself, or a rule that returns the given weights."""
+    if not isinstance(given, PerBlock):
+        return _rule(given, features.order, features)
+    values = values_by_block(given, features.block_count, "l2_weights")
+    left_out = frozenset(number for number, value in enumerate(values) if _is_infinite(value))
+    if len(left_out) == len(values):
+        raise ValueError("l2_weights leaves out every block; give at least one block a finite weight.")
+    rules = {
+        number: _rule(value, features.orders[number], features, features.widths[number])
+        for number, value in enumerate(values)
+        if number not in left_out
+    }
+
+    def compute(rows: Sequence[LabeledRows]) -> np.ndarray:
+        weights = []
+        for place, block in enumerate(rows[0].design.blocks):
+            rule = rules[block.number]
+            counted = rows if rule.counts_unlabeled else rows[:1]
+            weights.append(
+                rule.compute([part._replace(design=part.design.blocks[place].design) for part in counted])
+            )
+        return np.concatenate(weights)
+
+    counts_unlabeled = any(rule.counts_unlabeled for rule in rules.values())
+    return L2Weights(compute, counts_unlabeled, left_out)
+
+
+def _is_infinite(value: Any) -> bool:
+    return isinstance(value, Real) and value == np.inf
+
+
+def _rule(given: Any, order: np.ndarray, features: Features, width: int | None = None) -> L2Weights:
+    """Return the rule for the features in this order, of all features or of a block of that width."""
     if isinstance(given, str):
         found = lookup(L2_WEIGHTS, given, "l2_weights")
         if found.counts_unlabeled and features.unlabeled is None:
@@ -96,11 +133,14 @@ def l2_weights_from(given: Any, features: Features) -> L2Weights:
     if given is None:
         raise TypeError("l2_weights must be a name, an array or an L2Weights, got None.")
     weights = checks.numbers(given, "l2_weights")
-    if weights.shape != (features.d,):
-        raise ValueError(f"l2_weights has shape {weights.shape}, but X has {features.d} columns.")
+    d, columns = (features.d, "X") if width is None else (width, "the block")
+    if isinstance(given, Real):
+        weights = np.full(d, weights[0])
+    if weights.shape != (d,):
+        raise ValueError(f"l2_weights has shape {weights.shape}, but {columns} has {d} columns.")
     if (weights < 0).any():
         raise ValueError(
             f"l2_weights must not be negative, but that of feature {int(np.argmin(weights))} is."
         )
-    selected = features.select(weights[None, :])
+    selected = weights[order, None].astype(features.labeled.dtype)
     return L2Weights(lambda rows: np.repeat(selected, rows[0].y.shape[1], axis=1))

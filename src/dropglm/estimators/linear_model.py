@@ -1,5 +1,6 @@
 """Prediction from ``coef_``, ``intercept_`` and, for classifiers, ``classes_``."""
 
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dropglm import checks
+from dropglm.blocks import Blocks
 from dropglm.families import Logistic, Multinomial
 
 
@@ -23,8 +25,16 @@ class LinearModel(BaseEstimator):
 
     def _set_fitted(self, **attributes: Any) -> None:
         """Set all fitted attributes at once, so that a prediction in another thread sees old or new ones."""
-        kept = {name: value for name, value in self.__dict__.items() if name != "feature_names_in_"}
+        optional = ("feature_names_in_", "block_widths_")
+        kept = {name: value for name, value in self.__dict__.items() if name not in optional}
         self.__dict__ = kept | attributes
+
+    @property
+    def coef_blocks_(self) -> list[Any]:
+        """The coefficients of each block of X, as views of ``coef_``; only one if X is a single matrix."""
+        check_is_fitted(self)
+        ends = np.cumsum(getattr(self, "block_widths_", (self.coef_.shape[-1],)))
+        return [self.coef_[..., start:end] for start, end in pairwise((0, *ends.tolist()))]
 
     def _snapshot(self) -> Self:
         """Return a copy of the fitted model, which a refit in another thread does not change."""
@@ -35,7 +45,12 @@ class LinearModel(BaseEstimator):
 
     def _predictors(self, X: Any) -> np.ndarray:
         """Return Xβ + b for new rows; shape (n, K)."""
-        checked = checks.features(X)
+        checked = checks.features_or_blocks(X)
+        widths = getattr(self, "block_widths_", None)
+        if isinstance(checked, Blocks) and widths is not None and checked.widths != widths:
+            raise ValueError(
+                f"X has blocks of {checked.widths} columns, but the model was fitted to {widths}."
+            )
         validate_data(self, X, reset=False, skip_check_array=True)
         beta = self.coef_.T if sparse.issparse(self.coef_) else np.atleast_2d(self.coef_).T
         eta = checked @ beta

@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from dropglm import checks
+from dropglm.blocks import PerBlock, block_count
 from dropglm.estimators.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
 from dropglm.estimators.features import Features
 from dropglm.estimators.l2_weights import L2Weights, l2_weights_from
@@ -31,12 +32,15 @@ class LogisticRegression(CallbackSupportMixin, SparsifyMixin, LogisticModel):
     depend on labels, so unlabelled rows improve its estimate. n and m are the sums of the weights of labelled
     and unlabelled rows.
 
+    X may be ``Blocks``, several matrices side by side; ``dropout``, ``noise_std`` and ``l2_weights`` may then
+    be a ``PerBlock``, with one value per block.
+
     Parameters
     ----------
-    dropout : float in [0, 1) or Noise, default=0.5
+    dropout : float in [0, 1), Noise or PerBlock, default=0.5
         Probability that a feature is dropped from a row. A ``dropglm.noise.Noise`` object is used in place of
         dropout.
-    noise_std : float >= 0, default=0.0
+    noise_std : float >= 0 or PerBlock, default=0.0
         Standard deviation of Gaussian noise added to every feature.
     l2 : float >= 0, default=1.0
         λ of the penalty ½λ‖β‖², added to the summed objective. With ``dropout=0`` the model is scikit-learn's
@@ -52,8 +56,8 @@ class LogisticRegression(CallbackSupportMixin, SparsifyMixin, LogisticModel):
         A ``dropglm.penalties.Penalty`` class is accepted in place of a name.
     discount : float >= 0, default=0.1
         α, the weight of an unlabelled row in the noise penalty relative to a labelled one.
-    l2_weights : {"uniform", "naive_bayes", "naive_bayes_unlabeled"} or array-like of shape (d,), \
-default="uniform"
+    l2_weights : {"uniform", "naive_bayes", "naive_bayes_unlabeled"}, float, array-like of shape (d,) or \
+PerBlock, default="uniform"
         How l2 is spread over the features:
 
         - "uniform": equally;
@@ -62,7 +66,9 @@ default="uniform"
         - "naive_bayes_unlabeled": the same, but a second fit also counts the unlabelled rows, whatever the
           discount, with the labels that the first fit predicts (``max_iter``, callbacks and ``result_`` refer
           to the second fit);
-        - an array: by the given weights.
+        - an array: by the given weights; a number is the weight of every feature.
+
+        In a PerBlock, the weight ``math.inf`` leaves a block out: its coefficients are 0.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is neither noised nor penalised.
     multi_class : {"auto", "multinomial", "ovr"}, default="auto"
@@ -97,6 +103,8 @@ default="uniform"
         Number of iterations, without those of the rough fits that provide a starting point.
     multi_class_ : {"multinomial", "ovr"}
         The choice made by "auto".
+    coef_blocks_ : list of ndarrays
+        The coefficients of each block, as views of ``coef_``; only one if X is a single matrix.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (d,)
@@ -124,8 +132,8 @@ default="uniform"
 
     def __init__(
         self,
-        dropout: float | Noise = 0.5,
-        noise_std: float = 0.0,
+        dropout: float | Noise | PerBlock = 0.5,
+        noise_std: float | PerBlock = 0.0,
         l2: float = 1.0,
         expectation: Any = "gaussian",
         discount: float = 0.1,
@@ -170,13 +178,13 @@ default="uniform"
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, d)
+        X : array-like, sparse or Blocks of shape (n, d)
             Features, float32 or float64; never modified.
         y : array-like of shape (n,)
             Labels of any type; -1 is a class like any other.
         sample_weight : array-like of shape (n,), default=None
             Weights of the rows, in the loss and in the noise penalty; a row of weight 2 counts like two rows.
-        X_unlabeled : array-like or sparse of shape (m, d), default=None
+        X_unlabeled : array-like, sparse or Blocks of shape (m, d), default=None
             Rows without labels, which improve the estimate of the noise penalty.
         unlabeled_weight : array-like of shape (m,), default=None
             Weights of the unlabelled rows.
@@ -188,7 +196,8 @@ default="uniform"
         """
         # Check.
         check_settings(self)
-        noise, method = noise_from(self.dropout, self.noise_std), expectation_from(self.expectation)
+        noise = noise_from(self.dropout, self.noise_std, block_count(X))
+        method = expectation_from(self.expectation)
         data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
         data = data.without_zero_weights()
         K = len(data.classes)
@@ -199,6 +208,7 @@ default="uniform"
         penalty = training_penalty(method, family, noise, self.random_state)
         features = Features(data.X, data.X_unlabeled, checks.threads(self.n_jobs))
         l2_weights = l2_weights_from(self.l2_weights, features)
+        features = features.without(l2_weights.left_out)
         problems = problems_of(data, features, l2_weights, self.fit_intercept, joint=joint)
 
         # Solve.

@@ -1,41 +1,34 @@
-"""Logistic regression with dropout, l2, l2_weights and discount chosen by cross-validation."""
+"""Logistic regression with noise, l2, l2_weights and discount chosen by cross-validation."""
 
 import warnings
-from itertools import product
 from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from dropglm import checks
+from dropglm.blocks import block_count
 from dropglm.estimators.features import Features
 from dropglm.estimators.folds import folds_from
-from dropglm.estimators.l2_weights import L2Weights, l2_weights_from
+from dropglm.estimators.grid import Candidate, candidates_of, grids_of, l2_weights_grid, noises_of
 from dropglm.estimators.linear_model import LogisticModel, SparsifyMixin
 from dropglm.estimators.logistic import LogisticRegression, fits_jointly
 from dropglm.estimators.scoring import MEANS_OVER_ROWS, scorer_from
-from dropglm.estimators.search import (
-    Candidate,
-    Outcome,
-    Search,
-    best_candidate,
-    beyond_edge,
-    is_grid,
-    results_table,
-)
+from dropglm.estimators.search import Outcome, Search, best_candidate, beyond_edge, results_table
 from dropglm.estimators.validation import check_classification, check_settings
 from dropglm.estimators.warning import stacklevel
 from dropglm.families import Logistic, Multinomial
-from dropglm.noising import expectation_from, noise_from, training_penalty
+from dropglm.noising import expectation_from, training_penalty
 
 # The grid of l2 is continued up to this factor beyond its edge.
 REACH = 10.0
 
 
 class LogisticRegressionCV(SparsifyMixin, LogisticModel):
-    """Logistic regression with dropout, l2, l2_weights and discount chosen by cross-validation.
+    """Logistic regression with noise, l2, l2_weights and discount chosen by cross-validation.
 
-    Each of these settings takes a grid of values or a single one. Labelled rows are split into folds;
+    Each of these settings takes a grid of values or a single one. If X is Blocks, a value may be a PerBlock,
+    which is one value and not a grid. Labelled rows are split into folds;
     unlabelled rows are used in the fit of every fold. The grid is traversed along paths from strong to weak
     penalties, where each fit starts from the previous one, and ``n_jobs`` threads work on paths and folds in
     parallel, on one copy of X. The best settings are then fitted to all rows. With ``calibrate`` and
@@ -44,9 +37,9 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
 
     Parameters
     ----------
-    dropout : float, Noise or sequence of these, default=(0.7, 0.5, 0.3)
+    dropout : float, Noise, PerBlock or sequence of these, default=(0.7, 0.5, 0.3)
         Probability that a feature is dropped from a row.
-    noise_std : float >= 0, default=0.0
+    noise_std : float >= 0, PerBlock or sequence of these, default=0.0
         Standard deviation of Gaussian noise added to every feature.
     l2 : float or sequence of float, default=(3.0, 1.0, 0.3)
         λ of the penalty ½λ‖β‖², added to the summed objective.
@@ -55,9 +48,9 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     discount : float or sequence of float, default=(1.0, 0.1)
         α, the weight of an unlabelled row in the noise penalty relative to a labelled one. Only one value is
         tried if there are no unlabelled rows, since it has no effect then.
-    l2_weights : "auto", str, array-like of shape (d,), or a sequence of names and arrays, default="auto"
+    l2_weights : "auto", str, array-like of shape (d,), PerBlock, or a sequence of these, default="auto"
         How l2 is spread over the features; see ``LogisticRegression``. "auto" tries "uniform" and, if no
-        feature is negative, "naive_bayes".
+        feature is negative, "naive_bayes"; if X is Blocks, for the blocks without negative features.
     cv : int, splitter, iterable or None, default=None
         As in scikit-learn; an int is the number of stratified folds of consecutive rows. None means five; if
         the number of rows times that of classes is at most 400, they are shuffled and drawn two to four
@@ -81,7 +74,8 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         classes have the probabilities softmax(η), also if they are fitted one against the rest.
     naive_bayes : bool, default=False
         Whether to add naive Bayes' log ratios to the coefficients, times the factor that minimises the log
-        loss of held-out rows. Features must not be negative. It helps with few labels.
+        loss of held-out rows. Features must not be negative. It helps with few labels. If X is Blocks, only
+        the first block has such ratios.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is neither noised nor penalised.
     multi_class : {"auto", "multinomial", "ovr"}, default="auto"
@@ -101,10 +95,10 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
 
     Attributes
     ----------
-    dropout_, l2_, l2_weights_, discount_
+    dropout_, noise_std_, l2_, l2_weights_, discount_
         The chosen settings.
     best_params_ : dict
-        The same four.
+        The same five.
     best_score_ : float
         Their mean score over the folds.
     best_index_ : int
@@ -124,6 +118,8 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         grid that were tried; "scale" and "naive_bayes" are the factors of each.
     classes_, coef_, intercept_, n_iter_, multi_class_, result_
         Those of ``best_estimator_``; see ``LogisticRegression``.
+    coef_blocks_ : list of ndarrays
+        The coefficients of each block, as views of ``coef_``; only one if X is a single matrix.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (d,)
@@ -149,7 +145,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     def __init__(
         self,
         dropout: Any = (0.7, 0.5, 0.3),
-        noise_std: float = 0.0,
+        noise_std: Any = 0.0,
         l2: Any = (3.0, 1.0, 0.3),
         expectation: Any = "gaussian",
         discount: Any = (1.0, 0.1),
@@ -203,13 +199,13 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, d)
+        X : array-like, sparse or Blocks of shape (n, d)
             Features, float32 or float64; never modified.
         y : array-like of shape (n,)
             Labels of any type; -1 is a class like any other.
         sample_weight : array-like of shape (n,), default=None
             Weights of the rows, in the fits and, if the scorer supports them, in the scores.
-        X_unlabeled : array-like or sparse of shape (m, d), default=None
+        X_unlabeled : array-like, sparse or Blocks of shape (m, d), default=None
             Rows without labels, which are used in the fit of every fold.
         unlabeled_weight : array-like of shape (m,), default=None
             Weights of the unlabelled rows.
@@ -221,37 +217,24 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         """
         # Check.
         check_settings(self, grids=("l2", "discount"))
-        method, grids = expectation_from(self.expectation), self._grids()
+        method, blocks = expectation_from(self.expectation), block_count(X)
+        grids = grids_of(self, blocks)
         scorer = scorer_from(self.scoring, self)
         data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
         folds = folds_from(self.cv, data, every_class=self.scoring not in MEANS_OVER_ROWS)
 
-        # Build the grid: paths of constant l2_weights and discount, strong penalties first.
-        noises = [noise_from(dropout, self.noise_std) for dropout in grids["dropout"]]
-        noisy = any(noise.parts for noise in noises)
+        # Build the grid.
+        noises = noises_of(grids, blocks)
+        noisy = any(one.noise.parts for one in noises)
         joint = fits_jointly(self.multi_class, len(data.classes), method, noisy=noisy)
         family = Multinomial if joint else Logistic
-        # One penalty per dropout rate, so that its points share the copies where the penalty is sampled.
-        penalties = [training_penalty(method, family, noise, self.random_state) for noise in noises]
+        # One penalty per noise, so that its points share the copies where the penalty is sampled.
+        penalties = [training_penalty(method, family, one.noise, self.random_state) for one in noises]
         features = Features(data.X, data.X_unlabeled, checks.threads(self.n_jobs))
-        if self.naive_bayes and features.labeled.smallest < 0.0:
+        if self.naive_bayes and features.labeled.blocks[0].design.smallest < 0.0:
             raise ValueError("naive_bayes=True needs non-negative features; use naive_bayes=False.")
-        discounts = grids["discount"] if features.unlabeled is not None else grids["discount"][:1]
-        l2_weights_grid = self._l2_weights_grid(features)
-        rules = [l2_weights_from(l2_weights, features) for l2_weights in l2_weights_grid]
-        paths = product(zip(l2_weights_grid, rules, strict=True), discounts)
-        candidates = [
-            Candidate(
-                {"dropout": dropout, "l2": l2, "l2_weights": l2_weights, "discount": discount},
-                penalty,
-                rule,
-                path,
-                noise.strength,
-            )
-            for path, ((l2_weights, rule), discount) in enumerate(paths)
-            for dropout, noise, penalty in zip(grids["dropout"], noises, penalties, strict=True)
-            for l2 in grids["l2"]
-        ]
+        l2_weights = l2_weights_grid(self.l2_weights, features)
+        candidates = candidates_of(grids, noises, penalties, l2_weights, features)
 
         # Search; while the best l2 is at the edge of the grid, go on beyond it.
         search = Search(
@@ -321,36 +304,6 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         """
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(scorer_from(self.scoring, self)(self, X, y, **weights))
-
-    def _grids(self) -> dict[str, list[Any]]:
-        """Return the values of dropout, l2 and discount, strong penalties first."""
-        grids: dict[str, list[Any]] = {}
-        for name in ("dropout", "l2", "discount"):
-            given = getattr(self, name)
-            values: list[Any] = list(given) if is_grid(name, given) else [given]
-            if not values:
-                raise ValueError(f"{name} is an empty grid; give at least one value.")
-            if name == "dropout":
-                values.sort(key=lambda dropout: noise_from(dropout, 0.0).strength, reverse=True)
-            else:
-                for value in values:
-                    checks.not_negative(value, name)
-                values.sort(reverse=True)
-            grids[name] = values
-        return grids
-
-    def _l2_weights_grid(self, features: Features) -> list[Any]:
-        """Return the values of l2_weights: a single name or array is a grid of one."""
-        given = self.l2_weights
-        if isinstance(given, str):
-            auto = ["uniform"] if features.labeled.smallest < 0.0 else ["uniform", "naive_bayes"]
-            return auto if given == "auto" else [given]
-        if isinstance(given, L2Weights):
-            return [given]
-        values: list[Any] = list(given) if np.iterable(given) else []
-        if not values:
-            raise TypeError(f"l2_weights must be a name, an array or a sequence of these, got {given!r}.")
-        return values if is_grid("l2_weights", values) else [given]
 
     def _warn_unless_converged(self, outcomes: list[Outcome]) -> None:
         converged = [fit.converged for outcome in outcomes for fit in outcome.fits]

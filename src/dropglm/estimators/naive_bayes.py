@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from dropglm.design import Design
+from dropglm.design import AnyDesign
 
 
-def log_ratios(design: Design, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def log_ratios(design: AnyDesign, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return r_kj = log (P(k | j) + 1) / (P(k) + 1) for class k and feature j.
 
     n_kj = Σ_i w_i y_ik x_ij is the total of feature j in class k; n_j, n_k and N are its sums over classes,
@@ -21,8 +21,9 @@ def log_ratios(design: Design, y: np.ndarray, weights: np.ndarray) -> np.ndarray
 
     Parameters
     ----------
-    design : Design of shape (n, d)
-        Rows, without negative numbers.
+    design : Design or BlockDesign of shape (n, d)
+        Rows, without negative numbers. Only the features of the first block have ratios; those of the others
+        are 0.
     y : ndarray of shape (n, K)
         1 for the class of a row, 0 for the others.
     weights : ndarray of shape (n,)
@@ -42,10 +43,11 @@ def log_ratios(design: Design, y: np.ndarray, weights: np.ndarray) -> np.ndarray
     >>> log_ratios(rows, np.eye(2), np.ones(2)).round(2).T  # P(0 | first) = 1, P(0) = 2/3
     array([[-0.47,  0.22]])
     """
-    totals = design.transposed_dot(weights[:, None] * y).astype(np.float64)
+    _, columns, first = design.blocks[0]
+    totals = first.transposed_dot(weights[:, None] * y).astype(np.float64)
     seen = totals.sum(axis=1) > 0.0
-    r = np.zeros(totals.shape)
+    r = np.zeros((design.shape[1], y.shape[1]))
     if seen.any():
         share = totals[seen] / totals[seen].sum(axis=1, keepdims=True)
-        r[seen] = np.log1p(share) - np.log1p(totals.sum(axis=0) / totals.sum())
+        r[columns][seen] = np.log1p(share) - np.log1p(totals.sum(axis=0) / totals.sum())
     return r[:, [1]] - r[:, [0]] if y.shape[1] == 2 else r

@@ -10,6 +10,7 @@ import numpy as np
 from dropglm.estimators.features import Features
 from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights, LabeledRows
 from dropglm.families import Family
+from dropglm.noise import Noise
 from dropglm.objective import Block, Coefficients, Labels, Objective, Point, mean_row, semi_supervised
 from dropglm.penalties import Penalty
 from dropglm.solvers import LBFGS, Result
@@ -171,7 +172,7 @@ def diverging_because(problem: Problem, penalty: Penalty | None, l2: float, solu
             if penalty is None
             else "the quadratic penalty vanishes as coefficients grow"
         )
-    if penalty.spares_one_sided and not penalty.noise.absolute and _has_one_sided_feature(problem):
+    if penalty.spares_one_sided and _has_one_sided_feature(problem, penalty.noise):
         return "some features occur in one class only, and dropout alone does not bound their coefficients"
     return None
 
@@ -184,12 +185,16 @@ def _is_separated(problem: Problem, solution: Solution) -> bool:
     return bool(((eta > 0)[:, 0] == problem.y[:, 0]).all())
 
 
-def _has_one_sided_feature(problem: Problem) -> bool:
-    """Return whether some feature is never negative and occurs in one class only."""
-    design = problem.features.labeled
-    if problem.family.several or design.smallest < 0.0:
+def _has_one_sided_feature(problem: Problem, noise: Noise) -> bool:
+    """Return whether some feature without additive noise is never negative and occurs in one class only."""
+    if problem.family.several:
         return False
-    # |Σ_i ±x_ij| equals Σ_i x_ij if all rows with the feature have the same sign.
     side = 2.0 * problem.y - 1.0
-    signed, unsigned = (np.abs(design.transposed_dot(r)[:, 0]) for r in (side, np.ones_like(side)))
-    return bool(((signed >= unsigned * (1.0 - 1e-6)) & (unsigned > 0.0)).any())
+    for number, _, block in problem.features.labeled.blocks:
+        if noise.of_block(number).absolute or block.smallest < 0.0:
+            continue
+        # |Σ_i ±x_ij| equals Σ_i x_ij if all rows with the feature have the same sign.
+        signed, unsigned = (np.abs(block.transposed_dot(r)[:, 0]) for r in (side, np.ones_like(side)))
+        if ((signed >= unsigned * (1.0 - 1e-6)) & (unsigned > 0.0)).any():
+            return True
+    return False

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from dropglm import checks
+from dropglm.blocks import PerBlock, block_count
 from dropglm.estimators.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
 from dropglm.estimators.features import Features
 from dropglm.estimators.l2_weights import l2_weights_from
@@ -47,8 +48,8 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
 
     def __init__(
         self,
-        dropout: float | Noise = 0.0,
-        noise_std: float = 0.0,
+        dropout: float | Noise | PerBlock = 0.0,
+        noise_std: float | PerBlock = 0.0,
         l2: float = 1e-6,
         expectation: Any = "gaussian",
         discount: float = 0.1,
@@ -89,13 +90,13 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, d)
+        X : array-like, sparse or Blocks of shape (n, d)
             Features, float32 or float64; never modified.
         y : array-like of shape (n,)
             Targets.
         sample_weight : array-like of shape (n,), default=None
             Weights of the rows, in the loss and in the noise penalty; a row of weight 2 counts like two rows.
-        X_unlabeled : array-like or sparse of shape (m, d), default=None
+        X_unlabeled : array-like, sparse or Blocks of shape (m, d), default=None
             Rows without targets, which improve the estimate of the noise penalty.
         unlabeled_weight : array-like of shape (m,), default=None
             Weights of the unlabelled rows.
@@ -107,7 +108,8 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         """
         # Check.
         check_settings(self)
-        noise, method = noise_from(self.dropout, self.noise_std), expectation_from(self.expectation)
+        noise = noise_from(self.dropout, self.noise_std, block_count(X))
+        method = expectation_from(self.expectation)
         data = check_regression(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
         self._check_targets(data.y, data.weights)
         data = data.without_zero_weights()
@@ -115,9 +117,12 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         # Build the problem.
         penalty = training_penalty(method, self.family, noise, self.random_state)
         features = Features(data.X, data.X_unlabeled, checks.threads(self.n_jobs))
-        if isinstance(self.l2_weights, str) and self.l2_weights.startswith("naive_bayes"):
-            raise ValueError(f"l2_weights={self.l2_weights!r} is for classifiers; use 'uniform' or an array.")
-        l2_weights = l2_weights_from(self.l2_weights, features)
+        given = self.l2_weights
+        for value in given.values if isinstance(given, PerBlock) else [given]:
+            if isinstance(value, str) and value.startswith("naive_bayes"):
+                raise ValueError(f"l2_weights={given!r} is for classifiers; use 'uniform' or an array.")
+        l2_weights = l2_weights_from(given, features)
+        features = features.without(l2_weights.left_out)
         problem = Problem(
             features,
             self.family,
@@ -177,11 +182,11 @@ class LinearRegression(GeneralizedLinearRegressor):
 
     Parameters
     ----------
-    dropout : float in [0, 1) or Noise, default=0.0
+    dropout : float in [0, 1), Noise or PerBlock, default=0.0
         Probability that a feature is dropped from a row. Off by default: dropout shrinks the coefficients by
         the same share however many rows there are, which biases the predictions of a regression. A
         ``dropglm.noise.Noise`` object is used in place of dropout.
-    noise_std : float >= 0, default=0.0
+    noise_std : float >= 0 or PerBlock, default=0.0
         Standard deviation of Gaussian noise added to every feature.
     l2 : float >= 0, default=1e-6
         λ of the penalty ½λ‖β‖², added to the summed objective. The default is
@@ -192,8 +197,8 @@ class LinearRegression(GeneralizedLinearRegressor):
         "quadratic" agree for this family; "monte_carlo" is the mean over 100 noised copies of the rows.
     discount : float >= 0, default=0.1
         α, the weight of an unlabelled row in the noise penalty relative to a labelled one.
-    l2_weights : "uniform" or array-like of shape (d,), default="uniform"
-        How l2 is spread over the features.
+    l2_weights : "uniform", float, array-like of shape (d,) or PerBlock, default="uniform"
+        How l2 is spread over the features; ``math.inf`` in a PerBlock leaves a block out.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is neither noised nor penalised.
     tol : float, default=1e-4
@@ -217,6 +222,8 @@ class LinearRegression(GeneralizedLinearRegressor):
         Intercept, in X's dtype.
     n_iter_ : int
         Number of iterations.
+    coef_blocks_ : list of ndarrays
+        The coefficients of each block, as views of ``coef_``; only one if X is a single matrix.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (d,)
@@ -250,11 +257,11 @@ class PoissonRegressor(GeneralizedLinearRegressor):
 
     Parameters
     ----------
-    dropout : float in [0, 1) or Noise, default=0.0
+    dropout : float in [0, 1), Noise or PerBlock, default=0.0
         Probability that a feature is dropped from a row. Off by default: dropout shrinks the coefficients by
         the same share however many rows there are, which biases the predictions of a regression. A
         ``dropglm.noise.Noise`` object is used in place of dropout.
-    noise_std : float >= 0, default=0.0
+    noise_std : float >= 0 or PerBlock, default=0.0
         Standard deviation of Gaussian noise added to every feature.
     l2 : float >= 0, default=1e-6
         λ of the penalty ½λ‖β‖², added to the summed objective. The default is
@@ -267,8 +274,8 @@ class PoissonRegressor(GeneralizedLinearRegressor):
         expansion; "monte_carlo" is the mean over 100 noised copies of the rows.
     discount : float >= 0, default=0.1
         α, the weight of an unlabelled row in the noise penalty relative to a labelled one.
-    l2_weights : "uniform" or array-like of shape (d,), default="uniform"
-        How l2 is spread over the features.
+    l2_weights : "uniform", float, array-like of shape (d,) or PerBlock, default="uniform"
+        How l2 is spread over the features; ``math.inf`` in a PerBlock leaves a block out.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is neither noised nor penalised.
     tol : float, default=1e-4
@@ -292,6 +299,8 @@ class PoissonRegressor(GeneralizedLinearRegressor):
         Intercept, in X's dtype.
     n_iter_ : int
         Number of iterations.
+    coef_blocks_ : list of ndarrays
+        The coefficients of each block, as views of ``coef_``; only one if X is a single matrix.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (d,)

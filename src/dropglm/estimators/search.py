@@ -14,13 +14,12 @@ from scipy.stats import rankdata
 from dropglm.estimators.blend import Blend, fit_blend
 from dropglm.estimators.features import Features
 from dropglm.estimators.folds import Fold
-from dropglm.estimators.l2_weights import L2Weights
+from dropglm.estimators.grid import Candidate
 from dropglm.estimators.logistic import LogisticRegression, problems_of
 from dropglm.estimators.naive_bayes import log_ratios
 from dropglm.estimators.scoring import takes_weights
 from dropglm.estimators.validation import TrainingData
 from dropglm.families import Multinomial
-from dropglm.penalties import Penalty
 from dropglm.progress import Progress
 from dropglm.solvers import LBFGS, Status
 from dropglm.threads import each
@@ -28,29 +27,6 @@ from dropglm.threads import each
 # A search needs scores, not digits: with this tolerance the accuracies of IMDB's bigrams changed by at most
 # 0.0005, and the fits took three quarters of the iterations that 1e-2 takes.
 SEARCH_TOL = 3e-2
-
-
-def is_grid(name: str, value: Any) -> bool:
-    """Return whether the value of this setting is a sequence of values; a vector of l2_weights is one value.
-
-    Examples
-    --------
-    >>> is_grid("l2", [1.0, 2.0]), is_grid("l2_weights", [1.0, 2.0]), is_grid("l2_weights", ["uniform"])
-    (True, False, True)
-    """
-    if isinstance(value, str) or not np.iterable(value):
-        return False
-    return name != "l2_weights" or any(np.iterable(one) or isinstance(one, L2Weights) for one in value)
-
-
-class Candidate(NamedTuple):
-    """A point of the grid: its values, and the objects that they stand for."""
-
-    params: dict[str, Any]  # dropout, l2, l2_weights, discount
-    penalty: Penalty | None
-    l2_weights: L2Weights
-    path: int  # candidates of the same path differ only in dropout and l2
-    noise_strength: float
 
 
 class Fit(NamedTuple):
@@ -168,9 +144,8 @@ class Search:
         """Yield the fits of the candidates along a path."""
         # Naive-Bayes weights depend on the labels: on those of the fold's own rows only.
         training = self.data._replace(weights=fold.times * self.data.weights)
-        problems = problems_of(
-            training, self.features, path[0].l2_weights, self.fit_intercept, joint=self.joint
-        )
+        features = self.features.without(path[0].l2_weights.left_out)
+        problems = problems_of(training, features, path[0].l2_weights, self.fit_intercept, joint=self.joint)
         previous: list[Any] = [None] * len(problems)
         # The fit with the strongest l2 at the previous dropout rate, from which the next rate starts.
         strongest = previous
@@ -188,7 +163,7 @@ class Search:
             strongest = previous if new_rate else strongest
             results = [solution.result for solution in solutions]
             yield Fit(
-                np.hstack([self.features.labeled.dot(beta) + b for beta, b in previous])[fold.test],
+                np.hstack([features.labeled.dot(beta) + b for beta, b in previous])[fold.test],
                 seconds,
                 sum(result.n_iter for result in results),
                 all(result.status == Status.CONVERGED for result in results),
@@ -270,7 +245,7 @@ def _same_but_l2(one: Candidate, other: Candidate) -> bool:
 
 
 def _values_of_l2(grid: list[Candidate], best: int) -> list[float]:
-    """Return the values of l2 that were tried with the best dropout, l2_weights and discount, sorted."""
+    """Return the values of l2 that were tried with the best noise, l2_weights and discount, sorted."""
     return sorted({one.params["l2"] for one in grid if _same_but_l2(one, grid[best])})
 
 

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from dropglm import checks
+from dropglm.blocks import Blocks
 
 # Modules of scikit-learn that may call fit without splitting what they pass on.
 PASSING_ON = ("sklearn.base", "sklearn.callback", "sklearn.compose", "sklearn.pipeline", "sklearn.utils")
@@ -25,7 +26,7 @@ class TrainingData(NamedTuple):
 
     X: Any
     y: np.ndarray  # targets, or numbers of the classes
-    feature_attributes: dict[str, Any]  # n_features_in_, and feature_names_in_ if there are names
+    feature_attributes: dict[str, Any]  # n_features_in_; feature_names_in_, block_widths_ if there are any
     sample_weights: np.ndarray
     weights: np.ndarray  # sample weights times class weights
     X_unlabeled: Any = None
@@ -59,7 +60,9 @@ def check_classification(
 ) -> TrainingData:
     """Return the data of a classifier, with classes numbered from 0; the estimator is not changed."""
     unfitted = _unfitted(estimator)
-    X, X_unlabeled, unlabeled_weights = check_features(unfitted, X, X_unlabeled, unlabeled_weight)
+    X, X_unlabeled, unlabeled_weights = check_features(
+        unfitted, X, X_unlabeled, unlabeled_weight, allow_blocks=True
+    )
     classes, numbers = check_labels(estimator, y, X.shape[0])
     sample_weights = checks.weights(sample_weight, X.shape[0])
     checks.some_weight(sample_weights)
@@ -69,7 +72,7 @@ def check_classification(
             f"All rows of class {classes[by_class.argmin()]} have a sample_weight of 0; remove these rows."
         )
     weights = sample_weights * _class_weights(estimator.class_weight, classes, numbers, by_class)[numbers]
-    attributes = _feature_attributes(unfitted)
+    attributes = _feature_attributes(unfitted, X)
     return TrainingData(
         X, numbers, attributes, sample_weights, weights, X_unlabeled, unlabeled_weights, classes
     )
@@ -80,11 +83,13 @@ def check_regression(
 ) -> TrainingData:
     """Return the data of a regressor; the estimator is not changed."""
     unfitted = _unfitted(estimator)
-    X, X_unlabeled, unlabeled_weights = check_features(unfitted, X, X_unlabeled, unlabeled_weight)
+    X, X_unlabeled, unlabeled_weights = check_features(
+        unfitted, X, X_unlabeled, unlabeled_weight, allow_blocks=True
+    )
     y = checks.numbers(check_target(estimator, y, X.shape[0]), "y")
     weights = checks.weights(sample_weight, X.shape[0])
     checks.some_weight(weights)
-    attributes = _feature_attributes(unfitted)
+    attributes = _feature_attributes(unfitted, X)
     return TrainingData(X, y, attributes, weights, weights, X_unlabeled, unlabeled_weights)
 
 
@@ -95,16 +100,23 @@ def _unfitted(estimator: Any) -> Any:
     return unfitted
 
 
-def _feature_attributes(checked: Any) -> dict[str, Any]:
+def _feature_attributes(checked: Any, X: Any) -> dict[str, Any]:
     names = ("n_features_in_", "feature_names_in_")
-    return {name: getattr(checked, name) for name in names if hasattr(checked, name)}
+    found = {name: getattr(checked, name) for name in names if hasattr(checked, name)}
+    return found | ({"block_widths_": X.widths} if isinstance(X, Blocks) else {})
 
 
 def check_features(
-    estimator: Any, X: Any, X_unlabeled: Any = None, unlabeled_weight: Any = None
+    estimator: Any,
+    X: Any,
+    X_unlabeled: Any = None,
+    unlabeled_weight: Any = None,
+    *,
+    allow_blocks: bool = False,
 ) -> tuple[Any, Any, np.ndarray | None]:
     """Return X and X_unlabeled as finite matrices with the same features, and the weights of the latter."""
-    checked = checks.features(X)
+    check = checks.features_or_blocks if allow_blocks else checks.features
+    checked = check(X)
     validate_data(estimator, X, skip_check_array=True)  # sets n_features_in_ and feature_names_in_
     X = checked
     if X_unlabeled is None:
@@ -114,7 +126,11 @@ def check_features(
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None and hasattr(X_unlabeled, "columns") and list(X_unlabeled.columns) != list(names):
         raise ValueError("The feature names of X_unlabeled differ from those of X, or their order does.")
-    unlabeled = checks.features(X_unlabeled, "X_unlabeled")
+    unlabeled = check(X_unlabeled, "X_unlabeled")
+    widths = getattr(X, "widths", None)
+    if widths != getattr(unlabeled, "widths", None):
+        wanted = "a single matrix" if widths is None else f"Blocks of {widths} columns"
+        raise ValueError(f"X_unlabeled must be {wanted}, like X.")
     if unlabeled.shape[1] != X.shape[1]:
         raise ValueError(f"X_unlabeled has {unlabeled.shape[1]} columns, but X has {X.shape[1]}.")
     check_not_split(X.shape[0], unlabeled.shape[0])

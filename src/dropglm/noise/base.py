@@ -6,13 +6,16 @@ A noised row x̃ has mean x, and its predictor x̃·β has the variance
 
 so two numbers describe a kind of noise up to its second moment. Penalties that need more are the exact ones,
 which support certain kinds of noise, and Monte Carlo, which draws samples.
+
+If the features come in several blocks, each with its own noise, s² is the sum over the blocks.
 """
 
 from abc import ABC, abstractmethod
 
 import numpy as np
 
-from dropglm.design import Design, Matrix
+from dropglm.design import AnyDesign, Matrix
+from dropglm.maths import vectors
 
 
 class Noise(ABC):
@@ -38,35 +41,86 @@ class Noise(ABC):
         """The independent noises that this one combines."""
         return (self,)
 
-    def variance(self, design: Design, beta: np.ndarray) -> np.ndarray:
+    def of_block(self, number: int) -> "Noise":
+        """Return the noise of a block of the features; the same for every block unless a subclass differs."""
+        return self
+
+    def moments(self, design: AnyDesign, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return η_i = x_i·β and s²_i = Var[x̃_i·β]; shape (n,) each, float64."""
+        eta, s2 = np.zeros((2, design.shape[0]))
+        for number, columns, block in design.blocks:
+            noise, part = self.of_block(number), beta[columns]
+            block_eta, t = block.moments(part)
+            eta += block_eta
+            s2 += noise.relative * t + noise.absolute_variance(part)
+        return eta, s2
+
+    def variance(self, design: AnyDesign, beta: np.ndarray) -> np.ndarray:
         """Return s²_i = Var[x̃_i·β]; shape (n,)."""
-        _, t = design.moments(beta)
-        return self.relative * t + self.absolute_variance(beta)
+        return self.moments(design, beta)[1]
 
-    def absolute_variance(self, beta: np.ndarray) -> float:
-        """Return absolute · ‖β‖², the part of s² that is the same for every row."""
-        if self.absolute == 0.0:
-            return 0.0
-        # In float64, and without BLAS and its threads.
-        return self.absolute * float(np.sum(np.square(beta, dtype=np.float64)))
+    def ray(self, design: AnyDesign, beta: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """Return u, c and q such that η + step·u and s² + 2·step·c + step²·q are the moments at β + step·d.
 
-    def variance_vjp(self, design: Design, beta: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Return ∇_β Σ_i u_i s²_i; shape (d,)."""
-        return self.pull_back(design, beta, np.stack([np.zeros_like(u), u], axis=1))
+        As rows; shape (3, n), float64.
+        """
+        total = np.zeros((3, design.shape[0]))
+        for number, columns, block in design.blocks:
+            noise, part, towards = self.of_block(number), beta[columns], direction[columns]
+            ray = block.ray(part, towards)
+            ray[1:] *= noise.relative
+            total += ray
+            if noise.absolute:
+                total[1] += noise.absolute * vectors.dot(part, towards, block.threads)
+                total[2] += noise.absolute_variance(towards)
+        return total
 
-    def pull_back(self, design: Design, beta: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    def pull_back(self, design: AnyDesign, beta: np.ndarray, slopes: np.ndarray) -> np.ndarray:
         """Return ∇_β of a function of all η_i and s²_i; shape (d,).
 
         ``slopes`` has its derivatives with respect to η and s² as columns; shape (n, 2).
         """
-        gradient = design.backward(beta, slopes * np.array([1.0, self.relative]))
-        gradient += self.shrinkage(beta, slopes[:, 1])
-        return gradient
+        gradients = []
+        for number, columns, block in design.blocks:
+            noise, part = self.of_block(number), beta[columns]
+            gradient = block.backward(part, slopes * np.array([1.0, noise.relative]))
+            gradient += noise.shrinkage(part, slopes[:, 1])
+            gradients.append(gradient)
+        return _joined(gradients)
+
+    def variance_vjp(self, design: AnyDesign, beta: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Return ∇_β Σ_i u_i s²_i; shape (d,)."""
+        return self.pull_back(design, beta, np.stack([np.zeros_like(u), u], axis=1))
+
+    def spread(self, design: AnyDesign, centre: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return Σ_i p_i (x_ij - m_j)² + q_i (relative · x_ij² + absolute) per feature; shape (d,).
+
+        m is the centre; ``weights`` has p and q as columns.
+        """
+        spreads = []
+        for number, columns, block in design.blocks:
+            noise = self.of_block(number)
+            spread = block.spread(centre[columns], weights * np.array([1.0, noise.relative]))
+            spread += (noise.absolute * weights[:, 1].sum()).astype(spread.dtype)
+            spreads.append(spread)
+        return _joined(spreads)
+
+    def absolute_variance(self, beta: np.ndarray) -> float:
+        """Return absolute · ‖β‖², the part of s² that is the same for every row, for one block."""
+        # In float64, and without BLAS and its threads.
+        return self.absolute * vectors.dot(beta, beta) if self.absolute else 0.0
 
     def shrinkage(self, beta: np.ndarray, u: np.ndarray) -> np.ndarray | float:
-        """Return 2 · absolute · Σu · β, the part of ∇_β Σ_i u_i s²_i that does not depend on the features."""
+        """Return 2 · absolute · Σu · β, the part of ∇_β Σ_i u_i s²_i that does not depend on the features.
+
+        For one block, like ``absolute_variance``.
+        """
         return 2.0 * self.absolute * float(u.sum()) * beta if self.absolute else 0.0
 
     @abstractmethod
     def sample(self, X: Matrix, rng: np.random.Generator) -> Matrix:
         """Return a noised copy of X."""
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -48,3 +48,6 @@ class Together(Noise):
         for part in self.noises:
             X = part.sample(X, rng)
         return X
+
+
+NO_NOISE = Together(())

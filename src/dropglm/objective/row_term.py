@@ -2,7 +2,7 @@
 
 Along a ray β + step·d both are polynomials in the step,
 
-    η + step·u,      t + 2·step·c + step²·q,      with u = Xd, c = X²(β·d), q = X²d²,
+    η + step·u,      s² + 2·step·c + step²·q,
 
 so one pass over the rows serves all steps that a line search tries, and one more gives the gradient at its
 end.
@@ -25,7 +25,7 @@ PIECE = 1 << 12
 class RowShare(Share):
     """A share, with the moments at which the next line starts."""
 
-    t: np.ndarray  # (n,)
+    s2: np.ndarray  # (n,)
 
 
 class RowTerm(Term):
@@ -39,19 +39,18 @@ class RowTerm(Term):
 
     def at(self, beta: np.ndarray, intercept: np.ndarray) -> RowShare:
         """Return the share at these coefficients."""
-        eta, t = self.block.design.moments(beta[:, 0])
+        eta, s2 = self.noise.moments(self.block.design, beta[:, 0])
         self.passes += 1
-        still, norms = np.zeros((3, len(t))), _norms(beta, np.zeros_like(beta), self.absolute)
-        return _RowLine(self, eta + intercept, t, still, norms).arrive(0.0, beta)
+        return _RowLine(self, eta + intercept, s2, ray=np.zeros((3, len(s2)))).arrive(0.0, beta)
 
     def along(self, here: Share, start: Coefficients, direction: Coefficients) -> TermLine:
         """Return the share along the ray start + step · direction."""
         assert isinstance(here, RowShare)
         (beta, _), (d_beta, d_intercept) = start, direction
-        ray = self.block.design.ray(beta[:, 0], d_beta[:, 0])
+        ray = self.noise.ray(self.block.design, beta[:, 0], d_beta[:, 0])
         self.passes += 1
         ray[0] += d_intercept
-        return _RowLine(self, here.eta[:, 0], here.t, ray, _norms(beta, d_beta, self.absolute))
+        return _RowLine(self, here.eta[:, 0], here.s2, ray)
 
     def rows(self, rows: slice, eta: np.ndarray, s2: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return Σ f over these rows, and its derivatives with respect to each η and s²."""
@@ -72,32 +71,22 @@ class RowTerm(Term):
 class _RowLine:
     """A line on which a step needs every row's η and s², but not its features."""
 
-    def __init__(
-        self,
-        term: RowTerm,
-        eta: np.ndarray,
-        t: np.ndarray,
-        ray: np.ndarray,
-        norms: tuple[float, float, float],
-    ) -> None:
+    def __init__(self, term: RowTerm, eta: np.ndarray, s2: np.ndarray, ray: np.ndarray) -> None:
         self.term = term
-        self.eta, self.t = eta, t  # at the start of the line
+        self.eta, self.s2 = eta, s2  # at the start of the line
         self.ray = ray
-        self.norms = norms
-        self.slopes = np.empty((len(t), 2))
+        self.slopes = np.empty((len(s2), 2))
         self.last: tuple[float, float] = np.nan, np.nan  # the step and the value of the slopes
 
     def value_and_slope(self, step: float) -> tuple[float, float]:
-        term, (bb, bd, dd) = self.term, self.norms
+        term = self.term
 
         def piece(rows: slice) -> tuple[float, float]:
-            eta, t = self._moments(step, rows)
+            eta, s2 = self._moments(step, rows)
             u, c, q = self.ray[:, rows]
-            s2 = term.relative * t + (bb + step * (2.0 * bd + step * dd))
             value, f_eta, f_s2 = term.rows(rows, eta, s2)
             self.slopes[rows, 0], self.slopes[rows, 1] = f_eta, f_s2
-            s2_slope = 2.0 * (term.relative * (c + step * q) + (bd + step * dd))
-            return value, float(np.sum(f_eta * u + f_s2 * s2_slope))
+            return value, float(np.sum(f_eta * u + f_s2 * (2.0 * (c + step * q))))
 
         results = each(piece, term.pieces, term.block.design.threads)
         value = term.constant + sum(value for value, _ in results)
@@ -108,27 +97,14 @@ class _RowLine:
         term = self.term
         if self.last[0] != step:
             self.value_and_slope(step)
-        eta, t = self._moments(step, slice(None))
-        design = term.block.design
-        if term.penalty is None:
-            gradient = design.backward(beta[:, 0], self.slopes)
-        else:
-            gradient = term.penalty.noise.pull_back(design, beta[:, 0], self.slopes)
+        eta, s2 = self._moments(step, slice(None))
+        gradient = term.noise.pull_back(term.block.design, beta[:, 0], self.slopes)
         term.passes += 1
         by_intercept = self.slopes[:, 0].sum(keepdims=True)
-        return RowShare(self.last[1], gradient[:, None], by_intercept, eta[:, None], t)
+        return RowShare(self.last[1], gradient[:, None], by_intercept, eta[:, None], s2)
 
     def _moments(self, step: float, rows: slice) -> tuple[np.ndarray, np.ndarray]:
         u, c, q = self.ray[:, rows]
         eta = self.eta[rows] + step * u
-        # Rounding could make t slightly negative where coefficients vanish.
-        return eta, np.maximum(self.t[rows] + step * (2.0 * c + step * q), 0.0)
-
-
-def _norms(beta: np.ndarray, d_beta: np.ndarray, absolute: float) -> tuple[float, float, float]:
-    """Return absolute · (‖β‖², β·d, ‖d‖²), which give the part of s² that all rows share."""
-    if absolute == 0.0:
-        return 0.0, 0.0, 0.0
-    pairs = ((beta, beta), (beta, d_beta), (d_beta, d_beta))
-    bb, bd, dd = (absolute * float(np.sum(np.multiply(a, b, dtype=np.float64))) for a, b in pairs)
-    return bb, bd, dd
+        # Rounding could make s² slightly negative where coefficients vanish.
+        return eta, np.maximum(self.s2[rows] + step * (2.0 * c + step * q), 0.0)

@@ -10,8 +10,9 @@ from typing import Protocol
 
 import numpy as np
 
-from dropglm.design import Design
+from dropglm.design import AnyDesign
 from dropglm.families import Family
+from dropglm.noise import NO_NOISE
 from dropglm.penalties import Penalty
 
 # β of shape (d, K) and b of shape (K,), or one value for each of their entries
@@ -30,7 +31,7 @@ class Labels:
 class Block:
     """Rows of features; the loss of a row has weight w, its penalty weight π."""
 
-    design: Design
+    design: AnyDesign
     penalty_weights: np.ndarray  # π, (n,)
     labels: Labels | None = None
 
@@ -79,8 +80,7 @@ class Term:
         self.family = family
         self.penalty = penalty
         self.passes = 0  # over the rows so far
-        self.relative = 0.0 if penalty is None else penalty.noise.relative
-        self.absolute = 0.0 if penalty is None else penalty.noise.absolute
+        self.noise = NO_NOISE if penalty is None else penalty.noise
         self.constant = 0.0  # Σ_i w_i A*(y_i), which makes the loss of a perfect fit 0
         if block.labels is not None:
             y = block.labels.y if family.several else block.labels.y[:, 0]
@@ -113,16 +113,15 @@ class Term:
     def fisher(self, here: Share, mean: np.ndarray) -> Coefficients:
         """Return the diagonal of the Fisher information of loss and penalty, to second order in the noise.
 
-        Σ_i w_i A''(η_i) (x_ij - x̄_j)² + relative · Σ_i π_i A''(η_i) x_ij² + absolute · Σ_i π_i A''(η_i) for a
-        feature, with the predictor of the mean row x̄ held fixed, and Σ_i w_i A''(η_i) for that predictor.
+        Σ_i w_i A''(η_i) (x_ij - x̄_j)² + π_i A''(η_i) (relative · x_ij² + absolute) for a feature, with the
+        predictor of the mean row x̄ held fixed, and Σ_i w_i A''(η_i) for that predictor.
         """
         design, labels, pi = self.block.design, self.block.labels, self.block.penalty_weights
         A2 = self.family.own_variance(here.eta)
         w = np.zeros(len(A2)) if labels is None else labels.weights
-        weights = [np.stack([w * a, self.relative * pi * a], axis=1) for a in A2.T]
-        by_beta = np.stack([design.spread(mean, columns) for columns in weights], axis=1)
+        weights = [np.stack([w * a, pi * a], axis=1) for a in A2.T]
+        by_beta = np.stack([self.noise.spread(design, mean, columns) for columns in weights], axis=1)
         self.passes += A2.shape[1]
-        by_beta += (self.absolute * (pi[:, None] * A2).sum(axis=0)).astype(by_beta.dtype)
         return by_beta, (w[:, None] * A2).sum(axis=0)
 
 

@@ -7,9 +7,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from dropglm.design import Design
+from dropglm.design import AnyDesign
+from dropglm.design.storage import Rows
 from dropglm.families import Family
 from dropglm.noise import Dropout, Gaussian, Noise
+from dropglm.threads import each, even_ranges
+
+# Rows per piece: few enough for the cache, enough to hide the overhead of NumPy's calls.
+PIECE = 1 << 12
 
 
 class Slopes(NamedTuple):
@@ -41,13 +46,13 @@ class Penalty(ABC):
         """Return the penalty; the last two settings are for penalties that draw samples."""
         return cls(family, noise)
 
-    def value(self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
+    def value(self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
         """Return R(β); a penalty that can compute it without the gradient overrides this."""
         return self.value_and_gradient(design, beta, intercept, weights)[0]
 
     @abstractmethod
     def value_and_gradient(
-        self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
+        self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, Slopes]:
         """Return R(β) and its derivatives with respect to β and the intercept."""
 
@@ -59,12 +64,12 @@ class RowPenalty(Penalty):
     def rows(self, eta: np.ndarray, s2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return r(η, s²) and its derivatives with respect to η and s², each of shape (n,)."""
 
-    def value(self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
+    def value(self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
         """Return R(β) in one pass over the rows."""
         return self._forward(design, beta, intercept, weights)[0]
 
     def value_and_gradient(
-        self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
+        self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, Slopes]:
         """Return R(β) and ∇R(β) = Xᵀ r_η + (∂s²/∂β)ᵀ r_s², for any noise and storage."""
         value, slopes = self._forward(design, beta, intercept, weights)
@@ -72,17 +77,20 @@ class RowPenalty(Penalty):
         return value, Slopes(gradient[:, None], slopes[:, 0].sum(keepdims=True))
 
     def _forward(
-        self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
+        self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, np.ndarray]:
         """Return R(β) and, per row, w ∂r/∂η and w ∂r/∂s² as the columns of an (n, 2) array."""
-        added = self.noise.absolute_variance(beta)
+        eta, s2 = self.noise.moments(design, beta[:, 0])
+        slopes = np.empty((len(eta), 2))
 
-        def pointwise(rows: slice, eta: np.ndarray, t: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-            r, r_eta, r_s2 = self.rows(eta + intercept[0], self.noise.relative * t + added)
+        def piece(bounds: tuple[int, int]) -> float:
+            rows = slice(*bounds)
+            r, r_eta, r_s2 = self.rows(eta[rows] + intercept[0], s2[rows])
             w = weights[rows]
-            return float(np.sum(w * r)), w * r_eta, w * r_s2
+            slopes[rows, 0], slopes[rows, 1] = w * r_eta, w * r_s2
+            return float(np.sum(w * r))
 
-        return design.forward(beta[:, 0], pointwise)
+        return sum(each(piece, even_ranges(len(eta), PIECE), design.threads)), slopes
 
 
 @dataclass(frozen=True)
@@ -116,17 +124,22 @@ class Expectation:
         return next((self.penalties[base] for base in bases if base in self.penalties), None)
 
 
-def dropout_rate(noise: Noise) -> float:
-    """Return δ of the noise's dropout part, 0 if it has none.
-
-    For the exact penalties, which support dropout and additive Gaussian noise and reject any other.
-    """
-    delta = 0.0
+def check_exact(noise: Noise) -> None:
+    """Raise an error unless all noise is dropout or additive Gaussian noise, as exact penalties need."""
     for part in noise.parts:
-        if isinstance(part, Dropout):
-            delta = part.delta
-        elif not isinstance(part, Gaussian):
+        if not isinstance(part, (Dropout, Gaussian)):
             raise ValueError(
                 f"There is no exact penalty for {type(part).__name__} noise; use expectation='monte_carlo'."
             )
-    return delta
+
+
+def exact_blocks(design: AnyDesign, noise: Noise) -> tuple[tuple[Rows, int, float], ...]:
+    """Return the rows of each block, its first column and its dropout rate δ, for the exact kernels."""
+    return tuple(
+        (
+            block.rows,
+            columns.start,
+            float(sum(part.delta for part in noise.of_block(number).parts if isinstance(part, Dropout))),
+        )
+        for number, columns, block in design.blocks
+    )

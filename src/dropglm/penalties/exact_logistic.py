@@ -8,19 +8,20 @@ r"""E softplus(η̃) from the characteristic function φ of η̃, without sampli
 
 with v = σ²‖β‖². The trapezoid rule with step h has an error of e^{-(2π/h - reach)}, where reach bounds
 |η̃|; the integrand's limit at 0 is E[η̃²]/2π, and the integral beyond t = LAST is below 3e-13. Each row
-uses the step that its own reach requires.
+uses the step that its own reach requires. Features may come in several blocks, each with its own δ and σ.
 """
 
 import math
 
 import numpy as np
+from numba import literal_unroll
 
-from dropglm.design import Design
+from dropglm.design import AnyDesign
 from dropglm.design.storage import column, span, value
 from dropglm.families import Family
 from dropglm.maths.compile import inlined, summing_kernel
 from dropglm.noise import Noise
-from dropglm.penalties.base import Penalty, Slopes, dropout_rate
+from dropglm.penalties.base import Penalty, Slopes, check_exact, exact_blocks
 
 LAST = 8.6
 DIGITS = 28.0  # -log of the step's largest error, 7e-13
@@ -35,21 +36,21 @@ class ExactLogistic(Penalty):
 
     def __init__(self, family: type[Family], noise: Noise) -> None:
         super().__init__(family, noise)
-        self.delta = dropout_rate(noise)
+        check_exact(noise)
 
-    def value(self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
+    def value(self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
         """Return R(β), at half the cost of value and gradient."""
         return self._evaluate(design, beta, intercept, weights, with_gradient=False)[0]
 
     def value_and_gradient(
-        self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
+        self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, Slopes]:
         """Return R(β) and its gradient."""
         return self._evaluate(design, beta, intercept, weights, with_gradient=True)
 
     def _evaluate(
         self,
-        design: Design,
+        design: AnyDesign,
         beta: np.ndarray,
         intercept: np.ndarray,
         weights: np.ndarray,
@@ -57,11 +58,15 @@ class ExactLogistic(Penalty):
         with_gradient: bool,
     ) -> tuple[float, Slopes]:
         b, coef = intercept[0], beta[:, 0]
-        v = self.noise.absolute_variance(coef)
+        blocks = exact_blocks(design, self.noise)
+        v = sum(
+            self.noise.of_block(number).absolute_variance(coef[columns])
+            for number, columns, _ in design.blocks
+        )
         answers = np.empty((len(weights), 4))
 
         def add(first: int, last: int, out: np.ndarray) -> None:
-            _add_rows(design.rows, coef, b, self.delta, v, weights, first, last, answers, out)
+            _add_rows(blocks, coef, b, v, weights, first, last, answers, out)
 
         gradient = design.sum_over_rows(add, len(coef) if with_gradient else 0)
         r, r_b, r_v, reach = answers.T
@@ -73,23 +78,24 @@ class ExactLogistic(Penalty):
                 "or the features, or use expectation='gaussian'."
             )
         if with_gradient:
-            gradient += self.noise.shrinkage(coef, r_v)
+            for number, columns, _ in design.blocks:
+                gradient[columns] += self.noise.of_block(number).shrinkage(coef[columns], r_v)
         return float(r.sum()), Slopes(gradient[:, None], r_b.sum(keepdims=True))
 
 
 @summing_kernel
-def _add_rows(rows, beta, b, delta, v, weights, first, last, answers, gradient):
+def _add_rows(blocks, beta, b, v, weights, first, last, answers, gradient):
     """Set answers_i = (r, ∂r/∂b, ∂r/∂v, reach), and add ∂r/∂β to the gradient unless its size is 0."""
     room = np.empty((4, MAX_NODES))
     for i in range(first, last):
-        eta, variance, reach = _moments(rows, i, beta, b, delta, v)
+        eta, variance, reach = _moments(blocks, i, beta, b, v)
         answers[i, 3] = reach
         if not reach <= MAX_REACH:
             continue
         h = 2.0 * math.pi / (reach + DIGITS)
         count = int(LAST / h)
         powers, phi = (room[0, :count], room[1, :count]), (room[2, :count], room[3, :count])
-        _characteristic(rows, i, beta, b, delta, h, powers, phi)
+        _characteristic(blocks, i, beta, b, h, powers, phi)
 
         # The trapezoid rule and its derivatives. φ is replaced by φ / sinh πt, which the gradient needs.
         total, slope_b, slope_v = 0.25 * (eta * eta + variance) / math.pi, 0.5 * eta / math.pi, 0.25 / math.pi
@@ -112,63 +118,71 @@ def _add_rows(rows, beta, b, delta, v, weights, first, last, answers, gradient):
         answers[i, 2] = w * h * slope_v
         if gradient.size:
             plain = 0.5 * h * eta / math.pi + 0.5 - p  # the part of ∂r/∂η without φ
-            _add_gradient(rows, i, beta, delta, h, w, plain, powers, phi, gradient)
+            _add_gradient(blocks, i, beta, h, w, plain, powers, phi, gradient)
 
 
 @summing_kernel
-def _moments(rows, i, beta, b, delta, v):
+def _moments(blocks, i, beta, b, v):
     """Return η, Var[η̃] and a bound on |η̃| that is exceeded with a probability below 1e-13."""
-    eta, squares, above, below = b, 0.0, b, b
-    start, stop = span(rows, i)
-    for k in range(start, stop):
-        z = value(rows, i, k) * beta[column(rows, k)]
-        eta += z
-        squares += z * z
-        above += max(z, 0.0) / (1.0 - delta)
-        below += min(z, 0.0) / (1.0 - delta)
+    eta, variance, above, below = b, v, b, b
+    for block in literal_unroll(blocks):
+        rows, offset, delta = block
+        squares = 0.0
+        start, stop = span(rows, i)
+        for k in range(start, stop):
+            z = value(rows, i, k) * beta[offset + column(rows, k)]
+            eta += z
+            squares += z * z
+            above += max(z, 0.0) / (1.0 - delta)
+            below += min(z, 0.0) / (1.0 - delta)
+        variance += delta / (1.0 - delta) * squares
     # Normal noise raises the step's error by E e^|N(0, v)| <= 2 e^{v/2}; beyond 7.5 √v it is negligible.
     normal = min(0.5 * v, 7.5 * math.sqrt(v))
-    return eta, delta / (1.0 - delta) * squares + v, max(abs(above), abs(below)) + normal
+    return eta, variance, max(abs(above), abs(below)) + normal
 
 
 @summing_kernel
-def _characteristic(rows, i, beta, b, delta, h, powers, phi):
+def _characteristic(blocks, i, beta, b, h, powers, phi):
     """Set φ(kh) e^{(kh)²v/2}, k = 1, 2, …, of row i, as real and imaginary parts."""
     _set_powers(h * b, phi)
     re, im = phi
     e_re, e_im = powers
-    start, stop = span(rows, i)
-    for k in range(start, stop):
-        z = value(rows, i, k) * beta[column(rows, k)]
-        if z != 0.0:
-            _set_powers(h * z / (1.0 - delta), powers)
-            for m in range(re.size):
-                f_re, f_im = delta + (1.0 - delta) * e_re[m], (1.0 - delta) * e_im[m]
-                re[m], im[m] = re[m] * f_re - im[m] * f_im, re[m] * f_im + im[m] * f_re
+    for block in literal_unroll(blocks):
+        rows, offset, delta = block
+        start, stop = span(rows, i)
+        for k in range(start, stop):
+            z = value(rows, i, k) * beta[offset + column(rows, k)]
+            if z != 0.0:
+                _set_powers(h * z / (1.0 - delta), powers)
+                for m in range(re.size):
+                    f_re, f_im = delta + (1.0 - delta) * e_re[m], (1.0 - delta) * e_im[m]
+                    re[m], im[m] = re[m] * f_re - im[m] * f_im, re[m] * f_im + im[m] * f_re
 
 
 @summing_kernel
-def _add_gradient(rows, i, beta, delta, h, w, plain, powers, phi, gradient):
+def _add_gradient(blocks, i, beta, h, w, plain, powers, phi, gradient):
     """Add w ∂r/∂β_j for the features of row i, given φ / sinh πt.
 
     ∂φ/∂β_j = φ · i t x_j e^{itu_j} / f_j; the t cancels, and the result is -Re(iφe/f) = Im(φe/f).
     """
     re, im = phi
     e_re, e_im = powers
-    start, stop = span(rows, i)
-    for k in range(start, stop):
-        j, x = column(rows, k), value(rows, i, k)
-        if x == 0.0:
-            continue
-        z = x * beta[j]
-        _set_powers(h * z / (1.0 - delta), powers)
-        total = 0.5 * delta / (1.0 - delta) * z / math.pi
-        for m in range(re.size):
-            f_re, f_im = delta + (1.0 - delta) * e_re[m], (1.0 - delta) * e_im[m]
-            # e times the conjugate of f; where f vanishes, so does φ
-            g_re, g_im = e_re[m] * f_re + e_im[m] * f_im, e_im[m] * f_re - e_re[m] * f_im
-            total += (re[m] * g_im + im[m] * g_re) / (f_re * f_re + f_im * f_im + 1e-300)
-        gradient[j] += w * x * (plain + h * total)
+    for block in literal_unroll(blocks):
+        rows, offset, delta = block
+        start, stop = span(rows, i)
+        for k in range(start, stop):
+            j, x = offset + column(rows, k), value(rows, i, k)
+            if x == 0.0:
+                continue
+            z = x * beta[j]
+            _set_powers(h * z / (1.0 - delta), powers)
+            total = 0.5 * delta / (1.0 - delta) * z / math.pi
+            for m in range(re.size):
+                f_re, f_im = delta + (1.0 - delta) * e_re[m], (1.0 - delta) * e_im[m]
+                # e times the conjugate of f; where f vanishes, so does φ
+                g_re, g_im = e_re[m] * f_re + e_im[m] * f_im, e_im[m] * f_re - e_re[m] * f_im
+                total += (re[m] * g_im + im[m] * g_re) / (f_re * f_re + f_im * f_im + 1e-300)
+            gradient[j] += w * x * (plain + h * total)
 
 
 @inlined

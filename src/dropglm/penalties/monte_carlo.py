@@ -9,14 +9,13 @@ the mean of a row's copies differs a little from the row, and moving along that 
 objective without bound.
 """
 
-from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
 from dropglm import checks
-from dropglm.design import Design, Matrix
+from dropglm.design import AnyDesign
 from dropglm.families import Family
 from dropglm.noise import Noise
 from dropglm.penalties.base import Penalty, Slopes
@@ -44,43 +43,49 @@ class MonteCarlo(Penalty):
         return cls(family, noise, n_samples=n_samples, seed=checks.seed(random_state))
 
     def value_and_gradient(
-        self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
+        self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, Slopes]:
         """Return R(β) and its gradient."""
-        n, d = design.shape
+        n = design.shape[0]
+        parts = [(self.noise.of_block(number), columns, part) for number, columns, part in design.blocks]
         # Dropout keeps the copies sparse; additive noise makes them dense.
-        size = d if self.noise.absolute else max(1, design.nnz // n)
-        step = max(1, BLOCK // size)
+        size = sum(part.shape[1] if noise.absolute else part.nnz // n for noise, _, part in parts)
+        step = max(1, BLOCK // max(1, size))
         blocks = [(first, min(first + step, n)) for first in range(0, n, step)]
         values, slopes = np.zeros(n), np.zeros((n, len(intercept)))
 
         def add(first: int, last: int, out: np.ndarray) -> None:
             rows = slice(first, last)
-            X, columns = _narrowed(design.block(first, last), full=self.noise.absolute > 0)
-            narrow_beta = beta[columns].astype(np.float64)
+            narrow = []  # noise, rows, their columns and coefficients
+            for noise, place, part in parts:
+                X, columns = _narrowed(part.block(first, last), full=noise.absolute > 0)
+                columns += place.start
+                narrow.append((noise, X, columns, beta[columns].astype(np.float64)))
             rng = np.random.default_rng([self.seed, first])
             w = weights[rows, None]
-            eta = X @ narrow_beta + intercept
+            eta = sum(X @ coef for _, X, _, coef in narrow) + intercept
             A, A1 = self.family.log_partition(eta), self.family.mean(eta)
             drift = np.zeros_like(eta)
-            for copy in self._copies(X, rng):
-                noised = copy @ narrow_beta + intercept
+            for _ in range(self.n_samples):
+                copies = [noise.sample(X, rng) for noise, X, _, _ in narrow]
+                noised = intercept + sum(
+                    copy @ coef for copy, (_, _, _, coef) in zip(copies, narrow, strict=True)
+                )
                 shift = noised - eta
                 divergence = self.family.log_partition(noised) - A - _along_classes(A1 * shift, A.ndim)
                 values[rows] += weights[rows] * divergence.reshape(last - first) / self.n_samples
                 residual = w * (self.family.mean(noised) - A1) / self.n_samples
                 slopes[rows] += residual
-                out[columns] += copy.T @ residual
+                for copy, (_, _, columns, _) in zip(copies, narrow, strict=True):
+                    out[columns] += copy.T @ residual
                 drift += shift / self.n_samples
             correction = w * _curvature_times(self.family, eta, drift)
             slopes[rows] -= correction
-            out[columns] -= X.T @ correction
+            for _, X, columns, _ in narrow:
+                out[columns] -= X.T @ correction
 
         gradient = design.sum_over_rows(add, *beta.shape, pieces=blocks)
         return float(values.sum()), Slopes(gradient, slopes.sum(axis=0))
-
-    def _copies(self, X: sparse.csr_array, rng: np.random.Generator) -> Iterator[Matrix]:
-        return (self.noise.sample(X, rng) for _ in range(self.n_samples))
 
 
 def _along_classes(products: np.ndarray, ndim: int) -> np.ndarray:

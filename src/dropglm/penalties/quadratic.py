@@ -12,7 +12,7 @@ change when a constant is added to the coefficients of all classes.
 
 import numpy as np
 
-from dropglm.design import Design
+from dropglm.design import AnyDesign, Design
 from dropglm.design.storage import column, span, value
 from dropglm.maths.compile import kernel
 from dropglm.penalties.base import Penalty, RowPenalty, Slopes
@@ -39,50 +39,62 @@ class MultinomialQuadratic(Penalty):
 
     vanishes = True
 
-    def value(self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
+    def value(self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
         """Return R(β)."""
         return self._forward(design, beta, intercept, weights)[0]
 
     def value_and_gradient(
-        self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
+        self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, Slopes]:
         """Return R(β) and ∇R(β), which depends on β through p and through Σ_i."""
         value, p, r_eta = self._forward(design, beta, intercept, weights)
-        q = 0.5 * self.noise.relative * weights
-        gradient = design.sum_over_rows(
-            lambda first, last, out: _scatter(design.rows, beta, p, r_eta, q, first, last, out),
-            *beta.shape,
-        )
         # Σ_j Var_p[β_j] = Σ_k p_k ‖β_k‖² - ‖Σ_k p_k β_k‖² has the derivative 2 p_k (β_jk - Σ_l p_l β_jl)
         # with respect to β_jk.
         wp = weights[:, None] * p
         spread = np.diag(wp.sum(axis=0)) - p.T @ wp
-        gradient += (self.noise.absolute * beta @ spread).astype(beta.dtype)
+        gradient = np.empty_like(beta)
+        for number, columns, block in design.blocks:
+            noise, part = self.noise.of_block(number), beta[columns]
+            q = 0.5 * noise.relative * weights
+            gradient[columns] = _gradient(block, part, p, r_eta, q)
+            gradient[columns] += (noise.absolute * part @ spread).astype(beta.dtype)
         return value, Slopes(gradient, r_eta.sum(axis=0))
 
     def _forward(
-        self, design: Design, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
+        self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
     ) -> tuple[float, np.ndarray, np.ndarray]:
         """Return R(β), the predictions p and ∂R/∂η; the last two of shape (n, K)."""
         p = self.family.mean(design.dot(beta) + intercept)
         v, v_p = np.zeros(len(p)), np.zeros_like(p)
-        each(
-            lambda bounds: _variances(design.rows, beta, p, *bounds, v, v_p),
-            design.pieces,
-            design.threads,
-        )
-        # The same for the additive noise, as if every feature were 1.
-        gram = np.einsum("jk,jl->kl", beta, beta, dtype=np.float64)
-        norms, crossed = np.diag(gram), p @ gram
-        v = self.noise.relative * v + self.noise.absolute * (p @ norms - (p * crossed).sum(axis=1))
-        v_p = self.noise.relative * v_p + self.noise.absolute * (norms - 2.0 * crossed)
+        for number, columns, block in design.blocks:
+            noise, part = self.noise.of_block(number), beta[columns]
+            block_v, block_v_p = _variances(block, part, p)
+            # The same for the additive noise, as if every feature were 1.
+            gram = np.einsum("jk,jl->kl", part, part, dtype=np.float64)
+            norms, crossed = np.diag(gram), p @ gram
+            v += noise.relative * block_v + noise.absolute * (p @ norms - (p * crossed).sum(axis=1))
+            v_p += noise.relative * block_v_p + noise.absolute * (norms - 2.0 * crossed)
         # ∂p_k/∂η_l = p_k (1[k=l] - p_l)
         r_eta = 0.5 * weights[:, None] * p * (v_p - (p * v_p).sum(axis=1, keepdims=True))
         return 0.5 * float(np.sum(weights * v)), p, r_eta
 
 
+def _variances(design: Design, beta: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return v_i = Σ_j x_ij² Var_{k~p_i}[β_jk] and ∂v_i/∂p_ik, of shapes (n,) and (n, K)."""
+    v, v_p = np.zeros(len(p)), np.zeros_like(p)
+    each(lambda bounds: _set_variances(design.rows, beta, p, *bounds, v, v_p), design.pieces, design.threads)
+    return v, v_p
+
+
+def _gradient(design: Design, beta: np.ndarray, p: np.ndarray, r: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Return Σ_i x_ij r_ik + 2 q_i x_ij² p_ik (β_jk - Σ_l p_il β_jl); shape (d, K)."""
+    return design.sum_over_rows(
+        lambda first, last, out: _scatter(design.rows, beta, p, r, q, first, last, out), *beta.shape
+    )
+
+
 @kernel
-def _variances(rows, beta, p, first, last, v, v_p):
+def _set_variances(rows, beta, p, first, last, v, v_p):
     """v_i = Σ_j x_ij² Var_{k~p_i}[β_jk] and ∂v_i/∂p_ik = Σ_j x_ij² (β_jk² - 2 m_ij β_jk)."""
     K = beta.shape[1]
     for i in range(first, last):

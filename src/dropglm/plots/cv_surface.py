@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dropglm.blocks import PerBlock
 from dropglm.estimators import LogisticRegressionCV
 from dropglm.plots.axes import COLORS, one_panel
 from dropglm.text import TextClassifier
@@ -104,19 +105,23 @@ class CVSurfaceDisplay:
                 )
             estimator = estimator.search_
         found, best = estimator.cv_results_, estimator.best_index_
+        chosen = found["params"][best]
         here = [
             k
             for k, params in enumerate(found["params"])
-            if params["l2_weights"] is found["params"][best]["l2_weights"]
-            and params["discount"] == found["params"][best]["discount"]
+            if params["l2_weights"] is chosen["l2_weights"]
+            and (params["discount"], params["noise_std"]) == (chosen["discount"], chosen["noise_std"])
+            and _rates(params["dropout"])[1:] == _rates(chosen["dropout"])[1:]
         ]
-        dropout, l2 = (found[f"param_{name}"][here].astype(float) for name in ("dropout", "l2"))
+        dropout = np.array([float(_rates(rates)[0]) for rates in found["param_dropout"][here]])
+        l2 = found["param_l2"][here].astype(float)
         dropouts, l2s = np.unique(dropout), np.unique(l2)
         scores = np.full((len(dropouts), len(l2s)), np.nan)
         scores[np.searchsorted(dropouts, dropout), np.searchsorted(l2s, l2)] = found["mean_test_score"][here]
         weights = estimator.l2_weights_ if isinstance(estimator.l2_weights_, str) else "array"
         title = f"Mean score over the folds, {weights.replace('_', ' ')} l2 weights"
-        display = cls(dropouts, l2s, scores, (estimator.dropout_, estimator.l2_), title)
+        best_point = _rates(estimator.dropout_)[0], estimator.l2_
+        display = cls(dropouts, l2s, scores, best_point, title)
         return display.plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -160,3 +165,8 @@ def _frame_around(column: Any, row: Any) -> Any:
 
     corner = column - 0.46, row - 0.46
     return Rectangle(corner, 0.92, 0.92, fill=False, edgecolor=COLORS[1], linewidth=3)
+
+
+def _rates(dropout: Any) -> tuple[Any, ...]:
+    """Return the dropout rate of each block; the first one is drawn."""
+    return dropout.values if isinstance(dropout, PerBlock) else (dropout,)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
-from dropglm.estimators.search import is_grid
+from dropglm.estimators.grid import is_grid
 from dropglm.text.vectorizer import NgramVectorizer
 
 # The settings where the user gives no value; several values are tuned. Predictors are blended with those of
