@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from dropglm.blocks import Blocks, PerBlock
     from dropglm.datasets import load_dataset
     from dropglm.estimators import (
+        BlockTransformer,
         LinearRegression,
         LogisticRegression,
         LogisticRegressionCV,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __version__ = version("dropglm")
 
 __all__ = [
+    "BlockTransformer",
     "Blocks",
     "LatentFeatures",
     "LinearRegression",
@@ -50,6 +52,7 @@ __all__ = [
 # Imported when first asked for: the command's help and the shell's completion need none of them, and take
 # 0.2 s so instead of 1.6 s.
 _ROOMS = {
+    "BlockTransformer": "estimators",
     "Blocks": "blocks",
     "LatentFeatures": "latent",
     "LinearRegression": "estimators",

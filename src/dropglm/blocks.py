@@ -72,6 +72,7 @@ class Blocks:
     See Also
     --------
     PerBlock : A setting with one value per block.
+    BlockTransformer : Makes blocks of the columns of a table.
 
     Examples
     --------

@@ -1,11 +1,13 @@
 """The estimators: scikit-learn's interface around the mathematics. No formula is defined here."""
 
+from dropglm.estimators.block_transformer import BlockTransformer
 from dropglm.estimators.logistic import LogisticRegression
 from dropglm.estimators.logistic_cv import LogisticRegressionCV
 from dropglm.estimators.online_logistic import OnlineLogisticRegression
 from dropglm.estimators.regression import GeneralizedLinearRegressor, LinearRegression, PoissonRegressor
 
 __all__ = [
+    "BlockTransformer",
     "GeneralizedLinearRegressor",
     "LinearRegression",
     "LogisticRegression",
