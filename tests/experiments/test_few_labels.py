@@ -10,10 +10,11 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import log_loss
 from sklearn.naive_bayes import MultinomialNB
 
-from dropglm import LogisticRegressionCV, NgramVectorizer
+from dropglm import LogisticRegressionCV, NgramVectorizer, TextClassifier
 from dropglm.experiments import few_labels_methods as methods
 from dropglm.experiments import few_labels_texts as texts
 from dropglm.experiments.few_labels import FewLabels
+from dropglm.experiments.few_labels_unlabeled import lsa
 from tests.experiments.stored import page_without_fits, run_lines
 
 GROUPS = ("comp.graphics", "rec.autos", "sci.med", "talk.politics.misc", "misc.forsale")
@@ -48,8 +49,16 @@ def synthetic(name, *, n_labeled=None, n_test=None):
 
 
 CHEAP = {name: methods.METHODS[name] for name in ("tf-idf", "naive Bayes", "NB-SVM", methods.OURS)}
+UNTUNED = methods.Method(lambda y, seed: TextClassifier(tune=False), unlabeled=True)
+LSA = methods.Method(lsa, {"Cs": 2, "components": 5}, unlabeled=True)
 SMALL = FewLabels(
-    sets=("rt", "docs"), labels=(20, 40), seeds=2, methods=CHEAP, news_methods=CHEAP, load=synthetic
+    sets=("rt", "docs"),
+    labels=(20, 40),
+    seeds=2,
+    curve_labels=(40,),
+    methods=CHEAP | {"LSA": LSA, methods.OURS_UNLABELED: UNTUNED},
+    news_methods=CHEAP,
+    load=synthetic,
 )
 
 
@@ -59,6 +68,7 @@ def stored(tmp_path_factory):
     # Without the synthetic texts of 500 classes, which take seconds.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dropglm.experiments.few_labels.MANY_CLASSES_METHODS", ())
+        patch.setattr("dropglm.experiments.few_labels_curves.COUNTS", (50, 100))
         yield folder, run_lines("few-labels", SMALL, folder, quick=False)
 
 
@@ -135,6 +145,7 @@ def scores(lines, data, method, labels):
             line["result"]["accuracy"]
             for line in lines
             if (line["data"], line["method"], line["parameters"]["labels"]) == (data, method, labels)
+            and "unlabeled" not in line["parameters"]
         ]
     )
 
@@ -158,9 +169,44 @@ def test_differences_are_taken_from_the_rival_with_the_best_mean(stored):
     assert cell(tables, title, "rt", 6) == best
 
 
+def test_unlabelled_texts_are_compared_with_every_rival_and_with_none(stored):
+    tables = SMALL.tabulate(stored[1])
+    rivals = {name: scores(stored[1], "rt", name, 40) for name in ("tf-idf", "naive Bayes", "NB-SVM", "LSA")}
+    best = max(rivals, key=lambda name: rivals[name].mean())
+    ours, without = (scores(stored[1], "rt", name, 40) for name in (methods.OURS_UNLABELED, methods.OURS))
+    title = "Accuracy in per cent: TextClassifier + unlabelled minus the best rival"
+    assert cell(tables, title, "rt", 4) == f"{100 * (ours - rivals[best]).mean():+.2f}"
+    assert cell(tables, title, "rt", 6) == best
+    title = "Accuracy in per cent: TextClassifier + unlabelled minus TextClassifier"
+    assert cell(tables, title, "rt", 3) == f"{100 * (ours - without).mean():+.2f}"
+    assert cell(tables, "Splits in which", "all", 1) == "8"
+
+
+def test_curves_are_of_the_first_unlabelled_texts(stored):
+    split = texts.few_labels("rt", 40, 1, synthetic)
+    model = TextClassifier(tune=False).fit(split.labeled, split.y, X_unlabeled=split.unlabeled[:50])
+    (line,) = [
+        line
+        for line in stored[1]
+        if (line["data"], line["method"], line["seed"]) == ("rt", methods.OURS_UNLABELED, 1)
+        and line["parameters"].get("unlabeled") == 50
+    ]
+    assert line["result"]["accuracy"] == np.mean(model.predict(split.test) == split.y_test)
+    assert line["result"]["unlabeled"] == 50
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dropglm.experiments.few_labels_curves.COUNTS", (50, 100))
+        title = "TextClassifier + unlabelled, 40 labels: accuracy"
+        tables = SMALL.tabulate(stored[1])
+    header = next(table.header for table in tables if title in table.title)
+    assert header == ["data", "0", "50", "100", "all", "all minus 50", "±"]
+    ends = [scores(stored[1], "rt", name, 40) for name in (methods.OURS, methods.OURS_UNLABELED)]
+    assert cell(tables, title, "rt", 1) == f"{100 * ends[0].mean():.2f}"
+    assert cell(tables, title, "rt", 4) == f"{100 * ends[1].mean():.2f}"
+
+
 def test_the_page_is_made_without_fits(stored):
     page = page_without_fits("few-labels", SMALL, stored[0], quick=False)
-    assert page.count("<svg") == 4  # two means, two data sets
+    assert page.count("<svg") == 6  # two means, curves of two methods, two data sets
     assert "20 newsgroups by date: 11,314 labels" in page
     assert "nan" not in page
 
@@ -168,7 +214,8 @@ def test_the_page_is_made_without_fits(stored):
 def test_a_quick_run_has_one_method_per_kind_on_docstrings():
     quick = FewLabels().fits(True)
     assert {fit.data for fit in quick} == {"docs"}
-    assert {fit.method for fit in quick} == {"tf-idf", "naive Bayes, words", "NB-SVM, words", methods.OURS}
+    rivals = {"tf-idf", "naive Bayes, words", "LSA", "EM naive Bayes, tf-idf"}
+    assert {fit.method for fit in quick} == rivals | {methods.OURS, methods.OURS_UNLABELED}
     assert all("polars" in fit.parameters["of"] for fit in quick)
 
 
