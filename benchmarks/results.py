@@ -3,13 +3,14 @@
 python -m benchmarks.results [FOLDER]
 
 Each document has a block between two marks that this script replaces; the text around it is written by hand.
-The pages of some experiments show their first figures, which are stored beside them.
+The pages of some experiments show figures, which are stored beside them.
 If results of an experiment are missing, the block on its page is left as it is, and so is the summary of all
 experiments.
 """
 
 import sys
 from collections.abc import Callable, Mapping
+from itertools import count, islice
 from pathlib import Path
 
 from benchmarks import readme
@@ -17,7 +18,7 @@ from benchmarks.markdown import ROOT, fill, table
 from dropglm.experiments import EXPERIMENTS, Experiment, ExperimentRun, comparisons
 from dropglm.experiments.report import ERRORS, describe
 
-PICTURED = ("few-labels",)
+PICTURED = {"few-labels": 2}  # how many captions are shown with their figures, from the first
 
 
 def write(
@@ -31,7 +32,7 @@ def write(
             incomplete = True
             tell(f"docs/paper/{name}.md is unchanged: {folder} lacks {missing} results of {name}.")
         else:
-            pictures = draw(run, root / "docs" / "paper") if name in PICTURED else ""
+            pictures = draw(run, root / "docs" / "paper", PICTURED.get(name, 0))
             fill(root / "docs" / "paper" / f"{name}.md", "results", page_block(run, pictures))
     if incomplete:
         tell("docs/results.md is unchanged.")
@@ -42,17 +43,21 @@ def write(
     fill(root / "docs" / "results.md", "results", f"{summary}\n\n{pages}".lstrip())
 
 
-def draw(run: ExperimentRun, folder: Path) -> str:
-    """Store the figures of the first caption, and return the Markdown that shows them."""
+def draw(run: ExperimentRun, folder: Path, captions: int) -> str:
+    """Store the figures of the first captions, and return the Markdown that shows them."""
     import matplotlib as mpl
 
-    caption, figures = next(iter(run.experiment.draw(run.lines).items()))
-    paths = [folder / f"{run.name}-{number}.svg" for number in range(1, len(figures) + 1)]
+    shown: list[str] = []
+    paths = (f"{run.name}-{number}.svg" for number in count(1))
+    drawn = islice(run.experiment.draw(run.lines).items(), captions) if captions else ()
     # The same numbers give the same file.
     with mpl.rc_context({"svg.hashsalt": "dropglm", "svg.fonttype": "none"}):
-        for figure, path in zip(figures, paths, strict=True):
-            figure.savefig(path, metadata={"Date": None})
-    return "\n".join([*(f"![{caption}]({path.name})" for path in paths), "", caption])
+        for caption, figures in drawn:
+            for figure, path in zip(figures, paths, strict=False):
+                figure.savefig(folder / path, metadata={"Date": None})
+                shown.append(f"![{caption}]({path})")
+            shown += ["", caption, ""]
+    return "\n".join(shown).rstrip()
 
 
 def page_block(run: ExperimentRun, pictures: str = "") -> str:

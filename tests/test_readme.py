@@ -70,6 +70,24 @@ def test_tables_have_the_numbers_of_the_pages_that_were_measured(tmp_path):
     assert drawn == kept
 
 
+def test_the_table_of_few_labels_names_the_rival_with_the_best_mean(tmp_path):
+    rows = {"tf-idf": (60, 70), "naive Bayes": (62, 65), "LSA": (61, 71), "TextClassifier": (64, 72)}
+    rows["TextClassifier + unlabelled"] = (70, 75)
+    lines = ["| method | 50 labels | ± | 1,000 labels | ± |", "| --- |"]
+    lines += [f"| {name} | {few}.00 | 0.50 | {many}.00 | 0.25 |" for name, (few, many) in rows.items()]
+    losses = [line.replace(".00", "") for line in lines]
+    titles = [f"### Mean over 3 data sets: {score}\n" for score in ("accuracy in per cent", "log loss")]
+    page = tmp_path / "page.md"
+    page.write_text("\n".join([titles[0], *lines, "", titles[1], *losses]))
+    block = readme.few_labels(str(page))
+    assert block.startswith("| labels | 50 | 1,000 |\n")
+    assert "| tf-idf and logistic regression | 60.00 | 70.00 |" in block
+    assert "| the best rival | 62.00 (naive Bayes) | 71.00 (LSA) |" in block
+    assert "with unlabelled texts | **70.00** | **75.00** |" in block
+    assert "over 3 data sets" in block
+    assert "from 64 to 70, 72 to 75." in block
+
+
 def test_outputs_are_replaced_and_nothing_else(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("One.\n\n```python\nprint(1)\n```\n\n```text\nold\n```\n\n```sh\nmake\n```\n\nTwo.\n")

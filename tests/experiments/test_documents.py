@@ -82,7 +82,7 @@ def test_pages_of_experiments_that_were_not_run_stay_as_they_are(root):
 
 
 def test_the_first_figures_are_stored_beside_the_page_and_are_the_same_each_time(root, monkeypatch):
-    monkeypatch.setattr(results, "PICTURED", ("first",))
+    monkeypatch.setattr(results, "PICTURED", {"first": 1})
     ExperimentRun("first", TOYS["first"], root / "lines").run()
     folder = root / "docs" / "paper"
     text = written(root)["docs/paper/first.md"]
