@@ -9,7 +9,7 @@ from dropglm.blocks import Blocks
 
 
 # scikit-learn must not turn the blocks into a table, whatever its setting for the output of transformers.
-class BlockTransformer(ColumnTransformer, auto_wrap_output_keys=None):
+class BlockTransformer(ColumnTransformer, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Apply a transformer to each group of columns, and keep the results as blocks.
 
     This is scikit-learn's ColumnTransformer, with the same parameters, methods and attributes, except that
