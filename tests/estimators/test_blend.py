@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from dropglm.estimators.blend import PRIOR_MEAN, PRIOR_STRENGTH, SMALLEST, Blend, fit_blend
+from dropglm.estimators.blend import PRIOR, PRIOR_ALONE, PRIOR_BESIDE_OTHERS, Blend, fit_blend
 
 
 @st.composite
@@ -28,12 +28,13 @@ def all_classes(eta):
     return np.column_stack([np.zeros(len(eta)), eta]) if eta.shape[1] == 1 else eta
 
 
-def objective(t, c, eta, nu, y, weights, *, calibrate=True):
+def objective(t, c, eta, nu, y, weights, *, calibrate, other_features):
     """The documented objective."""
     total = all_classes(t * eta + c * nu)
     value = weights @ (logsumexp(total, axis=1) - total[np.arange(len(y)), y])
-    prior = calibrate * (t - PRIOR_MEAN) ** 2 + (spread_of(nu) * c - PRIOR_MEAN) ** 2
-    return value + 0.5 * PRIOR_STRENGTH * prior
+    if other_features:
+        return value + calibrate * 0.5 * (t - 1.0) ** 2 + 5.0 * (spread_of(nu) * c) ** 2
+    return value + calibrate * 5.0 * (t - 0.5) ** 2 + 5.0 * (spread_of(nu) * c - 0.5) ** 2
 
 
 def spread_of(nu):
@@ -42,20 +43,21 @@ def spread_of(nu):
 
 
 @settings(max_examples=40)
-@given(predictors(), st.booleans())
-def test_a_blend_is_the_minimum_over_factors_that_are_not_small(case, calibrate):
+@given(predictors(), st.booleans(), st.booleans())
+def test_a_blend_is_the_minimum_over_factors_that_are_not_small(case, calibrate, other_features):
     eta, nu, y, weights = case
-    found = fit_blend(eta, nu, y, weights, calibrate=calibrate)
-    spread = spread_of(nu)
+    how = {"calibrate": calibrate, "other_features": other_features}
+    found = fit_blend(eta, nu, y, weights, **how)
+    spread, bound = spread_of(nu), (PRIOR_BESIDE_OTHERS if other_features else PRIOR).smallest
 
     def value(z):
-        t, c = SMALLEST + np.exp(z)  # a minimum at the bound lies at minus infinity
-        return objective(t if calibrate else 1.0, c / spread, eta, nu, y, weights, calibrate=calibrate)
+        t, c = np.array([PRIOR.smallest, bound]) + np.exp(z)  # a minimum at the bound lies at minus infinity
+        return objective(t if calibrate else 1.0, c / spread, eta, nu, y, weights, **how)
 
-    assert found.scale >= SMALLEST if calibrate else found.scale == 1.0
-    assert found.naive_bayes * spread >= SMALLEST * (1.0 - 1e-12)
+    assert found.scale >= PRIOR.smallest if calibrate else found.scale == 1.0
+    assert found.naive_bayes * spread >= bound * (1.0 - 1e-12)
     best = minimize(value, [-1.0, -1.0], method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9}).fun
-    ours = objective(*found, eta, nu, y, weights, calibrate=calibrate)
+    ours = objective(*found, eta, nu, y, weights, **how)
     assert ours == pytest.approx(best, rel=1e-4, abs=1e-4)
 
 
@@ -70,7 +72,7 @@ def test_without_naive_bayes_the_scale_alone_is_fitted(case):
 
     found = fit_blend(eta, None, y, weights, calibrate=True)
     assert found.naive_bayes == 0.0
-    others = np.linspace(SMALLEST, 2.0 * found.scale + 1.0, 30)
+    others = np.linspace(PRIOR_ALONE.smallest, 2.0 * found.scale + 1.0, 30)
     assert loss(found.scale) <= min(map(loss, others)) + 1e-4
     assert fit_blend(eta, None, y, weights, calibrate=False) == Blend(1.0, 0.0)
 
@@ -109,7 +111,7 @@ def test_predictors_that_are_too_small_by_a_factor_are_restored(K, rng):
     noise = rng.normal(size=eta.shape)
     found = fit_blend(eta / 4.0, noise, y, np.ones(n), calibrate=True)
     assert found.scale == pytest.approx(4.0, rel=0.05)
-    assert found.naive_bayes == pytest.approx(SMALLEST / spread_of(noise), rel=0.01)
+    assert found.naive_bayes == pytest.approx(PRIOR.smallest / spread_of(noise), rel=0.01)
 
 
 def test_a_blend_is_linear():

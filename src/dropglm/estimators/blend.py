@@ -16,11 +16,25 @@ from scipy.optimize import minimize
 
 from dropglm.families import Multinomial
 
-# The prior of t and of c (times the spread of ν): its mean, and the inverse of its variance. It matters where
-# few rows are held out: with 50, the log loss of seven sets of texts is 0.01 smaller than with strength 1.
-PRIOR_MEAN, PRIOR_STRENGTH = 0.5, 10.0
-# Lower bound of both: where held-out rows show no gain, the intercept alone should not decide the class.
-SMALLEST = 0.15
+
+class Prior(NamedTuple):
+    """Normal prior of a factor: its mean, the inverse of its variance, and a lower bound of the factor."""
+
+    mean: float
+    strength: float
+    smallest: float
+
+
+# Of t and of c, times the spread of ν. The strength matters where few rows are held out: with 50, the log
+# loss of seven sets of texts is 0.01 smaller than with strength 1. The lower bound: where held-out rows show
+# no gain, the intercept alone should not decide the class.
+PRIOR = Prior(mean=0.5, strength=10.0, smallest=0.15)
+# Of t without ν, or if the model has features besides those of ν: it is expected to be right as it is.
+PRIOR_ALONE = Prior(mean=1.0, strength=1.0, smallest=0.15)
+# Of c in the second case: naive Bayes need not be of any use to a model with embeddings. With 100 labels and
+# embeddings of 384 numbers, the log loss of rt is 0.615 instead of 0.640, and that of subj 0.300 instead of
+# 0.307.
+PRIOR_BESIDE_OTHERS = Prior(mean=0.0, strength=10.0, smallest=0.0)
 # ν with a smaller spread is rounding error: held-out rows share no informative feature with the others.
 SMALLEST_SPREAD = 1e-6
 
@@ -37,14 +51,21 @@ class Blend(NamedTuple):
 
 
 def fit_blend(
-    eta: np.ndarray, nu: np.ndarray | None, y: np.ndarray, weights: np.ndarray, *, calibrate: bool
+    eta: np.ndarray,
+    nu: np.ndarray | None,
+    y: np.ndarray,
+    weights: np.ndarray,
+    *,
+    calibrate: bool,
+    other_features: bool = False,
 ) -> Blend:
     """Return the blend with the least loss of held-out rows.
 
         minimise  Σ_i w_i loss_i(t η_i + c ν_i) + 5 (t - ½)² + 5 (s c - ½)²  over t, s c ≥ 0.15,
 
     where s is the standard deviation of ν over rows and classes, which makes the prior independent of scale.
-    Without ν, the prior of t is ½ (t - 1)².
+    Without ν, the prior of t is ½ (t - 1)²; with other features it is the same, and that of c is 5 (s c)²
+    with c ≥ 0.
 
     Parameters
     ----------
@@ -57,6 +78,8 @@ def fit_blend(
     weights : ndarray of shape (n,)
     calibrate : bool
         If False, t = 1.
+    other_features : bool, default=False
+        Whether the model has features besides those of naive Bayes.
 
     Returns
     -------
@@ -79,8 +102,10 @@ def fit_blend(
         parts.append(_all_classes(nu) / spread)
     if not parts:
         return Blend()
-    # Without naive Bayes the model's predictors are expected to be right as they are, give or take 1.
-    prior_mean, strength = (PRIOR_MEAN, PRIOR_STRENGTH) if adds_nu else (1.0, 1.0)
+    of_t = PRIOR if adds_nu and not other_features else PRIOR_ALONE
+    of_c = PRIOR_BESIDE_OTHERS if other_features else PRIOR
+    priors = [of_t] * calibrate + [of_c] * adds_nu
+    prior_mean, strength, smallest = np.transpose(priors)
     chosen = np.arange(len(y)), y
 
     def loss(factors: np.ndarray) -> tuple[float, np.ndarray]:
@@ -90,12 +115,12 @@ def fit_blend(
         residual *= weights[:, None]
         deviation = factors - prior_mean
         value = weights @ (Multinomial.log_partition(total) - total[chosen])
-        value += 0.5 * strength * deviation @ deviation
+        value += 0.5 * (strength * deviation) @ deviation
         gradient = np.array([np.vdot(residual, part) for part in parts])
         return float(value), gradient + strength * deviation
 
-    start, bounds = np.full(len(parts), prior_mean), [(SMALLEST, None)] * len(parts)
-    factors = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    bounds = [(bound, None) for bound in smallest]
+    factors = minimize(loss, prior_mean, jac=True, method="L-BFGS-B", bounds=bounds).x
     scale = float(factors[0]) if calibrate else 1.0
     return Blend(scale, float(factors[-1] / spread) if adds_nu else 0.0)
 

@@ -173,7 +173,14 @@ class Search:
         """Blend the held-out predictors of a candidate, and score them fold by fold."""
         eta = np.concatenate([fit.eta for fit in fits])
         y = self.data.y[self.rows]
-        blend = fit_blend(eta, self.nu, y, self.blend_weights, calibrate=self.calibrate)
+        blend = fit_blend(
+            eta,
+            self.nu,
+            y,
+            self.blend_weights,
+            calibrate=self.calibrate,
+            other_features=len(self.features.widths) > 1,
+        )
         eta = blend(eta, self.nu)
         ends = np.cumsum([len(fold.test) for fold in self.folds])
         scores = [
