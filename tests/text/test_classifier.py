@@ -220,7 +220,8 @@ def test_missing_and_fractional_labels_raise_a_clear_error():
 def test_texts_are_called_X_in_every_method(fitted):
     for name in ("fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score"):
         assert next(iter(inspect.signature(getattr(fitted, name)).parameters)) == "X"
-    assert list(inspect.signature(fitted.fit).parameters) == ["X", "y", "sample_weight", "X_unlabeled"]
+    names = ["X", "y", "sample_weight", "X_unlabeled", "embeddings", "embeddings_unlabeled"]
+    assert list(inspect.signature(fitted.fit).parameters) == names
 
 
 def test_public_attributes_are_the_documented_ones(fitted):

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -11,7 +11,9 @@ from dropglm import checks
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.estimators.scoring import check_scorer_name
 from dropglm.text.base import check_texts
-from dropglm.text.model import TextModel
+from dropglm.text.embedded_model import EmbeddedTextModel, FittedState
+from dropglm.text.embedding_block import EmbeddingBlock, set_embedding_values, with_embeddings
+from dropglm.text.embedding_head import EmbeddingHead
 from dropglm.text.ngram_rows import row_range
 from dropglm.text.saving import (
     model_state,
@@ -27,16 +29,7 @@ from dropglm.text.tuning import check_single_values, estimator_of, ngram_weights
 from dropglm.text.vectorizer import NgramVectorizer
 
 
-class FittedState(NamedTuple):
-    """The result of one fit, stored in one step: predictions never see parts of two fits."""
-
-    vectorizer: NgramVectorizer
-    model: LogisticRegression
-    search: LogisticRegressionCV | None
-    summary: Summary
-
-
-class TextClassifier(TextModel):
+class TextClassifier(EmbeddedTextModel):
     r"""Text classifier: logistic regression with dropout on n-grams.
 
     By default it chooses l2 by cross-validation, then scales the predictors and adds those of naive Bayes, as
@@ -90,6 +83,10 @@ class TextClassifier(TextModel):
     naive_bayes : bool, default=True
         Add naive Bayes' weights of the n-grams, as far as this helps texts that were held out; only if
         ``tune``.
+    embedder : callable, object with a method ``encode`` or None, default=None
+        Model that turns a list of texts into an array with one row of numbers per text, such as a
+        ``SentenceTransformer`` or a ``StaticModel`` of model2vec. The embeddings become features beside the
+        n-grams, with Gaussian noise instead of dropout. Each text is embedded once per fit.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; see ``LogisticRegression``.
     cv : int, cross-validation splitter, iterable or None, default=None
@@ -157,7 +154,11 @@ class TextClassifier(TextModel):
     unknown: truly
     """
 
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_unlabeled": True}
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {
+        "X_unlabeled": True,
+        "embeddings": True,
+        "embeddings_unlabeled": True,
+    }
 
     def __init__(
         self,
@@ -186,6 +187,7 @@ class TextClassifier(TextModel):
         expectation: str = "gaussian",
         calibrate: bool = True,
         naive_bayes: bool = True,
+        embedder: Any = None,
         class_weight: Any = None,
         cv: Any = None,
         scoring: Any = "neg_log_loss",
@@ -219,6 +221,7 @@ class TextClassifier(TextModel):
         self.expectation = expectation
         self.calibrate = calibrate
         self.naive_bayes = naive_bayes
+        self.embedder = embedder
         self.class_weight = class_weight
         self.cv = cv
         self.scoring = scoring
@@ -234,6 +237,8 @@ class TextClassifier(TextModel):
         y: Any,
         sample_weight: Any = None,
         X_unlabeled: Iterable[str] | None = None,
+        embeddings: Any = None,
+        embeddings_unlabeled: Any = None,
     ) -> Self:
         """Learn the vocabulary, tune the settings and fit the model.
 
@@ -247,6 +252,12 @@ class TextClassifier(TextModel):
             Weights of the texts with labels.
         X_unlabeled : iterable of str, default=None
             Texts without labels.
+        embeddings : array-like of shape (n, k), default=None
+            Embeddings of the texts with labels, if you have computed them; the embedder is then not called.
+            Without an embedder, predictions need embeddings as well.
+        embeddings_unlabeled : array-like of shape (m, k), default=None
+            Embeddings of the texts without labels; needed if both ``embeddings`` and ``X_unlabeled`` are
+            given.
 
         Returns
         -------
@@ -260,17 +271,25 @@ class TextClassifier(TextModel):
         unlabeled = check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
         y = _check_labels(y, len(labeled))
         warn_similar_classes(Counter(y.tolist()))
+        block = self._embedding_block(labeled, unlabeled, embeddings, embeddings_unlabeled)
 
         # Fit once for each weight of longer n-grams, and store the best.
         fits = (
-            self._fit_with(ngram_weight, labeled, unlabeled, y, sample_weight)
+            self._fit_with(ngram_weight, labeled, unlabeled, y, sample_weight, block)
             for ngram_weight in ngram_weights_of(self, y)
         )
         self._fitted = max(fits, key=lambda fit: fit.search.best_score_ if fit.search else 0.0)
+        self._checked_embedder = self.embedder
         return self
 
     def _fit_with(
-        self, ngram_weight: float, labeled: list[str], unlabeled: list[str], y: np.ndarray, sample_weight: Any
+        self,
+        ngram_weight: float,
+        labeled: list[str],
+        unlabeled: list[str],
+        y: np.ndarray,
+        sample_weight: Any,
+        block: EmbeddingBlock | None,
     ) -> FittedState:
         """Build the features and the estimator, and fit it."""
         settings = self._settings_shared_with(NgramVectorizer) | {"ngram_weight": ngram_weight}
@@ -280,10 +299,18 @@ class TextClassifier(TextModel):
         n, m = len(labeled), len(unlabeled)
         labeled_rows = row_range(features, 0, n)
         unlabeled_rows = row_range(features, n, n + m) if unlabeled else None
+        if block is not None:
+            labeled_rows = with_embeddings(labeled_rows, block.labeled)
+            unlabeled_rows = with_embeddings(unlabeled_rows, block.unlabeled)
+            set_embedding_values(estimator, block.width)
         estimator.fit(labeled_rows, y, sample_weight=sample_weight, X_unlabeled=unlabeled_rows)
         search = estimator if isinstance(estimator, LogisticRegressionCV) else None
         model = estimator if search is None else search.best_estimator_
-        return FittedState(vectorizer, model, search, summarize(vectorizer, model, search, y, m))
+        if block is None:
+            return FittedState(vectorizer, model, search, summarize(vectorizer, model, search, y, m))
+        words, head = block.split(model)
+        summary = summarize(vectorizer, words, search, y, m, block.summary(model))
+        return FittedState(vectorizer, words, search, summary, head)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
@@ -291,10 +318,6 @@ class TextClassifier(TextModel):
     def _fitted_state(self) -> FittedState:
         check_is_fitted(self)
         return self._fitted
-
-    def _fitted_parts(self) -> tuple[NgramVectorizer, LogisticRegression]:
-        fitted = self._fitted_state()
-        return fitted.vectorizer, fitted.model
 
     @property
     def vectorizer_(self) -> NgramVectorizer:
@@ -333,6 +356,7 @@ class TextClassifier(TextModel):
         """Return what a file has to hold to predict and to explain, without ``search_``."""
         fitted = self._fitted_state()
         parts = model_state(fitted.vectorizer, fitted.model)
+        parts |= {} if fitted.head is None else {"embedding": fitted.head.to_state()}
         return {"settings": saved_settings(self), "summary": fitted.summary.to_dict()} | parts
 
     @classmethod
@@ -341,7 +365,10 @@ class TextClassifier(TextModel):
         vectorizer = restore_vectorizer(state, classifier._settings_shared_with(NgramVectorizer))
         model, summary = restore_model(state, len(vectorizer.ngrams_)), Summary(**state["summary"])
         summary.lines()  # raises if a field has the wrong type
-        classifier._fitted = FittedState(vectorizer, model, None, summary)
+        head = (
+            EmbeddingHead.from_state(state["embedding"], len(model.coef_)) if "embedding" in state else None
+        )
+        classifier._fitted = FittedState(vectorizer, model, None, summary, head)
         return classifier
 
 

@@ -35,6 +35,13 @@ class Contribution(NamedTuple):
     weights: list[float]
 
 
+class Share(NamedTuple):
+    """The contribution of the embedding of a text; ``weight`` and ``weights`` as in ``Contribution``."""
+
+    weight: float
+    weights: list[float]
+
+
 class OutlineRow(NamedTuple):
     """A row of an explanation in the form of a sum: a part, the contribution of which is in the total."""
 
@@ -48,7 +55,8 @@ class Explanation:
     """Explanation of the prediction for one text; print it, or show it in a notebook.
 
     It compares the predicted class with the runner-up, the most probable of the other classes. The weights of
-    all contributions and ``base_difference`` add up to ``difference``.
+    all contributions, ``base_difference`` and, if the model uses embeddings, ``embedding.weight`` add up to
+    ``difference``.
 
     Attributes
     ----------
@@ -72,6 +80,9 @@ class Explanation:
         The n-grams of the text that are features, those with the largest absolute weight first.
     unknown : list of str
         The words of the text that occur in none of the features, in their order in the text.
+    embedding : Share or None
+        The contribution of the embedding of the text: ``weight`` to the difference, and ``weights`` to the
+        predictor of each class. None if the model does not use embeddings.
 
     Examples
     --------
@@ -95,12 +106,14 @@ class Explanation:
     base: list[float]
     contributions: list[Contribution]
     unknown: list[str]
+    embedding: Share | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields in plain types, for JSON."""
         return vars(self) | {
             "probabilities": {str(label): p for label, p in self.probabilities.items()},
             "contributions": [entry._asdict() for entry in self.contributions],
+            "embedding": None if self.embedding is None else self.embedding._asdict(),
         }
 
     @property
@@ -140,6 +153,8 @@ class Explanation:
         rows += _group(f"for {self.label}", self.supporting, k)
         rows += _group(f"for {self.against}", self.opposing, k)
         rows += _group("punctuation", self.punctuation, min(k, SHOWN_PUNCTUATION))
+        if self.embedding is not None:
+            rows.append(OutlineRow(1, "embedding", self.embedding.weight))
         return [*rows, OutlineRow(1, "intercept", self.base_difference)]
 
     def most_probable(self, k: int = SHOWN_CLASSES) -> list[tuple[str, float]]:
@@ -203,15 +218,33 @@ def listed(words: Sequence[str]) -> str:
     return ", ".join(words[:SHOWN_UNKNOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def explain_text(vectorizer: NgramVectorizer | NgramHasher, model: LogisticModel, text: str) -> Explanation:
-    """Explain the prediction for one text."""
+def explain_text(
+    vectorizer: NgramVectorizer | NgramHasher,
+    model: LogisticModel,
+    text: str,
+    embedding: np.ndarray | None = None,
+) -> Explanation:
+    """Explain the prediction for one text.
+
+    Parameters
+    ----------
+    vectorizer : NgramVectorizer or NgramHasher
+    model : LogisticModel
+        A fitted model; a ``ModelWithHead`` if there is an embedding.
+    text : str
+    embedding : ndarray of shape (1, k), default=None
+        The embedding of the text.
+    """
     columns, values, names, unknown = vectorizer._describe(text)
-    row = vectorizer.transform([text])
+    row: Any = vectorizer.transform([text])
     coef, intercept = model.coef_[:, columns] * values, np.atleast_1d(model.intercept_)[:, None]
+    share = np.zeros_like(intercept)
+    if embedding is not None:
+        row, share = (row, embedding), model.head.predictors(embedding).T
     predictors = np.atleast_2d(model.decision_function(row)).T
-    by_class, base, scores = (
+    by_class, base, scores, shares = (
         np.array(list(weights_by_class(weights, model.multi_class_)))
-        for weights in (coef, intercept, predictors)
+        for weights in (coef, intercept, predictors, share)
     )
     probabilities = model.predict_proba(row)[0]
     # Several probabilities may round to 1; their predictors still differ.
@@ -232,4 +265,7 @@ def explain_text(vectorizer: NgramVectorizer | NgramHasher, model: LogisticModel
         base=base[:, 0].tolist(),
         contributions=contributions,
         unknown=unknown,
+        embedding=None
+        if embedding is None
+        else Share(float(weights_between(share, first, second)[0]), shares[:, 0].tolist()),
     )

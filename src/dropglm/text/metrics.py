@@ -97,9 +97,9 @@ class Metrics:
         )
 
 
-def compute_metrics(model: TextModel, X: list[str], y: np.ndarray) -> Metrics:
-    """Compute the metrics of a fitted model on texts with labels."""
-    return metrics_from_probabilities(y, model.predict_proba(X), model.classes_)
+def compute_metrics(model: TextModel, X: list[str], y: np.ndarray, embeddings: Any = None) -> Metrics:
+    """Compute the metrics of a fitted model on texts with labels, and embeddings if it uses them."""
+    return metrics_from_probabilities(y, model.predict_proba(X, embeddings), model.classes_)
 
 
 def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metrics:

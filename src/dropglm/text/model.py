@@ -1,8 +1,9 @@
 """Base class of the text classifiers: predictions, explanations and model files."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from copy import copy
+from inspect import isabstract
 from os import PathLike
 from typing import Any, Self
 
@@ -56,78 +57,92 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
         """Number of n-grams, or of columns to which n-grams are hashed."""
         return int(self.model_.n_features_in_)
 
-    def predict(self, X: Iterable[str]) -> np.ndarray:
+    def predict(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
         """Predict the most probable class of each text.
 
         Parameters
         ----------
         X : iterable of str
             Texts.
+        embeddings : array-like of shape (n, k), default=None
+            Embeddings of the texts, if the model was trained with embeddings; None means those of its
+            embedder.
 
         Returns
         -------
         ndarray of shape (n,)
         """
-        model, features = self._model_and_features(X)
+        model, features = self._model_and_features(X, embeddings)
         return model.predict(features)
 
-    def predict_proba(self, X: Iterable[str]) -> np.ndarray:
+    def predict_proba(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
         """Predict the probability of each class.
 
         Parameters
         ----------
         X : iterable of str
             Texts.
+        embeddings : array-like of shape (n, k), default=None
+            As in ``predict``.
 
         Returns
         -------
         ndarray of shape (n, K)
             Columns are in the order of ``classes_``.
         """
-        model, features = self._model_and_features(X)
+        model, features = self._model_and_features(X, embeddings)
         return model.predict_proba(features)
 
-    def predict_log_proba(self, X: Iterable[str]) -> np.ndarray:
+    def predict_log_proba(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
         """Predict the logarithm of the probability of each class.
 
         Parameters
         ----------
         X : iterable of str
             Texts.
+        embeddings : array-like of shape (n, k), default=None
+            As in ``predict``.
 
         Returns
         -------
         ndarray of shape (n, K)
             Columns are in the order of ``classes_``.
         """
-        model, features = self._model_and_features(X)
+        model, features = self._model_and_features(X, embeddings)
         return model.predict_log_proba(features)
 
-    def decision_function(self, X: Iterable[str]) -> np.ndarray:
+    def decision_function(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
         """Compute the linear predictor of each text.
 
         Parameters
         ----------
         X : iterable of str
             Texts.
+        embeddings : array-like of shape (n, k), default=None
+            As in ``predict``.
 
         Returns
         -------
         ndarray of shape (n,) for two classes, else (n, K)
             For two classes, positive values favour ``classes_[1]``.
         """
-        model, features = self._model_and_features(X)
+        model, features = self._model_and_features(X, embeddings)
         return model.decision_function(features)
 
-    def _model_and_features(self, X: Iterable[str]) -> tuple[LogisticModel, Any]:
-        """Return the fitted model and the feature matrix of the texts."""
+    def _model_and_features(self, X: Iterable[str], embeddings: Any) -> tuple[LogisticModel, Any]:
+        """Return the fitted model and the features of the texts."""
+        refuse_embeddings(embeddings)
         vectorizer, model = self._fitted_parts()
+        return model, self._features(vectorizer, X)
+
+    def _features(self, vectorizer: NgramVectorizer | NgramHasher, X: Iterable[str]) -> Any:
+        """Return the feature matrix of the texts."""
         # A copy with our current settings; both share the vocabulary.
         vectorizer = copy(vectorizer).set_params(n_jobs=self.n_jobs, verbose=self.verbose)
         features = vectorizer.transform(X)
         if not features.shape[0]:
             raise ValueError("X is empty; give at least one text.")
-        return model, features
+        return features
 
     def top_features(self, k: int = 10) -> dict[Any, list[NgramWeight]]:
         """List the n-grams with the strongest influence on each class.
@@ -166,19 +181,23 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
         share = np.clip(vectorizer.ngrams_.document_counts / vectorizer.n_texts_, 0.0, 1.0)
         return self._typical_values(vectorizer) * np.sqrt(share * (1.0 - share))
 
-    def explain(self, text: str) -> Explanation:
+    def explain(self, text: str, embedding: Any = None) -> Explanation:
         """Explain the prediction for one text.
 
         Parameters
         ----------
         text : str
+        embedding : array-like of shape (k,), default=None
+            The embedding of the text, if the model was trained with embeddings; None means that of its
+            embedder.
 
         Returns
         -------
         Explanation
-            What tips the prediction: the contribution of each n-gram of the text to the difference between
-            the predictors of the predicted class and of the runner-up.
+            What tips the prediction: the contribution of each n-gram of the text, and of its embedding, to
+            the difference between the predictors of the predicted class and of the runner-up.
         """
+        refuse_embeddings(embedding)
         return explain_text(*self._fitted_parts(), text)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -207,12 +226,14 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
         model_files.write(path, type(self).__name__, self._to_state() | {"columns": columns})
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
+    def load(cls, path: str | PathLike[str], embedder: Any = None) -> Self:
         """Read a model of this class from a file. Model files from untrusted sources are safe to open.
 
         Parameters
         ----------
         path : str or path-like
+        embedder : callable or object with a method ``encode``, default=None
+            The embedder that the model was trained with; see ``load_model``.
 
         Returns
         -------
@@ -224,7 +245,13 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
         """
         _, state = model_files.read(path, cls.__name__)
         with model_files.reporting_damage(path):
-            return cls._from_file(state)
+            model = cls._from_file(state)
+        return model if embedder is None else model._with_embedder(embedder)
+
+    def _with_embedder(self, embedder: Any) -> Self:
+        """Give the fitted model its embedder back, after checking that it is the same."""
+        refuse_embeddings(embedder)
+        return self
 
     @classmethod
     def _from_file(cls, state: dict[str, Any]) -> Self:
@@ -242,13 +269,22 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
         return {name: getattr(self, name) for name in names}
 
 
-def load_model(path: str | PathLike[str]) -> TextModel:
+def refuse_embeddings(given: Any) -> None:
+    """Raise an error if there are embeddings, or an embedder, for a model that was trained without."""
+    if given is not None:
+        raise ValueError("The model was trained without embeddings, so it cannot use any.")
+
+
+def load_model(path: str | PathLike[str], embedder: Any = None) -> TextModel:
     """Read a text model from a file. Model files from untrusted sources are safe to open.
 
     Parameters
     ----------
     path : str or path-like
         A file that ``save_model``, ``TextClassifier.save`` or ``OnlineTextClassifier.save`` wrote.
+    embedder : callable or object with a method ``encode``, default=None
+        The embedder that the model was trained with, since files do not contain it. You can also set it
+        later, with ``set_params(embedder=...)``, or pass embeddings to ``predict``.
 
     Returns
     -------
@@ -259,15 +295,28 @@ def load_model(path: str | PathLike[str]) -> TextModel:
     ------
     ModelFileError
         If the file is damaged, is not a dropglm model file, or was written by a newer version.
+    ValueError
+        If the model was trained with another embedder, or without embeddings.
 
     See Also
     --------
     save_model : Write a model file.
     """
-    models = {model.__name__: model for model in TextModel.__subclasses__()}  # all in this package
+    models = {model.__name__: model for model in _concrete_models()}  # all in this package
     kind, state = model_files.read(path, *sorted(models))
     with model_files.reporting_damage(path):
-        return models[kind]._from_file(state)
+        model = models[kind]._from_file(state)
+    return model if embedder is None else model._with_embedder(embedder)
+
+
+def _concrete_models() -> Iterator[type[TextModel]]:
+    """Yield the classes of text models that can be saved."""
+    todo = TextModel.__subclasses__()
+    while todo:
+        model = todo.pop()
+        todo += model.__subclasses__()
+        if not isabstract(model):
+            yield model
 
 
 def save_model(model: TextModel, path: str | PathLike[str]) -> None:

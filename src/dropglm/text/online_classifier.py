@@ -225,6 +225,8 @@ class OnlineTextClassifier(TextModel):
         if not isinstance(classifier, TextClassifier):
             raise TypeError(f"classifier must be a TextClassifier, got {classifier!r}.")
         check_is_fitted(classifier, "model_")
+        if classifier._fitted_state().head is not None:
+            raise ValueError("The classifier was trained with embeddings, which an online model cannot use.")
         model = OnlineLogisticRegression(**self._settings_shared_with(OnlineLogisticRegression))
         model.start_from(classifier.model_)
         names = ("ngram_range", "lowercase", "token_pattern", "strip_html")

@@ -14,8 +14,8 @@ from dropglm.text.vectorizer import NgramVectorizer
 from dropglm.text.vocabulary import Vocabulary
 
 CHOSEN = ("dropout", "l2", "l2_weights", "discount")
-# Not saved: they concern the machine and the user that open the file.
-NOT_SAVED = ("n_jobs", "verbose")
+# Not saved: they concern the machine and the user that open the file, or are too large for it.
+NOT_SAVED = ("n_jobs", "verbose", "embedder")
 # Saved as None if they are objects that a file cannot hold: they matter only for another fit, which then uses
 # the default folds, accuracy and a random seed.
 SAVED_AS_NONE = ("cv", "random_state", "scoring")

@@ -40,6 +40,11 @@ class Summary:
         Number of iterations of the final fit.
     converged : bool
         Whether the final fit converged.
+    embedding : dict or None
+        None if there are no embeddings. Otherwise the numbers per text ("dimension"), the name of the
+        embedder ("name"; None if embeddings were given), the standard deviation of the noise relative to the
+        root mean square of the columns ("noise"), and the l2 weight relative to that of the n-grams
+        ("l2_weight").
     """
 
     texts: dict[str, int]
@@ -49,6 +54,7 @@ class Summary:
     search: dict[str, Any] | None
     iterations: int
     converged: bool
+    embedding: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields in plain types, for JSON."""
@@ -64,6 +70,8 @@ class Summary:
             ("n-grams", f"{self.features:,}"),
             ("settings", settings),
         ]
+        if self.embedding:
+            lines.insert(2, ("embeddings", _embedding_line(self.embedding)))
         if self.search:
             lines.append(("cross-validation", _search_line(self.search)))
         status = "converged" if self.converged else "NOT converged"
@@ -71,6 +79,14 @@ class Summary:
 
     def __str__(self) -> str:
         return "\n".join(f"{heading:<18}{text}" for heading, text in self.lines())
+
+
+def _embedding_line(embedding: dict[str, Any]) -> str:
+    source = "" if embedding["name"] is None else f" from {embedding['name']}"
+    return (
+        f"{embedding['dimension']:,} numbers per text{source}; noise {embedding['noise']:g}, l2 weight "
+        f"{embedding['l2_weight']:g}"
+    )
 
 
 def _search_line(search: dict[str, Any]) -> str:
@@ -114,8 +130,9 @@ def summarize(
     search: LogisticRegressionCV | None,
     y: np.ndarray,
     n_unlabeled: int,
+    embedding: dict[str, Any] | None = None,
 ) -> Summary:
-    """Summarise a fit to texts with labels y and to unlabelled texts."""
+    """Summarise a fit to texts with labels y, to unlabelled texts and to embeddings."""
     labels, counts = np.unique(y, return_counts=True)
     results = model.result_ if isinstance(model.result_, tuple) else (model.result_,)
     dropout = float(model.dropout) if isinstance(model.dropout, Real) else repr(model.dropout)
@@ -135,6 +152,7 @@ def summarize(
         search=None if search is None else _summarize_search(search, y),
         iterations=int(sum(result.n_iter for result in results)),
         converged=all(result.status == "converged" for result in results),
+        embedding=embedding,
     )
 
 

@@ -1,0 +1,169 @@
+"""The embeddings of the training texts, as a block of features beside the n-grams."""
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from dropglm.blocks import Blocks, PerBlock
+from dropglm.estimators import LogisticRegression, LogisticRegressionCV
+from dropglm.estimators.grid import is_grid
+from dropglm.text.embedding_head import EmbeddingHead, Scaling
+from dropglm.text.embeddings import check_embeddings, embed
+from dropglm.text.fingerprint import Fingerprint
+
+# Values that a search chooses from: standard deviations of the noise, relative to the root mean square of the
+# columns, and l2 weights relative to those of the n-grams.
+NOISE = (1.0, 3.0)
+L2_WEIGHTS = (1.0,)
+# Settings of an estimator that have one value per block.
+BY_BLOCK = ("dropout", "noise_std", "l2_weights")
+
+
+class EmbeddingBlock(NamedTuple):
+    """Scaled embeddings of labelled and unlabelled texts.
+
+    Attributes
+    ----------
+    fingerprint : Fingerprint
+        What the embeddings were computed with.
+    scaling : Scaling
+        How they were scaled.
+    labeled : ndarray of shape (n, k)
+    unlabeled : ndarray of shape (m, k), or None without unlabelled texts
+    """
+
+    fingerprint: Fingerprint
+    scaling: Scaling
+    labeled: np.ndarray
+    unlabeled: np.ndarray | None
+
+    @classmethod
+    def of(
+        cls,
+        labeled: Sequence[str],
+        unlabeled: Sequence[str],
+        *,
+        embedder: Any,
+        embeddings: Any,
+        embeddings_unlabeled: Any,
+        shown: bool,
+    ) -> Self | None:
+        """Return the block, from given embeddings or else from the embedder; None if there are neither."""
+        if embeddings is None:
+            if embeddings_unlabeled is not None:
+                raise ValueError("embeddings_unlabeled needs embeddings, those of X, as well.")
+            if embedder is None:
+                return None
+            E = embed(embedder, [*labeled, *unlabeled], shown=shown)
+        else:
+            E = check_embeddings(embeddings, len(labeled))
+            E = np.vstack([E, _given_unlabeled(embeddings_unlabeled, len(unlabeled), E.shape[1])])
+        fingerprint = Fingerprint(E.shape[1])
+        if embedder is not None:
+            fingerprint = Fingerprint.of(embedder, E.shape[1])
+            if fingerprint.dimension != E.shape[1]:
+                raise ValueError(
+                    f"embeddings has {E.shape[1]} numbers per text, but the embedder gives "
+                    f"{fingerprint.dimension}."
+                )
+        scaling = Scaling.of(E)
+        scaled, n = scaling(E), len(labeled)
+        return cls(fingerprint, scaling, scaled[:n], scaled[n:] if len(unlabeled) else None)
+
+    @property
+    def width(self) -> int:
+        """Numbers per text."""
+        return self.fingerprint.dimension
+
+    def split(self, model: LogisticRegression) -> tuple[LogisticRegression, EmbeddingHead]:
+        """Return a model of the n-grams alone, and the head, from one that was fitted to both."""
+        size = np.float32(self.scaling.size)
+        coef = np.asarray(model.coef_[:, -self.width :] / size, np.float32)
+        words = copy(model).set_params(**{name: without_last(getattr(model, name)) for name in BY_BLOCK})
+        words.coef_ = np.ascontiguousarray(model.coef_[:, : -self.width])
+        words.n_features_in_ = words.coef_.shape[1]
+        del words.block_widths_
+        return words, EmbeddingHead(self.fingerprint, self.scaling.mean, coef)
+
+    def summary(self, model: LogisticRegression) -> dict[str, Any]:
+        """Return what the summary says of embeddings, given a model that was fitted to the block."""
+        return {
+            "dimension": self.width,
+            "name": self.fingerprint.name,
+            "noise": float(np.round(_last(model.noise_std) * np.sqrt(self.width), 6)),
+            "l2_weight": float(_last(model.l2_weights)),
+        }
+
+
+def with_embeddings(features: Any, E: np.ndarray | None) -> Any:
+    """Return the features with the embeddings as one more block; features may have several blocks.
+
+    Without embeddings, return the features as they are.
+    """
+    if E is None:
+        return features
+    return Blocks(*(features.blocks if isinstance(features, Blocks) else [features]), E)
+
+
+def set_embedding_values(estimator: LogisticRegression | LogisticRegressionCV, width: int) -> None:
+    """Give an estimator values for one more block, which has Gaussian noise instead of dropout."""
+    tuned = isinstance(estimator, LogisticRegressionCV)
+    # The columns of scaled embeddings have a root mean square of 1/√width.
+    stds = [std / np.sqrt(width) for std in (NOISE if tuned else NOISE[:1])]
+    weights = L2_WEIGHTS if tuned else L2_WEIGHTS[:1]
+    last = {"dropout": [0.0], "noise_std": stds, "l2_weights": weights}
+    given: dict[str, Any] = {name: getattr(estimator, name) for name in last}
+    if isinstance(given["l2_weights"], str) and given["l2_weights"] == "auto":
+        given["l2_weights"] = ("uniform", "naive_bayes")
+    for name, values in given.items():
+        grid = [
+            with_last(value, one)
+            for value in (values if is_grid(name, values) else [values])
+            for one in last[name]
+        ]
+        estimator.set_params(**{name: grid if len(grid) > 1 else grid[0]})
+
+
+def with_last(value: Any, last: Any) -> PerBlock:
+    """Return the values of a setting with that of one more block.
+
+    Examples
+    --------
+    >>> with_last(0.5, 0.0), with_last(PerBlock(0.5, 0.1), 0.0)
+    (PerBlock(0.5, 0.0), PerBlock(0.5, 0.1, 0.0))
+    """
+    return PerBlock(*(value.values if isinstance(value, PerBlock) else [value]), last)
+
+
+def _last(value: Any) -> Any:
+    return value.values[-1]
+
+
+def without_last(value: Any) -> Any:
+    """Return the values of a setting without that of the last block.
+
+    Examples
+    --------
+    >>> without_last(PerBlock(0.5, 0.0)), without_last(PerBlock(0.5, 0.1, 0.0)), without_last(0.5)
+    (0.5, PerBlock(0.5, 0.1), 0.5)
+    """
+    if not isinstance(value, PerBlock):
+        return value
+    first = value.values[:-1]
+    return first[0] if len(first) == 1 else PerBlock(*first)
+
+
+def _given_unlabeled(given: Any, m: int, k: int) -> np.ndarray:
+    """Return the embeddings of m unlabelled texts, which must have k numbers each."""
+    if given is None:
+        if m:
+            raise ValueError(
+                "embeddings were given for X but not for X_unlabeled; pass those as embeddings_unlabeled."
+            )
+        return np.empty((0, k), np.float32)
+    E = check_embeddings(given, m, name="embeddings_unlabeled", rows_of="X_unlabeled")
+    if E.shape[1] != k:
+        raise ValueError(f"embeddings_unlabeled has {E.shape[1]} numbers per text, but embeddings has {k}.")
+    return E
