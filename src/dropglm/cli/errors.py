@@ -126,6 +126,10 @@ def in_options(sentence: str) -> str:
     """
     sentence = re.sub(r"\bset (encoding|format|delimiter) to\b", r"set --\1 to", sentence)
     sentence = re.sub(r"\blower rate\b", "lower --rate", sentence)
+    sentence = sentence.replace(
+        "load_model(path, embedder=...), or pass embeddings.", "--embedder or --embeddings."
+    )
+    sentence = sentence.replace("of the texts as embeddings.", "of the texts with --embeddings.")
     sentence = re.sub(r"\bmin_df=\((\S+), (\S+)\)", r"min_df=\1, \2 for longer n-grams", sentence)
     return re.sub(
         r" \(min_df=(.+), max_df=(\S+)\)\.$",

@@ -6,6 +6,7 @@ import typer
 
 from dropglm.cli import options, terminal
 from dropglm.cli.disagreements import disagreements_to_json, print_disagreements
+from dropglm.cli.embeddings import EmbeddingRows, check_not_both, load_with_embedder
 from dropglm.cli.errors import naming
 from dropglm.cli.inputs_outputs import ColumnsOfModel, TableReader
 from dropglm.progress import Progress
@@ -24,6 +25,8 @@ def evaluate(
     format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    embeddings: options.Embeddings = None,
+    embedder: options.Embedder = None,
     mistakes: Annotated[
         int,
         typer.Option(
@@ -41,16 +44,18 @@ def evaluate(
     The report has accuracy, log loss and calibration error, precision, recall and F1 of each class,
     the confusion matrix, calibration by probability, and the most confident mistakes.
     """
-    from dropglm.text import load_model
     from dropglm.text.label_check import confident_mistakes
     from dropglm.text.metrics import metrics_from_probabilities
 
-    classifier = load_model(model).set_params(n_jobs=threads)
+    check_not_both(embeddings, embedder)
+    rows = EmbeddingRows.of(embeddings)
+    classifier = load_with_embedder(model, embedder, quiet=quiet).set_params(n_jobs=threads)
     columns = ColumnsOfModel(classifier, text, label)
     with columns.explaining():
         texts, y = TableReader(*columns.names(), encoding, delimiter, quiet).labelled(table, format)
+    E = None if rows is None else rows.all(len(texts), table)
     with Progress("Predicting", shown=not quiet), naming(table):
-        p = classifier.predict_proba(texts)
+        p = classifier.predict_proba(texts, E)
         measures = metrics_from_probabilities(y, p, classifier.classes_)
     worst = confident_mistakes(texts, y, p, classifier.classes_, mistakes)
     if json:

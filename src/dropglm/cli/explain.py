@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dropglm.cli import options, terminal
+from dropglm.cli.embeddings import EmbeddingRows, check_not_both, load_with_embedder
 from dropglm.cli.inputs_outputs import check_output
 from dropglm.files import replacing
 
@@ -35,20 +36,31 @@ def explain(
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,
+    embeddings: Annotated[
+        Path | None,
+        typer.Option(
+            help="NumPy file (.npy) with the embedding of each of the texts, in their order.",
+            show_default=False,
+            rich_help_panel=options.MODEL,
+        ),
+    ] = None,
+    embedder: options.Embedder = None,
     json: options.Json = False,
 ) -> None:
     """Show the n-grams that favour each class and, for given texts, what tips the prediction.
 
     The predicted class of a text is compared with the runner-up; positive contributions favour the first.
     """
-    from dropglm.text import load_model
     from dropglm.text.top_ngrams import top_to_dict
 
+    check_not_both(embeddings, embedder)
     if html is not None:
         check_output(html, "--html", (model,))
-    classifier = load_model(model)
+    classifier = load_with_embedder(model, embedder)
     best = classifier.top_features(top)
-    explained = {text: classifier.explain(text) for text in texts or ()}
+    texts, rows = texts or [], EmbeddingRows.of(embeddings)
+    E = [None] * len(texts) if rows is None else rows.all(len(texts), "the command")
+    explained = {text: classifier.explain(text, one) for text, one in zip(texts, E, strict=True)}
     if html is not None:
         from dropglm.cli.explanation_page import explanation_page
 

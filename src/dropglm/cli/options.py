@@ -104,6 +104,22 @@ Delimiter = Annotated[
         default_shown=False,
     ),
 ]
+Embeddings = Annotated[
+    Path | None,
+    _option(
+        TABLES,
+        help="NumPy file (.npy) with the embedding of each text, in the order of the table.",
+        default_shown=False,
+    ),
+]
+Embedder = Annotated[
+    Path | None,
+    _option(
+        MODEL,
+        help="Folder of a sentence-transformers or model2vec model that computes an embedding of each text.",
+        default_shown=False,
+    ),
+]
 Json = Annotated[bool, _option(OUTPUT, "--json", help="Write JSON to standard output.")]
 Quiet = Annotated[bool, _option(OUTPUT, "--quiet", "-q", help="Do not show progress on standard error.")]
 Threads = Annotated[int, _option(OUTPUT, callback=_not_zero, help="Number of threads; -1 uses all cores.")]
@@ -135,6 +151,14 @@ UnlabeledText = Annotated[
     _option(
         TABLES,
         help="Column with the texts in the unlabelled tables; by default the same as --text.",
+        default_shown=False,
+    ),
+]
+EmbeddingsUnlabeled = Annotated[
+    list[Path] | None,
+    _option(
+        TABLES,
+        help="NumPy file (.npy) with the embeddings of the texts of --unlabeled; may be repeated.",
         default_shown=False,
     ),
 ]

@@ -7,6 +7,7 @@ import typer
 
 from dropglm import tables
 from dropglm.cli import options
+from dropglm.cli.embeddings import EmbeddingRows, check_not_both, load_with_embedder
 from dropglm.cli.inputs_outputs import ColumnsOfModel, check_output_table
 from dropglm.tables.frames import import_polars
 
@@ -54,6 +55,8 @@ def predict(
     format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
+    embeddings: options.Embeddings = None,
+    embedder: options.Embedder = None,
     threads: options.Threads = -1,
 ) -> None:
     """Predict the label of every text in a table or from standard input.
@@ -61,16 +64,16 @@ def predict(
     The output has one row per text, with the label in column 'predicted'
     and its probability in column 'probability'.
     """
-    from dropglm.text import load_model
-
+    check_not_both(embeddings, embedder)
     if out != "-":
-        check_output_table(out, out_format, (table, model))
+        check_output_table(out, out_format, [table, model, *filter(None, [embeddings])])
     keep = list(dict.fromkeys(keep or ()))
     if set(keep) & {"predicted", "probability"}:
         raise typer.BadParameter(
             "the output has its own columns predicted and probability; rename yours.", param_hint="--keep"
         )
-    classifier = load_model(model).set_params(n_jobs=threads)
+    classifier = load_with_embedder(model, embedder).set_params(n_jobs=threads)
+    E = EmbeddingRows.of(embeddings)
     columns = ColumnsOfModel(classifier, text)
     text, _ = columns.names()
     rows = tables.batches(
@@ -82,11 +85,26 @@ def predict(
         delimiter=delimiter,
     )
     with columns.explaining():
-        tables.write(_predictions(classifier, rows, text, keep, probabilities), out, format=out_format)
+        predicted = _predict_frames(classifier, rows, text, table, E)
+        tables.write(_predictions(classifier, predicted, keep, probabilities), out, format=out_format)
+
+
+def _predict_frames(
+    model: "TextModel", frames: "Iterator[DataFrame]", text: str, table: str, E: EmbeddingRows | None
+) -> "Iterator[tuple[DataFrame, np.ndarray]]":
+    """Yield each frame of texts with the probabilities of its rows."""
+    for frame in frames:
+        rows = None if E is None else E.next_rows(len(frame), table)
+        yield frame, model.predict_proba(frame[text].to_list(), rows)
+    if E is not None:
+        E.check_all_taken(table)
 
 
 def _predictions(
-    model: "TextModel", frames: "Iterator[DataFrame]", text: str, keep: list[str], probabilities: bool
+    model: "TextModel",
+    predicted: "Iterator[tuple[DataFrame, np.ndarray]]",
+    keep: list[str],
+    probabilities: bool,
 ) -> "Iterator[DataFrame]":
     """Yield a frame of labels and probabilities for each frame of texts; without texts, one without rows."""
     import numpy as np
@@ -105,8 +123,7 @@ def _predictions(
         return frame
 
     try:
-        for frame in frames:
-            p = model.predict_proba(frame[text].to_list())
+        for frame, p in predicted:
             yield predictions(p).hstack(frame.select(keep).get_columns())
     except tables.EmptyTableError:
         kept = pl.DataFrame(schema=dict.fromkeys(keep, pl.String))

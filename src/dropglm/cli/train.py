@@ -3,7 +3,6 @@
 import math
 import time
 import warnings
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,9 @@ import typer
 
 from dropglm.cli import options, terminal
 from dropglm.cli.disagreements import write_disagreements
+from dropglm.cli.embeddings import EmbeddingRows, check_not_both, check_unlabelled, read_embedder
 from dropglm.cli.errors import BadInputError, naming
+from dropglm.cli.held_out import split
 from dropglm.cli.inputs_outputs import TableReader, check_name, check_output, check_output_table
 from dropglm.cli.train_online import train_online
 from dropglm.cli.train_report import TrainReport
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 # Options that only apply with or without --online.
 IN_MEMORY_ONLY = {
     *("unlabeled", "unlabeled_text", "validation", "suspicious", "suspicious_out", "baseline", "seed"),
+    *("embeddings", "embeddings_unlabeled", "embedder"),
     *("min_df", "max_df", "max_features", "analyzer", "stop_words", "expectation", "balanced"),
     *("tune", "dropout", "discount", "l2_weights", "folds", "calibrate", "naive_bayes", "scoring"),
 }
@@ -41,6 +43,9 @@ def train(
     label: options.Label = "label",
     unlabeled: options.Unlabeled = None,
     unlabeled_text: options.UnlabeledText = None,
+    embeddings: options.Embeddings = None,
+    embeddings_unlabeled: options.EmbeddingsUnlabeled = None,
+    embedder: options.Embedder = None,
     out: options.ModelOut = Path("model.skops"),
     validation: options.Validation = None,
     suspicious: options.Suspicious = 5,
@@ -139,6 +144,9 @@ def train(
     ):
         raise typer.BadParameter("without tuning, give each setting one value.", param_hint="--no-tune")
     n_grams = _ngram_range(ngrams)
+    check_not_both(embeddings, embedder)
+    check_unlabelled(embeddings, embeddings_unlabeled, unlabeled)
+    embedded, more_embedded = EmbeddingRows.of(embeddings), EmbeddingRows.of(*(embeddings_unlabeled or ()))
     reader = TableReader(text, label, encoding, delimiter, quiet)
     texts, y = reader.labelled(table, format)
     labels = set(y.tolist())
@@ -148,11 +156,20 @@ def train(
         )
     if tune:
         _check_scoring(scoring, y)
-    texts, y, rows, held_out = _split(texts, y, validation, reader, seed)
+    E = None if embedded is None else embedded.all(len(texts), table)
+    rows, held_out = split(texts, y, validation, reader, seed)
+    if held_out is not None and held_out.rows is None and E is not None:
+        raise typer.BadParameter(
+            "needs a fraction if --embeddings is given; dropglm evaluate takes embeddings for another table.",
+            param_hint="--validation",
+        )
+    texts, y = [texts[row] for row in rows], y[rows]
     if baseline:
         with naming(table):
             check_class_sizes(y)
     more = [one for path in unlabeled or () for one in reader.unlabelled(str(path), unlabeled_text)]
+    E_more = None if more_embedded is None else more_embedded.all(len(more), "--unlabeled")
+    of_texts = {"embeddings": None if E is None else E[rows], "embeddings_unlabeled": E_more}
     model = TextClassifier(
         ngram_range=n_grams,
         min_df=(1, 2) if min_df is None else min_df,
@@ -172,6 +189,7 @@ def train(
         ngram_weight=_one_or_several(ngram_weight),
         calibrate=calibrate,
         naive_bayes=naive_bayes,
+        embedder=read_embedder(embedder, quiet=quiet),
         cv=folds,
         scoring=scoring,
         n_jobs=threads,
@@ -180,9 +198,11 @@ def train(
     )
     begin = time.perf_counter()
     with naming(table):
-        model.fit(texts, y, X_unlabeled=more or None)
+        model.fit(texts, y, X_unlabeled=more or None, **of_texts)
     fit_seconds = time.perf_counter() - begin
-    measures = None if held_out is None else compute_metrics(model, *held_out)
+    measures = None
+    if held_out is not None:
+        measures = compute_metrics(model, held_out.texts, held_out.y, None if E is None else E[held_out.rows])
     model.text_column_, model.label_column_ = text, label
     with Progress(f"Writing {out}", shown=not quiet):
         model.save(out)
@@ -195,7 +215,7 @@ def train(
     if baseline:
         with naming(table):
             comparison = compare_with_baseline(
-                model, texts, y, more or None, fit_seconds=fit_seconds, shown=not quiet
+                model, texts, y, more or None, **of_texts, fit_seconds=fit_seconds, shown=not quiet
             )
     seconds = time.perf_counter() - start
     report = TrainReport(model, out, seconds, measures, found, suspicious, comparison)
@@ -270,44 +290,6 @@ def _check_numbers(
     for option, numbers in (("--l2", l2), ("--discount", discount)):
         if any(not 0.0 <= number < float("inf") for number in numbers):
             raise typer.BadParameter("must not be negative or infinite.", param_hint=option)
-
-
-def _split(
-    texts: list[str], y: "np.ndarray", validation: str | None, reader: TableReader, seed: int
-) -> "tuple[list[str], np.ndarray, np.ndarray, tuple[list[str], np.ndarray] | None]":
-    """Return the texts, labels and rows to train on, and texts and labels to measure on, if any."""
-    import numpy as np
-    from sklearn.model_selection import train_test_split
-
-    rows = np.arange(len(texts))
-    if validation is None:
-        return texts, y, rows, None
-    try:
-        fraction = float(validation)
-    except ValueError:
-        return texts, y, rows, reader.labelled(validation)
-    if not 0.0 < fraction < 1.0:
-        raise typer.BadParameter("a fraction must be between 0 and 1.", param_hint="--validation")
-    counts = Counter(y.tolist())
-    n_held_out = math.ceil(fraction * len(texts))
-    n_train = len(texts) - n_held_out
-    stratified = min(counts.values()) > 1
-    needed = len(counts) if stratified else 1
-    if min(n_train, n_held_out) < needed:
-        advice = "smaller" if n_train < n_held_out else "larger"
-        raise BadInputError(
-            f"--validation {fraction} of {len(texts)} texts leaves {n_train} for training and {n_held_out} "
-            f"for evaluation; each needs at least {needed}. Choose a {advice} fraction or a separate table."
-        )
-    ours, held_out, y_ours, y_held_out, rows, _ = train_test_split(
-        texts,
-        y,
-        rows,
-        test_size=n_held_out,
-        random_state=seed,
-        stratify=y if stratified else None,
-    )
-    return ours, y_ours, rows, (held_out, y_held_out)
 
 
 def _ngram_range(given: str) -> tuple[int, int]:

@@ -1,0 +1,117 @@
+"""Embeddings on the command line: NumPy files with one row per text, and embedders in local folders."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import typer
+
+from dropglm.cli.errors import BadInputError
+from dropglm.progress import Progress
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dropglm.text import TextModel
+
+
+class EmbeddingRows:
+    """Rows of NumPy files, in the order of the texts of a table.
+
+    The files are read as far as their rows are needed.
+    """
+
+    def __init__(self, paths: Sequence[Path], arrays: "Sequence[np.ndarray]") -> None:
+        self.names = " and ".join(map(str, paths))
+        self.arrays = arrays
+        self.total = sum(map(len, arrays))
+        self.taken = 0
+
+    @classmethod
+    def of(cls, *paths: Path | None) -> Self | None:
+        """Open the files; return None if no file is given."""
+        given = [path for path in paths if path is not None]
+        return cls(given, [_open(path) for path in given]) if given else None
+
+    def all(self, n: int, table: str) -> "np.ndarray":
+        """Return all rows, which must be as many as the n texts of the table."""
+        if n != self.total:
+            raise BadInputError(f"{self.names}: there are {self.total:,} rows, but {n:,} texts in {table}.")
+        return self.next_rows(n, table)
+
+    def next_rows(self, n: int, table: str) -> "np.ndarray":
+        """Return the rows of the next n texts."""
+        import numpy as np
+
+        start, self.taken = self.taken, self.taken + n
+        if self.taken > self.total:
+            raise BadInputError(f"{self.names}: there are {self.total:,} rows, but more texts in {table}.")
+        parts, first = [], 0
+        for array in self.arrays:
+            part = array[max(0, start - first) : max(0, self.taken - first)]
+            parts += [part] if len(part) else []
+            first += len(array)
+        if len({part.shape[1] for part in parts}) > 1:
+            raise BadInputError(f"{self.names}: the rows have different lengths.")
+        return np.concatenate(parts) if parts else self.arrays[0][:0]
+
+    def check_all_taken(self, table: str) -> None:
+        """Refuse files with more rows than the table has texts."""
+        if self.taken < self.total:
+            raise BadInputError(
+                f"{self.names}: there are {self.total:,} rows, but only {self.taken:,} texts in {table}."
+            )
+
+
+def _open(path: Path) -> "np.ndarray":
+    """Return the array in a NumPy file, which stays on disk."""
+    import numpy as np
+
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError):
+        array = None
+    if not isinstance(array, np.ndarray):
+        raise BadInputError(f"{path} is not a NumPy file (.npy) with an array of numbers.")
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        raise BadInputError(
+            f"{path} must hold one row of numbers per text, but its array has shape {array.shape} and dtype "
+            f"{array.dtype}."
+        )
+    return array
+
+
+def check_not_both(embeddings: object, embedder: Path | None) -> None:
+    """Refuse both embeddings and an embedder."""
+    if embeddings and embedder is not None:
+        raise typer.BadParameter("cannot be used with --embeddings.", param_hint="--embedder")
+
+
+def check_unlabelled(embeddings: object, embeddings_unlabeled: object, unlabeled: object) -> None:
+    """Refuse embeddings of unlabelled texts without those of the others, or the other way round."""
+    if embeddings_unlabeled and not (embeddings and unlabeled):
+        raise typer.BadParameter(
+            "needs --embeddings and --unlabeled as well.", param_hint="--embeddings-unlabeled"
+        )
+    if embeddings and unlabeled and not embeddings_unlabeled:
+        raise typer.BadParameter(
+            "needs the embeddings of the texts of --unlabeled as well; give --embeddings-unlabeled.",
+            param_hint="--embeddings",
+        )
+
+
+def read_embedder(folder: Path | None, *, quiet: bool) -> Any:
+    """Return the embedder in a folder, or None if no folder is given."""
+    if folder is None:
+        return None
+    from dropglm.text.embedder_folder import load_embedder
+
+    with Progress(f"Reading {folder}", shown=not quiet):
+        return load_embedder(folder)
+
+
+def load_with_embedder(model: Path, folder: Path | None, *, quiet: bool = True) -> "TextModel":
+    """Return the model in a file, with its embedder if a folder is given."""
+    from dropglm.text import load_model
+
+    return load_model(model, embedder=read_embedder(folder, quiet=quiet))
