@@ -168,5 +168,6 @@ def test_a_plain_matrix_has_one_block_of_coefficients(rng):
     words, _, y = data(rng)
     model = LogisticRegression().fit(Blocks(words, words), y)
     assert len(model.coef_blocks_) == 2
+    assert [part.shape for part in model.sparsify().coef_blocks_] == [(1, 12), (1, 12)]
     model.fit(words, y)
     assert_array_equal(model.coef_blocks_, [model.coef_])

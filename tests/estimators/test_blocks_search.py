@@ -47,6 +47,15 @@ def test_noise_std_is_tuned_without_blocks(rng):
         LogisticRegressionCV(noise_std=()).fit(words, y)
 
 
+def test_a_number_is_the_weight_of_every_feature(rng):
+    words, _, y = data(rng)
+    settings = {"dropout": 0.5, **PLAIN, "tol": 1e-8}
+    found = LogisticRegressionCV(l2=1.0, l2_weights=0.5, **settings).fit(words, y)
+    assert found.l2_weights_ == 0.5
+    halved = LogisticRegressionCV(l2=0.5, l2_weights="uniform", **settings).fit(words, y)
+    assert_allclose(found.coef_, halved.coef_, atol=1e-6)
+
+
 def test_a_per_block_value_is_not_a_grid():
     assert not is_grid("dropout", PerBlock(0.5, 0.0))
     assert not is_grid("l2_weights", PerBlock("uniform", 0.3))

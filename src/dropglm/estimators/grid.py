@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import product
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,10 +82,10 @@ def noises_of(grids: dict[str, list[Any]], blocks: int | None) -> list[GridNoise
 
 
 def l2_weights_grid(given: Any, features: Features) -> list[Any]:
-    """Return the values of l2_weights: a single name, array or PerBlock is a grid of one."""
+    """Return the values of l2_weights: a single name, number, array or PerBlock is a grid of one."""
     if isinstance(given, str):
         return _automatic(features) if given == "auto" else [given]
-    if isinstance(given, (L2Weights, PerBlock)):
+    if isinstance(given, (L2Weights, PerBlock, Real)):
         return [given]
     values: list[Any] = list(given) if np.iterable(given) else []
     if not values:

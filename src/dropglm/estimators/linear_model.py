@@ -25,7 +25,7 @@ class LinearModel(BaseEstimator):
 
     def _set_fitted(self, **attributes: Any) -> None:
         """Set all fitted attributes at once, so that a prediction in another thread sees old or new ones."""
-        optional = ("feature_names_in_", "block_widths_")
+        optional = ("feature_names_in_", "_block_widths")
         kept = {name: value for name, value in self.__dict__.items() if name not in optional}
         self.__dict__ = kept | attributes
 
@@ -33,7 +33,7 @@ class LinearModel(BaseEstimator):
     def coef_blocks_(self) -> list[Any]:
         """The coefficients of each block of X, as views of ``coef_``; only one if X is a single matrix."""
         check_is_fitted(self)
-        ends = np.cumsum(getattr(self, "block_widths_", (self.coef_.shape[-1],)))
+        ends = np.cumsum(getattr(self, "_block_widths", (self.coef_.shape[-1],)))
         return [self.coef_[..., start:end] for start, end in pairwise((0, *ends.tolist()))]
 
     def _snapshot(self) -> Self:
@@ -46,7 +46,7 @@ class LinearModel(BaseEstimator):
     def _predictors(self, X: Any) -> np.ndarray:
         """Return Xβ + b for new rows; shape (n, K)."""
         checked = checks.features_or_blocks(X)
-        widths = getattr(self, "block_widths_", None)
+        widths = getattr(self, "_block_widths", None)
         if isinstance(checked, Blocks) and widths is not None and checked.widths != widths:
             raise ValueError(
                 f"X has blocks of {checked.widths} columns, but the model was fitted to {widths}."

@@ -48,7 +48,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     discount : float or sequence of float, default=(1.0, 0.1)
         α, the weight of an unlabelled row in the noise penalty relative to a labelled one. Only one value is
         tried if there are no unlabelled rows, since it has no effect then.
-    l2_weights : "auto", str, array-like of shape (d,), PerBlock, or a sequence of these, default="auto"
+    l2_weights : "auto", str, float, array-like of shape (d,), PerBlock, or a sequence, default="auto"
         How l2 is spread over the features; see ``LogisticRegression``. "auto" tries "uniform" and, if no
         feature is negative, "naive_bayes"; if X is Blocks, for the blocks without negative features.
     cv : int, splitter, iterable or None, default=None

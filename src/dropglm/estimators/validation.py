@@ -26,7 +26,7 @@ class TrainingData(NamedTuple):
 
     X: Any
     y: np.ndarray  # targets, or numbers of the classes
-    feature_attributes: dict[str, Any]  # n_features_in_; feature_names_in_, block_widths_ if there are any
+    feature_attributes: dict[str, Any]  # n_features_in_; feature_names_in_, _block_widths if there are any
     sample_weights: np.ndarray
     weights: np.ndarray  # sample weights times class weights
     X_unlabeled: Any = None
@@ -103,7 +103,7 @@ def _unfitted(estimator: Any) -> Any:
 def _feature_attributes(checked: Any, X: Any) -> dict[str, Any]:
     names = ("n_features_in_", "feature_names_in_")
     found = {name: getattr(checked, name) for name in names if hasattr(checked, name)}
-    return found | ({"block_widths_": X.widths} if isinstance(X, Blocks) else {})
+    return found | ({"_block_widths": X.widths} if isinstance(X, Blocks) else {})
 
 
 def check_features(

@@ -52,7 +52,10 @@ class Noise(ABC):
             noise, part = self.of_block(number), beta[columns]
             block_eta, t = block.moments(part)
             eta += block_eta
-            s2 += noise.relative * t + noise.absolute_variance(part)
+            if noise.relative:
+                s2 += noise.relative * t
+            if noise.absolute:
+                s2 += noise.absolute_variance(part)
         return eta, s2
 
     def variance(self, design: AnyDesign, beta: np.ndarray) -> np.ndarray:
@@ -68,8 +71,9 @@ class Noise(ABC):
         for number, columns, block in design.blocks:
             noise, part, towards = self.of_block(number), beta[columns], direction[columns]
             ray = block.ray(part, towards)
-            ray[1:] *= noise.relative
-            total += ray
+            total[0] += ray[0]
+            if noise.relative:
+                total[1:] += noise.relative * ray[1:]
             if noise.absolute:
                 total[1] += noise.absolute * vectors.dot(part, towards, block.threads)
                 total[2] += noise.absolute_variance(towards)
