@@ -14,7 +14,7 @@ from dropglm import LatentFeatures
 from tests.storages import MATRICES, real
 
 
-@parametrize_with_checks([LatentFeatures(), LatentFeatures(n_components=2, n_iter=0, n_jobs=2)])
+@parametrize_with_checks([LatentFeatures(), LatentFeatures(n_components=2, n_iter=1, n_jobs=2)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
@@ -87,7 +87,7 @@ def test_unlabelled_rows_pass_through_a_pipeline(rng):
     [
         ({"n_components": 0}, "n_components must be at least 1, got 0."),
         ({"n_components": 2.5}, "n_components must be an integer, got 2.5."),
-        ({"n_iter": -1}, "n_iter must not be negative, got -1."),
+        ({"n_iter": 0}, "n_iter must be at least 1, got 0."),
         ({"n_jobs": 0}, "n_jobs must not be 0"),
         ({"random_state": "x"}, "random_state must be"),
     ],

@@ -8,13 +8,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dropglm import checks
-from dropglm.latent.products import products
-from dropglm.latent.singular_vectors import (
+from dropglm.latent.decomposition import (
     SingularVectors,
     single_threaded_blas,
     singular_vectors,
     squared_norm,
 )
+from dropglm.latent.products import products
 
 
 class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -23,17 +23,17 @@ class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     For texts this is latent semantic analysis: n-grams that occur in the same texts share a direction, so a
     model can learn about n-grams that no labelled text contains. The rows are not centred, so that sparse
     rows can be used as they are. The result is that of scikit-learn's ``TruncatedSVD``, up to signs and the
-    error of the random projection.
+    error of the random start.
 
     Parameters
     ----------
     n_components : int, default=100
         Number of singular vectors. There are fewer if the rank of the rows is smaller.
-    n_iter : int, default=2
-        Number of power iterations, each of which takes one pass over the data. With more iterations, the
-        vectors are closer to the exact ones.
+    n_iter : int or None, default=None
+        Number of passes over the data. With more passes, the vectors are closer to the exact ones. None means
+        0.16 times ``n_components``, but at least 8. There are always enough for ``n_components`` vectors.
     random_state : int, RandomState instance, Generator or None, default=0
-        Seed of the random projection. By default the same data always give the same vectors.
+        Seed of the random start. By default the same data always give the same vectors.
     n_jobs : int or None, default=None
         Number of threads; None means 1, -1 all cores. The result does not depend on it.
 
@@ -82,7 +82,7 @@ class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self,
         n_components: int = 100,
         *,
-        n_iter: int = 2,
+        n_iter: int | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -150,12 +150,11 @@ class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _fit(self, X: Any, X_unlabeled: Any) -> tuple[SingularVectors, int]:
         """Set the fitted attributes, and return what was found and the number of rows of X."""
-        for name in ("n_components", "n_iter"):
-            checks.whole_number(getattr(self, name), name)
-        if self.n_components < 1:
-            raise ValueError(f"n_components must be at least 1, got {self.n_components}.")
-        if self.n_iter < 0:
-            raise ValueError(f"n_iter must not be negative, got {self.n_iter}.")
+        settings = {"n_components": self.n_components, "n_iter": 1 if self.n_iter is None else self.n_iter}
+        for name, given in settings.items():
+            checks.whole_number(given, name)
+            if given < 1:
+                raise ValueError(f"{name} must be at least 1, got {given}.")
         rows = checks.features(X)
         validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and feature_names_in_
         n = rows.shape[0]
@@ -164,7 +163,7 @@ class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         found = singular_vectors(
             rows,
             self.n_components,
-            n_iter=self.n_iter,
+            steps=self.n_iter,
             seed=checks.seed(self.random_state),
             threads=checks.threads(self.n_jobs),
         )
