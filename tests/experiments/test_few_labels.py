@@ -69,6 +69,7 @@ def stored(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dropglm.experiments.few_labels.MANY_CLASSES_METHODS", ())
         patch.setattr("dropglm.experiments.few_labels_curves.COUNTS", (50, 100))
+        patch.setattr("dropglm.experiments.few_labels.CURVES", ("LSA", methods.OURS_UNLABELED))
         yield folder, run_lines("few-labels", SMALL, folder, quick=False)
 
 

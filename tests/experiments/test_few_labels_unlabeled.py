@@ -82,7 +82,7 @@ def test_self_training_labels_more_texts_with_a_lower_threshold(texts, component
 def test_em_naive_bayes_has_the_settings_that_predict_most_held_out_texts(texts, tfidf):
     labeled, y, unlabeled, test = texts
     alpha, discount = (1.0, 0.1), (0.0, 1.0)
-    model = rivals.em_naive_bayes(y, SEED, alpha=alpha, discount=discount, tfidf=tfidf)
+    model = rivals.em_naive_bayes(y, SEED, alpha=alpha, discount=discount, tfidf=tfidf, tol=1e-4)
     model.fit(labeled, y, unlabeled)
     vectorizer = TfidfVectorizer(sublinear_tf=True, min_df=2) if tfidf else CountVectorizer(min_df=2)
     X, U, X_test = vectorized(texts, vectorizer)

@@ -68,11 +68,12 @@ def lsa(y: np.ndarray, seed: int, *, Cs: int, components: int) -> OnAllTexts:
 
 
 def em_naive_bayes(
-    y: np.ndarray, seed: int, *, alpha: Sequence[float], discount: Sequence[float], tfidf: bool
+    y: np.ndarray, seed: int, *, alpha: Sequence[float], discount: Sequence[float], tfidf: bool, tol: float
 ) -> OnAllTexts:
     """Return EM naive Bayes on word counts or tf-idf, with alpha and the weight of unlabelled texts tuned."""
     words = TfidfVectorizer(**TFIDF) if tfidf else CountVectorizer(min_df=MIN_DF)
-    return OnAllTexts(words, partial(_tune_em, seed=seed, grid=list(product(alpha, discount))))
+    grid = [EMNaiveBayes(*settings, tol=tol) for settings in product(alpha, discount)]
+    return OnAllTexts(words, partial(_tune_em, seed=seed, grid=grid))
 
 
 def _lsa_features(components: int, seed: int) -> Any:
@@ -94,15 +95,13 @@ def _train_itself(X: Rows, y: np.ndarray, U: Rows, *, seed: int, Cs: int, thresh
     return model.fit(rows, np.concatenate([y, np.full(U.shape[0], WITHOUT_LABEL)]))
 
 
-def _tune_em(
-    X: Rows, y: np.ndarray, U: Rows, *, seed: int, grid: Sequence[tuple[float, float]]
-) -> EMNaiveBayes:
+def _tune_em(X: Rows, y: np.ndarray, U: Rows, *, seed: int, grid: Sequence[EMNaiveBayes]) -> EMNaiveBayes:
     """Fit EM naive Bayes with the most accurate settings; of equal ones the first is chosen."""
     folds = list(stratified_folds(y, seed).split(X, y))
 
-    def correct(settings: tuple[float, float]) -> int:
+    def correct(model: EMNaiveBayes) -> int:
         """Return the number of held-out rows that are predicted correctly."""
-        fits = ((EMNaiveBayes(*settings).fit(X[rows], y[rows], X_unlabeled=U), test) for rows, test in folds)
-        return sum(int(np.sum(model.predict(X[test]) == y[test])) for model, test in fits)
+        fits = ((model.fit(X[rows], y[rows], X_unlabeled=U), test) for rows, test in folds)
+        return sum(int(np.sum(fitted.predict(X[test]) == y[test])) for fitted, test in fits)
 
-    return EMNaiveBayes(*max(grid, key=correct)).fit(X, y, X_unlabeled=U)
+    return max(grid, key=correct).fit(X, y, X_unlabeled=U)
