@@ -126,6 +126,13 @@ def test_the_blocks_of_the_page_on_online_learning_run():
     assert printed.split()[-1] == "good"
 
 
+def test_the_example_of_embeddings_prints_what_stands_below_it():
+    page = (ROOT / "docs" / "text.md").read_text(encoding="utf-8")
+    section = page.partition("## Embeddings\n")[2]
+    code, shown = next(readme.examples(section, ("python", "text")))
+    assert readme.run_python([code]) == [shown]
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_links_lead_somewhere(name):
     page = ROOT / name
