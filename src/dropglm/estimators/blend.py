@@ -34,7 +34,7 @@ PRIOR_ALONE = Prior(mean=1.0, strength=1.0, smallest=0.15)
 # Of c in the second case: naive Bayes need not be of any use to a model with embeddings. With 100 labels and
 # embeddings of 384 numbers, the log loss of rt is 0.615 instead of 0.640, and that of subj 0.300 instead of
 # 0.307.
-PRIOR_BESIDE_OTHERS = Prior(mean=0.0, strength=10.0, smallest=0.0)
+PRIOR_BESIDE_OTHERS = Prior(mean=0.0, strength=30.0, smallest=0.0)
 # ν with a smaller spread is rounding error: held-out rows share no informative feature with the others.
 SMALLEST_SPREAD = 1e-6
 
@@ -64,7 +64,7 @@ def fit_blend(
         minimise  Σ_i w_i loss_i(t η_i + c ν_i) + 5 (t - ½)² + 5 (s c - ½)²  over t, s c ≥ 0.15,
 
     where s is the standard deviation of ν over rows and classes, which makes the prior independent of scale.
-    Without ν, the prior of t is ½ (t - 1)²; with other features it is the same, and that of c is 5 (s c)²
+    Without ν, the prior of t is ½ (t - 1)²; with other features it is the same, and that of c is 15 (s c)²
     with c ≥ 0.
 
     Parameters

@@ -1,7 +1,6 @@
 """The embeddings of the training texts, as a block of features beside the n-grams."""
 
 from collections.abc import Sequence
-from copy import copy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -81,10 +80,12 @@ class EmbeddingBlock(NamedTuple):
         """Return a model of the n-grams alone, and the head, from one that was fitted to both."""
         size = np.float32(self.scaling.size)
         coef = np.asarray(model.coef_[:, -self.width :] / size, np.float32)
-        words = copy(model).set_params(**{name: without_last(getattr(model, name)) for name in BY_BLOCK})
+        settings = {name: without_last(getattr(model, name)) for name in BY_BLOCK}
+        words = LogisticRegression(**model.get_params() | settings)
+        for name in ("classes_", "intercept_", "multi_class_", "n_iter_", "result_"):
+            setattr(words, name, getattr(model, name))
         words.coef_ = np.ascontiguousarray(model.coef_[:, : -self.width])
         words.n_features_in_ = words.coef_.shape[1]
-        del words.block_widths_
         return words, EmbeddingHead(self.fingerprint, self.scaling.mean, coef)
 
     def summary(self, model: LogisticRegression) -> dict[str, Any]:
