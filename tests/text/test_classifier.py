@@ -43,6 +43,7 @@ def test_tuning_tries_the_whole_grid_and_the_summary_reports_the_standard_error(
     for params in tried:
         assert params | {"l2": 1.0} == {
             "dropout": 0.5,
+            "noise_std": 0.0,
             "l2": 1.0,
             "l2_weights": "naive_bayes",
             "discount": 0.1,
