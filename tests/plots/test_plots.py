@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from sklearn.exceptions import NotFittedError
 
-from dropglm import LogisticRegression, LogisticRegressionCV, TextClassifier
+from dropglm import Blocks, LogisticRegression, LogisticRegressionCV, PerBlock, TextClassifier
 from dropglm.plots import (
     ConvergenceDisplay,
     CVSurfaceDisplay,
@@ -219,3 +219,22 @@ def test_curves_equal_the_errors_and_points_the_last_estimates(given, rng):
     assert_allclose(display.ax_[0].lines[1].get_ydata(), [error[:, k].max(axis=1).mean() for k in range(3)])
     assert_allclose(display.ax_[1].lines[0].get_ydata(), runs[:, -1].mean(axis=0))
     assert len(display.figure_.legends) == 1
+
+
+def test_the_cv_surface_of_blocks_shows_the_dropout_of_the_first(rng):
+    X, y = rng.random((60, 3)), np.arange(60) % 2
+    model = LogisticRegressionCV(
+        dropout=[PerBlock(0.5, 0.0), PerBlock(0.2, 0.0), PerBlock(0.3, 0.1)],
+        noise_std=[0.0, PerBlock(0.0, 0.2)],
+        l2=(1.0, 0.1),
+        l2_weights="uniform",
+        extend_l2=False,
+        cv=2,
+    ).fit(Blocks(X, X), y)
+    display = CVSurfaceDisplay.from_estimator(model)
+    alike = [
+        rate for rate, other in [(0.2, 0.0), (0.3, 0.1), (0.5, 0.0)] if other == model.dropout_.values[1]
+    ]
+    assert display.dropouts.tolist() == alike
+    assert display.scores.shape == (len(alike), 2)
+    assert np.nanmax(display.scores) == model.best_score_
