@@ -99,7 +99,8 @@ class Metrics:
 
 def compute_metrics(model: TextModel, X: list[str], y: np.ndarray, embeddings: Any = None) -> Metrics:
     """Compute the metrics of a fitted model on texts with labels, and embeddings if it uses them."""
-    return metrics_from_probabilities(y, model.predict_proba(X, embeddings), model.classes_)
+    p = model.predict_proba(X) if embeddings is None else model.predict_proba(X, embeddings)
+    return metrics_from_probabilities(y, p, model.classes_)
 
 
 def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metrics:
