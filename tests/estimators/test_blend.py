@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from dropglm.estimators.blend import PRIOR, PRIOR_ALONE, PRIOR_BESIDE_OTHERS, Blend, fit_blend
+from dropglm.estimators.blend import HALF, PRIOR_ALONE, PRIORS, PRIORS_BESIDE_OTHERS, Blend, fit_blend
 
 
 @st.composite
@@ -47,14 +47,15 @@ def spread_of(nu):
 def test_a_blend_is_the_minimum_over_factors_that_are_not_small(case, calibrate, other_features):
     eta, nu, y, weights = case
     how = {"calibrate": calibrate, "other_features": other_features}
-    found = fit_blend(eta, nu, y, weights, **how)
-    spread, bound = spread_of(nu), (PRIOR_BESIDE_OTHERS if other_features else PRIOR).smallest
+    priors = PRIORS_BESIDE_OTHERS if other_features else PRIORS
+    found = fit_blend(eta, nu, y, weights, calibrate=calibrate, priors=priors)
+    spread, bound = spread_of(nu), priors.naive_bayes.smallest
 
     def value(z):
-        t, c = np.array([PRIOR.smallest, bound]) + np.exp(z)  # a minimum at the bound lies at minus infinity
+        t, c = np.array([HALF.smallest, bound]) + np.exp(z)  # a minimum at the bound lies at minus infinity
         return objective(t if calibrate else 1.0, c / spread, eta, nu, y, weights, **how)
 
-    assert found.scale >= PRIOR.smallest if calibrate else found.scale == 1.0
+    assert found.scale >= HALF.smallest if calibrate else found.scale == 1.0
     assert found.naive_bayes * spread >= bound * (1.0 - 1e-12)
     best = minimize(value, [-1.0, -1.0], method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9}).fun
     ours = objective(*found, eta, nu, y, weights, **how)
@@ -111,7 +112,7 @@ def test_predictors_that_are_too_small_by_a_factor_are_restored(K, rng):
     noise = rng.normal(size=eta.shape)
     found = fit_blend(eta / 4.0, noise, y, np.ones(n), calibrate=True)
     assert found.scale == pytest.approx(4.0, rel=0.05)
-    assert found.naive_bayes == pytest.approx(PRIOR.smallest / spread_of(noise), rel=0.01)
+    assert found.naive_bayes == pytest.approx(HALF.smallest / spread_of(noise), rel=0.01)
 
 
 def test_a_blend_is_linear():

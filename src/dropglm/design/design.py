@@ -153,9 +153,20 @@ class Design:
 
     def transposed_dot(self, r: np.ndarray) -> np.ndarray:
         """Return Xᵀr for r of shape (n, K); shape (d, K), in X's dtype."""
-        zero = np.zeros(self.shape[1], self.dtype)
-        columns = [self.backward(zero, np.stack([slope, np.zeros_like(slope)], axis=1)) for slope in r.T]
-        return np.stack(columns, axis=1)
+        r = np.ascontiguousarray(r, np.float64)
+        if self.columns is None:
+            return self.sum_over_rows(
+                lambda first, last, out: kernels.scatter_dot(self.rows, r, first, last, out),
+                self.shape[1],
+                r.shape[1],
+            )
+        product, columns = np.empty((self.shape[1], r.shape[1])), self.columns
+        each(
+            lambda bounds: kernels.gather_dot(columns, r, *bounds, product),
+            self._column_pieces,
+            self.threads,
+        )
+        return product.astype(self.dtype, copy=False)
 
     def sum_over_rows(
         self, add: AddRows, *shape: int, pieces: list[tuple[int, int]] | None = None

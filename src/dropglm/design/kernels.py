@@ -109,6 +109,29 @@ def dot(rows, beta, first, last, eta):
 
 
 @kernel
+def gather_dot(columns, r, first, last, product):
+    """product_jk = Σ_i x_ij r_ik for columns first to last - 1, for all columns k of r at once."""
+    for j in range(first, last):
+        product[j] = 0.0
+        start, stop = span(columns, j)
+        for k in range(start, stop):
+            i, x = column(columns, k), value(columns, j, k)
+            for c in range(r.shape[1]):
+                product[j, c] += x * r[i, c]
+
+
+@kernel
+def scatter_dot(rows, r, first, last, product):
+    """Add Σ_i x_ij r_ik over rows first to last - 1 to product_jk, for K columns of r at once."""
+    for i in range(first, last):
+        start, stop = span(rows, i)
+        for k in range(start, stop):
+            j, x = column(rows, k), value(rows, i, k)
+            for c in range(r.shape[1]):
+                product[j, c] += x * r[i, c]
+
+
+@kernel
 def has_duplicates(indptr, indices, d):
     """Return whether a row has two entries in the same column; sorting would take ten times as long."""
     last_row = np.full(d, -1)

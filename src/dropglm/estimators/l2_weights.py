@@ -113,6 +113,16 @@ def l2_weights_from(given: Any, features: Features) -> L2Weights:
     return L2Weights(compute, counts_unlabeled, left_out)
 
 
+def counts_unlabeled(given: Any) -> bool:
+    """Return whether a value of l2_weights, or one value of a grid, has unlabelled rows counted."""
+    if isinstance(given, str):
+        return given in L2_WEIGHTS and L2_WEIGHTS[given].counts_unlabeled
+    if isinstance(given, L2Weights):
+        return given.counts_unlabeled
+    values = given.values if isinstance(given, PerBlock) else given
+    return isinstance(values, (list, tuple)) and any(counts_unlabeled(value) for value in values)
+
+
 def _is_infinite(value: Any) -> bool:
     return isinstance(value, Real) and value == np.inf
 

@@ -11,14 +11,24 @@ from dropglm.blocks import block_count
 from dropglm.estimators.features import Features
 from dropglm.estimators.folds import folds_from
 from dropglm.estimators.grid import Candidate, candidates_of, grids_of, l2_weights_grid, noises_of
+from dropglm.estimators.l2_weights import counts_unlabeled
 from dropglm.estimators.linear_model import LogisticModel, SparsifyMixin
 from dropglm.estimators.logistic import LogisticRegression, fits_jointly
+from dropglm.estimators.rounds import Round
 from dropglm.estimators.scoring import MEANS_OVER_ROWS, scorer_from
-from dropglm.estimators.search import Outcome, Search, best_candidate, beyond_edge, results_table
+from dropglm.estimators.search import (
+    SEARCH_TOL,
+    Outcome,
+    Search,
+    best_candidate,
+    beyond_edge,
+    results_table,
+)
 from dropglm.estimators.validation import check_classification, check_settings
 from dropglm.estimators.warning import stacklevel
 from dropglm.families import Logistic, Multinomial
 from dropglm.noising import expectation_from, training_penalty
+from dropglm.solvers import LBFGS
 
 # The grid of l2 is continued up to this factor beyond its edge.
 REACH = 10.0
@@ -72,10 +82,15 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         they are scored. The factor is at least 0.15, and with few rows it stays near 1. It corrects the
         probabilities, which noise moves towards equal ones. With this or ``naive_bayes``, more than two
         classes have the probabilities softmax(η), also if they are fitted one against the rest.
-    naive_bayes : bool, default=False
+    naive_bayes : bool or Priors, default=False
         Whether to add naive Bayes' log ratios to the coefficients, times the factor that minimises the log
         loss of held-out rows. Features must not be negative. It helps with few labels. If X is Blocks, only
-        the first block has such ratios.
+        the first block has such ratios. Priors of this factor and that of ``calibrate`` may be given in place
+        of True; see ``dropglm.estimators.blend``.
+    rounds : int, default=0
+        Number of rounds in which naive Bayes also counts the unlabelled rows, with the labels that the model
+        predicts for them; only with ``naive_bayes`` and ``X_unlabeled``. They end when held-out rows no
+        longer gain. With ``discount=0`` this is the only use of unlabelled rows.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is neither noised nor penalised.
     multi_class : {"auto", "multinomial", "ovr"}, default="auto"
@@ -100,7 +115,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     best_params_ : dict
         The same five.
     best_score_ : float
-        Their mean score over the folds.
+        The mean score over the folds of the model with these settings, after all rounds.
     best_index_ : int
         Their row in ``cv_results_``.
     best_estimator_ : LogisticRegression
@@ -108,6 +123,9 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         plus naive_bayes_ times naive Bayes' log ratios.
     scale_, naive_bayes_ : float
         These two factors; 1 and 0 without ``calibrate`` and ``naive_bayes``.
+    rounds_ : list of Blend
+        The same two factors, ``scale`` and ``naive_bayes``, of every round that was kept: the coefficients
+        are multiplied by the first, and the ratios of that round are added, times the second.
     cv_probabilities_ : ndarray of shape (n, K)
         Probabilities of each labelled row when it was held out; NaN if it never was.
     l2_at_edge_ : bool
@@ -157,6 +175,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         one_standard_error: bool = False,
         calibrate: bool = True,
         naive_bayes: bool = False,
+        rounds: int = 0,
         fit_intercept: bool = True,
         multi_class: str = "auto",
         class_weight: Any = None,
@@ -178,6 +197,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         self.one_standard_error = one_standard_error
         self.calibrate = calibrate
         self.naive_bayes = naive_bayes
+        self.rounds = rounds
         self.fit_intercept = fit_intercept
         self.multi_class = multi_class
         self.class_weight = class_weight
@@ -230,7 +250,11 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         family = Multinomial if joint else Logistic
         # One penalty per noise, so that its points share the copies where the penalty is sampled.
         penalties = [training_penalty(method, family, one.noise, self.random_state) for one in noises]
-        features = Features(data.X, data.X_unlabeled, checks.threads(self.n_jobs))
+        # Unlabelled rows without a part in the fits would only add features that stay 0.
+        if not (any(grids["discount"]) or counts_unlabeled(self.l2_weights)):
+            X_unlabeled = unlabeled_weight = None
+        in_fits = data.X_unlabeled if X_unlabeled is not None else None
+        features = Features(data.X, in_fits, checks.threads(self.n_jobs))
         if self.naive_bayes and features.labeled.blocks[0].design.smallest < 0.0:
             raise ValueError("naive_bayes=True needs non-negative features; use naive_bayes=False.")
         l2_weights = l2_weights_grid(self.l2_weights, features)
@@ -260,28 +284,44 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         self._warn_unless_converged(outcomes)
         results = results_table(grid, outcomes)
 
-        # Fit the best settings to all rows, blend, and store.
+        # Fit the best settings to all rows, and blend.
         shared = LogisticRegression().get_params().keys() & self.get_params().keys()
         settings = {name: getattr(self, name) for name in shared} | results["params"][best]
         settings |= {"multi_class": "multinomial" if joint else "ovr", "verbose": 0}
         model = LogisticRegression(**settings)
         model.fit(X, y, sample_weight, X_unlabeled, unlabeled_weight)
-        blend = outcomes[best].blend
+        blend, eta = outcomes[best].blend, outcomes[best].eta
         if self.calibrate or self.naive_bayes:
             ratios = features.expand(search.naive_bayes_ratios(data.weights)) if self.naive_bayes else None
-            model.coef_ = blend(model.coef_, ratios).astype(model.coef_.dtype)
-            model.intercept_ = (blend.scale * model.intercept_).astype(model.intercept_.dtype)
-            model.multi_class_ = "multinomial"
+            blend.apply_to(model, ratios)
+
+        # Blend in naive Bayes of the unlabelled rows, with predicted labels.
+        rounds: list[Round] = []
+        if self.rounds and self.naive_bayes and data.X_unlabeled is not None:
+            solver = LBFGS(max(self.tol, SEARCH_TOL), self.max_iter)
+            predictors = search.predict(data.X_unlabeled, grid[best], blend, solver)
+            predictors.append(np.atleast_2d(model.decision_function(data.X_unlabeled).T).T)
+            rounds = search.rounds().run(self.rounds, eta, predictors)
+            for one in rounds:
+                one.blend.apply_to(model, one.ratios.T)
+        if rounds:
+            eta = rounds[-1].eta
+            best_score = float(search.scores(eta).mean())
+        else:
+            best_score = float(results["mean_test_score"][best])
+
+        # Store.
         names = ("classes_", "coef_", "intercept_", "n_iter_", "multi_class_", "result_")
         self._set_fitted(
             best_estimator_=model,
             best_params_=results["params"][best],
-            best_score_=float(results["mean_test_score"][best]),
+            best_score_=best_score,
             best_index_=best,
             cv_results_=results,
-            cv_probabilities_=search.probabilities(outcomes[best]),
+            cv_probabilities_=search.probabilities(eta),
             scale_=blend.scale,
             naive_bayes_=blend.naive_bayes,
+            rounds_=[one.blend for one in rounds],
             l2_at_edge_=bool(beyond_edge(grid, scores, best)),
             **{f"{name}_": value for name, value in results["params"][best].items()},
             **{name: getattr(model, name) for name in names},

@@ -45,9 +45,41 @@ def log_ratios(design: AnyDesign, y: np.ndarray, weights: np.ndarray) -> np.ndar
     """
     _, columns, first = design.blocks[0]
     totals = first.transposed_dot(weights[:, None] * y).astype(np.float64)
-    seen = totals.sum(axis=1) > 0.0
-    r = np.zeros((design.shape[1], y.shape[1]))
+    found = ratios_of(totals)
+    r = np.zeros((design.shape[1], found.shape[1]))
+    r[columns] = found
+    return r
+
+
+def ratios_of(totals: np.ndarray, *, floor: float = 1.0, pseudo_total: float = 0.0) -> np.ndarray:
+    """Return log (P(k | j) + ε) / (P(k) + ε) with P(k | j) = (n_kj + a P(k)) / (n_j + a), given all n_kj.
+
+    With ε = 1 and a = 0 these are the ratios of ``log_ratios``, for few rows whose labels are known. With
+    many rows a smaller ε lets P(k | j) near 0 speak against a class, and a keeps rare features near ratio 0.
+
+    Parameters
+    ----------
+    totals : ndarray of shape (d, K)
+        n_kj, the total of feature j in class k.
+    floor : float
+        ε.
+    pseudo_total : float
+        a, in the unit of the features.
+
+    Returns
+    -------
+    ndarray of shape (d, K), or (d, 1) for two classes
+
+    Examples
+    --------
+    >>> ratios_of(np.array([[1.0, 0.0], [1.0, 1.0]]), floor=0.1, pseudo_total=1.0).round(2).T
+    array([[-0.83,  0.16]])
+    """
+    by_feature = totals.sum(axis=1, keepdims=True)
+    seen = by_feature[:, 0] > 0.0
+    r = np.zeros(totals.shape)
     if seen.any():
-        share = totals[seen] / totals[seen].sum(axis=1, keepdims=True)
-        r[columns][seen] = np.log1p(share) - np.log1p(totals.sum(axis=0) / totals.sum())
-    return r[:, [1]] - r[:, [0]] if y.shape[1] == 2 else r
+        of_class = totals.sum(axis=0) / totals.sum()
+        share = (totals[seen] + pseudo_total * of_class) / (by_feature[seen] + pseudo_total)
+        r[seen] = np.log(share + floor) - np.log(of_class + floor)
+    return r[:, [1]] - r[:, [0]] if totals.shape[1] == 2 else r

@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from dropglm.estimators.blend import Blend, fit_blend
+from dropglm.estimators.blend import PRIORS, PRIORS_BESIDE_OTHERS, Blend, Priors, fit_blend
 from dropglm.estimators.features import Features
 from dropglm.estimators.folds import Fold
 from dropglm.estimators.grid import Candidate
 from dropglm.estimators.logistic import LogisticRegression, problems_of
 from dropglm.estimators.naive_bayes import log_ratios
+from dropglm.estimators.problem import Solution
+from dropglm.estimators.rounds import Member, Rounds
 from dropglm.estimators.scoring import takes_weights
 from dropglm.estimators.validation import TrainingData
 from dropglm.families import Multinomial
@@ -36,6 +38,14 @@ class Fit(NamedTuple):
     seconds: float
     n_iter: int
     converged: bool
+
+
+class Solved(NamedTuple):
+    """The solutions of a candidate, one per problem, over the features of its design."""
+
+    features: Features
+    solutions: list[Solution]
+    seconds: float
 
 
 class Outcome(NamedTuple):
@@ -63,8 +73,10 @@ class Search:
     fit_intercept : bool
     weighted : bool
         Whether scores are weighted by the sample weights, if the scorer supports it.
-    calibrate, naive_bayes : bool
-        Whether held-out predictors are scaled, and whether naive Bayes' are added; see ``blend``.
+    calibrate : bool
+    naive_bayes : bool or Priors
+        Whether held-out predictors are scaled, and whether naive Bayes' are added; see ``blend``. Priors in
+        place of True are those of the two factors.
     """
 
     def __init__(
@@ -78,7 +90,7 @@ class Search:
         fit_intercept: bool,
         weighted: bool,
         calibrate: bool,
-        naive_bayes: bool,
+        naive_bayes: bool | Priors,
     ) -> None:
         self.data = data
         self.features = features
@@ -88,6 +100,7 @@ class Search:
         self.fit_intercept = fit_intercept
         self.weighted = weighted and takes_weights(scorer)
         self.calibrate = calibrate
+        self.priors = naive_bayes if isinstance(naive_bayes, Priors) else None
         self.rows = np.concatenate([fold.test for fold in folds])  # held-out rows, fold by fold
         times = np.bincount(self.rows, minlength=len(data.y))
         self.blend_weights = (data.weights / np.maximum(times, 1))[self.rows]
@@ -95,7 +108,7 @@ class Search:
         # Held-out rows are scored by their predictors, which this model returns unchanged.
         K = 1 if len(data.classes) == 2 else len(data.classes)
         self.identity = LogisticRegression()
-        softmax = joint or calibrate or naive_bayes
+        softmax = joint or calibrate or bool(naive_bayes)
         self.identity.multi_class_ = "multinomial" if softmax else "ovr"
         self.identity.classes_, self.identity.n_features_in_ = data.classes, K
         self.identity.coef_, self.identity.intercept_ = np.eye(K), np.zeros(K)
@@ -138,10 +151,21 @@ class Search:
 
             each(follow, jobs, threads)
         self.features.threads = threads
-        return each(self._outcome, fits, threads)
+        return each(self._outcome, zip(grid, fits, strict=True), threads)
 
     def _follow(self, path: list[Candidate], fold: Fold, solver: LBFGS) -> Iterator[Fit]:
         """Yield the fits of the candidates along a path."""
+        for features, solutions, seconds in self._solve(path, fold, solver):
+            results = [solution.result for solution in solutions]
+            yield Fit(
+                np.hstack([features.labeled.dot(one.beta) + one.intercept for one in solutions])[fold.test],
+                seconds,
+                sum(result.n_iter for result in results),
+                all(result.status == Status.CONVERGED for result in results),
+            )
+
+    def _solve(self, path: list[Candidate], fold: Fold, solver: LBFGS) -> Iterator[Solved]:
+        """Yield the solutions of the candidates along a path, one solution per problem."""
         # Naive-Bayes weights depend on the labels: on those of the fold's own rows only.
         training = self.data._replace(weights=fold.times * self.data.weights)
         features = self.features.without(path[0].l2_weights.left_out)
@@ -161,16 +185,44 @@ class Search:
             seconds = time.perf_counter() - begin
             previous = [(solution.beta, solution.intercept) for solution in solutions]
             strongest = previous if new_rate else strongest
-            results = [solution.result for solution in solutions]
-            yield Fit(
-                np.hstack([features.labeled.dot(beta) + b for beta, b in previous])[fold.test],
-                seconds,
-                sum(result.n_iter for result in results),
-                all(result.status == Status.CONVERGED for result in results),
-            )
+            yield Solved(features, solutions, seconds)
 
-    def _outcome(self, fits: list[Fit]) -> Outcome:
+    def predict(self, X: Any, candidate: Candidate, blend: Blend, solver: LBFGS) -> list[np.ndarray]:
+        """Return the blended predictors of further rows X by the fit of a candidate to every fold.
+
+        The predictors are not kept during the search, where every candidate would need them.
+        """
+
+        def one(fold: Fold) -> np.ndarray:
+            ((features, solutions, _),) = self._solve([candidate], fold, solver)
+            beta = np.hstack([solution.beta for solution in solutions])
+            intercept = np.hstack([solution.intercept for solution in solutions])
+            r = self.naive_bayes_ratios(fold.times * self.data.weights) if self.nu is not None else None
+            coef = blend(features.expand(beta), None if r is None else self.features.expand(r))
+            return X @ np.ascontiguousarray(coef.T, X.dtype) + blend.scale * intercept
+
+        return each(one, self.folds, self.features.threads)
+
+    def rounds(self) -> Rounds:
+        """Return the rounds that follow a search with unlabelled rows."""
+        data = self.data
+        assert data.unlabeled_weights is not None
+        folds = [Member(fold.times * data.weights, fold.test) for fold in self.folds]
+        return Rounds(
+            data.X,
+            data.X_unlabeled,
+            data.y,
+            len(data.classes),
+            [*folds, Member(data.weights, self.rows[:0])],
+            data.unlabeled_weights,
+            self.blend_weights,
+            self.features.threads,
+        )
+
+    def _outcome(self, item: tuple[Candidate, list[Fit]]) -> Outcome:
         """Blend the held-out predictors of a candidate, and score them fold by fold."""
+        candidate, fits = item
+        blocks = len(self.features.widths) - len(candidate.l2_weights.left_out)
         eta = np.concatenate([fit.eta for fit in fits])
         y = self.data.y[self.rows]
         blend = fit_blend(
@@ -179,15 +231,16 @@ class Search:
             y,
             self.blend_weights,
             calibrate=self.calibrate,
-            other_features=len(self.features.widths) > 1,
+            priors=self.priors or (PRIORS_BESIDE_OTHERS if blocks > 1 else PRIORS),
         )
         eta = blend(eta, self.nu)
+        return Outcome(tuple(fits), blend, eta, self.scores(eta))
+
+    def scores(self, eta: np.ndarray) -> np.ndarray:
+        """Return the score of every fold, given the predictors of the held-out rows of all folds."""
         ends = np.cumsum([len(fold.test) for fold in self.folds])
-        scores = [
-            self._score(part, fold.test)
-            for part, fold in zip(np.split(eta, ends[:-1]), self.folds, strict=True)
-        ]
-        return Outcome(tuple(fits), blend, eta, np.array(scores))
+        parts = zip(np.split(eta, ends[:-1]), self.folds, strict=True)
+        return np.array([self._score(part, fold.test) for part, fold in parts])
 
     def _score(self, eta: np.ndarray, rows: np.ndarray) -> float:
         """Return the score of held-out rows, given their predictors."""
@@ -195,9 +248,12 @@ class Search:
         weights = {"sample_weight": self.data.sample_weights[rows]} if self.weighted else {}
         return float(self.scorer(self.identity, eta, y, **weights))
 
-    def probabilities(self, outcome: Outcome) -> np.ndarray:
-        """Return the probabilities of each row when it was held out; NaN for rows that never were."""
-        log_p = self.identity.predict_log_proba(outcome.eta)
+    def probabilities(self, eta: np.ndarray) -> np.ndarray:
+        """Return the probabilities of each row when it was held out; NaN for rows that never were.
+
+        ``eta`` are the predictors of the held-out rows of all folds.
+        """
+        log_p = self.identity.predict_log_proba(eta)
         total = np.zeros((len(self.data.y), log_p.shape[1]))
         np.add.at(total, self.rows, log_p)
         times = np.bincount(self.rows, minlength=len(self.data.y))

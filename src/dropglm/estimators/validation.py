@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from dropglm import checks
 from dropglm.blocks import Blocks
+from dropglm.estimators.blend import Priors
 
 # Modules of scikit-learn that may call fit without splitting what they pass on.
 PASSING_ON = ("sklearn.base", "sklearn.callback", "sklearn.compose", "sklearn.pipeline", "sklearn.utils")
@@ -48,11 +49,16 @@ def check_settings(estimator: Any, grids: tuple[str, ...] = ()) -> None:
     checks.whole_number(estimator.max_iter, "max_iter")
     if estimator.max_iter < 1:
         raise ValueError(f"max_iter must be at least 1, got {estimator.max_iter}.")
+    if hasattr(estimator, "rounds"):
+        checks.whole_number(estimator.rounds, "rounds")
+        checks.not_negative(estimator.rounds, "rounds")
     for name in (
         *("fit_intercept", "warm_start", "one_standard_error"),
         *("extend_l2", "calibrate", "naive_bayes"),
     ):
-        checks.yes_or_no(getattr(estimator, name, False), name)
+        value = getattr(estimator, name, False)
+        if not isinstance(value, Priors):
+            checks.yes_or_no(value, name)
 
 
 def check_classification(

@@ -9,11 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from dropglm import checks
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
+from dropglm.estimators.blend import PRIORS
 from dropglm.estimators.scoring import check_scorer_name
 from dropglm.text.base import check_texts
 from dropglm.text.embedded_model import EmbeddedTextModel, FittedState
 from dropglm.text.embedding_block import EmbeddingBlock, set_embedding_values, with_embeddings
 from dropglm.text.embedding_head import EmbeddingHead
+from dropglm.text.latent_prior import LatentPrior
 from dropglm.text.ngram_rows import row_range
 from dropglm.text.saving import (
     model_state,
@@ -33,8 +35,9 @@ class TextClassifier(EmbeddedTextModel):
     r"""Text classifier: logistic regression with dropout on n-grams.
 
     By default it chooses l2 by cross-validation, then scales the predictors and adds those of naive Bayes, as
-    far as this helps held-out texts. It can also learn from texts without labels, which help once there are a
-    few hundred labels. The fitted model explains its predictions.
+    far as this helps held-out texts. It can also learn from texts without labels: they tell which words occur
+    together, and which words occur in texts that the model assigns to a class. The fitted model explains its
+    predictions.
 
     Parameters
     ----------
@@ -71,7 +74,8 @@ class TextClassifier(EmbeddedTextModel):
         Strength of the L2 penalty, or several values to choose from. None means 1, 0.1 and 0.01, or 1 and 0.1
         with more than ten classes, and smaller ones if the smallest is clearly the best.
     discount : float, sequence of float or None, default=None
-        Weight of unlabelled texts in the noising penalty, or several values to choose from. None means 0.1.
+        Weight of unlabelled texts in the noising penalty, or several values to choose from. None means 0, or
+        0.1 without ``tune``: next to the other two uses of unlabelled texts the penalty did not help.
     l2_weights : str, array-like, sequence of these or None, default=None
         How ``l2`` is spread over the features, as in ``LogisticRegression``, or several values to choose
         from. None means "naive_bayes", or "uniform" with more than ten classes.
@@ -83,6 +87,14 @@ class TextClassifier(EmbeddedTextModel):
     naive_bayes : bool, default=True
         Add naive Bayes' weights of the n-grams, as far as this helps texts that were held out; only if
         ``tune``.
+    n_latent : int, default=50
+        Number of latent features, the first singular vectors of all texts; only if ``tune`` and with
+        unlabelled texts. They tell which words occur in the same texts, and cross-validation decides whether
+        they are used. Their coefficients become part of those of the words. 0 means none.
+    rounds : int, default=3
+        Number of rounds in which naive Bayes also counts the unlabelled texts, with the classes that the
+        model predicts for them; only if ``tune``, with ``naive_bayes`` and unlabelled texts. They end when
+        texts that were held out lose by it. 0 means none.
     embedder : callable, object with a method ``encode`` or None, default=None
         Model that turns a list of texts into an array with one row of numbers per text, such as a
         ``SentenceTransformer`` or a ``StaticModel`` of model2vec. The embeddings become features beside the
@@ -187,6 +199,8 @@ class TextClassifier(EmbeddedTextModel):
         expectation: str = "gaussian",
         calibrate: bool = True,
         naive_bayes: bool = True,
+        n_latent: int = 50,
+        rounds: int = 3,
         embedder: Any = None,
         class_weight: Any = None,
         cv: Any = None,
@@ -221,6 +235,8 @@ class TextClassifier(EmbeddedTextModel):
         self.expectation = expectation
         self.calibrate = calibrate
         self.naive_bayes = naive_bayes
+        self.n_latent = n_latent
+        self.rounds = rounds
         self.embedder = embedder
         self.class_weight = class_weight
         self.cv = cv
@@ -266,6 +282,9 @@ class TextClassifier(EmbeddedTextModel):
         # Check.
         checks.yes_or_no(self.tune, "tune")
         check_single_values(self)
+        for name in ("n_latent", "rounds"):
+            checks.whole_number(getattr(self, name), name)
+            checks.not_negative(getattr(self, name), name)
         check_scorer_name(self.scoring)
         labeled = check_texts(X)
         unlabeled = check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
@@ -299,18 +318,31 @@ class TextClassifier(EmbeddedTextModel):
         n, m = len(labeled), len(unlabeled)
         labeled_rows = row_range(features, 0, n)
         unlabeled_rows = row_range(features, n, n + m) if unlabeled else None
+        prior = None
+        if unlabeled and self.n_latent and isinstance(estimator, LogisticRegressionCV):
+            prior = LatentPrior.of(features, vectorizer, self.n_latent, checks.threads(self.n_jobs))
+        if prior is not None:
+            labeled_rows, unlabeled_rows = prior.beside(labeled_rows, 0), prior.beside(unlabeled_rows, n)
+            prior.set_values(estimator)
+            if estimator.naive_bayes and block is None:
+                # Latent features say nothing that n-grams do not, so naive Bayes is as good as without them.
+                estimator.naive_bayes = PRIORS
         if block is not None:
             labeled_rows = with_embeddings(labeled_rows, block.labeled)
             unlabeled_rows = with_embeddings(unlabeled_rows, block.unlabeled)
             set_embedding_values(estimator, block.width)
         estimator.fit(labeled_rows, y, sample_weight=sample_weight, X_unlabeled=unlabeled_rows)
+
+        # Fold the coefficients of latent features into those of n-grams.
         search = estimator if isinstance(estimator, LogisticRegressionCV) else None
-        model = estimator if search is None else search.best_estimator_
-        if block is None:
-            return FittedState(vectorizer, model, search, summarize(vectorizer, model, search, y, m))
-        words, head = block.split(model)
-        summary = summarize(vectorizer, words, search, y, m, block.summary(model))
-        return FittedState(vectorizer, words, search, summary, head)
+        model, head = estimator if search is None else search.best_estimator_, None
+        embedding = None if block is None else block.summary(model)
+        if block is not None:
+            model, head = block.split(model)
+        if prior is not None:
+            model = prior.fold(model)
+        summary = summarize(vectorizer, model, search, y, m, embedding)
+        return FittedState(vectorizer, model, search, summary, head)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")

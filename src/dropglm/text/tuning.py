@@ -16,7 +16,7 @@ GRID: dict[str, Any] = {
     "dropout": 0.5,
     "l2": (1.0, 0.1, 0.01),
     "l2_weights": "naive_bayes",
-    "discount": 0.1,
+    "discount": 0.0,
 }
 SMALL_GRID: dict[str, Any] = GRID | {"l2": (1.0, 0.1), "l2_weights": "uniform"}
 MANY_CLASSES = 10

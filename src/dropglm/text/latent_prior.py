@@ -1,0 +1,131 @@
+"""The prior that unlabelled texts write: coefficients of words that occur in the same texts are related.
+
+    β ~ N(0, λ⁻¹ (I + τ S V D Vᵀ S)),
+
+where V are the first right singular vectors of X S over all texts, labelled or not, S weights the columns,
+and D grows with the singular values. This is the same as a model on two blocks of features, [X | X S V D^½],
+with an l2 weight of 1/τ for the second. The coefficients of the second block then fold back into those of the
+n-grams, so the fitted model is linear in the n-grams as before.
+
+S keeps single words that occur in at least five texts, and weights them by a power of their inverse document
+frequency. D = diag(singular values): directions that explain more have more freedom.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from math import inf
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+
+from dropglm.blocks import Blocks, PerBlock
+from dropglm.estimators import LogisticRegression, LogisticRegressionCV
+from dropglm.estimators.grid import is_grid
+from dropglm.latent import singular_vectors
+from dropglm.text.vectorizer import NgramVectorizer
+from dropglm.text.weighting import inverse_document_frequencies
+
+# Powers of the inverse document frequency in S, beyond those in X: one candidate each.
+POWERS = (0.0, 1.0)
+MIN_DF = 5
+# l2 weights of the latent features beside those of the n-grams. The rows of both have a mean square length of
+# 1. Naive-Bayes weights of n-grams are large, 16 for a log ratio of ¼.
+L2_WEIGHTS = {"uniform": 0.1, "naive_bayes": 10.0}
+# Settings of an estimator that have one value per block.
+BY_BLOCK = ("dropout", "noise_std", "l2_weights")
+
+
+class LatentBlock(NamedTuple):
+    """Latent features of all texts, and how their coefficients become coefficients of the n-grams.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n + m, k)
+        X S V D^½, scaled to a mean square row length of 1.
+    fold_back : callable
+        Returns S V D^½ β, scaled likewise and of shape (d, K), for β of shape (k, K).
+    """
+
+    rows: np.ndarray
+    fold_back: Callable[[np.ndarray], np.ndarray]
+
+    @classmethod
+    def of(cls, X: Any, scale: np.ndarray, k: int, threads: int) -> Self:
+        """Return the first k latent features of the rows X, whose columns are weighted by ``scale``."""
+        kept = np.flatnonzero(scale)
+        weighted = sparse.csr_array(X)[:, kept]
+        weighted.data *= scale[kept].astype(weighted.dtype)[weighted.indices]
+        found = singular_vectors(weighted, k, threads=threads)
+        factors = np.sqrt(found.singular_values)
+        rows = found.coordinates * factors.astype(X.dtype)
+        size = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1).mean()) or 1.0
+
+        def fold_back(beta: np.ndarray) -> np.ndarray:
+            coef = np.zeros((X.shape[1], beta.shape[1]), X.dtype)
+            words = found.fold_back((factors[:, None] * beta / size).astype(X.dtype))
+            coef[kept] = scale[kept, None].astype(X.dtype) * words
+            return coef
+
+        return cls(rows / X.dtype.type(size), fold_back)
+
+
+class LatentPrior(NamedTuple):
+    """Blocks of latent features, of which a search chooses one or none."""
+
+    blocks: tuple[LatentBlock, ...]
+
+    @classmethod
+    def of(cls, X: Any, vectorizer: NgramVectorizer, k: int, threads: int) -> Self | None:
+        """Return the blocks for all rows X; None if too few words occur in several texts."""
+        ngrams = vectorizer.ngrams_
+        idf = inverse_document_frequencies(ngrams.document_counts, vectorizer.n_texts_, smooth=True)
+        counted = (ngrams._lengths == ngrams._lengths.min()) & (ngrams.document_counts >= MIN_DF)
+        if np.count_nonzero(counted) <= k:
+            return None
+        scales = [np.where(counted, idf**power, 0.0) for power in POWERS]
+        return cls(tuple(LatentBlock.of(X, scale, k, threads) for scale in scales))
+
+    def beside(self, rows: Any, first: int) -> Blocks:
+        """Return rows of n-grams with their latent features; the first one is row ``first`` of all texts."""
+        last = first + rows.shape[0]
+        return Blocks(rows, *(block.rows[first:last] for block in self.blocks))
+
+    def set_values(self, estimator: LogisticRegressionCV) -> None:
+        """Give a search values for the latent blocks: no noise, and each of them or none as a candidate."""
+        count = len(self.blocks)
+        none = (0.0,) * count
+        for name in BY_BLOCK:
+            given = getattr(estimator, name)
+            values = given if is_grid(name, given) else [given]
+            if isinstance(given, str) and given == "auto":
+                values = ("uniform", "naive_bayes")
+            others = self._l2_weights if name == "l2_weights" else lambda value: [none]
+            grid = [PerBlock(value, *other) for value in values for other in others(value)]
+            estimator.set_params(**{name: grid if len(grid) > 1 else grid[0]})
+
+    def _l2_weights(self, of_ngrams: Any) -> list[tuple[float, ...]]:
+        """Return the l2 weights of the latent blocks: all left out, then all but one."""
+        weight = L2_WEIGHTS.get(of_ngrams, 1.0) if isinstance(of_ngrams, str) else 1.0
+        left_out = (inf,) * len(self.blocks)
+        return [left_out] + [
+            (*left_out[:number], weight, *left_out[number + 1 :]) for number in range(len(self.blocks))
+        ]
+
+    def fold(self, model: LogisticRegression) -> LogisticRegression:
+        """Return a model of the n-grams, from one that was fitted to n-grams and latent features."""
+        widths = [block.rows.shape[1] for block in self.blocks]
+        d = model.coef_.shape[1] - sum(widths)
+        coef = model.coef_[:, :d].copy()
+        for block, end in zip(self.blocks, d + np.cumsum(widths), strict=True):
+            own = model.coef_[:, end - block.rows.shape[1] : end]
+            if own.any():
+                coef += block.fold_back(own.T).T
+        folded = copy(model).set_params(**{name: _first(getattr(model, name)) for name in BY_BLOCK})
+        folded.coef_, folded.n_features_in_ = coef, d
+        vars(folded).pop("block_widths_", None)
+        return folded
+
+
+def _first(value: Any) -> Any:
+    return value.values[0] if isinstance(value, PerBlock) else value
