@@ -9,14 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from dropglm import checks
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
-from dropglm.estimators.blend import PRIORS
 from dropglm.estimators.scoring import check_scorer_name
 from dropglm.text.base import check_texts
 from dropglm.text.embedded_model import EmbeddedTextModel, FittedState
-from dropglm.text.embedding_block import EmbeddingBlock, set_embedding_values, with_embeddings
 from dropglm.text.embedding_head import EmbeddingHead
-from dropglm.text.latent_prior import LatentPrior
-from dropglm.text.ngram_rows import row_range
+from dropglm.text.labels import check_labels
 from dropglm.text.saving import (
     model_state,
     restore_model,
@@ -25,9 +22,10 @@ from dropglm.text.saving import (
     saved_settings,
 )
 from dropglm.text.similar_classes import warn_similar_classes
-from dropglm.text.summary import Summary, summarize
+from dropglm.text.summary import Summary
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
-from dropglm.text.tuning import check_single_values, estimator_of, ngram_weights_of
+from dropglm.text.training import TrainingTexts, fit_to_texts
+from dropglm.text.tuning import check_single_values, ngram_weights_of
 from dropglm.text.vectorizer import NgramVectorizer
 
 
@@ -288,61 +286,16 @@ class TextClassifier(EmbeddedTextModel):
         check_scorer_name(self.scoring)
         labeled = check_texts(X)
         unlabeled = check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
-        y = _check_labels(y, len(labeled))
+        y = check_labels(y, len(labeled))
         warn_similar_classes(Counter(y.tolist()))
         block = self._embedding_block(labeled, unlabeled, embeddings, embeddings_unlabeled)
 
         # Fit once for each weight of longer n-grams, and store the best.
-        fits = (
-            self._fit_with(ngram_weight, labeled, unlabeled, y, sample_weight, block)
-            for ngram_weight in ngram_weights_of(self, y)
-        )
+        texts = TrainingTexts(labeled, unlabeled, y, sample_weight, block)
+        fits = (fit_to_texts(self, texts, ngram_weight) for ngram_weight in ngram_weights_of(self, y))
         self._fitted = max(fits, key=lambda fit: fit.search.best_score_ if fit.search else 0.0)
         self._checked_embedder = self.embedder
         return self
-
-    def _fit_with(
-        self,
-        ngram_weight: float,
-        labeled: list[str],
-        unlabeled: list[str],
-        y: np.ndarray,
-        sample_weight: Any,
-        block: EmbeddingBlock | None,
-    ) -> FittedState:
-        """Build the features and the estimator, and fit it."""
-        settings = self._settings_shared_with(NgramVectorizer) | {"ngram_weight": ngram_weight}
-        vectorizer, estimator = NgramVectorizer(**settings), estimator_of(self, y)
-        features = vectorizer.fit_transform([*labeled, *unlabeled])
-        vectorizer.ngrams_._record_values(features)
-        n, m = len(labeled), len(unlabeled)
-        labeled_rows = row_range(features, 0, n)
-        unlabeled_rows = row_range(features, n, n + m) if unlabeled else None
-        prior = None
-        if unlabeled and self.n_latent and isinstance(estimator, LogisticRegressionCV):
-            prior = LatentPrior.of(features, vectorizer, self.n_latent, checks.threads(self.n_jobs))
-        if prior is not None:
-            labeled_rows, unlabeled_rows = prior.beside(labeled_rows, 0), prior.beside(unlabeled_rows, n)
-            prior.set_values(estimator)
-            if estimator.naive_bayes and block is None:
-                # Latent features say nothing that n-grams do not, so naive Bayes is as good as without them.
-                estimator.naive_bayes = PRIORS
-        if block is not None:
-            labeled_rows = with_embeddings(labeled_rows, block.labeled)
-            unlabeled_rows = with_embeddings(unlabeled_rows, block.unlabeled)
-            set_embedding_values(estimator, block.width)
-        estimator.fit(labeled_rows, y, sample_weight=sample_weight, X_unlabeled=unlabeled_rows)
-
-        # Fold the coefficients of latent features into those of n-grams.
-        search = estimator if isinstance(estimator, LogisticRegressionCV) else None
-        model, head = estimator if search is None else search.best_estimator_, None
-        embedding = None if block is None else block.summary(model)
-        if block is not None:
-            model, head = block.split(model)
-        if prior is not None:
-            model = prior.fold(model)
-        summary = summarize(vectorizer, model, search, y, m, embedding)
-        return FittedState(vectorizer, model, search, summary, head)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
@@ -402,18 +355,3 @@ class TextClassifier(EmbeddedTextModel):
         )
         classifier._fitted = FittedState(vectorizer, model, None, summary, head)
         return classifier
-
-
-def _check_labels(y: Any, n: int) -> np.ndarray:
-    y = np.asarray(y if hasattr(y, "__len__") or y is None else list(y))
-    if y.shape != (n,):
-        raise ValueError(f"y has shape {y.shape}, but X has {n} texts.")
-    missing = checks.missing(y)
-    if missing is not None:
-        raise ValueError(
-            f"Text {missing} of X (counted from 0) has no label; pass texts without labels as X_unlabeled."
-        )
-    if y.dtype.kind == "f" and (y != np.floor(y)).any():
-        fraction = float(y[y != np.floor(y)][0])
-        raise ValueError(f"y has fractional numbers such as {fraction}; use strings or integers as classes.")
-    return y

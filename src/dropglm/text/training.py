@@ -1,0 +1,65 @@
+"""One fit of a text classifier: from texts to blocks of features, to a model of the n-grams."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dropglm import checks
+from dropglm.estimators import LogisticRegressionCV
+from dropglm.estimators.blend import PRIORS
+from dropglm.text.embedded_model import FittedState
+from dropglm.text.embedding_block import EmbeddingBlock, set_embedding_values, with_embeddings
+from dropglm.text.latent_prior import LatentPrior
+from dropglm.text.ngram_rows import row_range
+from dropglm.text.summary import summarize
+from dropglm.text.tuning import estimator_of
+from dropglm.text.vectorizer import NgramVectorizer
+
+
+class TrainingTexts(NamedTuple):
+    """Texts with labels y, more texts without labels, and the embeddings of all of them, if there are any."""
+
+    labeled: list[str]
+    unlabeled: list[str]
+    y: np.ndarray
+    sample_weight: Any
+    embeddings: EmbeddingBlock | None
+
+
+def fit_to_texts(classifier: Any, texts: TrainingTexts, ngram_weight: float) -> FittedState:
+    """Fit a model with the settings of a classifier to texts; return the parts of the fitted classifier."""
+    # N-grams of all texts.
+    settings = classifier._settings_shared_with(NgramVectorizer) | {"ngram_weight": ngram_weight}
+    vectorizer, estimator = NgramVectorizer(**settings), estimator_of(classifier, texts.y)
+    features = vectorizer.fit_transform([*texts.labeled, *texts.unlabeled])
+    vectorizer.ngrams_._record_values(features)
+    n, m = len(texts.labeled), len(texts.unlabeled)
+    labeled = row_range(features, 0, n)
+    unlabeled = row_range(features, n, n + m) if m else None
+
+    # Further blocks: latent features of all texts, and embeddings.
+    prior, block = None, texts.embeddings
+    if m and classifier.n_latent and isinstance(estimator, LogisticRegressionCV):
+        prior = LatentPrior.of(features, vectorizer, classifier.n_latent, checks.threads(classifier.n_jobs))
+    if prior is not None:
+        labeled, unlabeled = prior.beside(labeled, 0), prior.beside(unlabeled, n)
+        prior.set_values(estimator)
+        if estimator.naive_bayes and block is None:
+            # Latent features say nothing that n-grams do not, so naive Bayes is as good as without them.
+            estimator.naive_bayes = PRIORS
+    if block is not None:
+        labeled = with_embeddings(labeled, block.labeled)
+        unlabeled = with_embeddings(unlabeled, block.unlabeled)
+        set_embedding_values(estimator, block.width)
+    estimator.fit(labeled, texts.y, sample_weight=texts.sample_weight, X_unlabeled=unlabeled)
+
+    # Split off the coefficients of embeddings, and fold those of latent features into those of n-grams.
+    search = estimator if isinstance(estimator, LogisticRegressionCV) else None
+    model, head = estimator if search is None else search.best_estimator_, None
+    embedding = None if block is None else block.summary(model)
+    if block is not None:
+        model, head = block.split(model)
+    if prior is not None:
+        model = prior.fold(model)
+    summary = summarize(vectorizer, model, search, texts.y, m, embedding)
+    return FittedState(vectorizer, model, search, summary, head)
