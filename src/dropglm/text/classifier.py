@@ -124,7 +124,7 @@ class TextClassifier(EmbeddedTextModel):
     vectorizer_ : NgramVectorizer
         The fitted vectorizer.
     model_ : LogisticRegression
-        The fitted model.
+        The fitted model of the n-grams; embeddings add to its predictors.
     search_ : LogisticRegressionCV
         The cross-validation; only if settings were tuned.
     cv_probabilities_ : ndarray of shape (n, K)

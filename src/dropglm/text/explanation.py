@@ -72,10 +72,10 @@ class Explanation:
         The predictor of ``label`` minus that of ``against``. For two classes there is only one predictor,
         the log odds, and this is the log odds of ``label``.
     base_difference : float
-        The same for a text without known n-grams.
+        The same for a text without known n-grams and with an average embedding.
     base : list of float
-        The predictor of each class for a text without known n-grams. It adds up with the contributions to a
-        class to the predictor of that class.
+        The predictor of each class for such a text. It adds up with the contributions to a class to the
+        predictor of that class.
     contributions : list of Contribution
         The n-grams of the text that are features, those with the largest absolute weight first.
     unknown : list of str
