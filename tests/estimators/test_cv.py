@@ -280,7 +280,7 @@ def test_a_nan_score_is_never_the_best():
     scores = np.array([[0.7, 0.7], [np.nan, 0.9], [0.8, 0.8]])
     assert search.best_candidate(grid, scores, one_standard_error=False) == 2
     fit = search.Fit(np.zeros((1, 1)), 0.0, 1, True)
-    outcomes = [search.Outcome((fit, fit), Blend(), np.zeros((2, 1)), row) for row in scores]
+    outcomes = [search.Outcome((fit, fit), Blend(), np.zeros((2, 1)), row, 0.5) for row in scores]
     assert list(search.results_table(grid, outcomes)["rank_test_score"]) == [2, 3, 1]
     with pytest.raises(ValueError, match="Every score is NaN"):
         search.best_candidate(grid, scores * np.nan, one_standard_error=False)

@@ -133,7 +133,8 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         next, so that a value beyond the edge may be better still.
     cv_results_ : dict of ndarrays
         One row per point of the grid, as in scikit-learn's GridSearchCV, including values of l2 beyond the
-        grid that were tried; "scale" and "naive_bayes" are the factors of each.
+        grid that were tried; "scale" and "naive_bayes" are the factors of each, and "accuracy" is the
+        share of held-out rows that it predicts correctly, before any rounds.
     classes_, coef_, intercept_, n_iter_, multi_class_, result_
         Those of ``best_estimator_``; see ``LogisticRegression``.
     coef_blocks_ : list of ndarrays

@@ -55,6 +55,7 @@ class Outcome(NamedTuple):
     blend: Blend
     eta: np.ndarray  # blended predictors of the held-out rows of all folds
     scores: np.ndarray
+    accuracy: float  # of all held-out rows
 
 
 class Search:
@@ -234,7 +235,7 @@ class Search:
             priors=self.priors or (PRIORS_BESIDE_OTHERS if blocks > 1 else PRIORS),
         )
         eta = blend(eta, self.nu)
-        return Outcome(tuple(fits), blend, eta, self.scores(eta))
+        return Outcome(tuple(fits), blend, eta, self.scores(eta), self.accuracy(eta))
 
     def scores(self, eta: np.ndarray) -> np.ndarray:
         """Return the score of every fold, given the predictors of the held-out rows of all folds."""
@@ -247,6 +248,12 @@ class Search:
         y = self.data.classes[self.data.y[rows]]
         weights = {"sample_weight": self.data.sample_weights[rows]} if self.weighted else {}
         return float(self.scorer(self.identity, eta, y, **weights))
+
+    def accuracy(self, eta: np.ndarray) -> float:
+        """Return the share of held-out rows with the right prediction; a row counts once."""
+        p = self.probabilities(eta)
+        held_out = ~np.isnan(p[:, 0])
+        return float(np.mean(p[held_out].argmax(axis=1) == self.data.y[held_out]))
 
     def probabilities(self, eta: np.ndarray) -> np.ndarray:
         """Return the probabilities of each row when it was held out; NaN for rows that never were.
@@ -330,6 +337,7 @@ def results_table(grid: list[Candidate], outcomes: list[Outcome]) -> dict[str, A
         "mean_test_score": means,
         "std_test_score": scores.std(axis=1),
         "rank_test_score": ranks.astype(np.int32),
+        "accuracy": np.array([outcome.accuracy for outcome in outcomes]),
         "scale": np.array([outcome.blend.scale for outcome in outcomes]),
         "naive_bayes": np.array([outcome.blend.naive_bayes for outcome in outcomes]),
         "mean_fit_time": np.array([np.mean([fit.seconds for fit in row]) for row in fits]),

@@ -26,6 +26,7 @@ from dropglm.text.summary import Summary
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.training import TrainingTexts, fit_to_texts
 from dropglm.text.tuning import check_single_values, ngram_weights_of
+from dropglm.text.unlabeled_effect import warn_unless_better
 from dropglm.text.vectorizer import NgramVectorizer
 
 
@@ -295,6 +296,7 @@ class TextClassifier(EmbeddedTextModel):
         fits = (fit_to_texts(self, texts, ngram_weight) for ngram_weight in ngram_weights_of(self, y))
         self._fitted = max(fits, key=lambda fit: fit.search.best_score_ if fit.search else 0.0)
         self._checked_embedder = self.embedder
+        warn_unless_better(self.summary_)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -112,6 +112,11 @@ class LatentPrior(NamedTuple):
             (*left_out[:number], weight, *left_out[number + 1 :]) for number in range(len(self.blocks))
         ]
 
+    def chosen(self, l2_weights: PerBlock) -> int | None:
+        """Return the number of the latent block that these l2 weights use; None if they use none."""
+        weights = l2_weights.values[1 : 1 + len(self.blocks)]
+        return next((number for number, weight in enumerate(weights) if weight < inf), None)
+
     def fold(self, model: LogisticRegression) -> LogisticRegression:
         """Return a model of the n-grams, from one that was fitted to n-grams and latent features."""
         widths = [block.rows.shape[1] for block in self.blocks]

@@ -61,5 +61,5 @@ def fit_to_texts(classifier: Any, texts: TrainingTexts, ngram_weight: float) -> 
         model, head = block.split(model)
     if prior is not None:
         model = prior.fold(model)
-    summary = summarize(vectorizer, model, search, texts.y, m, embedding)
+    summary = summarize(vectorizer, model, search, texts.y, m, embedding, prior)
     return FittedState(vectorizer, model, search, summary, head)
