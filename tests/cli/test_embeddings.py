@@ -96,6 +96,7 @@ def test_an_explanation_has_a_line_for_the_embedding(folder, given, computed):
     assert "n-grams" in dropglm("explain", computed, cwd=folder)
 
 
+@pytest.mark.filterwarnings("ignore:The 50 texts without labels did not improve")
 def test_training_with_everything_at_once(folder):
     arguments = (
         *("train", "reviews.csv", "--embeddings", "reviews.npy", "--unlabeled", "more.csv"),

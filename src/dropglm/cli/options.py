@@ -257,7 +257,30 @@ L2 = Annotated[
 ]
 Discount = Annotated[
     list[float] | None,
-    _option(TUNING, help="Weight of an unlabelled text relative to a labelled one.", default_shown=False),
+    _option(
+        TUNING,
+        help="Weight of an unlabelled text in the noise penalty, relative to a labelled one; by default 0, "
+        "or 0.1 with --no-tune.",
+        default_shown=False,
+    ),
+]
+Latent = Annotated[
+    int,
+    _option(
+        TUNING,
+        help="Number of latent features, which are learned from all texts and describe which words occur "
+        "together. Only with --unlabeled, and used only if they help texts that were held out.",
+        min=0,
+    ),
+]
+Rounds = Annotated[
+    int,
+    _option(
+        TUNING,
+        help="Number of rounds in which naive Bayes also counts the unlabelled texts, with the classes that "
+        "the model predicts for them; they end early if texts that were held out get worse.",
+        min=0,
+    ),
 ]
 L2Weights = Annotated[
     list[str] | None,

@@ -30,6 +30,7 @@ IN_MEMORY_ONLY = {
     *("embeddings", "embeddings_unlabeled", "embedder"),
     *("min_df", "max_df", "max_features", "analyzer", "stop_words", "expectation", "balanced"),
     *("tune", "dropout", "discount", "l2_weights", "folds", "calibrate", "naive_bayes", "scoring"),
+    *("latent", "rounds"),
 }
 ONLINE_ONLY = {
     *("rule", "rate", "bits", "classes", "epochs", "bad_rows", "checkpoint", "every", "start_from"),
@@ -65,6 +66,8 @@ def train(
     dropout: options.Dropout = None,
     l2: options.L2 = None,
     discount: options.Discount = None,
+    latent: options.Latent = 50,
+    rounds: options.Rounds = 3,
     l2_weights: options.L2Weights = None,
     folds: options.Folds = None,
     ngram_weight: options.NgramWeight = None,
@@ -128,6 +131,8 @@ def train(
     from dropglm.text.comparison import check_class_sizes, compare_with_baseline
     from dropglm.text.metrics import compute_metrics
 
+    if not (tune and unlabeled):
+        _refuse(given & {"latent", "rounds"}, "needs --unlabeled and cannot be used with --no-tune.")
     if not tune:
         _refuse(given & {"suspicious", "suspicious_out"}, "needs the folds of the tuning; drop --no-tune.")
     if suspicious_out is not None:
@@ -189,6 +194,8 @@ def train(
         ngram_weight=_one_or_several(ngram_weight),
         calibrate=calibrate,
         naive_bayes=naive_bayes,
+        n_latent=latent,
+        rounds=rounds,
         embedder=read_embedder(embedder, quiet=quiet),
         cv=folds,
         scoring=scoring,

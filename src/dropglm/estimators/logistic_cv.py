@@ -1,10 +1,8 @@
 """Logistic regression with noise, l2, l2_weights and discount chosen by cross-validation."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from dropglm import checks
 from dropglm.blocks import block_count
@@ -25,9 +23,10 @@ from dropglm.estimators.search import (
     results_table,
 )
 from dropglm.estimators.validation import check_classification, check_settings
-from dropglm.estimators.warning import stacklevel
+from dropglm.estimators.warning import warn_unless_all_converged
 from dropglm.families import Logistic, Multinomial
 from dropglm.noising import expectation_from, training_penalty
+from dropglm.progress import Progress
 from dropglm.solvers import LBFGS
 
 # The grid of l2 is continued up to this factor beyond its edge.
@@ -282,7 +281,8 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
             scores = np.array([outcome.scores for outcome in outcomes])
             best = best_candidate(grid, scores, one_standard_error=self.one_standard_error)
             candidates = beyond_edge(grid, scores, best, limits) if self.extend_l2 else []
-        self._warn_unless_converged(outcomes)
+        converged = [fit.converged for outcome in outcomes for fit in outcome.fits]
+        warn_unless_all_converged(converged, self.max_iter)
         results = results_table(grid, outcomes)
 
         # Fit the best settings to all rows, and blend.
@@ -300,9 +300,10 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         rounds: list[Round] = []
         if self.rounds and self.naive_bayes and data.X_unlabeled is not None:
             solver = LBFGS(max(self.tol, SEARCH_TOL), self.max_iter)
-            predictors = search.predict(data.X_unlabeled, grid[best], blend, solver)
-            predictors.append(np.atleast_2d(model.decision_function(data.X_unlabeled).T).T)
-            rounds = search.rounds().run(self.rounds, eta, predictors)
+            with Progress("Rounds of naive Bayes", shown=bool(self.verbose)):
+                predictors = search.predict(data.X_unlabeled, grid[best], blend, solver)
+                predictors.append(np.atleast_2d(model.decision_function(data.X_unlabeled).T).T)
+                rounds = search.rounds().run(self.rounds, eta, predictors)
             for one in rounds:
                 one.blend.apply_to(model, one.ratios.T)
         if rounds:
@@ -345,14 +346,3 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         """
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(scorer_from(self.scoring, self)(self, X, y, **weights))
-
-    def _warn_unless_converged(self, outcomes: list[Outcome]) -> None:
-        converged = [fit.converged for outcome in outcomes for fit in outcome.fits]
-        failed = converged.count(False)
-        if failed:
-            warnings.warn(
-                f"{failed} of the {len(converged)} fits of the search did not converge within "
-                f"{self.max_iter} iterations; raise max_iter or remove weak penalties from the grid.",
-                ConvergenceWarning,
-                stacklevel=stacklevel(),
-            )

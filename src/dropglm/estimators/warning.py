@@ -40,6 +40,18 @@ def warn_unless_converged(estimator: Any, results: Sequence[Result]) -> None:
     )
 
 
+def warn_unless_all_converged(converged: Sequence[bool], max_iter: int) -> None:
+    """Warn about the fits of a search that did not converge."""
+    failed = sum(not one for one in converged)
+    if failed:
+        warnings.warn(
+            f"{failed} of the {len(converged)} fits of the search did not converge within {max_iter} "
+            "iterations; raise max_iter or remove weak penalties from the grid.",
+            ConvergenceWarning,
+            stacklevel=stacklevel(),
+        )
+
+
 def warn_no_minimum(reason: str, coef: np.ndarray) -> None:
     """Warn that the objective has no minimum, however small the gradient has become."""
     warnings.warn(

@@ -7,6 +7,7 @@ import numpy as np
 from dropglm import checks
 from dropglm.estimators import LogisticRegressionCV
 from dropglm.estimators.blend import PRIORS
+from dropglm.progress import Progress
 from dropglm.text.embedded_model import FittedState
 from dropglm.text.embedding_block import EmbeddingBlock, set_embedding_values, with_embeddings
 from dropglm.text.latent_prior import LatentPrior
@@ -40,7 +41,9 @@ def fit_to_texts(classifier: Any, texts: TrainingTexts, ngram_weight: float) -> 
     # Further blocks: latent features of all texts, and embeddings.
     prior, block = None, texts.embeddings
     if m and classifier.n_latent and isinstance(estimator, LogisticRegressionCV):
-        prior = LatentPrior.of(features, vectorizer, classifier.n_latent, checks.threads(classifier.n_jobs))
+        with Progress("Computing latent features", shown=bool(classifier.verbose)):
+            threads = checks.threads(classifier.n_jobs)
+            prior = LatentPrior.of(features, vectorizer, classifier.n_latent, threads)
     if prior is not None:
         labeled, unlabeled = prior.beside(labeled, 0), prior.beside(unlabeled, n)
         prior.set_values(estimator)
