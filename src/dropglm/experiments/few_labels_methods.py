@@ -184,6 +184,8 @@ def fit_and_score(texts: Texts, *, method: Method, seed: int) -> dict[str, Any]:
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        # The tables say where unlabelled texts do not help.
+        warnings.filterwarnings("ignore", ".* texts without labels did not improve")
         model.fit(texts.labeled, texts.y, **more)
     fitted = time.perf_counter()
     # The test texts are vectorised once: the predicted class is that of the largest probability.
