@@ -9,7 +9,7 @@ from scipy import sparse
 
 from dropglm import LogisticRegressionCV
 from dropglm.design import Design
-from dropglm.estimators.naive_bayes import log_ratios
+from dropglm.estimators.naive_bayes import log_ratios, ratios_of
 from tests.estimators.test_fits import words
 
 
@@ -22,19 +22,25 @@ def labelled_rows(draw, smallest_K=2):
     return X, np.eye(K)[rng.integers(K, size=n)], rng.choice([0.0, 0.5, 1.0, 2.5], size=n)
 
 
+def ratios_of_totals(totals, floor, pseudo_total):
+    """Return the ratios of all classes from the definition, in loops."""
+    d, K = np.shape(totals)
+    total = sum(sum(row) for row in totals)
+    r = np.zeros((d, K))
+    for j, row in enumerate(totals):
+        if sum(row) > 0.0:
+            for k in range(K):
+                of_class = sum(other[k] for other in totals) / total
+                share = (row[k] + pseudo_total * of_class) / (sum(row) + pseudo_total)
+                r[j, k] = np.log((share + floor) / (of_class + floor))
+    return r
+
+
 def by_hand(X, y, weights):
     """Return the ratios of all classes from the definition, in loops."""
-    n, d = X.shape
-    K = y.shape[1]
-    c = [[sum(weights[i] * y[i, k] * X[i, j] for i in range(n)) for k in range(K)] for j in range(d)]
-    total = sum(sum(row) for row in c)
-    r = np.zeros((d, K))
-    for j in range(d):
-        if sum(c[j]) > 0.0:
-            for k in range(K):
-                of_class = sum(row[k] for row in c) / total
-                r[j, k] = np.log((c[j][k] / sum(c[j]) + 1.0) / (of_class + 1.0))
-    return r
+    (n, d), K = X.shape, y.shape[1]
+    totals = [[sum(weights[i] * y[i, k] * X[i, j] for i in range(n)) for k in range(K)] for j in range(d)]
+    return ratios_of_totals(totals, 1.0, 0.0)
 
 
 @given(labelled_rows())
@@ -93,6 +99,51 @@ def test_two_classes_have_the_difference_of_the_columns(case):
     two = np.column_stack([y[:, 0], 1.0 - y[:, 0]])
     r = log_ratios(Design(X), np.column_stack([two, np.zeros(len(X))]), weights)
     assert_allclose(log_ratios(Design(X), two, weights)[:, 0], r[:, 1] - r[:, 0], atol=1e-12)
+
+
+SMOOTHING = st.sampled_from([0.01, 0.03, 0.3, 1.0]), st.sampled_from([0.0, 0.3, 2.0])
+
+
+@given(labelled_rows(), *SMOOTHING)
+def test_ratios_of_totals_are_those_of_the_definition(case, floor, pseudo_total):
+    X, y, weights = case
+    totals = X.T @ (weights[:, None] * y)
+    expected = ratios_of_totals(totals, floor, pseudo_total)
+    if y.shape[1] == 2:
+        expected = expected[:, [1]] - expected[:, [0]]
+    found = ratios_of(totals, floor=floor, pseudo_total=pseudo_total)
+    assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    assert_array_equal(found[totals.sum(axis=1) == 0.0], 0.0)
+    # In another unit of the features, the pseudo-total is another number.
+    scaled = ratios_of(7.0 * totals, floor=floor, pseudo_total=7.0 * pseudo_total)
+    assert_allclose(scaled, found, rtol=1e-9, atol=1e-12)
+
+
+@given(labelled_rows())
+def test_ratios_of_totals_are_the_log_ratios_by_default(case):
+    X, y, weights = case
+    found = ratios_of(X.T @ (weights[:, None] * y))
+    assert_allclose(found, log_ratios(Design(X), y, weights), rtol=1e-9, atol=1e-12)
+
+
+@given(labelled_rows(smallest_K=3), *SMOOTHING)
+def test_smoothing_moves_ratios_towards_zero(case, floor, pseudo_total):
+    """Both kinds of smoothing keep the sign of a ratio, and more of them makes it smaller."""
+    X, y, weights = case
+    totals = X.T @ (weights[:, None] * y)
+    found = ratios_of(totals, floor=floor, pseudo_total=pseudo_total)
+    for more in ({"floor": 2.0 * floor}, {"pseudo_total": pseudo_total + 1.0}):
+        smoothed = ratios_of(totals, **{"floor": floor, "pseudo_total": pseudo_total} | more)
+        assert (np.abs(smoothed) <= np.abs(found) + 1e-12).all()
+        assert (smoothed * found >= -1e-12).all()
+    assert_allclose(ratios_of(totals, floor=floor, pseudo_total=1e12), 0.0, atol=1e-6)
+    assert_allclose(ratios_of(totals, floor=1e9), 0.0, atol=1e-6)
+
+
+def test_no_class_in_any_row_has_ratio_zero():
+    assert_array_equal(ratios_of(np.zeros((3, 2)), floor=0.1, pseudo_total=1.0), 0.0)
+    # A class without rows has the share 0 in every feature, like in all features together.
+    assert_allclose(ratios_of(np.array([[1.0, 3.0, 0.0], [2.0, 1.0, 0.0]]))[:, 2], 0.0)
 
 
 def test_features_must_not_be_negative(rng):

@@ -120,6 +120,8 @@ def counts_unlabeled(given: Any) -> bool:
     if isinstance(given, L2Weights):
         return given.counts_unlabeled
     values = given.values if isinstance(given, PerBlock) else given
+    if isinstance(values, np.ndarray):
+        values = values.tolist() if values.dtype.kind in "OU" else []
     return isinstance(values, (list, tuple)) and any(counts_unlabeled(value) for value in values)
 
 

@@ -12,7 +12,7 @@ from dropglm.estimators.grid import Candidate, candidates_of, grids_of, l2_weigh
 from dropglm.estimators.l2_weights import counts_unlabeled
 from dropglm.estimators.linear_model import LogisticModel, SparsifyMixin
 from dropglm.estimators.logistic import LogisticRegression, fits_jointly
-from dropglm.estimators.rounds import Round
+from dropglm.estimators.rounds import Round, smallest_counted
 from dropglm.estimators.scoring import MEANS_OVER_ROWS, scorer_from
 from dropglm.estimators.search import (
     SEARCH_TOL,
@@ -257,6 +257,9 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         features = Features(data.X, in_fits, checks.threads(self.n_jobs))
         if self.naive_bayes and features.labeled.blocks[0].design.smallest < 0.0:
             raise ValueError("naive_bayes=True needs non-negative features; use naive_bayes=False.")
+        counts_predicted = bool(self.rounds and self.naive_bayes and data.X_unlabeled is not None)
+        if counts_predicted and smallest_counted(data.X_unlabeled) < 0.0:
+            raise ValueError("rounds needs non-negative features in X_unlabeled; use rounds=0.")
         l2_weights = l2_weights_grid(self.l2_weights, features)
         candidates = candidates_of(grids, noises, penalties, l2_weights, features)
 
@@ -298,11 +301,12 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
 
         # Blend in naive Bayes of the unlabelled rows, with predicted labels.
         rounds: list[Round] = []
-        if self.rounds and self.naive_bayes and data.X_unlabeled is not None:
+        if counts_predicted:
             solver = LBFGS(max(self.tol, SEARCH_TOL), self.max_iter)
             with Progress("Rounds of naive Bayes", shown=bool(self.verbose)):
                 predictors = search.predict(data.X_unlabeled, grid[best], blend, solver)
-                predictors.append(np.atleast_2d(model.decision_function(data.X_unlabeled).T).T)
+                coef = np.ascontiguousarray(model.coef_.T)
+                predictors.append(data.X_unlabeled @ coef + model.intercept_)
                 rounds = search.rounds().run(self.rounds, eta, predictors)
             for one in rounds:
                 one.blend.apply_to(model, one.ratios.T)

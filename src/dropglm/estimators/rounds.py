@@ -82,9 +82,7 @@ class Rounds:
         held_out_weights: np.ndarray,
         threads: int,
     ) -> None:
-        self.labeled, self.unlabeled = (
-            Design(part.blocks[0] if isinstance(part, Blocks) else part) for part in (X, X_unlabeled)
-        )
+        self.labeled, self.unlabeled = (Design(_counted(part)) for part in (X, X_unlabeled))
         self.unlabeled.by_columns()
         self.indicators = (y[:, None] == np.arange(K)).astype(np.float64)
         self.members = members
@@ -136,3 +134,12 @@ class Rounds:
         # A row that was held out several times counts once.
         error = np.sqrt(w @ (differences - mean) ** 2 / self.held_out_weights.sum())
         return bool(mean > error)
+
+
+def smallest_counted(X: Any) -> float:
+    """Return the smallest feature that is counted, or 0 if none is negative."""
+    return Design(_counted(X)).smallest
+
+
+def _counted(X: Any) -> Any:
+    return X.blocks[0] if isinstance(X, Blocks) else X
