@@ -7,8 +7,9 @@ and D grows with the singular values. This is the same as a model on two blocks 
 with an l2 weight of 1/τ for the second. The coefficients of the second block then fold back into those of the
 n-grams, so the fitted model is linear in the n-grams as before.
 
-S keeps single words that occur in at least five texts, and weights them by a power of their inverse document
-frequency. D = diag(singular values): directions that explain more have more freedom.
+S keeps single words that occur in at least five texts, or all n-grams if none is a single word, and weights
+them by a power of their inverse document frequency. D = diag(singular values): directions that explain more
+have more freedom.
 """
 
 from collections.abc import Callable
@@ -23,15 +24,16 @@ from dropglm.blocks import Blocks, PerBlock
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.estimators.grid import is_grid
 from dropglm.latent import singular_vectors
+from dropglm.latent.decomposition import squared_norm
 from dropglm.text.vectorizer import NgramVectorizer
 from dropglm.text.weighting import inverse_document_frequencies
 
 # Powers of the inverse document frequency in S, beyond those in X: one candidate each.
 POWERS = (0.0, 1.0)
 MIN_DF = 5
-# l2 weights of the latent features beside those of the n-grams. The rows of both have a mean square length of
-# 1. Naive-Bayes weights of n-grams are large, 16 for a log ratio of ¼.
-L2_WEIGHTS = {"uniform": 0.1, "naive_bayes": 10.0}
+# l2 weights of the latent features beside those of the n-grams. The rows of both have the same mean square
+# length. Naive-Bayes weights of n-grams are large, 16 for a log ratio of ¼.
+L2_WEIGHTS = {"uniform": 0.1, "naive_bayes": 10.0, "naive_bayes_unlabeled": 10.0}
 # Settings of an estimator that have one value per block.
 BY_BLOCK = ("dropout", "noise_std", "l2_weights")
 
@@ -42,7 +44,7 @@ class LatentBlock(NamedTuple):
     Attributes
     ----------
     rows : ndarray of shape (n + m, k)
-        X S V D^½, scaled to a mean square row length of 1.
+        X S V D^½, scaled to the mean square row length of X.
     fold_back : callable
         Returns S V D^½ β, scaled likewise and of shape (d, K), for β of shape (k, K).
     """
@@ -59,7 +61,7 @@ class LatentBlock(NamedTuple):
         found = singular_vectors(weighted, k, threads=threads)
         factors = np.sqrt(found.singular_values)
         rows = found.coordinates * factors.astype(X.dtype)
-        size = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1).mean()) or 1.0
+        size = np.sqrt(squared_norm(rows) / squared_norm(X))
 
         def fold_back(beta: np.ndarray) -> np.ndarray:
             coef = np.zeros((X.shape[1], beta.shape[1]), X.dtype)
@@ -80,7 +82,8 @@ class LatentPrior(NamedTuple):
         """Return the blocks for all rows X; None if too few words occur in several texts."""
         ngrams = vectorizer.ngrams_
         idf = inverse_document_frequencies(ngrams.document_counts, vectorizer.n_texts_, smooth=True)
-        counted = (ngrams._lengths == ngrams._lengths.min()) & (ngrams.document_counts >= MIN_DF)
+        single = ngrams._lengths == 1
+        counted = (single | ~single.any()) & (ngrams.document_counts >= MIN_DF)
         if np.count_nonzero(counted) <= k:
             return None
         scales = [np.where(counted, idf**power, 0.0) for power in POWERS]
@@ -128,7 +131,7 @@ class LatentPrior(NamedTuple):
                 coef += block.fold_back(own.T).T
         folded = copy(model).set_params(**{name: _first(getattr(model, name)) for name in BY_BLOCK})
         folded.coef_, folded.n_features_in_ = coef, d
-        vars(folded).pop("block_widths_", None)
+        vars(folded).pop("_block_widths", None)
         return folded
 
 

@@ -39,6 +39,8 @@ SETTINGS_OF_VERSION_0_2: dict[str, Any] = {
     "ngram_weight": 1.0,
     "calibrate": False,
     "naive_bayes": False,
+    "n_latent": 0,
+    "rounds": 0,
 }
 
 
