@@ -45,6 +45,11 @@ def test_the_summary_says_how_the_model_uses_unlabelled_texts(model):
     assert effect["n_latent"] == 4 * sum(chosen)
     assert effect["rare_words"] == chosen[1]
     assert effect["rounds"] == len(search.rounds_)
+    assert search.rounds_  # so that the scores of the folds are not those of the table
+    before = [search.cv_results_[f"split{k}_test_score"][search.best_index_] for k in range(3)]
+    assert not np.allclose(search.best_scores_, before)
+    error = search.best_scores_.std(ddof=1) / np.sqrt(3)
+    assert summary.search["standard_error"] == pytest.approx(error)
     assert summary.search["score"] == search.best_score_ > effect["score_without"]
     assert ("unlabelled texts", effect_line(effect, summary.search)) in summary.lines()
     assert "PerBlock" not in str(summary)

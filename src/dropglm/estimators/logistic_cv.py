@@ -115,6 +115,8 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         The same five.
     best_score_ : float
         The mean score over the folds of the model with these settings, after all rounds.
+    best_scores_ : ndarray of shape (folds,)
+        The same score, fold by fold.
     best_index_ : int
         Their row in ``cv_results_``.
     best_estimator_ : LogisticRegression
@@ -310,18 +312,18 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
                 rounds = search.rounds().run(self.rounds, eta, predictors)
             for one in rounds:
                 one.blend.apply_to(model, one.ratios.T)
+        best_scores = scores[best]
         if rounds:
             eta = rounds[-1].eta
-            best_score = float(search.scores(eta).mean())
-        else:
-            best_score = float(results["mean_test_score"][best])
+            best_scores = search.scores(eta)
 
         # Store.
         names = ("classes_", "coef_", "intercept_", "n_iter_", "multi_class_", "result_")
         self._set_fitted(
             best_estimator_=model,
             best_params_=results["params"][best],
-            best_score_=best_score,
+            best_score_=float(best_scores.mean()),
+            best_scores_=best_scores,
             best_index_=best,
             cv_results_=results,
             cv_probabilities_=search.probabilities(eta),

@@ -10,12 +10,10 @@ from dropglm.estimators.folds import FOLDS
 
 def summarize_search(search: LogisticRegressionCV, y: np.ndarray) -> dict[str, Any]:
     """Return the field ``search`` of a summary, given the labels y of the texts."""
-    table, best = search.cv_results_, search.best_index_
-    scores = np.array([column[best] for name, column in table.items() if name.startswith("split")])
+    scores, means = search.best_scores_, search.cv_results_["mean_test_score"]
     # Repeated draws of the folds are not independent of each other.
     independent = len(scores) if search.cv is not None else min(len(scores), FOLDS)
     error = float(scores.std(ddof=1) / np.sqrt(independent)) if len(scores) > 1 else None
-    means = table["mean_test_score"]
     held_out = ~np.isnan(search.cv_probabilities_[:, 0])
     predicted = search.classes_[search.cv_probabilities_[held_out].argmax(axis=1)]
     return {
