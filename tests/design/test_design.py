@@ -57,6 +57,25 @@ def test_every_storage_gives_the_results_of_numpy(name, make, columns, rng):
     check_verbs(design, X, rng.normal(size=X.shape[1]), rng)
 
 
+@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("K", [1, 2, 5])
+def test_transposed_product_has_all_columns_at_once(name, dtype, K, rng, monkeypatch):
+    monkeypatch.setattr(threads.even_pieces, "__defaults__", (40,))  # pieces of 40 entries
+    for make in (real, binary):
+        X = make(rng, n=50, d=9).astype(dtype)
+        r = np.asfortranarray(rng.normal(size=(50, K)))
+        one, two = DESIGNS[name](X), DESIGNS[name](X)
+        two.threads = 2
+        found = one.transposed_dot(r)
+        assert found.dtype == dtype
+        assert found.shape == (9, K)
+        assert_allclose(found, X.T @ r, rtol=np.sqrt(np.finfo(dtype).eps), atol=1e-5)
+        assert_allclose(two.transposed_dot(r), found, rtol=1e-6, atol=1e-7)
+        # Integers and booleans are numbers as well.
+        assert_allclose(one.transposed_dot(r > 0.0), X.T @ (r > 0.0), rtol=1e-6, atol=1e-6)
+
+
 @given(
     X=arrays(
         np.float64,
