@@ -226,3 +226,26 @@ def test_explanation_is_an_exact_sum(few, settings):
         total = why.base_difference + sum(entry.weight for entry in why.contributions)
         assert total == pytest.approx(why.difference, abs=1e-5)
         assert why.difference == pytest.approx(abs(log_odds), abs=1e-5)
+
+
+def test_embeddings_stand_beside_both_and_do_not_fold(few, rng, tmp_path):
+    texts, y, more = few
+    E, F = (rng.normal(size=(len(rows), 3)).astype(np.float32) for rows in (texts, more))
+    E[:, 0] += y == "good"
+    model = TextClassifier(**QUICK, l2_weights="uniform")
+    model.fit(texts, y, X_unlabeled=more, embeddings=E, embeddings_unlabeled=F)
+    X, both = latent_features(model, [*texts, *more])
+    found = model.search_.best_estimator_
+    assert [part.shape[1] for part in found.coef_blocks_] == [X.shape[1], 4, 4, 3]
+    # Embeddings are centred and scaled, by the mean and the size of all of them.
+    all_embeddings = np.vstack([E, F])
+    scaled = all_embeddings - all_embeddings.mean(axis=0)
+    scaled /= np.sqrt(np.square(scaled).sum(axis=1).mean())
+    expected = found.decision_function(Blocks(*both.blocks, scaled))
+    assert_allclose(
+        model.decision_function([*texts, *more], embeddings=all_embeddings), expected, rtol=1e-3, atol=1e-3
+    )
+    model.save(tmp_path / "m.skops")
+    again = TextClassifier.load(tmp_path / "m.skops")
+    assert_array_equal(again.predict_proba(more, embeddings=F), model.predict_proba(more, embeddings=F))
+    assert model.model_.coef_.shape == (1, X.shape[1])
