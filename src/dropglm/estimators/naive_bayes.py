@@ -73,7 +73,7 @@ def ratios_of(totals: np.ndarray, *, floor: float = 1.0, pseudo_total: float = 0
     Examples
     --------
     >>> ratios_of(np.array([[1.0, 0.0], [1.0, 1.0]]), floor=0.1, pseudo_total=1.0).round(2).T
-    array([[-0.83,  0.16]])
+    array([[-0.68,  0.38]])
     """
     by_feature = totals.sum(axis=1, keepdims=True)
     seen = by_feature[:, 0] > 0.0
