@@ -82,7 +82,8 @@ def test_values_of_blocks_are_compared_and_shown():
     assert PerBlock(1, 2) != PerBlock(1, 2, 3)
     assert PerBlock(1, 2) != (1, 2)
     assert PerBlock(np.ones(2), "a") == PerBlock(np.ones(2), "a")
-    assert len({PerBlock(0.5, 0.0), PerBlock(0.5, 0.0)}) == 1
+    assert len({PerBlock(0.5, 0.0), PerBlock(0.5, 0)}) == 1  # equal ones have the same hash
+    assert hash(PerBlock([1.0, 2.0], "a")) == hash(PerBlock(np.array([1, 2]), "a"))
     assert not np.iterable(PerBlock(1, 2))
     with pytest.raises(ValueError, match="PerBlock needs a value"):
         PerBlock()

@@ -1,6 +1,7 @@
 """Feature matrices of several blocks of columns, and settings with one value per block."""
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -37,12 +38,14 @@ class PerBlock:
         return f"PerBlock({', '.join(map(repr, self.values))})"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PerBlock) or len(self.values) != len(other.values):
-            return NotImplemented if not isinstance(other, PerBlock) else False
-        return all(np.array_equal(a, b) for a, b in zip(self.values, other.values, strict=True))
+        if not isinstance(other, PerBlock):
+            return NotImplemented
+        same_length = len(self.values) == len(other.values)
+        return same_length and all(map(np.array_equal, self.values, other.values))
 
     def __hash__(self) -> int:
-        return hash(repr(self))
+        # Equal numbers have equal hashes, whatever their type; lists and arrays have none.
+        return hash(tuple(value if isinstance(value, (str, Real)) else None for value in self.values))
 
 
 class Blocks:

@@ -48,6 +48,17 @@ def trained(request):
     return TextClassifier(embedder=Embedder()).fit(X, y), X, y
 
 
+def test_a_prediction_never_combines_a_fit_with_the_embedder_of_another(monkeypatch):
+    """Another thread may refit with another embedder between the parts of a prediction."""
+    X, y = some_texts(20)
+    model = TextClassifier(embedder=Embedder(), tune=False).fit(X, y)
+    old = model._fitted_state()
+    model.set_params(embedder=Embedder(-1.0)).fit(X, y)
+    monkeypatch.setattr(model, "_fitted_state", lambda: old)
+    with pytest.raises(ValueError, match="other embeddings for the same texts"):
+        model.predict(X)
+
+
 def test_embeddings_given_or_computed_give_the_same_model(trained):
     model, X, y = trained
     E = Embedder().encode(X)

@@ -294,9 +294,11 @@ class TextClassifier(EmbeddedTextModel):
         # Fit once for each weight of longer n-grams, and store the best.
         texts = TrainingTexts(labeled, unlabeled, y, sample_weight, block)
         fits = (fit_to_texts(self, texts, ngram_weight) for ngram_weight in ngram_weights_of(self, y))
-        self._fitted = max(fits, key=lambda fit: fit.search.best_score_ if fit.search else 0.0)
-        self._checked_embedder = self.embedder
-        warn_unless_better(self.summary_)
+        best = max(fits, key=lambda fit: fit.search.best_score_ if fit.search else 0.0)
+        self._fitted = best
+        if best.head is not None:
+            self._checked = best.head.fingerprint, self.embedder
+        warn_unless_better(best.summary)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:

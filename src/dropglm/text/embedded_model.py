@@ -36,8 +36,9 @@ class EmbeddedTextModel(TextModel):
     """A text classifier with a setting ``embedder``, whose methods also take embeddings."""
 
     embedder: Any
-    # The embedder whose fingerprint is known to be that of the model.
-    _checked_embedder: Any = None
+    # The fingerprint of a fit, and the embedder that is known to have it. A pair, so that a refit in another
+    # thread with another embedder does not pass for a check of the fit that a prediction is using.
+    _checked: tuple[Fingerprint, Any] | None = None
 
     @abstractmethod
     def _fitted_state(self) -> FittedState:
@@ -104,11 +105,12 @@ class EmbeddedTextModel(TextModel):
         known = head.fingerprint
         if given is not None:
             E = check_embeddings(given, len(texts))
-        elif self.embedder is None:
-            raise ValueError(_missing(known))
         else:
-            self._check_embedder(known)
-            E = embed(self.embedder, texts, shown=bool(self.verbose))
+            embedder = self.embedder
+            if embedder is None:
+                raise ValueError(_missing(known))
+            self._check_embedder(known, embedder)
+            E = embed(embedder, texts, shown=bool(self.verbose))
         if E.shape[1] != known.dimension:
             raise ValueError(
                 f"The embeddings have {E.shape[1]} numbers per text, but the model was trained with "
@@ -116,18 +118,19 @@ class EmbeddedTextModel(TextModel):
             )
         return E
 
-    def _check_embedder(self, known: Fingerprint) -> None:
+    def _check_embedder(self, known: Fingerprint, embedder: Any) -> None:
         """Raise an error if the embedder is not the one that the model was trained with."""
-        if self.embedder is not self._checked_embedder:
-            known.check(self.embedder)
-            self._checked_embedder = self.embedder
+        checked = self._checked
+        if checked is None or checked[0] is not known or checked[1] is not embedder:
+            known.check(embedder)
+            self._checked = known, embedder
 
     def _with_embedder(self, embedder: Any) -> Self:
         head = self._fitted_state().head
         if head is None:
             return super()._with_embedder(embedder)
+        self._check_embedder(head.fingerprint, embedder)
         self.embedder = embedder
-        self._check_embedder(head.fingerprint)
         return self
 
     def __sklearn_clone__(self) -> Self:
