@@ -146,6 +146,7 @@ def test_as_many_unlabelled_texts_as_labelled_ones_are_not_split_silently(corpus
         ({"tune": "no"}, ["one", "two"], ["a", "b"], "tune must be True or False"),
         ({"tune": False, "dropout": 1.5}, ["one", "one"], ["a", "b"], "dropout"),
         ({"l2_weights": "bayes"}, ["one one", "one"] * 2, ["a", "b"] * 2, "l2_weights 'bayes' is unknown"),
+        ({}, [], [], "X is empty; give at least two texts with labels."),
     ],
     ids=repr,
 )

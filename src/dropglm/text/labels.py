@@ -18,6 +18,8 @@ def check_labels(y: Any, n: int) -> np.ndarray:
     y = np.asarray(y if hasattr(y, "__len__") or y is None else list(y))
     if y.shape != (n,):
         raise ValueError(f"y has shape {y.shape}, but X has {n} texts.")
+    if not n:
+        raise ValueError("X is empty; give at least two texts with labels.")
     missing = checks.missing(y)
     if missing is not None:
         raise ValueError(
