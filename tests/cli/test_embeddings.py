@@ -155,6 +155,14 @@ def test_what_cannot_be_used_is_refused(folder, arguments, code, message):
     assert not (folder / "no.skops").exists()
 
 
+@pytest.mark.parametrize("option", ["--out", "--suspicious-out"])
+def test_training_does_not_overwrite_embeddings(folder, option):
+    before = (folder / "reviews.npy").read_bytes()
+    arguments = ("train", "reviews.csv", "--embeddings", "reviews.npy", "--quiet", option, "reviews.npy")
+    assert "is also an input" in " ".join(dropglm(*arguments, cwd=folder, code=2).split())
+    assert (folder / "reviews.npy").read_bytes() == before
+
+
 def test_predictions_refuse_other_embeddings(folder, given, computed, place):
     def error(model, *arguments, table="test.csv"):
         return error_of("predict", model, table, *arguments, cwd=folder)

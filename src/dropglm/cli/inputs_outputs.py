@@ -121,7 +121,7 @@ def check_output(
 
 
 def check_output_table(
-    path: str | Path, format: str | None, inputs: Iterable[str | Path] = (), *, option: str = "--out"
+    path: str | Path, format: str | None, inputs: Iterable[str | Path | None] = (), *, option: str = "--out"
 ) -> None:
     """Refuse, before any work, a table that cannot be written or whose format is unknown."""
     from dropglm.tables.formats import find_format

@@ -66,7 +66,7 @@ def predict(
     """
     check_not_both(embeddings, embedder)
     if out != "-":
-        check_output_table(out, out_format, [table, model, *filter(None, [embeddings])])
+        check_output_table(out, out_format, (table, model, embeddings))
     keep = list(dict.fromkeys(keep or ()))
     if set(keep) & {"predicted", "probability"}:
         raise typer.BadParameter(

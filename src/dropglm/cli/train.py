@@ -98,7 +98,8 @@ def train(
     Unless given, --l2 is chosen by cross-validation.
     """
     start = time.perf_counter()
-    check_output(out, "--out", (table, *(unlabeled or ()), validation, start_from), regular=True)
+    inputs = [table, *(unlabeled or ()), validation, embeddings, *(embeddings_unlabeled or ())]
+    check_output(out, "--out", [*inputs, start_from], regular=True)
     given = _given(context)
     if online:
         _refuse(given & IN_MEMORY_ONLY, "cannot be used with --online.")
@@ -136,7 +137,6 @@ def train(
     if not tune:
         _refuse(given & {"suspicious", "suspicious_out"}, "needs the folds of the tuning; drop --no-tune.")
     if suspicious_out is not None:
-        inputs = (table, *(unlabeled or ()), validation or table)
         check_output_table(suspicious_out, None, inputs, option="--suspicious-out")
 
     _check_names(expectation, l2_weights or [], scoring)
