@@ -73,7 +73,7 @@ def rounds_by_hand(count, models, folds, X, y, weights, U, unlabeled_weights):
             r.append(counted_ratios(X[train], y[train], weights[train], U, unlabeled_weights, p))
         eta = np.vstack([model(X[test]) for model, (_, test) in zip(models, folds, strict=False)])
         nu = np.vstack([X[test] @ one.T for one, (_, test) in zip(r, folds, strict=False)])
-        blend = fit_blend(eta, nu, y[rows], held_out_weights, calibrate=True, priors=rounds.PRIORS)
+        blend = fit_blend(eta, nu, y[rows], held_out_weights, calibrate=True, priors=rounds.ROUND_PRIORS)
         change = losses(blend(eta, nu), y[rows]) - losses(eta, y[rows])
         mean = np.average(change, weights=held_out_weights)
         variance = np.average((change - mean) ** 2, weights=held_out_weights)

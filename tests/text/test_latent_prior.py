@@ -14,13 +14,6 @@ QUICK = {"n_latent": 4, "cv": 2, "l2": 0.1}
 OTHERS = ["a lovely moving story", "dull and cold music, boring", "", "unknown words"]
 
 
-@pytest.fixture
-def few(rng):
-    """Sixteen texts with labels, and sixty without."""
-    y = np.array(["good", "bad"] * 8)
-    return [random_text(label, rng) for label in y], y, [random_text(c, rng) for c in ("good", "bad") * 30]
-
-
 def vectorized(texts, **settings):
     vectorizer = NgramVectorizer(**{"ngram_range": (1, 2), "use_idf": True, "norm": "l2"} | settings)
     return vectorizer.fit_transform(texts), vectorizer

@@ -6,20 +6,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
-from dropglm import TextClassifier
-from tests.text.synthetic import random_text
+from dropglm import PerBlock, TextClassifier
 
 # Small data, of which some settings make nothing better.
 pytestmark = pytest.mark.filterwarnings("ignore:The .* texts without labels did not improve")
 QUICK = {"n_latent": 4, "cv": 2, "l2": 0.1}
 OTHERS = ["a lovely moving story", "dull and cold music, boring", "", "unknown words"]
-
-
-@pytest.fixture
-def few(rng):
-    """Sixteen texts with labels, and sixty without."""
-    y = np.array(["good", "bad"] * 8)
-    return [random_text(label, rng) for label in y], y, [random_text(c, rng) for c in ("good", "bad") * 30]
 
 
 def same_model(one, other, **tolerance):
@@ -183,6 +175,18 @@ def test_fit_is_repeatable_and_independent_of_seed_threads_and_order(few, rng):
 def test_numbers_are_checked(few, name, value, error, message):
     with pytest.raises(error, match=f"{name} {message}"):
         TextClassifier(**QUICK | {name: value}).fit(*few[:2], X_unlabeled=few[2])
+
+
+@pytest.mark.parametrize("name", ["dropout", "l2", "l2_weights", "discount"])
+def test_settings_are_those_of_the_ngrams_alone(few, name):
+    for given in (PerBlock(0.5, 0.1), [PerBlock(0.5, 0.1)] * 2):
+        with pytest.raises(TypeError, match=f"{name} of a text classifier is that of the n-grams"):
+            TextClassifier(**QUICK | {name: given}).fit(*few[:2], X_unlabeled=few[2])
+
+
+def test_an_empty_grid_is_refused(few):
+    with pytest.raises(ValueError, match="dropout is an empty grid"):
+        TextClassifier(**QUICK, dropout=[]).fit(*few[:2], X_unlabeled=few[2])
 
 
 def test_model_files_have_the_form_of_those_without_unlabelled_texts(few, tmp_path):

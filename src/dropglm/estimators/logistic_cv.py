@@ -6,6 +6,7 @@ import numpy as np
 
 from dropglm import checks
 from dropglm.blocks import block_count
+from dropglm.estimators.blend import Priors
 from dropglm.estimators.features import Features
 from dropglm.estimators.folds import folds_from
 from dropglm.estimators.grid import Candidate, candidates_of, grids_of, l2_weights_grid, noises_of
@@ -81,15 +82,14 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         they are scored. The factor is at least 0.15, and with few rows it stays near 1. It corrects the
         probabilities, which noise moves towards equal ones. With this or ``naive_bayes``, more than two
         classes have the probabilities softmax(η), also if they are fitted one against the rest.
-    naive_bayes : bool or Priors, default=False
+    naive_bayes : bool, default=False
         Whether to add naive Bayes' log ratios to the coefficients, times the factor that minimises the log
         loss of held-out rows. Features must not be negative. It helps with few labels. If X is Blocks, only
-        the first block has such ratios. Priors of this factor and that of ``calibrate`` may be given in place
-        of True; see ``dropglm.estimators.blend``.
+        the first block has such ratios.
     rounds : int, default=0
         Number of rounds in which naive Bayes also counts the unlabelled rows, with the labels that the model
-        predicts for them; only with ``naive_bayes`` and ``X_unlabeled``. They end when held-out rows no
-        longer gain. With ``discount=0`` this is the only use of unlabelled rows.
+        predicts for them; only with ``naive_bayes`` and ``X_unlabeled``. They end when the log loss of
+        held-out rows grows by more than its standard error.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is neither noised nor penalised.
     multi_class : {"auto", "multinomial", "ovr"}, default="auto"
@@ -118,7 +118,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     best_scores_ : ndarray of shape (folds,)
         The same score, fold by fold.
     best_index_ : int
-        Their row in ``cv_results_``.
+        The row of these settings in ``cv_results_``, whose scores are those before any rounds.
     best_estimator_ : LogisticRegression
         The model fitted to all rows; ``coef_`` is scale_ times the coefficients that minimise its objective,
         plus naive_bayes_ times naive Bayes' log ratios.
@@ -135,7 +135,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     cv_results_ : dict of ndarrays
         One row per point of the grid, as in scikit-learn's GridSearchCV, including values of l2 beyond the
         grid that were tried; "scale" and "naive_bayes" are the factors of each, and "accuracy" is the
-        share of held-out rows that it predicts correctly, before any rounds.
+        share of held-out rows that it predicts correctly. All are those before any rounds.
     classes_, coef_, intercept_, n_iter_, multi_class_, result_
         Those of ``best_estimator_``; see ``LogisticRegression``.
     coef_blocks_ : list of ndarrays
@@ -161,6 +161,9 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     >>> model.dropout_, model.l2_, model.l2_weights_
     (0.3, 0.1, 'naive_bayes')
     """
+
+    # Priors of the factors of the blend; None means those for this number of blocks.
+    _priors: Priors | None = None
 
     def __init__(
         self,
@@ -276,6 +279,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
             weighted=sample_weight is not None,
             calibrate=self.calibrate,
             naive_bayes=self.naive_bayes,
+            priors=self._priors,
         )
         grid: list[Candidate] = []
         outcomes: list[Outcome] = []

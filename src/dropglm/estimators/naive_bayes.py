@@ -55,7 +55,8 @@ def ratios_of(totals: np.ndarray, *, floor: float = 1.0, pseudo_total: float = 0
     """Return log (P(k | j) + ε) / (P(k) + ε) with P(k | j) = (n_kj + a P(k)) / (n_j + a), given all n_kj.
 
     With ε = 1 and a = 0 these are the ratios of ``log_ratios``, for few rows whose labels are known. With
-    many rows a smaller ε lets P(k | j) near 0 speak against a class, and a keeps rare features near ratio 0.
+    many rows, a smaller ε gives features that are rare in a class a clearly negative ratio, and a keeps the
+    ratios of features with small totals near 0.
 
     Parameters
     ----------

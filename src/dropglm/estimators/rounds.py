@@ -3,7 +3,7 @@
     η ← t η + c ν,    ν = X r,    r from the totals  n_kj = Σ_labelled y_ik x_ij + Σ_unlabelled p_ik x_ij
 
 p = softmax(η) are the predicted labels of unlabelled rows. A few labels say little about most features, but
-the model's predictions for thousands of rows, right more often than not, tell which class each feature
+the model's predictions for thousands of rows, right more often than not, show which class each feature
 belongs to. t and c are found as in ``blend``, from held-out rows: the model of every fold predicts its own
 labels, which its held-out rows have not influenced. All terms are linear in the features, so the model stays
 linear. The rounds end when the loss of held-out rows grows by more than its standard error.
@@ -25,8 +25,8 @@ from dropglm.threads import each
 # labels, means over seven sets of texts in a prototype: 75.98 / .614 and 79.28 / .544; with ε = 1
 # 75.43 / .640 and 78.78 / .564; with ε = 0.1 and a = 0 74.96 / .652 and 79.04 / .562.
 FLOOR, PSEUDO_TOTAL = 0.03, 0.3
-HALF = Prior(mean=0.5, strength=3.0, smallest=0.15)
-PRIORS = Priors(HALF, HALF)
+ROUND_PRIOR = Prior(mean=0.5, strength=3.0, smallest=0.15)
+ROUND_PRIORS = Priors(ROUND_PRIOR, ROUND_PRIOR)
 
 
 class Round(NamedTuple):
@@ -102,7 +102,7 @@ class Rounds:
         for number in range(count):
             found = each(self._count, zip(self.members, eta_unlabeled, strict=True), self.threads)
             nu = np.concatenate([one.held_out for one in found])
-            blend = fit_blend(eta, nu, self.y, self.held_out_weights, calibrate=True, priors=PRIORS)
+            blend = fit_blend(eta, nu, self.y, self.held_out_weights, calibrate=True, priors=ROUND_PRIORS)
             eta, previous = blend(eta, nu), losses
             losses = self._losses(eta)
             if self._is_worse(losses - previous):

@@ -74,10 +74,10 @@ class Search:
     fit_intercept : bool
     weighted : bool
         Whether scores are weighted by the sample weights, if the scorer supports it.
-    calibrate : bool
-    naive_bayes : bool or Priors
-        Whether held-out predictors are scaled, and whether naive Bayes' are added; see ``blend``. Priors in
-        place of True are those of the two factors.
+    calibrate, naive_bayes : bool
+        Whether held-out predictors are scaled, and whether naive Bayes' are added; see ``blend``.
+    priors : Priors or None
+        Those of the two factors; None means those for the number of blocks of a candidate.
     """
 
     def __init__(
@@ -91,7 +91,8 @@ class Search:
         fit_intercept: bool,
         weighted: bool,
         calibrate: bool,
-        naive_bayes: bool | Priors,
+        naive_bayes: bool,
+        priors: Priors | None = None,
     ) -> None:
         self.data = data
         self.features = features
@@ -101,7 +102,7 @@ class Search:
         self.fit_intercept = fit_intercept
         self.weighted = weighted and takes_weights(scorer)
         self.calibrate = calibrate
-        self.priors = naive_bayes if isinstance(naive_bayes, Priors) else None
+        self.priors = priors
         self.rows = np.concatenate([fold.test for fold in folds])  # held-out rows, fold by fold
         times = np.bincount(self.rows, minlength=len(data.y))
         self.blend_weights = (data.weights / np.maximum(times, 1))[self.rows]
@@ -109,7 +110,7 @@ class Search:
         # Held-out rows are scored by their predictors, which this model returns unchanged.
         K = 1 if len(data.classes) == 2 else len(data.classes)
         self.identity = LogisticRegression()
-        softmax = joint or calibrate or bool(naive_bayes)
+        softmax = joint or calibrate or naive_bayes
         self.identity.multi_class_ = "multinomial" if softmax else "ovr"
         self.identity.classes_, self.identity.n_features_in_ = data.classes, K
         self.identity.coef_, self.identity.intercept_ = np.eye(K), np.zeros(K)

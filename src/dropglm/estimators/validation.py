@@ -13,7 +13,6 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from dropglm import checks
 from dropglm.blocks import Blocks
-from dropglm.estimators.blend import Priors
 
 # Modules of scikit-learn that may call fit without splitting what they pass on.
 PASSING_ON = ("sklearn.base", "sklearn.callback", "sklearn.compose", "sklearn.pipeline", "sklearn.utils")
@@ -56,9 +55,7 @@ def check_settings(estimator: Any, grids: tuple[str, ...] = ()) -> None:
         *("fit_intercept", "warm_start", "one_standard_error"),
         *("extend_l2", "calibrate", "naive_bayes"),
     ):
-        value = getattr(estimator, name, False)
-        if not isinstance(value, Priors):
-            checks.yes_or_no(value, name)
+        checks.yes_or_no(getattr(estimator, name, False), name)
 
 
 def check_classification(

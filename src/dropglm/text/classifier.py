@@ -25,7 +25,7 @@ from dropglm.text.similar_classes import warn_similar_classes
 from dropglm.text.summary import Summary
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.training import TrainingTexts, fit_to_texts
-from dropglm.text.tuning import check_single_values, ngram_weights_of
+from dropglm.text.tuning import check_values, ngram_weights_of
 from dropglm.text.unlabeled_effect import warn_unless_better
 from dropglm.text.vectorizer import NgramVectorizer
 
@@ -280,7 +280,7 @@ class TextClassifier(EmbeddedTextModel):
         """
         # Check.
         checks.yes_or_no(self.tune, "tune")
-        check_single_values(self)
+        check_values(self)
         for name in ("n_latent", "rounds"):
             checks.whole_number(getattr(self, name), name)
             checks.not_negative(getattr(self, name), name)

@@ -5,21 +5,19 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dropglm.blocks import Blocks, PerBlock
+from dropglm.blocks import Blocks
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
-from dropglm.estimators.grid import is_grid
 from dropglm.text.embedding_head import EmbeddingHead, Scaling
 from dropglm.text.embeddings import check_embeddings, embed
 from dropglm.text.fingerprint import Fingerprint
+from dropglm.text.further_blocks import BY_BLOCK, add_blocks, without_last
 
 # Values that a search chooses from: standard deviations of the noise, relative to the root mean square of the
 # columns, and l2 weights relative to those of the n-grams. With word vectors of 384 numbers and 300 labels,
 # the log loss of imdb2k is 0.393, and 0.405 if the noise is always 1; that of subj is 0.266 and 0.270.
 # Further l2 weights of 0.1 or 10 gained nothing on average over four sets: both blocks have rows of length 1.
 NOISE = (1.0, 3.0)
-L2_WEIGHTS = (1.0,)
-# Settings of an estimator that have one value per block.
-BY_BLOCK = ("dropout", "noise_std", "l2_weights")
+EMBEDDING_L2_WEIGHTS = (1.0,)
 
 
 class EmbeddingBlock(NamedTuple):
@@ -115,47 +113,13 @@ def set_embedding_values(estimator: LogisticRegression | LogisticRegressionCV, w
     tuned = isinstance(estimator, LogisticRegressionCV)
     # The columns of scaled embeddings have a root mean square of 1/√width.
     stds = [std / np.sqrt(width) for std in (NOISE if tuned else NOISE[:1])]
-    weights = L2_WEIGHTS if tuned else L2_WEIGHTS[:1]
+    weights = EMBEDDING_L2_WEIGHTS if tuned else EMBEDDING_L2_WEIGHTS[:1]
     last = {"dropout": [0.0], "noise_std": stds, "l2_weights": weights}
-    given: dict[str, Any] = {name: getattr(estimator, name) for name in last}
-    if isinstance(given["l2_weights"], str) and given["l2_weights"] == "auto":
-        given["l2_weights"] = ("uniform", "naive_bayes")
-    for name, values in given.items():
-        grid = [
-            with_last(value, one)
-            for value in (values if is_grid(name, values) else [values])
-            for one in last[name]
-        ]
-        estimator.set_params(**{name: grid if len(grid) > 1 else grid[0]})
-
-
-def with_last(value: Any, last: Any) -> PerBlock:
-    """Return the values of a setting with that of one more block.
-
-    Examples
-    --------
-    >>> with_last(0.5, 0.0), with_last(PerBlock(0.5, 0.1), 0.0)
-    (PerBlock(0.5, 0.0), PerBlock(0.5, 0.1, 0.0))
-    """
-    return PerBlock(*(value.values if isinstance(value, PerBlock) else [value]), last)
+    add_blocks(estimator, lambda name, _: [(value,) for value in last[name]])
 
 
 def _last(value: Any) -> Any:
     return value.values[-1]
-
-
-def without_last(value: Any) -> Any:
-    """Return the values of a setting without that of the last block.
-
-    Examples
-    --------
-    >>> without_last(PerBlock(0.5, 0.0)), without_last(PerBlock(0.5, 0.1, 0.0)), without_last(0.5)
-    (0.5, PerBlock(0.5, 0.1), 0.5)
-    """
-    if not isinstance(value, PerBlock):
-        return value
-    first = value.values[:-1]
-    return first[0] if len(first) == 1 else PerBlock(*first)
 
 
 def _given_unlabeled(given: Any, m: int, k: int) -> np.ndarray:

@@ -22,9 +22,9 @@ from scipy import sparse
 
 from dropglm.blocks import Blocks, PerBlock
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
-from dropglm.estimators.grid import is_grid
 from dropglm.latent import singular_vectors
 from dropglm.latent.decomposition import squared_norm
+from dropglm.text.further_blocks import BY_BLOCK, add_blocks, without_last
 from dropglm.text.vectorizer import NgramVectorizer
 from dropglm.text.weighting import inverse_document_frequencies
 
@@ -33,9 +33,7 @@ POWERS = (0.0, 1.0)
 MIN_DF = 5
 # l2 weights of the latent features beside those of the n-grams. The rows of both have the same mean square
 # length. Naive-Bayes weights of n-grams are large, 16 for a log ratio of ¼.
-L2_WEIGHTS = {"uniform": 0.1, "naive_bayes": 10.0, "naive_bayes_unlabeled": 10.0}
-# Settings of an estimator that have one value per block.
-BY_BLOCK = ("dropout", "noise_std", "l2_weights")
+LATENT_L2_WEIGHTS = {"uniform": 0.1, "naive_bayes": 10.0, "naive_bayes_unlabeled": 10.0}
 
 
 class LatentBlock(NamedTuple):
@@ -96,20 +94,14 @@ class LatentPrior(NamedTuple):
 
     def set_values(self, estimator: LogisticRegressionCV) -> None:
         """Give a search values for the latent blocks: no noise, and each of them or none as a candidate."""
-        count = len(self.blocks)
-        none = (0.0,) * count
-        for name in BY_BLOCK:
-            given = getattr(estimator, name)
-            values = given if is_grid(name, given) else [given]
-            if isinstance(given, str) and given == "auto":
-                values = ("uniform", "naive_bayes")
-            others = self._l2_weights if name == "l2_weights" else lambda value: [none]
-            grid = [PerBlock(value, *other) for value in values for other in others(value)]
-            estimator.set_params(**{name: grid if len(grid) > 1 else grid[0]})
+        no_noise = [(0.0,) * len(self.blocks)]
+        add_blocks(
+            estimator, lambda name, value: self._l2_weights(value) if name == "l2_weights" else no_noise
+        )
 
     def _l2_weights(self, of_ngrams: Any) -> list[tuple[float, ...]]:
         """Return the l2 weights of the latent blocks: all left out, then all but one."""
-        weight = L2_WEIGHTS.get(of_ngrams, 1.0) if isinstance(of_ngrams, str) else 1.0
+        weight = LATENT_L2_WEIGHTS.get(of_ngrams, 1.0) if isinstance(of_ngrams, str) else 1.0
         left_out = (inf,) * len(self.blocks)
         return [left_out] + [
             (*left_out[:number], weight, *left_out[number + 1 :]) for number in range(len(self.blocks))
@@ -129,11 +121,8 @@ class LatentPrior(NamedTuple):
             own = model.coef_[:, end - block.rows.shape[1] : end]
             if own.any():
                 coef += block.fold_back(own.T).T
-        folded = copy(model).set_params(**{name: _first(getattr(model, name)) for name in BY_BLOCK})
+        of_ngrams = {name: without_last(getattr(model, name), len(self.blocks)) for name in BY_BLOCK}
+        folded = copy(model).set_params(**of_ngrams)
         folded.coef_, folded.n_features_in_ = coef, d
         vars(folded).pop("_block_widths", None)
         return folded
-
-
-def _first(value: Any) -> Any:
-    return value.values[0] if isinstance(value, PerBlock) else value

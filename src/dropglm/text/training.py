@@ -48,8 +48,8 @@ def fit_to_texts(classifier: Any, texts: TrainingTexts, ngram_weight: float) -> 
         labeled, unlabeled = prior.beside(labeled, 0), prior.beside(unlabeled, n)
         prior.set_values(estimator)
         if estimator.naive_bayes and block is None:
-            # Latent features say nothing that n-grams do not, so naive Bayes is as good as without them.
-            estimator.naive_bayes = PRIORS
+            # Latent features are functions of the n-grams, so naive Bayes is as useful as without them.
+            estimator._priors = PRIORS
     if block is not None:
         labeled = with_embeddings(labeled, block.labeled)
         unlabeled = with_embeddings(unlabeled, block.unlabeled)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.blocks import PerBlock
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.estimators.grid import is_grid
 from dropglm.text.vectorizer import NgramVectorizer
@@ -43,12 +44,15 @@ def ngram_weights_of(classifier: Any, y: np.ndarray) -> tuple[float, ...]:
     return NGRAM_WEIGHTS if tuned and many and longest > 1 else NGRAM_WEIGHTS[:1]
 
 
-def check_single_values(classifier: Any) -> None:
-    """Raise an error if a setting has several values but nothing is tuned."""
+def check_values(classifier: Any) -> None:
+    """Raise an error if a setting has several values but nothing is tuned, or values of several blocks."""
     for name in (*GRID, "ngram_weight"):
         value = getattr(classifier, name)
-        if not classifier.tune and is_grid(name, value):
+        several = is_grid(name, value)
+        if not classifier.tune and several:
             raise ValueError(f"tune=False needs a single value for {name}, got {value!r}.")
+        if any(isinstance(one, PerBlock) for one in (value if several else [value])):
+            raise TypeError(f"{name} of a text classifier is that of the n-grams; do not give a PerBlock.")
 
 
 def estimator_of(classifier: Any, y: np.ndarray) -> LogisticRegression | LogisticRegressionCV:
