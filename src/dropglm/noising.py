@@ -72,10 +72,10 @@ def noising_penalty(
         ``dropout`` and ``noise_std`` may be PerBlock.
     family : {"linear", "logistic", "poisson", "multinomial"} or a Family class, default="logistic"
         The exponential family, given by its log-partition function A.
-    dropout : float in [0, 1) or Noise, default=0.0
+    dropout : float in [0, 1), Noise or PerBlock, default=0.0
         Probability that a feature is dropped; features that are kept are scaled up to preserve the mean. A
         ``dropglm.noise.Noise`` object is used in place of dropout.
-    noise_std : float >= 0, default=0.0
+    noise_std : float >= 0 or PerBlock, default=0.0
         Standard deviation of Gaussian noise added to every feature, on top of dropout.
     expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}, default="gaussian"
         How the expectation over the noise is computed:

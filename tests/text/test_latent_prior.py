@@ -1,4 +1,4 @@
-"""The prior that unlabelled texts write: latent features that are folded back into the n-grams."""
+"""A prior learnt from unlabelled texts: latent features that are folded back into the n-grams."""
 
 import numpy as np
 import pytest

@@ -100,7 +100,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, d)
+        X : array-like, sparse or Blocks of shape (n, d)
 
         Returns
         -------
@@ -115,7 +115,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, d)
+        X : array-like, sparse or Blocks of shape (n, d)
 
         Returns
         -------
@@ -141,7 +141,7 @@ class LogisticModel(LinearClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, d)
+        X : array-like, sparse or Blocks of shape (n, d)
 
         Returns
         -------
@@ -162,7 +162,7 @@ class LogisticModel(LinearClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, d)
+        X : array-like, sparse or Blocks of shape (n, d)
 
         Returns
         -------

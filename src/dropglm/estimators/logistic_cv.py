@@ -346,7 +346,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, d)
+        X : array-like, sparse or Blocks of shape (n, d)
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), default=None
 

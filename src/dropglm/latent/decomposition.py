@@ -1,6 +1,6 @@
 """The first singular vectors of a large matrix, from a random block Krylov space (Musco and Musco 2015).
 
-X ≈ U S Vᵀ. Let M = Xᵀ if X has fewer rows than columns, and M = X otherwise, so that G = MᵀM is the smaller
+X ≈ U D Vᵀ. Let M = Xᵀ if X has fewer rows than columns, and M = X otherwise, so that G = MᵀM is the smaller
 of XXᵀ and XᵀX. From a random block Q₀ of 16 columns, G Q₀, G² Q₀, … are made orthonormal one by one: ::
 
     G Q_t = Q₀ H₀ₜ + … + Q_t H_tt + Q_{t+1} R_{t+1}

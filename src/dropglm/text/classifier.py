@@ -34,7 +34,7 @@ class TextClassifier(EmbeddedTextModel):
     r"""Text classifier: logistic regression with dropout on n-grams.
 
     By default it chooses l2 by cross-validation, then scales the predictors and adds those of naive Bayes, as
-    far as this helps held-out texts. It can also learn from texts without labels: they tell which words occur
+    far as this helps held-out texts. It can also learn from texts without labels: they show which words occur
     together, and which words occur in texts that the model assigns to a class. The fitted model explains its
     predictions.
 
@@ -88,12 +88,13 @@ class TextClassifier(EmbeddedTextModel):
         ``tune``.
     n_latent : int, default=50
         Number of latent features, the first singular vectors of all texts; only if ``tune`` and with
-        unlabelled texts. They tell which words occur in the same texts, and cross-validation decides whether
-        they are used. Their coefficients become part of those of the words. 0 means none.
+        unlabelled texts. They show which words occur in the same texts, and cross-validation decides whether
+        they are used. Their coefficients become part of those of the words. There are none if this is 0, or
+        if no more than this many words occur in five or more texts.
     rounds : int, default=3
         Number of rounds in which naive Bayes also counts the unlabelled texts, with the classes that the
         model predicts for them; only if ``tune``, with ``naive_bayes`` and unlabelled texts. They end when
-        texts that were held out lose by it. 0 means none.
+        the log loss of held-out texts grows by more than its standard error. 0 means none.
     embedder : callable, object with a method ``encode`` or None, default=None
         Model that turns a list of texts into an array with one row of numbers per text, such as a
         ``SentenceTransformer`` or a ``StaticModel`` of model2vec. The embeddings become features beside the
@@ -127,7 +128,8 @@ class TextClassifier(EmbeddedTextModel):
     model_ : LogisticRegression
         The fitted model of the n-grams; embeddings add to its predictors.
     search_ : LogisticRegressionCV
-        The cross-validation; only if settings were tuned.
+        The cross-validation; only if settings were tuned. With latent features or embeddings its settings are
+        PerBlock and its features Blocks: use ``model_`` for coefficients.
     cv_probabilities_ : ndarray of shape (n, K)
         Probabilities of each text with a label when it was held out, NaN if it never was; only if settings
         were tuned.

@@ -1,4 +1,4 @@
-"""The prior that unlabelled texts write: coefficients of words that occur in the same texts are related.
+"""A prior learnt from unlabelled texts: coefficients of words that occur in the same texts are related.
 
     β ~ N(0, λ⁻¹ (I + τ S V D Vᵀ S)),
 
