@@ -69,9 +69,9 @@ def test_bad_blocks_are_refused(parts):
         Blocks(words, numbers[:7])
     with pytest.raises(ValueError, match=r"Block 1 has shape \(8,\)"):
         Blocks(words, numbers[:, 0])
-    with pytest.raises(TypeError, match="without being asked"):
+    with pytest.raises(TypeError, match="not converted to an array automatically"):
         Blocks(Blocks(words), numbers)
-    with pytest.raises(TypeError, match="without being asked"):
+    with pytest.raises(TypeError, match="not converted to an array automatically"):
         np.asarray(Blocks(words))
     with pytest.raises(IndexError, match="Only rows"):
         Blocks(words)[:, 1]

@@ -145,7 +145,7 @@ class Blocks:
         return sparse.csr_array(sparse.hstack([sparse.csr_array(block) for block in self.blocks]))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        raise TypeError("Blocks are not turned into an array without being asked; use toarray() or tocsr()")
+        raise TypeError("Blocks are not converted to an array automatically; use toarray() or tocsr().")
 
     def __repr__(self) -> str:
         parts = [f"{'csr' if sparse.issparse(block) else 'dense'} {block.shape}" for block in self.blocks]

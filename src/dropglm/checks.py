@@ -114,6 +114,12 @@ def features_or_blocks(X: Any, name: str = "X") -> Any:
     return Blocks(*(block.astype(X.dtype, copy=False) for block in blocks))
 
 
+def same_names(X_unlabeled: Any, names: Any) -> None:
+    """Raise an error if X_unlabeled is a table whose columns do not have these names, those of X if any."""
+    if names is not None and hasattr(X_unlabeled, "columns") and list(X_unlabeled.columns) != list(names):
+        raise ValueError("The feature names of X_unlabeled differ from those of X, or their order does.")
+
+
 def _check_sparse(X: Any, name: str) -> None:
     """Raise an error for a sparse matrix with inconsistent arrays, since kernels do not check bounds.
 

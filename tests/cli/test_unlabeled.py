@@ -40,3 +40,8 @@ def test_options_without_effect_are_refused(place, option, others):
     message = dropglm("train", "reviews.csv", option, "2", *others, cwd=place, code=2)
     assert option in message
     assert "needs --unlabeled" in " ".join(message.replace("│", " ").split())
+
+
+def test_rounds_need_naive_bayes(place):
+    message = dropglm("train", "reviews.csv", *MORE, "--rounds", "2", "--no-naive-bayes", cwd=place, code=2)
+    assert "cannot be used with --no-naive-bayes" in " ".join(message.replace("│", " ").split())

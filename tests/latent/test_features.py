@@ -1,6 +1,7 @@
 """LatentFeatures as a transformer of scikit-learn."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
@@ -100,3 +101,10 @@ def test_wrong_settings_are_named(settings, message, rng):
 def test_unlabelled_rows_must_have_the_same_features(rng):
     with pytest.raises(ValueError, match="X_unlabeled has 5 columns, but X has 6"):
         LatentFeatures().fit(real(rng), X_unlabeled=real(rng, d=5))
+
+
+def test_names_of_unlabelled_features_must_be_those_of_x(rng):
+    X = pd.DataFrame(rng.random((20, 3)), columns=["a", "b", "c"])
+    LatentFeatures(2).fit(X, X_unlabeled=X.to_numpy())
+    with pytest.raises(ValueError, match="The feature names of X_unlabeled differ"):
+        LatentFeatures(2).fit(X, X_unlabeled=X[["c", "b", "a"]])

@@ -134,6 +134,8 @@ def train(
 
     if not (tune and unlabeled):
         _refuse(given & {"latent", "rounds"}, "needs --unlabeled and cannot be used with --no-tune.")
+    if rounds and not naive_bayes:
+        _refuse(given & {"rounds"}, "cannot be used with --no-naive-bayes.")
     if not tune:
         _refuse(given & {"suspicious", "suspicious_out"}, "needs the folds of the tuning; drop --no-tune.")
     if suspicious_out is not None:

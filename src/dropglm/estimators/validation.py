@@ -126,9 +126,7 @@ def check_features(
         if unlabeled_weight is not None:
             raise ValueError("unlabeled_weight was given without X_unlabeled.")
         return X, None, None
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is not None and hasattr(X_unlabeled, "columns") and list(X_unlabeled.columns) != list(names):
-        raise ValueError("The feature names of X_unlabeled differ from those of X, or their order does.")
+    checks.same_names(X_unlabeled, getattr(estimator, "feature_names_in_", None))
     unlabeled = check(X_unlabeled, "X_unlabeled")
     widths = getattr(X, "widths", None)
     if widths != getattr(unlabeled, "widths", None):

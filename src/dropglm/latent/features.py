@@ -159,6 +159,7 @@ class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and feature_names_in_
         n = rows.shape[0]
         if X_unlabeled is not None:
+            checks.same_names(X_unlabeled, getattr(self, "feature_names_in_", None))
             rows = _stacked(rows, checks.features(X_unlabeled, "X_unlabeled"))
         found = singular_vectors(
             rows,
