@@ -2,7 +2,7 @@
 
 Each fit has its own process with compiled code loaded, and starts from the texts. The peak memory is what the
 fit adds to the memory in use before it. The same fit without unlabelled texts, and the vectorizer alone, show
-where the time goes.
+where the time goes. The table goes into docs/text.md.
 
     DROPGLM_DATA=… python -m benchmarks.unlabeled
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.markdown import table
+from benchmarks.markdown import ROOT, fill, table
 from benchmarks.processes import in_fresh_process, memory_in_use, peak_memory, reset_peak_memory
 from benchmarks.text import read
 from dropglm import NgramVectorizer, TextClassifier
@@ -79,7 +79,7 @@ def main() -> None:
             ]
             rows.append(cells)
             print(*cells, sep="  ", flush=True)
-    print(table(HEADER, rows))
+    fill(ROOT / "docs" / "text.md", "unlabeled", table(HEADER, rows))
 
 
 if __name__ == "__main__":

@@ -203,7 +203,11 @@ class Search:
             coef = blend(features.expand(beta), None if r is None else self.features.expand(r))
             return X @ np.ascontiguousarray(coef.T, X.dtype) + blend.scale * intercept
 
-        return each(one, self.folds, self.features.threads)
+        threads = self.features.threads
+        self.features.threads = max(1, threads // len(self.folds))
+        found = each(one, self.folds, threads)
+        self.features.threads = threads
+        return found
 
     def rounds(self) -> Rounds:
         """Return the rounds that follow a search with unlabelled rows."""
