@@ -91,3 +91,15 @@ def test_predictions_of_the_search_are_those_of_its_best_model(rng):
     found = LogisticRegressionCV(**GRID, **PLAIN).fit(X, y)
     assert_array_equal(found.predict_proba(X), found.best_estimator_.predict_proba(X))
     assert found.score(X, y) > -1.0
+
+
+def test_a_first_block_that_is_left_out_has_no_naive_bayes_either(rng):
+    words, numbers, y = data(rng)
+    X, weights = Blocks(words, numbers), PerBlock(math.inf, 1.0)
+    found = LogisticRegressionCV(PerBlock(0.5, 0.0), l2_weights=weights, cv=3, naive_bayes=True, rounds=2)
+    found.fit(X[:80], y[:80], X_unlabeled=X[80:])
+    alone = LogisticRegressionCV(0.0, cv=3, l2_weights="uniform").fit(numbers[:80], y[:80])
+    assert found.naive_bayes_ == 0.0
+    assert not found.rounds_
+    assert not found.coef_blocks_[0].any()
+    assert_allclose(found.coef_blocks_[1], alone.coef_, rtol=1e-3)

@@ -307,7 +307,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
 
         # Blend in naive Bayes of the unlabelled rows, with predicted labels.
         rounds: list[Round] = []
-        if counts_predicted:
+        if counts_predicted and 0 not in grid[best].l2_weights.left_out:
             solver = LBFGS(max(self.tol, SEARCH_TOL), self.max_iter)
             with Progress("Rounds of naive Bayes", shown=bool(self.verbose)):
                 predictors = search.predict(data.X_unlabeled, grid[best], blend, solver)

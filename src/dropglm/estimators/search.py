@@ -228,18 +228,20 @@ class Search:
     def _outcome(self, item: tuple[Candidate, list[Fit]]) -> Outcome:
         """Blend the held-out predictors of a candidate, and score them fold by fold."""
         candidate, fits = item
-        blocks = len(self.features.widths) - len(candidate.l2_weights.left_out)
+        left_out = candidate.l2_weights.left_out
+        blocks = len(self.features.widths) - len(left_out)
+        nu = None if 0 in left_out else self.nu  # which is of the first block
         eta = np.concatenate([fit.eta for fit in fits])
         y = self.data.y[self.rows]
         blend = fit_blend(
             eta,
-            self.nu,
+            nu,
             y,
             self.blend_weights,
             calibrate=self.calibrate,
             priors=self.priors or (PRIORS_BESIDE_OTHERS if blocks > 1 else PRIORS),
         )
-        eta = blend(eta, self.nu)
+        eta = blend(eta, nu)
         return Outcome(tuple(fits), blend, eta, self.scores(eta), self.accuracy(eta))
 
     def scores(self, eta: np.ndarray) -> np.ndarray:
