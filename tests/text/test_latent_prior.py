@@ -114,6 +114,12 @@ def test_too_few_words_that_occur_in_five_texts_give_no_block():
     assert LatentPrior.of(X, vectorizer, 2, 1).blocks[0].rows.shape == (5, 1)  # all rows are the same
 
 
+def test_there_are_fewer_latent_features_than_words(rng):
+    words = [f"w{number}" for number in range(60)]
+    X, vectorizer = vectorized([" ".join(rng.permutation(words)[:20]) for _ in range(80)])
+    assert LatentPrior.of(X, vectorizer, 1000, 1).blocks[0].rows.shape == (80, 59)
+
+
 def test_threads_do_not_matter(few):
     X, vectorizer = vectorized(few[2])
     one, two = (LatentPrior.of(X, vectorizer, 5, threads) for threads in (1, 2))

@@ -97,7 +97,7 @@ def test_unlabelled_texts_that_bring_nothing_get_a_warning(data):
     loss = -model.search_.best_score_
     assert str(found[0].message) == (
         f"The 180 texts without labels did not improve the cross-validated log loss ({loss:.4f} without, "
-        f"{loss:.4f} with)."
+        f"{loss:.4f} with); compare models with and without them on labelled texts that you hold out."
     )
     assert found[0].filename == __file__
     assert str(model.summary_).count("not used") == 1

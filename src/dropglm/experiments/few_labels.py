@@ -251,7 +251,11 @@ def _compared(groups: Groups) -> list[ResultTable]:
             *(comparisons.gains(score, groups, OURS_UNLABELED, OURS) for score in COMPARED),
             *([comparisons.safety(groups, OURS_UNLABELED, OURS)] if len(groups) > 1 else []),
         ]
-    return [*found, *(comparisons.differences(score, groups, OURS, [*LABELED_ONLY]) for score in COMPARED)]
+    kind = "rival without unlabelled texts"
+    return [
+        *found,
+        *(comparisons.differences(score, groups, OURS, [*LABELED_ONLY], kind) for score in COMPARED),
+    ]
 
 
 def _drawn_curves(some: Groups) -> list[curves.Drawn]:

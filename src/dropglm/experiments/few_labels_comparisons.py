@@ -33,8 +33,13 @@ class Pair(NamedTuple):
     difference: float
 
 
-def differences(score: str, groups: Groups, ours: str, rivals: Sequence[str]) -> ResultTable:
-    """Return ours minus the rival that has the best mean, by data set and number of labels."""
+def differences(
+    score: str, groups: Groups, ours: str, rivals: Sequence[str], kind: str = "rival"
+) -> ResultTable:
+    """Return ours minus the rival that has the best mean, by data set and number of labels.
+
+    ``kind`` says in the title which rivals are compared.
+    """
     shown, counts = SCORES[score], label_counts(all_lines(groups))
     rows, found = [], []
     for name, group in groups.items():
@@ -48,7 +53,7 @@ def differences(score: str, groups: Groups, ours: str, rivals: Sequence[str]) ->
             row += [*difference_cells(difference, shown), best if difference and best else "-"]
             found += [difference] if difference else []
         rows.append(row)
-    title = f"{_upper(shown.name)}: {ours} minus the best rival{_verdict(found, shown)}"
+    title = f"{_upper(shown.name)}: {ours} minus the best {kind}{_verdict(found, shown)}"
     return ResultTable(title, ["data", *headings(counts, "±", "best rival")], rows)
 
 

@@ -66,15 +66,16 @@ class TextClassifier(EmbeddedTextModel):
     tune : bool, default=True
         Choose among several values of dropout, l2, discount, l2_weights and ngram_weight by cross-validation,
         and find the factors of ``calibrate`` and ``naive_bayes``. If False, those of the first four that are
-        None are 0.5, 0.01, 0.1 and "uniform", and the others must be single values.
+        None are 0.5, 0.01, 0 and "uniform", and the others must be single values.
     dropout : float, Noise, sequence of these or None, default=None
         Probability that a feature is dropped from a row, or several values to choose from. None means 0.5.
     l2 : float, sequence of float or None, default=None
         Strength of the L2 penalty, or several values to choose from. None means 1, 0.1 and 0.01, or 1 and 0.1
         with more than ten classes, and smaller ones if the smallest is clearly the best.
     discount : float, sequence of float or None, default=None
-        Weight of unlabelled texts in the noising penalty, or several values to choose from. None means 0, or
-        0.1 without ``tune``: next to the other two uses of unlabelled texts the penalty did not help.
+        Weight of unlabelled texts in the noising penalty, or several values to choose from. None means 0:
+        with few labels the penalty does harm, and beside the other two uses of unlabelled texts it did not
+        help.
     l2_weights : str, array-like, sequence of these or None, default=None
         How ``l2`` is spread over the features, as in ``LogisticRegression``, or several values to choose
         from. None means "naive_bayes", or "uniform" with more than ten classes.
@@ -90,7 +91,7 @@ class TextClassifier(EmbeddedTextModel):
         Number of latent features, the first singular vectors of all texts; only if ``tune`` and with
         unlabelled texts. They show which words occur in the same texts, and cross-validation decides whether
         they are used. Their coefficients become part of those of the words. There are none if this is 0, or
-        if no more than this many words occur in five or more texts.
+        if at most this many words, or at most 50, occur in five or more texts.
     rounds : int, default=3
         Number of rounds in which naive Bayes also counts the unlabelled texts, with the classes that the
         model predicts for them; only if ``tune``, with ``naive_bayes`` and unlabelled texts. They end when
@@ -155,15 +156,15 @@ class TextClassifier(EmbeddedTextModel):
     >>> model.predict(["a lovely story"])
     array(['good'], dtype='<U4')
     >>> print(model.explain("a lovely story, truly"))
-    probabilities: good 0.66, bad 0.34
-    log odds of good against bad: +0.68, the sum of
-      for good, largest first     +0.98
-        lovely                    +0.72
+    probabilities: good 0.67, bad 0.33
+    log odds of good against bad: +0.69, the sum of
+      for good, largest first     +1.00
+        lovely                    +0.75
         a                         +0.24
         story                     +0.01
       punctuation, largest first  +0.01
         ,                         +0.01
-      intercept                   -0.31
+      intercept                   -0.33
     unknown: truly
     """
 

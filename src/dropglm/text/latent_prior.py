@@ -31,6 +31,7 @@ from dropglm.text.weighting import inverse_document_frequencies
 # Powers of the inverse document frequency in S, beyond those in X: one candidate each.
 POWERS = (0.0, 1.0)
 MIN_DF = 5
+FEW_WORDS = 50  # too few to be worth it, unless fewer latent features are asked for
 # l2 weights of the latent features beside those of the n-grams. The rows of both have the same mean square
 # length. Naive-Bayes weights of n-grams are large, 16 for a log ratio of ¼.
 LATENT_L2_WEIGHTS = {"uniform": 0.1, "naive_bayes": 10.0, "naive_bayes_unlabeled": 10.0}
@@ -77,13 +78,15 @@ class LatentPrior(NamedTuple):
 
     @classmethod
     def of(cls, X: Any, vectorizer: NgramVectorizer, k: int, threads: int) -> Self | None:
-        """Return the blocks for all rows X; None if too few words occur in several texts."""
+        """Return the blocks for all rows X; None if at most k or 50 words occur in several texts."""
         ngrams = vectorizer.ngrams_
         idf = inverse_document_frequencies(ngrams.document_counts, vectorizer.n_texts_, smooth=True)
         single = ngrams._lengths == 1
         counted = (single | ~single.any()) & (ngrams.document_counts >= MIN_DF)
-        if np.count_nonzero(counted) <= k:
+        available = int(np.count_nonzero(counted))
+        if available <= min(k, FEW_WORDS):
             return None
+        k = min(k, available - 1)
         scales = [np.where(counted, idf**power, 0.0) for power in POWERS]
         return cls(tuple(LatentBlock.of(X, scale, k, threads) for scale in scales))
 

@@ -73,6 +73,7 @@ def warn_unless_better(summary: Any) -> None:
     _, score_without = readable_score(search["scoring"], effect["score_without"])
     warnings.warn(
         f"The {summary.unlabeled:,} texts without labels did not improve the cross-validated {name} "
-        f"({score_without:.4f} without, {score:.4f} with).",
+        f"({score_without:.4f} without, {score:.4f} with); compare models with and without them on labelled "
+        "texts that you hold out.",
         stacklevel=stacklevel(),
     )
