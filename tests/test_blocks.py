@@ -65,6 +65,8 @@ def test_bad_blocks_are_refused(parts):
     words, numbers = parts
     with pytest.raises(ValueError, match="at least one matrix"):
         Blocks()
+    with pytest.raises(TypeError, match=r"Block 0 is a list of matrices; pass them one by one"):
+        Blocks([words, numbers])
     with pytest.raises(ValueError, match=r"same number of rows, got the shapes \(8, 4\), \(7, 2\)"):
         Blocks(words, numbers[:7])
     with pytest.raises(ValueError, match=r"Block 1 has shape \(8,\)"):

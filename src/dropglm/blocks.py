@@ -154,6 +154,8 @@ class Blocks:
 
 def _stored(block: Any, number: int) -> Any:
     """Return a block as CSR if it is sparse, else as an array."""
+    if isinstance(block, list | tuple) and any(hasattr(part, "shape") for part in block):
+        raise TypeError(f"Block {number} is a list of matrices; pass them one by one, as Blocks(A, B).")
     stored = sparse.csr_array(block) if sparse.issparse(block) else np.asarray(block)
     if stored.ndim != 2:
         raise ValueError(

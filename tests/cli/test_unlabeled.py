@@ -34,6 +34,12 @@ def test_a_warning_says_that_unlabelled_texts_did_not_help(place):
     assert "not used" in done.stdout
 
 
+def test_another_column_of_the_unlabelled_table_can_be_named(place):
+    (place / "body.csv").write_text("body\na lovely film\na dull one\n")
+    message = dropglm(*TRAIN, "--unlabeled", "body.csv", cwd=place, code=3)
+    assert "its columns: 'body'; name the column to use with --unlabeled-text." in message
+
+
 @pytest.mark.parametrize("option", ["--latent", "--rounds"])
 @pytest.mark.parametrize("others", [(), (*MORE, "--no-tune")])
 def test_options_without_effect_are_refused(place, option, others):

@@ -46,7 +46,14 @@ class TableReader:
     def unlabelled(self, table: str, text: str | None = None) -> list[str]:
         """Return the texts of a table without labels, whose column may have another name there."""
         column = text or self.text
-        texts: list[str] = self._read(table, column, None, None)[column].to_list()
+        try:
+            texts: list[str] = self._read(table, column, None, None)[column].to_list()
+        except tables.TableError as error:
+            if error.missing_column is None or text is not None:
+                raise
+            raise BadInputError(
+                f"{str(error).rstrip('.')}; name the column to use with --unlabeled-text."
+            ) from None
         return texts
 
     def _read(self, table: str, text: str, label: str | None, format: str | None) -> Any:
