@@ -122,7 +122,7 @@ REFUSALS = [
     (["--embeddings", "reviews.csv"], 3, "reviews.csv is not a NumPy file (.npy) with an array of numbers"),
     (["--embeddings", "nothing.npy"], 3, "nothing.npy: No such file"),
     (["--embeddings", "flat.npy"], 3, "flat.npy must hold one row of numbers per text"),
-    (["--embeddings", "nan.npy"], 3, "embeddings has NaN or infinite numbers, first in row 3"),
+    (["--embeddings", "nan.npy"], 3, "nan.npy: there are NaN or infinite numbers, first in row 3"),
     (
         ["--embedder", "nothing"],
         3,

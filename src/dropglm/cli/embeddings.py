@@ -53,7 +53,14 @@ class EmbeddingRows:
             first += len(array)
         if len({part.shape[1] for part in parts}) > 1:
             raise BadInputError(f"{self.names}: the rows have different lengths.")
-        return np.concatenate(parts) if parts else self.arrays[0][:0]
+        rows = np.concatenate(parts) if parts else self.arrays[0][:0]
+        finite = np.isfinite(rows).all(axis=1)
+        if not finite.all():
+            number = start + int(np.argmin(finite))
+            raise BadInputError(
+                f"{self.names}: there are NaN or infinite numbers, first in row {number} (counted from 0)."
+            )
+        return rows
 
     def check_all_taken(self, table: str) -> None:
         """Refuse files with more rows than the table has texts."""
