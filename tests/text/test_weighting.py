@@ -141,3 +141,21 @@ def test_counts_of_a_damaged_file_give_finite_weights():
     assert np.isfinite(restored.transform(TEXTS).data).all()
     with pytest.raises(ValueError, match="are inconsistent"):
         Vocabulary._from_state(state | {"texts": np.int32(-1) * state["texts"]})
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"binary": False, "sublinear_tf": True, "use_idf": True, "norm": "l2"}]
+)
+def test_one_count_serves_several_weights_of_longer_ngrams(settings):
+    """The matrix is that of a fit with this weight, and the counts are not changed."""
+    texts = ["one two one two", "two one", "", "one two three"]
+    counter = NgramVectorizer((1, 2), ngram_weight=0.25, **settings)
+    counts = counter._fit_counts(texts)
+    for weight in (0.5, 1.0, 0.25):
+        vectorizer, X = counter._with_ngram_weight(counts, weight)
+        direct = NgramVectorizer((1, 2), ngram_weight=weight, **settings)
+        assert (direct.fit_transform(texts) != X).nnz == 0
+        assert (vectorizer.transform(texts) != X).nnz == 0
+        assert vectorizer.get_params() == direct.get_params()
+    with pytest.raises(ValueError, match="ngram_weight must be finite and above 0"):
+        counter._with_ngram_weight(counts, 0.0)

@@ -24,7 +24,7 @@ from dropglm.text.saving import (
 from dropglm.text.similar_classes import warn_similar_classes
 from dropglm.text.summary import Summary
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
-from dropglm.text.training import TrainingTexts, fit_to_texts
+from dropglm.text.training import TrainingTexts, count_ngrams, fit_to_texts
 from dropglm.text.tuning import check_values, ngram_weights_of
 from dropglm.text.unlabeled_effect import warn_unless_better
 from dropglm.text.vectorizer import NgramVectorizer
@@ -295,8 +295,10 @@ class TextClassifier(EmbeddedTextModel):
         block = self._embedding_block(labeled, unlabeled, embeddings, embeddings_unlabeled)
 
         # Fit once for each weight of longer n-grams, and store the best.
-        texts = TrainingTexts(labeled, unlabeled, y, sample_weight, block)
-        fits = (fit_to_texts(self, texts, ngram_weight) for ngram_weight in ngram_weights_of(self, y))
+        weights = ngram_weights_of(self, y)
+        counted = count_ngrams(self, [*labeled, *unlabeled], weights[0])
+        texts = TrainingTexts(labeled, unlabeled, y, sample_weight, block, counted)
+        fits = (fit_to_texts(self, texts, ngram_weight) for ngram_weight in weights)
         best = max(fits, key=lambda fit: fit.search.best_score_ if fit.search else 0.0)
         self._fitted = best
         if best.head is not None:

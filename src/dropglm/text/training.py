@@ -18,21 +18,33 @@ from dropglm.text.vectorizer import NgramVectorizer
 
 
 class TrainingTexts(NamedTuple):
-    """Texts with labels y, more texts without labels, and the embeddings of all of them, if there are any."""
+    """Texts with labels y, more texts without labels, and the embeddings of all of them, if there are any.
+
+    ``counted`` is a vectorizer and the counts of the n-grams of all texts, with labels first; the weights of
+    longer n-grams share it.
+    """
 
     labeled: list[str]
     unlabeled: list[str]
     y: np.ndarray
     sample_weight: Any
     embeddings: EmbeddingBlock | None
+    counted: tuple[NgramVectorizer, Any]
+
+
+def count_ngrams(classifier: Any, texts: list[str], ngram_weight: float) -> tuple[NgramVectorizer, Any]:
+    """Return a fitted vectorizer with the settings of a classifier, and the counts of the texts' n-grams."""
+    settings = classifier._settings_shared_with(NgramVectorizer) | {"ngram_weight": ngram_weight}
+    vectorizer = NgramVectorizer(**settings)
+    return vectorizer, vectorizer._fit_counts(texts)
 
 
 def fit_to_texts(classifier: Any, texts: TrainingTexts, ngram_weight: float) -> FittedState:
     """Fit a model with the settings of a classifier to texts; return the parts of the fitted classifier."""
     # N-grams of all texts.
-    settings = classifier._settings_shared_with(NgramVectorizer) | {"ngram_weight": ngram_weight}
-    vectorizer, estimator = NgramVectorizer(**settings), estimator_of(classifier, texts.y)
-    features = vectorizer.fit_transform([*texts.labeled, *texts.unlabeled])
+    counter, counts = texts.counted
+    vectorizer, features = counter._with_ngram_weight(counts, ngram_weight)
+    estimator = estimator_of(classifier, texts.y)
     vectorizer.ngrams_._record_values(features)
     n, m = len(texts.labeled), len(texts.unlabeled)
     labeled = row_range(features, 0, n)

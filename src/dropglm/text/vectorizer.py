@@ -1,6 +1,7 @@
 """Turning texts into a sparse matrix of n-grams."""
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from functools import partial
 from typing import Any, Self
 
@@ -217,14 +218,9 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, auto_wrap_output_keys=Non
         -------
         CSR matrix of shape (n, n_features)
         """
-        shortest, threads = self._begin_fit(), checks.threads(self.n_jobs)
-        if self.vocabulary is None:
-            rows = NgramRows(shortest, threads)
-            matrix = self._to_matrix(rows, self._learn(X, rows), self._value_type())
-        else:
-            matrix = self._count_given(X, keep=True)
-        self._tfidf.apply(matrix, threads)
-        return matrix
+        counts = self._fit_counts(X)
+        self._tfidf.apply(counts, checks.threads(self.n_jobs))
+        return counts
 
     def transform(self, X: Iterable[Any]) -> Any:
         """Return the matrix of the texts; n-grams that are not in the vocabulary are ignored.
@@ -314,6 +310,26 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, auto_wrap_output_keys=Non
         kept = counts.within(partial(selection.document_range, counts.n_texts))
         self._set_vocabulary(selection.select(kept)[0], counts.n_texts)
         return self
+
+    def _fit_counts(self, X: Iterable[Any]) -> Any:
+        """Learn the vocabulary and return the matrix before it is weighted."""
+        shortest = self._begin_fit()
+        if self.vocabulary is not None:
+            return self._count_given(X, keep=True)
+        rows = NgramRows(shortest, checks.threads(self.n_jobs))
+        return self._to_matrix(rows, self._learn(X, rows), self._value_type())
+
+    def _with_ngram_weight(self, counts: Any, ngram_weight: float) -> tuple[Self, Any]:
+        """Return this fitted vectorizer with another weight of longer n-grams, and its matrix.
+
+        ``counts``, which ``_fit_counts`` returned, stays as it is, so several weights share one count.
+        """
+        vectorizer = copy(self).set_params(ngram_weight=ngram_weight)
+        vectorizer._check_weights()
+        vectorizer._set_vocabulary(copy(self.ngrams_), self.n_texts_)
+        matrix = type(counts)((counts.data.copy(), counts.indices, counts.indptr), shape=counts.shape)
+        vectorizer._tfidf.apply(matrix, checks.threads(self.n_jobs))
+        return vectorizer, matrix
 
     def __init_subclass__(cls, auto_wrap_output_keys: Any = None, **options: Any) -> None:
         """Leave out set_output in subclasses as well."""
