@@ -199,12 +199,12 @@ def memory(n: int) -> Table:
 PARTS = {
     "checking X": ("checks.py", "features"),
     "feature order and column storage": ("features.py", "__init__"),
-    "pass for the search direction": ("design.py", "ray"),
+    "pass for the search direction": ("design.py", "add_ray"),
     "pass for the gradient": ("design.py", "backward"),
     "row functions in the line search": ("row_term.py", "value_and_slope"),
     "L-BFGS: direction": ("memory.py", "direction"),
     "L-BFGS: update": ("memory.py", "update"),
-    "other vector sums": ("vectors.py", "form"),
+    "other sums over coefficients": ("coefficients.py", "products_along"),
     "preconditioner": ("objective.py", "preconditioner"),
 }
 

@@ -17,7 +17,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks.processes import memory_in_use, peak_memory, reset_peak_memory
 from benchmarks.text import imdb
 from dropglm import noising_penalty
-from dropglm.design import Design, frequency_order, kernels
+from dropglm.design import Design, frequency_order
+from dropglm.design.prepare import canonical
 from dropglm.families import Logistic
 from dropglm.noise import Dropout
 from dropglm.noising import penalty_from
@@ -58,7 +59,7 @@ def compile_for(dtype: type) -> None:
         design = Design(values * tiny, order=frequency_order(tiny)).by_columns()
         for expectation in ("quadratic", "gaussian"):
             logistic(expectation).value_and_gradient(design, np.ones((4, 1), dtype), np.zeros(1), np.ones(3))
-    kernels.has_duplicates(tiny.indptr, tiny.indices, 4)
+    canonical(sparse.csr_array((tiny.data, tiny.indices, tiny.indptr)))
 
 
 def measure(dtype: type, *, counts: bool = False) -> list[tuple[str, str]]:

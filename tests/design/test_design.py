@@ -32,7 +32,14 @@ def check_verbs(design, X, beta, rng, rtol=1e-12):
 
     direction = rng.normal(size=d).astype(beta.dtype)
     truth = [X @ direction, X**2 @ (beta * direction), X**2 @ direction**2]
-    assert_allclose(design.ray(beta, direction), truth, rtol=rtol, atol=rtol)
+    ray = design.add_ray(beta, direction, 1.0, np.zeros((3, n)))
+    assert_allclose(ray, truth, rtol=rtol, atol=rtol)
+    assert_allclose(
+        design.add_ray(beta, direction, 2.0, ray),
+        [2 * truth[0], 3 * truth[1], 3 * truth[2]],
+        rtol=rtol,
+        atol=rtol,
+    )
     assert_allclose(design.transposed_dot(slopes), X.T @ slopes, rtol=rtol, atol=rtol)
     centre, weights = rng.normal(size=d).astype(beta.dtype), rng.random((n, 2))
     truth = ((X - centre) ** 2).T @ weights[:, 0] + X.T**2 @ weights[:, 1]
@@ -48,8 +55,11 @@ def check_verbs(design, X, beta, rng, rtol=1e-12):
 @pytest.mark.parametrize("make", [real, binary])
 @pytest.mark.parametrize("name", MATRICES)
 @pytest.mark.parametrize("columns", [False, True])
-def test_every_storage_gives_the_results_of_numpy(name, make, columns, rng):
-    X = make(rng)
+@pytest.mark.parametrize("wide", [False, True])
+def test_every_storage_gives_the_results_of_numpy(name, make, columns, wide, rng, monkeypatch):
+    if wide:
+        monkeypatch.setattr("dropglm.design.design.WIDE", 0)
+    X = make(rng, 5, 21) if wide else make(rng)
     brought = MATRICES[name](X)
     design = Design(brought)
     if columns:
@@ -61,7 +71,7 @@ def test_every_storage_gives_the_results_of_numpy(name, make, columns, rng):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("K", [1, 2, 5])
 def test_transposed_product_has_all_columns_at_once(name, dtype, K, rng, monkeypatch):
-    monkeypatch.setattr(threads.even_pieces, "__defaults__", (40,))  # pieces of 40 entries
+    monkeypatch.setattr("dropglm.design.design.PIECE", 40)  # pieces of 40 entries
     for make in (real, binary):
         X = make(rng, n=50, d=9).astype(dtype)
         r = np.asfortranarray(rng.normal(size=(50, K)))
@@ -174,17 +184,31 @@ def test_the_order_counts_all_matrices():
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-@pytest.mark.parametrize("workers", [2, 3])
-def test_threads_change_only_the_rounding(name, workers, rng, monkeypatch):
-    monkeypatch.setattr(threads.even_pieces, "__defaults__", (40,))  # pieces of 40 entries
-    X = real(rng, n=60, d=30)
+@pytest.mark.parametrize("shape", [(60, 30), (20, 90)])
+def test_results_do_not_depend_on_threads(name, shape, rng, monkeypatch):
+    monkeypatch.setattr("dropglm.design.design.PIECE", 40)  # pieces of 40 entries
+    monkeypatch.setattr("dropglm.design.design.WIDE", 0)
+    X = real(rng, *shape)
     one, several = DESIGNS[name](X), DESIGNS[name](X)
-    several.threads = workers
-    assert len(one.pieces) > workers
-    beta, slopes = rng.normal(size=30), rng.normal(size=(60, 2))
+    several.threads = 3
+    beta, slopes = rng.normal(size=shape[1]), rng.normal(size=(shape[0], 2))
     check_verbs(several, X, beta, rng)
     assert_array_equal(one.moments(beta), several.moments(beta))
-    assert_allclose(one.backward(beta, slopes), several.backward(beta, slopes), rtol=1e-13, atol=1e-13)
+    assert_array_equal(one.backward(beta, slopes), several.backward(beta, slopes))
+    assert_array_equal(one.spread(beta, slopes**2), several.spread(beta, slopes**2))
+    assert_array_equal(one.transposed_dot(slopes), several.transposed_dot(slopes))
+    rays = [design.add_ray(beta, beta[::-1].copy(), 0.5, np.zeros((3, len(X)))) for design in (one, several)]
+    assert_array_equal(*rays)
+
+
+@pytest.mark.parametrize("make", [real, binary])
+def test_threads_transpose_and_order_alike(make, rng):
+    X = sparse.csr_array(make(rng, 70, 40))
+    order = frequency_order(X)
+    assert_array_equal(frequency_order(X, threads=3), order)
+    one, several = (Design(X, order=order, threads=threads).by_columns().columns for threads in (1, 3))
+    for a, b in zip(one, several, strict=True):
+        assert_array_equal(a, b)
 
 
 def test_more_than_65536_rows_need_wider_indices(rng):

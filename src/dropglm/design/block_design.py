@@ -10,7 +10,6 @@ from typing import Self
 import numpy as np
 
 from dropglm.design.design import AddRows, Design, DesignBlock
-from dropglm.design.storage import entries_before
 from dropglm.threads import even_pieces
 
 
@@ -40,7 +39,7 @@ class BlockDesign:
         )
         self.shape = (designs[0].shape[0], int(ends[-1]))
         self.dtype = designs[0].dtype
-        entries = np.stack([entries_before(design.rows) for design in designs])
+        entries = np.stack([design._entries for design in designs])
         self.pieces = even_pieces(entries.sum(axis=0))
 
     @property

@@ -5,7 +5,8 @@
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, Self
+from functools import cached_property
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -13,8 +14,19 @@ from scipy import sparse
 from dropglm.design import kernels
 from dropglm.design.prepare import canonical, reordered, transposed
 from dropglm.design.storage import DenseRows, Matrix, Rows, entries_before, store
+from dropglm.maths.shared_loops import cuts_by_cost, even_cuts, share
 from dropglm.maths.vectors import side_by_side
-from dropglm.threads import each, even_pieces, on_threads
+from dropglm.threads import even_pieces, on_threads
+
+# Entries and rows per piece of a shared loop: a piece takes some 50 µs, far more than to take it.
+PIECE = 1 << 16
+ROWS = 1 << 10
+
+# Numbers of fewer features than this fit into the cache.
+WIDE = 1 << 17
+
+# At most so many arrays hold parts of a sum over the entries, and at most so many threads work on it.
+MAX_SHARES = 16
 
 # (first row, last row + 1, gradient to add to)
 AddRows = Callable[[int, int, np.ndarray], None]
@@ -55,15 +67,31 @@ class Design:
         order: np.ndarray | None = None,
         threads: int = 1,
     ) -> None:
-        matrix, ones = canonical(X)
-        self._matrix = matrix if order is None else reordered(matrix, order)
-        self.shape: tuple[int, int] = self._matrix.shape
-        self.dtype: np.dtype = self._matrix.dtype
+        self._given, self._ones = canonical(X)
+        self._order = order
+        n, d = self._given.shape
+        self.shape: tuple[int, int] = (n, d if order is None else len(order))
+        self.dtype: np.dtype = self._given.dtype
         self.threads = threads
-        self.rows: Rows = store(self._matrix, ones=ones)
         self.columns: Rows | None = None
-        self.pieces = even_pieces(entries_before(self.rows))
-        self._column_pieces: list[tuple[int, int]] = []
+        stored = sparse.issparse(self._given)
+        self._entries = self._given.indptr if stored else np.arange(n + 1) * self.shape[1]
+        self._row_cuts = cuts_by_cost(self._entries, _pieces(self._entries[-1]))
+        self._shared_row_cuts = cuts_by_cost(self._entries, self._shares(self.shape[1]))
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows; training on columns does not need them, so they are stored when they are asked for."""
+        return store(self._matrix, ones=self._ones)
+
+    @cached_property
+    def _matrix(self) -> Matrix:
+        return self._given if self._order is None else reordered(self._given, self._order)
+
+    @cached_property
+    def pieces(self) -> list[tuple[int, int]]:
+        """Ranges of rows with about equal numbers of entries."""
+        return even_pieces(self._entries)
 
     @property
     def blocks(self) -> tuple[DesignBlock, ...]:
@@ -76,97 +104,105 @@ class Design:
         This takes as long as about ten evaluations, so it pays before a fit, not for a single evaluation.
         Dense rows need no copy.
         """
-        if self.columns is None and not isinstance(self.rows, DenseRows):
-            self.columns = transposed(self.rows, self.shape)
+        if self.columns is None and sparse.issparse(self._given):
+            given: Any = store(self._given, ones=self._ones)
+            self.columns = transposed(given, self._given.shape, self._order, self.threads)
             # The overhead of a column is about the cost of four entries.
-            each_column = 4 * np.arange(self.shape[1] + 1)
-            self._column_pieces = even_pieces(entries_before(self.columns) + each_column)
+            cost = entries_before(self.columns) + 4 * np.arange(self.shape[1] + 1)
+            self._column_cuts = cuts_by_cost(cost, _pieces(cost[-1]))
+            self._shared_column_cuts = cuts_by_cost(cost, self._shares(3 * self.shape[0]))
         return self
 
     def moments(self, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return η = Xβ and t = X²β²; shape (n,) each, float64."""
+        if self._is_wide:
+            eta, _, t = self.add_ray(beta, beta, 1.0, np.zeros((3, self.shape[0])))
+            return eta, t
         eta, t = np.empty((2, self.shape[0]))
-
-        def piece(bounds: tuple[int, int]) -> None:
-            first, last = bounds
-            kernels.moments(self.rows, beta, first, last, eta[first:last], t[first:last])
-
-        each(piece, self.pieces, self.threads)
+        share(kernels.moments, self._row_cuts, self.threads, self.rows, beta, eta, t)
         return eta, t
 
-    def ray(self, beta: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """Return Xd, X²(β·d) and X²d² for a direction d, as rows; shape (3, n), float64.
+    def add_ray(
+        self, beta: np.ndarray, direction: np.ndarray, relative: float, ray: np.ndarray
+    ) -> np.ndarray:
+        """Add Xd, ρ X²(β·d) and ρ X²d² for a direction d to the rows of ``ray``, of shape (3, n), float64.
 
         They give the moments at every point of the ray β + step·d, η + step·Xd and
-        t + 2·step·X²(β·d) + step²·X²d², so a line search needs no further pass over X.
+        ρ (t + 2·step·X²(β·d) + step²·X²d²), so a line search needs no further pass over X. ρ is ``relative``.
         """
+        if self._is_wide:
+            shares = np.empty((len(self._shared_column_cuts) - 1, self.shape[0], 3))
+            columns = self.columns, beta, direction
+            share(kernels.ray_by_columns, self._shared_column_cuts, self.threads, *columns, shares)
+            rows = even_cuts(self.shape[0], ROWS)
+            share(kernels.add_shares, rows, self.threads, shares, float(relative), ray)
+            return ray
         pairs = side_by_side(beta, direction, self.threads)  # both come with one cache line
-        coefficients = np.empty((3, self.shape[0]))
-        each(lambda bounds: kernels.ray(self.rows, pairs, *bounds, *coefficients), self.pieces, self.threads)
-        return coefficients
+        share(kernels.ray_by_rows, self._row_cuts, self.threads, self.rows, pairs, float(relative), ray)
+        return ray
 
-    def spread(self, centre: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return Σ_i p_i (x_ij - m_j)² + q_i x_ij² per feature, for centre m and weights (p, q); (d,)."""
+    def spread(self, centre: np.ndarray, weights: np.ndarray, relative: float = 1.0) -> np.ndarray:
+        """Return Σ_i p_i (x_ij - m_j)² + ρ q_i x_ij² per feature, for centre m and weights (p, q); (d,)."""
         total = float(weights[:, 0].sum())
         if self.columns is None:
             # Dense rows store every entry; the zeros that sparse rows omit are added at the end.
             implicit = 0.0 if isinstance(self.rows, DenseRows) else 1.0
-            stored = self.sum_over_rows(
-                lambda first, last, out: kernels.scatter_spread(
-                    self.rows, centre, weights, implicit, first, last, out
-                ),
-                self.shape[1],
-            )
+            arguments = self.rows, centre, weights, float(relative), implicit
+            stored = self._sum_of_shares(kernels.scatter_spread, arguments, self.shape[1])
             return stored + (implicit * total * np.square(centre, dtype=np.float64)).astype(self.dtype)
-        spread, columns = np.empty(self.shape[1], self.dtype), self.columns
-        each(
-            lambda bounds: kernels.gather_spread(columns, centre, weights, total, *bounds, spread),
-            self._column_pieces,
-            self.threads,
-        )
+        spread = np.empty(self.shape[1], self.dtype)
+        columns = self.columns, centre, weights, float(relative), total
+        share(kernels.gather_spread, self._column_cuts, self.threads, *columns, spread)
         return spread
 
-    def backward(self, beta: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Return Xᵀr + 2β·(X²)ᵀq, the gradient of Σ_i f_i; shape (d,), in X's dtype.
+    def backward(self, beta: np.ndarray, slopes: np.ndarray, relative: float = 1.0) -> np.ndarray:
+        """Return Xᵀr + 2ρ β·(X²)ᵀq, the gradient of Σ_i f_i; shape (d,), in X's dtype.
 
-        ``slopes`` has r and q, the derivatives with respect to η and t, as columns.
+        ``slopes`` has r and q, the derivatives with respect to η and ρt, as columns; ρ is ``relative``.
         """
         if self.columns is None:
-            return self.sum_over_rows(
-                lambda first, last, out: kernels.scatter(self.rows, beta, slopes, first, last, out),
-                self.shape[1],
-            )
+            arguments = self.rows, beta, slopes, float(relative)
+            return self._sum_of_shares(kernels.scatter, arguments, self.shape[1])
         gradient = np.empty(self.shape[1], self.dtype)
-        columns = self.columns
-        each(
-            lambda bounds: kernels.gather(columns, beta, slopes, *bounds, gradient),
-            self._column_pieces,
-            self.threads,
-        )
+        columns = self.columns, beta, slopes, float(relative)
+        share(kernels.gather, self._column_cuts, self.threads, *columns, gradient)
         return gradient
 
     def dot(self, beta: np.ndarray) -> np.ndarray:
         """Return Xβ for coefficients of shape (d, K); shape (n, K), float64."""
         eta = np.zeros((self.shape[0], beta.shape[1]))
-        each(lambda bounds: kernels.dot(self.rows, beta, *bounds, eta), self.pieces, self.threads)
+        share(kernels.dot, self._row_cuts, self.threads, self.rows, beta, eta)
         return eta
 
     def transposed_dot(self, r: np.ndarray) -> np.ndarray:
         """Return Xᵀr for r of shape (n, K); shape (d, K), in X's dtype."""
         r = np.ascontiguousarray(r, np.float64)
         if self.columns is None:
-            return self.sum_over_rows(
-                lambda first, last, out: kernels.scatter_dot(self.rows, r, first, last, out),
-                self.shape[1],
-                r.shape[1],
-            )
-        product, columns = np.empty((self.shape[1], r.shape[1])), self.columns
-        each(
-            lambda bounds: kernels.gather_dot(columns, r, *bounds, product),
-            self._column_pieces,
-            self.threads,
-        )
+            return self._sum_of_shares(kernels.scatter_dot, (self.rows, r), self.shape[1], r.shape[1])
+        product = np.empty((self.shape[1], r.shape[1]))
+        share(kernels.gather_dot, self._column_cuts, self.threads, self.columns, r, product)
         return product.astype(self.dtype, copy=False)
+
+    @property
+    def _is_wide(self) -> bool:
+        """Whether the numbers of all rows fit into the cache better than those of all features."""
+        n, d = self.shape
+        return self.columns is not None and d >= WIDE and 4 * n <= d
+
+    def _shares(self, size: int) -> int:
+        """Return the number of arrays of that size into which the entries are summed before these are added.
+
+        It does not depend on the number of threads, and zeros and sums stay a small part of the work.
+        """
+        entries = int(self._entries[-1])
+        return min(MAX_SHARES, max(1, min(entries // (4 * max(size, 1)), entries // PIECE)))
+
+    def _sum_of_shares(self, loop: Callable[..., None], arguments: tuple, *shape: int) -> np.ndarray:
+        """Return the sum of what the loop adds for each piece of the rows, in X's dtype."""
+        shares = np.zeros((len(self._shared_row_cuts) - 1, *shape))
+        share(loop, self._shared_row_cuts, self.threads, *arguments, shares)
+        with np.errstate(over="ignore"):
+            return shares.sum(axis=0).astype(self.dtype, copy=False)
 
     def sum_over_rows(
         self, add: AddRows, *shape: int, pieces: list[tuple[int, int]] | None = None
@@ -194,17 +230,20 @@ class Design:
     @property
     def smallest(self) -> float:
         """The smallest entry, or 0 if no entry is negative."""
-        entries = self._matrix.data if sparse.issparse(self._matrix) else self._matrix
+        entries = self._given.data if sparse.issparse(self._given) else self._given
         return min(float(entries.min()), 0.0) if entries.size else 0.0
 
     @property
     def nnz(self) -> int:
         """Number of non-zero entries."""
-        dense = isinstance(self.rows, DenseRows)
-        return int(np.count_nonzero(self._matrix) if dense else self._matrix.nnz)
+        return int(self._given.nnz if sparse.issparse(self._given) else np.count_nonzero(self._given))
 
     def block(self, first: int, last: int) -> sparse.csr_array:
         """Return rows first to last - 1 as a CSR array with sorted columns, for any storage."""
         block = sparse.csr_array(self._matrix[first:last])
         block.sort_indices()
         return block
+
+
+def _pieces(cost: float) -> int:
+    return max(1, int(cost) // PIECE)

@@ -42,7 +42,7 @@ class Features:
         self.orders, designs = [], []
         for number in range(len(self.widths)):
             matrices = [_by_rows(_block(part, number), X.dtype) for part in given]
-            order = frequency_order(*matrices)
+            order = frequency_order(*matrices, threads=threads)
             self.orders.append(order)
             designs.append([Design(part, order=order, threads=threads).by_columns() for part in matrices])
         self.labeled, *unlabeled = (

@@ -72,12 +72,13 @@ def increase(eta: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
 def _tail(a: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return T(a, v) and its derivatives with respect to a and v, as rows."""
     tail = np.zeros((3, len(a)))
-    _add_components(a, v, *tail)
+    add_components(a, v, *tail)
     return tail
 
 
 @fused_kernel
-def _add_components(a, v, T, T_a, T_v):
+def add_components(a, v, T, T_a, T_v):
+    """Add T(a, v) and its derivatives with respect to a and v to three vectors."""
     # Components outside, rows inside: each pass over the rows is one vectorised loop.
     for k in range(_WEIGHTS.size):
         p, variance = _WEIGHTS[k], _VARIANCES[k]

@@ -70,10 +70,7 @@ class Noise(ABC):
         total = np.zeros((3, design.shape[0]))
         for number, columns, block in design.blocks:
             noise, part, towards = self.of_block(number), beta[columns], direction[columns]
-            ray = block.ray(part, towards)
-            total[0] += ray[0]
-            if noise.relative:
-                total[1:] += noise.relative * ray[1:]
+            block.add_ray(part, towards, noise.relative, total)
             if noise.absolute:
                 total[1] += noise.absolute * vectors.dot(part, towards, block.threads)
                 total[2] += noise.absolute_variance(towards)
@@ -87,8 +84,9 @@ class Noise(ABC):
         gradients = []
         for number, columns, block in design.blocks:
             noise, part = self.of_block(number), beta[columns]
-            gradient = block.backward(part, slopes * np.array([1.0, noise.relative]))
-            gradient += noise.shrinkage(part, slopes[:, 1])
+            gradient = block.backward(part, slopes, noise.relative)
+            if noise.absolute:
+                gradient += noise.shrinkage(part, slopes[:, 1])
             gradients.append(gradient)
         return _joined(gradients)
 
@@ -104,8 +102,9 @@ class Noise(ABC):
         spreads = []
         for number, columns, block in design.blocks:
             noise = self.of_block(number)
-            spread = block.spread(centre[columns], weights * np.array([1.0, noise.relative]))
-            spread += (noise.absolute * weights[:, 1].sum()).astype(spread.dtype)
+            spread = block.spread(centre[columns], weights, noise.relative)
+            if noise.absolute:
+                spread += (noise.absolute * weights[:, 1].sum()).astype(spread.dtype)
             spreads.append(spread)
         return _joined(spreads)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from dropglm.families import Family
 from dropglm.maths import vectors
+from dropglm.objective.coefficients import complete_diagonal, complete_gradient, products_along
 from dropglm.objective.row_term import RowTerm
 from dropglm.objective.terms import Block, Coefficients, Share, Term
 from dropglm.penalties import Penalty, RowPenalty
@@ -24,6 +25,7 @@ class Point:
     """Value and gradient at θ, with the parts that the next line search needs."""
 
     theta: np.ndarray
+    intercept: np.ndarray  # b, (K,)
     value: float
     gradient: np.ndarray
     shares: tuple[Share, ...]
@@ -79,10 +81,13 @@ class Objective:
         return _flat(beta, intercept + self._at_mean(beta))
 
     def split(self, theta: np.ndarray) -> Coefficients:
-        """Return β and b; β is a view of θ. The map is linear, so it also splits directions."""
-        size = self.l2.size
-        beta = theta[:size].reshape(self.l2.shape)
-        return beta, theta[size:] - self._at_mean(beta)
+        """Return β and b; β is a view of θ."""
+        beta = self.beta(theta)
+        return beta, theta[self.l2.size :] - self._at_mean(beta)
+
+    def beta(self, theta: np.ndarray) -> np.ndarray:
+        """Return β, a view of θ."""
+        return theta[: self.l2.size].reshape(self.l2.shape)
 
     def _at_mean(self, beta: np.ndarray) -> np.ndarray:
         """Return x̄·β; shape (K,)."""
@@ -90,13 +95,11 @@ class Objective:
 
     def at(self, theta: np.ndarray) -> Point:
         """Return value and gradient at θ."""
-        flat_beta = theta[: self.l2.size]
-        l2_norm = vectors.form(self.l2.ravel(), flat_beta, flat_beta, self.threads)
-        beta, intercept = self.split(theta)
-        shares = []
-        for term in self.terms:
-            shares.append(term.at(beta, intercept))
-        return self._point(theta, tuple(shares), l2_norm)
+        beta = self.beta(theta)
+        l2_norm, _, at_mean = products_along(self.l2, self.mean, beta, beta, self.threads)
+        intercept = theta[self.l2.size :] - at_mean
+        shares = tuple([term.at(beta, intercept) for term in self.terms])
+        return self._point(theta, intercept, shares, l2_norm)
 
     def along(self, point: Point, direction: np.ndarray) -> "Line":
         """Return the function along the ray from that point."""
@@ -104,33 +107,22 @@ class Objective:
 
     def preconditioner(self, point: Point) -> np.ndarray:
         """Return the diagonal of the Fisher information plus l2, strictly positive."""
-        diagonal, size = _flat(self.l2, np.zeros(self.l2.shape[1])), self.l2.size
-        for term, share in zip(self.terms, point.shares, strict=True):
-            by_beta, by_intercept = term.fisher(share, self.mean)
-            diagonal[:size] += by_beta.ravel()
-            diagonal[size:] += by_intercept
-        if not np.isfinite(diagonal).all():
-            raise ValueError(
-                f"The squares of the features overflow {diagonal.dtype}; scale the features down."
-            )
-        # A feature without a row of positive weight may have no curvature; any positive number will do.
-        diagonal[diagonal <= np.finfo(diagonal.dtype).tiny] = 1.0
-        return diagonal
+        parts = [term.fisher(share, self.mean) for term, share in zip(self.terms, point.shares, strict=True)]
+        by_beta, by_intercept = (sum(part[1:], start=part[0]) for part in zip(*parts, strict=True))
+        return complete_diagonal(by_beta, by_intercept, self.l2)
 
-    def _point(self, theta: np.ndarray, shares: tuple[Share, ...], l2_norm: float) -> Point:
+    def _point(
+        self, theta: np.ndarray, intercept: np.ndarray, shares: tuple[Share, ...], l2_norm: float
+    ) -> Point:
         by_beta, by_intercept = shares[0].by_beta, shares[0].by_intercept
         for other in shares[1:]:
             by_beta, by_intercept = by_beta + other.by_beta, by_intercept + other.by_intercept
         by_intercept = by_intercept if self.fit_intercept else np.zeros_like(by_intercept)
-        gradient, size = _flat(by_beta, by_intercept), self.l2.size
-        # For fixed c, a change of β changes b by -x̄·β.
-        for column, slope in zip(gradient[:size].reshape(self.l2.shape).T, by_intercept, strict=True):
-            vectors.add_scaled(column, -slope, self.mean, self.threads)
-        vectors.add_product(gradient[:size], self.l2.ravel(), theta[:size], self.threads)
+        gradient = complete_gradient(by_beta, by_intercept, self.l2, self.mean, theta, self.threads)
         value = sum(share.value for share in shares) + 0.5 * l2_norm
         # The gradient contains the derivatives; a second copy would cost one long vector per point.
-        shares = tuple(replace(share, by_beta=np.empty((0, self.l2.shape[1]))) for share in shares)
-        return Point(theta, value, gradient, shares, l2_norm)
+        shares = tuple([replace(share, by_beta=by_beta[:0]) for share in shares])
+        return Point(theta, intercept, value, gradient, shares, l2_norm)
 
 
 class Line:
@@ -140,15 +132,14 @@ class Line:
         self.objective = objective
         self.point = point
         self.direction = direction
-        start, towards = objective.split(point.theta), objective.split(direction)
+        beta, d = objective.beta(point.theta), objective.beta(direction)
+        products = products_along(objective.l2, objective.mean, beta, d, objective.threads)
+        self.crossed, self.square, at_mean = products
+        self.d_intercept = direction[objective.l2.size :] - at_mean
         self.lines = [
-            term.along(share, start, towards)
+            term.along(share, (beta, point.intercept), (d, self.d_intercept))
             for term, share in zip(objective.terms, point.shares, strict=True)
         ]
-        size, threads = objective.l2.size, objective.threads
-        l2, beta, d = objective.l2.ravel(), point.theta[:size], direction[:size]
-        self.crossed = vectors.form(l2, beta, d, threads)
-        self.square = vectors.form(l2, d, d, threads)
 
     def value_and_slope(self, step: float) -> tuple[float, float]:
         """Return the value and its derivative with respect to the step."""
@@ -161,9 +152,9 @@ class Line:
     def arrive(self, step: float) -> Point:
         """Return the point at that step; cheapest for the step that was evaluated last."""
         theta = vectors.moved(self.point.theta, step, self.direction, self.objective.threads)
-        beta, _ = self.objective.split(theta)
-        shares = tuple(line.arrive(step, beta) for line in self.lines)
-        return self.objective._point(theta, shares, self._l2_norm(step))
+        beta, intercept = self.objective.beta(theta), self.point.intercept + step * self.d_intercept
+        shares = tuple([line.arrive(step, beta) for line in self.lines])
+        return self.objective._point(theta, intercept, shares, self._l2_norm(step))
 
     def _l2_norm(self, step: float) -> float:
         return self.point.l2_norm + step * (2.0 * self.crossed + step * self.square)

@@ -12,13 +12,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dropglm.families import Family
+from dropglm.families import Family, Logistic
+from dropglm.maths.shared_loops import even_cuts, share, total
+from dropglm.objective.logistic_rows import evaluate
 from dropglm.objective.terms import Block, Coefficients, Share, Term, TermLine
 from dropglm.penalties import RowPenalty
+from dropglm.penalties.gaussian import GaussianLogistic
 from dropglm.threads import each, even_ranges
 
 # Rows per piece: few enough for the cache, enough to hide the overhead of NumPy's calls.
 PIECE = 1 << 12
+# The same for compiled rows.
+COMPILED_PIECE = 1 << 9
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,13 @@ class RowTerm(Term):
 
     def __init__(self, block: Block, family: type[Family], penalty: RowPenalty | None) -> None:
         super().__init__(block, family, penalty)
-        self.pieces = [slice(*bounds) for bounds in even_ranges(len(block.penalty_weights), PIECE)]
+        n, labels = len(block.penalty_weights), block.labels
+        self.pieces = [slice(*bounds) for bounds in even_ranges(n, PIECE)]
+        self.compiled = family is Logistic and type(penalty) in (GaussianLogistic, type(None))
+        # y, w and π of every row, the last two 0 where there is no loss or no penalty.
+        self.y = np.zeros(n) if labels is None else np.ascontiguousarray(labels.y[:, 0], np.float64)
+        self.w = np.zeros(n) if labels is None else labels.weights
+        self.pi = np.zeros(n) if penalty is None else block.penalty_weights
 
     def at(self, beta: np.ndarray, intercept: np.ndarray) -> RowShare:
         """Return the share at these coefficients."""
@@ -54,13 +65,12 @@ class RowTerm(Term):
 
     def rows(self, rows: slice, eta: np.ndarray, s2: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return Σ f over these rows, and its derivatives with respect to each η and s²."""
-        labels, value, f_eta, f_s2 = self.block.labels, 0.0, np.zeros_like(eta), np.zeros_like(eta)
-        if labels is not None:
-            w, y = labels.weights[rows], labels.y[rows, 0]
+        w, y, value, f_eta, f_s2 = self.w[rows], self.y[rows], 0.0, np.zeros_like(eta), np.zeros_like(eta)
+        if self.block.labels is not None:
             value += float(np.sum(w * (self.family.log_partition(eta) - y * eta)))
             f_eta += w * (self.family.mean(eta) - y)
         if self.penalty is not None:
-            pi = self.block.penalty_weights[rows]
+            pi = self.pi[rows]
             r, r_eta, r_s2 = self.penalty.rows(eta, s2)
             value += float(np.sum(pi * r))
             f_eta += pi * r_eta
@@ -75,36 +85,49 @@ class _RowLine:
         self.term = term
         self.eta, self.s2 = eta, s2  # at the start of the line
         self.ray = ray
+        # At the step that was evaluated last:
+        self.step, self.value = np.nan, np.nan
+        self.end = np.empty((2, len(s2)))  # η and s²
         self.slopes = np.empty((len(s2), 2))
-        self.last: tuple[float, float] = np.nan, np.nan  # the step and the value of the slopes
 
     def value_and_slope(self, step: float) -> tuple[float, float]:
+        value, slope = self._compiled(step) if self.term.compiled else self._general(step)
+        self.step, self.value = step, self.term.constant + value
+        return self.value, slope
+
+    def _compiled(self, step: float) -> tuple[float, float]:
+        term, cuts = self.term, even_cuts(len(self.s2), COMPILED_PIECE)
+        sums = np.empty((len(cuts) - 1, 2))
+        rows = self.eta, self.s2, self.ray, term.y, term.w, term.pi
+        threads = term.block.design.threads
+        share(
+            evaluate, cuts, threads, float(step), *rows, term.penalty is not None, self.end, self.slopes, sums
+        )
+        value, slope = total(sums)
+        return float(value), float(slope)
+
+    def _general(self, step: float) -> tuple[float, float]:
         term = self.term
 
         def piece(rows: slice) -> tuple[float, float]:
-            eta, s2 = self._moments(step, rows)
             u, c, q = self.ray[:, rows]
+            eta = self.eta[rows] + step * u
+            # Rounding could make s² slightly negative where coefficients vanish.
+            s2 = np.maximum(self.s2[rows] + step * (2.0 * c + step * q), 0.0)
             value, f_eta, f_s2 = term.rows(rows, eta, s2)
+            self.end[0, rows], self.end[1, rows] = eta, s2
             self.slopes[rows, 0], self.slopes[rows, 1] = f_eta, f_s2
             return value, float(np.sum(f_eta * u + f_s2 * (2.0 * (c + step * q))))
 
         results = each(piece, term.pieces, term.block.design.threads)
-        value = term.constant + sum(value for value, _ in results)
-        self.last = step, value
-        return value, sum(slope for _, slope in results)
+        return sum(value for value, _ in results), sum(slope for _, slope in results)
 
     def arrive(self, step: float, beta: np.ndarray) -> RowShare:
         term = self.term
-        if self.last[0] != step:
+        if self.step != step:
             self.value_and_slope(step)
-        eta, s2 = self._moments(step, slice(None))
+        eta, s2 = self.end
         gradient = term.noise.pull_back(term.block.design, beta[:, 0], self.slopes)
         term.passes += 1
         by_intercept = self.slopes[:, 0].sum(keepdims=True)
-        return RowShare(self.last[1], gradient[:, None], by_intercept, eta[:, None], s2)
-
-    def _moments(self, step: float, rows: slice) -> tuple[np.ndarray, np.ndarray]:
-        u, c, q = self.ray[:, rows]
-        eta = self.eta[rows] + step * u
-        # Rounding could make s² slightly negative where coefficients vanish.
-        return eta, np.maximum(self.s2[rows] + step * (2.0 * c + step * q), 0.0)
+        return RowShare(self.value, gradient[:, None], by_intercept, eta[:, None], s2)

@@ -1,0 +1,119 @@
+"""Loops over the unknowns θ = (β, c) of an objective, with β row after row: (d, K), then K numbers."""
+
+import numpy as np
+
+from dropglm.maths import vectors
+from dropglm.maths.compile import summing_kernel
+from dropglm.maths.shared_loops import even_cuts, first_piece, next_piece, share, total
+
+
+def products_along(
+    l2: np.ndarray, mean: np.ndarray, beta: np.ndarray, d: np.ndarray, threads: int
+) -> tuple[float, float, np.ndarray]:
+    """Return Σ λ β d, Σ λ d² and x̄·d for a direction d.
+
+    Parameters
+    ----------
+    l2, beta, d : ndarray of shape (d, K)
+        λ, β and the direction.
+    mean : ndarray of shape (d,)
+        x̄.
+    threads : int
+
+    Returns
+    -------
+    crossed, square : float
+    at_mean : ndarray of shape (K,)
+    """
+    K = beta.shape[1]
+    cuts = even_cuts(len(beta), vectors.PIECE)
+    sums = np.zeros((len(cuts) - 1, 2 + K))
+    share(_sum_products, cuts, threads, l2.ravel(), mean, beta.ravel(), d.ravel(), sums)
+    totals = total(sums)
+    return float(totals[0]), float(totals[1]), totals[2:]
+
+
+@summing_kernel
+def _sum_products(cuts, tickets, l2, mean, beta, d, sums):
+    K = sums.shape[1] - 2
+    piece = first_piece(tickets)
+    while piece < cuts.size - 1:
+        first, last = cuts[piece], cuts[piece + 1]
+        mean_part = mean[first:last]
+        l2_part, beta_part, d_part = (
+            l2[first * K : last * K],
+            beta[first * K : last * K],
+            d[first * K : last * K],
+        )
+        crossed, square = 0.0, 0.0
+        for j in range(d_part.size):
+            weighted = np.float64(l2_part[j]) * d_part[j]
+            crossed += weighted * beta_part[j]
+            square += weighted * d_part[j]
+        sums[piece, 0], sums[piece, 1] = crossed, square
+        for k in range(K):
+            at_mean = 0.0
+            if K == 1:  # a loop that the compiler vectorises
+                for j in range(mean_part.size):
+                    at_mean += np.float64(mean_part[j]) * d_part[j]
+            else:
+                for j in range(mean_part.size):
+                    at_mean += np.float64(mean_part[j]) * d_part[j * K + k]
+            sums[piece, 2 + k] = at_mean
+        piece = next_piece(tickets)
+
+
+def complete_gradient(
+    by_beta: np.ndarray,
+    by_intercept: np.ndarray,
+    l2: np.ndarray,
+    mean: np.ndarray,
+    theta: np.ndarray,
+    threads: int,
+) -> np.ndarray:
+    """Return the gradient with respect to θ, given the derivatives of all terms but l2 by β and b.
+
+    For fixed c, a change of β changes b by -x̄·β, so the first part is ∂/∂β - x̄ ∂/∂b + λβ.
+    """
+    gradient = np.empty_like(theta)
+    gradient[l2.size :] = by_intercept
+    flat = by_beta.ravel(), by_intercept, l2.ravel(), mean, theta[: l2.size], gradient[: l2.size]
+    share(_complete, even_cuts(len(l2), vectors.PIECE), threads, *flat)
+    return gradient
+
+
+@summing_kernel
+def _complete(cuts, tickets, by_beta, by_intercept, l2, mean, beta, gradient):
+    K = by_intercept.size
+    piece = first_piece(tickets)
+    while piece < cuts.size - 1:
+        first, last = cuts[piece], cuts[piece + 1]
+        mean_part = mean[first:last]
+        by_part, l2_part = by_beta[first * K : last * K], l2[first * K : last * K]
+        beta_part, gradient_part = beta[first * K : last * K], gradient[first * K : last * K]
+        for j in range(gradient_part.size):
+            gradient_part[j] = by_part[j] + l2_part[j] * beta_part[j]
+        if K == 1:
+            slope = by_intercept[0]
+            for j in range(mean_part.size):
+                gradient_part[j] -= slope * mean_part[j]
+        else:
+            for j in range(mean_part.size):
+                for k in range(K):
+                    gradient_part[j * K + k] -= by_intercept[k] * mean_part[j]
+        piece = next_piece(tickets)
+
+
+def complete_diagonal(by_beta: np.ndarray, by_intercept: np.ndarray, l2: np.ndarray) -> np.ndarray:
+    """Return the diagonal of the Fisher information plus λ, strictly positive, for θ."""
+    diagonal = np.empty(l2.size + l2.shape[1], by_beta.dtype)
+    with np.errstate(over="ignore"):
+        np.add(by_beta, l2, out=diagonal[: l2.size].reshape(l2.shape))
+        diagonal[l2.size :] = by_intercept
+    smallest = diagonal.min()
+    if not (np.isfinite(smallest) and np.isfinite(diagonal.max())):
+        raise ValueError(f"The squares of the features overflow {diagonal.dtype}; scale the features down.")
+    if smallest <= np.finfo(diagonal.dtype).tiny:
+        # A feature without a row of positive weight may have no curvature; any positive number will do.
+        diagonal[diagonal <= np.finfo(diagonal.dtype).tiny] = 1.0
+    return diagonal
