@@ -6,11 +6,14 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 import dropglm
+import dropglm.estimators
+import dropglm.text
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -24,9 +27,14 @@ def python(code, **environment):
     return run.stdout.strip()
 
 
-def test_every_public_name_can_be_imported():
-    for name in dropglm.__all__:
-        assert getattr(dropglm, name) is not None
+@pytest.mark.parametrize("package", [dropglm, dropglm.estimators, dropglm.text], ids=lambda p: p.__name__)
+def test_every_public_name_can_be_imported(package):
+    """They are imported when first used, so each is asked for in a process of its own."""
+    names = [name for name in package.__all__ if name != "__version__"]
+    code = f"import {package.__name__} as package"
+    code += "".join(f"\nassert package.{name}.__name__ == {name!r}" for name in names)
+    python(f"{code}\nassert {sorted(names)} == sorted(set({names}) & set(dir(package)))")
+    assert dropglm.__version__ == version("dropglm")
 
 
 def test_public_subpackages_are_attributes_of_the_package():
@@ -41,7 +49,7 @@ import sys
 import sklearn.linear_model  # imports some of them, if they are installed
 before = set(sys.modules)
 import dropglm
-assert not [name for name in sys.modules if name.startswith("dropglm.")]
+assert [name for name in sys.modules if name.startswith("dropglm.")] == ["dropglm.lazy"]
 for name in dropglm.__all__:
     getattr(dropglm, name)
 from numba.core.dispatcher import Dispatcher

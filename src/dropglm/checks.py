@@ -1,14 +1,16 @@
-"""Checks of what users pass; an error is one sentence that names the parameter."""
+"""Checks of what users pass; an error is one sentence that names the parameter.
+
+scikit-learn is imported where it is used: predictions of models from files do not need it.
+"""
 
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from joblib import cpu_count
 from scipy import sparse
-from sklearn.utils import check_array, check_random_state
 
 from dropglm.blocks import Blocks
+from dropglm.cores import core_count
 
 
 def number(given: Any, name: str) -> None:
@@ -50,11 +52,21 @@ def threads(n_jobs: int | None) -> int:
     whole_number(n_jobs, "n_jobs")
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0; use 1 for one thread or -1 for all cores.")
-    return int(n_jobs) if n_jobs > 0 else max(1, cpu_count() + 1 + int(n_jobs))
+    return int(n_jobs) if n_jobs > 0 else max(1, core_count() + 1 + int(n_jobs))
+
+
+def fitted(model: Any, attribute: str) -> None:
+    """Raise scikit-learn's ``NotFittedError`` unless the model has that attribute."""
+    if not hasattr(model, attribute):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(model, attribute)
 
 
 def seed(random_state: Any) -> int:
     """Return an integer seed drawn from the random state."""
+    from sklearn.utils import check_random_state
+
     largest = np.iinfo(np.int32).max
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(largest))
@@ -81,6 +93,8 @@ def _checked(array: Any, name: str, **requirements: Any) -> Any:
         raise TypeError(f"{name} is a masked array; fill its missing entries first.")
     if getattr(getattr(array, "dtype", None), "kind", None) in ("m", "M"):
         raise TypeError(f"{name} contains dates or time spans, not numbers.")
+    from sklearn.utils import check_array
+
     try:
         return check_array(array, input_name=name, **requirements)
     except (TypeError, ValueError, OverflowError) as error:

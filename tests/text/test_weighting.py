@@ -10,7 +10,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from dropglm import NgramVectorizer, TextClassifier
 from dropglm.text.explanation import explain_text
-from dropglm.text.saving import model_state, restore_vectorizer
+from dropglm.text.restoring import restore_features
+from dropglm.text.saving import model_state
 from dropglm.text.tokens import RUNS
 from dropglm.text.vocabulary import Vocabulary
 
@@ -130,14 +131,16 @@ def test_contributions_are_values_times_weights_and_files_restore_the_values():
     total = explained.base[1] + sum(entry.weights[1] for entry in explained.contributions)
     row = vectorizer.transform([TEXTS[3]])
     assert total == pytest.approx(model.decision_function(row)[0], rel=1e-5)
-    restored = restore_vectorizer(model_state(vectorizer, model), settings)
+    restored = NgramVectorizer(**settings)
+    restore_features(restored, model_state(vectorizer, model))
     np.testing.assert_array_equal(restored.transform([TEXTS[3]]).data, row.data)
 
 
 def test_counts_of_a_damaged_file_give_finite_weights():
     vectorizer = NgramVectorizer(use_idf=True).fit(TEXTS)
     state = vectorizer.ngrams_._to_state()
-    restored = restore_vectorizer(state | {"n_texts": 0}, {"use_idf": True, "idf_power": 0.5})
+    restored = NgramVectorizer(use_idf=True, idf_power=0.5)
+    restore_features(restored, state | {"n_texts": 0})
     assert np.isfinite(restored.transform(TEXTS).data).all()
     with pytest.raises(ValueError, match="are inconsistent"):
         Vocabulary._from_state(state | {"texts": np.int32(-1) * state["texts"]})

@@ -12,7 +12,7 @@ from dropglm.progress import Progress
 if TYPE_CHECKING:
     import numpy as np
 
-    from dropglm.text import TextModel
+    from dropglm.text.predictions import TextPredictions
 
 
 class EmbeddingRows:
@@ -117,8 +117,8 @@ def read_embedder(folder: Path | None, *, quiet: bool) -> Any:
         return load_embedder(folder)
 
 
-def load_with_embedder(model: Path, folder: Path | None, *, quiet: bool = True) -> "TextModel":
+def load_with_embedder(model: Path, folder: Path | None, *, quiet: bool = True) -> "TextPredictions":
     """Return the model in a file, with its embedder if a folder is given."""
-    from dropglm.text import load_model
+    from dropglm.text.saved_model import load_saved_model
 
-    return load_model(model, embedder=read_embedder(folder, quiet=quiet))
+    return load_saved_model(model, embedder=read_embedder(folder, quiet=quiet))

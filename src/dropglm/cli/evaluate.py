@@ -49,7 +49,8 @@ def evaluate(
 
     check_not_both(embeddings, embedder)
     rows = EmbeddingRows.of(embeddings)
-    classifier = load_with_embedder(model, embedder, quiet=quiet).set_params(n_jobs=threads)
+    classifier = load_with_embedder(model, embedder, quiet=quiet)
+    classifier.n_jobs = threads
     columns = ColumnsOfModel(classifier, text, label)
     with columns.explaining():
         texts, y = TableReader(*columns.names(), encoding, delimiter, quiet).labelled(table, format)

@@ -18,7 +18,7 @@ from dropglm.registry import lookup
 if TYPE_CHECKING:
     import numpy as np
 
-    from dropglm.text import TextModel
+    from dropglm.text.predictions import TextPredictions
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class ColumnsOfModel:
     ``text`` and ``label`` are the columns that the user named, or None.
     """
 
-    model: "TextModel"
+    model: "TextPredictions"
     text: str | None
     label: str | None = None
 

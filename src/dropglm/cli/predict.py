@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from polars import DataFrame
 
-    from dropglm.text import TextModel
+    from dropglm.text.predictions import TextPredictions
 
 
 def predict(
@@ -72,7 +72,8 @@ def predict(
         raise typer.BadParameter(
             "the output has its own columns predicted and probability; rename yours.", param_hint="--keep"
         )
-    classifier = load_with_embedder(model, embedder).set_params(n_jobs=threads)
+    classifier = load_with_embedder(model, embedder)
+    classifier.n_jobs = threads
     E = EmbeddingRows.of(embeddings)
     columns = ColumnsOfModel(classifier, text)
     text, _ = columns.names()
@@ -90,7 +91,7 @@ def predict(
 
 
 def _predict_frames(
-    model: "TextModel", frames: "Iterator[DataFrame]", text: str, table: str, E: EmbeddingRows | None
+    model: "TextPredictions", frames: "Iterator[DataFrame]", text: str, table: str, E: EmbeddingRows | None
 ) -> "Iterator[tuple[DataFrame, np.ndarray]]":
     """Yield each frame of texts with the probabilities of its rows."""
     for frame in frames:
@@ -101,7 +102,7 @@ def _predict_frames(
 
 
 def _predictions(
-    model: "TextModel",
+    model: "TextPredictions",
     predicted: "Iterator[tuple[DataFrame, np.ndarray]]",
     keep: list[str],
     probabilities: bool,
@@ -130,7 +131,7 @@ def _predictions(
         yield predictions(np.eye(len(model.classes_))).clear().hstack(kept.get_columns())
 
 
-def _labels(model: "TextModel") -> "np.ndarray":
+def _labels(model: "TextPredictions") -> "np.ndarray":
     """Return the classes; those with fractions, which models store as strings, as numbers again."""
     pl = import_polars()
     classes = model.classes_

@@ -1,4 +1,4 @@
-"""Prediction from ``coef_``, ``intercept_`` and, for classifiers, ``classes_``."""
+"""Base classes of the linear estimators: predictions after checks of the features."""
 
 from itertools import pairwise
 from typing import Any, ClassVar, Self
@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dropglm import checks
 from dropglm.blocks import Blocks
-from dropglm.families import Logistic, Multinomial
+from dropglm.estimators.predictions import ClassPredictions, LinearPredictions, LogisticPredictions
 
 
-class LinearModel(BaseEstimator):
+class LinearModel(LinearPredictions, BaseEstimator):
     """A model that is linear in its features."""
 
     # Unlabelled rows mean the same to every estimator that takes them, so metadata routing needs no request.
@@ -52,9 +52,7 @@ class LinearModel(BaseEstimator):
                 f"X has blocks of {checked.widths} columns, but the model was fitted to {widths}."
             )
         validate_data(self, X, reset=False, skip_check_array=True)
-        beta = self.coef_.T if sparse.issparse(self.coef_) else np.atleast_2d(self.coef_).T
-        eta = checked @ beta
-        return np.asarray(eta.toarray() if sparse.issparse(eta) else eta) + np.atleast_1d(self.intercept_)
+        return super()._predictors(checked)
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags."""
@@ -92,87 +90,9 @@ class SparsifyMixin(LinearModel):
         return self
 
 
-class LinearClassifier(ClassifierMixin, LinearModel):
+class LinearClassifier(ClassifierMixin, ClassPredictions, LinearModel):
     """A linear model that predicts classes."""
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return the predictors Xβ + b.
 
-        Parameters
-        ----------
-        X : array-like, sparse or Blocks of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,) for two classes, else (n, K)
-            For two classes, positive values favour ``classes_[1]``.
-        """
-        eta = self._snapshot()._predictors(X)
-        return eta[:, 0] if eta.shape[1] == 1 else eta
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the most likely class of each row.
-
-        Parameters
-        ----------
-        X : array-like, sparse or Blocks of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        model = self._snapshot()
-        return model.classes_[self._best_class(model._predictors(X))]
-
-    @staticmethod
-    def _best_class(eta: np.ndarray) -> np.ndarray:
-        """Return the number of the class with the largest predictor; shape (n,)."""
-        return (eta[:, 0] > 0).astype(np.intp) if eta.shape[1] == 1 else eta.argmax(axis=1)
-
-
-class LogisticModel(LinearClassifier):
+class LogisticModel(LogisticPredictions, LinearClassifier):
     """A linear classifier that predicts probabilities, for several classes by ``multi_class_``."""
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class.
-
-        With more than two classes, one against the rest, each class has its own probability, and these are
-        scaled to sum to 1.
-
-        Parameters
-        ----------
-        X : array-like, sparse or Blocks of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            In the order of ``classes_``.
-        """
-        model = self._snapshot()
-        eta = model._predictors(X)
-        if eta.shape[1] == 1:
-            return np.hstack([Logistic.mean(-eta), Logistic.mean(eta)])
-        if model.multi_class_ == "multinomial":
-            return Multinomial.mean(eta)
-        # p_k / Σ p, computed from logarithms since every p_k may underflow to 0
-        return Multinomial.mean(-Logistic.log_partition(-eta))
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithm of ``predict_proba``.
-
-        Parameters
-        ----------
-        X : array-like, sparse or Blocks of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-        """
-        model = self._snapshot()
-        eta = model._predictors(X)
-        if eta.shape[1] == 1:
-            return -np.hstack([Logistic.log_partition(eta), Logistic.log_partition(-eta)])
-        if model.multi_class_ == "multinomial":
-            return eta - Multinomial.log_partition(eta)[:, None]
-        log_p = -Logistic.log_partition(-eta)
-        return log_p - Multinomial.log_partition(log_p)[:, None]

@@ -11,14 +11,13 @@ from dropglm.design import Design
 from dropglm.design.storage import Rows
 from dropglm.estimators.linear_model import LogisticModel
 from dropglm.estimators.logistic import LogisticRegression
+from dropglm.estimators.online_model import OnlineModel
 from dropglm.estimators.validation import check_classes, check_labels, check_target, class_numbers
-from dropglm.online import DivergenceError, Learner, ProgressiveScores, Rule, State, rule_from
-from dropglm.online.kernels import BETA, SUM
-
-MOST_COEFFICIENTS = 1 << 29  # 8 to 16 GB with their sums
+from dropglm.online import DivergenceError, Rule
+from dropglm.online.kernels import BETA
 
 
-class OnlineLogisticRegression(LogisticModel):
+class OnlineLogisticRegression(OnlineModel, LogisticModel):
     """Logistic regression for streams: one step per row, with a choice of update rules.
 
     With three or more classes, one model per class separates it from the rest. The cost of a step is
@@ -90,8 +89,6 @@ class OnlineLogisticRegression(LogisticModel):
     >>> model.t_, round(model.progressive_accuracy_, 2)
     (300, 0.91)
     """
-
-    _progressive_scores: ProgressiveScores
 
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"X_unlabeled": UNUSED, "unlabeled_weight": UNUSED}
 
@@ -253,22 +250,6 @@ class OnlineLogisticRegression(LogisticModel):
         )
         return model
 
-    def _reset(self, classes: np.ndarray, d: int, dtype: Any) -> None:
-        """Discard what was learnt, and prepare for rows of d features; ``classes`` is sorted."""
-        K = 1 if len(classes) == 2 else len(classes)
-        if K * d > MOST_COEFFICIENTS:
-            raise ValueError(
-                f"{K:,} classes times {d:,} features are too many coefficients; "
-                "use fewer features (for hashed n-grams, fewer bits)."
-            )
-        self.classes_, self.multi_class_, self.n_features_in_ = classes, "ovr", d
-        self._fixed_settings = self._settings_fixed_by_first_row(self._checked_rule())
-        average, lazy = bool(self.average), bool(self.average) or self.l2 > 0
-        self._state = State.new(d, K, lazy=lazy, average=average, dtype=dtype)
-        self._progressive_scores = ProgressiveScores()
-        self._divergence: DivergenceError | None = None
-        self._current: dict[str, np.ndarray] = {}  # cache of the coefficients and intercepts
-
     def _learn_rows(self, rows: Rows, numbers: np.ndarray, weights: np.ndarray) -> None:
         """Do what ``partial_fit`` does, for rows already checked and with class numbers as labels."""
         self._learn(self._unchanged_rule(), rows, numbers, weights, np.arange(len(numbers)))
@@ -279,47 +260,6 @@ class OnlineLogisticRegression(LogisticModel):
         if classes is not None and not np.array_equal(np.unique(classes), known):
             raise ValueError(f"classes cannot change after the first partial_fit; they are {known}.")
         return known, class_numbers(y, known)
-
-    def _checked_rule(self) -> Any:
-        """Return the rule with its settings; invalid settings raise an error."""
-        checks.not_negative(self.l2, "l2")
-        checks.whole_number(self.epochs, "epochs")
-        if self.epochs < 1:
-            raise ValueError(f"epochs must be at least 1, got {self.epochs}.")
-        for name in ("average", "shuffle", "fit_intercept"):
-            checks.yes_or_no(getattr(self, name), name)
-        if self.average and self.l2:
-            raise ValueError("average=True cannot be combined with l2; set l2=0.")
-        return rule_from(self.rule, self.rate, self.power)
-
-    def _unchanged_rule(self) -> Any:
-        """Return the rule, unless settings changed that the state depends on."""
-        rule = self._checked_rule()
-        now = self._settings_fixed_by_first_row(rule)
-        fixed = getattr(self, "_fixed_settings", now)
-        changed = [name for name in now if fixed[name] != now[name]]
-        if changed:
-            raise ValueError(
-                f"{', '.join(changed)} cannot change after the first partial_fit; restore the old value, or "
-                "call fit to start again."
-            )
-        return rule
-
-    def _settings_fixed_by_first_row(self, rule: Any) -> dict[str, Any]:
-        """Return what the state depends on: each rule has its own sums, and l2 shrinks retroactively."""
-        fixed = {name: getattr(self, name) for name in ("l2", "average", "fit_intercept")}
-        fixed["rate"] = rule.rate if self.l2 else None
-        fixed["rule"] = type(rule), tuple(rule._replace(rate=0.0))
-        return fixed
-
-    def _learner(self, rule: Any) -> Learner:
-        return Learner(
-            rule,
-            self._state,
-            l2=float(self.l2),
-            fit_intercept=bool(self.fit_intercept),
-            average=bool(self.average),
-        )
 
     def _learn(
         self, rule: Any, rows: Rows, numbers: np.ndarray, weights: np.ndarray, order: np.ndarray
@@ -340,53 +280,6 @@ class OnlineLogisticRegression(LogisticModel):
         if not np.isfinite(self._progressive_scores).all():
             self._divergence = DivergenceError(self._state.steps, float(rule.rate))
             raise self._divergence
-
-    @property
-    def t_(self) -> int:
-        """Number of steps taken."""
-        return self._check_fitted()._state.steps
-
-    @property
-    def sums_(self) -> np.ndarray:
-        """The sums that the metric of each feature is computed from; (K, d)."""
-        return np.ascontiguousarray(self._check_fitted()._state.cells[:, :-1, SUM])
-
-    @property
-    def progressive_accuracy_(self) -> float:
-        """Accuracy of the predictions that were made for each row before learning from it."""
-        return self._check_fitted()._progressive_scores.accuracy
-
-    @property
-    def progressive_log_loss_(self) -> float:
-        """Log loss of the same predictions, summed over the one-versus-rest problems."""
-        return self._check_fitted()._progressive_scores.log_loss
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Coefficients after the last step; (K, d)."""
-        return self._coefficients()["coef"]
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Intercepts after the last step; (K,)."""
-        return self._coefficients()["intercept"]
-
-    def _check_fitted(self) -> Self:
-        check_is_fitted(self, "_state")
-        if self._divergence is not None:
-            raise DivergenceError(self._divergence.step, self._divergence.rate)
-        return self
-
-    def _coefficients(self) -> dict[str, np.ndarray]:
-        """Return the coefficients, computed once between two steps: with l2 or average all of them change."""
-        current = self._check_fitted()._current
-        if not current:
-            rule = self._unchanged_rule()
-            found = self._learner(rule).coefficients()
-            if not np.isfinite(found).all():  # a feature that did not occur again since its step
-                raise DivergenceError(self._state.steps, float(rule.rate))
-            current.update(coef=np.ascontiguousarray(found[:, :-1]), intercept=found[:, -1].copy())
-        return current
 
 
 def _check_type(model: Any, kind: type) -> None:

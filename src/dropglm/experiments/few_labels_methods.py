@@ -24,7 +24,7 @@ from dropglm.experiments.texts import Texts
 from dropglm.text import TextClassifier
 from dropglm.text.comparison import stratified_folds, tfidf_baseline
 from dropglm.text.metrics import metrics_from_probabilities
-from dropglm.text.saving import SETTINGS_OF_VERSION_0_2
+from dropglm.text.restoring import SETTINGS_OF_VERSION_0_2
 
 WORDS, BIGRAMS = (1, 1), (1, 2)
 

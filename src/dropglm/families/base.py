@@ -59,3 +59,16 @@ class Family(ABC):
     @abstractmethod
     def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return samples of y given η."""
+
+
+def y_log_y(y: np.ndarray) -> np.ndarray:
+    """Return y log y, which is 0 at 0 and NaN for negative y.
+
+    Examples
+    --------
+    >>> y_log_y(np.array([0.0, 1.0, np.e]))
+    array([0.        , 0.        , 2.71828183])
+    """
+    # As scipy.special.xlogy(y, y), without importing SciPy's functions
+    with np.errstate(invalid="ignore"):
+        return y * np.log(np.where(np.equal(y, 0.0), 1.0, y))

@@ -4,9 +4,8 @@ Every formula uses e = exp(-|η|) <= 1, so nothing overflows and both tails are 
 """
 
 import numpy as np
-from scipy.special import xlogy
 
-from dropglm.families.base import Family
+from dropglm.families.base import Family, y_log_y
 
 
 class Logistic(Family):
@@ -45,7 +44,7 @@ class Logistic(Family):
     @staticmethod
     def conjugate(y: np.ndarray) -> np.ndarray:
         """A*(y) = y log y + (1 - y) log(1 - y), which is 0 for y in {0, 1}."""
-        return xlogy(y, y) + xlogy(1.0 - y, 1.0 - y)
+        return y_log_y(y) + y_log_y(1.0 - y)
 
     @staticmethod
     def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -5,9 +5,8 @@ Adding a constant to all η_k changes only A; every formula subtracts the larges
 """
 
 import numpy as np
-from scipy.special import xlogy
 
-from dropglm.families.base import Family
+from dropglm.families.base import Family, y_log_y
 
 
 class Multinomial(Family):
@@ -63,7 +62,7 @@ class Multinomial(Family):
     @staticmethod
     def conjugate(y: np.ndarray) -> np.ndarray:
         """A*(y) = Σ_k y_k log y_k, which is 0 for an indicator; shape (…)."""
-        return xlogy(y, y).sum(axis=-1)
+        return y_log_y(y).sum(axis=-1)
 
     @staticmethod
     def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -5,9 +5,8 @@ decide what to do about it.
 """
 
 import numpy as np
-from scipy.special import xlogy
 
-from dropglm.families.base import Family
+from dropglm.families.base import Family, y_log_y
 
 
 class Poisson(Family):
@@ -30,7 +29,7 @@ class Poisson(Family):
     @staticmethod
     def conjugate(y: np.ndarray) -> np.ndarray:
         """A*(y) = y log y - y."""
-        return xlogy(y, y) - y
+        return y_log_y(y) - y
 
     @staticmethod
     def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:

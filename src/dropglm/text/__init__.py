@@ -1,11 +1,17 @@
 """Text classification: from texts to n-grams to classes."""
 
-from dropglm.text.classifier import TextClassifier
-from dropglm.text.hashing import NgramHasher
-from dropglm.text.label_check import confident_mistakes, suspicious_labels
-from dropglm.text.model import TextModel, load_model, save_model
-from dropglm.text.online_classifier import OnlineTextClassifier
-from dropglm.text.vectorizer import NgramVectorizer
+from typing import TYPE_CHECKING
+
+from dropglm.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from dropglm.text.classifier import TextClassifier
+    from dropglm.text.files import load_model, save_model
+    from dropglm.text.hashing import NgramHasher
+    from dropglm.text.label_check import confident_mistakes, suspicious_labels
+    from dropglm.text.model import TextModel
+    from dropglm.text.online_classifier import OnlineTextClassifier
+    from dropglm.text.vectorizer import NgramVectorizer
 
 __all__ = [
     "NgramHasher",
@@ -18,3 +24,16 @@ __all__ = [
     "save_model",
     "suspicious_labels",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "classifier": ("TextClassifier",),
+        "files": ("load_model", "save_model"),
+        "hashing": ("NgramHasher",),
+        "label_check": ("confident_mistakes", "suspicious_labels"),
+        "model": ("TextModel",),
+        "online_classifier": ("OnlineTextClassifier",),
+        "vectorizer": ("NgramVectorizer",),
+    },
+)

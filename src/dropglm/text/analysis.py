@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dropglm.registry import lookup
-from dropglm.text.base import NgramEstimator, text_chunks
+from dropglm.text.base import NgramSettings, text_chunks
 from dropglm.text.counting import MAX_NGRAM
 from dropglm.text.ngram_strings import ANALYZERS, Chain, Without
 from dropglm.text.preprocessing import Preprocessor, accent_function
@@ -47,12 +47,22 @@ ANALYSIS = (
 )
 
 
-class TextAnalysis(NgramEstimator):
-    """An estimator with scikit-learn's settings for the analysis of texts.
+class TextAnalysis(NgramSettings):
+    """Features with scikit-learn's settings for the analysis of texts.
 
     As in scikit-learn, a subclass may override ``build_preprocessor``, ``build_tokenizer`` or
     ``build_analyzer``.
     """
+
+    analyzer: Any
+    preprocessor: Any
+    tokenizer: Any
+    stop_words: Any
+    strip_accents: Any
+    input: str
+    encoding: str
+    decode_error: str
+    verbose: int
 
     def decode(self, doc: Any) -> Any:
         """Return a document as text: read the file, if ``input`` says so, and decode bytes.

@@ -1,10 +1,8 @@
-"""Base classes of the estimators that take texts, and the checks of their input."""
+"""What all models of n-grams have in common: settings of tokens, and the checks of their texts."""
 
 from collections.abc import Callable, Iterable, Iterator, Sized
 from numbers import Integral
 from typing import Any
-
-from sklearn.base import BaseEstimator
 
 from dropglm import checks
 from dropglm.progress import Progress
@@ -18,19 +16,13 @@ CHUNK_CHARACTERS = 1 << 21
 OBJECT_CHARACTERS = 1 << 10  # assumed of a document that is not a string
 
 
-class TextEstimator(BaseEstimator):
-    """An estimator whose input is a sequence of strings."""
+class NgramSettings:
+    """Features with settings ``ngram_range``, ``lowercase``, ``token_pattern`` and ``strip_html``."""
 
-    def __sklearn_tags__(self) -> Any:
-        """Declare to scikit-learn that X holds strings and is one-dimensional."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags
-
-
-class NgramEstimator(TextEstimator):
-    """An estimator with settings ``ngram_range``, ``lowercase``, ``token_pattern`` and ``strip_html``."""
+    ngram_range: tuple[int, int]
+    lowercase: bool
+    token_pattern: Any
+    strip_html: bool
 
     def tokenize(self, text: str) -> list[str]:
         """Split one text into tokens.

@@ -11,16 +11,12 @@ from dropglm import checks
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.estimators.scoring import check_scorer_name
 from dropglm.text.base import check_texts
-from dropglm.text.embedded_model import EmbeddedTextModel, FittedState
+from dropglm.text.embedded_model import EmbeddedTextModel
+from dropglm.text.embedded_predictions import FittedState
 from dropglm.text.embedding_head import EmbeddingHead
 from dropglm.text.labels import check_labels
-from dropglm.text.saving import (
-    model_state,
-    restore_model,
-    restore_vectorizer,
-    restored_settings,
-    saved_settings,
-)
+from dropglm.text.restoring import restore_coefficients, restore_features, restored_settings
+from dropglm.text.saving import model_state, saved_settings
 from dropglm.text.similar_classes import warn_similar_classes
 from dropglm.text.summary import Summary
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
@@ -356,11 +352,11 @@ class TextClassifier(EmbeddedTextModel):
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Self:
         classifier = cls(**restored_settings(state["settings"]))
-        vectorizer = restore_vectorizer(state, classifier._settings_shared_with(NgramVectorizer))
-        model, summary = restore_model(state, len(vectorizer.ngrams_)), Summary(**state["summary"])
-        summary.lines()  # raises if a field has the wrong type
-        head = (
-            EmbeddingHead.from_state(state["embedding"], len(model.coef_)) if "embedding" in state else None
-        )
+        vectorizer = NgramVectorizer(**classifier._settings_shared_with(NgramVectorizer))
+        restore_features(vectorizer, state)
+        fitted = restore_coefficients(state, len(vectorizer.ngrams_))
+        model = LogisticRegression(**state["chosen"])
+        model._set_fitted(**vars(fitted), n_features_in_=fitted.n_features_in_)
+        summary, head = Summary.of_state(state), EmbeddingHead.of_state(state, len(fitted.coef_))
         classifier._fitted = FittedState(vectorizer, model, None, summary, head)
         return classifier

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dropglm.estimators import LogisticRegression
+from dropglm.estimators.predictions import LogisticPredictions
 from dropglm.text.fingerprint import Fingerprint
 
 
@@ -68,6 +68,11 @@ class EmbeddingHead(NamedTuple):
         return {"mean": self.mean, "coef": self.coef, "fingerprint": self.fingerprint.to_state()}
 
     @classmethod
+    def of_state(cls, state: dict[str, Any], rows: int) -> Self | None:
+        """Rebuild the head of a saved model; None if it has none."""
+        return cls.from_state(state["embedding"], rows) if "embedding" in state else None
+
+    @classmethod
     def from_state(cls, state: dict[str, Any], rows: int) -> Self:
         """Rebuild the head, after checking its parts; ``rows`` is the number of predictors."""
         fingerprint = Fingerprint.from_state(state["fingerprint"])
@@ -83,18 +88,14 @@ class EmbeddingHead(NamedTuple):
         return cls(fingerprint, mean, coef)
 
 
-class ModelWithHead(LogisticRegression):
-    """A model of n-grams with a head; its X is a pair (features, embeddings)."""
+class ModelWithHead(LogisticPredictions):
+    """The sum of a fitted model of n-grams and a head; its X is a pair (features, embeddings)."""
 
-    head: EmbeddingHead
-
-    @classmethod
-    def of(cls, model: LogisticRegression, head: EmbeddingHead) -> Self:
-        """Return the sum of a fitted model of n-grams and a head."""
-        joint = object.__new__(cls)
-        joint.__dict__.update(vars(model) | {"head": head})
-        return joint
+    def __init__(self, model: LogisticPredictions, head: EmbeddingHead) -> None:
+        self.model, self.head = model._snapshot(), head
+        self.classes_, self.multi_class_ = self.model.classes_, self.model.multi_class_
+        self.coef_, self.intercept_ = self.model.coef_, self.model.intercept_
 
     def _predictors(self, X: Any) -> np.ndarray:
         features, E = X
-        return super()._predictors(features) + self.head.predictors(E)
+        return self.model._predictors(features) + self.head.predictors(E)

@@ -10,7 +10,6 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from dropglm.progress import Progress
 
@@ -129,7 +128,7 @@ def check_embeddings(
 
 def as_array(given: Any, what: str = "embeddings") -> np.ndarray:
     """Return a numeric array as float32; numbers that are too large become infinite."""
-    if sparse.issparse(given):
+    if hasattr(given, "tocsr"):
         raise TypeError(f"{what} must be a dense array, got a sparse matrix; use its method toarray.")
     for method in ("detach", "cpu"):  # tensors of PyTorch
         given = getattr(given, method)() if hasattr(given, method) else given

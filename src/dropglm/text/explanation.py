@@ -3,15 +3,19 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dropglm.estimators.linear_model import LogisticModel
+from dropglm.estimators.predictions import LogisticPredictions
 from dropglm.text.class_weights import weights_between, weights_by_class
-from dropglm.text.hashing import NgramHasher
-from dropglm.text.vectorizer import NgramVectorizer
 from dropglm.text.words import only_words
+
+if TYPE_CHECKING:
+    from dropglm.text.features import NgramFeatures
+    from dropglm.text.hashed_features import HashedFeatures
+
+    AnyFeatures = NgramFeatures | HashedFeatures
 
 SHOWN = 10  # n-grams for each of the two classes
 SHOWN_PUNCTUATION = 3
@@ -219,8 +223,8 @@ def listed(words: Sequence[str]) -> str:
 
 
 def explain_text(
-    vectorizer: NgramVectorizer | NgramHasher,
-    model: LogisticModel,
+    vectorizer: "AnyFeatures",
+    model: LogisticPredictions,
     text: str,
     embedding: np.ndarray | None = None,
 ) -> Explanation:
@@ -228,8 +232,8 @@ def explain_text(
 
     Parameters
     ----------
-    vectorizer : NgramVectorizer or NgramHasher
-    model : LogisticModel
+    vectorizer : NgramFeatures or HashedFeatures
+    model : LogisticPredictions
         A fitted model; a ``ModelWithHead`` if there is an embedding.
     text : str
     embedding : ndarray of shape (1, k), default=None

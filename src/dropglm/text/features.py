@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from dropglm import checks
 from dropglm.text.analysis import TextAnalysis
@@ -19,7 +18,13 @@ from dropglm.text.weighting import WeightedFeatures
 
 
 class NgramFeatures(TextAnalysis, WeightedFeatures):
-    """A vectorizer whose columns are the n-grams of a vocabulary."""
+    """Features that are the n-grams of a vocabulary; ``NgramVectorizer`` without scikit-learn's interface."""
+
+    min_df: Any
+    max_df: float
+    max_features: int | None
+    vocabulary: Any
+    n_jobs: int | None
 
     @property
     def vocabulary_(self) -> dict[str, int]:
@@ -30,6 +35,25 @@ class NgramFeatures(TextAnalysis, WeightedFeatures):
     def fixed_vocabulary_(self) -> bool:
         """Whether the features were given as ``vocabulary``."""
         return self.vocabulary is not None
+
+    def transform(self, X: Iterable[Any]) -> Any:
+        """Return the matrix of the texts; n-grams that are not in the vocabulary are ignored.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+
+        Returns
+        -------
+        CSR matrix of shape (n, n_features)
+        """
+        vocabulary = self._vocabulary()
+        checks.fitted(self, "_tfidf")
+        rows = self._find(self._chunks(X), vocabulary)
+        matrix = self._to_matrix(rows, vocabulary._column_of, self._tfidf.factors.dtype)
+        self._tfidf.apply(matrix, rows.threads)
+        return matrix
 
     def _begin_fit(self) -> int:
         """Check the settings, warn of odd ones, and return the smallest n."""
@@ -112,5 +136,12 @@ class NgramFeatures(TextAnalysis, WeightedFeatures):
             self.ngrams_ = self._given()
             if not self.use_idf:
                 self._set_weights(None)
-        check_is_fitted(self, "ngrams_")
+        checks.fitted(self, "ngrams_")
         return self.ngrams_
+
+    def _describe(self, text: str) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
+        """Return the columns of a text, their values and n-grams, and the words that are in no feature."""
+        row = self.transform([text])
+        known = self.ngrams_._word_set
+        unknown = [token for token in dict.fromkeys(self.tokenize(text)) if token not in known]
+        return row.indices, row.data, self.ngrams_.names(row.indices), unknown

@@ -1,84 +1,20 @@
 """Hashed n-gram features, which need no vocabulary: memory does not grow with the number of texts."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterable
+from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import TransformerMixin
 
-from dropglm import checks
-from dropglm.design.storage import BinaryRows
-from dropglm.text import hash_kernels
-from dropglm.text.base import NgramEstimator, text_chunks
+from dropglm.text.estimator import TextEstimator
+from dropglm.text.hashed_features import HashedFeatures
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
-
-MAX_BITS = 30
-NAME_BYTES = 32  # bytes of a column's name that are shown
-STORED_BYTES = NAME_BYTES + 1  # the last byte is used only by names that were truncated
-
-
-class Buckets(NamedTuple):
-    """Names of the columns to which n-grams are hashed.
-
-    A column is named after the first n-gram that was hashed to it. Where several n-grams share a column, this
-    is usually the most frequent one.
-
-    Attributes
-    ----------
-    marks : ndarray of shape (n_columns,)
-        Scratch memory of ``hash_kernels.hash_ngrams``; also says which columns have a name.
-    letters : ndarray of shape (n_columns, STORED_BYTES)
-        The names in UTF-8; empty if names are not recorded.
-    lengths : ndarray of shape (n_columns,)
-        Number of bytes of each name; 0 for columns without a name.
-    """
-
-    marks: np.ndarray
-    letters: np.ndarray
-    lengths: np.ndarray
-
-    @classmethod
-    def new(cls, size: int, *, named: bool = True) -> "Buckets":
-        """Return buckets without names; if not ``named``, names will not be recorded."""
-        n, stored = (size, STORED_BYTES) if named else (0, 0)
-        return cls(np.zeros(size, np.uint8), np.zeros((n, stored), np.uint8), np.zeros(n, np.uint8))
-
-    def __len__(self) -> int:
-        return len(self.marks)
-
-    def names(self, columns: np.ndarray) -> list[str]:
-        """Return the names of these columns; names of more than 32 bytes are truncated and end in "…"."""
-        return [
-            bytes(self.letters[j, : min(self.lengths[j], NAME_BYTES)]).decode("utf-8", "ignore")
-            + ("…" if self.lengths[j] > NAME_BYTES else "")
-            for j in columns
-        ]
-
-    def _to_state(self) -> dict[str, np.ndarray]:
-        """Return the names for a model file, concatenated."""
-        used = np.arange(STORED_BYTES) < self.lengths[:, None]
-        return {"letters": self.letters[used], "lengths": self.lengths}
-
-    @classmethod
-    def _from_state(cls, state: dict[str, np.ndarray], size: int) -> "Buckets":
-        """Rebuild the buckets, after checking that the arrays fit each other and the number of columns."""
-        letters, lengths = state["letters"], state["lengths"]
-        if not (
-            (str(lengths.dtype), lengths.shape) == ("uint8", (size,))
-            and (str(letters.dtype), letters.shape) == ("uint8", (int(lengths.sum(dtype=np.int64)),))
-            and lengths.max() <= STORED_BYTES
-        ):
-            raise ValueError("the names of the columns do not match the number of columns")
-        buckets = cls.new(size)
-        buckets.lengths[:] = lengths
-        buckets.marks[lengths > 0] = hash_kernels.NAMED
-        buckets.letters[np.arange(STORED_BYTES) < lengths[:, None]] = letters
-        return buckets
 
 
 # Like HashingVectorizer, it has no set_output: a data frame cannot hold a sparse matrix.
-class NgramHasher(TransformerMixin, NgramEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class NgramHasher(  # type: ignore[call-arg]
+    TransformerMixin, HashedFeatures, TextEstimator, auto_wrap_output_keys=None
+):
     r"""Convert texts to a sparse matrix of hashed n-grams.
 
     An entry is 1 if the text contains an n-gram that is hashed to the column. There is nothing to fit, and
@@ -204,21 +140,6 @@ class NgramHasher(TransformerMixin, NgramEstimator, auto_wrap_output_keys=None):
         """
         return self.fit().transform(X)
 
-    def transform(self, X: Iterable[str]) -> Any:
-        """Return the matrix of the texts.
-
-        Parameters
-        ----------
-        X : iterable of str
-            Texts: a list, a column of a data frame, a generator, or any other iterable of strings.
-
-        Returns
-        -------
-        CSR matrix of shape (n, 2**bits)
-            Of type float32.
-        """
-        return self._to_matrix(self._hash(X, Buckets.new(self._check()[2], named=False), 0))
-
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return a name for each column.
 
@@ -246,65 +167,3 @@ class NgramHasher(TransformerMixin, NgramEstimator, auto_wrap_output_keys=None):
         tags.requires_fit = False
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-    def _to_matrix(self, parts: Iterable[BinaryRows], dtype: Any = np.float32) -> Any:
-        """Return consecutive parts of the rows as one CSR matrix."""
-        parts = list(parts)
-        lengths = [np.zeros(1, np.int64), *(np.diff(part.indptr) for part in parts)]
-        indptr = np.cumsum(np.concatenate(lengths))
-        indices = np.concatenate([np.zeros(0, np.int32), *(part.indices.view(np.int32) for part in parts)])
-        shape = len(indptr) - 1, self._check()[2]
-        matrix = sparse.csr_matrix((np.ones(len(indices), dtype), indices, indptr), shape)
-        matrix.sort_indices()
-        return matrix
-
-    def _hash_and_name(self, X: Iterable[str]) -> Iterator[BinaryRows]:
-        """Yield the rows of the texts, and name the columns after their n-grams in ``ngrams_``."""
-        if not hasattr(self, "ngrams_"):
-            self._forget_names()
-        yield from self._hash(X, self.ngrams_, self.n_texts_)
-
-    def _forget_names(self) -> None:
-        self.ngrams_, self.n_texts_ = Buckets.new(self._check()[2]), 0
-
-    def _hash(self, X: Iterable[str], buckets: Buckets, n_texts: int) -> Iterator[BinaryRows]:
-        """Yield the rows of the texts, a few megabytes of text at a time; columns are not sorted."""
-        shortest, longest, _ = self._check()
-        tokenizer = self._tokenizer(checks.threads(self.n_jobs))
-        for chunk in text_chunks(X, verbose=bool(self.verbose)):
-            tokens = tokenizer.split(chunk)
-            indptr = np.zeros(len(chunk) + 1, np.int64)
-            # One more than needed: the kernel writes repeated columns as well, and then overwrites them.
-            columns = np.empty(int(tokens.counts.sum()) * (longest - shortest + 1) + 1, np.uint32)
-            if len(buckets.letters):
-                self.n_texts_ = n_texts + len(chunk)  # before the kernel runs, so that no mark is used twice
-            hash_kernels.hash_ngrams(tokens, shortest, longest, n_texts, *buckets, indptr, columns)
-            n_texts += len(chunk)
-            yield BinaryRows(indptr, columns[: indptr[-1]])
-
-    def _describe(self, text: str) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
-        """Return the columns of a text, their values, the n-grams of the text in each, and unknown words."""
-        shortest, longest, size = self._check()
-        words, tokens = self.tokenize(text), self._tokenizer(1).split([text])
-        ngrams: dict[int, list[str]] = {}
-        unknown: list[str] = []
-        for n in range(shortest, longest + 1):
-            columns = np.empty(max(0, len(words) - n + 1), np.int64)
-            hash_kernels.ngram_columns(tokens, n, size, columns)
-            for p, column in enumerate(columns.tolist()):
-                ngram = " ".join(words[p : p + n])
-                sharing = ngrams.setdefault(column, [])
-                if ngram not in sharing:
-                    sharing.append(ngram)
-                if n == 1 and not self.ngrams_.lengths[column]:
-                    unknown.append(ngram)
-        names = [" | ".join(sharing) for sharing in ngrams.values()]
-        return np.array(list(ngrams), np.int64), np.ones(len(ngrams)), names, unknown
-
-    def _check(self) -> tuple[int, int, int]:
-        """Check all settings; return the smallest n, the largest n and the number of columns."""
-        shortest, longest = self._check_ngrams()
-        checks.whole_number(self.bits, "bits")
-        if not 1 <= self.bits <= MAX_BITS:
-            raise ValueError(f"bits must be between 1 and {MAX_BITS}, got {self.bits}.")
-        return shortest, longest, 1 << int(self.bits)

@@ -1,10 +1,10 @@
 """Collecting the n-grams of texts, chunk by chunk, until the columns of the matrix are known."""
 
+import sys
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn import get_config
 
 from dropglm.text import row_kernels
 from dropglm.text.tokens import Tokens
@@ -57,8 +57,9 @@ class NgramRows:
             self.chunks[k] = counted[k] = (np.empty(0), np.empty(0))  # release the memory
 
         each(copy, range(len(counted)), self.threads)
-        csr = sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix
-        return csr((data, indices, indptr.astype(index_type)), shape=(int(first_rows[-1]), n_features))
+        return _csr_type()(
+            (data, indices, indptr.astype(index_type)), shape=(int(first_rows[-1]), n_features)
+        )
 
     def _codes_to_columns(
         self, codes: np.ndarray, start: np.ndarray, column_of: np.ndarray, n_features: int
@@ -71,6 +72,13 @@ class NgramRows:
 
         each(convert, even_pieces(start, PIECE), self.threads)
         return length, times
+
+
+def _csr_type() -> Any:
+    """Return the type of matrices that scikit-learn's settings ask for, without importing it."""
+    sklearn = sys.modules.get("sklearn")
+    interface = None if sklearn is None else sklearn.get_config().get("sparse_interface")
+    return sparse.csr_array if interface == "sparray" else sparse.csr_matrix
 
 
 def row_range(X: sparse.csr_matrix, first: int, last: int) -> sparse.csr_matrix:

@@ -16,12 +16,15 @@ from dropglm.text.base import check_texts
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.hashing import NgramHasher
 from dropglm.text.model import TextModel
-from dropglm.text.online_saving import online_state, restore_online
-from dropglm.text.online_summary import OnlineSummary
+from dropglm.text.online_predictions import OnlinePredictions
+from dropglm.text.online_restoring import restore_hashed, restore_online, restored_online_settings
+from dropglm.text.online_saving import online_state
+from dropglm.text.restoring import restore_features
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
+from dropglm.text.vectorizer import NgramVectorizer
 
 
-class OnlineTextClassifier(TextModel):
+class OnlineTextClassifier(OnlinePredictions, TextModel):
     r"""Text classifier for streams: logistic regression on hashed n-grams, one step per text.
 
     Memory does not grow with the number of texts. The model can predict, and be saved, at any time.
@@ -268,45 +271,19 @@ class OnlineTextClassifier(TextModel):
         model.set_params(**self._settings_shared_with(OnlineLogisticRegression))._unchanged_rule()
         return model
 
-    def _feature_scale(self, vectorizer: Any, model: Any) -> np.ndarray:
-        """Return √s_j for hashed n-grams, whose frequencies are not counted.
-
-        The sum s_j is close to the information that the texts hold about a weight, so the weight times √s_j
-        is its distance from 0 in standard errors. A rule with the same step size for all n-grams gives the
-        largest weights to frequent ones, so they need no scale.
-        """
-        if not isinstance(vectorizer, NgramHasher):
-            return super()._feature_scale(vectorizer, model)
-        return np.ones(1) if model._unchanged_rule().same_metric_for_all() else np.sqrt(model.sums_)
-
-    def _fitted_model(self) -> OnlineLogisticRegression:
-        check_is_fitted(self, "model_")
-        return self.model_
-
-    @property
-    def t_(self) -> int:
-        """Number of steps taken."""
-        return self._fitted_model().t_
-
-    @property
-    def progressive_accuracy_(self) -> float:
-        """Accuracy of the predictions that were made for each text before learning from it."""
-        return self._fitted_model().progressive_accuracy_
-
-    @property
-    def progressive_log_loss_(self) -> float:
-        """Log loss of the same predictions, summed over the one-versus-rest problems."""
-        return self._fitted_model().progressive_log_loss_
-
-    @property
-    def summary_(self) -> OnlineSummary:
-        """The data, the settings and the progressive scores."""
-        check_is_fitted(self, "model_")
-        return OnlineSummary.of(self)
-
     def _to_state(self) -> dict[str, Any]:
         return online_state(self)
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Self:
-        return restore_online(cls, state)
+        classifier = cls(**restored_online_settings(state))
+        features: NgramVectorizer | NgramHasher
+        if classifier.bits is None:
+            settings = classifier._settings_shared_with(NgramVectorizer) | state.get("vectorizer", {})
+            features = NgramVectorizer(**settings)
+            restore_features(features, state["features"] | {"n_texts": state["n_texts"]})
+        else:
+            features = NgramHasher(**classifier._settings_shared_with(NgramHasher))
+            restore_hashed(features, state)
+        restore_online(classifier, classifier._model_with_current_settings(), features, state)
+        return classifier

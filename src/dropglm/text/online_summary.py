@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.text.hashing import NgramHasher
+from dropglm.text.hashed_features import HashedFeatures
 from dropglm.text.summary import format_class_counts
 
 
@@ -41,7 +41,7 @@ class OnlineSummary:
     def of(cls, classifier: Any) -> "OnlineSummary":
         """Summarise an ``OnlineTextClassifier``."""
         model, vectorizer = classifier.model_, classifier.vectorizer_
-        rule, hashed = model._unchanged_rule(), isinstance(vectorizer, NgramHasher)
+        rule, hashed = model._unchanged_rule(), isinstance(vectorizer, HashedFeatures)
         name = model.rule if isinstance(model.rule, str) else type(rule).__name__
         features = int(model.n_features_in_)
         return cls(

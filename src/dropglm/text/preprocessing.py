@@ -5,8 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
-
-from sklearn.feature_extraction.text import strip_accents_ascii, strip_accents_unicode
+from unicodedata import combining, normalize
 
 from dropglm.registry import lookup
 
@@ -18,7 +17,7 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 @lru_cache(maxsize=1 << 14)
 def _strip_part(part: str) -> str:
-    return str(strip_accents_unicode(part))
+    return "".join(character for character in normalize("NFKD", part) if not combining(character))
 
 
 def strip_unicode(text: str) -> str:
@@ -35,7 +34,18 @@ def strip_unicode(text: str) -> str:
     return text if text.isascii() else _NOT_ASCII.sub(lambda match: _strip_part(match[0]), text)
 
 
-ACCENTS: dict[str, Callable[[str], str]] = {"ascii": strip_accents_ascii, "unicode": strip_unicode}
+def strip_ascii(text: str) -> str:
+    """Return the text without accents and without characters that are not ASCII, as scikit-learn does.
+
+    Examples
+    --------
+    >>> strip_ascii("déjà vu ☺")
+    'deja vu '
+    """
+    return normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
+
+
+ACCENTS: dict[str, Callable[[str], str]] = {"ascii": strip_ascii, "unicode": strip_unicode}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a model file holds of a text classifier, and how the classifier is rebuilt from it."""
+"""What a model file holds of a text classifier."""
 
 import re
 from typing import Any
@@ -11,7 +11,6 @@ from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights
 from dropglm.noise import Dropout
 from dropglm.penalties import EXPECTATIONS, Expectation
 from dropglm.text.vectorizer import NgramVectorizer
-from dropglm.text.vocabulary import Vocabulary
 
 CHOSEN = ("dropout", "l2", "l2_weights", "discount")
 # Not saved: they concern the machine and the user that open the file, or are too large for it.
@@ -29,19 +28,6 @@ OBJECTS = (
     "strip_accents",
     *SAVED_AS_NONE,
 )
-# Settings that files of version 0.2 lack, with the values that reproduce the features of that version.
-SETTINGS_OF_VERSION_0_2: dict[str, Any] = {
-    "binary": True,
-    "sublinear_tf": False,
-    "use_idf": False,
-    "norm": None,
-    "idf_power": 1.0,
-    "ngram_weight": 1.0,
-    "calibrate": False,
-    "naive_bayes": False,
-    "n_latent": 0,
-    "rounds": 0,
-}
 
 
 def model_state(vectorizer: NgramVectorizer, model: LogisticRegression) -> dict[str, Any]:
@@ -110,50 +96,3 @@ def saved_setting(name: str, value: Any) -> Any:
         raise TypeError(
             f"A model with {name}={kind} cannot be saved, since model files do not contain code; use joblib."
         ) from None
-
-
-def restored_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings as they were before they were saved; those that a file lacks are of version 0.2.
-
-    Examples
-    --------
-    >>> restored_settings({"binary": False})["norm"], restored_settings({"norm": "l2"})["norm"]
-    (None, 'l2')
-    """
-    if isinstance(settings.get("class_weight"), list):
-        settings = settings | {"class_weight": dict(settings["class_weight"])}
-    return SETTINGS_OF_VERSION_0_2 | settings
-
-
-def restore_vectorizer(state: dict[str, Any], settings: dict[str, Any]) -> NgramVectorizer:
-    """Rebuild the vectorizer, after checking its settings and its vocabulary."""
-    chosen = {"ngram_weight": state["ngram_weight"]} if "ngram_weight" in state else {}
-    vectorizer = NgramVectorizer(**settings | chosen)
-    vectorizer._check()
-    vocabulary = Vocabulary._from_state(state)
-    # No n-gram is in more texts than there are; a damaged file must not give logarithms of negative numbers.
-    n_texts = max(1, int(state["n_texts"]), int(vocabulary.document_counts.max()))
-    vectorizer._set_vocabulary(vocabulary, n_texts)
-    return vectorizer
-
-
-def restore_model(state: dict[str, Any], n_features: int) -> LogisticRegression:
-    """Rebuild the model, after checking its coefficients against the features and the classes."""
-    classes, coef, intercept = state["classes"], state["coef"], state["intercept"]
-    rows = 1 if len(classes) == 2 else len(classes)
-    if not (
-        coef.shape == (rows, n_features)
-        and intercept.shape == (rows,)
-        and coef.dtype in (np.float32, np.float64)
-        and intercept.dtype in (np.float32, np.float64)
-        and np.isfinite(coef).all()
-        and np.isfinite(intercept).all()
-        and state["multi_class"] in ("multinomial", "ovr")
-        and classes.ndim == 1
-        and len(set(classes.tolist())) == len(classes) > 1
-    ):
-        raise ValueError("the coefficients do not match the vocabulary and the classes")
-    model = LogisticRegression(**state["chosen"])
-    model.coef_, model.intercept_, model.multi_class_ = coef, intercept, state["multi_class"]
-    model.classes_, model.n_features_in_ = classes, n_features
-    return model

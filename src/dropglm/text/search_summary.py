@@ -1,32 +1,6 @@
-"""What a summary says of a cross-validation."""
+"""Lines of a summary about a cross-validation and about unlabelled texts."""
 
 from typing import Any
-
-import numpy as np
-
-from dropglm.estimators import LogisticRegressionCV
-from dropglm.estimators.folds import FOLDS
-
-
-def summarize_search(search: LogisticRegressionCV, y: np.ndarray) -> dict[str, Any]:
-    """Return the field ``search`` of a summary, given the labels y of the texts."""
-    scores, means = search.best_scores_, search.cv_results_["mean_test_score"]
-    # Repeated draws of the folds are not independent of each other.
-    independent = len(scores) if search.cv is not None else min(len(scores), FOLDS)
-    error = float(scores.std(ddof=1) / np.sqrt(independent)) if len(scores) > 1 else None
-    held_out = ~np.isnan(search.cv_probabilities_[:, 0])
-    predicted = search.classes_[search.cv_probabilities_[held_out].argmax(axis=1)]
-    return {
-        "scoring": search.scoring if isinstance(search.scoring, str) else "score",
-        "folds": len(scores),
-        "points": len(means),
-        "score": search.best_score_,
-        "standard_error": error,
-        "within": int((means >= np.nanmax(means) - (error or 0.0)).sum()),
-        "accuracy": float(np.mean(predicted == y[held_out])),
-        "l2_at_edge": search.l2_at_edge_,
-        "never_held_out": int((~held_out).sum()),
-    }
 
 
 def readable_score(scoring: str, score: float) -> tuple[str, float]:
@@ -62,3 +36,24 @@ def search_line(search: dict[str, Any]) -> str:
     if alone:
         line += f"; without {alone} text{'s' if alone > 1 else ''} that could not be held out"
     return line
+
+
+def effect_line(effect: dict[str, Any], search: dict[str, Any]) -> str:
+    """Return the line of the printed summary, given the field ``search`` of the summary as well."""
+    uses = []
+    if effect["n_latent"]:
+        rare = " that give rare words more weight" if effect["rare_words"] else ""
+        uses.append(f"{effect['n_latent']} latent features{rare}")
+    if effect["rounds"]:
+        uses.append(f"{effect['rounds']} round{'s' if effect['rounds'] > 1 else ''} of naive Bayes")
+    if effect["discount"]:
+        uses.append(f"discount {effect['discount']:g}")
+    used = ", ".join(uses) or "not used"
+    if effect["score_without"] is None:
+        return used
+    name, score = readable_score(search["scoring"], search["score"])
+    _, score_without = readable_score(search["scoring"], effect["score_without"])
+    line = f"{name} {score:.4f} instead of {score_without:.4f}"
+    if name != "accuracy":
+        line += f", accuracy {search['accuracy']:.4f} instead of {effect['accuracy_without']:.4f}"
+    return f"{line} without them; {used}"

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from dropglm.registry import lookup
 from dropglm.text import kernels
 from dropglm.text.counting import empty_slots
+from dropglm.text.english import ENGLISH_STOP_WORDS
 from dropglm.text.tokens import Tokens, encode_strings
 from dropglm.threads import each, even_ranges
 

@@ -1,16 +1,9 @@
 """A summary of a fitted text classifier: its data, its settings and its cross-validated score."""
 
 from dataclasses import asdict, dataclass
-from numbers import Real
-from typing import Any
+from typing import Any, Self
 
-import numpy as np
-
-from dropglm.estimators import LogisticRegression, LogisticRegressionCV
-from dropglm.text.latent_prior import LatentPrior
-from dropglm.text.search_summary import search_line, summarize_search
-from dropglm.text.unlabeled_effect import effect_line, effect_of
-from dropglm.text.vectorizer import NgramVectorizer
+from dropglm.text.search_summary import effect_line, search_line
 
 MAX_CLASSES = 12  # listed on one line
 
@@ -66,6 +59,13 @@ class Summary:
     embedding: dict[str, Any] | None = None
     unlabeled_effect: dict[str, Any] | None = None
 
+    @classmethod
+    def of_state(cls, state: dict[str, Any]) -> Self:
+        """Rebuild the summary of a saved model."""
+        summary = cls(**state["summary"])
+        summary.lines()  # raises if a field has the wrong type
+        return summary
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields in plain types, for JSON."""
         return asdict(self)
@@ -105,41 +105,3 @@ def format_class_counts(texts: dict[str, int]) -> str:
     """Return the number of texts of each class, of the first dozen classes if there are more."""
     first = [f"{label} {count:,}" for label, count in list(texts.items())[:MAX_CLASSES]]
     return ", ".join(first) + (", …" if len(texts) > MAX_CLASSES else "")
-
-
-def _short(number: float) -> float:
-    return float(f"{number:.3g}")
-
-
-def summarize(
-    vectorizer: NgramVectorizer,
-    model: LogisticRegression,
-    search: LogisticRegressionCV | None,
-    y: np.ndarray,
-    n_unlabeled: int,
-    embedding: dict[str, Any] | None = None,
-    prior: LatentPrior | None = None,
-) -> Summary:
-    """Summarise a fit to texts with labels y, to unlabelled texts and to embeddings."""
-    labels, counts = np.unique(y, return_counts=True)
-    results = model.result_ if isinstance(model.result_, tuple) else (model.result_,)
-    dropout = float(model.dropout) if isinstance(model.dropout, Real) else repr(model.dropout)
-    l2_weights = model.l2_weights if isinstance(model.l2_weights, str | Real) else "given"
-    settings = {"dropout": dropout, "l2": _short(model.l2), "l2_weights": l2_weights}
-    return Summary(
-        texts={str(label): int(count) for label, count in zip(labels, counts, strict=True)},
-        unlabeled=n_unlabeled,
-        features=int(model.n_features_in_),
-        settings=settings
-        | {
-            "discount": float(model.discount) if n_unlabeled and model.discount else None,
-            "scale": _short(search.scale_) if search and (search.calibrate or search.naive_bayes) else None,
-            "naive_bayes": _short(search.naive_bayes_) if search and search.naive_bayes else None,
-            "ngram_weight": float(vectorizer.ngram_weight) if vectorizer._check()[1] > 1 else None,
-        },
-        search=None if search is None else summarize_search(search, y),
-        iterations=int(sum(result.n_iter for result in results)),
-        converged=all(result.status == "converged" for result in results),
-        embedding=embedding,
-        unlabeled_effect=effect_of(search, prior) if search and n_unlabeled else None,
-    )

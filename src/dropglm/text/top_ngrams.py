@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm import checks
-from dropglm.estimators.linear_model import LogisticModel
+from dropglm.estimators.predictions import LogisticPredictions
 from dropglm.text.class_weights import weights_by_class
 from dropglm.text.words import only_words
 
@@ -20,7 +20,7 @@ class NgramWeight(NamedTuple):
 
 def top_ngrams(
     names: Callable[[np.ndarray], list[str]],
-    model: LogisticModel,
+    model: LogisticPredictions,
     typical: np.ndarray,
     scale: np.ndarray,
     k: int,
@@ -31,7 +31,7 @@ def top_ngrams(
     ----------
     names : callable
         Returns the n-grams of columns.
-    model : LogisticModel
+    model : LogisticPredictions
         A fitted model.
     typical : ndarray that broadcasts to shape (features,)
         The typical value of a feature in the texts that have it. The weight of an n-gram is its coefficient

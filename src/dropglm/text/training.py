@@ -8,11 +8,11 @@ from dropglm import checks
 from dropglm.estimators import LogisticRegressionCV
 from dropglm.estimators.blend import PRIORS
 from dropglm.progress import Progress
-from dropglm.text.embedded_model import FittedState
+from dropglm.text.embedded_predictions import FittedState
 from dropglm.text.embedding_block import EmbeddingBlock, set_embedding_values, with_embeddings
 from dropglm.text.latent_prior import LatentPrior
 from dropglm.text.ngram_rows import row_range
-from dropglm.text.summary import summarize
+from dropglm.text.summarizing import summarize
 from dropglm.text.tuning import estimator_of
 from dropglm.text.vectorizer import NgramVectorizer
 

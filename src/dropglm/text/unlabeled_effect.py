@@ -43,27 +43,6 @@ def _uses_unlabeled(params: dict[str, Any], prior: LatentPrior | None) -> bool:
     return bool(params["discount"]) or counts_unlabeled(params["l2_weights"]) or latent
 
 
-def effect_line(effect: dict[str, Any], search: dict[str, Any]) -> str:
-    """Return the line of the printed summary, given the field ``search`` of the summary as well."""
-    uses = []
-    if effect["n_latent"]:
-        rare = " that give rare words more weight" if effect["rare_words"] else ""
-        uses.append(f"{effect['n_latent']} latent features{rare}")
-    if effect["rounds"]:
-        uses.append(f"{effect['rounds']} round{'s' if effect['rounds'] > 1 else ''} of naive Bayes")
-    if effect["discount"]:
-        uses.append(f"discount {effect['discount']:g}")
-    used = ", ".join(uses) or "not used"
-    if effect["score_without"] is None:
-        return used
-    name, score = readable_score(search["scoring"], search["score"])
-    _, score_without = readable_score(search["scoring"], effect["score_without"])
-    line = f"{name} {score:.4f} instead of {score_without:.4f}"
-    if name != "accuracy":
-        line += f", accuracy {search['accuracy']:.4f} instead of {effect['accuracy_without']:.4f}"
-    return f"{line} without them; {used}"
-
-
 def warn_unless_better(summary: Any) -> None:
     """Warn if the cross-validated score with unlabelled texts is not better than that without."""
     effect, search = summary.unlabeled_effect, summary.search

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from dropglm import checks
+from dropglm.text.estimator import TextEstimator
 from dropglm.text.features import NgramFeatures
 from dropglm.text.ngram_counts import NgramCounts
 from dropglm.text.ngram_rows import NgramRows
@@ -18,7 +18,7 @@ from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 
 
 # Like CountVectorizer, it has no set_output: a data frame cannot hold a sparse matrix.
-class NgramVectorizer(TransformerMixin, NgramFeatures, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     r"""Convert texts to a sparse matrix of n-grams.
 
     For the same settings the matrix is that of scikit-learn's ``CountVectorizer`` or ``TfidfVectorizer``,
@@ -222,25 +222,6 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, auto_wrap_output_keys=Non
         self._tfidf.apply(counts, checks.threads(self.n_jobs))
         return counts
 
-    def transform(self, X: Iterable[Any]) -> Any:
-        """Return the matrix of the texts; n-grams that are not in the vocabulary are ignored.
-
-        Parameters
-        ----------
-        X : iterable of str
-            Texts.
-
-        Returns
-        -------
-        CSR matrix of shape (n, n_features)
-        """
-        vocabulary = self._vocabulary()
-        check_is_fitted(self, "_tfidf")
-        rows = self._find(self._chunks(X), vocabulary)
-        matrix = self._to_matrix(rows, vocabulary._column_of, self._tfidf.factors.dtype)
-        self._tfidf.apply(matrix, rows.threads)
-        return matrix
-
     def inverse_transform(self, X: Any) -> list[np.ndarray]:
         """Return the n-grams of each row.
 
@@ -340,10 +321,3 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, auto_wrap_output_keys=Non
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-    def _describe(self, text: str) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
-        """Return the columns of a text, their values and n-grams, and the words that are in no feature."""
-        row = self.transform([text])
-        known = self.ngrams_._word_set
-        unknown = [token for token in dict.fromkeys(self.tokenize(text)) if token not in known]
-        return row.indices, row.data, self.ngrams_.names(row.indices), unknown

@@ -12,12 +12,10 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from dropglm import checks
 from dropglm.maths.compile import kernel
 from dropglm.registry import lookup
-from dropglm.text.base import TextEstimator
 from dropglm.text.vocabulary import Vocabulary
 from dropglm.threads import each, even_pieces
 
@@ -25,15 +23,27 @@ NORMS = {"l1": 1, "l2": 2}
 PIECE = 1 << 16  # entries per task
 
 
-class WeightedFeatures(TextEstimator):
-    """A vectorizer whose settings include those of the weights."""
+class WeightedFeatures:
+    """Features whose settings include those of the weights."""
+
+    binary: bool
+    use_idf: bool
+    smooth_idf: bool
+    sublinear_tf: bool
+    norm: str | None
+    idf_power: float
+    ngram_weight: float
+    dtype: Any
+    ngrams_: Vocabulary
+    n_texts_: int
+    _tfidf: "Weighting"
 
     @property
     def idf_(self) -> np.ndarray:
         """The inverse document frequency of each n-gram; may be set, if ``use_idf``."""
         if not self.use_idf:
             raise AttributeError("idf_ exists only if use_idf is True.")
-        check_is_fitted(self, "_tfidf")
+        checks.fitted(self, "_tfidf")
         return self._tfidf.idf_
 
     @idf_.setter

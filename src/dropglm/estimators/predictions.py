@@ -1,0 +1,139 @@
+"""Predictions from ``coef_``, ``intercept_`` and, for classifiers, ``classes_``.
+
+The estimators inherit them, and so do models from files, which need neither scikit-learn nor its checks.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from dropglm.families import Logistic, Multinomial
+
+
+class LinearPredictions:
+    """Predictors of a model that is linear in its features."""
+
+    coef_: Any
+    intercept_: Any
+    classes_: np.ndarray
+
+    def _snapshot(self) -> Self:
+        """Return a fitted model that does not change while it predicts."""
+        return self
+
+    def _predictors(self, X: Any) -> np.ndarray:
+        """Return Xβ + b for new rows; shape (n, K)."""
+        coef = self.coef_ if hasattr(self.coef_, "toarray") else np.atleast_2d(self.coef_)
+        eta = X @ coef.T
+        return np.asarray(eta.toarray() if hasattr(eta, "toarray") else eta) + np.atleast_1d(self.intercept_)
+
+
+class ClassPredictions(LinearPredictions):
+    """Predictions of a classifier, which has ``classes_``."""
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the predictors Xβ + b.
+
+        Parameters
+        ----------
+        X : array-like, sparse or Blocks of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,) for two classes, else (n, K)
+            For two classes, positive values favour ``classes_[1]``.
+        """
+        eta = self._snapshot()._predictors(X)
+        return eta[:, 0] if eta.shape[1] == 1 else eta
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most likely class of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse or Blocks of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        model = self._snapshot()
+        return model.classes_[self._best_class(model._predictors(X))]
+
+    @staticmethod
+    def _best_class(eta: np.ndarray) -> np.ndarray:
+        """Return the number of the class with the largest predictor; shape (n,)."""
+        return (eta[:, 0] > 0).astype(np.intp) if eta.shape[1] == 1 else eta.argmax(axis=1)
+
+
+class LogisticPredictions(ClassPredictions):
+    """Predictions of a logistic model, for several classes by ``multi_class_``."""
+
+    multi_class_: str
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class.
+
+        With more than two classes, one against the rest, each class has its own probability, and these are
+        scaled to sum to 1.
+
+        Parameters
+        ----------
+        X : array-like, sparse or Blocks of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            In the order of ``classes_``.
+        """
+        model = self._snapshot()
+        eta = model._predictors(X)
+        if eta.shape[1] == 1:
+            return np.hstack([Logistic.mean(-eta), Logistic.mean(eta)])
+        if model.multi_class_ == "multinomial":
+            return Multinomial.mean(eta)
+        # p_k / Σ p, computed from logarithms since every p_k may underflow to 0
+        return Multinomial.mean(-Logistic.log_partition(-eta))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : array-like, sparse or Blocks of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+        """
+        model = self._snapshot()
+        eta = model._predictors(X)
+        if eta.shape[1] == 1:
+            return -np.hstack([Logistic.log_partition(eta), Logistic.log_partition(-eta)])
+        if model.multi_class_ == "multinomial":
+            return eta - Multinomial.log_partition(eta)[:, None]
+        log_p = -Logistic.log_partition(-eta)
+        return log_p - Multinomial.log_partition(log_p)[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLogistic(LogisticPredictions):
+    """The fitted part of a logistic model, for features that need no checks.
+
+    Examples
+    --------
+    >>> model = FittedLogistic(np.array(["bad", "good"]), np.array([[-1.0, 1.0]]), np.zeros(1), "ovr")
+    >>> model.predict(np.eye(2))
+    array(['bad', 'good'], dtype='<U4')
+    """
+
+    classes_: np.ndarray
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    multi_class_: str
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        return int(self.coef_.shape[1])

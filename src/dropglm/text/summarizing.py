@@ -1,0 +1,72 @@
+"""How a fit of a text classifier is summarised."""
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from dropglm.estimators import LogisticRegression, LogisticRegressionCV
+from dropglm.estimators.folds import FOLDS
+from dropglm.text.latent_prior import LatentPrior
+from dropglm.text.summary import Summary
+from dropglm.text.unlabeled_effect import effect_of
+from dropglm.text.vectorizer import NgramVectorizer
+
+
+def _short(number: float) -> float:
+    return float(f"{number:.3g}")
+
+
+def summarize(
+    vectorizer: NgramVectorizer,
+    model: LogisticRegression,
+    search: LogisticRegressionCV | None,
+    y: np.ndarray,
+    n_unlabeled: int,
+    embedding: dict[str, Any] | None = None,
+    prior: LatentPrior | None = None,
+) -> Summary:
+    """Summarise a fit to texts with labels y, to unlabelled texts and to embeddings."""
+    labels, counts = np.unique(y, return_counts=True)
+    results = model.result_ if isinstance(model.result_, tuple) else (model.result_,)
+    dropout = float(model.dropout) if isinstance(model.dropout, Real) else repr(model.dropout)
+    l2_weights = model.l2_weights if isinstance(model.l2_weights, str | Real) else "given"
+    settings = {"dropout": dropout, "l2": _short(model.l2), "l2_weights": l2_weights}
+    return Summary(
+        texts={str(label): int(count) for label, count in zip(labels, counts, strict=True)},
+        unlabeled=n_unlabeled,
+        features=int(model.n_features_in_),
+        settings=settings
+        | {
+            "discount": float(model.discount) if n_unlabeled and model.discount else None,
+            "scale": _short(search.scale_) if search and (search.calibrate or search.naive_bayes) else None,
+            "naive_bayes": _short(search.naive_bayes_) if search and search.naive_bayes else None,
+            "ngram_weight": float(vectorizer.ngram_weight) if vectorizer._check()[1] > 1 else None,
+        },
+        search=None if search is None else summarize_search(search, y),
+        iterations=int(sum(result.n_iter for result in results)),
+        converged=all(result.status == "converged" for result in results),
+        embedding=embedding,
+        unlabeled_effect=effect_of(search, prior) if search and n_unlabeled else None,
+    )
+
+
+def summarize_search(search: LogisticRegressionCV, y: np.ndarray) -> dict[str, Any]:
+    """Return the field ``search`` of a summary, given the labels y of the texts."""
+    scores, means = search.best_scores_, search.cv_results_["mean_test_score"]
+    # Repeated draws of the folds are not independent of each other.
+    independent = len(scores) if search.cv is not None else min(len(scores), FOLDS)
+    error = float(scores.std(ddof=1) / np.sqrt(independent)) if len(scores) > 1 else None
+    held_out = ~np.isnan(search.cv_probabilities_[:, 0])
+    predicted = search.classes_[search.cv_probabilities_[held_out].argmax(axis=1)]
+    return {
+        "scoring": search.scoring if isinstance(search.scoring, str) else "score",
+        "folds": len(scores),
+        "points": len(means),
+        "score": search.best_score_,
+        "standard_error": error,
+        "within": int((means >= np.nanmax(means) - (error or 0.0)).sum()),
+        "accuracy": float(np.mean(predicted == y[held_out])),
+        "l2_at_edge": search.l2_at_edge_,
+        "never_held_out": int((~held_out).sum()),
+    }
