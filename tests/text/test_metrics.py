@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import f1_score, precision_recall_fscore_support
+from sklearn.metrics import confusion_matrix, f1_score, log_loss, precision_recall_fscore_support
 
 from dropglm.text.metrics import (
     ClassMetrics,
@@ -38,6 +38,14 @@ def test_metrics_follow_their_definitions():
     # 0.6 and 0.65 both wrong; 0.75 right; 0.95 and 1.0 right
     assert found.calibration_error == pytest.approx((2 * 0.625 + 0.25 + 2 * 0.025) / 5, rel=1e-6)
     assert "accuracy 0.6000" in found.line()
+
+
+def test_log_loss_and_confusion_are_those_of_scikit_learn(rng):
+    p, y = rng.dirichlet(np.ones(4), 50), rng.integers(4, size=50)
+    p[0] = np.eye(4)[(y[0] + 1) % 4]  # the truth has probability 0
+    found = metrics_from_probabilities(y, p, range(4))
+    assert found.log_loss == pytest.approx(log_loss(y, p, labels=range(4)), rel=1e-14)
+    assert found.confusion == confusion_matrix(y, p.argmax(axis=1), labels=range(4)).tolist()
 
 
 def test_confusion_has_true_classes_as_rows():

@@ -17,6 +17,7 @@ class LinearPredictions:
     coef_: Any
     intercept_: Any
     classes_: np.ndarray
+    n_features_in_: int
 
     def _snapshot(self) -> Self:
         """Return a fitted model that does not change while it predicts."""
@@ -123,7 +124,7 @@ class FittedLogistic(LogisticPredictions):
 
     Examples
     --------
-    >>> model = FittedLogistic(np.array(["bad", "good"]), np.array([[-1.0, 1.0]]), np.zeros(1), "ovr")
+    >>> model = FittedLogistic(np.array(["bad", "good"]), np.array([[-1.0, 1.0]]), np.zeros(1), "ovr", 2)
     >>> model.predict(np.eye(2))
     array(['bad', 'good'], dtype='<U4')
     """
@@ -132,8 +133,4 @@ class FittedLogistic(LogisticPredictions):
     coef_: np.ndarray
     intercept_: np.ndarray
     multi_class_: str
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features."""
-        return int(self.coef_.shape[1])
+    n_features_in_: int

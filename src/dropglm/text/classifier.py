@@ -356,7 +356,7 @@ class TextClassifier(EmbeddedTextModel):
         restore_features(vectorizer, state)
         fitted = restore_coefficients(state, len(vectorizer.ngrams_))
         model = LogisticRegression(**state["chosen"])
-        model._set_fitted(**vars(fitted), n_features_in_=fitted.n_features_in_)
+        model._set_fitted(**vars(fitted))
         summary, head = Summary.of_state(state), EmbeddingHead.of_state(state, len(fitted.coef_))
         classifier._fitted = FittedState(vectorizer, model, None, summary, head)
         return classifier

@@ -95,6 +95,7 @@ class ModelWithHead(LogisticPredictions):
         self.model, self.head = model._snapshot(), head
         self.classes_, self.multi_class_ = self.model.classes_, self.model.multi_class_
         self.coef_, self.intercept_ = self.model.coef_, self.model.intercept_
+        self.n_features_in_ = self.model.n_features_in_
 
     def _predictors(self, X: Any) -> np.ndarray:
         features, E = X

@@ -1,27 +1,37 @@
 """Explanations: what tips the prediction for a text, the predicted class against the runner-up."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from dropglm.estimators.predictions import LogisticPredictions
 from dropglm.text.class_weights import weights_between, weights_by_class
+from dropglm.text.embedding_head import ModelWithHead
 from dropglm.text.words import only_words
-
-if TYPE_CHECKING:
-    from dropglm.text.features import NgramFeatures
-    from dropglm.text.hashed_features import HashedFeatures
-
-    AnyFeatures = NgramFeatures | HashedFeatures
 
 SHOWN = 10  # n-grams for each of the two classes
 SHOWN_PUNCTUATION = 3
 SHOWN_CLASSES = 3
 SHOWN_UNKNOWN = 20
 MAX_WIDTH = 48  # of the names in print
+
+
+class TextFeatures(Protocol):
+    """Features of texts: the n-grams of a vocabulary, or hashed n-grams."""
+
+    ngrams_: Any
+    n_texts_: int
+    n_jobs: int | None
+    verbose: int
+
+    def transform(self, X: Iterable[str]) -> Any:
+        """Return the matrix of the texts."""
+
+    def _describe(self, text: str) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
+        """Return the columns of a text, their values and n-grams, and the unknown words."""
 
 
 class Contribution(NamedTuple):
@@ -223,7 +233,7 @@ def listed(words: Sequence[str]) -> str:
 
 
 def explain_text(
-    vectorizer: "AnyFeatures",
+    vectorizer: TextFeatures,
     model: LogisticPredictions,
     text: str,
     embedding: np.ndarray | None = None,
@@ -232,7 +242,7 @@ def explain_text(
 
     Parameters
     ----------
-    vectorizer : NgramFeatures or HashedFeatures
+    vectorizer : TextFeatures
     model : LogisticPredictions
         A fitted model; a ``ModelWithHead`` if there is an embedding.
     text : str
@@ -243,7 +253,7 @@ def explain_text(
     row: Any = vectorizer.transform([text])
     coef, intercept = model.coef_[:, columns] * values, np.atleast_1d(model.intercept_)[:, None]
     share = np.zeros_like(intercept)
-    if embedding is not None:
+    if embedding is not None and isinstance(model, ModelWithHead):
         row, share = (row, embedding), model.head.predictors(embedding).T
     predictors = np.atleast_2d(model.decision_function(row)).T
     by_class, base, scores, shares = (

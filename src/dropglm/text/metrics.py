@@ -4,10 +4,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import confusion_matrix, log_loss
 
 from dropglm.text.class_numbers import class_numbers
-from dropglm.text.model import TextModel
+from dropglm.text.predictions import TextPredictions
 
 TABLE_BINS, ERROR_BINS = 10, 15
 
@@ -97,7 +96,7 @@ class Metrics:
         )
 
 
-def compute_metrics(model: TextModel, X: list[str], y: np.ndarray, embeddings: Any = None) -> Metrics:
+def compute_metrics(model: TextPredictions, X: list[str], y: np.ndarray, embeddings: Any = None) -> Metrics:
     """Compute the metrics of a fitted model on texts with labels, and embeddings if it uses them."""
     p = model.predict_proba(X) if embeddings is None else model.predict_proba(X, embeddings)
     return metrics_from_probabilities(y, p, model.classes_)
@@ -135,13 +134,14 @@ def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metr
     predicted = p.argmax(axis=1)
     correct = predicted == truth
     accuracy = float(correct.mean())
-    confusion = confusion_matrix(truth, predicted, labels=range(len(labels)))
+    confusion = np.zeros((len(labels), len(labels)), np.int64)
+    np.add.at(confusion, (truth, predicted), 1)
     by_class = _by_class(labels, confusion)
     return Metrics(
         texts=len(truth),
         accuracy=accuracy,
         standard_error=float(np.sqrt(accuracy * (1.0 - accuracy) / len(truth))),
-        log_loss=float(log_loss(truth, p, labels=range(len(labels)))),
+        log_loss=_log_loss(p[np.arange(len(truth)), truth]),
         macro_f1=float(np.mean([one.f1 for one in by_class if one.f1 is not None])),
         calibration_error=calibration_error(truth, p, range(len(labels))),
         by_class=by_class,
@@ -183,6 +183,12 @@ def calibration_error(y: Any, probabilities: Any, classes: Any) -> float:
     correct = p.argmax(axis=1) == class_numbers(y, classes)
     bins = _calibration(p.max(axis=1), correct, ERROR_BINS)
     return float(sum(bin["texts"] * abs(bin["probability"] - bin["right"]) for bin in bins) / len(p))
+
+
+def _log_loss(probability: np.ndarray) -> float:
+    """Return the mean negative logarithm of the probabilities, which are clipped as scikit-learn does."""
+    smallest = np.finfo(np.float64).eps
+    return float(-np.log(np.clip(probability, smallest, 1.0 - smallest)).mean())
 
 
 def _by_class(labels: list[Any], confusion: np.ndarray) -> list[ClassMetrics]:

@@ -2,17 +2,14 @@
 
 from collections.abc import Iterable
 from copy import copy
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from dropglm import checks
 from dropglm.estimators.predictions import LogisticPredictions
-from dropglm.text.explanation import Explanation, explain_text
+from dropglm.text.explanation import Explanation, TextFeatures, explain_text
 from dropglm.text.top_ngrams import NgramWeight, top_ngrams
-
-if TYPE_CHECKING:
-    from dropglm.text.explanation import AnyFeatures
 
 
 class TextPredictions:
@@ -34,7 +31,7 @@ class TextPredictions:
     text_column_: str | None = None
     label_column_: str | None = None
 
-    def _fitted_parts(self) -> "tuple[AnyFeatures, LogisticPredictions]":
+    def _fitted_parts(self) -> tuple[TextFeatures, LogisticPredictions]:
         """Return the vectorizer and the model of one and the same fit.
 
         Predictions work on what this returns, so that a fit in another thread does not affect them.
@@ -125,7 +122,7 @@ class TextPredictions:
         vectorizer, model = self._fitted_parts()
         return model, self._features(vectorizer, X)
 
-    def _features(self, vectorizer: "AnyFeatures", X: Iterable[str]) -> Any:
+    def _features(self, vectorizer: TextFeatures, X: Iterable[str]) -> Any:
         """Return the feature matrix of the texts."""
         # A copy with our current settings; both share the vocabulary.
         vectorizer = copy(vectorizer)

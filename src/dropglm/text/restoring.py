@@ -72,4 +72,4 @@ def restore_coefficients(state: dict[str, Any], n_features: int) -> FittedLogist
         and len(set(classes.tolist())) == len(classes) > 1
     ):
         raise ValueError("the coefficients do not match the vocabulary and the classes")
-    return FittedLogistic(classes, coef, intercept, state["multi_class"])
+    return FittedLogistic(classes, coef, intercept, state["multi_class"], n_features)
