@@ -175,7 +175,7 @@ def test_the_direction_equals_that_of_the_two_loop_recursion(length, rng):
     inverse, g = 1 / np.diag(H), rng.normal(size=20)
     memory, pairs = Memory(np.diag(H), g, length), []
     for k in range(7):
-        direction, slope = memory.direction(), memory.slope
+        direction, slope = memory.direction().copy(), memory.slope
         assert_allclose(direction, two_loops(pairs, g, inverse), rtol=1e-7, atol=1e-9)
         assert slope == pytest.approx(g @ direction)
         new = g + H @ (0.3 * direction)
@@ -191,10 +191,10 @@ def test_the_direction_equals_that_of_the_two_loop_recursion(length, rng):
 def test_a_pair_of_negative_curvature_is_not_stored(rng):
     g = rng.normal(size=5)
     memory = Memory(np.ones(5), g, 3)
-    direction = memory.direction()
+    direction = memory.direction().copy()
     memory.update(1.0, direction, g - 2.0 * direction)
     assert memory.slots == []
-    assert_allclose(memory.direction(), -(g - 2.0 * direction))
+    assert_allclose(memory.direction().copy(), -(g - 2.0 * direction))
 
 
 def test_a_full_memory_loses_only_its_oldest_pair_when_a_pair_is_rejected(rng):
@@ -202,13 +202,13 @@ def test_a_full_memory_loses_only_its_oldest_pair_when_a_pair_is_rejected(rng):
     g = rng.normal(size=6)
     memory = Memory(np.ones(6), g, 3)
     for k in range(8):
-        direction = memory.direction()
+        direction = memory.direction().copy()
         bend = -1.0 if k == 4 else 1.0
         g = g + bend * H @ (0.3 * direction)
         memory.update(0.3, direction, g)
         assert len(set(memory.slots)) == len(memory.slots)
         pairs = [(memory.s[i], memory.y[i]) for i in memory.slots]
-        assert_allclose(memory.direction(), two_loops(pairs, g, np.ones(6)), rtol=1e-7, atol=1e-9)
+        assert_allclose(memory.direction().copy(), two_loops(pairs, g, np.ones(6)), rtol=1e-7, atol=1e-9)
 
 
 def test_long_vectors_are_processed_in_pieces(rng, monkeypatch):
@@ -218,11 +218,11 @@ def test_long_vectors_are_processed_in_pieces(rng, monkeypatch):
     for threads in (1, 2):
         memory, gradient, pairs = Memory(H, g, 4, threads), g, []
         for _ in range(6):
-            direction = memory.direction()
+            direction = memory.direction().copy()
             new = gradient + (H + 1) * 0.5 * direction
             memory.update(0.5, direction, new)
             pairs = [*pairs, (0.5 * direction, new - gradient)][-4:]
             gradient = new
-        ends.append(memory.direction())
+        ends.append(memory.direction().copy())
         assert_allclose(ends[-1], two_loops(pairs, gradient, 1 / H), rtol=1e-6, atol=1e-12)
     assert_array_equal(*ends)

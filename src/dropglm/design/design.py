@@ -67,13 +67,14 @@ class Design:
         order: np.ndarray | None = None,
         threads: int = 1,
     ) -> None:
-        self._given, self._ones = canonical(X)
+        self._given, self._ones = canonical(X, threads)
         self._order = order
         n, d = self._given.shape
         self.shape: tuple[int, int] = (n, d if order is None else len(order))
         self.dtype: np.dtype = self._given.dtype
         self.threads = threads
         self.columns: Rows | None = None
+        self._spare: list[np.ndarray] = []
         stored = sparse.issparse(self._given)
         self._entries = self._given.indptr if stored else np.arange(n + 1) * self.shape[1]
         self._row_cuts = cuts_by_cost(self._entries, _pieces(self._entries[-1]))
@@ -131,11 +132,14 @@ class Design:
         ρ (t + 2·step·X²(β·d) + step²·X²d²), so a line search needs no further pass over X. ρ is ``relative``.
         """
         if self._is_wide:
-            shares = np.empty((len(self._shared_column_cuts) - 1, self.shape[0], 3))
+            # Memory that is used again is faster than new memory, and several threads may be here at a time.
+            new = len(self._shared_column_cuts) - 1, self.shape[0], 3
+            shares = self._spare.pop() if self._spare else np.empty(new)
             columns = self.columns, beta, direction
             share(kernels.ray_by_columns, self._shared_column_cuts, self.threads, *columns, shares)
             rows = even_cuts(self.shape[0], ROWS)
             share(kernels.add_shares, rows, self.threads, shares, float(relative), ray)
+            self._spare.append(shares)
             return ray
         pairs = side_by_side(beta, direction, self.threads)  # both come with one cache line
         share(kernels.ray_by_rows, self._row_cuts, self.threads, self.rows, pairs, float(relative), ray)
@@ -155,15 +159,19 @@ class Design:
         share(kernels.gather_spread, self._column_cuts, self.threads, *columns, spread)
         return spread
 
-    def backward(self, beta: np.ndarray, slopes: np.ndarray, relative: float = 1.0) -> np.ndarray:
+    def backward(
+        self, beta: np.ndarray, slopes: np.ndarray, relative: float = 1.0, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return Xᵀr + 2ρ β·(X²)ᵀq, the gradient of Σ_i f_i; shape (d,), in X's dtype.
 
-        ``slopes`` has r and q, the derivatives with respect to η and ρt, as columns; ρ is ``relative``.
+        ``slopes`` has r and q, the derivatives with respect to η and ρt, as columns; ρ is ``relative``. The
+        result is written to ``out`` if it is given.
         """
+        gradient = np.empty(self.shape[1], self.dtype) if out is None else out
         if self.columns is None:
             arguments = self.rows, beta, slopes, float(relative)
-            return self._sum_of_shares(kernels.scatter, arguments, self.shape[1])
-        gradient = np.empty(self.shape[1], self.dtype)
+            gradient[:] = self._sum_of_shares(kernels.scatter, arguments, self.shape[1])
+            return gradient
         columns = self.columns, beta, slopes, float(relative)
         share(kernels.gather, self._column_cuts, self.threads, *columns, gradient)
         return gradient

@@ -9,7 +9,6 @@ from dropglm.design.storage import (
     BinaryRows,
     CsrRows,
     Matrix,
-    all_ones,
     column,
     read_only,
     span,
@@ -23,23 +22,32 @@ from dropglm.maths.shared_loops import cuts_by_cost, even_cuts, first_piece, nex
 MAX_CHUNKS = 8
 
 
-def canonical(X: Matrix) -> tuple[Matrix, bool | None]:
+def canonical(X: Matrix, threads: int = 1) -> tuple[Matrix, bool | None]:
     """Return X as an array or as CSR without duplicate or zero entries, copied only if necessary.
 
     The second value says whether all entries of a sparse X are ones; it is None for a dense X.
     """
     if not sparse.issparse(X):
         return X, None
-    # Used as it is if possible: SciPy caches whether the columns are sorted and free of duplicates.
     csr = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
-    duplicates = not csr.has_canonical_format and _has_duplicates(csr.indptr, csr.indices, csr.shape[1])
-    ones = all_ones(csr)
-    if duplicates or (not ones and (csr.data == 0).any()):
+    ordered, no_zeros, ones = _survey(csr, threads)
+    duplicates = not ordered and _has_duplicates(csr.indptr, csr.indices, csr.shape[1])
+    if duplicates or not no_zeros:
         csr = csr.copy()
         csr.sum_duplicates()  # the square of a sum is not the sum of squares
         csr.eliminate_zeros()
-        ones = all_ones(csr)
+        *_, ones = _survey(csr, threads)
     return csr, ones
+
+
+def _survey(csr: Matrix, threads: int) -> tuple[bool, bool, bool]:
+    """Return whether the columns of every row increase, whether no entry is 0, and whether all are 1."""
+    rows: Any = store(csr, ones=False)
+    cuts = cuts_by_cost(rows.indptr, max(1, csr.nnz >> 16))
+    found = np.empty((len(cuts) - 1, 3), np.bool_)
+    share(_look, cuts, threads, rows.indptr, rows.indices, rows.values, found)
+    ordered, no_zeros, ones = found.all(axis=0)
+    return bool(ordered), bool(no_zeros), bool(ones)
 
 
 def frequency_order(*matrices: Matrix, threads: int = 1) -> np.ndarray:
@@ -55,7 +63,9 @@ def frequency_order(*matrices: Matrix, threads: int = 1) -> np.ndarray:
     >>> frequency_order(sparse.csr_array([[0, 1, 1], [0, 0, 1]]))
     array([2, 1])
     """
-    counts = np.sum([_counts(X, threads) for X in matrices], axis=0)
+    counts, *others = (_counts(X, threads) for X in matrices)
+    for other in others:
+        counts = counts + other
     if not any(sparse.issparse(X) for X in matrices):
         return np.flatnonzero(counts)
     return _by_count(counts, np.zeros(int(counts.max(initial=0)) + 2, np.int64))
@@ -65,17 +75,21 @@ def _counts(X: Matrix, threads: int) -> np.ndarray:
     if not sparse.issparse(X):
         return np.count_nonzero(X, axis=0)
     rows: Any = store(X, ones=True)  # in the types of a design, so that one compiled loop serves both
-    return _counts_by_chunk(rows.indptr, rows.indices, X.shape[1], threads)[1].sum(axis=0)
+    return _counts_by_chunk(rows.indptr, rows.indices, X.shape[1], threads)[2]
 
 
 def _counts_by_chunk(
     indptr: np.ndarray, indices: np.ndarray, d: int, threads: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return cuts of the rows into one chunk per thread, and how often each feature occurs in each chunk."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return cuts of the rows into one chunk per thread, and how often features occur in each and in all."""
     cuts = cuts_by_cost(indptr, min(threads, MAX_CHUNKS))
     counts = np.empty((len(cuts) - 1, d), np.int64)
     share(_count, cuts, threads, indptr, indices, counts)
-    return cuts, counts
+    if len(counts) == 1:
+        return cuts, counts, counts[0].copy()
+    totals = np.empty(d, np.int64)
+    share(_add_chunks, even_cuts(d, 1 << 14), threads, counts, totals)
+    return cuts, counts, totals
 
 
 def reordered(X: Matrix, order: np.ndarray) -> Matrix:
@@ -98,10 +112,10 @@ def transposed(
     would need values even for binary rows, and wider indices.
     """
     n, d = shape
-    cuts, counts = _counts_by_chunk(rows.indptr, rows.indices, d, threads)
+    cuts, counts, totals = _counts_by_chunk(rows.indptr, rows.indices, d, threads)
     order = np.arange(d) if order is None else order
     indptr = np.zeros(len(order) + 1, np.int64)
-    np.cumsum(counts.sum(axis=0)[order], out=indptr[1:])
+    np.cumsum(totals[order], out=indptr[1:])
     places = counts  # the same memory: where the entries of each feature in each chunk begin
     share(_set_places, even_cuts(len(order), 1 << 14), threads, order, indptr, places)
     indices = np.empty(indptr[-1], np.uint16 if n <= 1 << 16 else np.uint32)
@@ -110,6 +124,23 @@ def transposed(
     if isinstance(rows, BinaryRows):
         return BinaryRows(read_only(indptr), read_only(indices))
     return CsrRows(read_only(indptr), read_only(indices), read_only(values))
+
+
+@kernel
+def _look(cuts, tickets, indptr, indices, values, found):
+    """Set what ``_survey`` returns, for each piece of the rows."""
+    piece = first_piece(tickets)
+    while piece < cuts.size - 1:
+        first, last = indptr[cuts[piece]], indptr[cuts[piece + 1]]
+        zeros, others, falls = 0, 0, 0
+        for k in range(first, last):
+            zeros += values[k] == 0.0
+            others += values[k] != 1.0
+        for i in range(cuts[piece], cuts[piece + 1]):
+            for k in range(indptr[i] + 1, indptr[i + 1]):
+                falls += indices[k] <= indices[k - 1]
+        found[piece, 0], found[piece, 1], found[piece, 2] = falls == 0, zeros == 0, others == 0
+        piece = next_piece(tickets)
 
 
 @kernel
@@ -133,6 +164,19 @@ def _count(cuts, tickets, indptr, indices, counts):
         own[:] = 0
         for k in range(indptr[cuts[piece]], indptr[cuts[piece + 1]]):
             own[indices[k]] += 1
+        piece = next_piece(tickets)
+
+
+@kernel
+def _add_chunks(cuts, tickets, counts, totals):
+    """Set the number of entries of each column in all chunks."""
+    piece = first_piece(tickets)
+    while piece < cuts.size - 1:
+        for j in range(cuts[piece], cuts[piece + 1]):
+            total = 0
+            for chunk in range(counts.shape[0]):
+                total += counts[chunk, j]
+            totals[j] = total
         piece = next_piece(tickets)
 
 

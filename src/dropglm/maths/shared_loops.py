@@ -35,8 +35,8 @@ from dropglm.maths.compile import kernel
 # Places of the next piece and of the number of finished pieces: on cache lines of their own.
 NEXT, FINISHED = 0, 8
 
-# How often the end is looked for before the thread lets others run; about 50 µs.
-GLANCES = 5000
+# How often a thread looks before it lets others run; about 50 µs, longer than the time between two loops.
+GLANCES = 1 << 17
 
 
 def share(loop: Callable[..., None], cuts: np.ndarray, threads: int, *arguments: Any) -> None:
@@ -66,9 +66,7 @@ def share(loop: Callable[..., None], cuts: np.ndarray, threads: int, *arguments:
     if helpers <= 0:
         loop(cuts, tickets, *arguments)
         return
-    crew = _crew()
-    for _ in range(helpers):
-        crew.ask(loop, cuts, tickets, arguments, helpers)
+    _crew().ask(helpers, (loop, cuts, tickets, arguments))
     loop(cuts, tickets, *arguments)
     while not _all_finished(tickets, pieces):
         time.sleep(0)
@@ -79,22 +77,27 @@ class _Crew:
 
     def __init__(self) -> None:
         self.loops: SimpleQueue[tuple] = SimpleQueue()
+        self.asked = np.zeros(1, np.int64)  # how often; idle threads watch it
         self.size = 0
         self.lock = Lock()
 
-    def ask(
-        self, loop: Callable[..., None], cuts: np.ndarray, tickets: np.ndarray, arguments: tuple, size: int
-    ) -> None:
-        """Ask one thread to share a loop; start threads if the crew is smaller than ``size``."""
-        if self.size < size:
+    def ask(self, helpers: int, loop: tuple) -> None:
+        """Ask so many threads to share a loop, given with its arguments; start threads if there are fewer."""
+        if self.size < helpers:
             with self.lock:
-                while self.size < size:
+                while self.size < helpers:
                     Thread(target=self._work, name=f"dropglm {self.size}", daemon=True).start()
                     self.size += 1
-        self.loops.put((loop, cuts, tickets, arguments))
+        for _ in range(helpers):
+            self.loops.put(loop)
+        self.asked += 1
 
     def _work(self) -> None:
         while True:
+            asked = int(self.asked[0])
+            if self.loops.empty():
+                # Until the next loop of the same fit, looking is cheaper than falling asleep and being woken.
+                _watch(self.asked, asked)
             loop, cuts, tickets, arguments = self.loops.get()
             # A thread that comes late finds no piece left.
             loop(cuts, tickets, *arguments)
@@ -139,7 +142,9 @@ def cuts_by_cost(cost: np.ndarray, pieces: int) -> np.ndarray:
     >>> cuts_by_cost(np.array([0, 3, 6, 9, 12, 15]), 3)
     array([0, 2, 4, 5])
     """
-    cuts = np.searchsorted(cost, np.linspace(cost[0], cost[-1], pieces + 1))
+    # In whole numbers: SciPy's arrays would be converted to floating point otherwise.
+    goals = cost[0] + (cost[-1] - cost[0]) * np.arange(pieces + 1) // pieces
+    cuts = np.searchsorted(cost, goals.astype(cost.dtype))
     cuts[0], cuts[-1] = 0, len(cost) - 1
     return np.unique(cuts).astype(np.int64)
 
@@ -155,23 +160,45 @@ def add_to(tickets: np.ndarray, place: int, amount: int) -> int:
         return before
 
 
-def _typed(typing_context: Any, tickets: Any, place: Any, amount: Any) -> Any:
+def look_at(tickets: np.ndarray, place: int) -> int:
+    """Return a number that threads share, as it is now."""
+    return int(tickets[place])
+
+
+def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array = make_array(signature.args[0])(context, builder, arguments[0])
+    index = context.cast(builder, arguments[1], signature.args[1], types.intp)
+    return cgutils.get_item_pointer(context, builder, signature.args[0], array, [index])
+
+
+def _typed_add(typing_context: Any, tickets: Any, place: Any, amount: Any) -> Any:
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = make_array(signature.args[0])(context, builder, arguments[0])
-        index = context.cast(builder, arguments[1], signature.args[1], types.intp)
-        address = cgutils.get_item_pointer(context, builder, signature.args[0], array, [index])
         value = context.cast(builder, arguments[2], signature.args[2], types.int64)
+        address = _address(context, builder, signature, arguments)
         return builder.atomic_rmw("add", address, value, ordering="seq_cst")
 
     return types.int64(tickets, place, amount), write
 
 
-_add_to: Any = intrinsic(_typed)
+def _typed_look(typing_context: Any, tickets: Any, place: Any) -> Any:
+    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load_atomic(_address(context, builder, signature, arguments), "acquire", 8)
+
+    return types.int64(tickets, place), write
+
+
+_add_to: Any = intrinsic(_typed_add)
+_look_at: Any = intrinsic(_typed_look)
 
 
 @overload(add_to, inline="always")
-def _compiled(tickets, place, amount):
+def _compiled_add(tickets, place, amount):
     return lambda tickets, place, amount: _add_to(tickets, place, amount)
+
+
+@overload(look_at, inline="always")
+def _compiled_look(tickets, place):
+    return lambda tickets, place: _look_at(tickets, place)
 
 
 @kernel
@@ -191,6 +218,14 @@ def next_piece(tickets):
 def _all_finished(tickets, pieces):
     """Return whether all pieces are finished, after some waiting."""
     glances = 0
-    while add_to(tickets, FINISHED, 0) < pieces and glances < GLANCES:
+    while look_at(tickets, FINISHED) < pieces and glances < GLANCES:
         glances += 1
     return glances < GLANCES
+
+
+@kernel
+def _watch(asked, before):
+    """Wait until the number changes, but not long."""
+    glances = 0
+    while look_at(asked, 0) == before and glances < GLANCES:
+        glances += 1

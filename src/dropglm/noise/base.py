@@ -76,19 +76,21 @@ class Noise(ABC):
                 total[2] += noise.absolute_variance(towards)
         return total
 
-    def pull_back(self, design: AnyDesign, beta: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    def pull_back(
+        self, design: AnyDesign, beta: np.ndarray, slopes: np.ndarray, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return ∇_β of a function of all η_i and s²_i; shape (d,).
 
-        ``slopes`` has its derivatives with respect to η and s² as columns; shape (n, 2).
+        ``slopes`` has its derivatives with respect to η and s² as columns; shape (n, 2). The result is
+        written to ``out`` if it is given.
         """
-        gradients = []
+        gradient = np.empty(design.shape[1], design.dtype) if out is None else out
         for number, columns, block in design.blocks:
             noise, part = self.of_block(number), beta[columns]
-            gradient = block.backward(part, slopes, noise.relative)
+            block.backward(part, slopes, noise.relative, gradient[columns])
             if noise.absolute:
-                gradient += noise.shrinkage(part, slopes[:, 1])
-            gradients.append(gradient)
-        return _joined(gradients)
+                gradient[columns] += noise.shrinkage(part, slopes[:, 1])
+        return gradient
 
     def variance_vjp(self, design: AnyDesign, beta: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Return ∇_β Σ_i u_i s²_i; shape (d,)."""

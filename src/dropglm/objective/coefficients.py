@@ -104,16 +104,36 @@ def _complete(cuts, tickets, by_beta, by_intercept, l2, mean, beta, gradient):
         piece = next_piece(tickets)
 
 
-def complete_diagonal(by_beta: np.ndarray, by_intercept: np.ndarray, l2: np.ndarray) -> np.ndarray:
-    """Return the diagonal of the Fisher information plus λ, strictly positive, for θ."""
+def complete_diagonal(
+    by_beta: np.ndarray, by_intercept: np.ndarray, l2: np.ndarray, threads: int
+) -> np.ndarray:
+    """Return the diagonal of the Fisher information plus λ, strictly positive, for θ.
+
+    A feature without a row of positive weight may have no curvature; any positive number will do.
+    """
     diagonal = np.empty(l2.size + l2.shape[1], by_beta.dtype)
+    tiny = np.finfo(diagonal.dtype).tiny
     with np.errstate(over="ignore"):
-        np.add(by_beta, l2, out=diagonal[: l2.size].reshape(l2.shape))
-        diagonal[l2.size :] = by_intercept
-    smallest = diagonal.min()
-    if not (np.isfinite(smallest) and np.isfinite(diagonal.max())):
+        diagonal[l2.size :] = np.where(by_intercept <= tiny, 1.0, by_intercept)
+    cuts = even_cuts(l2.size, vectors.PIECE)
+    totals = np.empty(len(cuts) - 1)
+    share(_add_l2, cuts, threads, by_beta.ravel(), l2.ravel(), diagonal[: l2.size], float(tiny), totals)
+    if not np.isfinite([*totals, *diagonal[l2.size :]]).all():
         raise ValueError(f"The squares of the features overflow {diagonal.dtype}; scale the features down.")
-    if smallest <= np.finfo(diagonal.dtype).tiny:
-        # A feature without a row of positive weight may have no curvature; any positive number will do.
-        diagonal[diagonal <= np.finfo(diagonal.dtype).tiny] = 1.0
     return diagonal
+
+
+@summing_kernel
+def _add_l2(cuts, tickets, by_beta, l2, diagonal, tiny, totals):
+    piece = first_piece(tickets)
+    while piece < cuts.size - 1:
+        first, last = cuts[piece], cuts[piece + 1]
+        by_part, l2_part, diagonal_part = by_beta[first:last], l2[first:last], diagonal[first:last]
+        total = 0.0
+        for j in range(diagonal_part.size):
+            curvature = by_part[j] + l2_part[j]
+            diagonal_part[j] = 1.0 if curvature <= tiny else curvature
+            total += np.float64(diagonal_part[j])
+        # A sum is finite only if all numbers are; those of float64 would have to be near its largest.
+        totals[piece] = total
+        piece = next_piece(tickets)

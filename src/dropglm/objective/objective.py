@@ -14,6 +14,7 @@ import numpy as np
 
 from dropglm.families import Family
 from dropglm.maths import vectors
+from dropglm.noise import NO_NOISE
 from dropglm.objective.coefficients import complete_diagonal, complete_gradient, products_along
 from dropglm.objective.row_term import RowTerm
 from dropglm.objective.terms import Block, Coefficients, Share, Term
@@ -109,7 +110,7 @@ class Objective:
         """Return the diagonal of the Fisher information plus l2, strictly positive."""
         parts = [term.fisher(share, self.mean) for term, share in zip(self.terms, point.shares, strict=True)]
         by_beta, by_intercept = (sum(part[1:], start=part[0]) for part in zip(*parts, strict=True))
-        return complete_diagonal(by_beta, by_intercept, self.l2)
+        return complete_diagonal(by_beta, by_intercept, self.l2, self.threads)
 
     def _point(
         self, theta: np.ndarray, intercept: np.ndarray, shares: tuple[Share, ...], l2_norm: float
@@ -166,13 +167,13 @@ def _flat(beta: np.ndarray, intercept: np.ndarray) -> np.ndarray:
 
 def mean_row(blocks: Sequence[Block]) -> np.ndarray:
     """Return x̄, the weighted mean of the labelled rows; shape (d,)."""
-    total, weight = np.zeros(blocks[0].design.shape[1]), 0.0
-    for block in blocks:
-        if block.labels is not None:
-            w = block.labels.weights
-            total += block.design.transposed_dot(w[:, None])[:, 0]
-            weight += w.sum()
-    return (total / weight).astype(blocks[0].design.dtype)
+    labeled = [(block.design, block.labels.weights) for block in blocks if block.labels is not None]
+    total = sum(float(w.sum()) for _, w in labeled)
+    means = []
+    for design, w in labeled:
+        slopes = np.stack([w / total, np.zeros_like(w)], axis=1)
+        means.append(NO_NOISE.pull_back(design, np.zeros(design.shape[1], design.dtype), slopes))
+    return means[0] if len(means) == 1 else np.sum(means, axis=0)
 
 
 def _term(block: Block, family: type[Family], penalty: Penalty | None) -> Term:

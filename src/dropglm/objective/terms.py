@@ -57,7 +57,7 @@ class Share:
     """Value and gradient of a term, with its predictors."""
 
     value: float
-    by_beta: np.ndarray  # ∂f/∂β, (d, K)
+    by_beta: np.ndarray  # ∂f/∂β, (d, K); the term's next share may overwrite it
     by_intercept: np.ndarray  # ∂f/∂b, (K,)
     eta: np.ndarray  # (n, K)
 
@@ -120,7 +120,8 @@ class Term:
         A2 = self.family.own_variance(here.eta)
         w = np.zeros(len(A2)) if labels is None else labels.weights
         weights = [np.stack([w * a, pi * a], axis=1) for a in A2.T]
-        by_beta = np.stack([self.noise.spread(design, mean, columns) for columns in weights], axis=1)
+        spreads = [self.noise.spread(design, mean, columns) for columns in weights]
+        by_beta = spreads[0][:, None] if len(spreads) == 1 else np.stack(spreads, axis=1)
         self.passes += A2.shape[1]
         return by_beta, (w[:, None] * A2).sum(axis=0)
 

@@ -7,6 +7,9 @@ of products with two gradients. So an iteration reads every vector twice, once f
 to combine them; the recursion itself would read each vector four times.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from dropglm.maths import vectors
@@ -42,6 +45,7 @@ class Memory:
         # long memory.
         shape = length, len(gradient)
         self.s, self.y = np.empty(shape, gradient.dtype), np.empty(shape, gradient.dtype)
+        self.d = np.empty_like(gradient)
         self.slots: list[int] = []  # rows in use, oldest first
         self.sy = np.zeros((length, length))  # s_i·y_j, for i older than j or i = j
         self.yy = np.zeros((length, length))  # y_i·P⁻¹y_j
@@ -49,33 +53,34 @@ class Memory:
         self._set_combination()
 
     def direction(self) -> np.ndarray:
-        """Return the descent direction -Hg, where H estimates the inverse Hessian."""
-        d = np.empty_like(self.gradient)
+        """Return the descent direction -Hg, where H estimates the inverse Hessian.
+
+        The next call overwrites it: memory that is used again is faster than new memory.
+        """
         history = self.s, self.y, self.inverse, self.gradient, self._slots()
-        share(_combine, self.cuts, self.threads, *history, self.a, self.e, self.scale, d)
-        return d
+        share(_combine, self.cuts, self.threads, *history, self.a, self.e, self.scale, self.d)
+        return self.d
 
     def update(self, step: float, direction: np.ndarray, gradient: np.ndarray) -> None:
         """Add the step that led to this gradient, unless the curvature along it is not positive."""
         if len(self.slots) == len(self.s):
             self.slots.pop(0)
         slot = next(k for k in range(len(self.s)) if k not in self.slots)
-        sums = np.empty((len(self.cuts) - 1, 2))
-        moves = float(step), direction, self.gradient, gradient, self.inverse
-        share(_remember, self.cuts, self.threads, *moves, self.s[slot], self.y[slot], sums)
-        sy, yy = total(sums)
         older, old_sg, old_yg = list(self.slots), self.sg, self.yg
-        convex = sy > 0.0 and yy > 0.0 and np.isfinite(sy / yy)
-        if convex:
-            self.slots.append(slot)
+        self.slots.append(slot)
+        sums = np.empty((len(self.cuts) - 1, 2))
+        moves = float(step), direction, self.gradient, slot, sums
         self.gradient = gradient
-        self._set_products()
+        self._set_products(_remember_and_multiply, *moves)
+        sy, yy = total(sums)
         self.sy[slot] = 0.0
         self.sy[:, slot], self.yy[:, slot], self.yy[slot] = 0.0, 0.0, 0.0
-        if convex:
+        if sy > 0.0 and yy > 0.0 and np.isfinite(sy / yy):
             self.sy[older, slot] = (self.sg - old_sg)[older]
             self.yy[older, slot] = self.yy[slot, older] = (self.yg - old_yg)[older]
             self.sy[slot, slot], self.yy[slot, slot] = sy, yy
+        else:
+            self.slots.pop()
         self._set_combination()
 
     def change_metric(self, preconditioner: np.ndarray) -> None:
@@ -91,12 +96,12 @@ class Memory:
     def _slots(self) -> np.ndarray:
         return np.array(self.slots, np.int64)
 
-    def _set_products(self) -> None:
+    def _set_products(self, loop: Callable[..., None] | None = None, *moves: Any) -> None:
         """Set s_i·g and y_i·P⁻¹g for every pair, and g·P⁻¹g."""
         length = len(self.s)
         sums = np.zeros((len(self.cuts) - 1, 2 * length + 1))
         history = self.s, self.y, self.inverse, self.gradient, self._slots()
-        share(_multiply, self.cuts, self.threads, *history, sums)
+        share(loop or _multiply, self.cuts, self.threads, *history, sums, *moves)
         totals = total(sums)
         self.sg, self.yg, self.gg = totals[:length], totals[length:-1], float(totals[-1])
 
@@ -136,26 +141,53 @@ def _solve(slots, sy, yy, sg, yg, gg, a, e):
 @summing_kernel
 def _multiply(cuts, tickets, s, y, inverse, g, slots, sums):
     """s_i·g, y_i·P⁻¹g and g·P⁻¹g, over the entries of each piece."""
-    buffer = np.empty(BLOCK)
     piece = first_piece(tickets)
     while piece < cuts.size - 1:
-        for start in range(cuts[piece], cuts[piece + 1], BLOCK):
-            stop = min(start + BLOCK, cuts[piece + 1])
-            g_block, inverse_block, scaled = g[start:stop], inverse[start:stop], buffer[: stop - start]
-            total = 0.0
-            for j in range(scaled.size):
-                scaled[j] = np.float64(inverse_block[j]) * g_block[j]
-                total += scaled[j] * g_block[j]
-            sums[piece, 2 * len(s)] += total
-            for i in slots:
-                s_block, y_block = s[i, start:stop], y[i, start:stop]
-                sg, yg = 0.0, 0.0
-                for j in range(scaled.size):
-                    sg += np.float64(s_block[j]) * g_block[j]
-                    yg += y_block[j] * scaled[j]
-                sums[piece, i] += sg
-                sums[piece, len(s) + i] += yg
+        _add_products(s, y, inverse, g, slots, cuts[piece], cuts[piece + 1], sums[piece])
         piece = next_piece(tickets)
+
+
+@summing_kernel
+def _remember_and_multiply(
+    cuts, tickets, s, y, inverse, g, slots, sums, step, direction, old, slot, new_sums
+):
+    """The same after setting s = step · direction and y = g - old of one pair, with its s·y and y·P⁻¹y."""
+    piece = first_piece(tickets)
+    while piece < cuts.size - 1:
+        first, last = cuts[piece], cuts[piece + 1]
+        direction_part, old_part, g_part = direction[first:last], old[first:last], g[first:last]
+        inverse_part, s_part, y_part = inverse[first:last], s[slot, first:last], y[slot, first:last]
+        sy, yy = 0.0, 0.0
+        for j in range(s_part.size):
+            s_part[j] = step * direction_part[j]
+            y_part[j] = g_part[j] - old_part[j]
+            sy += np.float64(s_part[j]) * y_part[j]
+            yy += np.float64(y_part[j]) * y_part[j] * inverse_part[j]
+        new_sums[piece, 0], new_sums[piece, 1] = sy, yy
+        _add_products(s, y, inverse, g, slots, first, last, sums[piece])
+        piece = next_piece(tickets)
+
+
+@summing_kernel
+def _add_products(s, y, inverse, g, slots, first, last, sums):
+    """Add s_i·g, y_i·P⁻¹g and g·P⁻¹g, over entries first to last - 1."""
+    buffer = np.empty(BLOCK)
+    for start in range(first, last, BLOCK):
+        stop = min(start + BLOCK, last)
+        g_block, inverse_block, scaled = g[start:stop], inverse[start:stop], buffer[: stop - start]
+        gg = 0.0
+        for j in range(scaled.size):
+            scaled[j] = np.float64(inverse_block[j]) * g_block[j]
+            gg += scaled[j] * g_block[j]
+        sums[2 * len(s)] += gg
+        for i in slots:
+            s_block, y_block = s[i, start:stop], y[i, start:stop]
+            sg, yg = 0.0, 0.0
+            for j in range(scaled.size):
+                sg += np.float64(s_block[j]) * g_block[j]
+                yg += y_block[j] * scaled[j]
+            sums[i] += sg
+            sums[len(s) + i] += yg
 
 
 @summing_kernel
@@ -212,22 +244,4 @@ def _combine(cuts, tickets, s, y, inverse, g, slots, a, e, scale, d):
                     q[j] -= factor * s_block[j]
             for j in range(q.size):
                 d_block[j] = q[j]
-        piece = next_piece(tickets)
-
-
-@summing_kernel
-def _remember(cuts, tickets, step, d, old, new, inverse, s, y, sums):
-    """Set s = step · d and y = new - old, and sum s·y and y·P⁻¹y over the entries of each piece."""
-    piece = first_piece(tickets)
-    while piece < cuts.size - 1:
-        first, last = cuts[piece], cuts[piece + 1]
-        d_part, old_part, new_part = d[first:last], old[first:last], new[first:last]
-        inverse_part, s_part, y_part = inverse[first:last], s[first:last], y[first:last]
-        sy, yy = 0.0, 0.0
-        for j in range(s_part.size):
-            s_part[j] = step * d_part[j]
-            y_part[j] = new_part[j] - old_part[j]
-            sy += np.float64(s_part[j]) * y_part[j]
-            yy += np.float64(y_part[j]) * y_part[j] * inverse_part[j]
-        sums[piece, 0], sums[piece, 1] = sy, yy
         piece = next_piece(tickets)
