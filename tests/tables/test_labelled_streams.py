@@ -65,13 +65,13 @@ def test_rows_of_a_pipe_do_not_wait_after_a_bad_row(format):
     with open(read, "rb") as reader, open(write, "wb", buffering=0) as writer:
         batches = tables.stream(reader, "text", "label", format=format, on_bad=bad.append)
         writer.write(table(format, [good, b"\xff"])[0])
-        assert next(batches).texts == ["one"]
+        assert list(next(batches).texts) == ["one"]
         assert len(bad) == 1
         writer.write(b"bad\n" + more + b"\n" + good[:3])
         assert next(batches).rows == [4]
         assert len(bad) == 2
         writer.write(good[3:] + b"\n\n\r\n")  # nor do they wait for what comes after blank lines
-        assert next(batches).texts == ["one"]
+        assert list(next(batches).texts) == ["one"]
         writer.close()
         assert list(batches) == []
 

@@ -104,3 +104,58 @@ def test_too_many_or_too_few_classes_are_refused(tmp_path, monkeypatch):
         (tmp_path / "s.jsonl").write_text("\n".join(rows))
         with pytest.raises(TableError, match=message):
             Source(str(tmp_path / "s.jsonl")).classes(skip_bad=False)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_model_does_not_depend_on_reading_ahead(tmp_path, threads):
+    """Also the names of columns in a checkpoint, which are those of the rows learnt from so far."""
+    words, labels = texts(3000)
+    rows = "".join(
+        f'"{text} {number}",{label}\n' for number, (text, label) in enumerate(zip(words, labels, strict=True))
+    )
+    (tmp_path / "s.csv").write_text("text,label\n" + rows.replace("999,good", "999,ugly"))
+    table = Source(str(tmp_path / "s.csv"))
+    expected = OnlineTextClassifier(bits=12)
+    for batch in table.batches():
+        known = [k for k, label in enumerate(batch.labels) if label in CLASSES]
+        chosen = [batch.texts[k] for k in known], [batch.labels[k] for k in known]
+        expected.partial_fit(*chosen, classes=list(CLASSES))
+    model = OnlineTextClassifier(bits=12, n_jobs=threads)
+    training = learn(OnlineTraining.start(model, dict(CLASSES)), table)
+    np.testing.assert_array_equal(training.model.model_.coef_, expected.model_.coef_)
+    for name in ("letters", "lengths"):
+        found, wanted = (getattr(each.vectorizer_.ngrams_, name) for each in (training.model, expected))
+        np.testing.assert_array_equal(found, wanted)
+    assert training.model.vectorizer_.n_texts_ == expected.vectorizer_.n_texts_
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_names_of_rows_that_were_read_ahead_are_not_saved(tmp_path, monkeypatch, threads):
+    monkeypatch.setattr(sys.modules["dropglm.tables.stream"], "MAX_ROWS", 5)
+    words, labels = texts(40)
+    rows = "".join(
+        f"{text} {number},{label}\n" for number, (text, label) in enumerate(zip(words, labels, strict=True))
+    )
+    (tmp_path / "s.csv").write_text("text,label\n" + rows)
+    table = Source(str(tmp_path / "s.csv"))
+    training = OnlineTraining.start(OnlineTextClassifier(bits=12, n_jobs=threads), dict(CLASSES))
+    for _ in training.learn(table):
+        learnt = training.model.t_
+        lengths = training.model.vectorizer_.ngrams_.lengths.copy()
+        expected = OnlineTextClassifier(bits=12).partial_fit(
+            numbered(words[:learnt]), labels[:learnt], list(CLASSES)
+        )
+        np.testing.assert_array_equal(lengths, expected.vectorizer_.ngrams_.lengths)
+        if learnt > 20:
+            break
+    # What was read ahead can be named when its turn comes.
+    training.model.partial_fit(numbered(words)[learnt:], labels[learnt:])
+    expected = OnlineTextClassifier(bits=12).partial_fit(numbered(words), labels, list(CLASSES))
+    np.testing.assert_array_equal(
+        training.model.vectorizer_.ngrams_.letters, expected.vectorizer_.ngrams_.letters
+    )
+
+
+def numbered(words):
+    """Return the texts of the table above."""
+    return [f"{text} {number}" for number, text in enumerate(words)]

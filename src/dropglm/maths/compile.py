@@ -3,7 +3,7 @@
 A ``kernel`` is a loop over rows: compiled on first use, cached on disk, and run without the GIL so that
 threads help. Its variants give the compiler a little more freedom. ``inlined`` marks a formula that is used
 inside kernels: it is expanded where it is called, since the compiler vectorises only loops that it sees
-completely.
+completely. A ``part`` of a kernel is a function of its own, which takes less time to compile.
 """
 
 from collections.abc import Callable
@@ -35,3 +35,5 @@ fused_kernel = _kernel(fastmath={"contract", "nsz"})
 summing_kernel = _kernel(fastmath={"contract", "nsz", "reassoc"})
 
 inlined = njit(inline="always", error_model="numpy")
+
+part = njit(error_model="numpy")

@@ -8,6 +8,7 @@ from dropglm.tables.errors import TableError, suggestion
 from dropglm.tables.source import read_chunk
 
 CHUNK_SIZE = 1 << 20
+PUT_BACK_SIZE = 1 << 14  # bytes to decode at a time if they were read before
 SAMPLE_SIZE = 1000  # bytes at the start of a file from which an encoding is guessed
 
 NOT_FOR_TEXT = ("idna", "punycode", "undefined")  # codecs of strings that no file of texts uses
@@ -137,16 +138,14 @@ class DecodedChunks:
         self.escaped = False
         self.sample = b""
         self._bytes_read = 0
+        self._put_back = memoryview(b"")
         self._decoder: codecs.IncrementalDecoder | None = None
 
     def next_chunk(self) -> str:
         """Return the text that has arrived; at the end, an empty string, and ``ended`` is set."""
-        data = read_chunk(self.stream, CHUNK_SIZE, self.name)
+        data = self._next_bytes()
         if self._decoder is None:
             self._decoder = self._make_decoder(data)
-        if len(self.sample) < SAMPLE_SIZE:
-            self.sample += data[: SAMPLE_SIZE - len(self.sample)]
-        self._bytes_read += len(data)
         state = self._decoder.getstate()
         try:
             text = self._decoder.decode(data, not data)
@@ -162,6 +161,38 @@ class DecodedChunks:
         self.ended = not data
         return text
 
+    def read_bytes(self) -> bytes:
+        """Return bytes that have arrived, for a reader that decodes them itself; none at the end."""
+        data = read_chunk(self.stream, CHUNK_SIZE, self.name)
+        if len(self.sample) < SAMPLE_SIZE:
+            self.sample += data[: SAMPLE_SIZE - len(self.sample)]
+        self._bytes_read += len(data)
+        return data
+
+    def put_back(self, data: bytes) -> None:
+        """Take back the last bytes that were read, so that ``next_chunk`` decodes them again."""
+        self._bytes_read -= len(data) - len(self._put_back)
+        self._put_back = memoryview(data)
+
+    def take_unread(self, text: str) -> bytes:
+        """Return what was read after the last line that was used, given its text as far as it was decoded."""
+        pending = b"" if self._decoder is None else self._decoder.getstate()[0]
+        unread = b"".join((text.encode("utf-8", "surrogateescape"), pending, self._put_back))
+        self._bytes_read += len(self._put_back)
+        self._put_back = memoryview(b"")
+        self.ended, self.bad_byte = False, None
+        if self._decoder is not None:
+            self._decoder.reset()
+        return unread
+
+    def _next_bytes(self) -> bytes:
+        if not self._put_back:
+            return self.read_bytes()
+        # A little at a time: usually only one row is needed.
+        data, self._put_back = bytes(self._put_back[:PUT_BACK_SIZE]), self._put_back[PUT_BACK_SIZE:]
+        self._bytes_read += len(data)
+        return data
+
     def _text_before(self, decoder: codecs.IncrementalDecoder, data: bytes, error: UnicodeDecodeError) -> str:
         """Return the text before the bad byte, so that its rows are counted before the error is raised."""
         after = len(error.object) - error.start
@@ -169,7 +200,10 @@ class DecodedChunks:
             f"is not {error.encoding.upper()}: byte {self._bytes_read - after:,} of the file "
             f"is 0x{error.object[error.start]:02x}; {ENCODING_HINT}"
         )
-        return decoder.decode(data[: len(data) - after]) if after < len(data) else ""
+        text = decoder.decode(data[: len(data) - after]) if after < len(data) else ""
+        decoder.reset()
+        self.put_back(b"".join((error.object[error.start :], self._put_back)))
+        return text
 
     def _escape(self, decoder: codecs.IncrementalDecoder, data: bytes) -> str | None:
         """Return the text with escaped bad bytes, or None if the codec misses line ends after a bad byte."""

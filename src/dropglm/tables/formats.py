@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dropglm.registry import quoted
 from dropglm.tables import jsonl, separated
+from dropglm.tables.block import Block
 from dropglm.tables.columns import Columns
 from dropglm.tables.errors import EmptyTableError, RowError, TableError, suggestion
 from dropglm.tables.lines import Lines
@@ -26,7 +27,8 @@ class Format:
     name : str
         Its name in ``FORMATS``.
     rows : callable or None
-        Reads rows and yields an error in place of each bad one; None for Parquet, which is read in frames.
+        Reads rows, some of them in blocks, and yields an error in place of each bad one; None for Parquet,
+        which is read in frames.
     write : callable
         Writes a frame to a binary stream, with or without the header.
     header : bool, default=False
@@ -36,7 +38,7 @@ class Format:
     """
 
     name: str
-    rows: Callable[[Lines, Columns, str], Iterator[tuple[Any, ...] | RowError]] | None
+    rows: Callable[[Lines, Columns, str], Iterator[tuple[Any, ...] | RowError | Block]] | None
     write: Callable[["DataFrame", IO[bytes], bool], object]
     header: bool = False
     delimiter: str = ","

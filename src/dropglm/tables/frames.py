@@ -6,6 +6,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from dropglm.extras import import_extra
+from dropglm.tables.block import Block
 from dropglm.tables.columns import UNLABELED_HINT, Columns
 from dropglm.tables.decoding import has_lone_surrogate
 from dropglm.tables.errors import RowError, TableError
@@ -24,7 +25,12 @@ def import_polars() -> Any:
 
 
 def frames(
-    rows: Iterable[tuple[Any, ...] | RowError], lines: Lines, columns: Columns, size: int, *, prompt: bool
+    rows: Iterable[tuple[Any, ...] | RowError | Block],
+    lines: Lines,
+    columns: Columns,
+    size: int,
+    *,
+    prompt: bool,
 ) -> Iterator["DataFrame"]:
     """Yield frames of up to ``size`` rows; the first bad row is raised.
 
@@ -35,11 +41,14 @@ def frames(
     for row in rows:
         if isinstance(row, RowError):
             raise row
-        pending.append(row)
-        if len(pending) >= size or (prompt and lines.would_block()):
-            yield _frame(pending, columns, lines.name, start)
-            start += len(pending)
-            pending = []
+        if isinstance(row, Block):
+            pending += row.tuples()
+        else:
+            pending.append(row)
+        while len(pending) >= size or (pending and prompt and lines.would_block()):
+            yield _frame(pending[:size], columns, lines.name, start)
+            start += len(pending[:size])
+            del pending[:size]
     if pending:
         yield _frame(pending, columns, lines.name, start)
 

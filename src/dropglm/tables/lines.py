@@ -5,11 +5,18 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
-from dropglm.tables.decoding import ENCODING_HINT, DecodedChunks, guess_wide_encoding, has_lone_surrogate
+from dropglm.tables.decoding import (
+    ENCODING_HINT,
+    DecodedChunks,
+    find_codec,
+    guess_wide_encoding,
+    has_lone_surrogate,
+)
 from dropglm.tables.errors import RowError, TableError
 
 # Characters of a row; a longer one is more likely to have an unclosed quote than a text of that length.
 MAX_ROW_LENGTH = 10_000_000
+MAX_BLOCK_ROWS = 10_000  # rows to cut at once
 BLANK = ("\n", "\r\n")  # blank lines between rows
 
 
@@ -47,6 +54,10 @@ class Lines:
     problem : str
         What is wrong with the row, to be raised at its end. It is set in a lenient reading of rows that may
         span lines: the next row starts after the last line of the bad row, not after its bad line.
+    more_rows : bool
+        Whether more rows have been read from the file by other means than this iterator.
+    block_rows, block_characters : int
+        How many rows to cut at once at most, and after how many characters of texts to stop.
 
     Examples
     --------
@@ -79,6 +90,9 @@ class Lines:
         self.first_line = 1
         self.n_lines = 0
         self.problem = ""
+        self.more_rows = False
+        self.block_rows = MAX_BLOCK_ROWS
+        self.block_characters = MAX_ROW_LENGTH
         self._characters_left = max_row_length
         self._rows_span_lines = header
         self._lenient = lenient
@@ -121,10 +135,45 @@ class Lines:
         self._characters_left = self.max_row_length
         self.problem = ""
 
+    def advance(self, n_rows: int, n_lines: int) -> None:
+        """Count rows that were read by other means than this iterator, and their lines."""
+        self.row += n_rows
+        self.n_lines += n_lines
+        self.skip()
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether the file, of which something must have been read, is in UTF-8."""
+        return find_codec(self._chunks.encoding or "utf-8").name == "utf-8"
+
+    def read_bytes(self) -> bytes:
+        """Return bytes after those that were taken or read so before; none at the end of the file."""
+        return self._chunks.read_bytes()
+
+    def take_unread(self) -> bytes:
+        """Return the bytes that were read after the last line, which the iterator will not return."""
+        text = "".join((*self._complete, *self._partial))
+        self._complete.clear()
+        self._partial, self._partial_length, self._skipping = [], 0, False
+        return self._chunks.take_unread(text)
+
+    def put_back(self, data: bytes) -> None:
+        """Let the iterator continue with these bytes, the last ones that were taken or read."""
+        self._chunks.put_back(data)
+
+    @property
+    def skipping(self) -> bool:
+        """Whether the rest of a line that is too long has yet to be read."""
+        return self._skipping
+
     def would_block(self) -> bool:
         """Return whether the next row has not arrived in the pipe yet."""
-        if self._chunks.ended or any(line not in BLANK for line in self._complete):
+        if self.more_rows or self._chunks.ended or any(line not in BLANK for line in self._complete):
             return False
+        return self.stream_would_block()
+
+    def stream_would_block(self) -> bool:
+        """Return whether the pipe is empty at the moment."""
         try:
             return not select.select([self.stream], [], [], 0)[0]
         except (OSError, TypeError, ValueError):  # not a stream that select can wait for

@@ -1,8 +1,11 @@
 """Read labelled texts in batches, for learning as they arrive; bad rows may be skipped."""
 
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from dropglm.encoded_texts import EncodedTexts
+from dropglm.tables.block import Block
 from dropglm.tables.columns import Columns
 from dropglm.tables.decoding import has_lone_surrogate
 from dropglm.tables.errors import RowError, TableError
@@ -20,7 +23,9 @@ class Batch(NamedTuple):
 
     Attributes
     ----------
-    texts, labels : list of str
+    texts : sequence of str
+        A list, or ``EncodedTexts`` where the format allows.
+    labels : list of str
     rows : list of int
         Row numbers in the table, counted from 1.
     lines : list of int or None
@@ -33,7 +38,7 @@ class Batch(NamedTuple):
     'row 17 (line 20)'
     """
 
-    texts: list[str]
+    texts: Sequence[str]
     labels: list[str]
     rows: list[int]
     lines: list[int] | None
@@ -82,7 +87,8 @@ def stream(
     start : int, default=0
         Number of rows to skip at the beginning; bad rows among them are not reported.
     characters : int, default=1 << 20
-        A batch is complete when its texts have this many characters, or at 10,000 rows.
+        A batch is complete when its texts have this many characters, or at 10,000 rows; from CSV and TSV it
+        may have fewer.
     format, encoding, delimiter, max_row_length
         See ``read``.
 
@@ -107,7 +113,7 @@ def stream(
     >>> table = b'label,text\n1,"good, very"\n0\n0,bad\n'
     >>> batches = stream(BytesIO(table), "text", "label", on_bad=print, format="csv")
     >>> for batch in batches:  # doctest: +ELLIPSIS
-    ...     print(batch.texts, batch.labels, batch.rows)
+    ...     print(list(batch.texts), batch.labels, batch.rows)
     the open file: row 2 (line 3) has 1 field, but the header has 2; the row is truncated, or a quote ...
     ['good, very', 'bad'] ['1', '0'] [1, 3]
     """
@@ -117,7 +123,8 @@ def stream(
     columns = Columns(text, label, mixed=True)
     table = Table(path, format, encoding, delimiter, max_row_length)
     counts = _RowCounts(on_bad, start)
-    with table.rows(columns, lenient=on_bad is not None or start > 0) as (rows, counter):
+    limits = {"block_rows": MAX_ROWS, "block_characters": characters}
+    with table.rows(columns, lenient=on_bad is not None or start > 0, **limits) as (rows, counter):
         labelled = _texts_and_labels(rows, counter, columns, one_type=on_bad is None)
         yield from _batches(labelled, counter, counts, characters)
     counts.check(table)
@@ -153,13 +160,15 @@ class _RowCounts:
 
 
 def _texts_and_labels(
-    rows: Iterable[tuple[Any, ...] | RowError],
+    rows: Iterable[tuple[Any, ...] | RowError | Block],
     counter: Lines | RowCounter,
     columns: Columns,
     *,
     one_type: bool,
-) -> Iterator[tuple[str, str] | RowError]:
+) -> Iterator[tuple[str, str] | RowError | Batch]:
     """Yield the text and the label of each row, or an error if one of them is missing.
+
+    A block becomes a batch, unless a label is missing.
 
     With ``one_type``, a label of another type than the first one is an error, too.
     """
@@ -167,6 +176,9 @@ def _texts_and_labels(
     for row in rows:
         if isinstance(row, RowError):
             yield row
+            continue
+        if isinstance(row, Block):
+            yield from _batches_of_block(row, counter, columns)
             continue
         text, label = row
         label_type = TYPE_NAMES.get(type(label), "") if one_type else ""
@@ -181,6 +193,24 @@ def _texts_and_labels(
         yield counter.error(problem) if problem else (text, label)
 
 
+def _batches_of_block(block: Block, counter: Any, columns: Columns) -> Iterator[Batch | RowError]:
+    """Yield the rows of a block in batches, and an error for each row without a label."""
+    labels = list(block.column(1))
+    missing = {label for label in set(labels) if not label.strip()}
+    after, start = (counter.row, counter.first_line, counter.n_lines), 0
+    numbers = range(block.first_row, block.first_row + block.n_rows)
+    bad = [k for k, label in enumerate(labels) if label in missing] if missing else []
+    for k in (*bad, block.n_rows):
+        if k > start:
+            part, lines = slice(start, k), block.lines[start:k, 0].tolist()
+            yield Batch(block.column(0)[part], labels[part], list(numbers[part]), lines)
+        if k < block.n_rows:
+            counter.row, (counter.first_line, counter.n_lines) = numbers[k], block.lines[k].tolist()
+            yield counter.error(_problem("", "", columns) or "")
+            counter.row, counter.first_line, counter.n_lines = after
+        start = k + 1
+
+
 def _problem(text: str | None, label: str | None, columns: Columns) -> str | None:
     if text is None:
         return f"has no text (null in {columns.text!r})"
@@ -192,7 +222,7 @@ def _problem(text: str | None, label: str | None, columns: Columns) -> str | Non
 
 
 def _batches(
-    rows: Iterable[tuple[str, str] | RowError],
+    rows: Iterable[tuple[str, str] | RowError | Batch],
     counter: Lines | RowCounter,
     counts: _RowCounts,
     characters: int,
@@ -202,8 +232,16 @@ def _batches(
         for row in rows:
             if isinstance(row, RowError):
                 counts.add_bad(row)
+            elif isinstance(row, Batch):
+                counts.good += len(row.rows)
+                if batch.texts:
+                    yield batch
+                batch, characters_left = row.after(bisect_right(row.rows, counts.start)), characters
             else:
                 counts.good += 1
+                if isinstance(batch.texts, EncodedTexts):
+                    yield batch
+                    batch, characters_left = _empty_batch(counter), characters
                 if counter.row > counts.start:
                     _append(batch, row, counter)
                     characters_left -= len(row[0])
@@ -227,6 +265,7 @@ def _empty_batch(counter: Lines | RowCounter) -> Batch:
 
 def _append(batch: Batch, row: tuple[str, str], counter: Lines | RowCounter) -> None:
     text, label = row
+    assert isinstance(batch.texts, list)
     batch.texts.append(text)
     batch.labels.append(label)
     batch.rows.append(counter.row)

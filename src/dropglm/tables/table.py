@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from dropglm.tables import parquet
+from dropglm.tables.block import Block
 from dropglm.tables.columns import Columns
 from dropglm.tables.decoding import find_codec
 from dropglm.tables.errors import EmptyTableError, RowError, TableError
@@ -16,6 +17,7 @@ from dropglm.tables.source import PathOrFile, check_file_exists, is_path, name_o
 if TYPE_CHECKING:
     from polars import DataFrame
 
+MIN_BLOCK = 1000  # rows to cut at once, also for smaller frames
 PARQUET_BATCH = 1000  # rows to read from a Parquet file at a time: 1.3 MB of film reviews
 
 
@@ -61,6 +63,7 @@ class Table:
                 found = self._parquet_frames(stream, columns, size)
             else:
                 lines = self._lines(stream)
+                lines.block_rows = min(max(size, MIN_BLOCK), lines.block_rows)
                 rows = self.format.rows(lines, columns, self._delimiter)
                 found = frames(rows, lines, columns, size, prompt=prompt)
             n_rows = 0
@@ -73,12 +76,13 @@ class Table:
 
     @contextmanager
     def rows(
-        self, columns: Columns, *, lenient: bool
-    ) -> Iterator[tuple[Iterator[tuple[Any, ...] | RowError], Lines | parquet.RowCounter]]:
+        self, columns: Columns, *, lenient: bool, block_rows: int, block_characters: int
+    ) -> Iterator[tuple[Iterator[tuple[Any, ...] | RowError | Block], Lines | parquet.RowCounter]]:
         """Yield an iterator over the rows, and the counter that has the number of the current row.
 
-        Bad rows are yielded as errors; if ``lenient``, reading continues after them. Texts and labels may be
-        missing, and there may be no rows.
+        Bad rows are yielded as errors; if ``lenient``, reading continues after them. Some formats yield rows
+        in blocks of at most ``block_rows`` rows and about ``block_characters`` characters of texts. Texts and
+        labels may be missing, and there may be no rows.
         """
         with open_source(self._path, self._compression) as stream:
             if self.format.rows is None:
@@ -86,6 +90,7 @@ class Table:
                 yield parquet.rows(self._parquet_frames(stream, columns, PARQUET_BATCH), counter), counter
             else:
                 lines = self._lines(stream, lenient=lenient)
+                lines.block_rows, lines.block_characters = block_rows, block_characters
                 yield self.format.rows(lines, columns, self._delimiter), lines
 
     def no_rows_error(self) -> TableError:

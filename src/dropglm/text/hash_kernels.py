@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from dropglm.maths.compile import inlined, kernel
+from dropglm.maths.compile import inlined, kernel, part
 from dropglm.text.kernels import mix
+from dropglm.text.scan_kernels import text_tokens
 
 SPACE = np.uint8(32)
 NAMED = np.uint8(128)  # the bit of a mark that says that the column has a name
@@ -17,52 +18,122 @@ def extend_hash(h, key):
 
 
 @kernel
-def hash_ngrams(tokens, shortest, longest, first_text, marks, letters, lengths, indptr, columns):
+def hash_texts(
+    letters,
+    begins,
+    ends,
+    classes,
+    runs,
+    shortest,
+    longest,
+    first_text,
+    marks,
+    indptr,
+    columns,
+    new,
+    names,
+    sizes,
+):
+    """Write the distinct columns of each text's n-grams; texts are numbered from ``first_text``.
+
+    The texts are in UTF-8, and already preprocessed; ``classes`` and ``runs`` are those of
+    ``scan_kernels.text_tokens``. See ``hash_ngrams`` for the other arguments.
+    """
+    longest_text = 0
+    for i in range(len(begins)):
+        longest_text = max(longest_text, ends[i] - begins[i])
+    starts, stops = np.empty(longest_text + 1, np.int64), np.empty(longest_text + 1, np.int64)
+    keys, hashes = np.empty(longest_text + 1, np.int64), np.empty(longest_text + 1, np.uint64)
+    k, m = np.int64(0), np.int64(0)
+    for i in range(len(begins)):
+        apostrophes, singles, shortest_token = runs
+        count = text_tokens(
+            letters, begins[i], ends[i], classes, apostrophes, singles, shortest_token, starts, stops, keys
+        )
+        mark = next_mark(first_text + i, marks)
+        k, m = hash_tokens(
+            letters, 0, count, starts, stops, keys, hashes, shortest, longest, mark, marks, columns, k, new,
+            names, sizes, m,
+        )  # fmt: skip
+        indptr[i + 1] = k
+    return m
+
+
+@kernel
+def hash_ngrams(tokens, shortest, longest, first_text, marks, indptr, columns, new, names, sizes):
     """Write the distinct columns of each text's n-grams; texts are numbered from ``first_text``.
 
     ``marks`` has one byte per column: the last text that contains the column, modulo 127, and a bit that
     says whether the column has a name. A million single bytes fit into the second-level cache; 8 bytes per
-    column took three times as long. If ``letters`` is not empty, a column is named after the first n-gram
-    hashed to it. Whether the text already contains a column is not tested by a branch, since half of its
-    predictions would fail: the column is always written, and overwritten by the next one if it was a
-    repetition.
+    column took three times as long. If ``new`` is not empty, a column is named after the first n-gram hashed
+    to it: ``new`` gets the column, ``names`` the n-gram and ``sizes`` its bytes. Returns the number of names.
     """
-    mask = np.uint64(len(marks) - 1)
-    hashes = np.zeros(tokens.counts.max() if len(tokens.counts) else 0, np.uint64)
-    naming = len(letters) > 0
-    k = np.int64(0)
+    hashes = np.empty(tokens.counts.max() if len(tokens.counts) else 0, np.uint64)
+    k, m = np.int64(0), np.int64(0)
     for i in range(len(tokens.first)):
-        start, mark = tokens.first[i], np.uint8((first_text + i) % TEXT_MARKS + 1)
-        if mark == 1:
-            for j in range(len(marks)):
-                marks[j] &= NAMED
-        hashes[: tokens.counts[i]] = 0
-        for n in range(1, longest + 1):
-            for p in range(tokens.counts[i] - n + 1):
-                h = extend_hash(hashes[p], tokens.keys[start + p + n - 1])
-                hashes[p] = h
-                if n >= shortest:
-                    column = np.int64(h & mask)
-                    columns[k] = column
-                    before = marks[column]
-                    k += np.uint8(before & ~NAMED) != mark
-                    if naming and before < NAMED:
-                        lengths[column] = write_ngram(tokens, start + p, n, letters[column])
-                    marks[column] = mark | (NAMED if naming else before & NAMED)
+        mark = next_mark(first_text + i, marks)
+        k, m = hash_tokens(
+            tokens.letters, tokens.first[i], tokens.counts[i], tokens.start, tokens.stop, tokens.keys, hashes,
+            shortest, longest, mark, marks, columns, k, new, names, sizes, m,
+        )  # fmt: skip
         indptr[i + 1] = k
+    return m
 
 
 @inlined
-def write_ngram(tokens, p, n, out):
-    """Write n tokens, starting at p and separated by spaces, as far as they fit; return the bytes written."""
+def next_mark(text, marks):
+    """Return the mark of this text, after removing all marks if its number was used before."""
+    mark = np.uint8(text % TEXT_MARKS + 1)
+    if mark == 1:
+        for j in range(len(marks)):
+            marks[j] &= NAMED
+    return mark
+
+
+@part
+def hash_tokens(
+    letters, first, count, starts, stops, keys, hashes, shortest, longest, mark, marks, columns, k, new,
+    names, sizes, m,
+):  # fmt: skip
+    """Write the distinct columns of one text from ``columns[k]`` on, and new names from ``new[m]`` on.
+
+    Whether the text already contains a column is not tested by a branch, since half of its predictions would
+    fail: the column is always written, and overwritten by the next one if it was a repetition.
+    """
+    mask, naming = np.uint64(len(marks) - 1), len(new) > 0
+    hashes[:count] = 0
+    for n in range(1, longest + 1):
+        for p in range(count - n + 1):
+            h = extend_hash(hashes[p], keys[first + p + n - 1])
+            hashes[p] = h
+            if n >= shortest:
+                column = h & mask
+                columns[k] = column
+                before = marks[column]
+                k += np.uint8(before & ~NAMED) != mark
+                if naming and before < NAMED:
+                    new[m] = column
+                    sizes[m] = write_ngram(letters, starts, stops, first + p, n, names[m])
+                    m += 1
+                marks[column] = mark | (NAMED if naming else before & NAMED)
+    return k, m
+
+
+@part
+def write_ngram(letters, starts, stops, p, n, out):
+    """Write n tokens, starting at p and separated by spaces, as far as they fit; return the bytes written.
+
+    The rest is filled with zeros.
+    """
     place = 0
     for q in range(p, p + n):
         if q > p and place < len(out):
             out[place] = SPACE
             place += 1
-        for letter in range(tokens.start[q], min(tokens.stop[q], tokens.start[q] + len(out) - place)):
-            out[place] = tokens.letters[letter]
+        for letter in range(starts[q], min(stops[q], starts[q] + len(out) - place)):
+            out[place] = letters[letter]
             place += 1
+    out[place:] = 0
     return place
 
 

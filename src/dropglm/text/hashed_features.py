@@ -1,6 +1,6 @@
 """Features that are hashed n-grams, and the names of their columns."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,8 +8,11 @@ from scipy import sparse
 
 from dropglm import checks
 from dropglm.design.storage import BinaryRows
-from dropglm.text import hash_kernels
+from dropglm.encoded_texts import EncodedTexts
+from dropglm.text import clean_kernels, hash_kernels
 from dropglm.text.base import NgramSettings, text_chunks
+from dropglm.text.cleaning import clean
+from dropglm.text.tokens import Runs, character_classes
 
 MAX_BITS = 30
 NAME_BYTES = 32  # bytes of a column's name that are shown
@@ -25,7 +28,8 @@ class Buckets(NamedTuple):
     Attributes
     ----------
     marks : ndarray of shape (n_columns,)
-        Scratch memory of ``hash_kernels.hash_ngrams``; also says which columns have a name.
+        Scratch memory of ``hash_kernels.hash_ngrams``; also says which columns have a name, or will have one
+        when it is added.
     letters : ndarray of shape (n_columns, STORED_BYTES)
         The names in UTF-8; empty if names are not recorded.
     lengths : ndarray of shape (n_columns,)
@@ -41,6 +45,15 @@ class Buckets(NamedTuple):
         """Return buckets without names; if not ``named``, names will not be recorded."""
         n, stored = (size, STORED_BYTES) if named else (0, 0)
         return cls(np.zeros(size, np.uint8), np.zeros((n, stored), np.uint8), np.zeros(n, np.uint8))
+
+    def add(self, names: "NewNames") -> None:
+        """Record the names of columns that had none."""
+        self.letters[names.columns] = names.letters
+        self.lengths[names.columns] = names.lengths
+
+    def forget_what_was_not_added(self) -> None:
+        """Let columns be named again whose new names were not added."""
+        self.marks[:] = np.where(self.lengths > 0, hash_kernels.NAMED, 0)
 
     def __len__(self) -> int:
         return len(self.marks)
@@ -75,6 +88,28 @@ class Buckets(NamedTuple):
         return buckets
 
 
+class NewNames(NamedTuple):
+    """Columns that had no name before, and their names as in ``Buckets``."""
+
+    columns: np.ndarray
+    letters: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def empty(cls, size: int) -> "NewNames":
+        """Return arrays for this many names."""
+        return cls(
+            np.empty(size, np.uint32), np.empty((size, STORED_BYTES), np.uint8), np.empty(size, np.uint8)
+        )
+
+
+class HashedTexts(NamedTuple):
+    """The rows of consecutive texts, and the columns that are named after their n-grams."""
+
+    rows: BinaryRows
+    names: NewNames
+
+
 class HashedFeatures(NgramSettings):
     """Features that are hashed n-grams; ``NgramHasher`` without scikit-learn's interface."""
 
@@ -97,7 +132,8 @@ class HashedFeatures(NgramSettings):
         CSR matrix of shape (n, 2**bits)
             Of type float32.
         """
-        return self._to_matrix(self._hash(X, Buckets.new(self._check()[2], named=False), 0))
+        buckets = Buckets.new(self._check()[2], named=False)
+        return self._to_matrix(hashed.rows for hashed in self._hash(X, buckets, 0))
 
     def _to_matrix(self, parts: Iterable[BinaryRows], dtype: Any = np.float32) -> Any:
         """Return consecutive parts of the rows as one CSR matrix."""
@@ -114,25 +150,42 @@ class HashedFeatures(NgramSettings):
         """Yield the rows of the texts, and name the columns after their n-grams in ``ngrams_``."""
         if not hasattr(self, "ngrams_"):
             self._forget_names()
-        yield from self._hash(X, self.ngrams_, self.n_texts_)
+        for hashed in self._hash(X, self.ngrams_, self.n_texts_):
+            self._add(hashed)
+            yield hashed.rows
+
+    def _add(self, hashed: HashedTexts) -> None:
+        """Record the new names of texts that were hashed with ``ngrams_``, in the order of the texts."""
+        self.ngrams_.add(hashed.names)
+        self.n_texts_ += len(hashed.rows.indptr) - 1
 
     def _forget_names(self) -> None:
         self.ngrams_, self.n_texts_ = Buckets.new(self._check()[2]), 0
 
-    def _hash(self, X: Iterable[str], buckets: Buckets, n_texts: int) -> Iterator[BinaryRows]:
+    def _hash(self, X: Iterable[str], buckets: Buckets, n_texts: int) -> Iterator[HashedTexts]:
         """Yield the rows of the texts, a few megabytes of text at a time; columns are not sorted."""
-        shortest, longest, _ = self._check()
+        shortest, longest, size = self._check()
         tokenizer = self._tokenizer(checks.threads(self.n_jobs))
-        for chunk in text_chunks(X, verbose=bool(self.verbose)):
-            tokens = tokenizer.split(chunk)
+        chunks: Iterable[Sequence[str]] = text_chunks(X, verbose=bool(self.verbose))
+        if isinstance(X, EncodedTexts) and tokenizer.runs is not None:
+            chunks = [X]
+        for chunk in chunks:
             indptr = np.zeros(len(chunk) + 1, np.int64)
-            # One more than needed: the kernel writes repeated columns as well, and then overwrites them.
-            columns = np.empty(int(tokens.counts.sum()) * (longest - shortest + 1) + 1, np.uint32)
-            if len(buckets.letters):
-                self.n_texts_ = n_texts + len(chunk)  # before the kernel runs, so that no mark is used twice
-            hash_kernels.hash_ngrams(tokens, shortest, longest, n_texts, *buckets, indptr, columns)
+            if tokenizer.runs is None:
+                hash_, tokens = hash_kernels.hash_ngrams, tokenizer.split(chunk)
+                arguments, most = (tokens,), int(tokens.counts.sum())
+            else:
+                hash_, texts = hash_kernels.hash_texts, clean(EncodedTexts.of(chunk), tokenizer.preprocess)
+                arguments, most = _scanned(texts, tokenizer.runs), len(texts.letters)
+            most *= longest - shortest + 1
+            # One more than needed: the kernel writes repeated columns as well, and then overwrites them. This
+            # is far more than are used, but memory that is not written to costs nothing.
+            columns = np.empty(most + 1, np.uint32)
+            new = NewNames.empty(min(most, size) if len(buckets.letters) else 0)
+            used = hash_(*arguments, shortest, longest, n_texts, buckets.marks, indptr, columns, *new)
             n_texts += len(chunk)
-            yield BinaryRows(indptr, columns[: indptr[-1]])
+            rows = BinaryRows(indptr, columns[: indptr[-1]])
+            yield HashedTexts(rows, NewNames(*(array[:used] for array in new)))
 
     def _describe(self, text: str) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
         """Return the columns of a text, their values, the n-grams of the text in each, and unknown words."""
@@ -160,3 +213,11 @@ class HashedFeatures(NgramSettings):
         if not 1 <= self.bits <= MAX_BITS:
             raise ValueError(f"bits must be between 1 and {MAX_BITS}, got {self.bits}.")
         return shortest, longest, 1 << int(self.bits)
+
+
+def _scanned(texts: EncodedTexts, runs: Runs) -> tuple[Any, ...]:
+    """Return the arguments of ``hash_kernels.hash_texts`` that say how to find tokens in which texts."""
+    wide = clean_kernels.any_wide(texts.letters, texts.begins, texts.ends)
+    classes = character_classes(runs) if wide else character_classes(runs, 128)
+    settings = bool(classes[ord("'")] == 1), runs.single is not None, runs.shortest
+    return texts.letters, texts.begins, texts.ends, classes, settings

@@ -1,8 +1,8 @@
 """A text classifier that learns from a stream of texts."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -10,10 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from dropglm import checks
 from dropglm.design import Design
 from dropglm.design.storage import Rows
+from dropglm.encoded_texts import EncodedTexts
 from dropglm.estimators import OnlineLogisticRegression
 from dropglm.online import Rule
 from dropglm.text.base import check_texts
 from dropglm.text.classifier import TextClassifier
+from dropglm.text.hashed_features import HashedTexts
 from dropglm.text.hashing import NgramHasher
 from dropglm.text.model import TextModel
 from dropglm.text.online_predictions import OnlinePredictions
@@ -22,6 +24,14 @@ from dropglm.text.online_saving import online_state
 from dropglm.text.restoring import restore_features
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.vectorizer import NgramVectorizer
+
+
+class TextFeatures(NamedTuple):
+    """The features of some texts."""
+
+    rows: Rows
+    n_texts: int
+    hashed: HashedTexts | None  # the names of hashed columns; None with a fixed vocabulary
 
 
 class OnlineTextClassifier(OnlinePredictions, TextModel):
@@ -190,7 +200,7 @@ class OnlineTextClassifier(OnlinePredictions, TextModel):
         self : OnlineTextClassifier
             The updated model.
         """
-        texts = check_texts(X)
+        texts = X if isinstance(X, EncodedTexts) else check_texts(X)
         y = np.asarray(y)
         if not texts:
             raise ValueError("X is empty; give at least one text.")
@@ -204,11 +214,10 @@ class OnlineTextClassifier(OnlinePredictions, TextModel):
         else:
             self._reset(known)
         n = 0
-        for count, rows in self._row_chunks(texts):
-            part = slice(n, n + count)
-            self.model_._learn_rows(rows, numbers[part], weights[part])
-            self.counts_ += np.bincount(numbers[part], minlength=len(self.classes_))
-            n += count
+        for features in self._prepare(texts, getattr(self.vectorizer_, "n_texts_", 0)):
+            part = slice(n, n + features.n_texts)
+            self._learn_prepared(features, numbers[part], weights[part])
+            n += features.n_texts
         return self
 
     def start_from(self, classifier: TextClassifier) -> Self:
@@ -249,14 +258,30 @@ class OnlineTextClassifier(OnlinePredictions, TextModel):
         self.counts_ = np.zeros(len(known), np.int64)
         return self
 
-    def _row_chunks(self, texts: list[str]) -> Iterator[tuple[int, Rows]]:
-        """Yield the rows of the texts in chunks, with the number of rows of each."""
+    def _prepare(self, texts: Sequence[str], n_texts: int) -> Iterator[TextFeatures]:
+        """Yield the features of the texts in chunks, without changing the model.
+
+        ``n_texts`` is the number of texts before them; it differs from what the model has learnt from if they
+        are prepared ahead.
+        """
         vectorizer = self.vectorizer_.set_params(n_jobs=self.n_jobs, verbose=self.verbose)
         if isinstance(vectorizer, NgramHasher):
-            for rows in vectorizer._hash_and_name(texts):
-                yield len(rows.indptr) - 1, rows
+            for hashed in vectorizer._hash(texts, vectorizer.ngrams_, n_texts):
+                yield TextFeatures(hashed.rows, len(hashed.rows.indptr) - 1, hashed)
         else:
-            yield len(texts), Design(vectorizer.transform(texts)).rows
+            yield TextFeatures(Design(vectorizer.transform(texts)).rows, len(texts), None)
+
+    def _learn_prepared(self, features: TextFeatures, numbers: np.ndarray, weights: np.ndarray) -> None:
+        """Learn from texts with these class numbers, in the order in which their features were prepared."""
+        if features.hashed is not None:
+            self.vectorizer_._add(features.hashed)
+        self.model_._learn_rows(features.rows, numbers, weights)
+        self.counts_ += np.bincount(numbers, minlength=len(self.classes_))
+
+    def _drop_prepared(self, n_texts: int) -> None:
+        """Forget features that were prepared for texts up to number ``n_texts``, but not learnt from."""
+        if isinstance(self.vectorizer_, NgramHasher) and n_texts != self.vectorizer_.n_texts_:
+            self.vectorizer_.ngrams_.forget_what_was_not_added()
 
     def _new_hasher(self) -> NgramHasher:
         if self.bits is None:

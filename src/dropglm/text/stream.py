@@ -1,5 +1,6 @@
 """Training on a table that is read as a stream, with checkpoints."""
 
+import os
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -10,13 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm import model_files, tables
+from dropglm import checks, model_files, tables
+from dropglm.encoded_texts import EncodedTexts
 from dropglm.online import DivergenceError
 from dropglm.tables import Batch, RowError, TableError
 from dropglm.tables.errors import listed
 from dropglm.tables.lines import MAX_ROW_LENGTH
 from dropglm.tables.table import Table
-from dropglm.text.online_classifier import OnlineTextClassifier
+from dropglm.text.ahead import ahead
+from dropglm.text.online_classifier import OnlineTextClassifier, TextFeatures
 
 KIND = "OnlineTraining"
 MOST_LISTED = 10  # bad rows whose messages are kept
@@ -102,6 +105,23 @@ class _Part(NamedTuple):
         return max([bad.row for bad in self.bad[-1:]] + (self.batch.rows[-1:] if self.batch else []))
 
 
+class _Prepared(NamedTuple):
+    """The rows of a batch, ready to learn from."""
+
+    numbers: np.ndarray  # the class of each row, or -1
+    known: np.ndarray  # the rows with a class
+    features: list[TextFeatures]  # of these rows
+
+
+def _prepare(model: OnlineTextClassifier, batch: Batch, number_of: dict[str, int], n_texts: int) -> _Prepared:
+    numbers = np.array([number_of.get(label, -1) for label in batch.labels])
+    known = np.flatnonzero(numbers >= 0)
+    texts = batch.texts
+    if len(known) < len(numbers):
+        texts = texts[known] if isinstance(texts, EncodedTexts) else [texts[k] for k in known.tolist()]
+    return _Prepared(numbers, known, list(model._prepare(texts, n_texts)) if len(known) else [])
+
+
 @dataclass
 class OnlineTraining:
     """A model in training, and its position in the table.
@@ -165,10 +185,10 @@ class OnlineTraining:
         error.
         """
         while self.epoch < epochs:
-            for part in self._remaining(source, skip=on_bad is not None):
+            for part, prepared in self._prepared(source, skip=on_bad is not None):
                 messages = [(bad.row, str(bad)) for bad in part.bad]
-                if part.batch is not None:
-                    messages += self._learn(source, part.batch, strict=on_bad is None)
+                if part.batch is not None and prepared is not None:
+                    messages += self._learn(source, part.batch, prepared, strict=on_bad is None)
                 for _, message in sorted(messages):
                     self.bad_rows += 1
                     if self.bad_rows <= MOST_LISTED:
@@ -204,26 +224,57 @@ class OnlineTraining:
             if rest.batch or rest.bad:
                 yield rest
 
-    def _learn(self, source: Source, batch: Batch, *, strict: bool) -> list[tuple[int, str]]:
+    def _prepared(self, source: Source, *, skip: bool) -> Iterator[tuple[_Part, "_Prepared | None"]]:
+        """Yield the rest of the table and the features of its texts.
+
+        With several threads, one of them reads and prepares the next part while this one learns. A pipe is
+        not read ahead: its next row may arrive late or never, and stopping would have to wait for it.
+        """
+        n_texts = getattr(self.model.vectorizer_, "n_texts_", 0)
+        model, number_of = self.model, self._class_numbers()
+
+        def prepare() -> Iterator[tuple[_Part, _Prepared | None]]:
+            nonlocal n_texts
+            for part in self._remaining(source, skip=skip):
+                prepared = None
+                if part.batch is not None:
+                    prepared = _prepare(model, part.batch, number_of, n_texts)
+                    n_texts += len(prepared.known)
+                yield part, prepared
+
+        in_parallel = checks.threads(model.n_jobs) > 1 and os.path.isfile(source.path)
+        try:
+            yield from ahead(prepare()) if in_parallel else prepare()
+        finally:
+            model._drop_prepared(n_texts)
+
+    def _class_numbers(self) -> dict[str, int]:
+        """Return the class number of each label in the table."""
+        numbers = {value: number for number, value in enumerate(self.model.classes_.tolist())}
+        return {spelling: numbers[value] for spelling, value in self.classes.items()}
+
+    def _learn(
+        self, source: Source, batch: Batch, prepared: "_Prepared", *, strict: bool
+    ) -> list[tuple[int, str]]:
         """Learn from the rows with known classes; return row numbers of and messages about the others."""
-        number_of = {spelling: number for number, spelling in enumerate(self.classes)}
-        numbers = np.array([number_of.get(label, -1) for label in batch.labels])
-        known, unknown = np.flatnonzero(numbers >= 0), np.flatnonzero(numbers < 0)
+        numbers, known = prepared.numbers, prepared.known
         messages = [
             (
                 batch.rows[k],
                 f"{source.path}: {batch.place(k)} has the label {batch.labels[k]!r}, which is not one of the "
                 f"classes {listed(self.classes)}.",
             )
-            for k in unknown.tolist()
+            for k in np.flatnonzero(numbers < 0).tolist()
         ]
         if messages and strict:
             raise TableError(messages[0][1])
         if len(known):
-            classes, steps = list(self.classes.values()), self.model.t_
-            labels = [classes[number] for number in numbers[known]]
+            n, steps = 0, self.model.t_
             try:
-                self.model.partial_fit([batch.texts[k] for k in known], labels, classes=classes)
+                for features in prepared.features:
+                    part = numbers[known[n : n + features.n_texts]]
+                    self.model._learn_prepared(features, part, np.ones(len(part)))
+                    n += features.n_texts
             except DivergenceError as error:
                 k = int(known[max(error.step - steps, 1) - 1])
                 raise TableError(

@@ -1,0 +1,62 @@
+"""Texts as UTF-8 in one array of bytes, which compiled code reads without making strings of them."""
+
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+import numpy as np
+
+
+class EncodedTexts(Sequence[str]):
+    """A sequence of texts, which become strings only when they are asked for.
+
+    Parameters
+    ----------
+    letters : ndarray of uint8
+        UTF-8, with at least 64 spare bytes after the last text, so that loops may read 64 bytes at a time.
+    begins, ends : ndarray of shape (n,)
+        Text i has the bytes from ``begins[i]`` up to ``ends[i]``.
+
+    Examples
+    --------
+    >>> texts = EncodedTexts.of(["naïve", "", "text"])
+    >>> len(texts), texts[0], list(texts[1:])
+    (3, 'naïve', ['', 'text'])
+    """
+
+    __slots__ = ("begins", "ends", "letters")
+
+    def __init__(self, letters: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> None:
+        self.letters = letters
+        self.begins = begins
+        self.ends = ends
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> "EncodedTexts":
+        """Return these texts, encoded; half of a surrogate pair is encoded as if it were a character."""
+        if isinstance(texts, EncodedTexts):
+            return texts
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        cuts = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=cuts[1:])
+        encoded.append(bytes(SPARE))
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), cuts[:-1], cuts[1:])
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice | np.ndarray) -> "EncodedTexts": ...
+    def __getitem__(self, index: int | slice | np.ndarray) -> "str | EncodedTexts":
+        if isinstance(index, (slice, np.ndarray)):
+            return EncodedTexts(self.letters, self.begins[index], self.ends[index])
+        return str(bytes(self.letters[self.begins[index] : self.ends[index]]), "utf-8", "surrogatepass")
+
+    def __iter__(self) -> Iterator[str]:
+        whole = bytes(self.letters)
+        for begin, end in zip(self.begins.tolist(), self.ends.tolist(), strict=True):
+            yield str(whole[begin:end], "utf-8", "surrogatepass")
+
+
+SPARE = 64  # bytes

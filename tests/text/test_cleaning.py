@@ -1,0 +1,93 @@
+"""Texts that are preprocessed and split in compiled code give the tokens that Python finds."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dropglm import NgramHasher
+from dropglm.encoded_texts import EncodedTexts
+from dropglm.text.cleaning import clean, lower_case
+from dropglm.text.preprocessing import Preprocessor
+from dropglm.text.tokens import RUNS, Tokenizer
+
+PIECES = [
+    "a",
+    "B",
+    "É",
+    "Σ",
+    "ΑΣ",
+    "İ",
+    "K",
+    "ẞ",
+    "語",
+    "😀",
+    "<",
+    ">",
+    "</",
+    "<br />",
+    "<a",
+    "'",
+    "_",
+    ".",
+    " ",
+    "\n",
+]
+PIECES += ["\x1c", "\xa0", "\u3000", "Ж", "x" * 63, "Word", "longerword", "\ud800", "0", "-", "&"]
+TEXTS = st.lists(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), max_size=4)
+
+
+@given(TEXTS, st.booleans(), st.booleans())
+@example(["<b" + "x" * 200 + ">y", "<b" + "x" * 200 + "<i>"], True, True)
+def test_cleaned_texts_are_those_of_the_preprocessor(texts, lowercase, strip_html):
+    """A tag has as many spaces as it had bytes, so runs of spaces are compared as one."""
+    preprocess = Preprocessor(lowercase, strip_html)
+    cleaned = clean(EncodedTexts.of(texts), preprocess)
+    assert [squeezed(text) for text in cleaned] == [squeezed(preprocess(text)) for text in texts]
+
+
+def squeezed(text):
+    """Return the text with single spaces."""
+    while "  " in text:
+        text = text.replace("  ", " ")
+    return text
+
+
+def test_every_character_is_converted_as_python_does():
+    """All characters, each between others that it could combine with."""
+    characters = [chr(code) for code in range(sys.maxunicode + 1)]
+    texts = [
+        "".join(f"a{character}b " for character in characters[k : k + 512]) for k in range(0, 0x20000, 512)
+    ]
+    texts += ["".join(characters[0x20000:])]
+    assert list(clean(EncodedTexts.of(texts), Preprocessor(strip_html=False))) == [
+        text.lower() for text in texts
+    ]
+    assert (lower_case() < 0).sum() < 100
+
+
+@pytest.mark.parametrize("pattern", RUNS)
+@given(TEXTS)
+@example(["x" * 200 + "é" + "x" * 200, "é" * 100, "y" * 64, "z" * 63 + " " + "z" * 65])
+def test_columns_are_those_of_the_tokens_that_the_pattern_finds(pattern, texts):
+    """``re`` finds the tokens of a pattern that means the same, but that is not compiled here."""
+    settings = {"bits": 12, "ngram_range": (1, 3)}
+    ours = NgramHasher(**settings, token_pattern=pattern)
+    theirs = NgramHasher(**settings, token_pattern=f"(?:{pattern.removeprefix('(?u)')})")
+    assert Tokenizer(theirs.token_pattern, str, 1).runs is None
+    for first, second in ((ours, theirs), (ours.partial_fit(texts), theirs.partial_fit(texts))):
+        difference = first.transform(texts) != second.transform(texts)
+        assert difference.nnz == 0
+    np.testing.assert_array_equal(ours.ngrams_.letters, theirs.ngrams_.letters)
+    np.testing.assert_array_equal(ours.ngrams_.lengths, theirs.ngrams_.lengths)
+
+
+def test_encoded_texts_are_hashed_like_strings():
+    texts = ["A <b>bold</b> claim", "", "naïve CAFÉ ΟΔΟΣ"]
+    hasher, encoded = NgramHasher(bits=10), EncodedTexts.of(texts)
+    assert (hasher.transform(texts) != hasher.transform(encoded)).nnz == 0
+    assert list(encoded) == texts
+    assert [encoded[1], encoded[-1]] == ["", texts[2]]
+    assert list(encoded[np.array([2, 0])]) == [texts[2], texts[0]]
