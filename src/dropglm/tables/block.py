@@ -1,10 +1,11 @@
 """Consecutive rows of a table, as bytes."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
+if TYPE_CHECKING:  # NumPy is not needed for help and for errors about options
+    import numpy as np
 
-from dropglm.encoded_texts import EncodedTexts
+    from dropglm.encoded_texts import EncodedTexts
 
 
 class Block(NamedTuple):
@@ -22,19 +23,21 @@ class Block(NamedTuple):
         The first and the last line of each row.
     """
 
-    letters: np.ndarray
-    begins: np.ndarray
-    ends: np.ndarray
+    letters: "np.ndarray"
+    begins: "np.ndarray"
+    ends: "np.ndarray"
     first_row: int
-    lines: np.ndarray
+    lines: "np.ndarray"
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.lines)
 
-    def column(self, k: int) -> EncodedTexts:
+    def column(self, k: int) -> "EncodedTexts":
         """Return the fields of one column."""
+        from dropglm.encoded_texts import EncodedTexts
+
         return EncodedTexts(self.letters, self.begins[k], self.ends[k])
 
     def tuples(self) -> list[tuple[Any, ...]]:

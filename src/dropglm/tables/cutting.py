@@ -19,11 +19,6 @@ MAX_INCOMPLETE = 1 << 22  # bytes of a row that has not ended; in a longer one a
 READ_SIZE = 1 << 19  # bytes in memory before rows are cut, if that many are available
 
 
-def can_cut(lines: Lines, delimiter: str) -> bool:
-    """Return whether the encoding and the delimiter suit the compiled loops."""
-    return lines.is_utf8 and delimiter.isascii()
-
-
 class Cutter:
     """Cuts rows from the bytes behind ``lines``.
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from dropglm.tables.block import Block
 from dropglm.tables.columns import Columns
-from dropglm.tables.cutting import Cutter, can_cut
 from dropglm.tables.errors import EmptyTableError, RowError, TableError
 from dropglm.tables.lines import Lines, rows_and_errors
 
@@ -49,6 +48,8 @@ def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, 
     if not can_cut(lines, delimiter):
         yield from read_carefully()
         return
+    from dropglm.tables.cutting import Cutter  # imports Numba
+
     cutter = Cutter(lines, len(header), positions, delimiter)
     while not cutter.ended:
         yield from cutter.blocks()
@@ -57,6 +58,11 @@ def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, 
             if not lines.skipping:
                 lines.end_row()
                 break
+
+
+def can_cut(lines: Lines, delimiter: str) -> bool:
+    """Return whether the encoding and the delimiter suit the compiled loops."""
+    return lines.is_utf8 and delimiter.isascii()
 
 
 def _good_rows(

@@ -4,7 +4,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from dropglm.encoded_texts import EncodedTexts
 from dropglm.tables.block import Block
 from dropglm.tables.columns import Columns
 from dropglm.tables.decoding import has_lone_surrogate
@@ -239,7 +238,7 @@ def _batches(
                 batch, characters_left = row.after(bisect_right(row.rows, counts.start)), characters
             else:
                 counts.good += 1
-                if isinstance(batch.texts, EncodedTexts):
+                if not isinstance(batch.texts, list):
                     yield batch
                     batch, characters_left = _empty_batch(counter), characters
                 if counter.row > counts.start:
