@@ -2,6 +2,7 @@
 
 import os
 import pickle
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.utils import get_tags
 
 from dropglm import NgramVectorizer
 from dropglm.text import base
-from dropglm.text.counting import NgramCounter
+from dropglm.text.counting import NgramCounter, refuse_too_many
 from dropglm.text.preprocessing import HTML_TAG, Preprocessor
 from dropglm.text.tokens import RUNS, WORDS_AND_PUNCTUATION, WORDS_OF_TWO_LETTERS, Tokenizer
 
@@ -269,19 +270,15 @@ def test_words_with_the_same_hash_are_distinguished_by_their_letters():
     tokenizer = Tokenizer(WORDS_AND_PUNCTUATION, Preprocessor(), threads=1)
     tokens = tokenizer.split(["one two three two", "three four"])
     same_key = tokens._replace(keys=np.full_like(tokens.keys, -1))  # a key of long words
-    numbers, new = NgramCounter(1, 2).add(same_key)
-    rows = [numbers[0, a : a + n] for a, n in zip(tokens.first, tokens.counts, strict=True)]
-    assert len(set(rows[0].tolist()) | set(rows[1].tolist())) == 4
-    assert rows[0][1] == rows[0][3]
-    assert rows[0][2] == rows[1][0]
-    assert new[0, tokens.first[0] : tokens.first[0] + 4].tolist() == [True, True, True, False]
+    for binary, expected in ((False, [[0, 1, 2, 1], [2, 3]]), (True, [[0, 1, 2], [2, 3]])):
+        codes, start = NgramCounter(1, 1, binary=binary).add(same_key, 0)
+        assert [codes[a:b].tolist() for a, b in pairwise(start)] == expected
 
 
 def test_too_many_ngrams_raise_before_numbers_overflow():
-    counter = NgramCounter(2, 1)
-    counter.pairs[0][0].size[0] = 2**30
-    with pytest.raises(ValueError, match="more distinct n-grams than can be numbered"):
-        counter._refuse_too_many()
+    refuse_too_many(2**30 - 1, n_texts=5)
+    with pytest.raises(ValueError, match="The first 5 texts contain more distinct n-grams than can be num"):
+        refuse_too_many(2**30, n_texts=5)
 
 
 def test_more_threads_than_texts_give_the_same_matrix():

@@ -153,16 +153,27 @@ class TextAnalysis(NgramSettings):
             tokenizer = FunctionTokenizer(Chain((preprocess, self.build_tokenizer())))
         else:
             tokenizer = Tokenizer(self.token_pattern, preprocess, threads)
-        return WithoutStopWords(tokenizer, stop_words, threads) if stop_words else tokenizer
+        return WithoutStopWords(tokenizer, stop_words) if stop_words else tokenizer
 
-    def _chunks(self, X: Any) -> Iterator[list[Any]]:
+    def _chunks(self, X: Any, threads: int) -> Iterator[list[Any]]:
         """Yield the decoded documents in lists; functions of the user may accept other objects than texts."""
         own = (
             self.preprocessor is not None or callable(self.analyzer) or self._overrides("build_preprocessor")
         )
         decode = None if self._overrides("build_analyzer") else self.decode
         objects = own or decode is None
-        return text_chunks(X, verbose=bool(self.verbose), decode=decode, objects=objects)
+        return text_chunks(
+            X,
+            verbose=bool(self.verbose),
+            decode=decode,
+            objects=objects,
+            threads=threads,
+            strings=self._keeps_strings(),
+        )
+
+    def _keeps_strings(self) -> bool:
+        """Return whether strings need not be decoded."""
+        return self.input == "content" and type(self).decode is TextAnalysis.decode
 
     def _settings(self) -> dict[str, Any]:
         """Return the settings on which the n-grams of a text depend."""

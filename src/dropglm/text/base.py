@@ -1,6 +1,6 @@
 """What all models of n-grams have in common: settings of tokens, and the checks of their texts."""
 
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from numbers import Integral
 from typing import Any
 
@@ -10,9 +10,9 @@ from dropglm.text.counting import MAX_NGRAM
 from dropglm.text.preprocessing import Preprocessor
 from dropglm.text.tokens import Tokenizer
 
-# Characters per chunk. Besides the vocabulary and the matrix, a chunk needs about 40 bytes of memory per
-# character. Half and twice this size took the same time on the bigrams of IMDB.
+# Characters per thread that are read before they are counted.
 CHUNK_CHARACTERS = 1 << 21
+PART = 256  # texts that are checked at a time
 OBJECT_CHARACTERS = 1 << 10  # assumed of a document that is not a string
 
 
@@ -70,6 +70,8 @@ def check_texts(X: Iterable[str], name: str = "X") -> list[str]:
     Traceback (most recent call last):
     TypeError: Text 1 of X (counted from 0) is None, not a string.
     """
+    if type(X) is list and set(map(type, X)) == {str}:
+        return X.copy()  # the same, five times as fast
     return list(_strings(X, name))
 
 
@@ -79,8 +81,10 @@ def text_chunks(
     verbose: bool = False,
     decode: Callable[[Any], Any] | None = None,
     objects: bool = False,
+    threads: int = 1,
+    strings: bool = False,
 ) -> Iterator[list[Any]]:
-    """Check the texts and yield them in lists of about ``CHUNK_CHARACTERS`` characters.
+    """Check the texts and yield them in lists of about ``CHUNK_CHARACTERS`` characters per thread.
 
     Parameters
     ----------
@@ -91,14 +95,18 @@ def text_chunks(
         If given, it is applied to each text first.
     objects : bool
         Whether to accept other objects than strings.
+    threads : int
+        Number of threads that share a list.
+    strings : bool
+        Whether ``decode`` leaves strings as they are.
     """
     with Progress("texts", len(X) if isinstance(X, Sized) else None, shown=verbose) as progress:
         chunk: list[Any] = []
         size = 0
-        for text in _strings(X, "X", decode, objects):
-            chunk.append(text)
-            size += len(text) if isinstance(text, str) else OBJECT_CHARACTERS
-            if size >= CHUNK_CHARACTERS:
+        for part, more in _parts(X, decode, objects, strings):
+            chunk += part
+            size += more
+            if size >= threads * CHUNK_CHARACTERS:
                 yield chunk
                 progress.advance(len(chunk))
                 chunk, size = [], 0
@@ -107,8 +115,30 @@ def text_chunks(
             progress.advance(len(chunk))
 
 
+def _parts(
+    X: Any, decode: Callable[[Any], Any] | None, objects: bool, strings: bool
+) -> Iterator[tuple[Sequence[Any], int]]:
+    """Yield the texts and their characters, many texts at a time if they are in a list of strings."""
+    if isinstance(X, list) and (strings or decode is None):
+        for first in range(0, len(X), PART):
+            part = X[first : first + PART]
+            # Five times as fast as a loop over the texts.
+            if set(map(type, part)) == {str}:
+                yield part, sum(map(len, part))
+            else:
+                for text in _strings(part, "X", decode, objects, first):
+                    yield [text], _characters(text)
+        return
+    for text in _strings(X, "X", decode, objects):
+        yield [text], _characters(text)
+
+
+def _characters(text: Any) -> int:
+    return len(text) if isinstance(text, str) else OBJECT_CHARACTERS
+
+
 def _strings(
-    X: Any, name: str, decode: Callable[[Any], Any] | None = None, objects: bool = False
+    X: Any, name: str, decode: Callable[[Any], Any] | None = None, objects: bool = False, first: int = 0
 ) -> Iterator[Any]:
     """Yield the texts; raise if X is not an iterable of strings."""
     if isinstance(X, (str, bytes)):
@@ -120,7 +150,7 @@ def _strings(
         raise TypeError(f"{name} must be a list or other iterable of strings, got {_short_repr(X)}.")
     if hasattr(X, "columns"):
         raise TypeError(f"{name} must be a single column of strings, got a whole data frame.")
-    for number, text in enumerate(X):
+    for number, text in enumerate(X, first):
         if decode is not None:
             text = decode(text)
         if not isinstance(text, str) and not objects:

@@ -1,6 +1,6 @@
 """The features of a vectorizer: n-grams learnt from texts, or given by the user, and found in new texts."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -10,11 +10,15 @@ from dropglm import checks
 from dropglm.text.analysis import TextAnalysis
 from dropglm.text.counting import NgramCounter
 from dropglm.text.fixed_vocabulary import column_names, warn_of_upper_case
-from dropglm.text.ngram_counts import NONE
-from dropglm.text.ngram_rows import NgramRows
+from dropglm.text.merging import CountedNgrams
+from dropglm.text.ngram_rows import Columns, NgramRows
+from dropglm.text.per_thread import PerThread
+from dropglm.text.prepared import Prepared, Room
 from dropglm.text.selection import Selection
+from dropglm.text.tokens import PIECE
 from dropglm.text.vocabulary import Vocabulary
 from dropglm.text.weighting import WeightedFeatures
+from dropglm.threads import each, even_pieces
 
 
 class NgramFeatures(TextAnalysis, WeightedFeatures):
@@ -50,17 +54,17 @@ class NgramFeatures(TextAnalysis, WeightedFeatures):
         """
         vocabulary = self._vocabulary()
         checks.fitted(self, "_tfidf")
-        rows = self._find(self._chunks(X), vocabulary)
-        matrix = self._to_matrix(rows, vocabulary._column_of, self._tfidf.factors.dtype)
-        self._tfidf.apply(matrix, rows.threads)
+        threads = checks.threads(self.n_jobs)
+        rows = self._find(self._chunks(X, threads), vocabulary)
+        matrix = self._to_matrix(rows, [vocabulary._tables.columns], self._tfidf.factors.dtype)
+        self._tfidf.apply(matrix, threads)
         return matrix
 
-    def _begin_fit(self) -> int:
-        """Check the settings, warn of odd ones, and return the smallest n."""
-        shortest, _ = self._check()
+    def _begin_fit(self) -> None:
+        """Check the settings and warn of odd ones."""
+        self._check()
         self._warn_of_settings()
         self._warn_of_integers()
-        return shortest
 
     def _check(self) -> tuple[int, int]:
         """Check all settings; return the smallest and the largest n."""
@@ -74,38 +78,67 @@ class NgramFeatures(TextAnalysis, WeightedFeatures):
         rank_type = dtype if dtype.kind == "f" else np.int64
         return Selection(self.min_df, self.max_df, self.max_features, bool(self.binary), rank_type)
 
-    def _learn(self, X: Iterable[Any], rows: NgramRows | None) -> np.ndarray:
-        """Count n-grams and select features; return the column of each code of the counter."""
-        counter, selection = self._count(X, rows), self._selection()
-        n, (shortest, longest) = counter.n_texts, self._check_analysis()
-        if not any(map(len, counter.tokens)):
+    def _learn(self, X: Iterable[Any], rows: NgramRows | None) -> Columns:
+        """Count n-grams and select features; return the columns of what each counter has numbered."""
+        counted, selection, threads = self._count(X, rows), self._selection(), checks.threads(self.n_jobs)
+        n, (shortest, longest) = counted.n_texts, self._check_analysis()
+        if not len(counted.words.keys):
             raise ValueError(f"The fit has an empty vocabulary: none of the {n} texts has a token to count.")
-        counts, codes = counter.to_counts(shortest, partial(selection.document_range, n), self._settings())
+        within = partial(selection.document_range, n)
+        counts, codes = counted.to_counts(shortest, longest, within, self._settings(), threads)
         vocabulary, chosen = selection.select(counts)
         self._set_vocabulary(vocabulary, n)
-        column_of = np.full(longest * counter.n_numbers, NONE, np.int32)
-        column_of[codes[chosen]] = np.arange(len(chosen), dtype=np.int32)
-        return column_of
+        return [] if rows is None else counted.columns_of(codes[chosen], threads)
 
-    def _count(self, X: Iterable[Any], rows: NgramRows | None) -> NgramCounter:
+    def _count(self, X: Iterable[Any], rows: NgramRows | None) -> CountedNgrams:
         """Count the n-grams of the texts, and store those of each row."""
+        shortest, longest = self._check_analysis()
         threads = checks.threads(self.n_jobs)
-        tokenizer, counter = self._tokenizer(threads), NgramCounter(self._check_analysis()[1], threads)
-        for chunk in self._chunks(X):
-            tokens = tokenizer.split(chunk)
-            numbers, new = counter.add(tokens)
-            if rows is not None:
-                rows.add(tokens, numbers, new if self.binary else np.ones_like(new))
-        return counter
+        counters = PerThread(partial(NgramCounter, shortest, longest, binary=bool(self.binary)))
+
+        def count(texts: Prepared, piece: tuple[int, int], first_text: int) -> None:
+            with counters.one() as (number, counter):
+                codes, start = counter.add(texts.tokens(*piece, counter.room), first_text)
+                if rows is not None:
+                    rows.add(first_text, codes, start, number)
+
+        n = self._each_piece(count, self._chunks(X, threads), threads)
+        return CountedNgrams.of(counters.made or [counters.make()], n, threads)
 
     def _find(self, chunks: Iterable[list[Any]], vocabulary: Vocabulary) -> NgramRows:
         """Look up the n-grams of the texts in the vocabulary."""
-        threads = checks.threads(self.n_jobs)
-        tokenizer, rows = self._tokenizer(threads), NgramRows(self._check_analysis()[0], threads)
-        for chunk in chunks:
-            tokens = tokenizer.split(chunk)
-            rows.add(tokens, *vocabulary._find(tokens, threads))
+        (shortest, _), threads = self._check_analysis(), checks.threads(self.n_jobs)
+        rooms, rows = PerThread(Room), NgramRows()
+        len(vocabulary._tables.word_keys)  # built once, before several threads need them
+
+        def find(texts: Prepared, piece: tuple[int, int], first_text: int) -> None:
+            with rooms.one() as (_, room):
+                tokens = texts.tokens(*piece, room)
+                codes = np.empty(int(tokens.counts.sum()) * vocabulary._longest + 1, np.int32)
+                start = np.zeros(len(tokens.counts) + 1, np.int64)
+                vocabulary._find(tokens, shortest, codes, start)
+                rows.add(first_text, codes[: start[-1]], start, 0)
+
+        self._each_piece(find, chunks, threads)
         return rows
+
+    def _each_piece(
+        self,
+        work: Callable[[Prepared, tuple[int, int], int], None],
+        chunks: Iterable[list[Any]],
+        threads: int,
+    ) -> int:
+        """Call ``work`` for all texts, piece by piece; return the number of texts."""
+        tokenizer, n = self._tokenizer(threads), 0
+        for chunk in chunks:
+            texts = tokenizer.prepare(chunk)
+
+            def on_piece(piece: tuple[int, int], texts: Prepared = texts, before: int = n) -> None:
+                work(texts, piece, before + piece[0])
+
+            each(on_piece, even_pieces(texts.cost, PIECE), threads)
+            n += len(chunk)
+        return n
 
     def _count_given(self, X: Iterable[Any], *, keep: bool) -> Any:
         """Count the texts that contain each given n-gram; if ``keep``, return the matrix of counts."""
@@ -114,17 +147,19 @@ class NgramFeatures(TextAnalysis, WeightedFeatures):
             warn_of_upper_case(vocabulary.names())
         self.ngrams_, matrix = vocabulary, None
         texts, n = np.zeros(len(vocabulary), np.int64), 0
-        for batch in [self._chunks(X)] if keep else ([chunk] for chunk in self._chunks(X)):
+        chunks = self._chunks(X, checks.threads(self.n_jobs))
+        for batch in [chunks] if keep else ([chunk] for chunk in chunks):
             rows = self._find(batch, vocabulary)
-            matrix = self._to_matrix(rows, vocabulary._column_of, self._value_type())
+            matrix = self._to_matrix(rows, [vocabulary._tables.columns], self._value_type())
             texts += np.bincount(matrix.indices, minlength=len(vocabulary))
             n += matrix.shape[0]
         self._set_vocabulary(vocabulary._with_counts(texts), n)
         return matrix
 
-    def _to_matrix(self, rows: NgramRows, column_of: np.ndarray, dtype: np.dtype) -> Any:
+    def _to_matrix(self, rows: NgramRows, columns: Columns, dtype: np.dtype) -> Any:
         """Return the matrix before it is weighted."""
-        return rows.to_matrix(column_of, len(self.ngrams_), binary=bool(self.binary), dtype=dtype)
+        binary, threads = bool(self.binary), checks.threads(self.n_jobs)
+        return rows.to_matrix(columns, len(self.ngrams_), binary=binary, dtype=dtype, threads=threads)
 
     def _given(self) -> Vocabulary:
         """Return the vocabulary that the user gave."""

@@ -12,7 +12,7 @@ from dropglm.encoded_texts import EncodedTexts
 from dropglm.text import clean_kernels, hash_kernels
 from dropglm.text.base import NgramSettings, text_chunks
 from dropglm.text.cleaning import clean
-from dropglm.text.tokens import Runs, character_classes
+from dropglm.text.prepared import Runs, character_classes, settings_of
 
 MAX_BITS = 30
 NAME_BYTES = 32  # bytes of a column's name that are shown
@@ -219,5 +219,4 @@ def _scanned(texts: EncodedTexts, runs: Runs) -> tuple[Any, ...]:
     """Return the arguments of ``hash_kernels.hash_texts`` that say how to find tokens in which texts."""
     wide = clean_kernels.any_wide(texts.letters, texts.begins, texts.ends)
     classes = character_classes(runs) if wide else character_classes(runs, 128)
-    settings = bool(classes[ord("'")] == 1), runs.single is not None, runs.shortest
-    return texts.letters, texts.begins, texts.ends, classes, settings
+    return texts.letters, texts.begins, texts.ends, classes, settings_of(runs, classes)

@@ -1,13 +1,12 @@
-"""Loops over bytes, tokens and n-grams.
+"""Loops over tokens and n-grams.
 
 An n-gram is stored as a pair: its first n - 1 tokens, which are a numbered n-gram themselves, and its last
-token, packed into 64 bits. Tokens and pairs are numbered by hash tables with linear probing. The tables hold
-numbers only; keys and counts are kept in arrays ("nodes") in the order in which they were first seen, so that
-frequent n-grams, which are seen early, are close to each other in memory.
+token, packed into 64 bits. Tokens and pairs are numbered by two hash tables with linear probing; the second
+has the n-grams of all n > 1. The tables hold numbers only; keys and counts are kept in arrays ("nodes") in
+the order in which they were first seen, so that frequent n-grams, which are seen early, are close to each
+other in memory.
 
-To fill a table on several threads, it is divided into shards by the hash. Every thread reads all texts and
-handles the keys of its own shard, so no lock is needed and the result does not depend on timing. Each thread
-starts at a different text, since cores that write to neighbouring memory slow each other down.
+The code of an n-gram is its number if it is a token, and -1 - number if it is a pair.
 """
 
 import numpy as np
@@ -19,11 +18,13 @@ FREE = -1
 # number of occurrences. Two nodes fill one cache line.
 KEY, SEEN, TEXTS, TIMES = 0, 1, 2, 3
 BLOCK = 64  # n-grams whose slots are fetched before the first one is used, so that memory latencies overlap
+PAIR = 1 << 30  # is added to the number of a pair that is the head of another one
 
 _OFFSET, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # of FNV-1a
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_HALF, _BYTE, _TOP = np.uint64(32), np.uint64(8), np.uint64(56)
+_BYTE, _TOP = np.uint64(8), np.uint64(56)
 _LONG = np.uint64(0xFF) << _TOP
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
 
 
 @inlined
@@ -32,12 +33,6 @@ def mix(key):
     h = np.uint64(key) * _GOLDEN
     h = (h ^ (h >> _HALF)) * _GOLDEN
     return h ^ (h >> _HALF)
-
-
-@inlined
-def shard_of(h, shards):
-    """Return the shard of a hash, from its upper half."""
-    return np.int64(((h >> _HALF) * np.uint64(shards)) >> _HALF)
 
 
 @inlined
@@ -87,50 +82,6 @@ def decode(letters, p):
     return code, after
 
 
-@kernel
-def scan(letters, ends, classes, shortest, first, last, counts, starts, stops, keys):
-    """Split texts first to last - 1 into tokens, by the class of each character.
-
-    Bytes are packed during the scan: most tokens are short, so their keys need no second pass.
-    """
-    for i in range(first, last):
-        place, p, end = ends[i], ends[i], ends[i + 1]
-        while p < end:
-            start, length, packed = p, 0, np.uint64(0)
-            code, after = np.int64(0), p
-            while p < end:
-                lead = letters[p]
-                if lead < 0x80:
-                    code, after = np.int64(lead), p + 1
-                else:
-                    code, after = decode(letters, p)
-                if classes[code] != 1:
-                    break
-                packed = packed << _BYTE | np.uint64(lead)
-                for k in range(p + 1, after):
-                    packed = packed << _BYTE | np.uint64(letters[k])
-                length += 1
-                p = after
-            if length >= max(shortest, 1):
-                starts[place], stops[place] = start, p
-                keys[place] = short_key(packed, p - start) if p - start < 8 else long_key(letters, start, p)
-                place += 1
-            if p < end:  # the character that ended the run
-                if classes[code] == 2:
-                    starts[place], stops[place] = p, after
-                    keys[place] = token_key(letters, p, after)
-                    place += 1
-                p = after
-        counts[i] = place - ends[i]
-
-
-@kernel
-def keys_of(letters, ends, keys):
-    """Compute the key of each of the concatenated strings."""
-    for i in range(len(keys)):
-        keys[i] = token_key(letters, ends[i], ends[i + 1])
-
-
 @inlined
 def equal_strings(letters, start, stop, others, begin, end):
     """Return whether two strings are equal."""
@@ -157,8 +108,9 @@ def token_slot(letters, start, stop, key, slots, keys, known, ends):
 
 
 @inlined
-def pair_slot(key, slot, slots, keys):
-    """Probe from this slot on; return the slot of this pair, or the free slot where it belongs."""
+def pair_slot(key, slots, keys):
+    """Return the slot of this pair, or the free slot where it belongs."""
+    slot = slot_of(mix(key), slots)
     while slots[slot] != FREE and keys[slots[slot]] != key:
         slot = (slot + 1) & (len(slots) - 1)
     return slot
@@ -186,55 +138,84 @@ def add_node(key, nodes, size, slots, slot):
 
 
 @kernel
-def refill(slots, keys, size):
+def refill(slots, nodes, size):
     """Insert the first ``size`` nodes into empty slots."""
     for node in range(size):
-        slot = slot_of(mix(keys[node]), slots)
+        slot = slot_of(mix(nodes[node, KEY]), slots)
         while slots[slot] != FREE:
             slot = (slot + 1) & (len(slots) - 1)
         slots[slot] = node
 
 
 @kernel
-def add_tokens(tokens, first_text, shard, shards, slots, nodes, size, known, ends, numbers, new):
-    """Number the tokens of one shard, adding new ones; the texts are first_text, first_text + 1, …"""
-    n, known_keys = len(tokens.first), nodes[:, KEY]
-    places, wanted = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
-    fetched, stored = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
-    for turn in range(n):
-        i = (turn + n * shard // shards) % n
-        end = tokens.first[i] + tokens.counts[i]
-        for begin in range(tokens.first[i], end, BLOCK):
-            mine = 0
-            for p in range(begin, min(begin + BLOCK, end)):
-                h = mix(tokens.keys[p])
-                if shard_of(h, shards) == shard:
-                    places[mine], wanted[mine] = p, slot_of(h, slots)
-                    mine += 1
-            for k in range(mine):
-                fetched[k] = slots[wanted[k]]
-            for k in range(mine):
-                stored[k] = nodes[fetched[k], KEY] if fetched[k] != FREE else FREE
-            for k in range(mine):
-                p, node = places[k], fetched[k]
-                key = tokens.keys[p]
-                if key < 0 or stored[k] != key:
-                    start, stop = tokens.start[p], tokens.stop[p]
-                    slot = token_slot(tokens.letters, start, stop, key, slots, known_keys, known, ends)
+def count_texts(tokens, first_text, shortest, longest, binary, words, pairs, known, ends, codes, start):
+    """Number and count the n-grams of texts first_text, first_text + 1, …, and write the codes of each text.
+
+    If ``binary``, an n-gram is written once per text. ``words`` and ``pairs`` are slots, nodes and size.
+    """
+    slots, nodes, size = words
+    pair_slots, pair_nodes, pairs_size = pairs
+    known_keys, pair_keys = nodes[:, KEY], pair_nodes[:, KEY]
+    most = 1
+    for i in range(len(tokens.counts)):
+        most = max(most, tokens.counts[i])
+    heads, tails = np.empty(most, np.int64), np.empty(most, np.int64)
+    keys, fetched = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+    place = start[0]
+    for i in range(len(tokens.counts)):
+        first, count, text = tokens.first[i], tokens.counts[i], first_text + i
+        for begin in range(0, count, BLOCK):
+            end = min(begin + BLOCK, count)
+            for p in range(begin, end):
+                fetched[p - begin] = slots[slot_of(mix(tokens.keys[first + p]), slots)]
+            for p in range(begin, end):
+                node = fetched[p - begin]
+                keys[p - begin] = nodes[node, KEY] if node != FREE else FREE
+            for p in range(begin, end):
+                q, node = first + p, fetched[p - begin]
+                key = tokens.keys[q]
+                if key < 0 or keys[p - begin] != key:
+                    begins, stops = tokens.start[q], tokens.stop[q]
+                    slot = token_slot(tokens.letters, begins, stops, key, slots, known_keys, known, ends)
                     if slots[slot] == FREE:
                         node = add_node(key, nodes, size, slots, slot)
-                        for j in range(stop - start):
-                            known[ends[node] + j] = tokens.letters[start + j]
-                        ends[node + 1] = ends[node] + stop - start
+                        for j in range(stops - begins):
+                            known[ends[node] + j] = tokens.letters[begins + j]
+                        ends[node + 1] = ends[node] + stops - begins
                     node = np.int64(slots[slot])
-                numbers[p] = node * shards + shard
-                new[p] = count_node(node, first_text + i, nodes)
+                heads[p] = tails[p] = node
+                new = count_node(node, text, nodes)
+                codes[place] = node
+                place += shortest == 1 and (new or not binary)
+        for n in range(2, min(longest, count) + 1):
+            for begin in range(0, count - n + 1, BLOCK):
+                end = min(begin + BLOCK, count - n + 1)
+                for p in range(begin, end):
+                    key = heads[p] << 32 | tails[p + n - 1]
+                    keys[p - begin] = key
+                    fetched[p - begin] = pair_slots[slot_of(mix(key), pair_slots)]
+                for p in range(begin, end):
+                    node = fetched[p - begin]
+                    if node != FREE and pair_keys[node] != keys[p - begin]:
+                        fetched[p - begin] = FREE
+                for p in range(begin, end):
+                    node = fetched[p - begin]
+                    if node == FREE:
+                        slot = pair_slot(keys[p - begin], pair_slots, pair_keys)
+                        node = np.int64(pair_slots[slot])
+                        if node == FREE:
+                            node = add_node(keys[p - begin], pair_nodes, pairs_size, pair_slots, slot)
+                    heads[p] = PAIR + node
+                    new = count_node(node, text, pair_nodes)
+                    codes[place] = -1 - node
+                    place += n >= shortest and (new or not binary)
+        start[i + 1] = place
 
 
 @kernel
-def drop_tokens(tokens, first, last, slots, keys, known, ends):
-    """Remove the known tokens from texts first to last - 1, in place."""
-    for i in range(first, last):
+def drop_tokens(tokens, slots, keys, known, ends):
+    """Remove the known tokens from the texts, in place."""
+    for i in range(len(tokens.counts)):
         begin = place = tokens.first[i]
         for p in range(begin, begin + tokens.counts[i]):
             start, stop, key = tokens.start[p], tokens.stop[p], tokens.keys[p]
@@ -245,81 +226,74 @@ def drop_tokens(tokens, first, last, slots, keys, known, ends):
 
 
 @kernel
-def add_pairs(tokens, first_text, shard, shards, slots, nodes, size, heads, tails, n, numbers, new):
-    """Number the n-grams of one shard, given the numbers of the (n - 1)-grams and of the tokens."""
-    count, known_keys = len(tokens.first), nodes[:, KEY]
-    places, keys = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
-    wanted, fetched = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
-    for turn in range(count):
-        i = (turn + count * shard // shards) % count
-        end = tokens.first[i] + tokens.counts[i] - n + 1
-        for begin in range(tokens.first[i], end, BLOCK):
-            mine = 0
-            for p in range(begin, min(begin + BLOCK, end)):
-                key = np.int64(heads[p]) << 32 | np.int64(tails[p + n - 1])
-                h = mix(key)
-                if shard_of(h, shards) == shard:
-                    places[mine], keys[mine], wanted[mine] = p, key, slot_of(h, slots)
-                    mine += 1
-            for k in range(mine):
-                fetched[k] = slots[wanted[k]]
-            for k in range(mine):
-                if fetched[k] != FREE:
-                    fetched[k] = nodes[fetched[k], KEY]
-            for k in range(mine):
-                p, key = places[k], keys[k]
-                slot = pair_slot(key, wanted[k], slots, known_keys)
-                node = np.int64(slots[slot])
-                if node == FREE:
-                    node = add_node(key, nodes, size, slots, slot)
-                numbers[p] = node * shards + shard
-                new[p] = count_node(node, first_text + i, nodes)
+def index_tokens(slots, keys):
+    """Insert distinct tokens 0, 1, … into empty slots."""
+    for number in range(len(keys)):
+        slot = slot_of(mix(keys[number]), slots)
+        while slots[slot] != FREE:
+            slot = (slot + 1) & (len(slots) - 1)
+        slots[slot] = number
 
 
 @kernel
-def find_tokens(tokens, first, last, slots, keys, known, ends, numbers):
-    """Look up the numbers of the tokens of texts first to last - 1; -1 if unknown."""
-    wanted, fetched = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
-    stored = np.empty(BLOCK, np.int64)
-    for i in range(first, last):
-        end = tokens.first[i] + tokens.counts[i]
-        for begin in range(tokens.first[i], end, BLOCK):
-            size = min(BLOCK, end - begin)
-            for k in range(size):
-                wanted[k] = slot_of(mix(tokens.keys[begin + k]), slots)
-            for k in range(size):
-                fetched[k] = slots[wanted[k]]
-            for k in range(size):
-                stored[k] = keys[fetched[k]] if fetched[k] != FREE else FREE
-            for k in range(size):
-                key = tokens.keys[begin + k]
-                if fetched[k] != FREE and (key < 0 or stored[k] != key):
-                    start, stop = tokens.start[begin + k], tokens.stop[begin + k]
-                    slot = token_slot(tokens.letters, start, stop, key, slots, keys, known, ends)
-                    fetched[k] = slots[slot]
-                numbers[begin + k] = fetched[k]
+def index_ngrams(spelling, slots, keys, token_columns, pair_columns):
+    """Number the pairs of given n-grams, and write their columns; return how many pairs there are."""
+    size = 0
+    for column in range(len(spelling)):
+        head, n = np.int64(spelling[column, 0]), 1
+        while n < spelling.shape[1] and spelling[column, n] >= 0:
+            key = head << 32 | np.int64(spelling[column, n])
+            slot = pair_slot(key, slots, keys)
+            if slots[slot] == FREE:
+                slots[slot], keys[size], pair_columns[size] = size, key, -1
+                size += 1
+            head, n = PAIR + np.int64(slots[slot]), n + 1
+        if n == 1:
+            token_columns[head] = column
+        else:
+            pair_columns[head - PAIR] = column
+    return size
 
 
 @kernel
-def find_pairs(tokens, first, last, slots, keys, heads, tails, n, numbers):
-    """Look up the numbers of the n-grams, given those of the (n - 1)-grams and of the tokens."""
-    sought, wanted = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
-    fetched, stored = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
-    for i in range(first, last):
-        end = tokens.first[i] + tokens.counts[i] - n + 1
-        for begin in range(tokens.first[i], end, BLOCK):
-            size = min(BLOCK, end - begin)
-            for k in range(size):
-                # Negative if the head or the tail is unknown; no key of the table is.
-                sought[k] = np.int64(heads[begin + k]) << 32 | np.int64(tails[begin + k + n - 1])
-                wanted[k] = slot_of(mix(sought[k]), slots)
-            for k in range(size):
-                fetched[k] = slots[wanted[k]]
-            for k in range(size):
-                stored[k] = keys[fetched[k]] if fetched[k] != FREE else FREE
-            for k in range(size):
-                if sought[k] < 0:
-                    fetched[k] = FREE
-                elif fetched[k] != FREE and stored[k] != sought[k]:
-                    fetched[k] = slots[pair_slot(sought[k], wanted[k], slots, keys)]
-                numbers[begin + k] = fetched[k]
+def find_texts(tokens, shortest, longest, slots, keys, known, ends, pair_slots, pair_keys, codes, start):
+    """Write the codes of those n-grams of each text that are known."""
+    most = 1
+    for i in range(len(tokens.counts)):
+        most = max(most, tokens.counts[i])
+    heads, tails = np.empty(most, np.int64), np.empty(most, np.int64)
+    wanted, fetched = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+    place = start[0]
+    for i in range(len(tokens.counts)):
+        first, count = tokens.first[i], tokens.counts[i]
+        for begin in range(0, count, BLOCK):
+            end = min(begin + BLOCK, count)
+            for p in range(begin, end):
+                fetched[p - begin] = slots[slot_of(mix(tokens.keys[first + p]), slots)]
+            for p in range(begin, end):
+                q, node = first + p, fetched[p - begin]
+                key = tokens.keys[q]
+                if node != FREE and (key < 0 or keys[node] != key):
+                    begins, stops = tokens.start[q], tokens.stop[q]
+                    node = np.int64(
+                        slots[token_slot(tokens.letters, begins, stops, key, slots, keys, known, ends)]
+                    )
+                heads[p] = tails[p] = node
+                codes[place] = node
+                place += shortest == 1 and node != FREE
+        for n in range(2, min(longest, count) + 1):
+            for begin in range(0, count - n + 1, BLOCK):
+                end = min(begin + BLOCK, count - n + 1)
+                for p in range(begin, end):
+                    # Negative if the head or the tail is unknown; no key of the table is.
+                    key = heads[p] << 32 | tails[p + n - 1]
+                    wanted[p - begin] = key
+                    fetched[p - begin] = pair_slots[slot_of(mix(key), pair_slots)] if key >= 0 else FREE
+                for p in range(begin, end):
+                    node = fetched[p - begin]
+                    if node != FREE and pair_keys[node] != wanted[p - begin]:
+                        node = np.int64(pair_slots[pair_slot(wanted[p - begin], pair_slots, pair_keys)])
+                    heads[p] = PAIR + node if node != FREE else FREE
+                    codes[place] = -1 - node
+                    place += n >= shortest and node != FREE
+        start[i + 1] = place

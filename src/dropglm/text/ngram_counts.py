@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.text.tokens import decode_strings, encode_strings
+
 NONE = -1  # pads the spelling of shorter n-grams
 
 
@@ -18,6 +20,8 @@ class NgramCounts:
 
     Attributes
     ----------
+    letters, ends : ndarray
+        The tokens, concatenated in UTF-8, and the offsets where each begins and the last one ends.
     words : list of str
         The tokens.
     spelling : ndarray of shape (n_ngrams, largest n)
@@ -40,27 +44,33 @@ class NgramCounts:
     {'dull': 0}
     """
 
-    words: list[str]
+    letters: np.ndarray
+    ends: np.ndarray
     spelling: np.ndarray
     texts: np.ndarray
     times: np.ndarray
     n_texts: int
     settings: Mapping[str, Any]
 
+    @property
+    def words(self) -> list[str]:
+        """The tokens."""
+        return decode_strings(self.letters, self.ends)
+
     def __add__(self, other: Any) -> "NgramCounts":
         """Return the counts of both parts together."""
         if not isinstance(other, NgramCounts):
             return NotImplemented
         self.check_settings(other.settings)
-        words = list(dict.fromkeys([*self.words, *other.words]))
-        number = {word: k for k, word in enumerate(words)}
+        number = {word: k for k, word in enumerate(dict.fromkeys([*self.words, *other.words]))}
         spelling = np.concatenate([_respelled(part, number) for part in (self, other)])
         first, ngram = _distinct_rows(spelling)
         texts, times = (
             np.bincount(ngram, np.concatenate(pair), len(first)).astype(np.int64)
             for pair in ((self.texts, other.texts), (self.times, other.times))
         )
-        return NgramCounts(words, spelling[first], texts, times, self.n_texts + other.n_texts, self.settings)
+        n_texts, words = self.n_texts + other.n_texts, encode_strings(list(number))
+        return NgramCounts(*words, spelling[first], texts, times, n_texts, self.settings)
 
     def __radd__(self, other: Any) -> "NgramCounts":
         """Return these counts if ``other`` is 0, with which ``sum`` starts."""
@@ -85,12 +95,12 @@ class NgramCounts:
         low, high = ranges[lengths - 1].T
         kept = (self.texts >= np.maximum(low, 1)) & (self.texts <= high)
         arrays = self.spelling[kept], self.texts[kept], self.times[kept]
-        return NgramCounts(self.words, *arrays, self.n_texts, self.settings)
+        return NgramCounts(self.letters, self.ends, *arrays, self.n_texts, self.settings)
 
 
 def _respelled(counts: NgramCounts, number: dict[str, int]) -> np.ndarray:
     """Return the spelling with new positions of the words."""
-    renumbered = np.array([*(number[word] for word in counts.words), NONE], np.int64)
+    renumbered = np.array([*(number[word] for word in counts.words), NONE], np.int32)
     return renumbered[counts.spelling]  # NONE takes the last entry
 
 

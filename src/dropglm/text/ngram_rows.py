@@ -1,77 +1,68 @@
 """Collecting the n-grams of texts, chunk by chunk, until the columns of the matrix are known."""
 
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from dropglm.text import row_kernels
-from dropglm.text.tokens import Tokens
-from dropglm.threads import each, even_pieces
+from dropglm.threads import each
 
-PIECE = 1 << 16  # n-grams per task
+
+class Piece(NamedTuple):
+    """The codes of some texts, where those of each text begin, and the source of their numbers."""
+
+    codes: np.ndarray
+    start: np.ndarray
+    source: int
+
+
+# For each source of numbers, the columns of its words and those of its pairs, or -1
+
+Columns = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
 class NgramRows:
-    """The codes of the n-grams of each text; see ``row_kernels.pack``."""
+    """The codes of the n-grams of each text, piece by piece; see ``kernels``."""
 
-    def __init__(self, shortest: int, threads: int) -> None:
-        self.shortest = shortest
-        self.threads = threads
-        self.chunks: list[tuple[np.ndarray, np.ndarray]] = []  # codes, and where those of each text begin
+    def __init__(self) -> None:
+        self.pieces: dict[int, Piece] = {}  # by the number of the first text
 
-    def add(self, tokens: Tokens, numbers: np.ndarray, wanted: np.ndarray) -> None:
-        """Store the codes of those n-grams that are wanted."""
-        start = np.zeros(len(tokens.first) + 1, np.int64)
-        pieces = even_pieces(np.append(0, np.cumsum(tokens.counts)), PIECE)
+    def add(self, first_text: int, codes: np.ndarray, start: np.ndarray, source: int) -> None:
+        """Store the codes of texts first_text, first_text + 1, …, in the numbers of this source."""
+        self.pieces[first_text] = Piece(codes.copy(), start, source)
 
-        def measure(piece: tuple[int, int]) -> None:
-            row_kernels.lengths(tokens, *piece, self.shortest, wanted, start[1:])
+    def to_matrix(self, columns: Columns, n_features: int, *, binary: bool, dtype: Any, threads: int) -> Any:
+        """Build the CSR matrix, given the columns of words and pairs for each source.
 
-        def pack(piece: tuple[int, int]) -> None:
-            row_kernels.pack(tokens, *piece, self.shortest, wanted, numbers, start, codes)
+        This overwrites and releases the stored codes.
+        """
+        pieces = [piece for _, piece in sorted(self.pieces.items())]
+        self.pieces = {}
 
-        each(measure, pieces, self.threads)
-        np.cumsum(start, out=start)
-        codes = np.empty(start[-1], np.int32)
-        each(pack, pieces, self.threads)
-        self.chunks.append((codes, start))
+        def convert(piece: Piece) -> tuple[np.ndarray, np.ndarray]:
+            length, times = np.empty(len(piece.start) - 1, np.int64), np.empty(len(piece.codes), np.int32)
+            row_kernels.codes_to_columns(*piece[:2], *columns[piece.source], n_features, length, times)
+            return length, times
 
-    def to_matrix(self, column_of: np.ndarray, n_features: int, *, binary: bool, dtype: Any) -> Any:
-        """Build the CSR matrix; this overwrites and releases the stored codes."""
-        counted = [self._codes_to_columns(*chunk, column_of, n_features) for chunk in self.chunks]
-        lengths = np.concatenate([[0], *(length for length, _ in counted)])
-        indptr = np.cumsum(lengths)
+        counted = each(convert, pieces, threads)
+        indptr = np.cumsum(np.concatenate([[0], *(length for length, _ in counted)]))
         index_type = np.int32 if max(indptr[-1], n_features) <= np.iinfo(np.int32).max else np.int64
-        indices = np.empty(indptr[-1], index_type)
-        data = np.ones(indptr[-1], dtype) if binary else np.empty(indptr[-1], dtype)
+        indices, data = np.empty(indptr[-1], index_type), np.empty(indptr[-1], dtype)
         first_rows = np.cumsum([0, *(len(length) for length, _ in counted)])
 
         def copy(k: int) -> None:
-            (columns, start), (length, times) = self.chunks[k], counted[k]
+            piece, (length, times) = pieces[k], counted[k]
             row_starts = indptr[first_rows[k] : first_rows[k + 1]]
-            row_kernels.copy_rows(columns, start, length, row_starts, indices)
-            if not binary:
-                row_kernels.copy_rows(times, start, length, row_starts, data)
-            self.chunks[k] = counted[k] = (np.empty(0), np.empty(0))  # release the memory
+            row_kernels.copy_rows(piece.codes, times, piece.start, length, row_starts, binary, indices, data)
+            pieces[k] = counted[k] = None  # type: ignore[call-overload]  # release the memory
 
-        each(copy, range(len(counted)), self.threads)
+        each(copy, range(len(counted)), threads)
         return _csr_type()(
             (data, indices, indptr.astype(index_type)), shape=(int(first_rows[-1]), n_features)
         )
-
-    def _codes_to_columns(
-        self, codes: np.ndarray, start: np.ndarray, column_of: np.ndarray, n_features: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Replace codes by columns; return how many each text has, and the count of each."""
-        length, times = np.empty(len(start) - 1, np.int64), np.empty(len(codes), np.int32)
-
-        def convert(piece: tuple[int, int]) -> None:
-            row_kernels.codes_to_columns(codes, start, *piece, column_of, n_features, length, times)
-
-        each(convert, even_pieces(start, PIECE), self.threads)
-        return length, times
 
 
 def _csr_type() -> Any:

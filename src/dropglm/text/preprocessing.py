@@ -62,6 +62,11 @@ class Preprocessor:
     strip_html: bool = True
     strip_accents: Callable[[str], str] | None = None
 
+    @property
+    def is_built_in(self) -> bool:
+        """Whether no function of the user is called."""
+        return self.strip_accents is None or self.strip_accents in ACCENTS.values()
+
     def __call__(self, text: str) -> str:
         """Return the preprocessed text."""
         if self.lowercase:

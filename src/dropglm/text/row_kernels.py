@@ -39,42 +39,18 @@ def sort(values, scratch, places, digits):
 
 
 @kernel
-def lengths(tokens, first, last, shortest, wanted, length):
-    """Count the wanted n-grams of each text."""
-    for i in range(first, last):
-        total = 0
-        for level in range(shortest - 1, len(wanted)):
-            for p in range(tokens.first[i], tokens.first[i] + tokens.counts[i] - level):
-                total += wanted[level, p]
-        length[i] = total
-
-
-@kernel
-def pack(tokens, first, last, shortest, wanted, numbers, place, codes):
-    """Write the codes of the wanted n-grams, text by text; a code is number · levels + n - 1."""
-    levels = len(wanted)
-    for i in range(first, last):
-        k = place[i]
-        for level in range(shortest - 1, levels):
-            for p in range(tokens.first[i], tokens.first[i] + tokens.counts[i] - level):
-                if wanted[level, p]:
-                    codes[k] = numbers[level, p] * levels + level
-                    k += 1
-
-
-@kernel
-def codes_to_columns(codes, start_of, first, last, column_of, n_features, length, times):
+def codes_to_columns(codes, start_of, word_columns, pair_columns, n_features, length, times):
     """Replace the codes of each text by its distinct columns in ascending order, and count each of them."""
     places, digits = np.empty(RADIX, np.int64), 1
     while n_features > 1 << (DIGIT * digits):
         digits += 1
-    for i in range(first, last):
+    for i in range(len(length)):
         start = stop = start_of[i]
         for k in range(start_of[i], start_of[i + 1]):
-            column = column_of[codes[k]]
-            if column >= 0:
-                codes[stop] = column
-                stop += 1
+            code = codes[k]
+            column = word_columns[code] if code >= 0 else pair_columns[-1 - code]
+            codes[stop] = column
+            stop += column >= 0
         sort(codes[start:stop], times[start:stop], places, digits)
         kept = start
         for k in range(start, stop):
@@ -87,8 +63,9 @@ def codes_to_columns(codes, start_of, first, last, column_of, n_features, length
 
 
 @kernel
-def copy_rows(entries, start_of, length, row_start, out):
-    """Copy the first ``length[i]`` entries of each text i to the place where its row begins."""
+def copy_rows(columns, times, start_of, length, row_start, binary, indices, data):
+    """Copy the first ``length[i]`` columns of each text i, and their counts, to where its row begins."""
     for i in range(len(length)):
         for k in range(length[i]):
-            out[row_start[i] + k] = entries[start_of[i] + k]
+            indices[row_start[i] + k] = columns[start_of[i] + k]
+            data[row_start[i] + k] = 1 if binary else times[start_of[i] + k]

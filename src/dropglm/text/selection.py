@@ -7,8 +7,11 @@ import numpy as np
 
 from dropglm import checks
 from dropglm.text.ngram_counts import NONE, NgramCounts
-from dropglm.text.tokens import encode_strings
+from dropglm.text.sorting import copy_strings, sorted_rows, sorted_strings
 from dropglm.text.vocabulary import Vocabulary
+
+# Strings as places in an array of letters: the letters, where each string begins, and where it ends
+Strings = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Selection(NamedTuple):
@@ -78,51 +81,70 @@ class Selection(NamedTuple):
                 f"The fit has an empty vocabulary: no n-gram occurs in at least {least} and at most {high:g} "
                 f"of the {counts.n_texts} texts (min_df={self.min_df}, max_df={self.max_df})."
             )
-        words, spelling, order = _sort_alphabetically(counts.words, counts.spelling)
+        words = counts.letters, counts.ends[:-1], counts.ends[1:]
+        words, spelling, order = _sort_alphabetically(words, counts.spelling)
         if self.max_features is not None and len(order) > self.max_features:
             ranks = (counts.texts if self.by_texts else counts.times)[order].astype(self.rank_type)
             largest = np.sort((-ranks).argsort()[: self.max_features])
             words, spelling, again = _sort_alphabetically(words, spelling[largest])
             order = order[largest][again]
-        return Vocabulary(*encode_strings(words), spelling, counts.texts[order].astype(np.int32)), order
+        return Vocabulary(*copy_strings(*words), spelling, counts.texts[order].astype(np.int32)), order
 
 
-def _sort_alphabetically(words: list[str], spelling: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
+def _sort_alphabetically(words: Strings, spelling: np.ndarray) -> tuple[Strings, np.ndarray, np.ndarray]:
     """Return the words in use, the features spelled with them, and the order of the features, all sorted."""
-    occurs = np.zeros(len(words) + 1, np.bool_)  # the last entry is for NONE
+    letters, starts, stops = words
+    occurs = np.zeros(len(starts) + 1, np.bool_)  # the last entry is for NONE
     occurs[spelling] = True
-    used = np.array(sorted(np.flatnonzero(occurs[:-1]).tolist(), key=words.__getitem__), np.int64)
-    renumbered = np.full(len(words) + 1, NONE, np.int32)
+    used = np.flatnonzero(occurs[:-1])
+    used = used[sorted_strings(letters, starts[used], stops[used])]
+    renumbered = np.full(len(starts) + 1, NONE, np.int32)
     renumbered[used] = np.arange(len(used), dtype=np.int32)
-    words = [words[k] for k in used]
-    spaced = next((word for word in words if " " in word), None)
-    if spaced is not None and spelling.shape[1] > 1:
-        raise ValueError(
-            f"token_pattern matches {spaced!r}, which contains a space and cannot be distinguished from an "
-            "n-gram of its words; use a pattern whose tokens contain no spaces."
-        )
+    words = letters, starts[used], stops[used]
+    if spelling.shape[1] > 1:
+        _refuse_spaces(*words)
     spelling = renumbered[spelling]
     order = _alphabetical_order(words, spelling)
     return words, spelling[order], order
 
 
-def _alphabetical_order(words: list[str], spelling: np.ndarray) -> np.ndarray:
+def _refuse_spaces(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> None:
+    """Raise if a word contains a space."""
+    before = np.append(0, np.cumsum(letters == ord(" ")))
+    spaced = np.flatnonzero(before[stops] > before[starts])
+    if len(spaced):
+        word = letters[starts[spaced[0]] : stops[spaced[0]]].tobytes().decode("utf-8", "surrogatepass")
+        raise ValueError(
+            f"token_pattern matches {word!r}, which contains a space and cannot be distinguished from an "
+            "n-gram of its words; use a pattern whose tokens contain no spaces."
+        )
+
+
+def _alphabetical_order(words: Strings, spelling: np.ndarray) -> np.ndarray:
     r"""Return the order of n-grams by name, character by character as Python sorts strings.
 
-    No word contains a space. Names then compare like the sequences of their words, provided that each word
-    but the last is taken together with the space after it: "a b" comes before "a!", but after "a\x01".
+    The words are sorted, and none of them contains a space. Names then compare like the sequences of their
+    words, provided that each word but the last is taken together with the space after it: "a b" comes before
+    "a!", but after "a\x01".
     """
-    with_and_without_space = [*words, *(f"{word} " for word in words)]
-    rank = np.empty(len(with_and_without_space), np.int32)
-    rank[sorted(range(len(rank)), key=with_and_without_space.__getitem__)] = np.arange(
-        len(rank), dtype=np.int32
-    )
+    if spelling.shape[1] == 1:
+        return np.argsort(spelling[:, 0])
+    n = len(words[1])
+    # A word is followed by the same word with a space, unless there are words with control characters.
+    rank = np.concatenate([np.arange(0, 2 * n, 2), np.arange(1, 2 * n, 2)]).astype(np.int32)
+    if (words[0] < ord(" ")).any():
+        rank[_sorted_with_spaces(*words)] = np.arange(2 * n, dtype=np.int32)
     followed = np.pad(spelling[:, 1:] != NONE, ((0, 0), (0, 1)))
-    ranks = np.where(spelling == NONE, NONE, rank[spelling + len(words) * followed])
-    # Two ranks are packed into one key: sorting the bigrams of IMDB by it takes half the time of np.lexsort.
-    key = ranks[:, 0].astype(np.int64)
-    for column in ranks.T[1:-1]:
-        _, key = np.unique(key << 32 | column + 1, return_inverse=True)
-    if ranks.shape[1] > 1:
-        key = key << 32 | ranks[:, -1] + 1
-    return np.argsort(key)
+    ranks = np.where(spelling == NONE, NONE, rank[spelling + n * followed])
+    return sorted_rows(ranks, 2 * n)
+
+
+def _sorted_with_spaces(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
+    """Return the order of all words and, after them, of all words with a space at their end."""
+    letters, ends = copy_strings(letters, starts, stops)
+    words = ends[1:] - ends[:-1]
+    spaced = np.full(len(letters) + len(words), ord(" "), np.uint8)
+    places = np.arange(len(letters)) + np.repeat(np.arange(len(words)), words)
+    spaced[places] = letters
+    first, last = ends[:-1] + np.arange(len(words)), ends[1:] + np.arange(len(words))
+    return sorted_strings(spaced, np.tile(first, 2), np.concatenate([last, last + 1]))

@@ -2,16 +2,16 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from dropglm.registry import lookup
-from dropglm.text import kernels
+from dropglm.text import kernels, scanning
 from dropglm.text.counting import empty_slots
 from dropglm.text.english import ENGLISH_STOP_WORDS
-from dropglm.text.tokens import Tokens, encode_strings
-from dropglm.threads import each, even_ranges
+from dropglm.text.prepared import Prepared, Room, Tokens
+from dropglm.text.tokens import encode_strings
 
 STOP_WORDS: dict[str, frozenset[str]] = {"english": ENGLISH_STOP_WORDS}
 
@@ -19,35 +19,57 @@ STOP_WORDS: dict[str, frozenset[str]] = {"english": ENGLISH_STOP_WORDS}
 class TokenSource(Protocol):
     """Something that splits texts into tokens."""
 
-    def split(self, texts: Sequence[Any]) -> Tokens:
-        """Return the tokens of all texts."""
+    def prepare(self, texts: Sequence[Any]) -> Prepared:
+        """Return texts that can be split on any thread."""
 
     def words(self, text: Any) -> list[str]:
         """Return the tokens of one text as strings."""
 
 
+class StopWords:
+    """A hash table of stop words."""
+
+    def __init__(self, words: frozenset[str]) -> None:
+        self.letters, self.ends = encode_strings(sorted(words))
+        self.keys = np.empty(len(words), np.int64)
+        scanning.keys_of(self.letters, self.ends, self.keys)
+        self.slots = empty_slots(len(self.keys))
+        kernels.index_tokens(self.slots, self.keys)
+
+    def drop_from(self, tokens: Tokens) -> None:
+        """Drop the stop words, in place."""
+        kernels.drop_tokens(tokens, self.slots, self.keys, self.letters, self.ends)
+
+
+class PreparedWithStopWords(NamedTuple):
+    """Texts from which stop words are dropped after they are split."""
+
+    texts: Prepared
+    stop_words: StopWords
+
+    @property
+    def cost(self) -> np.ndarray:
+        """Cumulative number of bytes, or an upper limit."""
+        return self.texts.cost
+
+    def tokens(self, first: int, last: int, room: Room, place: int = 0) -> Tokens:
+        """Return the tokens of texts first to last - 1 that are not stop words."""
+        tokens = self.texts.tokens(first, last, room, place)
+        self.stop_words.drop_from(tokens)
+        return tokens
+
+
 class WithoutStopWords:
     """Splits texts with another tokenizer and drops the stop words."""
 
-    def __init__(self, tokenizer: TokenSource, stop_words: frozenset[str], threads: int) -> None:
+    def __init__(self, tokenizer: TokenSource, stop_words: frozenset[str]) -> None:
         self.tokenizer = tokenizer
         self.stop_words = stop_words
-        self.threads = threads
-        self.letters, self.ends = encode_strings(sorted(stop_words))
-        self.keys = np.empty(len(stop_words), np.int64)
-        kernels.keys_of(self.letters, self.ends, self.keys)
-        self.slots = empty_slots(len(self.keys))
-        kernels.refill(self.slots, self.keys, len(self.keys))
+        self.table = StopWords(stop_words)
 
-    def split(self, texts: Sequence[Any]) -> Tokens:
-        """Return the tokens of all texts that are not stop words."""
-        tokens = self.tokenizer.split(texts)
-
-        def drop(piece: tuple[int, int]) -> None:
-            kernels.drop_tokens(tokens, *piece, self.slots, self.keys, self.letters, self.ends)
-
-        each(drop, even_ranges(len(tokens.first), piece=256), self.threads)
-        return tokens
+    def prepare(self, texts: Sequence[Any]) -> Prepared:
+        """Return texts that can be split on any thread."""
+        return PreparedWithStopWords(self.tokenizer.prepare(texts), self.table)
 
     def words(self, text: Any) -> list[str]:
         """Return the tokens of one text that are not stop words."""

@@ -266,8 +266,10 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         -------
         NgramCounts
         """
-        shortest = self._begin_fit()
-        return self._count(X, None).to_counts(shortest, lambda n: (1, np.inf), self._settings())[0]
+        self._begin_fit()
+        (shortest, longest), threads = self._check_analysis(), checks.threads(self.n_jobs)
+        counted = self._count(X, None)
+        return counted.to_counts(shortest, longest, lambda n: (1, np.inf), self._settings(), threads)[0]
 
     def fit_counts(self, counts: NgramCounts) -> Self:
         """Select the features among counted n-grams: the same as ``fit`` on all texts that were counted.
@@ -294,10 +296,10 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
 
     def _fit_counts(self, X: Iterable[Any]) -> Any:
         """Learn the vocabulary and return the matrix before it is weighted."""
-        shortest = self._begin_fit()
+        self._begin_fit()
         if self.vocabulary is not None:
             return self._count_given(X, keep=True)
-        rows = NgramRows(shortest, checks.threads(self.n_jobs))
+        rows = NgramRows()
         return self._to_matrix(rows, self._learn(X, rows), self._value_type())
 
     def _with_ngram_weight(self, counts: Any, ngram_weight: float) -> tuple[Self, Any]:

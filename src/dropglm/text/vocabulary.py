@@ -6,20 +6,21 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dropglm.text import kernels
+from dropglm.text import kernels, scanning
 from dropglm.text.counting import MAX_NGRAM, empty_slots
 from dropglm.text.ngram_counts import NONE
-from dropglm.text.tokens import Tokens, decode_strings, encode_strings
-from dropglm.threads import each, even_ranges
+from dropglm.text.prepared import Tokens
+from dropglm.text.tokens import decode_strings, encode_strings
 
 
 class HashTables(NamedTuple):
-    """The hash tables of a vocabulary."""
+    """The hash tables of a vocabulary, and the column of each word and each pair, or -1; see ``kernels``."""
 
-    token_slots: np.ndarray
-    token_keys: np.ndarray
-    pair_slots: list[np.ndarray]  # for n = 2, 3, …
-    pair_keys: list[np.ndarray]
+    word_slots: np.ndarray
+    word_keys: np.ndarray
+    pair_slots: np.ndarray
+    pair_keys: np.ndarray
+    columns: tuple[np.ndarray, np.ndarray]
 
 
 class Vocabulary:
@@ -156,52 +157,19 @@ class Vocabulary:
         return frozenset(self._words)
 
     @cached_property
-    def _keys_and_columns(self) -> tuple[list[np.ndarray], np.ndarray]:
-        """The keys of the pairs for n = 2, 3, …, and the column of each code (or -1)."""
-        length = self._lengths
-        nodes, keys = self._spelling[:, 0].astype(np.int64), []
-        codes = nodes * self._longest
-        for n in range(2, self._longest + 1):
-            long = length >= n
-            level, nodes[long] = np.unique(
-                nodes[long] << 32 | self._spelling[long, n - 1], return_inverse=True
-            )
-            keys.append(level)
-            codes[long] = nodes[long] * self._longest + n - 1
-        most = max([len(self._ends) - 1, *map(len, keys)])
-        column_of = np.full(most * self._longest, NONE, np.int32)
-        column_of[codes] = np.arange(len(self), dtype=np.int32)
-        return keys, column_of
-
-    @property
-    def _column_of(self) -> np.ndarray:
-        """The column of each code, or -1 if it is not a feature; see ``row_kernels.pack``."""
-        return self._keys_and_columns[1]
-
-    @cached_property
     def _tables(self) -> HashTables:
-        token_keys = np.empty(len(self._ends) - 1, np.int64)
-        kernels.keys_of(self._letters, self._ends, token_keys)
-        pair_keys = self._keys_and_columns[0]
-        slots = [empty_slots(len(keys)) for keys in (token_keys, *pair_keys)]
-        for table, keys in zip(slots, (token_keys, *pair_keys), strict=True):
-            kernels.refill(table, keys, len(keys))
-        return HashTables(slots[0], token_keys, slots[1:], pair_keys)
+        keys = np.empty(len(self._ends) - 1, np.int64)
+        scanning.keys_of(self._letters, self._ends, keys)
+        slots = empty_slots(len(keys))
+        kernels.index_tokens(slots, keys)
+        most = int(np.maximum(self._lengths - 1, 0).sum())  # each n-gram may have n - 1 pairs of its own
+        pair_slots, pair_keys = empty_slots(most), np.empty(most, np.int64)
+        columns = np.full(len(keys), NONE, np.int32), np.empty(most, np.int32)
+        pairs = kernels.index_ngrams(self._spelling, pair_slots, pair_keys, *columns)
+        return HashTables(slots, keys, pair_slots, pair_keys[:pairs], (columns[0], columns[1][:pairs]))
 
-    def _find(self, tokens: Tokens, threads: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the number of the n-gram that begins at each token, and whether there is one.
-
-        Both have shape (largest n, tokens); row n - 1 is for n-grams of n tokens.
-        """
-        numbers = np.full((self._longest, len(tokens.keys)), NONE, np.int32)
-        tables = self._tables
-
-        def find(piece: tuple[int, int]) -> None:
-            table = tables.token_slots, tables.token_keys, self._letters, self._ends
-            kernels.find_tokens(tokens, *piece, *table, numbers[0])
-            for n in range(2, self._longest + 1):
-                pairs = tables.pair_slots[n - 2], tables.pair_keys[n - 2]
-                kernels.find_pairs(tokens, *piece, *pairs, numbers[n - 2], numbers[0], n, numbers[n - 1])
-
-        each(find, even_ranges(len(tokens.first), piece=256), threads)
-        return numbers, numbers >= 0
+    def _find(self, tokens: Tokens, shortest: int, codes: np.ndarray, start: np.ndarray) -> None:
+        """Write the codes of the known n-grams of each text, and where those of each text end."""
+        slots, keys, *pairs = self._tables[:4]
+        table = slots, keys, self._letters, self._ends, *pairs
+        kernels.find_texts(tokens, shortest, self._longest, *table, codes, start)
