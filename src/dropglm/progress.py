@@ -99,6 +99,12 @@ class Progress:
             if self.shown and (self.clock() - self.last_drawn > self.every or finished):
                 self._draw()
 
+    def leave_out(self, steps: int) -> None:
+        """Reduce the number of steps, of equal ones that turn out not to be needed."""
+        with self.lock:
+            if self.total is not None:
+                self.total -= steps
+
     def start_step(self, note: str, cost: float) -> None:
         """Start a step of the given cost; ``note`` says which one it is."""
         with self.lock:

@@ -8,7 +8,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from dropglm import LogisticRegression, LogisticRegressionCV
 from dropglm.estimators import search
-from dropglm.estimators.blend import Blend
+from dropglm.estimators.choice import best_candidate
+from dropglm.estimators.cv_results import ranks
+from dropglm.estimators.grid import Candidate
 from dropglm.estimators.l2_weights import L2_WEIGHTS
 from tests.estimators.test_fits import words
 
@@ -261,7 +263,7 @@ def test_features_of_held_out_rows_do_not_influence_a_fold(exact_search, rng):
 
 def candidates(*points):
     return [
-        search.Candidate({"dropout": dropout, "l2": l2}, None, L2_WEIGHTS["uniform"], path, dropout)
+        Candidate({"dropout": dropout, "l2": l2}, None, L2_WEIGHTS["uniform"], path, dropout)
         for dropout, l2, path in points
     ]
 
@@ -270,20 +272,18 @@ def test_the_one_standard_error_rule_on_given_scores():
     grid = candidates((0.8, 1.0, 0), (0.5, 3.0, 0), (0.5, 1.0, 0), (0.3, 1.0, 0), (0.9, 9.0, 1))
     # The best has mean 0.8 and, over four folds, standard error 0.1 / 2 / √3 = 0.0289.
     scores = np.array([[0.7] * 4, [0.775] * 4, [0.78] * 4, [0.75, 0.85, 0.75, 0.85], [0.79] * 4])
-    assert search.best_candidate(grid, scores, one_standard_error=False) == 3
-    assert search.best_candidate(grid, scores, one_standard_error=True) == 1
-    assert search.best_candidate(grid, scores[:, :1], one_standard_error=True) == 4
+    assert best_candidate(grid, scores, one_standard_error=False) == 3
+    assert best_candidate(grid, scores, one_standard_error=True) == 1
+    assert best_candidate(grid, scores[:, :1], one_standard_error=True) == 4
 
 
 def test_a_nan_score_is_never_the_best():
     grid = candidates((0.8, 1.0, 0), (0.5, 1.0, 0), (0.3, 1.0, 0))
     scores = np.array([[0.7, 0.7], [np.nan, 0.9], [0.8, 0.8]])
-    assert search.best_candidate(grid, scores, one_standard_error=False) == 2
-    fit = search.Fit(np.zeros((1, 1)), 0.0, 1, True)
-    outcomes = [search.Outcome((fit, fit), Blend(), np.zeros((2, 1)), row, 0.5) for row in scores]
-    assert list(search.results_table(grid, outcomes)["rank_test_score"]) == [2, 3, 1]
+    assert best_candidate(grid, scores, one_standard_error=False) == 2
+    assert list(ranks(scores.mean(axis=1), np.ones(3, bool))) == [2, 3, 1]
     with pytest.raises(ValueError, match="Every score is NaN"):
-        search.best_candidate(grid, scores * np.nan, one_standard_error=False)
+        best_candidate(grid, scores * np.nan, one_standard_error=False)
 
 
 def test_score_uses_the_scorer(rng):

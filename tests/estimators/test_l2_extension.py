@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dropglm import LogisticRegressionCV
-from dropglm.estimators import search
+from dropglm.estimators.choice import beyond_edge
+from dropglm.estimators.grid import Candidate
 from dropglm.estimators.l2_weights import L2_WEIGHTS
 from tests.estimators.test_fits import words
 
@@ -84,7 +85,7 @@ def test_the_edge_is_that_of_the_best_other_settings(rng):
 
 
 def candidates(*values):
-    return [search.Candidate({"l2": l2}, None, L2_WEIGHTS["uniform"], 0, 0.0) for l2 in values]
+    return [Candidate({"l2": l2}, None, L2_WEIGHTS["uniform"], 0, 0.0) for l2 in values]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ def test_the_next_value_continues_the_last_ratio(values, best, limits, expected)
     grid = candidates(*values)
     scores = np.zeros((len(grid), 3))
     scores[best] = 1.0, 1.1, 0.9
-    found = search.beyond_edge(grid, scores, best, limits)
+    found = beyond_edge(grid, scores, best, limits)
     assert_allclose([one.params["l2"] for one in found], expected)
 
 
@@ -112,4 +113,4 @@ def test_gains_within_one_standard_error_are_not_pursued():
     # The mean gain is 0.1, and its standard error 0.1 or 0.2 over √3.
     for spread, further in ((0.1, True), (0.2, False)):
         scores = np.array([[0.0] * 3, [0.1 - spread * np.sqrt(1.5), 0.1, 0.1 + spread * np.sqrt(1.5)]])
-        assert bool(search.beyond_edge(grid, scores, 1)) == further
+        assert bool(beyond_edge(grid, scores, 1)) == further

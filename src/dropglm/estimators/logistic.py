@@ -274,10 +274,6 @@ def problems_of(
     data: TrainingData, features: Features, l2_weights: L2Weights, fit_intercept: bool, *, joint: bool
 ) -> list[Problem]:
     """Return one problem for two classes or a joint model, else one per class against the rest."""
-    K = len(data.classes)
-    indicators = (data.y[:, None] == np.arange(K)).astype(np.float64)
-    one_per_problem = [1] if K == 2 else range(K)
-    targets = [indicators] if joint else [indicators[:, [k]] for k in one_per_problem]
     return [
         Problem(
             features,
@@ -289,5 +285,12 @@ def problems_of(
             l2_weights,
             labels_first=True,
         )
-        for target in targets
+        for target in targets_of(data, joint=joint)
     ]
+
+
+def targets_of(data: TrainingData, *, joint: bool) -> list[np.ndarray]:
+    """Return the labels of each problem: indicators of all classes, or of one class."""
+    K = len(data.classes)
+    indicators = (data.y[:, None] == np.arange(K)).astype(np.float64)
+    return [indicators] if joint else [indicators[:, [k]] for k in ([1] if K == 2 else range(K))]

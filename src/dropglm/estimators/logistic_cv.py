@@ -1,37 +1,55 @@
 """Logistic regression with noise, l2, l2_weights and discount chosen by cross-validation."""
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from dropglm import checks
 from dropglm.blocks import block_count
 from dropglm.estimators.blend import Priors
+from dropglm.estimators.choice import best_candidate, beyond_edge
+from dropglm.estimators.cv_results import results_table
 from dropglm.estimators.features import Features
+from dropglm.estimators.fold_fits import FoldFits
 from dropglm.estimators.folds import folds_from
-from dropglm.estimators.grid import Candidate, candidates_of, grids_of, l2_weights_grid, noises_of
+from dropglm.estimators.grid import candidates_of, grids_of, l2_weights_grid, noises_of
+from dropglm.estimators.held_out import HeldOut
 from dropglm.estimators.l2_weights import counts_unlabeled
 from dropglm.estimators.linear_model import LogisticModel, SparsifyMixin
 from dropglm.estimators.logistic import LogisticRegression, fits_jointly
+from dropglm.estimators.race import Race
 from dropglm.estimators.rounds import Round, smallest_counted
-from dropglm.estimators.scoring import MEANS_OVER_ROWS, scorer_from
-from dropglm.estimators.search import (
-    SEARCH_TOL,
-    Outcome,
-    Search,
-    best_candidate,
-    beyond_edge,
-    results_table,
-)
+from dropglm.estimators.scoring import row_scorer_of, scorer_from
+from dropglm.estimators.search import Search
 from dropglm.estimators.validation import check_classification, check_settings
 from dropglm.estimators.warning import warn_unless_all_converged
 from dropglm.families import Logistic, Multinomial
 from dropglm.noising import expectation_from, training_penalty
 from dropglm.progress import Progress
-from dropglm.solvers import LBFGS
 
 # The grid of l2 is continued up to this factor beyond its edge.
 REACH = 10.0
+
+
+class Searched(NamedTuple):
+    """A search that is done, and what the final fit needs."""
+
+    search: Search
+    best: int | None  # number of the best candidate; None if all of them lost to a rival
+    rows: tuple[Any, ...]  # the arguments of the final fit
+    joint: bool
+    counts_predicted: bool  # whether rounds of naive Bayes follow
+
+    @property
+    def score(self) -> float:
+        """The mean score of the best candidate, before any rounds; minus infinity if there is none."""
+        return -np.inf if self.best is None else float(self.search.outcomes[self.best].scores.mean())
+
+    def row_scores_of(self, rows: np.ndarray) -> np.ndarray | None:
+        """Return the scores of held-out rows by the best candidate, if these are its held-out rows."""
+        if self.best is None or not np.array_equal(rows, self.search.held_out.rows):
+            return None
+        return self.search.outcomes[self.best].row_scores
 
 
 class LogisticRegressionCV(SparsifyMixin, LogisticModel):
@@ -40,10 +58,10 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     Each of these settings takes a grid of values or a single one. If X is Blocks, a value may be a PerBlock,
     which is one value and not a grid. Labelled rows are split into folds;
     unlabelled rows are used in the fit of every fold. The grid is traversed along paths from strong to weak
-    penalties, where each fit starts from the previous one, and ``n_jobs`` threads work on paths and folds in
-    parallel, on one copy of X. The best settings are then fitted to all rows. With ``calibrate`` and
-    ``naive_bayes``, the predictors of each candidate are scaled and blended with those of naive Bayes before
-    they are scored.
+    penalties, where each fit starts from previous ones, and ``n_jobs`` threads work on paths, folds and
+    classes in parallel, on one copy of X. The best settings are then fitted to all rows. With ``calibrate``
+    and ``naive_bayes``, the predictors of each candidate are scaled and blended with those of naive Bayes
+    before they are scored.
 
     Parameters
     ----------
@@ -77,6 +95,11 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     one_standard_error : bool, default=False
         Among the settings whose mean score is within one standard error of the best, with the best l2_weights
         and discount, choose the largest dropout and then the largest l2.
+    race : bool, default=True
+        Whether to stop fitting settings that can hardly become the best. After each fold, their scores of the
+        held-out rows are compared with those of the best settings so far; settings drop out if the chance
+        that they are ahead after all folds is below 1 in 30,000. It has no effect with fewer than 200
+        held-out rows in half of the folds, or if the score is not the log loss or the accuracy.
     calibrate : bool, default=True
         Whether to multiply the predictors by the factor that minimises the log loss of held-out rows, before
         they are scored. The factor is at least 0.15, and with few rows it stays near 1. It corrects the
@@ -135,7 +158,10 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     cv_results_ : dict of ndarrays
         One row per point of the grid, as in scikit-learn's GridSearchCV, including values of l2 beyond the
         grid that were tried; "scale" and "naive_bayes" are the factors of each, and "accuracy" is the
-        share of held-out rows that it predicts correctly. All are those before any rounds.
+        share of held-out rows that it predicts correctly. All are those before any rounds. "folds_fitted" is
+        the number of folds that a point was fitted to. If it dropped out of the race, scores of the other
+        folds are NaN, its mean score and its accuracy are those of the best point plus the mean difference
+        over the folds that it was fitted to, and it ranks behind all points that did not drop out.
     classes_, coef_, intercept_, n_iter_, multi_class_, result_
         Those of ``best_estimator_``; see ``LogisticRegression``.
     coef_blocks_ : list of ndarrays
@@ -178,6 +204,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         scoring: Any = "neg_log_loss",
         extend_l2: bool = True,
         one_standard_error: bool = False,
+        race: bool = True,
         calibrate: bool = True,
         naive_bayes: bool = False,
         rounds: int = 0,
@@ -200,6 +227,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         self.scoring = scoring
         self.extend_l2 = extend_l2
         self.one_standard_error = one_standard_error
+        self.race = race
         self.calibrate = calibrate
         self.naive_bayes = naive_bayes
         self.rounds = rounds
@@ -240,13 +268,29 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         self
             The fitted model.
         """
+        return self._finish(self._search(X, y, sample_weight, X_unlabeled, unlabeled_weight))
+
+    def _search(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        X_unlabeled: Any = None,
+        unlabeled_weight: Any = None,
+        rival: Searched | None = None,
+    ) -> Searched:
+        """Fit the candidates to the folds, and choose one.
+
+        A ``rival`` is the search with other features of the same rows: candidates that lose to its best one
+        drop out, if the folds are the same.
+        """
         # Check.
         check_settings(self, grids=("l2", "discount"))
         method, blocks = expectation_from(self.expectation), block_count(X)
         grids = grids_of(self, blocks)
-        scorer = scorer_from(self.scoring, self)
+        scorer, row_scorer = scorer_from(self.scoring, self), row_scorer_of(self.scoring)
         data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
-        folds = folds_from(self.cv, data, every_class=self.scoring not in MEANS_OVER_ROWS)
+        folds = folds_from(self.cv, data, every_class=row_scorer is None)
 
         # Build the grid.
         noises = noises_of(grids, blocks)
@@ -269,59 +313,83 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         candidates = candidates_of(grids, noises, penalties, l2_weights, features)
 
         # Search; while the best l2 is at the edge of the grid, go on beyond it.
-        search = Search(
+        fits = FoldFits(
+            data,
+            features,
+            folds,
+            joint=joint,
+            fit_intercept=self.fit_intercept,
+            keep_coefficients=counts_predicted,
+        )
+        held_out = HeldOut(
             data,
             features,
             folds,
             scorer,
+            row_scorer,
             joint=joint,
-            fit_intercept=self.fit_intercept,
             weighted=sample_weight is not None,
             calibrate=self.calibrate,
             naive_bayes=self.naive_bayes,
             priors=self._priors,
         )
-        grid: list[Candidate] = []
-        outcomes: list[Outcome] = []
+        race = None
+        if self.race and row_scorer is not None:
+            race = Race(
+                folds,
+                held_out.score_weights,
+                one_standard_error=self.one_standard_error,
+                rival=None if rival is None else rival.row_scores_of(held_out.rows),
+            )
+        search = Search(fits, held_out, race)
         limits = min(grids["l2"]) / REACH, max(grids["l2"]) * (1.0 if self.calibrate else REACH)
+        best: int | None = None
         while candidates:
-            grid += candidates
-            outcomes += search.run(candidates, tol=self.tol, max_iter=self.max_iter, shown=bool(self.verbose))
-            scores = np.array([outcome.scores for outcome in outcomes])
-            best = best_candidate(grid, scores, one_standard_error=self.one_standard_error)
-            candidates = beyond_edge(grid, scores, best, limits) if self.extend_l2 else []
-        converged = [fit.converged for outcome in outcomes for fit in outcome.fits]
+            search.run(candidates, tol=self.tol, max_iter=self.max_iter, shown=bool(self.verbose))
+            scores = np.array([outcome.scores for outcome in search.outcomes])
+            if search.all_dropped_out:
+                break
+            best = best_candidate(search.grid, scores, one_standard_error=self.one_standard_error)
+            candidates = beyond_edge(search.grid, scores, best, limits) if self.extend_l2 else []
+        converged = [fit.converged for outcome in search.outcomes for fit in outcome.fits]
         warn_unless_all_converged(converged, self.max_iter)
-        results = results_table(grid, outcomes)
+        rows = X, y, sample_weight, X_unlabeled, unlabeled_weight
+        return Searched(search, best, rows, joint, counts_predicted)
+
+    def _finish(self, searched: Searched) -> Self:
+        """Fit the best settings to all rows, and set all fitted attributes."""
+        search, best = searched.search, searched.best
+        assert best is not None
+        data, features, held_out = search.fits.data, search.fits.features, search.held_out
+        results = results_table(search, best)
 
         # Fit the best settings to all rows, and blend.
         shared = LogisticRegression().get_params().keys() & self.get_params().keys()
         settings = {name: getattr(self, name) for name in shared} | results["params"][best]
-        settings |= {"multi_class": "multinomial" if joint else "ovr", "verbose": 0}
+        settings |= {"multi_class": "multinomial" if searched.joint else "ovr", "verbose": 0}
         model = LogisticRegression(**settings)
-        model.fit(X, y, sample_weight, X_unlabeled, unlabeled_weight)
-        blend, eta = outcomes[best].blend, outcomes[best].eta
+        model.fit(*searched.rows)
+        _, blend, eta, best_scores, _ = search.outcomes[best]
         if self.calibrate or self.naive_bayes:
-            ratios = features.expand(search.naive_bayes_ratios(data.weights)) if self.naive_bayes else None
+            ratios = features.expand(held_out.naive_bayes_ratios(data.weights)) if self.naive_bayes else None
             blend.apply_to(model, ratios)
 
         # Blend in naive Bayes of the unlabelled rows, with predicted labels.
         rounds: list[Round] = []
-        if counts_predicted and 0 not in grid[best].l2_weights.left_out:
-            solver = LBFGS(max(self.tol, SEARCH_TOL), self.max_iter)
+        if searched.counts_predicted and 0 not in search.grid[best].l2_weights.left_out:
             with Progress("Rounds of naive Bayes", shown=bool(self.verbose)):
-                predictors = search.predict(data.X_unlabeled, grid[best], blend, solver)
+                predictors = search.predict(data.X_unlabeled, best)
                 coef = np.ascontiguousarray(model.coef_.T)
                 predictors.append(data.X_unlabeled @ coef + model.intercept_)
                 rounds = search.rounds().run(self.rounds, eta, predictors)
             for one in rounds:
                 one.blend.apply_to(model, one.ratios.T)
-        best_scores = scores[best]
         if rounds:
             eta = rounds[-1].eta
-            best_scores = search.scores(eta)
+            best_scores = held_out.scores(eta)
 
         # Store.
+        scores = np.array([outcome.scores for outcome in search.outcomes])
         names = ("classes_", "coef_", "intercept_", "n_iter_", "multi_class_", "result_")
         self._set_fitted(
             best_estimator_=model,
@@ -330,11 +398,11 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
             best_scores_=best_scores,
             best_index_=best,
             cv_results_=results,
-            cv_probabilities_=search.probabilities(eta),
+            cv_probabilities_=held_out.probabilities(eta),
             scale_=blend.scale,
             naive_bayes_=blend.naive_bayes,
             rounds_=[one.blend for one in rounds],
-            l2_at_edge_=bool(beyond_edge(grid, scores, best)),
+            l2_at_edge_=bool(beyond_edge(search.grid, scores, best)),
             **{f"{name}_": value for name, value in results["params"][best].items()},
             **{name: getattr(model, name) for name in names},
             **data.feature_attributes,

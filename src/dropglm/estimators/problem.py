@@ -46,6 +46,7 @@ class Problem:
     fit_intercept: bool = True
     l2_weights: L2Weights = L2_WEIGHTS["uniform"]
     labels_first: bool = False  # whether a fit with unlabelled rows starts from one without them
+    mean: np.ndarray | None = None  # the mean row, if it is already known
 
     def solve(
         self,
@@ -139,7 +140,7 @@ class Problem:
     @cached_property
     def _mean(self) -> np.ndarray:
         """x̄, which takes one pass over the rows and is shared by all points of a grid."""
-        return mean_row([self._labeled])
+        return mean_row([self._labeled]) if self.mean is None else self.mean
 
 
 def _callback(watch: Watch, objective: Objective) -> Callable[[int, Point], bool]:

@@ -1,5 +1,6 @@
 """Scores of held-out rows: scikit-learn's scorers, and a log loss that misses no class."""
 
+from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
@@ -9,8 +10,24 @@ from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 from dropglm.estimators.validation import class_numbers
 from dropglm.registry import lookup
 
-# Means over rows, which are defined also if a fold has no row of some class.
-MEANS_OVER_ROWS = ("neg_log_loss", "accuracy", None)
+# Returns the score of every row, given log probabilities of shape (n, K) and numbers of the classes.
+RowScorer = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def _log_probabilities(log_p: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return log_p[np.arange(len(y)), y]
+
+
+def _hits(log_p: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return (log_p.argmax(axis=1) == y).astype(np.float64)
+
+
+# Scores that are means over rows. They are defined also if a fold has no row of some class.
+ROW_SCORERS: dict[str | None, RowScorer] = {
+    "neg_log_loss": _log_probabilities,
+    "accuracy": _hits,
+    None: _hits,
+}
 
 
 def neg_log_loss(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -31,6 +48,11 @@ def scorer_from(scoring: Any, estimator: Any) -> Any:
     if isinstance(scoring, str) and scoring == "neg_log_loss":
         return neg_log_loss
     return check_scoring(estimator, scoring="accuracy" if scoring is None else scoring)
+
+
+def row_scorer_of(scoring: Any) -> RowScorer | None:
+    """Return what scores each row, or None if the score is not known to be a mean over rows."""
+    return ROW_SCORERS.get(scoring) if isinstance(scoring, str | None) else None
 
 
 def takes_weights(scorer: Any) -> bool:

@@ -53,7 +53,7 @@ def check_settings(estimator: Any, grids: tuple[str, ...] = ()) -> None:
         checks.not_negative(estimator.rounds, "rounds")
     for name in (
         *("fit_intercept", "warm_start", "one_standard_error"),
-        *("extend_l2", "calibrate", "naive_bayes"),
+        *("extend_l2", "race", "calibrate", "naive_bayes"),
     ):
         checks.yes_or_no(getattr(estimator, name, False), name)
 

@@ -290,16 +290,15 @@ class TextClassifier(EmbeddedTextModel):
         warn_similar_classes(Counter(y.tolist()))
         block = self._embedding_block(labeled, unlabeled, embeddings, embeddings_unlabeled)
 
-        # Fit once for each weight of longer n-grams, and store the best.
+        # Fit and store.
         weights = ngram_weights_of(self, y)
         counted = count_ngrams(self, [*labeled, *unlabeled], weights[0])
         texts = TrainingTexts(labeled, unlabeled, y, sample_weight, block, counted)
-        fits = (fit_to_texts(self, texts, ngram_weight) for ngram_weight in weights)
-        best = max(fits, key=lambda fit: fit.search.best_score_ if fit.search else 0.0)
-        self._fitted = best
-        if best.head is not None:
-            self._checked = best.head.fingerprint, self.embedder
-        warn_unless_better(best.summary)
+        fitted = fit_to_texts(self, texts, weights)
+        self._fitted = fitted
+        if fitted.head is not None:
+            self._checked = fitted.head.fingerprint, self.embedder
+        warn_unless_better(fitted.summary)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:

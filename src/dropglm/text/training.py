@@ -1,5 +1,6 @@
 """One fit of a text classifier: from texts to blocks of features, to a model of the n-grams."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from dropglm import checks
 from dropglm.estimators import LogisticRegressionCV
 from dropglm.estimators.blend import PRIORS
+from dropglm.estimators.logistic_cv import Searched
 from dropglm.progress import Progress
 from dropglm.text.embedded_predictions import FittedState
 from dropglm.text.embedding_block import EmbeddingBlock, set_embedding_values, with_embeddings
@@ -39,8 +41,36 @@ def count_ngrams(classifier: Any, texts: list[str], ngram_weight: float) -> tupl
     return vectorizer, vectorizer._fit_counts(texts)
 
 
-def fit_to_texts(classifier: Any, texts: TrainingTexts, ngram_weight: float) -> FittedState:
-    """Fit a model with the settings of a classifier to texts; return the parts of the fitted classifier."""
+class Attempt(NamedTuple):
+    """Texts as features, with one weight of longer n-grams, and the search on them if settings are tuned."""
+
+    vectorizer: NgramVectorizer
+    estimator: Any
+    labeled: Any
+    unlabeled: Any
+    prior: LatentPrior | None
+    searched: Searched | None
+
+
+def fit_to_texts(classifier: Any, texts: TrainingTexts, ngram_weights: Sequence[float]) -> FittedState:
+    """Fit a model with the settings of a classifier to texts; return the parts of the fitted classifier.
+
+    Of several weights of longer n-grams the best is chosen; only its settings are fitted to all texts.
+    """
+    best = _attempt(classifier, texts, ngram_weights[0])
+    for ngram_weight in ngram_weights[1:]:
+        if best.searched is None:
+            break
+        other = _attempt(classifier, texts, ngram_weight, rival=best.searched)
+        if other.searched is not None and other.searched.score > best.searched.score:
+            best = other
+    return _finish(best, texts)
+
+
+def _attempt(
+    classifier: Any, texts: TrainingTexts, ngram_weight: float, rival: Searched | None = None
+) -> Attempt:
+    """Return the features of texts, and the search that chooses the settings."""
     # N-grams of all texts.
     counter, counts = texts.counted
     vectorizer, features = counter._with_ngram_weight(counts, ngram_weight)
@@ -66,15 +96,29 @@ def fit_to_texts(classifier: Any, texts: TrainingTexts, ngram_weight: float) -> 
         labeled = with_embeddings(labeled, block.labeled)
         unlabeled = with_embeddings(unlabeled, block.unlabeled)
         set_embedding_values(estimator, block.width)
-    estimator.fit(labeled, texts.y, sample_weight=texts.sample_weight, X_unlabeled=unlabeled)
+    searched = None
+    if isinstance(estimator, LogisticRegressionCV):
+        rows = {"sample_weight": texts.sample_weight, "X_unlabeled": unlabeled}
+        searched = estimator._search(labeled, texts.y, **rows, rival=rival)
+    return Attempt(vectorizer, estimator, labeled, unlabeled, prior, searched)
+
+
+def _finish(attempt: Attempt, texts: TrainingTexts) -> FittedState:
+    """Fit the chosen settings to all texts."""
+    vectorizer, estimator, labeled, unlabeled, prior, searched = attempt
+    if searched is None:
+        estimator.fit(labeled, texts.y, sample_weight=texts.sample_weight, X_unlabeled=unlabeled)
+    else:
+        estimator._finish(searched)
 
     # Split off the coefficients of embeddings, and fold those of latent features into those of n-grams.
-    search = estimator if isinstance(estimator, LogisticRegressionCV) else None
+    block = texts.embeddings
+    search = None if searched is None else estimator
     model, head = estimator if search is None else search.best_estimator_, None
     embedding = None if block is None else block.summary(model)
     if block is not None:
         model, head = block.split(model)
     if prior is not None:
         model = prior.fold(model)
-    summary = summarize(vectorizer, model, search, texts.y, m, embedding, prior)
+    summary = summarize(vectorizer, model, search, texts.y, len(texts.unlabeled), embedding, prior)
     return FittedState(vectorizer, model, search, summary, head)

@@ -1,0 +1,129 @@
+"""Racing: candidates that can hardly become the best are not fitted to the remaining folds.
+
+Scores that are means over rows are compared row by row. With d_i the difference between the scores of the
+leader and of a candidate for held-out row i, of the share f of all rows that was held out so far, the
+candidate drops out if
+
+    d̄ > 4 √(1 - f) · standard error of d̄.
+
+After all folds the mean difference is going to be normal with mean d̄ and standard deviation √(1 - f) times
+that standard error, if nothing else is known about it. So this is a chance of 1 in 30,000 that the candidate
+is ahead in the end. All candidates are scored on the same rows, so the differences vary far less than the
+scores themselves.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dropglm.estimators.folds import Fold
+
+# A candidate drops out if it needs a final score this many standard deviations better than expected.
+DEVIATIONS = 4.0
+# With fewer held-out rows, their standard error is too uncertain.
+FEWEST_ROWS = 200
+
+
+class Race:
+    """The stages of a race, and who remains after each.
+
+    Parameters
+    ----------
+    folds : sequence of Fold
+    weights : ndarray of shape (n,)
+        Weights of the labelled rows within the score of a fold.
+    one_standard_error : bool
+        Whether candidates within one standard error of the best are of interest.
+    rival : ndarray, optional
+        Scores of the held-out rows by a model from elsewhere, which a candidate also has to beat.
+
+    Attributes
+    ----------
+    stops : list of int
+        The number of folds that have been fitted after each stage.
+    """
+
+    def __init__(
+        self,
+        folds: Sequence[Fold],
+        weights: np.ndarray,
+        *,
+        one_standard_error: bool = False,
+        rival: np.ndarray | None = None,
+    ) -> None:
+        self.rival = rival
+        self.stops = stops_of(folds)
+        self.one_standard_error = one_standard_error
+        # Shares of the held-out rows in the mean score of all folds, fold by fold.
+        self._shares = np.concatenate([weights[test] / weights[test].sum() for _, test in folds])
+        self._shares /= len(folds)
+        rows = np.concatenate([test for _, test in folds])
+        self._times = len(rows) / len(np.unique(rows))  # how often a row is held out
+
+    def survivors(self, alive: Sequence[int], row_scores: Sequence[np.ndarray | None]) -> list[int]:
+        """Return the candidates that may still become the best.
+
+        Parameters
+        ----------
+        alive : sequence of int
+            Numbers of the candidates that were fitted in the last stage.
+        row_scores : sequence of ndarray or None
+            The scores of the held-out rows, by number of the candidate; None if there are none.
+
+        Returns
+        -------
+        list of int
+        """
+        n = max(len(scores) for k in alive if (scores := row_scores[k]) is not None)
+        done = float(self._shares[:n].sum())
+        shares = self._shares[:n] / done
+        known = {
+            k: scores[:n] for k, scores in enumerate(row_scores) if scores is not None and len(scores) >= n
+        }
+        others = [] if self.rival is None else [self.rival[:n]]
+        leader = max([*known.values(), *others], key=lambda scores: float(shares @ scores))
+        margin = 0.0
+        if self.one_standard_error:
+            # Twice the standard error of the final score, since that of few folds is uncertain.
+            margin = 2.0 * np.sqrt(done) * standard_error(leader, shares)
+        factor = DEVIATIONS * np.sqrt(max(1.0 - done, 0.0) * self._times)
+        return [
+            k
+            for k in alive
+            if not shares @ (leader - known[k]) - margin > factor * standard_error(leader - known[k], shares)
+        ]
+
+
+def stops_of(folds: Sequence[Fold]) -> list[int]:
+    """Return the number of folds that have been fitted after each stage of a race.
+
+    The first stage has as many folds as it takes to hold out enough rows, the others about a fifth of all
+    folds each. If enough rows need more than half of the folds, there is only one stage.
+
+    Examples
+    --------
+    >>> folds = [Fold(np.ones(1000), np.arange(200 * k, 200 * (k + 1))) for k in range(5)]
+    >>> stops_of(folds)
+    [1, 2, 3, 5]
+    >>> stops_of([fold._replace(test=fold.test[:50]) for fold in folds])
+    [5]
+    """
+    rows, first, total = set[int](), 0, len(folds)
+    while first < total and len(rows) < FEWEST_ROWS:
+        rows.update(folds[first].test.tolist())
+        first += 1
+    if len(rows) < FEWEST_ROWS or 2 * first > total:
+        return [total]
+    step = max(first, total // 5)
+    return [first, *range(first + step, total - step, step), total]
+
+
+def standard_error(scores: np.ndarray, shares: np.ndarray) -> float:
+    """Return the standard error of the mean score of independent rows with these shares.
+
+    Examples
+    --------
+    >>> round(standard_error(np.array([1.0, -1.0] * 50), np.full(100, 0.01)), 6)
+    0.1
+    """
+    return float(np.sqrt(np.sum((shares * (scores - shares @ scores)) ** 2)))
