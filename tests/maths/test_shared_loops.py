@@ -9,6 +9,8 @@ from numpy.testing import assert_array_equal
 
 from dropglm.maths.compile import kernel
 from dropglm.maths.shared_loops import (
+    PIECES,
+    SIZE,
     add_to,
     cuts_by_cost,
     even_cuts,
@@ -61,7 +63,8 @@ def test_a_forked_process_starts_threads_of_its_own():
 
 
 def test_tickets_count_in_python_as_in_compiled_code():
-    tickets = np.zeros(16, np.int64)
+    tickets = np.zeros(SIZE - 1, np.int64)
+    tickets[PIECES] = 9
     assert [add_to(tickets, 0, 1), add_to(tickets, 0, 2), look_at(tickets, 0)] == [0, 1, 3]
     assert [first_piece.py_func(tickets), first_piece(tickets)] == [3, 4]
 

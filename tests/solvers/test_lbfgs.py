@@ -179,7 +179,7 @@ def test_the_direction_equals_that_of_the_two_loop_recursion(length, rng):
         assert_allclose(direction, two_loops(pairs, g, inverse), rtol=1e-7, atol=1e-9)
         assert slope == pytest.approx(g @ direction)
         new = g + H @ (0.3 * direction)
-        memory.update(0.3, direction, new)
+        memory.update(0.3, new)
         pairs = [*pairs, (0.3 * direction, new - g)][-length:]
         g = new
         if k == 4:
@@ -192,7 +192,7 @@ def test_a_pair_of_negative_curvature_is_not_stored(rng):
     g = rng.normal(size=5)
     memory = Memory(np.ones(5), g, 3)
     direction = memory.direction().copy()
-    memory.update(1.0, direction, g - 2.0 * direction)
+    memory.update(1.0, g - 2.0 * direction)
     assert memory.slots == []
     assert_allclose(memory.direction().copy(), -(g - 2.0 * direction))
 
@@ -205,7 +205,7 @@ def test_a_full_memory_loses_only_its_oldest_pair_when_a_pair_is_rejected(rng):
         direction = memory.direction().copy()
         bend = -1.0 if k == 4 else 1.0
         g = g + bend * H @ (0.3 * direction)
-        memory.update(0.3, direction, g)
+        memory.update(0.3, g)
         assert len(set(memory.slots)) == len(memory.slots)
         pairs = [(memory.s[i], memory.y[i]) for i in memory.slots]
         assert_allclose(memory.direction().copy(), two_loops(pairs, g, np.ones(6)), rtol=1e-7, atol=1e-9)
@@ -220,7 +220,7 @@ def test_long_vectors_are_processed_in_pieces(rng, monkeypatch):
         for _ in range(6):
             direction = memory.direction().copy()
             new = gradient + (H + 1) * 0.5 * direction
-            memory.update(0.5, direction, new)
+            memory.update(0.5, new)
             pairs = [*pairs, (0.5 * direction, new - gradient)][-4:]
             gradient = new
         ends.append(memory.direction().copy())

@@ -36,7 +36,7 @@ def canonical(X: Matrix, threads: int = 1) -> tuple[Matrix, bool | None]:
         csr = csr.copy()
         csr.sum_duplicates()  # the square of a sum is not the sum of squares
         csr.eliminate_zeros()
-        *_, ones = _survey(csr, threads)
+        ones = _survey(csr, threads)[2]
     return csr, ones
 
 
@@ -46,8 +46,8 @@ def _survey(csr: Matrix, threads: int) -> tuple[bool, bool, bool]:
     cuts = cuts_by_cost(rows.indptr, max(1, csr.nnz >> 16))
     found = np.empty((len(cuts) - 1, 3), np.bool_)
     share(_look, cuts, threads, rows.indptr, rows.indices, rows.values, found)
-    ordered, no_zeros, ones = found.all(axis=0)
-    return bool(ordered), bool(no_zeros), bool(ones)
+    all_found = found.all(axis=0)
+    return bool(all_found[0]), bool(all_found[1]), bool(all_found[2])
 
 
 def frequency_order(*matrices: Matrix, threads: int = 1) -> np.ndarray:

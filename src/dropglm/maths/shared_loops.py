@@ -32,8 +32,10 @@ from numba.np.arrayobj import make_array
 
 from dropglm.maths.compile import kernel
 
-# Places of the next piece and of the number of finished pieces: on cache lines of their own.
-NEXT, FINISHED = 0, 8
+# Places in the tickets: the next piece, the number of finished pieces, that of all pieces, and whether another
+# loop has begun. The first two change often and have cache lines of their own.
+NEXT, FINISHED, PIECES, OVER = 0, 8, 16, 17
+SIZE = 24
 
 # How often a thread looks before it lets others run; about 50 µs, longer than the time between two loops.
 GLANCES = 1 << 17
@@ -60,46 +62,53 @@ def share(loop: Callable[..., None], cuts: np.ndarray, threads: int, *arguments:
     >>> moved(np.ones(3), 2.0, np.arange(3.0), threads=2)  # a shared loop
     array([1., 3., 5.])
     """
-    tickets = np.zeros(16, np.int64)
-    pieces = len(cuts) - 1
+    tickets = np.zeros(SIZE, np.int64)
+    pieces = tickets[PIECES] = len(cuts) - 1
     helpers = min(threads, pieces) - 1
-    if helpers <= 0:
-        loop(cuts, tickets, *arguments)
-        return
-    _crew().ask(helpers, (loop, cuts, tickets, arguments))
-    loop(cuts, tickets, *arguments)
-    while not _all_finished(tickets, pieces):
-        time.sleep(0)
+    if helpers > 0:
+        _crew().ask(helpers, loop, cuts, tickets, arguments)
+    loop(cuts, _of_leader(tickets), *arguments)
+    if helpers > 0:
+        while not _all_finished(tickets):
+            time.sleep(0)
+
+
+def _of_leader(tickets: np.ndarray) -> np.ndarray:
+    # The size tells the threads apart: the leader's thread returns when no piece is left, the others wait.
+    return tickets[: SIZE - 1]
 
 
 class _Crew:
-    """Threads that wait for loops to share. They live as long as the process."""
+    """Threads that wait for loops to share. They live as long as the process.
+
+    All of them need the interpreter's lock to begin a loop, and handing it over takes 30 to 50 µs. So a
+    thread that has found no piece left does not return to the interpreter, where it would be in the leader's
+    way, until the next loop begins or some time has passed.
+    """
 
     def __init__(self) -> None:
         self.loops: SimpleQueue[tuple] = SimpleQueue()
-        self.asked = np.zeros(1, np.int64)  # how often; idle threads watch it
+        self.last = np.zeros(SIZE, np.int64)  # tickets of the last loop
         self.size = 0
         self.lock = Lock()
 
-    def ask(self, helpers: int, loop: tuple) -> None:
-        """Ask so many threads to share a loop, given with its arguments; start threads if there are fewer."""
+    def ask(
+        self, helpers: int, loop: Callable[..., None], cuts: np.ndarray, tickets: np.ndarray, arguments: tuple
+    ) -> None:
+        """Ask so many threads to share a loop; start threads if there are fewer."""
         if self.size < helpers:
             with self.lock:
                 while self.size < helpers:
                     Thread(target=self._work, name=f"dropglm {self.size}", daemon=True).start()
                     self.size += 1
         for _ in range(helpers):
-            self.loops.put(loop)
-        self.asked += 1
+            self.loops.put((loop, cuts, tickets, arguments))
+        self.last[OVER] = 1
+        self.last = tickets
 
     def _work(self) -> None:
         while True:
-            asked = int(self.asked[0])
-            if self.loops.empty():
-                # Until the next loop of the same fit, looking is cheaper than falling asleep and being woken.
-                _watch(self.asked, asked)
             loop, cuts, tickets, arguments = self.loops.get()
-            # A thread that comes late finds no piece left.
             loop(cuts, tickets, *arguments)
             del loop, cuts, tickets, arguments  # memory must not wait for the next loop
 
@@ -204,28 +213,30 @@ def _compiled_look(tickets, place):
 @kernel
 def first_piece(tickets):
     """Take a piece."""
-    return add_to(tickets, NEXT, 1)
+    piece = add_to(tickets, NEXT, 1)
+    if piece >= tickets[PIECES] and tickets.size == SIZE:
+        _wait_for_next_loop(tickets)
+    return piece
 
 
 @kernel
 def next_piece(tickets):
     """Mark the last piece as finished, and take another one."""
     add_to(tickets, FINISHED, 1)
-    return add_to(tickets, NEXT, 1)
+    return first_piece(tickets)
 
 
 @kernel
-def _all_finished(tickets, pieces):
+def _wait_for_next_loop(tickets):
+    glances = 0
+    while look_at(tickets, OVER) == 0 and glances < GLANCES:
+        glances += 1
+
+
+@kernel
+def _all_finished(tickets):
     """Return whether all pieces are finished, after some waiting."""
     glances = 0
-    while look_at(tickets, FINISHED) < pieces and glances < GLANCES:
+    while look_at(tickets, FINISHED) < tickets[PIECES] and glances < GLANCES:
         glances += 1
     return glances < GLANCES
-
-
-@kernel
-def _watch(asked, before):
-    """Wait until the number changes, but not long."""
-    glances = 0
-    while look_at(asked, 0) == before and glances < GLANCES:
-        glances += 1

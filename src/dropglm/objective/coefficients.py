@@ -3,7 +3,7 @@
 import numpy as np
 
 from dropglm.maths import vectors
-from dropglm.maths.compile import summing_kernel
+from dropglm.maths.compile import kernel, summing_kernel
 from dropglm.maths.shared_loops import even_cuts, first_piece, next_piece, share, total
 
 
@@ -25,41 +25,25 @@ def products_along(
     crossed, square : float
     at_mean : ndarray of shape (K,)
     """
-    K = beta.shape[1]
     cuts = even_cuts(len(beta), vectors.PIECE)
-    sums = np.zeros((len(cuts) - 1, 2 + K))
-    share(_sum_products, cuts, threads, l2.ravel(), mean, beta.ravel(), d.ravel(), sums)
+    sums = np.zeros((len(cuts) - 1, 2 + beta.shape[1]))
+    share(_sum_products, cuts, threads, l2, mean, beta, d, sums)
     totals = total(sums)
     return float(totals[0]), float(totals[1]), totals[2:]
 
 
-@summing_kernel
+@kernel
 def _sum_products(cuts, tickets, l2, mean, beta, d, sums):
-    K = sums.shape[1] - 2
     piece = first_piece(tickets)
     while piece < cuts.size - 1:
-        first, last = cuts[piece], cuts[piece + 1]
-        mean_part = mean[first:last]
-        l2_part, beta_part, d_part = (
-            l2[first * K : last * K],
-            beta[first * K : last * K],
-            d[first * K : last * K],
-        )
         crossed, square = 0.0, 0.0
-        for j in range(d_part.size):
-            weighted = np.float64(l2_part[j]) * d_part[j]
-            crossed += weighted * beta_part[j]
-            square += weighted * d_part[j]
+        for j in range(cuts[piece], cuts[piece + 1]):
+            for k in range(beta.shape[1]):
+                direction = np.float64(d[j, k])
+                crossed += l2[j, k] * direction * beta[j, k]
+                square += l2[j, k] * direction * direction
+                sums[piece, 2 + k] += mean[j] * direction
         sums[piece, 0], sums[piece, 1] = crossed, square
-        for k in range(K):
-            at_mean = 0.0
-            if K == 1:  # a loop that the compiler vectorises
-                for j in range(mean_part.size):
-                    at_mean += np.float64(mean_part[j]) * d_part[j]
-            else:
-                for j in range(mean_part.size):
-                    at_mean += np.float64(mean_part[j]) * d_part[j * K + k]
-            sums[piece, 2 + k] = at_mean
         piece = next_piece(tickets)
 
 
@@ -77,30 +61,20 @@ def complete_gradient(
     """
     gradient = np.empty_like(theta)
     gradient[l2.size :] = by_intercept
-    flat = by_beta.ravel(), by_intercept, l2.ravel(), mean, theta[: l2.size], gradient[: l2.size]
-    share(_complete, even_cuts(len(l2), vectors.PIECE), threads, *flat)
+    beta, out = (vector[: l2.size].reshape(l2.shape) for vector in (theta, gradient))
+    cuts = even_cuts(len(l2), vectors.PIECE)
+    share(_complete, cuts, threads, by_beta, by_intercept, l2, mean, beta, out)
     return gradient
 
 
-@summing_kernel
+@kernel
 def _complete(cuts, tickets, by_beta, by_intercept, l2, mean, beta, gradient):
-    K = by_intercept.size
     piece = first_piece(tickets)
     while piece < cuts.size - 1:
-        first, last = cuts[piece], cuts[piece + 1]
-        mean_part = mean[first:last]
-        by_part, l2_part = by_beta[first * K : last * K], l2[first * K : last * K]
-        beta_part, gradient_part = beta[first * K : last * K], gradient[first * K : last * K]
-        for j in range(gradient_part.size):
-            gradient_part[j] = by_part[j] + l2_part[j] * beta_part[j]
-        if K == 1:
-            slope = by_intercept[0]
-            for j in range(mean_part.size):
-                gradient_part[j] -= slope * mean_part[j]
-        else:
-            for j in range(mean_part.size):
-                for k in range(K):
-                    gradient_part[j * K + k] -= by_intercept[k] * mean_part[j]
+        for j in range(cuts[piece], cuts[piece + 1]):
+            for k in range(beta.shape[1]):
+                shifted = by_beta[j, k] - by_intercept[k] * mean[j]
+                gradient[j, k] = shifted + l2[j, k] * beta[j, k]
         piece = next_piece(tickets)
 
 

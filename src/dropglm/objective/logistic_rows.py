@@ -30,15 +30,16 @@ def evaluate(cuts, tickets, step, eta, s2, ray, y, w, pi, noisy, end, slopes, su
         y_part, w_part, pi_part = y[first:last], w[first:last], pi[first:last]
         eta_end, s2_end = end[0, first:last], end[1, first:last]
         eta_start, s2_start = eta[first:last], s2[first:last]
-        distance, tails = np.empty(size), np.zeros((6, size))
+        # |η| with s² and, in the second half, without noise.
+        distance, variance, tails = np.empty(2 * size), np.zeros(2 * size), np.zeros((3, 2 * size))
         for i in range(size):
             eta_end[i] = eta_start[i] + step * u[i]
             # Rounding could make s² slightly negative where coefficients vanish.
             s2_end[i] = max(s2_start[i] + step * (2.0 * c[i] + step * q[i]), 0.0)
-            distance[i] = abs(eta_end[i])
+            distance[i] = distance[size + i] = abs(eta_end[i])
+            variance[i] = s2_end[i]
         if noisy:
-            add_components(distance, s2_end, tails[0], tails[1], tails[2])
-            add_components(distance, np.zeros(size), tails[3], tails[4], tails[5])
+            add_components(distance, variance, tails[0], tails[1], tails[2])
         value, slope = 0.0, 0.0
         for i in range(size):
             e = math.exp(-distance[i])
@@ -47,9 +48,9 @@ def evaluate(cuts, tickets, step, eta, s2, ray, y, w, pi, noisy, end, slopes, su
             p = (1.0 if positive else e) / (1.0 + e)
             sign = 1.0 if positive else -1.0
             # Rounding could give -1e-17 for tiny s².
-            r = max(tails[0, i] - tails[3, i], 0.0)
+            r = max(tails[0, i] - tails[0, size + i], 0.0)
             value += w_part[i] * (softplus - y_part[i] * eta_end[i]) + pi_part[i] * r
-            by_eta = w_part[i] * (p - y_part[i]) + pi_part[i] * sign * (tails[1, i] - tails[4, i])
+            by_eta = w_part[i] * (p - y_part[i]) + pi_part[i] * sign * (tails[1, i] - tails[1, size + i])
             by_s2 = pi_part[i] * tails[2, i]
             slopes[first + i, 0], slopes[first + i, 1] = by_eta, by_s2
             slope += by_eta * u[i] + by_s2 * 2.0 * (c[i] + step * q[i])

@@ -74,7 +74,7 @@ class LBFGS:
                 status = Status.CONVERGED if perfect else Status.STALLED
                 break
             point = ray.arrive(step)
-            memory.update(step, direction, point.gradient)
+            memory.update(step, point.gradient)
             fresh = n_iter + 1 in REFRESHES
             if fresh:
                 memory.change_metric(function.preconditioner(point))

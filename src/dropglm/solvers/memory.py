@@ -7,9 +7,6 @@ of products with two gradients. So an iteration reads every vector twice, once f
 to combine them; the recursion itself would read each vector four times.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from dropglm.maths import vectors
@@ -61,18 +58,15 @@ class Memory:
         share(_combine, self.cuts, self.threads, *history, self.a, self.e, self.scale, self.d)
         return self.d
 
-    def update(self, step: float, direction: np.ndarray, gradient: np.ndarray) -> None:
+    def update(self, step: float, gradient: np.ndarray) -> None:
         """Add the step that led to this gradient, unless the curvature along it is not positive."""
         if len(self.slots) == len(self.s):
             self.slots.pop(0)
         slot = next(k for k in range(len(self.s)) if k not in self.slots)
         older, old_sg, old_yg = list(self.slots), self.sg, self.yg
         self.slots.append(slot)
-        sums = np.empty((len(self.cuts) - 1, 2))
-        moves = float(step), direction, self.gradient, slot, sums
-        self.gradient = gradient
-        self._set_products(_remember_and_multiply, *moves)
-        sy, yy = total(sums)
+        old, self.gradient = self.gradient, gradient
+        sy, yy = self._set_products(slot, step, old)
         self.sy[slot] = 0.0
         self.sy[:, slot], self.yy[:, slot], self.yy[slot] = 0.0, 0.0, 0.0
         if sy > 0.0 and yy > 0.0 and np.isfinite(sy / yy):
@@ -96,14 +90,21 @@ class Memory:
     def _slots(self) -> np.ndarray:
         return np.array(self.slots, np.int64)
 
-    def _set_products(self, loop: Callable[..., None] | None = None, *moves: Any) -> None:
-        """Set s_i·g and y_i·P⁻¹g for every pair, and g·P⁻¹g."""
-        length = len(self.s)
-        sums = np.zeros((len(self.cuts) - 1, 2 * length + 1))
+    def _set_products(
+        self, slot: int = -1, step: float = 0.0, old: np.ndarray | None = None
+    ) -> tuple[float, float]:
+        """Set s_i·g and y_i·P⁻¹g for every pair, and g·P⁻¹g; return s·y and y·P⁻¹y of a new pair, if any.
+
+        The new pair is stored in ``slot``: s is the step times the direction, y the change of the gradient.
+        """
+        length, pieces = len(self.s), len(self.cuts) - 1
+        sums, new = np.zeros((pieces, 2 * length + 1)), np.zeros((pieces, 2))
         history = self.s, self.y, self.inverse, self.gradient, self._slots()
-        share(loop or _multiply, self.cuts, self.threads, *history, sums, *moves)
-        totals = total(sums)
+        pair = slot, float(step), self.d, self.gradient if old is None else old, new
+        share(_multiply, self.cuts, self.threads, *history, *pair, sums)
+        totals, (sy, yy) = total(sums), total(new)
         self.sg, self.yg, self.gg = totals[:length], totals[length:-1], float(totals[-1])
+        return float(sy), float(yy)
 
     def _set_combination(self) -> None:
         """Set a, e and scale of Hg = scale · P⁻¹(g - Σ a_i y_i) + Σ e_i s_i, and the slope along -Hg."""
@@ -139,55 +140,42 @@ def _solve(slots, sy, yy, sg, yg, gg, a, e):
 
 
 @summing_kernel
-def _multiply(cuts, tickets, s, y, inverse, g, slots, sums):
-    """s_i·g, y_i·P⁻¹g and g·P⁻¹g, over the entries of each piece."""
-    piece = first_piece(tickets)
-    while piece < cuts.size - 1:
-        _add_products(s, y, inverse, g, slots, cuts[piece], cuts[piece + 1], sums[piece])
-        piece = next_piece(tickets)
+def _multiply(cuts, tickets, s, y, inverse, g, slots, slot, step, direction, old, new, sums):
+    """s_i·g, y_i·P⁻¹g and g·P⁻¹g, over the entries of each piece.
 
-
-@summing_kernel
-def _remember_and_multiply(
-    cuts, tickets, s, y, inverse, g, slots, sums, step, direction, old, slot, new_sums
-):
-    """The same after setting s = step · direction and y = g - old of one pair, with its s·y and y·P⁻¹y."""
-    piece = first_piece(tickets)
-    while piece < cuts.size - 1:
-        first, last = cuts[piece], cuts[piece + 1]
-        direction_part, old_part, g_part = direction[first:last], old[first:last], g[first:last]
-        inverse_part, s_part, y_part = inverse[first:last], s[slot, first:last], y[slot, first:last]
-        sy, yy = 0.0, 0.0
-        for j in range(s_part.size):
-            s_part[j] = step * direction_part[j]
-            y_part[j] = g_part[j] - old_part[j]
-            sy += np.float64(s_part[j]) * y_part[j]
-            yy += np.float64(y_part[j]) * y_part[j] * inverse_part[j]
-        new_sums[piece, 0], new_sums[piece, 1] = sy, yy
-        _add_products(s, y, inverse, g, slots, first, last, sums[piece])
-        piece = next_piece(tickets)
-
-
-@summing_kernel
-def _add_products(s, y, inverse, g, slots, first, last, sums):
-    """Add s_i·g, y_i·P⁻¹g and g·P⁻¹g, over entries first to last - 1."""
+    If ``slot`` is not negative, s = step · direction and y = g - old of that pair are set first, and their
+    s·y and y·P⁻¹y are summed in ``new``.
+    """
     buffer = np.empty(BLOCK)
-    for start in range(first, last, BLOCK):
-        stop = min(start + BLOCK, last)
-        g_block, inverse_block, scaled = g[start:stop], inverse[start:stop], buffer[: stop - start]
-        gg = 0.0
-        for j in range(scaled.size):
-            scaled[j] = np.float64(inverse_block[j]) * g_block[j]
-            gg += scaled[j] * g_block[j]
-        sums[2 * len(s)] += gg
-        for i in slots:
-            s_block, y_block = s[i, start:stop], y[i, start:stop]
-            sg, yg = 0.0, 0.0
+    piece = first_piece(tickets)
+    while piece < cuts.size - 1:
+        for start in range(cuts[piece], cuts[piece + 1], BLOCK):
+            stop = min(start + BLOCK, cuts[piece + 1])
+            g_block, inverse_block, scaled = g[start:stop], inverse[start:stop], buffer[: stop - start]
+            gg, sy, yy = 0.0, 0.0, 0.0
             for j in range(scaled.size):
-                sg += np.float64(s_block[j]) * g_block[j]
-                yg += y_block[j] * scaled[j]
-            sums[i] += sg
-            sums[len(s) + i] += yg
+                scaled[j] = np.float64(inverse_block[j]) * g_block[j]
+                gg += scaled[j] * g_block[j]
+            sums[piece, 2 * len(s)] += gg
+            if slot >= 0:
+                s_block, y_block = s[slot, start:stop], y[slot, start:stop]
+                direction_block, old_block = direction[start:stop], old[start:stop]
+                for j in range(scaled.size):
+                    s_block[j] = step * direction_block[j]
+                    y_block[j] = g_block[j] - old_block[j]
+                    sy += np.float64(s_block[j]) * y_block[j]
+                    yy += np.float64(y_block[j]) * y_block[j] * inverse_block[j]
+                new[piece, 0] += sy
+                new[piece, 1] += yy
+            for i in slots:
+                s_block, y_block = s[i, start:stop], y[i, start:stop]
+                sg, yg = 0.0, 0.0
+                for j in range(scaled.size):
+                    sg += np.float64(s_block[j]) * g_block[j]
+                    yg += y_block[j] * scaled[j]
+                sums[piece, i] += sg
+                sums[piece, len(s) + i] += yg
+        piece = next_piece(tickets)
 
 
 @summing_kernel
