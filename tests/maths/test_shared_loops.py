@@ -7,27 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from dropglm.maths.atomic import add_to, look_at
 from dropglm.maths.compile import kernel
-from dropglm.maths.shared_loops import (
-    PIECES,
-    SIZE,
-    add_to,
-    cuts_by_cost,
-    even_cuts,
-    first_piece,
-    look_at,
-    next_piece,
-    share,
-)
+from dropglm.maths.shared_loops import cuts_by_cost, even_cuts, share, take_piece
 
 
 @kernel
 def add_one(cuts, tickets, x):
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         for i in range(cuts[piece], cuts[piece + 1]):
             x[i] += 1
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 40])
@@ -63,10 +54,9 @@ def test_a_forked_process_starts_threads_of_its_own():
 
 
 def test_tickets_count_in_python_as_in_compiled_code():
-    tickets = np.zeros(SIZE - 1, np.int64)
-    tickets[PIECES] = 9
+    tickets = np.zeros(1, np.int64)
     assert [add_to(tickets, 0, 1), add_to(tickets, 0, 2), look_at(tickets, 0)] == [0, 1, 3]
-    assert [first_piece.py_func(tickets), first_piece(tickets)] == [3, 4]
+    assert [take_piece.py_func(tickets), take_piece(tickets)] == [3, 4]
 
 
 @given(size=st.integers(0, 500), piece=st.integers(1, 50))
@@ -74,7 +64,7 @@ def test_even_cuts_cover_everything_once(size, piece):
     cuts = even_cuts(size, piece)
     assert (cuts[0], cuts[-1]) == (0, size)
     assert np.ptp(np.diff(cuts)) <= 1
-    assert np.diff(cuts).max() < 2 * piece
+    assert np.diff(cuts).max() < 4 * piece
 
 
 @given(costs=st.lists(st.integers(0, 9), min_size=1, max_size=60), pieces=st.integers(1, 9))

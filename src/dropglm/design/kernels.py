@@ -16,13 +16,13 @@ import numpy as np
 
 from dropglm.design.storage import column, span, value
 from dropglm.maths.compile import fused_kernel, kernel
-from dropglm.maths.shared_loops import first_piece, next_piece
+from dropglm.maths.shared_loops import take_piece
 
 
 @kernel
 def moments(cuts, tickets, rows, beta, eta, t):
     """η_i = Σ_j x_ij β_j and t_i = Σ_j (x_ij β_j)² for pieces of the rows."""
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         for i in range(cuts[piece], cuts[piece + 1]):
             total, squares = 0.0, 0.0
@@ -33,13 +33,13 @@ def moments(cuts, tickets, rows, beta, eta, t):
                 squares += z * z
             eta[i] = total
             t[i] = squares
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @kernel
 def ray_by_rows(cuts, tickets, rows, pairs, relative, ray):
     """Add Σ_j x_ij d_j, ρ Σ_j x_ij² β_j d_j and ρ Σ_j x_ij² d_j² to the ray; pairs_j = (β_j, d_j)."""
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         for i in range(cuts[piece], cuts[piece + 1]):
             u, c, q = 0.0, 0.0, 0.0
@@ -53,13 +53,13 @@ def ray_by_rows(cuts, tickets, rows, pairs, relative, ray):
             ray[0, i] += u
             ray[1, i] += relative * c
             ray[2, i] += relative * q
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @fused_kernel
 def ray_by_columns(cuts, tickets, columns, beta, d, shares):
     """shares_pi = Σ_j x_ij d_j, Σ_j x_ij² β_j d_j and Σ_j x_ij² d_j², for the columns j of each piece p."""
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         share = shares[piece]
         share[:] = 0.0
@@ -72,13 +72,13 @@ def ray_by_columns(cuts, tickets, columns, beta, d, shares):
                 share[i, 0] += x * direction
                 share[i, 1] += x * x * crossed
                 share[i, 2] += x * x * square
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @kernel
 def add_shares(cuts, tickets, shares, relative, ray):
     """Add the shares of all pieces to the ray, in order; the second and third number times ρ."""
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         for i in range(cuts[piece], cuts[piece + 1]):
             u, c, q = 0.0, 0.0, 0.0
@@ -89,13 +89,13 @@ def add_shares(cuts, tickets, shares, relative, ray):
             ray[0, i] += u
             ray[1, i] += relative * c
             ray[2, i] += relative * q
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @kernel
 def gather(cuts, tickets, columns, beta, slopes, relative, gradient):
     """gradient_j = Σ_i x_ij r_i + 2 ρ β_j Σ_i x_ij² q_i for pieces of the columns."""
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         for j in range(cuts[piece], cuts[piece + 1]):
             linear, squares = 0.0, 0.0
@@ -105,13 +105,13 @@ def gather(cuts, tickets, columns, beta, slopes, relative, gradient):
                 linear += x * slopes[i, 0]
                 squares += x * x * slopes[i, 1]
             gradient[j] = linear + 2.0 * relative * beta[j] * squares
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @kernel
 def scatter(cuts, tickets, rows, beta, slopes, relative, shares):
     """Add Σ_i x_ij r_i + 2 ρ β_j x_ij² q_i over the rows i of each piece p to shares_pj."""
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         gradient = shares[piece]
         for i in range(cuts[piece], cuts[piece + 1]):
@@ -120,7 +120,7 @@ def scatter(cuts, tickets, rows, beta, slopes, relative, shares):
             for k in range(start, stop):
                 j, x = column(rows, k), value(rows, i, k)
                 gradient[j] += x * (r + q * x * beta[j])
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @kernel
@@ -129,7 +129,7 @@ def gather_spread(cuts, tickets, columns, centre, weights, relative, total, spre
 
     Centred entry by entry: Σ p x² - m² Σ p would lose digits to cancellation where m is large.
     """
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         for j in range(cuts[piece], cuts[piece + 1]):
             m = np.float64(centre[j])
@@ -141,13 +141,13 @@ def gather_spread(cuts, tickets, columns, centre, weights, relative, total, spre
                 plain += weights[i, 1] * x * x
                 stored += weights[i, 0]
             spread[j] = centred + relative * plain + m * m * (total - stored)
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @kernel
 def scatter_spread(cuts, tickets, rows, centre, weights, relative, implicit, shares):
     """Add p_i ((x_ij - m_j)² - implicit · m_j²) + ρ q_i x_ij² over the rows i of a piece to its share."""
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         spread = shares[piece]
         for i in range(cuts[piece], cuts[piece + 1]):
@@ -157,13 +157,13 @@ def scatter_spread(cuts, tickets, rows, centre, weights, relative, implicit, sha
                 j, x = column(rows, k), value(rows, i, k)
                 m = np.float64(centre[j])
                 spread[j] += p * ((x - m) * (x - m) - implicit * m * m) + q * x * x
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @kernel
 def dot(cuts, tickets, rows, beta, eta):
     """Add Σ_j x_ij β_jk over the features to η_ik for pieces of the rows, for K classes at once."""
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         for i in range(cuts[piece], cuts[piece + 1]):
             start, stop = span(rows, i)
@@ -171,13 +171,13 @@ def dot(cuts, tickets, rows, beta, eta):
                 j, x = column(rows, k), value(rows, i, k)
                 for c in range(beta.shape[1]):
                     eta[i, c] += x * beta[j, c]
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @kernel
 def gather_dot(cuts, tickets, columns, r, product):
     """product_jk = Σ_i x_ij r_ik for pieces of the columns j, for all columns k of r at once."""
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         for j in range(cuts[piece], cuts[piece + 1]):
             product[j] = 0.0
@@ -186,13 +186,13 @@ def gather_dot(cuts, tickets, columns, r, product):
                 i, x = column(columns, k), value(columns, j, k)
                 for c in range(r.shape[1]):
                     product[j, c] += x * r[i, c]
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @kernel
 def scatter_dot(cuts, tickets, rows, r, shares):
     """Add Σ_i x_ij r_ik over the rows i of each piece p to shares_pjk, for K columns of r at once."""
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         product = shares[piece]
         for i in range(cuts[piece], cuts[piece + 1]):
@@ -201,4 +201,4 @@ def scatter_dot(cuts, tickets, rows, r, shares):
                 j, x = column(rows, k), value(rows, i, k)
                 for c in range(r.shape[1]):
                     product[j, c] += x * r[i, c]
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)

@@ -16,7 +16,7 @@ from dropglm.design.storage import (
     value,
 )
 from dropglm.maths.compile import kernel
-from dropglm.maths.shared_loops import cuts_by_cost, even_cuts, first_piece, next_piece, share
+from dropglm.maths.shared_loops import cuts_by_cost, even_cuts, share, take_piece
 
 # At most so many pieces of the rows have counts of their own, which need one number per feature.
 MAX_CHUNKS = 8
@@ -46,8 +46,7 @@ def _survey(csr: Matrix, threads: int) -> tuple[bool, bool, bool]:
     cuts = cuts_by_cost(rows.indptr, max(1, csr.nnz >> 16))
     found = np.empty((len(cuts) - 1, 3), np.bool_)
     share(_look, cuts, threads, rows.indptr, rows.indices, rows.values, found)
-    all_found = found.all(axis=0)
-    return bool(all_found[0]), bool(all_found[1]), bool(all_found[2])
+    return bool(found[:, 0].all()), bool(found[:, 1].all()), bool(found[:, 2].all())
 
 
 def frequency_order(*matrices: Matrix, threads: int = 1) -> np.ndarray:
@@ -129,7 +128,7 @@ def transposed(
 @kernel
 def _look(cuts, tickets, indptr, indices, values, found):
     """Set what ``_survey`` returns, for each piece of the rows."""
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         first, last = indptr[cuts[piece]], indptr[cuts[piece + 1]]
         zeros, others, falls = 0, 0, 0
@@ -140,7 +139,7 @@ def _look(cuts, tickets, indptr, indices, values, found):
             for k in range(indptr[i] + 1, indptr[i + 1]):
                 falls += indices[k] <= indices[k - 1]
         found[piece, 0], found[piece, 1], found[piece, 2] = falls == 0, zeros == 0, others == 0
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @kernel
@@ -158,26 +157,26 @@ def _has_duplicates(indptr, indices, d):
 @kernel
 def _count(cuts, tickets, indptr, indices, counts):
     """Set the number of entries of each column in each chunk of the rows."""
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         own = counts[piece]
         own[:] = 0
         for k in range(indptr[cuts[piece]], indptr[cuts[piece + 1]]):
             own[indices[k]] += 1
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @kernel
 def _add_chunks(cuts, tickets, counts, totals):
     """Set the number of entries of each column in all chunks."""
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         for j in range(cuts[piece], cuts[piece + 1]):
             total = 0
             for chunk in range(counts.shape[0]):
                 total += counts[chunk, j]
             totals[j] = total
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @kernel
@@ -200,7 +199,7 @@ def _by_count(counts, starts):
 @kernel
 def _set_places(cuts, tickets, order, indptr, places):
     """Change the counts of a column in the chunks to where its entries begin, from indptr_j on."""
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         for j in range(cuts[piece], cuts[piece + 1]):
             place = indptr[j]
@@ -208,13 +207,13 @@ def _set_places(cuts, tickets, order, indptr, places):
                 count = places[chunk, order[j]]
                 places[chunk, order[j]] = place
                 place += count
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @kernel
 def _transpose(cuts, tickets, rows, places, indices, values):
     """Sort the entries by column, beginning at the places; values of size 0 are skipped."""
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         own = places[piece]
         for i in range(cuts[piece], cuts[piece + 1]):
@@ -225,7 +224,7 @@ def _transpose(cuts, tickets, rows, places, indices, values):
                 if values.size:
                     values[own[j]] = value(rows, i, k)
                 own[j] += 1
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @kernel

@@ -9,10 +9,10 @@ loops only if indices cannot be negative.
 import numpy as np
 
 from dropglm.maths.compile import summing_kernel
-from dropglm.maths.shared_loops import even_cuts, first_piece, next_piece, share
+from dropglm.maths.shared_loops import even_cuts, share, take_piece
 
 # Entries of a vector per piece.
-PIECE = 1 << 14
+PIECE = 1 << 15
 
 
 def dot(a: np.ndarray, b: np.ndarray, threads: int = 1) -> float:
@@ -31,14 +31,14 @@ def dot(a: np.ndarray, b: np.ndarray, threads: int = 1) -> float:
 
 @summing_kernel
 def _dot(cuts, tickets, a, b, sums):
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         a_part, b_part = a[cuts[piece] : cuts[piece + 1]], b[cuts[piece] : cuts[piece + 1]]
         total = 0.0
         for j in range(a_part.size):
             total += np.float64(a_part[j]) * b_part[j]
         sums[piece] = total
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 def moved(start: np.ndarray, step: float, direction: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -50,13 +50,13 @@ def moved(start: np.ndarray, step: float, direction: np.ndarray, threads: int = 
 
 @summing_kernel
 def _move(cuts, tickets, start, step, direction, end):
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         first, last = cuts[piece], cuts[piece + 1]
         start_part, direction_part, end_part = start[first:last], direction[first:last], end[first:last]
         for j in range(end_part.size):
             end_part[j] = start_part[j] + step * direction_part[j]
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 def side_by_side(a: np.ndarray, b: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -68,8 +68,8 @@ def side_by_side(a: np.ndarray, b: np.ndarray, threads: int = 1) -> np.ndarray:
 
 @summing_kernel
 def _pair(cuts, tickets, a, b, pairs):
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         for j in range(cuts[piece], cuts[piece + 1]):
             pairs[j, 0], pairs[j, 1] = a[j], b[j]
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)

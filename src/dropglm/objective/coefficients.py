@@ -1,10 +1,14 @@
-"""Loops over the unknowns θ = (β, c) of an objective, with β row after row: (d, K), then K numbers."""
+"""Loops over the unknowns θ = (β, c) of an objective, with β row after row: (d, K), then K numbers.
+
+The loops take transposed arrays, class after class: for a single class these are contiguous, and the compiler
+vectorises.
+"""
 
 import numpy as np
 
 from dropglm.maths import vectors
-from dropglm.maths.compile import kernel, summing_kernel
-from dropglm.maths.shared_loops import even_cuts, first_piece, next_piece, share, total
+from dropglm.maths.compile import summing_kernel
+from dropglm.maths.shared_loops import even_cuts, share, take_piece, total
 
 
 def products_along(
@@ -27,24 +31,29 @@ def products_along(
     """
     cuts = even_cuts(len(beta), vectors.PIECE)
     sums = np.zeros((len(cuts) - 1, 2 + beta.shape[1]))
-    share(_sum_products, cuts, threads, l2, mean, beta, d, sums)
+    share(_sum_products, cuts, threads, l2.T, mean, beta.T, d.T, sums)
     totals = total(sums)
     return float(totals[0]), float(totals[1]), totals[2:]
 
 
-@kernel
+@summing_kernel
 def _sum_products(cuts, tickets, l2, mean, beta, d, sums):
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
-        crossed, square = 0.0, 0.0
-        for j in range(cuts[piece], cuts[piece + 1]):
-            for k in range(beta.shape[1]):
-                direction = np.float64(d[j, k])
-                crossed += l2[j, k] * direction * beta[j, k]
-                square += l2[j, k] * direction * direction
-                sums[piece, 2 + k] += mean[j] * direction
-        sums[piece, 0], sums[piece, 1] = crossed, square
-        piece = next_piece(tickets)
+        first, last = cuts[piece], cuts[piece + 1]
+        mean_part = mean[first:last]
+        for k in range(beta.shape[0]):
+            l2_part, beta_part, d_part = l2[k, first:last], beta[k, first:last], d[k, first:last]
+            crossed, square, at_mean = 0.0, 0.0, 0.0
+            for j in range(mean_part.size):
+                weighted = np.float64(l2_part[j]) * d_part[j]
+                crossed += weighted * beta_part[j]
+                square += weighted * d_part[j]
+                at_mean += np.float64(mean_part[j]) * d_part[j]
+            sums[piece, 0] += crossed
+            sums[piece, 1] += square
+            sums[piece, 2 + k] = at_mean
+        piece = take_piece(tickets)
 
 
 def complete_gradient(
@@ -63,19 +72,22 @@ def complete_gradient(
     gradient[l2.size :] = by_intercept
     beta, out = (vector[: l2.size].reshape(l2.shape) for vector in (theta, gradient))
     cuts = even_cuts(len(l2), vectors.PIECE)
-    share(_complete, cuts, threads, by_beta, by_intercept, l2, mean, beta, out)
+    share(_complete, cuts, threads, by_beta.T, by_intercept, l2.T, mean, beta.T, out.T)
     return gradient
 
 
-@kernel
+@summing_kernel
 def _complete(cuts, tickets, by_beta, by_intercept, l2, mean, beta, gradient):
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
-        for j in range(cuts[piece], cuts[piece + 1]):
-            for k in range(beta.shape[1]):
-                shifted = by_beta[j, k] - by_intercept[k] * mean[j]
-                gradient[j, k] = shifted + l2[j, k] * beta[j, k]
-        piece = next_piece(tickets)
+        first, last = cuts[piece], cuts[piece + 1]
+        mean_part = mean[first:last]
+        for k in range(beta.shape[0]):
+            slope, by_part, l2_part = by_intercept[k], by_beta[k, first:last], l2[k, first:last]
+            beta_part, gradient_part = beta[k, first:last], gradient[k, first:last]
+            for j in range(mean_part.size):
+                gradient_part[j] = by_part[j] - slope * mean_part[j] + l2_part[j] * beta_part[j]
+        piece = take_piece(tickets)
 
 
 def complete_diagonal(
@@ -99,7 +111,7 @@ def complete_diagonal(
 
 @summing_kernel
 def _add_l2(cuts, tickets, by_beta, l2, diagonal, tiny, totals):
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         first, last = cuts[piece], cuts[piece + 1]
         by_part, l2_part, diagonal_part = by_beta[first:last], l2[first:last], diagonal[first:last]
@@ -110,4 +122,4 @@ def _add_l2(cuts, tickets, by_beta, l2, diagonal, tiny, totals):
             total += np.float64(diagonal_part[j])
         # A sum is finite only if all numbers are; those of float64 would have to be near its largest.
         totals[piece] = total
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from dropglm.maths.compile import fused_kernel
-from dropglm.maths.shared_loops import first_piece, next_piece
+from dropglm.maths.shared_loops import take_piece
 from dropglm.maths.smoothed_softplus import add_components
 
 
@@ -22,7 +22,7 @@ def evaluate(cuts, tickets, step, eta, s2, ray, y, w, pi, noisy, end, slopes, su
     Sets η and s² at its end, the derivatives of f_i with respect to both (``slopes``), and the sums over each
     piece of f_i and of its derivative with respect to the step.
     """
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         first, last = cuts[piece], cuts[piece + 1]
         size = last - first
@@ -55,4 +55,4 @@ def evaluate(cuts, tickets, step, eta, s2, ray, y, w, pi, noisy, end, slopes, su
             slopes[first + i, 0], slopes[first + i, 1] = by_eta, by_s2
             slope += by_eta * u[i] + by_s2 * 2.0 * (c[i] + step * q[i])
         sums[piece, 0], sums[piece, 1] = value, slope
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)

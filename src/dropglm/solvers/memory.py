@@ -11,7 +11,7 @@ import numpy as np
 
 from dropglm.maths import vectors
 from dropglm.maths.compile import kernel, summing_kernel
-from dropglm.maths.shared_loops import even_cuts, first_piece, next_piece, share, total
+from dropglm.maths.shared_loops import even_cuts, share, take_piece, total
 
 # Entries per block: the partial sums stay in the first-level cache while the vectors are added.
 BLOCK = 1024
@@ -147,7 +147,7 @@ def _multiply(cuts, tickets, s, y, inverse, g, slots, slot, step, direction, old
     s·y and y·P⁻¹y are summed in ``new``.
     """
     buffer = np.empty(BLOCK)
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         for start in range(cuts[piece], cuts[piece + 1], BLOCK):
             stop = min(start + BLOCK, cuts[piece + 1])
@@ -175,14 +175,14 @@ def _multiply(cuts, tickets, s, y, inverse, g, slots, slot, step, direction, old
                     yg += y_block[j] * scaled[j]
                 sums[piece, i] += sg
                 sums[piece, len(s) + i] += yg
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @summing_kernel
 def _square(cuts, tickets, y, inverse, slots, sums):
     """y_i·P⁻¹y_j, over the entries of each piece; block by block, so that each y is read once."""
     buffer = np.empty(BLOCK)
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         yy = sums[piece]
         for start in range(cuts[piece], cuts[piece + 1], BLOCK):
@@ -201,14 +201,14 @@ def _square(cuts, tickets, y, inverse, slots, sums):
                     yy[i, k] += total
                     if k != i:
                         yy[k, i] += total
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
 
 
 @summing_kernel
 def _combine(cuts, tickets, s, y, inverse, g, slots, a, e, scale, d):
     """D = -(scale · P⁻¹(g - Σ a_i y_i) + Σ e_i s_i)."""
     buffer = np.empty(BLOCK)
-    piece = first_piece(tickets)
+    piece = take_piece(tickets)
     while piece < cuts.size - 1:
         for start in range(cuts[piece], cuts[piece + 1], BLOCK):
             stop = min(start + BLOCK, cuts[piece + 1])
@@ -232,4 +232,4 @@ def _combine(cuts, tickets, s, y, inverse, g, slots, a, e, scale, d):
                     q[j] -= factor * s_block[j]
             for j in range(q.size):
                 d_block[j] = q[j]
-        piece = next_piece(tickets)
+        piece = take_piece(tickets)
