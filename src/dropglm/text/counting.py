@@ -83,6 +83,10 @@ class NgramCounter:
         refuse_too_many(len(self.pairs), first_text + len(tokens.counts))
         return self.codes[: start[-1]], start
 
+    def release(self) -> None:
+        """Give back the memory, on the thread that calls this."""
+        self.words, self.pairs, self.room = Table(), Table(), Room()
+
 
 def refuse_too_many(pairs: int, n_texts: int) -> None:
     """Raise if the numbers of pairs, as heads of others, no longer fit into 31 bits."""

@@ -86,7 +86,7 @@ class NgramFeatures(TextAnalysis, WeightedFeatures):
             raise ValueError(f"The fit has an empty vocabulary: none of the {n} texts has a token to count.")
         within = partial(selection.document_range, n)
         counts, codes = counted.to_counts(shortest, longest, within, self._settings(), threads)
-        vocabulary, chosen = selection.select(counts)
+        vocabulary, chosen = selection.select(counts, threads)
         self._set_vocabulary(vocabulary, n)
         return [] if rows is None else counted.columns_of(codes[chosen], threads)
 

@@ -71,6 +71,7 @@ class CountedNgrams(NamedTuple):
             longer.merge(n, letters, ends, singles.by_table())
         starts, stops = ends[:-1][singles.firsts], ends[1:][singles.firsts]
         strings = copy_strings(letters, starts, np.where(singles.merged.texts > 0, stops, starts))
+        each(NgramCounter.release, counters, threads)
         numbers = list(zip(singles.by_table(), longer.by_table(), strict=True))
         return cls(*strings, singles.merged, longer.merged, numbers, n_texts)
 
@@ -117,10 +118,7 @@ class CountedNgrams(NamedTuple):
     def columns_of(self, codes: np.ndarray, threads: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the columns of the words and pairs of each counter, given the code of each column."""
         of_words, of_pairs = (np.full(len(d.keys), NONE, np.int32) for d in (self.words, self.pairs))
-        columns = np.arange(len(codes), dtype=np.int32)
-        single = codes >= 0
-        of_words[codes[single]] = columns[single]
-        of_pairs[-1 - codes[~single]] = columns[~single]
+        merge_kernels.write_columns(codes, of_words, of_pairs)
         if self.numbers is None:
             return [(of_words, of_pairs)]
         return each(lambda own: (of_words[own[0]], of_pairs[own[1]]), self.numbers, threads)
@@ -145,8 +143,7 @@ class _Merge:
         self.cuts = np.cumsum([0, *map(len, tables)])
         total = int(self.cuts[-1])
         self.keys, self.times = np.empty((2, total), np.int64)
-        self.texts, self.numbers, self.firsts = np.empty((3, total), np.int32)
-        self.shard = np.empty(total, np.uint8)
+        self.texts, self.numbers, self.firsts, self.grouped = np.empty((4, total), np.int32)
         keys, texts, times = np.empty((3, total), np.int64)
         self.merged = Distinct(keys, texts, times, np.empty(total, np.int8))
         self.used = 0
@@ -163,23 +160,40 @@ class _Merge:
         numbers = self.by_table()
 
         def gather(t: int) -> None:
-            own = slice(self.cuts[t], self.cuts[t + 1])
-            entries = self.keys[own], self.shard[own], self.texts[own], self.times[own], sizes[t]
+            first, last = int(self.cuts[t]), int(self.cuts[t + 1])
+            entries = self.keys[first:last], self.texts[first:last], self.times[first:last]
             of_tokens = numbers[t] if tokens is None else tokens[t]
             merge_kernels.gather_entries(
-                self.tables[t].nodes, self.levels[t], n, of_tokens, numbers[t], self.shards, *entries
+                self.tables[t].nodes,
+                self.levels[t],
+                n,
+                of_tokens,
+                numbers[t],
+                first,
+                *entries,
+                sizes[t],
+                self.grouped[first:last],
             )
 
         each(gather, range(len(self.tables)), self.threads)
         bases = self.used + np.append(0, np.cumsum(sizes.sum(axis=0)))
+        ends_of = self.cuts[:-1, None] + np.cumsum(sizes, axis=1)
+        begins = ends_of - sizes
 
         def merge(s: int) -> None:
             base, limit = int(bases[s]), int(bases[s + 1])
-            merged = self.merged.keys, self.merged.texts, self.merged.times, self.firsts
-            counts = self.keys, self.texts, self.times
-            slots = empty_slots(limit - base)
             merge_kernels.merge_shard(
-                self.shard, s, *counts, letters, ends, slots, base, limit, self.numbers, merged
+                self.grouped,
+                np.ascontiguousarray(begins[:, s]),
+                np.ascontiguousarray(ends_of[:, s]),
+                (self.keys, self.texts, self.times),
+                letters,
+                ends,
+                empty_slots(limit - base),
+                base,
+                limit,
+                self.numbers,
+                (self.merged.keys, self.merged.texts, self.merged.times, self.firsts),
             )
             self.merged.levels[base:limit] = n
 

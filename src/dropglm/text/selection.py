@@ -7,9 +7,11 @@ import numpy as np
 
 from dropglm import checks
 from dropglm.text.ngram_counts import NONE, NgramCounts
-from dropglm.text.sorting import copy_strings, sorted_rows, sorted_strings
+from dropglm.text.sorting import copy_strings, find_byte, mark, rank, sorted_rows, sorted_strings, take
 from dropglm.text.vocabulary import Vocabulary
+from dropglm.threads import each, even_ranges
 
+PIECE = 1 << 15  # n-grams per task
 # Strings as places in an array of letters: the letters, where each string begins, and where it ends
 Strings = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -69,7 +71,7 @@ class Selection(NamedTuple):
             return self.min_df[0], self.min_df[1]
         return self.min_df, self.min_df
 
-    def select(self, counts: NgramCounts) -> tuple[Vocabulary, np.ndarray]:
+    def select(self, counts: NgramCounts, threads: int = 1) -> tuple[Vocabulary, np.ndarray]:
         """Return the features in alphabetical order, and the position of each among the counts.
 
         The counts are those of n-grams in the right number of texts.
@@ -82,61 +84,63 @@ class Selection(NamedTuple):
                 f"of the {counts.n_texts} texts (min_df={self.min_df}, max_df={self.max_df})."
             )
         words = counts.letters, counts.ends[:-1], counts.ends[1:]
-        words, spelling, order = _sort_alphabetically(words, counts.spelling)
+        words, spelling, order = _sort_alphabetically(words, counts.spelling, threads)
         if self.max_features is not None and len(order) > self.max_features:
             ranks = (counts.texts if self.by_texts else counts.times)[order].astype(self.rank_type)
             largest = np.sort((-ranks).argsort()[: self.max_features])
-            words, spelling, again = _sort_alphabetically(words, spelling[largest])
+            words, spelling, again = _sort_alphabetically(words, spelling[largest], threads)
             order = order[largest][again]
         return Vocabulary(*copy_strings(*words), spelling, counts.texts[order].astype(np.int32)), order
 
 
-def _sort_alphabetically(words: Strings, spelling: np.ndarray) -> tuple[Strings, np.ndarray, np.ndarray]:
+def _sort_alphabetically(
+    words: Strings, spelling: np.ndarray, threads: int
+) -> tuple[Strings, np.ndarray, np.ndarray]:
     """Return the words in use, the features spelled with them, and the order of the features, all sorted."""
     letters, starts, stops = words
+    pieces = even_ranges(len(spelling), PIECE)
     occurs = np.zeros(len(starts) + 1, np.bool_)  # the last entry is for NONE
-    occurs[spelling] = True
+    each(lambda piece: mark(spelling[slice(*piece)], occurs), pieces, threads)
     used = np.flatnonzero(occurs[:-1])
-    used = used[sorted_strings(letters, starts[used], stops[used])]
-    renumbered = np.full(len(starts) + 1, NONE, np.int32)
-    renumbered[used] = np.arange(len(used), dtype=np.int32)
+    used = used[sorted_strings(letters, starts[used], stops[used], threads)]
+    number_of = np.full(len(starts) + 1, NONE, np.int32)
+    number_of[used] = np.arange(len(used), dtype=np.int32)
     words = letters, starts[used], stops[used]
     if spelling.shape[1] > 1:
         _refuse_spaces(*words)
-    spelling = renumbered[spelling]
-    order = _alphabetical_order(words, spelling)
-    return words, spelling[order], order
+    ranks, limit = np.empty_like(spelling), 2 * len(used)
+    rank_of = _ranks(*words)
+    each(lambda piece: rank(spelling, number_of, rank_of, *piece, ranks), pieces, threads)
+    order = sorted_rows(ranks, limit)
+    renumbered = np.empty_like(spelling)
+    each(lambda piece: take(spelling, number_of, order, *piece, renumbered), pieces, threads)
+    return words, renumbered, order
 
 
 def _refuse_spaces(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> None:
     """Raise if a word contains a space."""
-    before = np.append(0, np.cumsum(letters == ord(" ")))
-    spaced = np.flatnonzero(before[stops] > before[starts])
-    if len(spaced):
-        word = letters[starts[spaced[0]] : stops[spaced[0]]].tobytes().decode("utf-8", "surrogatepass")
+    spaced = find_byte(letters, starts, stops, 32, 32)
+    if spaced >= 0:
+        word = letters[starts[spaced] : stops[spaced]].tobytes().decode("utf-8", "surrogatepass")
         raise ValueError(
             f"token_pattern matches {word!r}, which contains a space and cannot be distinguished from an "
             "n-gram of its words; use a pattern whose tokens contain no spaces."
         )
 
 
-def _alphabetical_order(words: Strings, spelling: np.ndarray) -> np.ndarray:
-    r"""Return the order of n-grams by name, character by character as Python sorts strings.
+def _ranks(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
+    r"""Return the rank of each word, and then that of each word with a space at its end.
 
-    The words are sorted, and none of them contains a space. Names then compare like the sequences of their
-    words, provided that each word but the last is taken together with the space after it: "a b" comes before
-    "a!", but after "a\x01".
+    The words are sorted, and none of them contains a space. Names of n-grams then compare like the sequences
+    of their words' ranks, provided that each word but the last is taken together with the space after it:
+    "a b" comes before "a!", but after "a\x01".
     """
-    if spelling.shape[1] == 1:
-        return np.argsort(spelling[:, 0])
-    n = len(words[1])
-    # A word is followed by the same word with a space, unless there are words with control characters.
+    n = len(starts)
     rank = np.concatenate([np.arange(0, 2 * n, 2), np.arange(1, 2 * n, 2)]).astype(np.int32)
-    if (words[0] < ord(" ")).any():
-        rank[_sorted_with_spaces(*words)] = np.arange(2 * n, dtype=np.int32)
-    followed = np.pad(spelling[:, 1:] != NONE, ((0, 0), (0, 1)))
-    ranks = np.where(spelling == NONE, NONE, rank[spelling + n * followed])
-    return sorted_rows(ranks, 2 * n)
+    # A word is followed by the same word with a space, unless it goes on with a control character elsewhere.
+    if find_byte(letters, starts + 1, stops, 0, 31) >= 0:
+        rank[_sorted_with_spaces(letters, starts, stops)] = np.arange(2 * n, dtype=np.int32)
+    return rank
 
 
 def _sorted_with_spaces(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:

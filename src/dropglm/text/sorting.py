@@ -6,11 +6,15 @@ Strings are sorted by their UTF-8 bytes, which is the order in which Python sort
 import numpy as np
 
 from dropglm.maths.compile import inlined, kernel
+from dropglm.threads import each, even_ranges
 
 PREFIX = 8  # bytes that fit into one number
+PIECE = 1 << 13  # strings per task
 
 
-def sorted_strings(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
+def sorted_strings(
+    letters: np.ndarray, starts: np.ndarray, stops: np.ndarray, threads: int = 1
+) -> np.ndarray:
     """Return the order of distinct strings, given where each of them begins and ends.
 
     Examples
@@ -19,10 +23,18 @@ def sorted_strings(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray) -
     >>> sorted_strings(letters, np.array([0, 11, 22]), np.array([10, 21, 23]))
     array([2, 1, 0])
     """
-    prefixes = np.empty(len(starts), np.uint64)
-    prefixes_of(letters, starts, stops, prefixes)
-    order = np.argsort(prefixes)
-    sort_ties(letters, starts, stops, prefixes[order], order, np.empty_like(order))
+    n = len(starts)
+    bits = np.uint64(max(n - 1, 0).bit_length())
+    packed = np.empty(n, np.uint64)
+    each(lambda piece: pack(letters, starts, stops, bits, *piece, packed), even_ranges(n, PIECE), threads)
+    packed.sort()  # ten times as fast as argsort
+    order = (packed & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
+    prefixes, scratch = packed >> bits, np.empty_like(order)
+
+    def sort(piece: tuple[int, int]) -> None:
+        sort_ties(letters, starts, stops, prefixes, order, scratch, *piece)
+
+    each(sort, even_ranges(n, PIECE), threads)
     return order
 
 
@@ -43,13 +55,13 @@ def write_strings(letters, starts, ends, copied):
 
 
 @kernel
-def prefixes_of(letters, starts, stops, prefixes):
-    """Pack the first eight bytes of each string into one number; shorter strings are followed by zeros."""
-    for i in range(len(starts)):
-        packed = np.uint64(0)
+def pack(letters, starts, stops, bits, first, last, packed):
+    """Write the number of each string in the lowest bits, and above them as much of the string as fits."""
+    for i in range(first, last):
+        prefix = np.uint64(0)
         for k in range(starts[i], starts[i] + PREFIX):
-            packed = packed << np.uint64(8) | (np.uint64(letters[k]) if k < stops[i] else np.uint64(0))
-        prefixes[i] = packed
+            prefix = prefix << np.uint64(8) | (np.uint64(letters[k]) if k < stops[i] else np.uint64(0))
+        packed[i] = prefix >> bits << bits | np.uint64(i)
 
 
 @inlined
@@ -63,10 +75,14 @@ def is_less(letters, a, a_stop, b, b_stop):
 
 
 @kernel
-def sort_ties(letters, starts, stops, prefixes, order, scratch):
-    """Sort strings with the same first eight bytes, which ``order`` has next to each other, by merging."""
-    first = 0
-    while first < len(order):
+def sort_ties(letters, starts, stops, prefixes, order, scratch, first, end):
+    """Sort strings with the same first bytes, which ``order`` has next to each other, by merging.
+
+    This sorts the groups of strings that begin at ``first`` or later, but before ``end``.
+    """
+    while first > 0 and first < end and prefixes[first] == prefixes[first - 1]:
+        first += 1
+    while first < end:
         last = first + 1
         while last < len(order) and prefixes[last] == prefixes[first]:
             last += 1
@@ -92,6 +108,42 @@ def sort_ties(letters, starts, stops, prefixes, order, scratch):
         first = last
 
 
+@kernel
+def find_byte(letters, starts, stops, low, high):
+    """Return the number of the first string with a byte in this range, or -1."""
+    for i in range(len(starts)):
+        for k in range(starts[i], stops[i]):
+            if low <= letters[k] <= high:
+                return i
+    return -1
+
+
+@kernel
+def mark(spelling, occurs):
+    """Mark the words of n-grams."""
+    for i in range(len(spelling)):
+        for word in spelling[i]:
+            occurs[word] = True
+
+
+@kernel
+def rank(spelling, number_of, rank_of, first, last, ranks):
+    """Write the ranks of the words of n-grams; see ``selection._ranks``."""
+    longest, n = spelling.shape[1], len(rank_of) // 2
+    for i in range(first, last):
+        for k in range(longest):
+            number, followed = number_of[spelling[i, k]], k + 1 < longest and spelling[i, k + 1] >= 0
+            ranks[i, k] = rank_of[number + n * followed] if number >= 0 else -1
+
+
+@kernel
+def take(spelling, number_of, order, first, last, out):
+    """Write the n-grams in another order, and with other numbers of their words."""
+    for i in range(first, last):
+        for k in range(spelling.shape[1]):
+            out[i, k] = number_of[spelling[order[i], k]]
+
+
 def sorted_rows(ranks: np.ndarray, limit: int) -> np.ndarray:
     """Return the order of the rows of integers from -1 to limit - 1, by their first entry, then the second, …
 
@@ -101,22 +153,22 @@ def sorted_rows(ranks: np.ndarray, limit: int) -> np.ndarray:
     array([1, 2, 0])
     """
     order = np.arange(len(ranks))
-    for column in ranks.T[::-1]:
+    for column in range(ranks.shape[1] - 1, -1, -1):
         following = np.empty_like(order)
-        sort_by(np.ascontiguousarray(column), np.zeros(limit + 2, np.int64), order, following)
+        sort_by(ranks, column, np.zeros(limit + 2, np.int64), order, following)
         order = following
     return order
 
 
 @kernel
-def sort_by(ranks, places, order, following):
-    """Sort items that are in this order by their rank; equal ranks stay in order."""
+def sort_by(ranks, column, places, order, following):
+    """Sort rows that are in this order by one of their entries; rows with equal entries stay in order."""
     for i in range(len(ranks)):
-        places[ranks[i] + 2] += 1
-    for rank in range(2, len(places)):
-        places[rank] += places[rank - 1]
+        places[ranks[i, column] + 2] += 1
+    for number in range(2, len(places)):
+        places[number] += places[number - 1]
     for k in range(len(order)):
         i = order[k]
-        place = ranks[i] + 1
+        place = ranks[i, column] + 1
         following[places[place]] = i
         places[place] += 1
