@@ -117,6 +117,8 @@ class DecodedChunks:
         Whether bad bytes have been escaped.
     sample : bytes
         The first bytes of the stream.
+    bytes_read : int
+        Number of bytes read from the stream, without those that were put back.
 
     Examples
     --------
@@ -137,7 +139,7 @@ class DecodedChunks:
         self.bad_byte: str | None = None
         self.escaped = False
         self.sample = b""
-        self._bytes_read = 0
+        self.bytes_read = 0
         self._put_back = memoryview(b"")
         self._decoder: codecs.IncrementalDecoder | None = None
 
@@ -166,19 +168,19 @@ class DecodedChunks:
         data = read_chunk(self.stream, CHUNK_SIZE, self.name)
         if len(self.sample) < SAMPLE_SIZE:
             self.sample += data[: SAMPLE_SIZE - len(self.sample)]
-        self._bytes_read += len(data)
+        self.bytes_read += len(data)
         return data
 
     def put_back(self, data: bytes) -> None:
         """Take back the last bytes that were read, so that ``next_chunk`` decodes them again."""
-        self._bytes_read -= len(data) - len(self._put_back)
+        self.bytes_read -= len(data) - len(self._put_back)
         self._put_back = memoryview(data)
 
     def take_unread(self, text: str) -> bytes:
         """Return what was read after the last line that was used, given its text as far as it was decoded."""
         pending = b"" if self._decoder is None else self._decoder.getstate()[0]
         unread = b"".join((text.encode("utf-8", "surrogateescape"), pending, self._put_back))
-        self._bytes_read += len(self._put_back)
+        self.bytes_read += len(self._put_back)
         self._put_back = memoryview(b"")
         self.ended, self.bad_byte = False, None
         if self._decoder is not None:
@@ -190,14 +192,14 @@ class DecodedChunks:
             return self.read_bytes()
         # A little at a time: usually only one row is needed.
         data, self._put_back = bytes(self._put_back[:PUT_BACK_SIZE]), self._put_back[PUT_BACK_SIZE:]
-        self._bytes_read += len(data)
+        self.bytes_read += len(data)
         return data
 
     def _text_before(self, decoder: codecs.IncrementalDecoder, data: bytes, error: UnicodeDecodeError) -> str:
         """Return the text before the bad byte, so that its rows are counted before the error is raised."""
         after = len(error.object) - error.start
         self.bad_byte = (
-            f"is not {error.encoding.upper()}: byte {self._bytes_read - after:,} of the file "
+            f"is not {error.encoding.upper()}: byte {self.bytes_read - after:,} of the file "
             f"is 0x{error.object[error.start]:02x}; {ENCODING_HINT}"
         )
         text = decoder.decode(data[: len(data) - after]) if after < len(data) else ""

@@ -146,6 +146,11 @@ class Lines:
         """Whether the file, of which something must have been read, is in UTF-8."""
         return find_codec(self._chunks.encoding or "utf-8").name == "utf-8"
 
+    @property
+    def bytes_read(self) -> int:
+        """Number of bytes read from the file, without those that were put back."""
+        return self._chunks.bytes_read
+
     def read_bytes(self) -> bytes:
         """Return bytes after those that were taken or read so before; none at the end of the file."""
         return self._chunks.read_bytes()
