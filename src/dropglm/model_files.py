@@ -26,10 +26,9 @@ class ModelFileError(FileError):
 def write(path: str | PathLike[str], kind: str, state: dict[str, Any]) -> None:
     """Write a model of that kind; the old file is replaced in one step, or left unchanged on failure."""
     content = {"format": FORMAT, "dropglm": _version(), "kind": kind, "state": to_plain(state)}
-    data = plain_archive.dumps(content)
     try:
         with replacing(path) as stream:
-            stream.write(data)
+            plain_archive.dump(content, stream)
     except OSError as error:
         raise type(error)(f"{path} cannot be written: {error.strerror or error}.") from None
 

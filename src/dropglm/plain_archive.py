@@ -10,11 +10,12 @@ import json
 import zipfile
 from collections.abc import Callable, Iterator
 from io import BytesIO
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 SCHEMA = "schema.json"
+LARGE = 1 << 30  # bytes of a member for which the larger headers of ZIP64 are written
 # Archives of this version of the format can be opened by skops 0.13 and later.
 HEADER = {"protocol": 2, "_skops_version": "0.13"}
 
@@ -32,10 +33,18 @@ def dumps(value: Any) -> bytes:
     {'l2': 0.5, 'ngrams': (1, 2)}
     """
     buffer = BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
+    dump(value, buffer)
+    return buffer.getvalue()
+
+
+def dump(value: Any, stream: IO[bytes]) -> None:
+    """Write an archive as ``dumps`` returns it; arrays are not copied as a whole."""
+    if not stream.seekable():
+        stream.write(dumps(value))
+        return
+    with zipfile.ZipFile(stream, "w") as archive:
         schema = _to_node(value, archive) | HEADER
         archive.writestr(SCHEMA, json.dumps(schema))
-    return buffer.getvalue()
 
 
 def loads(data: bytes) -> Any:
@@ -66,9 +75,9 @@ def _to_node(value: Any, archive: zipfile.ZipFile) -> dict[str, Any]:
     if value.dtype.kind == "O":
         items = [_to_node(item, archive) for item in value.tolist()]
         return _array_node(type="json", content=items, shape=_to_node(value.shape, archive))
-    member, buffer = f"{len(archive.namelist())}.npy", BytesIO()
-    np.lib.format.write_array(buffer, value, allow_pickle=False)
-    archive.writestr(member, buffer.getbuffer())
+    member = f"{len(archive.namelist())}.npy"
+    with archive.open(member, "w", force_zip64=value.nbytes > LARGE) as file:
+        np.lib.format.write_array(file, value, allow_pickle=False)
     return _array_node(type="numpy", file=member)
 
 

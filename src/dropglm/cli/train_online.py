@@ -39,13 +39,12 @@ def train_online(
 ) -> None:
     """Learn from the table row by row, show progressive figures and save the model."""
     from dropglm.online import RULES
-    from dropglm.text import load_model
     from dropglm.text.stream import MOST_LISTED, Source
 
     start = time.perf_counter()
     check_name("--bad-rows", bad_rows, BAD_ROWS)
     check_name("--rule", settings["rule"], RULES)
-    base = None if start_from is None else load_model(start_from)
+    base = None if start_from is None else _load(start_from)
     source = _with_columns_of(base, Source(*table), given)
     _check(source, out, settings, epochs, checkpoint, start_from)
     model = _model(settings, base, start_from, given).set_params(n_jobs=threads)
@@ -108,6 +107,12 @@ def _check(
         check_output(checkpoint, "--checkpoint", (source.path, start_from), regular=True)
 
 
+def _load(path: Path) -> "TextModel":
+    from dropglm.text import load_model
+
+    return load_model(path)
+
+
 def _with_columns_of(base: "TextModel | None", source: "Source", given: set[str]) -> "Source":
     """Return the table with the columns that the model to continue from was trained with, unless given."""
     names = {"text": base.text_column_, "label": base.label_column_} if base is not None else {}
@@ -118,10 +123,12 @@ def _model(
     settings: dict[str, Any], model: "TextModel | None", start_from: Path | None, given: set[str]
 ) -> "OnlineTextClassifier":
     """Return a new model, or the one to continue from."""
-    from dropglm.text import OnlineTextClassifier, TextClassifier
+    from dropglm.text import OnlineTextClassifier
 
     if model is None:
         return OnlineTextClassifier(**settings)
+    from dropglm.text import TextClassifier
+
     fixed = {"classes", "bits", "ngrams", "lowercase", "strip_html"}
     fixed |= set() if isinstance(model, TextClassifier) else {"rule", "l2"}
     for name in sorted(given & fixed):
@@ -224,12 +231,12 @@ def _is_file(path: str) -> bool:
 
 def _typed(spelled: list[str]) -> dict[str, Any]:
     """Return the class for each spelling: a number or a boolean if all of them are."""
-    from dropglm.tables import infer_type
-    from dropglm.tables.frames import import_polars
+    from dropglm.tables.frames import common_type
 
-    values = infer_type(import_polars().Series(spelled))
+    kind = common_type(spelled)
     # Numbers with fractions are names of classes and stay as they are written.
-    return dict(zip(spelled, spelled if values.dtype.is_float() else values.to_list(), strict=True))
+    values = {int: map(int, spelled), bool: [label == "true" for label in spelled]}.get(kind, spelled)
+    return dict(zip(spelled, values, strict=True))
 
 
 def _spelled(label: Any) -> str:

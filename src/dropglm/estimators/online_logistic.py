@@ -1,6 +1,6 @@
 """Logistic regression that learns row by row."""
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.metadata_routing import UNUSED
@@ -10,11 +10,13 @@ from dropglm import checks
 from dropglm.design import Design
 from dropglm.design.storage import Rows
 from dropglm.estimators.linear_model import LogisticModel
-from dropglm.estimators.logistic import LogisticRegression
 from dropglm.estimators.online_model import OnlineModel
 from dropglm.estimators.validation import check_classes, check_labels, check_target, class_numbers
 from dropglm.online import DivergenceError, Rule
 from dropglm.online.kernels import BETA
+
+if TYPE_CHECKING:
+    from dropglm.estimators.logistic import LogisticRegression
 
 
 class OnlineLogisticRegression(OnlineModel, LogisticModel):
@@ -222,7 +224,7 @@ class OnlineLogisticRegression(OnlineModel, LogisticModel):
         beta[:, :-1], beta[:, -1] = coef, intercept
         return self
 
-    def hand_over(self, model: LogisticRegression) -> LogisticRegression:
+    def hand_over(self, model: "LogisticRegression") -> "LogisticRegression":
         """Copy the coefficients to a model with ``warm_start=True``, whose ``fit`` then starts from them.
 
         Parameters
@@ -235,6 +237,8 @@ class OnlineLogisticRegression(OnlineModel, LogisticModel):
         model : LogisticRegression
             The same object.
         """
+        from dropglm.estimators.logistic import LogisticRegression
+
         _check_type(model, LogisticRegression)
         self._check_fitted()
         if not model.warm_start:

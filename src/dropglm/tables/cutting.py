@@ -12,11 +12,10 @@ import numpy as np
 from dropglm.encoded_texts import SPARE
 from dropglm.tables import cut_kernels
 from dropglm.tables.block import Block
-from dropglm.tables.decoding import CHUNK_SIZE
 from dropglm.tables.lines import Lines
 
 MAX_INCOMPLETE = 1 << 22  # bytes of a row that has not ended; in a longer one a closing quote may be missing
-READ_SIZE = 1 << 19  # bytes in memory before rows are cut, if that many are available
+READ_SIZE = 1 << 18  # bytes in memory before rows are cut, if that many are available
 
 
 class Cutter:
@@ -109,7 +108,7 @@ class Cutter:
         return int(why), block
 
     def _read(self) -> None:
-        data = self.lines.read_bytes()
+        data = self.lines.read_bytes(READ_SIZE)
         self._final = not data
         self._append(data)
 
@@ -119,7 +118,7 @@ class Cutter:
         target = self._data
         if self._stop + len(data) + SPARE > len(target):
             if size + SPARE > len(target):
-                target = np.empty(max(size, READ_SIZE + CHUNK_SIZE) + SPARE, np.uint8)
+                target = np.empty(max(size, 2 * READ_SIZE) + SPARE, np.uint8)
             target[: self._size] = self._data[self._start : self._stop]
             self._start, self._stop, self._data = 0, self._size, target
         self._data[self._stop : self._stop + len(data)] = np.frombuffer(data, np.uint8)

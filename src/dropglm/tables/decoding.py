@@ -163,9 +163,9 @@ class DecodedChunks:
         self.ended = not data
         return text
 
-    def read_bytes(self) -> bytes:
+    def read_bytes(self, size: int = CHUNK_SIZE) -> bytes:
         """Return bytes that have arrived, for a reader that decodes them itself; none at the end."""
-        data = read_chunk(self.stream, CHUNK_SIZE, self.name)
+        data = read_chunk(self.stream, size, self.name)
         if len(self.sample) < SAMPLE_SIZE:
             self.sample += data[: SAMPLE_SIZE - len(self.sample)]
         self.bytes_read += len(data)

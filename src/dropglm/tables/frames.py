@@ -140,14 +140,26 @@ def infer_type(labels: "Series") -> "Series":
     pl = import_polars()
     if labels.dtype != pl.String or labels.null_count() == len(labels):
         return labels
-    values = labels.unique().drop_nulls().to_list()
-    if all(INTEGER.fullmatch(value) for value in values):
-        return labels.cast(pl.Int64)
-    if set(values) <= {"true", "false"}:
+    kind = common_type(labels.unique().drop_nulls().to_list())
+    if kind is bool:
         return labels == "true"
-    if all(_is_float(value) for value in values):
-        return labels.cast(pl.Float64)
-    return labels
+    return labels if kind is str else labels.cast({int: pl.Int64, float: pl.Float64}[kind])
+
+
+def common_type(labels: Iterable[str]) -> type:
+    """Return the type that preserves how each label is written: int, bool, float, or else str.
+
+    Examples
+    --------
+    >>> common_type(["1", "0"]), common_type(["1", "01"]), common_type(["true", "false"])
+    (<class 'int'>, <class 'str'>, <class 'bool'>)
+    """
+    labels = list(labels)
+    if all(INTEGER.fullmatch(label) for label in labels):
+        return int
+    if set(labels) <= {"true", "false"}:
+        return bool
+    return float if all(_is_float(label) for label in labels) else str
 
 
 def _is_float(value: str) -> bool:

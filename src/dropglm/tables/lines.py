@@ -151,9 +151,9 @@ class Lines:
         """Number of bytes read from the file, without those that were put back."""
         return self._chunks.bytes_read
 
-    def read_bytes(self) -> bytes:
+    def read_bytes(self, size: int) -> bytes:
         """Return bytes after those that were taken or read so before; none at the end of the file."""
-        return self._chunks.read_bytes()
+        return self._chunks.read_bytes(size)
 
     def take_unread(self) -> bytes:
         """Return the bytes that were read after the last line, which the iterator will not return."""

@@ -1,8 +1,8 @@
 """Rows of CSV and TSV files.
 
 Compiled loops cut most rows (see ``cutting``). The header, bad rows, unusual ones, small files and files that
-are not in UTF-8 are read with Python's csv module, which gives the row and line of every error, rejects malformed rows
-that other parsers accept, and returns rows as they arrive.
+are not in UTF-8 are read with Python's csv module, which gives the row and line of every error, rejects
+malformed rows that other parsers accept, and returns rows as they arrive.
 """
 
 import csv

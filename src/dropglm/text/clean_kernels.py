@@ -29,8 +29,8 @@ def any_wide(letters, begins, ends):
 def clean_texts(letters, begins, ends, lowercase, strip_html, lower, out, places, left):
     """Write each text to ``out``, from ``places[i]`` on, and mark in ``left`` those that are not finished.
 
-    ``lower`` has the lower-case form of every code point, or -1 where that has another number of bytes or
-    depends on its neighbours; it may be empty if all texts are ASCII. Both ``letters`` and ``out`` need 64
+    ``lower`` has the lower-case forms of code points, or -1 where that has another number of bytes or depends
+    on its neighbours; it may be empty if all texts are ASCII. Both ``letters`` and ``out`` need 64
     spare bytes. Texts are written in order, so that bytes written after the end of one are overwritten.
     """
     for i in range(len(begins)):
@@ -58,7 +58,7 @@ def lower_wide(out, start, stop, lower):
         p += lowest_bit(bytes_between(out, p, 0x80, 0xFF))
         while p < stop and out[p] >= 0x80:
             code, after = decode(out, p)
-            new = lower[code]
+            new = lower[code] if code < len(lower) else code
             if new < 0:
                 return False
             if new != code:

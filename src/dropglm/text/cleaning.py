@@ -1,6 +1,5 @@
 """Preprocessing of many texts at once, in compiled code."""
 
-import sys
 from functools import cache
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from dropglm.encoded_texts import SPARE, EncodedTexts
 from dropglm.text import clean_kernels
 from dropglm.text.preprocessing import Preprocessor
+from dropglm.text.string_memory import DOTTED_I, SIGMA, lower_case
 
 
 def clean(texts: EncodedTexts, preprocess: Preprocessor) -> EncodedTexts:
@@ -26,7 +26,7 @@ def clean(texts: EncodedTexts, preprocess: Preprocessor) -> EncodedTexts:
     out = np.empty(int(sizes.sum()) + SPARE, np.uint8)
     left = np.zeros(len(texts), np.bool_)
     wide = preprocess.lowercase and clean_kernels.any_wide(texts.letters, texts.begins, texts.ends)
-    lower = lower_case() if wide else np.zeros(0, np.int32)
+    lower = lower_in_place() if wide else np.zeros(0, np.int32)
     settings = preprocess.lowercase, preprocess.strip_html
     clean_kernels.clean_texts(texts.letters, texts.begins, texts.ends, *settings, lower, out, places, left)
     ends = places + sizes
@@ -39,19 +39,15 @@ def clean(texts: EncodedTexts, preprocess: Preprocessor) -> EncodedTexts:
 
 
 @cache
-def lower_case() -> np.ndarray:
-    """Return the lower-case form of every code point, or -1 where one character is not enough to know it.
+def lower_in_place() -> np.ndarray:
+    """Return the lower case of each code point, or -1 where it cannot be written over the character.
 
-    That is: its lower-case form has another number of bytes in UTF-8, or depends on the characters around it.
+    That is: it has another number of bytes in UTF-8, or depends on the characters around it. Code points
+    after the last one of the table are their own lower case.
     """
-    codes = np.arange(sys.maxunicode + 1, dtype=np.int32)
-    unclear = [0x130, 0x3A3]  # İ becomes two characters; Σ becomes ς at the end of a word
-    known = codes.astype("<u4")
-    known[unclear] = 0
-    everything = known.tobytes().decode("utf-32-le", "surrogatepass").lower()
-    lower = np.frombuffer(everything.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.int32)
-    lower[_utf8_size(lower) != _utf8_size(codes)] = -1
-    lower[unclear] = -1
+    lower = lower_case().copy()
+    lower[_utf8_size(lower) != _utf8_size(np.arange(len(lower)))] = -1
+    lower[[ord(DOTTED_I), ord(SIGMA)]] = -1
     return lower
 
 

@@ -17,6 +17,7 @@ from dropglm.text.prepared import Runs, character_classes, settings_of
 MAX_BITS = 30
 NAME_BYTES = 32  # bytes of a column's name that are shown
 STORED_BYTES = NAME_BYTES + 1  # the last byte is used only by names that were truncated
+PART = 1 << 16  # names to pack or unpack at a time, which saves memory
 
 
 class Buckets(NamedTuple):
@@ -68,8 +69,10 @@ class Buckets(NamedTuple):
 
     def _to_state(self) -> dict[str, np.ndarray]:
         """Return the names for a model file, concatenated."""
-        used = np.arange(STORED_BYTES) < self.lengths[:, None]
-        return {"letters": self.letters[used], "lengths": self.lengths}
+        parts = [
+            self.letters[k : k + PART][_used(self.lengths[k : k + PART])] for k in range(0, len(self), PART)
+        ]
+        return {"letters": np.concatenate(parts), "lengths": self.lengths}
 
     @classmethod
     def _from_state(cls, state: dict[str, np.ndarray], size: int) -> "Buckets":
@@ -84,8 +87,17 @@ class Buckets(NamedTuple):
         buckets = cls.new(size)
         buckets.lengths[:] = lengths
         buckets.marks[lengths > 0] = hash_kernels.NAMED
-        buckets.letters[np.arange(STORED_BYTES) < lengths[:, None]] = letters
+        ends = np.cumsum(lengths, dtype=np.int64)
+        for k in range(0, size, PART):
+            part, start = lengths[k : k + PART], ends[k] - lengths[k]
+            buckets.letters[k : k + PART][_used(part)] = letters[start : ends[k + len(part) - 1]]
         return buckets
+
+
+def _used(lengths: np.ndarray) -> np.ndarray:
+    """Return which of the stored bytes of each name belong to it."""
+    used: np.ndarray = np.arange(STORED_BYTES) < lengths[:, None]
+    return used
 
 
 class NewNames(NamedTuple):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -14,7 +14,6 @@ from dropglm.encoded_texts import EncodedTexts
 from dropglm.estimators import OnlineLogisticRegression
 from dropglm.online import Rule
 from dropglm.text.base import check_texts
-from dropglm.text.classifier import TextClassifier
 from dropglm.text.hashed_features import HashedTexts
 from dropglm.text.hashing import NgramHasher
 from dropglm.text.model import TextModel
@@ -24,6 +23,9 @@ from dropglm.text.online_saving import online_state
 from dropglm.text.restoring import restore_features
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.vectorizer import NgramVectorizer
+
+if TYPE_CHECKING:  # imports scikit-learn's model selection, which takes as long as 50,000 texts
+    from dropglm.text.classifier import TextClassifier
 
 
 class TextFeatures(NamedTuple):
@@ -220,7 +222,7 @@ class OnlineTextClassifier(OnlinePredictions, TextModel):
             n += features.n_texts
         return self
 
-    def start_from(self, classifier: TextClassifier) -> Self:
+    def start_from(self, classifier: "TextClassifier") -> Self:
         """Copy the n-grams, classes and coefficients of a fitted classifier, and continue from them.
 
         Parameters
@@ -234,6 +236,8 @@ class OnlineTextClassifier(OnlinePredictions, TextModel):
             The model with the classifier's coefficients and with its settings of n-grams. Its vocabulary is
             fixed, so memory does not grow.
         """
+        from dropglm.text.classifier import TextClassifier
+
         if not isinstance(classifier, TextClassifier):
             raise TypeError(f"classifier must be a TextClassifier, got {classifier!r}.")
         check_is_fitted(classifier, "model_")

@@ -1,16 +1,18 @@
 """What a model file holds of a text classifier."""
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dropglm import model_files
-from dropglm.estimators import LogisticRegression
 from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights
 from dropglm.noise import Dropout
 from dropglm.penalties import EXPECTATIONS, Expectation
 from dropglm.text.vectorizer import NgramVectorizer
+
+if TYPE_CHECKING:
+    from dropglm.estimators import LogisticRegression
 
 CHOSEN = ("dropout", "l2", "l2_weights", "discount")
 # Not saved: they concern the machine and the user that open the file, or are too large for it.
@@ -30,7 +32,7 @@ OBJECTS = (
 )
 
 
-def model_state(vectorizer: NgramVectorizer, model: LogisticRegression) -> dict[str, Any]:
+def model_state(vectorizer: NgramVectorizer, model: "LogisticRegression") -> dict[str, Any]:
     """Return what a file has to hold of the vectorizer and of the model, to predict and to explain."""
     return {
         "classes": np.asarray(model.classes_),
