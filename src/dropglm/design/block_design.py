@@ -57,6 +57,11 @@ class BlockDesign:
         kept = [block for block in self.blocks if block.number not in numbers]
         return type(self)([block.design for block in kept], [block.number for block in kept])
 
+    def take(self, rows: np.ndarray) -> Self:
+        """Return a design of some of the rows, with the same features."""
+        designs = [block.design.take(rows) for block in self.blocks]
+        return type(self)(designs, [block.number for block in self.blocks])
+
     def dot(self, beta: np.ndarray) -> np.ndarray:
         """Return Xβ for coefficients of shape (d, K); shape (n, K), float64."""
         eta = np.zeros((self.shape[0], beta.shape[1]))

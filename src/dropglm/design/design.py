@@ -114,6 +114,10 @@ class Design:
             self._shared_column_cuts = cuts_by_cost(cost, self._shares(3 * self.shape[0]))
         return self
 
+    def take(self, rows: np.ndarray) -> "Design":
+        """Return a design of some of the rows, with the same features."""
+        return Design(self._given[rows], order=self._order, threads=self.threads)
+
     def moments(self, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return η = Xβ and t = X²β²; shape (n,) each, float64."""
         if self.columns is not None:  # a fit needs the ray anyway, and one loop less is compiled

@@ -9,10 +9,11 @@ those of one class against the rest. c is the share of naive Bayes, which is the
 are few labels.
 """
 
+from collections.abc import Callable
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from dropglm.families import Multinomial
 
@@ -44,6 +45,7 @@ PRIOR_ALONE = Prior(mean=1.0, strength=1.0, smallest=0.15)
 PRIORS_BESIDE_OTHERS = Priors(PRIOR_ALONE, Prior(mean=0.0, strength=30.0, smallest=0.0))
 # ν with a smaller spread is rounding error: held-out rows share no informative feature with the others.
 SMALLEST_SPREAD = 1e-6
+MAX_NEWTON = 50  # iterations; five are usual
 
 
 class Blend(NamedTuple):
@@ -121,21 +123,54 @@ def fit_blend(
     prior_mean, strength, smallest = np.transpose(used)
     chosen = np.arange(len(y)), y
 
-    def loss(factors: np.ndarray) -> tuple[float, np.ndarray]:
+    def loss(factors: np.ndarray) -> Quadratic:
         total = fixed + sum(factor * part for factor, part in zip(factors, parts, strict=True))
-        residual = Multinomial.mean(total)
-        residual[chosen] -= 1.0
-        residual *= weights[:, None]
+        log_partition = Multinomial.log_partition(total)
+        p = np.exp(total - log_partition[:, None])
+        expected = [np.einsum("ij,ij->i", p, part) for part in parts]
         deviation = factors - prior_mean
-        value = weights @ (Multinomial.log_partition(total) - total[chosen])
-        value += 0.5 * (strength * deviation) @ deviation
-        gradient = np.array([np.vdot(residual, part) for part in parts])
-        return float(value), gradient + strength * deviation
+        value = weights @ (log_partition - total[chosen]) + 0.5 * (strength * deviation) @ deviation
+        gradient = [weights @ (mean - part[chosen]) for mean, part in zip(expected, parts, strict=True)]
+        hessian = np.diag(strength)
+        for a, b in product(range(len(parts)), repeat=2):
+            covariance = np.einsum("ij,ij,ij->i", p, parts[a], parts[b]) - expected[a] * expected[b]
+            hessian[a, b] += weights @ covariance
+        return Quadratic(float(value), np.array(gradient) + strength * deviation, hessian)
 
-    bounds = [(bound, None) for bound in smallest]
-    factors = minimize(loss, prior_mean, jac=True, method="L-BFGS-B", bounds=bounds).x
+    factors = _minimum(loss, np.maximum(prior_mean, smallest), smallest)
     scale = float(factors[0]) if calibrate else 1.0
     return Blend(scale, float(factors[-1] / spread) if adds_nu else 0.0)
+
+
+class Quadratic(NamedTuple):
+    """Value, gradient and Hessian of a function at a point."""
+
+    value: float
+    gradient: np.ndarray
+    hessian: np.ndarray
+
+
+def _minimum(
+    function: Callable[[np.ndarray], Quadratic], start: np.ndarray, smallest: np.ndarray
+) -> np.ndarray:
+    """Return the minimum of a strictly convex function with lower bounds, by Newton's method."""
+    x, here = start, function(start)
+    for _ in range(MAX_NEWTON):
+        free = (x > smallest) | (here.gradient < 0.0)
+        if not free.any():
+            break
+        step = np.zeros_like(x)
+        step[free] = -np.linalg.solve(here.hessian[np.ix_(free, free)], here.gradient[free])
+        # A full step that is clipped at a bound still descends, once it is short enough.
+        for halvings in range(MAX_NEWTON):
+            moved = np.maximum(x + 0.5**halvings * step, smallest)
+            there = function(moved)
+            if there.value <= here.value + 1e-4 * here.gradient @ (moved - x):
+                break
+        gain, x, here = here.value - there.value, moved, there
+        if not gain > 1e-10 * abs(here.value):
+            break
+    return x
 
 
 def all_classes(eta: Any) -> np.ndarray:

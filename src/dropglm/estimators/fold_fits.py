@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
+from threading import Lock
 from typing import NamedTuple, Self
 
 import numpy as np
 
-from dropglm.estimators.features import Features
-from dropglm.estimators.folds import Fold
 from dropglm.estimators.grid import Candidate
+from dropglm.estimators.held_out_rows import HeldOutRows
 from dropglm.estimators.logistic import targets_of
 from dropglm.estimators.problem import Problem
 from dropglm.estimators.validation import TrainingData
@@ -66,8 +66,7 @@ class FoldFits:
     ----------
     data : TrainingData
         All labelled rows.
-    features : Features
-    folds : list of Fold
+    held_out : HeldOutRows
     joint : bool
         Whether more than two classes are fitted in one multinomial model.
     fit_intercept : bool
@@ -78,16 +77,16 @@ class FoldFits:
     def __init__(
         self,
         data: TrainingData,
-        features: Features,
-        folds: list[Fold],
+        held_out: HeldOutRows,
         *,
         joint: bool,
         fit_intercept: bool,
         keep_coefficients: bool,
     ) -> None:
         self.data = data
-        self.features = features
-        self.folds = folds
+        self.held_out = held_out
+        self.features = held_out.features
+        self.folds = held_out.folds
         self.family = Multinomial if joint else Logistic
         self.fit_intercept = fit_intercept
         self.keep_coefficients = keep_coefficients
@@ -115,15 +114,20 @@ class FoldFits:
         threads = self.features.threads
         self._prepare({grid[path[0]].l2_weights.left_out for path in in_order}, folds)
         self.features.threads = max(1, threads // len(jobs))
-        solver = replace(solver, threads=self.features.threads)
         parts: dict[tuple[int, int, int], Fit] = {}
+        unfinished, lock = len(jobs), Lock()
 
         def follow(job: Job) -> None:
+            nonlocal unfinished
             path = [grid[number] for number in job.numbers]
             for number, fit in zip(job.numbers, self._follow(path, job, solver), strict=True):
                 parts[number, job.fold, job.problem] = fit
                 if job.problem == 0:
                     on_fit()
+            with lock:
+                # Threads without a job help with the others.
+                unfinished -= 1
+                self.features.threads = max(1, threads // max(1, unfinished))
 
         each(follow, jobs, threads)
         self.features.threads = threads
@@ -134,7 +138,8 @@ class FoldFits:
         }
 
     def _prepare(self, left_out: set[frozenset[int]], folds: range) -> None:
-        """Compute the mean rows that the problems of all classes share."""
+        """Compute the mean rows that the problems of all classes share, and store the held-out rows."""
+        self.held_out.prepare(folds)
         for fold, blocks in product(folds, left_out):
             if (fold, blocks) not in self._means:
                 design, weights = self.features.without(blocks).labeled, self.weights(fold)
@@ -148,7 +153,7 @@ class FoldFits:
     def _follow(self, path: list[Candidate], job: Job, solver: LBFGS) -> Iterator[Fit]:
         """Yield the fits of the candidates along a path."""
         # Naive-Bayes weights depend on the labels: on those of the fold's own rows only.
-        rule, fold = path[0].l2_weights, self.folds[job.fold]
+        rule = path[0].l2_weights
         features = self.features.without(rule.left_out)
         problem = Problem(
             features,
@@ -166,9 +171,10 @@ class FoldFits:
             begin = time.perf_counter()
             l2, discount = candidate.params["l2"], candidate.params["discount"]
             start = starts.of(candidate.penalty, l2)
+            solver = replace(solver, threads=features.threads)
             beta, intercept, result = problem.solve(candidate.penalty, l2, discount, solver, start)
             starts.add(candidate.penalty, l2, (beta, intercept))
-            eta = features.labeled.dot(beta)[fold.test] + intercept
+            eta = self.held_out.dot(job.fold, beta, rule.left_out) + intercept
             yield Fit(
                 (beta, intercept) if self.keep_coefficients else None,
                 eta,

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.estimators.blend import PRIORS, PRIORS_BESIDE_OTHERS, Blend, Priors, fit_blend
-from dropglm.estimators.features import Features
-from dropglm.estimators.folds import Fold
+from dropglm.estimators.held_out_rows import HeldOutRows
 from dropglm.estimators.l2_weights import L2Weights
 from dropglm.estimators.logistic import LogisticRegression
 from dropglm.estimators.naive_bayes import log_ratios
@@ -24,8 +23,7 @@ class HeldOut:
     ----------
     data : TrainingData
         All labelled rows.
-    features : Features
-    folds : list of Fold
+    held_out : HeldOutRows
     scorer : callable
         A scorer of scikit-learn.
     row_scorer : callable or None
@@ -43,8 +41,7 @@ class HeldOut:
     def __init__(
         self,
         data: TrainingData,
-        features: Features,
-        folds: list[Fold],
+        held_out: HeldOutRows,
         scorer: Any,
         row_scorer: RowScorer | None,
         *,
@@ -55,8 +52,9 @@ class HeldOut:
         priors: Priors | None = None,
     ) -> None:
         self.data = data
-        self.features = features
-        self.folds = folds
+        self.held_out = held_out
+        self.features = held_out.features
+        self.folds = folds = held_out.folds
         self.scorer = scorer
         self.row_scorer = row_scorer
         self.weighted = weighted and takes_weights(scorer)
@@ -66,7 +64,8 @@ class HeldOut:
         self.ends = np.cumsum([len(fold.test) for fold in folds])
         times = np.bincount(self.rows, minlength=len(data.y))
         self.weights = (data.weights / np.maximum(times, 1))[self.rows]  # a row counts once
-        self.nu = self._naive_bayes_predictors() if naive_bayes else None
+        self.naive_bayes = naive_bayes
+        self._nu: list[np.ndarray] = []  # naive Bayes' predictors, fold by fold
         # Rows are scored by their predictors, which this model returns unchanged.
         K = 1 if len(data.classes) == 2 else len(data.classes)
         self.identity = LogisticRegression()
@@ -80,20 +79,22 @@ class HeldOut:
         indicators = (self.data.y[:, None] == np.arange(len(self.data.classes))).astype(np.float64)
         return log_ratios(self.features.labeled, indicators, weights)
 
-    def _naive_bayes_predictors(self) -> np.ndarray:
-        """Return naive Bayes' predictors of all held-out rows, each without its own label."""
-        found = []
-        for fold in self.folds:
-            ratios = self.naive_bayes_ratios(fold.times * self.data.weights)
-            found.append(self.features.labeled.dot(ratios.astype(self.features.labeled.dtype))[fold.test])
-        return np.concatenate(found)
+    def prepare(self, stop: int) -> None:
+        """Compute naive Bayes' predictors of the held-out rows of the first folds, without their labels."""
+        if not self.naive_bayes:
+            return
+        self.held_out.prepare(range(stop))
+        for fold in range(len(self._nu), stop):
+            ratios = self.naive_bayes_ratios(self.folds[fold].times * self.data.weights)
+            self._nu.append(self.held_out.dot(fold, ratios.astype(self.features.labeled.dtype)))
 
     def blend(self, eta: np.ndarray, l2_weights: L2Weights) -> tuple[Blend, np.ndarray]:
         """Return the blend that fits the rows best, and the blended predictors."""
         blocks = len(self.features.widths) - len(l2_weights.left_out)
         n = len(eta)
         # naive Bayes is of the first block
-        nu = None if self.nu is None or 0 in l2_weights.left_out else self.nu[:n]
+        adds_nu = self.naive_bayes and 0 not in l2_weights.left_out
+        nu = np.concatenate(self._nu)[:n] if adds_nu else None
         blend = fit_blend(
             eta,
             nu,

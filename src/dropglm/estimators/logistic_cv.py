@@ -14,6 +14,7 @@ from dropglm.estimators.fold_fits import FoldFits
 from dropglm.estimators.folds import folds_from
 from dropglm.estimators.grid import candidates_of, grids_of, l2_weights_grid, noises_of
 from dropglm.estimators.held_out import HeldOut
+from dropglm.estimators.held_out_rows import HeldOutRows
 from dropglm.estimators.l2_weights import counts_unlabeled
 from dropglm.estimators.linear_model import LogisticModel, SparsifyMixin
 from dropglm.estimators.logistic import LogisticRegression, fits_jointly
@@ -313,18 +314,17 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         candidates = candidates_of(grids, noises, penalties, l2_weights, features)
 
         # Search; while the best l2 is at the edge of the grid, go on beyond it.
+        rows = HeldOutRows(features, folds)
         fits = FoldFits(
             data,
-            features,
-            folds,
+            rows,
             joint=joint,
             fit_intercept=self.fit_intercept,
             keep_coefficients=counts_predicted,
         )
         held_out = HeldOut(
             data,
-            features,
-            folds,
+            rows,
             scorer,
             row_scorer,
             joint=joint,
@@ -353,8 +353,8 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
             candidates = beyond_edge(search.grid, scores, best, limits) if self.extend_l2 else []
         converged = [fit.converged for outcome in search.outcomes for fit in outcome.fits]
         warn_unless_all_converged(converged, self.max_iter)
-        rows = X, y, sample_weight, X_unlabeled, unlabeled_weight
-        return Searched(search, best, rows, joint, counts_predicted)
+        given = X, y, sample_weight, X_unlabeled, unlabeled_weight
+        return Searched(search, best, given, joint, counts_predicted)
 
     def _finish(self, searched: Searched) -> Self:
         """Fit the best settings to all rows, and set all fitted attributes."""

@@ -72,6 +72,7 @@ class Search:
                 stage = range(done, self._stop_after(done, alive))
                 found = self.fits.run(self.grid, alive, stage, solver, progress.advance)
                 fits = [(*self.outcomes[k].fits, *(found[k, fold] for fold in stage)) for k in alive]
+                self.held_out.prepare(stage.stop)
                 outcomes = each(self._outcome, zip(alive, fits, strict=True), threads)
                 for number, outcome in zip(alive, outcomes, strict=True):
                     self.outcomes[number] = outcome
@@ -114,7 +115,7 @@ class Search:
             fold, fit = item
             assert fit.coefficients is not None
             beta, intercept = fit.coefficients
-            r = None if held_out.nu is None else held_out.naive_bayes_ratios(self.fits.weights(fold))
+            r = held_out.naive_bayes_ratios(self.fits.weights(fold)) if held_out.naive_bayes else None
             coef = blend(kept.expand(beta), None if r is None else features.expand(r))
             return X @ np.ascontiguousarray(coef.T, X.dtype) + blend.scale * intercept
 
