@@ -7,7 +7,7 @@ CONSTRAINTS ?= constraints.txt
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test pytest test-oldest lint format bench reproduce readme lock clean
+.PHONY: demo test pytest test-oldest lint format bench bench-cores reproduce readme lock clean
 
 demo: $(VENV)/.all
 	$(BIN)/dropglm reproduce --all --quick --out demo
@@ -34,10 +34,16 @@ format: $(VENV)/.lint
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Needs DROPGLM_DATA, a folder with imdb.parquet; rewrites docs/measured.md and the README's table of speed.
+# Needs DROPGLM_DATA, a folder with imdb.parquet and 20news.parquet; rewrites docs/measured.md and the README's table of
+# speed. SECTIONS="jobs gaps" measures only these sections again; benchmarks/report.py lists their names.
 bench: $(VENV)/.bench
-	$(BIN)/python -m benchmarks.report
+	$(BIN)/python -m benchmarks.report $(SECTIONS)
 	$(BIN)/python -m benchmarks.readme --tables
+
+# The same work on 1, 2, 4, ... threads of this machine.
+bench-cores: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.cores --out benchmarks/.cache/cores.md
+	$(BIN)/python -m benchmarks.report --cores benchmarks/.cache/cores.md
 
 # The paper's experiments: a page with all of them in reproduced/, their tables in docs/ and the README. An interrupted
 # run is resumed. Data sets come from DROPGLM_DATA or are downloaded; `dropglm reproduce list` says how long each takes.

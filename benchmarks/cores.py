@@ -198,7 +198,9 @@ def cores() -> int:
 
 def profile_rows(found: thread_time.Profile) -> list[tuple[str, ...]]:
     """Return one row per kind of work, and one per compiled function that takes at least 1 %."""
-    kinds = [(kind, f"{100 * share:.0f} %", "") for kind, share in found.shares.items()]
+    kinds: list[tuple[str, ...]] = [
+        (kind, f"{100 * share:.0f} %", "") for kind, share in found.shares.items()
+    ]
     loops = [(f"`{one.name}`", f"{100 * one.share:.0f} %", f"{one.calls:,}") for one in found.loops]
     return kinds + [row for row, one in zip(loops, found.loops, strict=True) if one.share >= 0.01]
 

@@ -144,18 +144,9 @@ def unlabelled() -> str:
 
 def speed() -> str:
     """Return the README's table of times and speeds."""
-    page = Page("docs/measured.md")
-    titles = (
-        "From files to a model: IMDB",
-        "Bigrams of 100,000 reviews",
-        "IMDB bigrams, 25,000 ×",
-        "in memory",
-        "From a file to a model",
-    )
-    machine = re.search(r"^Machine: ([^;]*);", (ROOT / page.path).read_text(encoding="utf-8"), re.MULTILINE)
+    machine = re.search(r"^Machine: ([^;]*);", report.PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert machine is not None
-    rows = report.summary(*(page.table(title)[1] for title in titles))
-    return f"{rows}\n\n{report.CONDITIONS.format(machine=machine[1])}"
+    return f"{report.summary()}\n\n{report.CONDITIONS.format(machine=machine[1])}"
 
 
 def draw(path: Path) -> None:

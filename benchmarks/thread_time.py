@@ -3,7 +3,7 @@
 Every call of a compiled function is timed, with the clock and with the processor time of its thread. The
 interpreter's lock is released during a loop and taken again at its end, so the difference of the two is time
 spent waiting for the lock, or for a processor. Processor time outside loops is that of Python, NumPy, SciPy
-and BLAS. What remains of the time of all threads is spent waiting for work.
+and BLAS. What remains of the time of all threads is spent waiting for work, asleep or watching for it.
 """
 
 import threading
@@ -21,6 +21,7 @@ KINDS = (
     "at the end of a loop, waiting for the interpreter's lock or a processor",
     "waiting for work",
 )
+WATCHING = {"maths.shared_loops._watch", "maths.shared_loops._all_finished"}  # compiled, but no work
 
 
 class Loop(NamedTuple):
@@ -51,10 +52,11 @@ def profile(work: Callable[[], object], threads: int) -> Profile:
         for function, one in of_thread.items():
             name = f"{function.__module__.removeprefix('dropglm.')}.{function.__name__}"
             total[name] = [a + b for a, b in zip(total[name], one, strict=True)]
+    watched = sum(total.pop(name)[2] for name in WATCHING & total.keys())
     capacity = threads * seconds
     running = sum(one[2] for one in total.values())
     blocked = sum(one[1] for one in total.values()) - running
-    parts = [running, max(0.0, processor - running), blocked]
+    parts = [running, max(0.0, processor - watched - running), blocked]
     shares = [part / capacity for part in [*parts, max(0.0, capacity - sum(parts))]]
     loops = [Loop(name, int(calls), spent / capacity) for name, (calls, _, spent) in total.items()]
     return Profile(
@@ -68,7 +70,8 @@ def profile(work: Callable[[], object], threads: int) -> Profile:
 @contextmanager
 def _timed_loops() -> Iterator[list[dict[Any, list[float]]]]:
     """Time every call of a compiled function from Python; yield the times by thread and by function."""
-    own, everyone = threading.local(), []
+    own = threading.local()
+    everyone: list[dict[Any, list[float]]] = []
     call = CPUDispatcher.__call__  # inherited, and compiled itself
 
     def timed(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -85,8 +88,8 @@ def _timed_loops() -> Iterator[list[dict[Any, list[float]]]]:
         one[2] += time.thread_time() - processor
         return result
 
-    CPUDispatcher.__call__ = timed
+    setattr(CPUDispatcher, "__call__", timed)  # noqa: B010
     try:
         yield everyone
     finally:
-        del CPUDispatcher.__call__
+        delattr(CPUDispatcher, "__call__")

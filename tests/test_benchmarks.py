@@ -1,23 +1,31 @@
 """Benchmarks import without their optional libraries, and what they wrote is consistent."""
 
 import importlib
+import json
+import lzma
 import re
+import sys
 from pathlib import Path
 
 import benchmarks
+import numpy as np
 import pytest
-from benchmarks import fits, report, streaming, vectorizing, whole_job
+from benchmarks import (
+    cold_start,
+    cores,
+    processes,
+    readme,
+    report,
+    same_gap,
+    streaming,
+    thread_time,
+    training_texts,
+    vectorizing,
+    whole_job,
+)
 from benchmarks.markdown import ROOT
 
-MEASURED = (ROOT / "docs" / "measured.md").read_text(encoding="utf-8")
-
-
-def section(title):
-    """Header and rows of the table below the first heading that contains the title."""
-    below = next(part for part in re.split(r"^##+ ", MEASURED, flags=re.M) if title in part.splitlines()[0])
-    lines = [line for line in below.splitlines() if line.startswith("|")]
-    cells = [tuple(cell.strip() for cell in line[1:-1].split("|")) for line in lines]
-    return cells[0], cells[2:]
+from dropglm import LogisticRegression
 
 
 @pytest.mark.parametrize("path", sorted(Path(benchmarks.__file__).parent.glob("*.py")), ids=lambda p: p.stem)
@@ -25,40 +33,97 @@ def test_every_benchmark_imports(path):
     assert importlib.import_module(f"benchmarks.{path.stem}".removesuffix(".__init__")).__doc__
 
 
-@pytest.mark.parametrize(
-    ("title", "header"),
-    [
-        ("From files to a model", whole_job.HEADER),
-        ("Bigrams of 100,000 reviews", vectorizing.HEADER),
-        ("in memory", streaming.PARSED),
-        ("From a file to a model", streaming.FILES),
-    ],
-)
-def test_the_stored_tables_have_the_headers_of_the_benchmarks(title, header):
-    assert section(title)[0] == header
+HEADERS = {
+    "jobs": [whole_job.HEADER] * len(whole_job.JOBS),
+    "gaps": [same_gap.HEADER] * len(same_gap.GAPS),
+    "vectorizers": [case.header for case in vectorizing.CASES],
+    "online": [streaming.PARSED, streaming.FILES],
+    "starts": [cold_start.HEADER, cold_start.FIRST],
+    "cores": [cores.HEADER] * len(cores.TASKS),
+}
+
+
+@pytest.mark.parametrize("section", HEADERS)
+def test_the_stored_tables_have_the_headers_of_the_benchmarks(section):
+    tables = report.stored()[section]
+    for (header, rows), expected in zip(tables, HEADERS[section], strict=False):
+        assert tuple(header) == expected
+        assert {len(row) for row in rows} == {len(header)}
+
+
+def test_the_page_is_what_its_blocks_give(tmp_path, monkeypatch):
+    """Writing a page again changes nothing."""
+    before = report.PAGE.read_text(encoding="utf-8")
+    copy = tmp_path / "measured.md"
+    copy.write_text(before, encoding="utf-8")
+    monkeypatch.setattr(report, "PAGE", copy)
+    report.write({})
+    assert copy.read_text(encoding="utf-8") == before
 
 
 def test_the_readmes_table_follows_from_the_stored_measurements():
-    titles = (
-        "From files to a model",
-        "Bigrams of 100,000 reviews",
-        "9,205,029 non-zeros: compared",
-        "in memory",
-        "From a file to a model",
-    )
     block = re.search(
         r"<!-- measured: start -->\n(.*)\n<!-- measured: stop -->",
         (ROOT / "README.md").read_text(encoding="utf-8"),
         re.S,
     )[1]
-    processor = re.search(r"^Machine: (.*?);", MEASURED, re.M)[1]
-    expected = report.summary(*(section(title)[1] for title in titles))
-    assert block == f"{expected}\n\n{report.CONDITIONS.format(machine=processor)}"
+    assert block == readme.speed()
 
 
-@pytest.mark.parametrize("part", fits.PARTS)
-def test_every_profiled_function_exists(part):
-    """A renamed function would silently take no time."""
-    name, function = fits.PARTS[part]
-    files = list((ROOT / "src" / "dropglm").rglob(name))
-    assert any(f"def {function}(" in path.read_text(encoding="utf-8") for path in files)
+@pytest.mark.parametrize("guess", [1, 9, 40, 300])
+def test_fewest_iterations_are_found_from_any_guess(guess):
+    """The gap falls by a tenth per iteration: 0.9^k ≤ 1e-3 from k = 66 on."""
+
+    def fit(iterations):
+        return same_gap.Fit(0.0, 0.9**iterations, None)
+
+    assert same_gap.fewest_iterations(fit, 1e-3, guess) == 66
+
+
+def test_a_solver_that_stops_short_of_the_gap_is_left_out():
+    assert same_gap.fewest_iterations(lambda k: same_gap.Fit(0.0, 0.01 + 0.5**k, None), 1e-3, 5) is None
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised", "none"])
+def test_the_lowest_objective_is_lower_than_beside_it(intercept):
+    rng = np.random.default_rng(0)
+    X, y = same_gap.sparse.csr_array(rng.normal(size=(50, 4)) + 0.5), rng.integers(0, 2, 50)
+    lowest = same_gap.lowest_objective(intercept, X, y)
+    model = LogisticRegression(dropout=0.0, l2=1 / same_gap.C, fit_intercept=intercept == "free").fit(X, y)
+    others = [
+        same_gap.Coefficients(model.coef_[0] + step, model.intercept_[0]) for step in rng.normal(size=(9, 4))
+    ]
+    assert lowest <= min(same_gap.objective(intercept, X, y, one) for one in others)
+
+
+def test_the_shares_of_a_profile_add_up():
+    rng = np.random.default_rng(0)
+    model, X, y = (
+        LogisticRegression(dropout=0.5, n_jobs=1),
+        rng.normal(size=(200, 5)),
+        rng.integers(0, 2, 200),
+    )
+    model.fit(X, y)
+    found = thread_time.profile(lambda: model.fit(X, y), 1)
+    assert sum(found.shares.values()) == pytest.approx(1.0, abs=0.3)
+    assert any(loop.name.startswith("design.") for loop in found.loops)
+    assert model.fit(X, y)  # calls are no longer timed
+
+
+def test_training_texts_from_lines(tmp_path, monkeypatch):
+    rows = [{"text": "a fine\nfilm", "label": 1}, {"text": "dull", "label": 0}]
+    with lzma.open(tmp_path / "imdb.jsonl.xz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    monkeypatch.setenv("DROPGLM_DATA", str(tmp_path))
+    texts, y = training_texts.training_texts("imdb")
+    assert texts == ["a fine\nfilm", "dull"]
+    assert y.tolist() == [1, 0]
+
+
+def test_a_process_is_timed_and_stopped(tmp_path):
+    done = processes.run([sys.executable, "-c", "print(input())"], tmp_path, text="given\n")
+    assert done.output == "given\n"
+    assert done.seconds > 0
+    assert done.peak_memory > 1 << 20
+    slow = processes.run([sys.executable, "-c", "while True: pass"], tmp_path, limit=0.2)
+    assert slow.seconds == np.inf
