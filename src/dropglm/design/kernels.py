@@ -62,7 +62,9 @@ def ray_by_columns(cuts, tickets, columns, beta, d, shares):
     piece = take_piece(tickets)
     while piece < cuts.size - 1:
         share = shares[piece]
-        share[:] = 0.0
+        # Entry by entry: Numba needs 2 s to compile an assignment to a slice.
+        for i in range(share.shape[0]):
+            share[i, 0] = share[i, 1] = share[i, 2] = 0.0
         for j in range(cuts[piece], cuts[piece + 1]):
             direction, crossed = np.float64(d[j]), np.float64(beta[j]) * d[j]
             square = direction * direction
@@ -180,7 +182,8 @@ def gather_dot(cuts, tickets, columns, r, product):
     piece = take_piece(tickets)
     while piece < cuts.size - 1:
         for j in range(cuts[piece], cuts[piece + 1]):
-            product[j] = 0.0
+            for c in range(r.shape[1]):
+                product[j, c] = 0.0
             start, stop = span(columns, j)
             for k in range(start, stop):
                 i, x = column(columns, k), value(columns, j, k)

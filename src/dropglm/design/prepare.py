@@ -160,7 +160,8 @@ def _count(cuts, tickets, indptr, indices, counts):
     piece = take_piece(tickets)
     while piece < cuts.size - 1:
         own = counts[piece]
-        own[:] = 0
+        for j in range(own.size):
+            own[j] = 0
         for k in range(indptr[cuts[piece]], indptr[cuts[piece + 1]]):
             own[indices[k]] += 1
         piece = take_piece(tickets)

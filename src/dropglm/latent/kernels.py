@@ -19,7 +19,8 @@ def add_gram_product(rows, first, last, Q, W, z):
     end = span(rows, last - 1)[1] - 1
     for r in range(first, last):
         start, stop = span(rows, r)
-        z[:] = 0
+        for c in range(z.size):
+            z[c] = 0
         for k in range(start, stop):
             prefetch(Q, column(rows, min(k + AHEAD, end)))
             i, x = column(rows, k), Q.dtype.type(value(rows, r, k))
@@ -38,7 +39,8 @@ def multiply(rows, first, last, B, z, product):
     end = span(rows, last - 1)[1] - 1
     for r in range(first, last):
         start, stop = span(rows, r)
-        z[:] = 0
+        for c in range(z.size):
+            z[c] = 0
         for k in range(start, stop):
             prefetch(B, column(rows, min(k + AHEAD, end)))
             j, x = column(rows, k), B.dtype.type(value(rows, r, k))
