@@ -77,10 +77,15 @@ def ratios_of(totals: np.ndarray, *, floor: float = 1.0, pseudo_total: float = 0
     array([[-0.68,  0.38]])
     """
     by_feature = totals.sum(axis=1, keepdims=True)
-    seen = by_feature[:, 0] > 0.0
-    r = np.zeros(totals.shape)
-    if seen.any():
-        of_class = totals.sum(axis=0) / totals.sum()
-        share = (totals[seen] + pseudo_total * of_class) / (by_feature[seen] + pseudo_total)
-        r[seen] = np.log(share + floor) - np.log(of_class + floor)
+    if not by_feature.any():
+        return np.zeros((len(totals), 1 if totals.shape[1] == 2 else totals.shape[1]))
+    of_class = totals.sum(axis=0) / totals.sum()
+    # In place: new memory for every operation took most of the time.
+    r = totals + pseudo_total * of_class
+    with np.errstate(invalid="ignore"):
+        r /= by_feature + pseudo_total
+    r += floor
+    r /= of_class + floor
+    np.log(r, out=r)
+    r[by_feature[:, 0] <= 0.0] = 0.0
     return r[:, [1]] - r[:, [0]] if totals.shape[1] == 2 else r
