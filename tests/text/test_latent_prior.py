@@ -7,7 +7,7 @@ from scipy import sparse
 
 from dropglm import Blocks, LogisticRegression, NgramVectorizer, PerBlock, TextClassifier
 from dropglm.noise import Dropout
-from dropglm.text.latent_prior import POWERS, LatentBlock, LatentPrior
+from dropglm.text.latent_prior import POWERS, KeptColumns, LatentBlock, LatentPrior
 from tests.text.synthetic import random_text
 
 QUICK = {"n_latent": 4, "cv": 2, "l2": 0.1}
@@ -70,7 +70,10 @@ def test_ridge_on_both_blocks_is_a_prior_with_a_low_rank_part(few):
 def test_features_are_not_modified(few, storage):
     X, vectorizer = vectorized(few[2])
     before, given = X.copy(), storage(X)
-    LatentBlock.of(given, np.arange(X.shape[1]) % 3 * 0.5, 3, 1)
+    kept = np.flatnonzero(np.arange(X.shape[1]) % 3)
+    columns = KeptColumns.of(given, kept, 1)
+    assert_array_equal(columns.rows.toarray(), before.toarray()[:, kept])
+    LatentBlock.of(columns, kept % 3 * 0.5, 3, 1)
     assert_array_equal(given.toarray(), before.toarray())
     assert LatentPrior.of(given, vectorizer, 3, 1).blocks[0].rows.dtype == np.float32
 

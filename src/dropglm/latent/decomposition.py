@@ -27,6 +27,7 @@ from dropglm.design import Matrix
 from dropglm.design.prepare import canonical
 from dropglm.latent.orthonormal import multiplied, orthonormalize, subtract_projection
 from dropglm.latent.products import WIDTH, Products, aligned_zeros, products
+from dropglm.threads import PIECE, each, even_ranges
 
 # Eigenvalues of G below this multiple of the rounding error of the largest one are noise.
 NOISE = 16
@@ -102,7 +103,7 @@ def singular_vectors(
     array([[ 1.,  0., 10.]])
     """
     n, d = X.shape
-    M = products(X, transpose=n < d)
+    M = products(X, transpose=n < d, threads=threads)
     steps = max(default_steps(k) if steps is None else steps, -(-k // WIDTH))
     with single_threaded_blas():
         if min(n, d) < (steps + 1) * WIDTH:
@@ -193,11 +194,15 @@ def _signs(coordinates: np.ndarray) -> np.ndarray:
     return np.where(cubes < 0, -1, 1).astype(coordinates.dtype)
 
 
-def squared_norm(X: Matrix) -> float:
+def squared_norm(X: Matrix, threads: int = 1) -> float:
     """Return the sum of the squares of all entries."""
-    X = canonical(X)[0]
+    X = canonical(X, threads)[0]
     entries = X.data if sparse.issparse(X) else np.ravel(X, order="K")
-    return float(np.square(entries, dtype=np.float64).sum())
+
+    def part(bounds: tuple[int, int]) -> float:
+        return float(np.square(entries[slice(*bounds)], dtype=np.float64).sum())
+
+    return sum(each(part, even_ranges(len(entries), PIECE), threads))
 
 
 @contextmanager

@@ -170,7 +170,9 @@ class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         )
         self.components_ = found.vectors().T
         self.singular_values_ = found.singular_values
-        self.explained_share_ = found.singular_values**2 / (squared_norm(rows) or 1.0)
+        self.explained_share_ = found.singular_values**2 / (
+            squared_norm(rows, checks.threads(self.n_jobs)) or 1.0
+        )
         self.n_components_ = len(found.singular_values)
         return found, n
 

@@ -20,7 +20,7 @@ from dropglm.threads import PIECE, each, even_pieces, even_ranges
 WIDTH = 16
 
 # Sums over the rows of M are split into at most so many pieces, each with a W of its own.
-PIECES = 8
+PIECES = 16
 
 
 class Products(ABC):
@@ -43,8 +43,13 @@ class Products(ABC):
         shares = aligned_zeros((len(self._pieces), *Q.shape), Q.dtype)
         each(lambda p: self._add_gram(*self._pieces[p], Q, shares[p]), range(len(self._pieces)), threads)
         total = shares[0]
-        for share in shares[1:]:
-            total += share
+
+        def add(bounds: tuple[int, int]) -> None:
+            rows = slice(*bounds)
+            for share in shares[1:]:
+                total[rows] += share[rows]
+
+        each(add, even_ranges(len(total), piece=4096), threads)
         return total
 
     @abstractmethod
@@ -108,14 +113,16 @@ class DenseProducts(Products):
         return product
 
 
-def products(X: Matrix, *, transpose: bool = False) -> Products:
+def products(X: Matrix, *, transpose: bool = False, threads: int = 1) -> Products:
     """Return the products of X, or those of Xᵀ, for which a sparse X is copied by columns."""
-    matrix, ones = canonical(X)
+    matrix, ones = canonical(X, threads)
     n, d = matrix.shape
     if not sparse.issparse(matrix):
         return DenseProducts(matrix.T if transpose else matrix)
     rows: Any = store(matrix, ones=ones)
-    return SparseProducts(transposed(rows, (n, d)), (d, n)) if transpose else SparseProducts(rows, (n, d))
+    if transpose:
+        return SparseProducts(transposed(rows, (n, d), threads=threads), (d, n))
+    return SparseProducts(rows, (n, d))
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

@@ -24,13 +24,16 @@ from dropglm.blocks import Blocks, PerBlock
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.latent import singular_vectors
 from dropglm.latent.decomposition import squared_norm
+from dropglm.text import row_kernels
 from dropglm.text.further_blocks import BY_BLOCK, add_blocks, without_last
 from dropglm.text.vectorizer import NgramVectorizer
 from dropglm.text.weighting import inverse_document_frequencies
+from dropglm.threads import each, even_pieces, even_ranges
 
 # Powers of the inverse document frequency in S, beyond those in X: one candidate each.
 POWERS = (0.0, 1.0)
 MIN_DF = 5
+PIECE = 1 << 18  # entries per task
 FEW_WORDS = 50  # too few to be worth it, unless fewer latent features are asked for
 # l2 weights of the latent features beside those of the n-grams. The rows of both have the same mean square
 # length. Naive-Bayes weights of n-grams are large, 16 for a log ratio of ¼.
@@ -52,23 +55,77 @@ class LatentBlock(NamedTuple):
     fold_back: Callable[[np.ndarray], np.ndarray]
 
     @classmethod
-    def of(cls, X: Any, scale: np.ndarray, k: int, threads: int) -> Self:
+    def of(cls, X: "KeptColumns", scale: np.ndarray, k: int, threads: int) -> Self:
         """Return the first k latent features of the rows X, whose columns are weighted by ``scale``."""
-        kept = np.flatnonzero(scale)
-        weighted = sparse.csr_array(X)[:, kept]
-        weighted.data *= scale[kept].astype(weighted.dtype)[weighted.indices]
-        found = singular_vectors(weighted, k, threads=threads)
+        found = singular_vectors(X.scaled(scale, threads), k, threads=threads)
         factors = np.sqrt(found.singular_values)
-        rows = found.coordinates * factors.astype(X.dtype)
-        size = np.sqrt(squared_norm(rows) / squared_norm(X))
+        dtype = X.rows.dtype
+        rows = found.coordinates * factors.astype(dtype)
+        size = np.sqrt(squared_norm(rows) / X.squared_norm)
 
         def fold_back(beta: np.ndarray) -> np.ndarray:
-            coef = np.zeros((X.shape[1], beta.shape[1]), X.dtype)
-            words = found.fold_back((factors[:, None] * beta / size).astype(X.dtype))
-            coef[kept] = scale[kept, None].astype(X.dtype) * words
+            coef = np.zeros((X.n_features, beta.shape[1]), dtype)
+            words = found.fold_back((factors[:, None] * beta / size).astype(dtype))
+            coef[X.kept] = scale[:, None].astype(dtype) * words
             return coef
 
-        return cls(rows / X.dtype.type(size), fold_back)
+        return cls(rows / dtype.type(size), fold_back)
+
+
+class KeptColumns(NamedTuple):
+    """Some columns of the rows of all texts.
+
+    Attributes
+    ----------
+    rows : CSR array of shape (n + m, n_kept)
+    kept : ndarray of shape (n_kept,)
+        The columns.
+    n_features : int
+        Number of columns before.
+    squared_norm : float
+        Sum of the squares of all entries, in all columns.
+    """
+
+    rows: Any
+    kept: np.ndarray
+    n_features: int
+    squared_norm: float
+
+    @classmethod
+    def of(cls, X: Any, kept: np.ndarray, threads: int) -> Self:
+        """Return these columns of a sparse matrix."""
+        X = sparse.csr_array(X)
+        pieces = even_pieces(X.indptr, PIECE)
+        new_column = np.full(X.shape[1], -1, np.int32)
+        new_column[kept] = np.arange(len(kept), dtype=np.int32)
+        indptr = np.zeros(X.shape[0] + 1, X.indptr.dtype)
+        old = X.indptr, X.indices
+
+        def count(piece: tuple[int, int]) -> None:
+            row_kernels.count_kept(*old, *piece, new_column, indptr[1:])
+
+        each(count, pieces, threads)
+        np.cumsum(indptr, out=indptr)
+        indices, data = np.empty(indptr[-1], X.indices.dtype), np.empty(indptr[-1], X.dtype)
+
+        def copy(piece: tuple[int, int]) -> None:
+            row_kernels.copy_kept(*old, X.data, *piece, new_column, indptr, indices, data)
+
+        each(copy, pieces, threads)
+        rows = sparse.csr_array((data, indices, indptr), (X.shape[0], len(kept)))
+        return cls(rows, kept, X.shape[1], squared_norm(X, threads))
+
+    def scaled(self, scale: np.ndarray, threads: int) -> Any:
+        """Return the rows with each column multiplied by its scale."""
+        if (scale == 1.0).all():
+            return self.rows
+        data, factors = np.empty_like(self.rows.data), scale.astype(self.rows.dtype)
+
+        def multiply(piece: tuple[int, int]) -> None:
+            row_kernels.scale_entries(self.rows.data, self.rows.indices, factors, *piece, data)
+
+        each(multiply, even_ranges(len(data), PIECE), threads)
+        return sparse.csr_array((data, self.rows.indices, self.rows.indptr), self.rows.shape)
 
 
 class LatentPrior(NamedTuple):
@@ -87,8 +144,9 @@ class LatentPrior(NamedTuple):
         if available <= min(k, FEW_WORDS):
             return None
         k = min(k, available - 1)
-        scales = [np.where(counted, idf**power, 0.0) for power in POWERS]
-        return cls(tuple(LatentBlock.of(X, scale, k, threads) for scale in scales))
+        kept = np.flatnonzero(counted)
+        rows = KeptColumns.of(X, kept, threads)
+        return cls(tuple(LatentBlock.of(rows, idf[kept] ** power, k, threads) for power in POWERS))
 
     def beside(self, rows: Any, first: int) -> Blocks:
         """Return rows of n-grams with their latent features; the first one is row ``first`` of all texts."""

@@ -75,7 +75,7 @@ def _attempt(
     counter, counts = texts.counted
     vectorizer, features = counter._with_ngram_weight(counts, ngram_weight)
     estimator = estimator_of(classifier, texts.y)
-    vectorizer.ngrams_._record_values(features)
+    vectorizer.ngrams_._record_values(features, checks.threads(classifier.n_jobs))
     n, m = len(texts.labeled), len(texts.unlabeled)
     labeled = row_range(features, 0, n)
     unlabeled = row_range(features, n, n + m) if m else None

@@ -310,8 +310,9 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         vectorizer = copy(self).set_params(ngram_weight=ngram_weight)
         vectorizer._check_weights()
         vectorizer._set_vocabulary(copy(self.ngrams_), self.n_texts_)
-        matrix = type(counts)((counts.data.copy(), counts.indices, counts.indptr), shape=counts.shape)
-        vectorizer._tfidf.apply(matrix, checks.threads(self.n_jobs))
+        values = np.empty_like(counts.data), counts.indices, counts.indptr
+        matrix = type(counts)(values, shape=counts.shape)
+        vectorizer._tfidf.apply(matrix, checks.threads(self.n_jobs), counts.data)
         return vectorizer, matrix
 
     def __init_subclass__(cls, auto_wrap_output_keys: Any = None, **options: Any) -> None:

@@ -1,16 +1,20 @@
 """The n-grams that are features, and how they are found in new texts."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dropglm.text import kernels, scanning
+from dropglm.text import kernels, row_kernels, scanning
 from dropglm.text.counting import MAX_NGRAM, empty_slots
 from dropglm.text.ngram_counts import NONE
 from dropglm.text.prepared import Tokens
 from dropglm.text.tokens import decode_strings, encode_strings
+from dropglm.threads import each, even_ranges
+
+# Sums over entries are split into at most so many pieces, of at least so many entries.
+PIECES, PIECE = 8, 1 << 20
 
 
 class HashTables(NamedTuple):
@@ -84,11 +88,18 @@ class Vocabulary:
             return [self._words[number] for number in rows[:, 0].tolist()]
         return [" ".join([self._words[number] for number in row if number >= 0]) for row in rows.tolist()]
 
-    def _record_values(self, X: Any) -> None:
+    def _record_values(self, X: Any, threads: int = 1) -> None:
         """Record the mean value of each feature; X is the CSR matrix of the texts in the fit."""
-        if (X.data != 1).any():
-            totals = np.ones(X.shape[0]) @ X
-            self.mean_values = (totals / np.maximum(self.document_counts, 1)).astype(np.float32)
+        # The pieces do not depend on the number of threads, so neither do the sums.
+        pieces = even_ranges(len(X.data), max(PIECE, len(X.data) // PIECES))
+        totals = np.zeros((len(pieces), X.shape[1]))
+
+        def add(p: int) -> bool:
+            return row_kernels.add_values(X.data, X.indices, *pieces[p], totals[p])
+
+        if any(each(add, range(len(pieces)), threads)):
+            total = reduce(np.add, totals)
+            self.mean_values = (total / np.maximum(self.document_counts, 1)).astype(np.float32)
 
     def __getstate__(self) -> dict[str, np.ndarray]:
         """Leave out the hash tables, which are rebuilt when needed."""
@@ -146,7 +157,10 @@ class Vocabulary:
     @property
     def _lengths(self) -> np.ndarray:
         """The number of tokens of each feature."""
-        return (self._spelling != NONE).sum(axis=1)
+        lengths = np.ones(len(self), np.int64)
+        for column in self._spelling.T[1:]:
+            lengths += column != NONE
+        return lengths
 
     @cached_property
     def _words(self) -> list[str]:

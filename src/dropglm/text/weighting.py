@@ -62,7 +62,8 @@ class WeightedFeatures:
         """Store the features, and the weights that follow from them and the settings."""
         self.ngrams_, self.n_texts_ = vocabulary, n_texts
         counts, smooth = vocabulary.document_counts, bool(self.smooth_idf)
-        self._set_weights(inverse_document_frequencies(counts, n_texts, smooth=smooth))
+        idf = inverse_document_frequencies(counts, n_texts, smooth=smooth) if self.use_idf else None
+        self._set_weights(idf)
 
     def _set_weights(self, idf: np.ndarray | None) -> None:
         """Store the weights that follow from the features, their idf and the settings."""
@@ -70,7 +71,8 @@ class WeightedFeatures:
         if idf is None or not self.use_idf:
             idf = np.empty(0)
         if self.use_idf or self.ngram_weight != 1.0:
-            factors = self.ngram_weight ** (self.ngrams_._lengths - 1.0)
+            powers = self.ngram_weight ** np.arange(float(self.ngrams_._longest))
+            factors = powers[self.ngrams_._lengths - 1]
         if self.use_idf:
             factors *= idf**self.idf_power
         settings = bool(self.use_idf), bool(self.smooth_idf), bool(self.sublinear_tf), self.norm
@@ -131,20 +133,22 @@ class Weighting(NamedTuple):
     idf_: np.ndarray
     factors: np.ndarray
 
-    def apply(self, X: Any, threads: int) -> None:
-        """Replace the counts of a CSR matrix by their weighted values, in place."""
+    def apply(self, X: Any, threads: int, counts: np.ndarray | None = None) -> None:
+        """Write the weighted values of counts, by default those of X itself, into a CSR matrix."""
         norm = 0 if self.norm is None else NORMS[self.norm]
-        if not (len(self.factors) or self.sublinear_tf or norm):
-            return
+        if counts is None:
+            if not (len(self.factors) or self.sublinear_tf or norm):
+                return
+            counts = X.data
 
         def weigh(piece: tuple[int, int]) -> None:
-            weigh_rows(X.data, X.indices, X.indptr, *piece, self.factors, self.sublinear_tf, norm)
+            weigh_rows(counts, X.data, X.indices, X.indptr, *piece, self.factors, self.sublinear_tf, norm)
 
         each(weigh, even_pieces(X.indptr, PIECE), threads)
 
 
 @kernel
-def weigh_rows(data, indices, indptr, first, last, factors, sublinear, norm):
+def weigh_rows(counts, data, indices, indptr, first, last, factors, sublinear, norm):
     """Multiply rows first to last - 1 by the weights, then divide each by its l1 or l2 norm; 0 means no norm.
 
     Rows of zeros stay as they are.
@@ -153,8 +157,8 @@ def weigh_rows(data, indices, indptr, first, last, factors, sublinear, norm):
     for i in range(first, last):
         size = 0.0
         for k in range(indptr[i], indptr[i + 1]):
-            value = float(data[k])
-            if sublinear:
+            value = float(counts[k])
+            if sublinear and value != 1.0:
                 value = 1.0 + np.log(value)
             if weighted:
                 value *= factors[indices[k]]
