@@ -45,7 +45,7 @@ def beyond_edge(
     gains = gains[~np.isnan(gains)]  # over the first folds, if the neighbour dropped out of the race
     if not gains.mean() > gains.std() / np.sqrt(len(gains)):
         return []
-    return [grid[best]._replace(params=grid[best].params | {"l2": beyond})]
+    return [grid[best]._replace(params=grid[best].params | {"l2": beyond}, after=best)]
 
 
 def _same_but_l2(one: Candidate, other: Candidate) -> bool:

@@ -70,8 +70,8 @@ class FoldFits:
     joint : bool
         Whether more than two classes are fitted in one multinomial model.
     fit_intercept : bool
-    keep_coefficients : bool
-        Whether fits keep their coefficients.
+    keeps : callable
+        Returns whether the fits of a candidate keep their coefficients.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class FoldFits:
         *,
         joint: bool,
         fit_intercept: bool,
-        keep_coefficients: bool,
+        keeps: Callable[[Candidate], bool],
     ) -> None:
         self.data = data
         self.held_out = held_out
@@ -89,7 +89,7 @@ class FoldFits:
         self.folds = held_out.folds
         self.family = Multinomial if joint else Logistic
         self.fit_intercept = fit_intercept
-        self.keep_coefficients = keep_coefficients
+        self.keeps = keeps
         self.targets = targets_of(data, joint=joint)
         self._means: dict[tuple[int, frozenset[int]], np.ndarray] = {}  # by fold and blocks left out
 
@@ -100,11 +100,13 @@ class FoldFits:
         folds: range,
         solver: LBFGS,
         on_fit: Callable[[], None],
+        earlier: Callable[[int, int], Coefficients | None] = lambda number, fold: None,
     ) -> dict[tuple[int, int], Fit]:
         """Return the fits of the candidates of these numbers to these folds, by number and fold.
 
         Along a path each fit starts from previous ones. Each thread works on one path of one fold, for one
-        class if each is fitted against the rest; spare threads share the loops over the rows.
+        class if each is fitted against the rest; spare threads share the loops over the rows. ``earlier``
+        returns the coefficients of a candidate that was fitted before to a fold, if they were kept.
         """
         paths: dict[int, list[int]] = {}
         for number in numbers:
@@ -120,7 +122,10 @@ class FoldFits:
         def follow(job: Job) -> None:
             nonlocal unfinished
             path = [grid[number] for number in job.numbers]
-            for number, fit in zip(job.numbers, self._follow(path, job, solver), strict=True):
+            after = path[0].after
+            found = None if after is None else earlier(after, job.fold)
+            fits = self._follow(path, job, solver, None if found is None else self._of_problem(found, job))
+            for number, fit in zip(job.numbers, fits, strict=True):
                 parts[number, job.fold, job.problem] = fit
                 if job.problem == 0:
                     on_fit()
@@ -150,8 +155,18 @@ class FoldFits:
         """Return the weights of the rows in the fits to a fold."""
         return self.folds[fold].times * self.data.weights
 
-    def _follow(self, path: list[Candidate], job: Job, solver: LBFGS) -> Iterator[Fit]:
-        """Yield the fits of the candidates along a path."""
+    def _of_problem(self, coefficients: Coefficients, job: Job) -> Coefficients:
+        """Return the coefficients of one problem, given those of all."""
+        if len(self.targets) == 1:
+            return coefficients
+        beta, intercept = coefficients
+        own = slice(job.problem, job.problem + 1)
+        return np.ascontiguousarray(beta[:, own]), intercept[own]
+
+    def _follow(
+        self, path: list[Candidate], job: Job, solver: LBFGS, first: Coefficients | None
+    ) -> Iterator[Fit]:
+        """Yield the fits of the candidates along a path; the first one starts from ``first``."""
         # Naive-Bayes weights depend on the labels: on those of the fold's own rows only.
         rule = path[0].l2_weights
         features = self.features.without(rule.left_out)
@@ -166,7 +181,7 @@ class FoldFits:
             labels_first=True,
             mean=self._means[job.fold, rule.left_out],
         )
-        starts = Starts()
+        starts = Starts(first)
         for candidate in path:
             begin = time.perf_counter()
             l2, discount = candidate.params["l2"], candidate.params["discount"]
@@ -176,7 +191,7 @@ class FoldFits:
             starts.add(candidate.penalty, l2, (beta, intercept))
             eta = self.held_out.dot(job.fold, beta, rule.left_out) + intercept
             yield Fit(
-                (beta, intercept) if self.keep_coefficients else None,
+                (beta, intercept) if self.keeps(candidate) else None,
                 eta,
                 time.perf_counter() - begin,
                 result.n_iter,
@@ -188,20 +203,26 @@ class Starts:
     """Where the fits along a path start: near the solutions of fits before them.
 
     The path goes through one noise after the other, and for each from strong to weak l2.
+
+    Parameters
+    ----------
+    first : Coefficients or None
+        Where the first fit starts; None if nothing is known.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, first: Coefficients | None = None) -> None:
+        self._first = first
         self._penalty: Penalty | None = None
         self._here: dict[float, Coefficients] = {}  # solutions with the same noise, by l2
         self._before: dict[float, Coefficients] = {}  # with the previous noise
 
     def of(self, penalty: Penalty | None, l2: float) -> Coefficients | None:
-        """Return the start of the next fit, or None for the first one."""
+        """Return the start of the next fit, or None if nothing is known."""
         new = penalty is not self._penalty
         here, before = ({}, self._here) if new else (self._here, self._before)
         if not here:
             # The strongest l2 that was tried with the previous noise.
-            return next(iter(before.values()), None)
+            return next(iter(before.values()), self._first)
         last, solution = next(reversed(here.items()))
         if l2 not in before or last not in before:
             return solution

@@ -43,6 +43,7 @@ class Candidate(NamedTuple):
     l2_weights: L2Weights
     path: int  # candidates of the same path differ only in dropout, noise_std and l2
     noise_strength: float
+    after: int | None = None  # number of the candidate from whose fits the first fits of a path start
 
 
 class GridNoise(NamedTuple):

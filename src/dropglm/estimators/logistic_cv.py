@@ -99,7 +99,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     race : bool, default=True
         Whether to stop fitting settings that can hardly become the best. After each fold, their scores of the
         held-out rows are compared with those of the best settings so far; settings drop out if the chance
-        that they are ahead after all folds is below 1 in 30,000. It has no effect with fewer than 200
+        that they are ahead after all folds is below 1 in 4,000. It has no effect with fewer than 200
         held-out rows in half of the folds, or if the score is not the log loss or the accuracy.
     calibrate : bool, default=True
         Whether to multiply the predictors by the factor that minimises the log loss of held-out rows, before
@@ -315,12 +315,14 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
 
         # Search; while the best l2 is at the edge of the grid, go on beyond it.
         rows = HeldOutRows(features, folds)
+        # The fits from which those beyond the edge start.
+        edges = {min(grids["l2"])} if self.calibrate else {min(grids["l2"]), max(grids["l2"])}
         fits = FoldFits(
             data,
             rows,
             joint=joint,
             fit_intercept=self.fit_intercept,
-            keep_coefficients=counts_predicted,
+            keeps=lambda one: counts_predicted or (self.extend_l2 and one.params["l2"] in edges),
         )
         held_out = HeldOut(
             data,

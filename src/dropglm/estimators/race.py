@@ -4,10 +4,10 @@ Scores that are means over rows are compared row by row. With d_i the difference
 leader and of a candidate for held-out row i, of the share f of all rows that was held out so far, the
 candidate drops out if
 
-    d̄ > 4 √(1 - f) · standard error of d̄.
+    d̄ > 3.5 √(1 - f) · standard error of d̄.
 
 After all folds the mean difference is going to be normal with mean d̄ and standard deviation √(1 - f) times
-that standard error, if nothing else is known about it. So this is a chance of 1 in 30,000 that the candidate
+that standard error, if nothing else is known about it. So this is a chance of 1 in 4,000 that the candidate
 is ahead in the end. All candidates are scored on the same rows, so the differences vary far less than the
 scores themselves.
 """
@@ -19,7 +19,7 @@ import numpy as np
 from dropglm.estimators.folds import Fold
 
 # A candidate drops out if it needs a final score this many standard deviations better than expected.
-DEVIATIONS = 4.0
+DEVIATIONS = 3.5
 # With fewer held-out rows, their standard error is too uncertain.
 FEWEST_ROWS = 200
 

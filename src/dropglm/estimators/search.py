@@ -10,6 +10,7 @@ from dropglm.estimators.grid import Candidate
 from dropglm.estimators.held_out import HeldOut
 from dropglm.estimators.race import Race
 from dropglm.estimators.rounds import Member, Rounds
+from dropglm.objective import Coefficients
 from dropglm.progress import Progress
 from dropglm.solvers import LBFGS
 from dropglm.threads import each
@@ -70,7 +71,7 @@ class Search:
             done = 0
             while alive and done < folds:
                 stage = range(done, self._stop_after(done, alive))
-                found = self.fits.run(self.grid, alive, stage, solver, progress.advance)
+                found = self.fits.run(self.grid, alive, stage, solver, progress.advance, self._coefficients)
                 fits = [(*self.outcomes[k].fits, *(found[k, fold] for fold in stage)) for k in alive]
                 self.held_out.prepare(stage.stop)
                 outcomes = each(self._outcome, zip(alive, fits, strict=True), threads)
@@ -83,6 +84,9 @@ class Search:
                     for number in set(alive).difference(remaining):
                         self.outcomes[number] = self.outcomes[number].without_coefficients()
                     alive = remaining
+
+    def _coefficients(self, number: int, fold: int) -> Coefficients | None:
+        return self.outcomes[number].fits[fold].coefficients
 
     @property
     def all_dropped_out(self) -> bool:
