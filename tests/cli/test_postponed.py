@@ -33,6 +33,7 @@ def write(tmp_path, monkeypatch):
     yield module
     for name in names:
         sys.modules.pop(name, None)
+        postponed._modules.pop(name, None)
 
 
 def test_code_runs_when_something_is_taken_from_the_module(write):
@@ -59,6 +60,16 @@ def test_threads_wait_until_the_module_is_complete(write):
 def test_a_module_that_imports_itself_sees_what_there_is(write):
     module = write("four", "import four\nassert not hasattr(four, 'answer')")
     assert module.answer == 42
+
+
+def test_a_forgotten_module_is_found_again(write):
+    module = write("five")
+    postponed.forget("five")
+    assert "five" not in sys.modules
+    assert import_module("five") is module
+    assert module.answer == 42
+    postponed.forget("five")
+    assert import_module("five") is module  # not forgotten, since it was loaded
 
 
 def test_scipy_works_as_before():

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import KFold, RepeatedStratifiedKFold, StratifiedKFold
 
 from dropglm import LogisticRegression, LogisticRegressionCV
-from dropglm.estimators.folds import folds_from
-from dropglm.estimators.scoring import neg_log_loss, scorer_from, takes_weights
+from dropglm.estimators.folds import folds_from, stratified_splits
+from dropglm.estimators.scoring import accuracy, neg_log_loss, scorer_from, takes_weights
 from dropglm.estimators.validation import TrainingData
 from tests.estimators.test_fits import words
 
@@ -24,6 +24,22 @@ def data_of(y):
 def labels_with(counts, seed=0):
     """Return the numbers of classes with these numbers of rows, in random order."""
     return np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class", "ignore:The number of unique classes")
+@pytest.mark.parametrize("repeats", [1, 3])
+@pytest.mark.parametrize("counts", [(9, 4), (2, 7, 1), (30, 31, 2)])
+def test_folds_are_those_of_scikit_learn(counts, repeats):
+    y = labels_with(counts)
+    for n_folds in (2, min(5, max(counts))):
+        cv = (
+            StratifiedKFold(n_folds)
+            if repeats == 1
+            else RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=repeats, random_state=0)
+        )
+        for ours, theirs in zip(stratified_splits(y, n_folds, repeats), cv.split(y, y), strict=True):
+            assert_array_equal(ours[0], theirs[0])
+            assert_array_equal(ours[1], theirs[1])
 
 
 class_sizes = st.lists(st.integers(1, 7), min_size=2, max_size=40).filter(lambda sizes: max(sizes) > 1)
@@ -131,3 +147,13 @@ def test_it_is_the_scorer_of_that_name_and_takes_weights():
     assert takes_weights(neg_log_loss)
     assert takes_weights(get_scorer("accuracy"))
     assert not takes_weights(lambda model, X, y: 0.0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_accuracy_is_that_of_scikit_learn(weighted, rng):
+    X, y = rng.normal(size=(40, 3)), rng.choice(["a", "b", "c"], 40)
+    model = LogisticRegression().fit(X, y)
+    weights = {"sample_weight": rng.random(40)} if weighted else {}
+    assert scorer_from(None, model) is scorer_from("accuracy", model) is accuracy
+    assert takes_weights(accuracy)
+    assert accuracy(model, X, y, **weights) == pytest.approx(get_scorer("accuracy")(model, X, y, **weights))

@@ -26,7 +26,6 @@ def split(
 ) -> "tuple[np.ndarray, HeldOut | None]":
     """Return the rows to train on and, if ``--validation`` is given, the texts to measure on."""
     import numpy as np
-    from sklearn.model_selection import train_test_split
 
     rows = np.arange(len(texts))
     if validation is None:
@@ -48,6 +47,8 @@ def split(
             f"--validation {fraction} of {len(texts)} texts leaves {n_train} for training and {n_held_out} "
             f"for evaluation; each needs at least {needed}. Choose a {advice} fraction or a separate table."
         )
+    from sklearn.model_selection import train_test_split
+
     ours, held_out = train_test_split(
         rows, test_size=n_held_out, random_state=seed, stratify=y if stratified else None
     )

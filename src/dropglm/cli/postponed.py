@@ -17,12 +17,22 @@ from typing import Any
 HEAVY = frozenset({"pandas", "scipy.linalg", "scipy.optimize", "scipy.stats"})
 
 _lock = RLock()
+_modules: dict[str, ModuleType] = {}  # all that were postponed
 
 
 def postpone(names: Collection[str]) -> None:
     """Postpone loading modules of these names until something is taken from them."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder(names))
+
+
+def forget(name: str) -> None:
+    """Remove a module that has not been loaded from ``sys.modules``, as if nothing had imported it.
+
+    Checks for data frames look there for pandas, and would load it. A later import finds the same module.
+    """
+    if type(sys.modules.get(name)) is _Postponed:
+        del sys.modules[name]
 
 
 class _Finder(MetaPathFinder):
@@ -49,13 +59,14 @@ class _PostponedLoader(Loader):
         self.loader = loader
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        module: ModuleType | None = self.loader.create_module(spec)
-        return module
+        return _modules.get(spec.name) or self.loader.create_module(spec)  # type: ignore[no-any-return]
 
     def exec_module(self, module: ModuleType) -> None:
         assert module.__spec__ is not None
         module.__spec__.loader = module.__loader__ = self.loader
-        module.__class__ = _Postponed
+        if module.__name__ not in _modules:
+            module.__class__ = _Postponed
+            _modules[module.__name__] = module
 
 
 class _Postponed(ModuleType):

@@ -14,6 +14,7 @@ from dropglm.cli.embeddings import EmbeddingRows, check_not_both, check_unlabell
 from dropglm.cli.errors import BadInputError, naming
 from dropglm.cli.held_out import split
 from dropglm.cli.inputs_outputs import TableReader, check_name, check_output, check_output_table
+from dropglm.cli.postponed import forget
 from dropglm.cli.train_online import train_online
 from dropglm.cli.train_report import TrainReport
 from dropglm.progress import Progress
@@ -128,10 +129,11 @@ def train(
         )
         return
     _refuse(given & ONLINE_ONLY, "can be used only with --online.")
+    from dropglm.estimators.scoring import SCORERS
     from dropglm.text import TextClassifier
-    from dropglm.text.comparison import check_class_sizes, compare_with_baseline
     from dropglm.text.metrics import compute_metrics
 
+    forget("pandas")  # which scikit-learn imports, to recognise data frames: there are none
     if not (tune and unlabeled):
         _refuse(given & {"latent", "rounds"}, "needs --unlabeled and cannot be used with --no-tune.")
     if rounds and not naive_bayes:
@@ -161,7 +163,7 @@ def train(
         raise BadInputError(
             f"{table}: all rows have the label {min(labels)!r}; at least two classes are needed."
         )
-    if tune:
+    if tune and scoring not in SCORERS:
         _check_scoring(scoring, y)
     E = None if embedded is None else embedded.all(len(texts), table)
     rows, held_out = split(texts, y, validation, reader, seed)
@@ -172,6 +174,8 @@ def train(
         )
     texts, y = [texts[row] for row in rows], y[rows]
     if baseline:
+        from dropglm.text.comparison import check_class_sizes
+
         with naming(table):
             check_class_sizes(y)
     more = [one for path in unlabeled or () for one in reader.unlabelled(str(path), unlabeled_text)]
@@ -222,6 +226,8 @@ def train(
         write_disagreements(found, suspicious_out)
     comparison = None
     if baseline:
+        from dropglm.text.comparison import compare_with_baseline
+
         with naming(table):
             comparison = compare_with_baseline(
                 model, texts, y, more or None, **of_texts, fit_seconds=fit_seconds, shown=not quiet
@@ -261,13 +267,14 @@ def _refuse(given: set[str], why: str) -> None:
 def _check_names(expectation: str, l2_weights: list[str], scoring: str) -> None:
     """Refuse unknown names before any work."""
     from dropglm.estimators.l2_weights import L2_WEIGHTS
-    from dropglm.estimators.scoring import classification_scorers
+    from dropglm.estimators.scoring import SCORERS, classification_scorers
     from dropglm.penalties import EXPECTATIONS
 
     check_name("--expectation", expectation, EXPECTATIONS)
     for name in l2_weights:
         check_name("--l2-weights", name, L2_WEIGHTS)
-    check_name("--scoring", scoring, classification_scorers())
+    if scoring not in SCORERS:
+        check_name("--scoring", scoring, classification_scorers())
 
 
 def _check_scoring(scoring: str, y: "np.ndarray") -> None:

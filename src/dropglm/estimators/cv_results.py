@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from dropglm.estimators.search import Search
 
@@ -59,6 +58,11 @@ def ranks(means: np.ndarray, full: np.ndarray) -> np.ndarray:
     array([2, 4, 3, 1], dtype=int32)
     """
     found = np.empty(len(means), np.int32)
-    found[full] = rankdata(-np.where(np.isnan(means[full]), -np.inf, means[full]), method="min")
-    found[~full] = full.sum() + rankdata(-means[~full], method="min")
+    found[full] = _ranks(np.where(np.isnan(means[full]), -np.inf, means[full]))
+    found[~full] = full.sum() + _ranks(means[~full])
     return found
+
+
+def _ranks(scores: np.ndarray) -> np.ndarray:
+    """Return 1 plus the number of larger scores, for each score."""
+    return np.searchsorted(np.sort(-scores), -scores) + 1

@@ -1,11 +1,13 @@
-"""Scores of held-out rows: scikit-learn's scorers, and a log loss that misses no class."""
+"""Scores of held-out rows: scikit-learn's scorers, and a log loss that misses no class.
+
+``sklearn.metrics`` takes 0.3 s to import, so it is imported for other scores than log loss and accuracy only.
+"""
 
 from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
 
 from dropglm.estimators.validation import class_numbers
 from dropglm.registry import lookup
@@ -40,14 +42,27 @@ def neg_log_loss(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float
     return float(np.average(log_p[np.arange(len(y)), y], weights=sample_weight))
 
 
+def accuracy(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """Return the share of rows that are predicted correctly, as scikit-learn's scorer does."""
+    return float(np.average(model.predict(X) == np.asarray(y), weights=sample_weight))
+
+
+# Our own scorers; "accuracy" and None mean the same.
+SCORERS = {"neg_log_loss": neg_log_loss, "accuracy": accuracy}
+
+
 def scorer_from(scoring: Any, estimator: Any) -> Any:
     """Return the scorer of that name, or the callable itself; None means accuracy."""
     if isinstance(scoring, (list, tuple, set, dict)):
         raise TypeError(f"scoring must be a single scorer, got {scoring!r}.")
     check_scorer_name(scoring)
-    if isinstance(scoring, str) and scoring == "neg_log_loss":
-        return neg_log_loss
-    return check_scoring(estimator, scoring="accuracy" if scoring is None else scoring)
+    if scoring is None:
+        return accuracy
+    if isinstance(scoring, str) and scoring in SCORERS:
+        return SCORERS[scoring]
+    from sklearn.metrics import check_scoring
+
+    return check_scoring(estimator, scoring=scoring)
 
 
 def row_scorer_of(scoring: Any) -> RowScorer | None:
@@ -57,12 +72,14 @@ def row_scorer_of(scoring: Any) -> RowScorer | None:
 
 def takes_weights(scorer: Any) -> bool:
     """Return whether a scorer can weight the rows."""
-    score = getattr(scorer, "_score_func", scorer if scorer is neg_log_loss else None)
+    score = getattr(scorer, "_score_func", scorer if scorer in SCORERS.values() else None)
     return score is not None and "sample_weight" in signature(score).parameters
 
 
 def classification_scorers() -> list[str]:
     """Return the names of scikit-learn's scorers for classifiers with one label per row."""
+    from sklearn.metrics import get_scorer, get_scorer_names
+
     modules = {name: get_scorer(name)._score_func.__module__ for name in get_scorer_names()}
     return [
         name
@@ -73,5 +90,9 @@ def classification_scorers() -> list[str]:
 
 def check_scorer_name(scoring: Any) -> None:
     """Refuse a name that scikit-learn does not have, and suggest the nearest scorer for classification."""
-    if isinstance(scoring, str) and scoring not in get_scorer_names():
+    if not isinstance(scoring, str) or scoring in SCORERS:
+        return
+    from sklearn.metrics import get_scorer_names
+
+    if scoring not in get_scorer_names():
         lookup(dict.fromkeys(classification_scorers()), scoring, "scoring")

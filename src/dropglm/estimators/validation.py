@@ -222,7 +222,9 @@ def _class_weights(
     """Return the factor of each class, given the sum of the sample weights of each class."""
     if isinstance(class_weight, str) and class_weight == "balanced":
         return by_class.sum() / (len(classes) * by_class)
-    if class_weight is not None and not isinstance(class_weight, dict):
+    if class_weight is None:
+        return np.ones(len(classes))
+    if not isinstance(class_weight, dict):
         raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
     factors = compute_class_weight(class_weight, classes=classes, y=classes[numbers])
     if not (np.isfinite(factors).all() and (factors >= 0).all()):
