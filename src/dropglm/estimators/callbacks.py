@@ -51,12 +51,17 @@ class FitObservers:
             self.fit_task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
         return self
 
+    @property
+    def observe(self) -> bool:
+        """Whether anybody observes the fit; its problems are then solved one after the other."""
+        return self.fit_task is not None or self.progress.shown
+
     def next_problem(self, attributes: Callable[[Any, Any], dict[str, Any]]) -> Watch | None:
         """Return the function to call after each iteration of the next problem, or None if nobody observes.
 
         ``attributes`` turns β and b into the attributes of an estimator that is fitted so far.
         """
-        if self.fit_task is None and not self.progress.shown:
+        if not self.observe:
             return None
         task = None
         if self.fit_task is not None:

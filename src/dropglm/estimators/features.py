@@ -1,14 +1,19 @@
 """The rows of a fit, ready for the kernels: features ordered by frequency, stored by rows and by columns."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from copy import copy
-from typing import Any
+from threading import Lock
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from dropglm.blocks import Blocks, block_count
 from dropglm.design import BlockDesign, Design, Matrix, frequency_order
+from dropglm.threads import each
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class Features:
@@ -78,6 +83,27 @@ class Features:
         self.labeled.threads = threads
         if self.unlabeled is not None:
             self.unlabeled.threads = threads
+
+    def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Return ``[work(item) for item in items]``, with one item per thread.
+
+        Threads without an item help with the loops over the rows of the others.
+        """
+        threads, unfinished, lock = self.threads, len(items), Lock()
+        self.threads = max(1, threads // max(1, unfinished))
+
+        def one(item: Item) -> Result:
+            nonlocal unfinished
+            result = work(item)
+            with lock:
+                unfinished -= 1
+                self.threads = max(1, threads // max(1, unfinished))
+            return result
+
+        try:
+            return each(one, items, threads)
+        finally:
+            self.threads = threads
 
     def select(self, coef: np.ndarray) -> np.ndarray:
         """Return β of the features that occur, given a (K, d) array for all features; shape (d', K)."""

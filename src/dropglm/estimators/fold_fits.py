@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
-from threading import Lock
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -22,7 +21,6 @@ from dropglm.families import Logistic, Multinomial
 from dropglm.objective import Block, Coefficients, Labels, mean_row
 from dropglm.penalties import Penalty
 from dropglm.solvers import LBFGS, Status
-from dropglm.threads import each
 
 
 class Fit(NamedTuple):
@@ -113,14 +111,10 @@ class FoldFits:
             paths.setdefault(grid[number].path, []).append(number)
         in_order = sorted(paths.values(), key=len, reverse=True)
         jobs = [Job(fold, path, k) for path, fold, k in product(in_order, folds, range(len(self.targets)))]
-        threads = self.features.threads
         self._prepare({grid[path[0]].l2_weights.left_out for path in in_order}, folds)
-        self.features.threads = max(1, threads // len(jobs))
         parts: dict[tuple[int, int, int], Fit] = {}
-        unfinished, lock = len(jobs), Lock()
 
         def follow(job: Job) -> None:
-            nonlocal unfinished
             path = [grid[number] for number in job.numbers]
             after = path[0].after
             found = None if after is None else earlier(after, job.fold)
@@ -129,13 +123,8 @@ class FoldFits:
                 parts[number, job.fold, job.problem] = fit
                 if job.problem == 0:
                     on_fit()
-            with lock:
-                # Threads without a job help with the others.
-                unfinished -= 1
-                self.features.threads = max(1, threads // max(1, unfinished))
 
-        each(follow, jobs, threads)
-        self.features.threads = threads
+        self.features.each(follow, jobs)
         return {
             (number, fold): Fit.joined([parts[number, fold, k] for k in range(len(self.targets))])
             for path in in_order

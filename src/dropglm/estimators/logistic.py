@@ -1,5 +1,6 @@
 """Logistic regression with feature noise integrated out."""
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,9 +17,10 @@ from dropglm.estimators.warning import warn_no_minimum, warn_unless_converged
 from dropglm.families import Logistic, Multinomial
 from dropglm.noise import Noise
 from dropglm.noising import expectation_from, noise_from, training_penalty
+from dropglm.objective import Block, Labels, mean_row
 from dropglm.penalties import Expectation
 from dropglm.registry import lookup
-from dropglm.solvers import LBFGS
+from dropglm.solvers import LBFGS, Result
 
 # Whether more than two classes are fitted in one model; None means that it depends on the expectation.
 MULTI_CLASS = {"auto": None, "multinomial": True, "ovr": False}
@@ -212,19 +214,19 @@ PerBlock, default="uniform"
         problems = problems_of(data, features, l2_weights, self.fit_intercept, joint=joint)
 
         # Solve.
-        solver = LBFGS(self.tol, self.max_iter, threads=features.threads)
+        solver = LBFGS(self.tol, self.max_iter)
         coef = np.zeros((sum(problem.y.shape[1] for problem in problems), features.d), features.labeled.dtype)
         intercept = np.zeros(len(coef))
         # Predicted labels must not depend on an earlier fit.
         warm = self.warm_start and not l2_weights.counts_unlabeled
         initial = previous_coefficients(self, features, coef.shape) if warm else None
-        results, reasons = [], []
         multi_class = "multinomial" if joint else "ovr"
         with FitObservers(self, data, len(problems)) as observers:
-            for k, problem in enumerate(problems):
-                rows = slice(None) if joint else slice(k, k + 1)
 
-                def attributes(beta: np.ndarray, b: np.ndarray, rows: slice = rows) -> dict[str, Any]:
+            def solve(k: int) -> tuple[Result, str | None]:
+                problem, rows = problems[k], slice(None) if joint else slice(k, k + 1)
+
+                def attributes(beta: np.ndarray, b: np.ndarray) -> dict[str, Any]:
                     so_far, b_so_far = coef.copy(), intercept.astype(coef.dtype)
                     so_far[rows], b_so_far[rows] = features.expand(beta), b
                     return {
@@ -235,12 +237,14 @@ PerBlock, default="uniform"
                     }
 
                 start = None if initial is None else (initial[0][:, rows], initial[1][rows])
-                solution = problem.solve(
-                    penalty, self.l2, self.discount, solver, start, observers.next_problem(attributes)
-                )
+                watch, own = observers.next_problem(attributes), replace(solver, threads=features.threads)
+                solution = problem.solve(penalty, self.l2, self.discount, own, start, watch)
                 coef[rows], intercept[rows] = features.expand(solution.beta), solution.intercept
-                results.append(solution.result)
-                reasons.append(diverging_because(problem, penalty, self.l2, solution))
+                return solution.result, diverging_because(problem, penalty, self.l2, solution)
+
+            numbers = range(len(problems))
+            solved = [solve(k) for k in numbers] if observers.observe else features.each(solve, numbers)
+            results, reasons = [result for result, _ in solved], [reason for _, reason in solved]
 
             # Store.
             if joint:
@@ -274,6 +278,8 @@ def problems_of(
     data: TrainingData, features: Features, l2_weights: L2Weights, fit_intercept: bool, *, joint: bool
 ) -> list[Problem]:
     """Return one problem for two classes or a joint model, else one per class against the rest."""
+    targets = targets_of(data, joint=joint)
+    mean = mean_row([Block(features.labeled, data.weights, Labels(targets[0], data.weights))])
     return [
         Problem(
             features,
@@ -284,8 +290,9 @@ def problems_of(
             bool(fit_intercept),
             l2_weights,
             labels_first=True,
+            mean=mean,
         )
-        for target in targets_of(data, joint=joint)
+        for target in targets
     ]
 
 

@@ -123,11 +123,7 @@ class Search:
             coef = blend(kept.expand(beta), None if r is None else features.expand(r))
             return X @ np.ascontiguousarray(coef.T, X.dtype) + blend.scale * intercept
 
-        threads = features.threads
-        features.threads = max(1, threads // len(self.fits.folds))
-        found = each(one, enumerate(self.outcomes[number].fits), threads)
-        features.threads = threads
-        return found
+        return features.each(one, list(enumerate(self.outcomes[number].fits)))
 
     def rounds(self) -> Rounds:
         """Return the rounds that follow a search with unlabelled rows."""
