@@ -11,6 +11,7 @@ from dropglm.design import Design
 from dropglm.design.storage import Rows
 from dropglm.estimators.linear_model import LogisticModel
 from dropglm.estimators.online_model import OnlineModel
+from dropglm.estimators.sound_rows import sound_rows
 from dropglm.estimators.validation import check_classes, check_labels, check_target, class_numbers
 from dropglm.online import DivergenceError, Rule
 from dropglm.online.kernels import BETA
@@ -181,7 +182,8 @@ class OnlineLogisticRegression(OnlineModel, LogisticModel):
             any more; call ``fit``, or start again with a new one.
         """
         rule = self._unchanged_rule()
-        checked = checks.features(X)
+        rows = sound_rows(X)
+        checked = X if rows is not None else checks.features(X)
         weights = checks.weights(sample_weight, checked.shape[0])
         y = check_target(self, y, checked.shape[0])
         known, numbers = self._class_numbers(y, classes)
@@ -189,7 +191,8 @@ class OnlineLogisticRegression(OnlineModel, LogisticModel):
         validate_data(self, X, reset=first, skip_check_array=True)
         if first:
             self._reset(known, checked.shape[1], checked.dtype)
-        self._learn(rule, Design(checked).rows, numbers, weights, np.arange(len(numbers)))
+        rows = Design(checked).rows if rows is None else rows
+        self._learn(rule, rows, numbers, weights, np.arange(len(numbers)))
         return self
 
     def start_from(self, model: LogisticModel) -> Self:

@@ -98,17 +98,27 @@ def take_steps(rule, rows, y, weights, order, l2, intercept, cells, histories, a
                     idle = clock - history[j, UPDATED]
                     cell[j, BETA] = after_idle_steps(rule, cell[j, BETA], cell[j, SUM], idle, t, l2)
                     history[j, UPDATED] = clock
-            predictor = np.float64(cell[d, BETA])
+            # The coefficients of the next row are fetched while those of this row are summed, where every
+            # addition waits for the one before. Without fetching, a pass took 46 ms instead of 37.
+            ahead, ahead_stop = stop, stop
+            if n + 1 < len(order) and stop - start < d:
+                ahead, ahead_stop = span(rows, order[n + 1])
+            predictor, v = np.float64(cell[d, BETA]), 0.0
+            if rule.updates_metric_after_step() and intercept:
+                v = 1.0 / rule.metric(sum_or_initial(cell[d, SUM], initial), t)
             for e in range(start, stop):
                 j = column(rows, e)
                 predictor += value(rows, i, e) * cell[j, BETA]
-                work[e - start] = sum_or_initial(cell[j, SUM], initial)
-            v = 0.0
-            if rule.updates_metric_after_step():
-                v = 1.0 / rule.metric(sum_or_initial(cell[d, SUM], initial), t) if intercept else 0.0
-                for e in range(start, stop):
+                s = sum_or_initial(cell[j, SUM], initial)
+                work[e - start] = s
+                if rule.updates_metric_after_step():
                     x = real(value(rows, i, e))
-                    v += x * x / rule.metric(work[e - start], t)
+                    v += x * x / rule.metric(s, t)
+                if ahead < ahead_stop:
+                    prefetch(cell, column(rows, ahead))
+                    ahead += 1
+            for e in range(ahead, ahead_stop):
+                prefetch(cell, column(rows, e))
             eta[n, k] = predictor
             if w == 0.0:  # predicted, but not learnt from
                 continue
@@ -116,11 +126,6 @@ def take_steps(rule, rows, y, weights, order, l2, intercept, cells, histories, a
             q = real(rule.increment(r, w, w * variance(predictor)))
             step = real(rule.rate * r / c)
             own = zero if rule.updates_metric_after_step() else q
-            if n + 1 < len(order) and stop - start < d:
-                # Fetch the next row's coefficients while this row is processed: 37 ms instead of 46.
-                next_start, next_stop = span(rows, order[n + 1])
-                for e in range(next_start, next_stop):
-                    prefetch(cell, column(rows, e))
             # Square roots and divisions in a loop of their own, which is vectorised: 26 ms per pass instead
             # of 35.
             for e in range(start, stop):
