@@ -15,7 +15,6 @@ from dropglm.design import kernels
 from dropglm.design.prepare import canonical, reordered, transposed
 from dropglm.design.storage import DenseRows, Matrix, Rows, entries_before, store
 from dropglm.maths.shared_loops import cuts_by_cost, even_cuts, share
-from dropglm.maths.vectors import side_by_side
 from dropglm.threads import even_pieces, on_threads
 
 # Entries and rows per piece of a shared loop: a piece takes some 50 µs, far more than to take it.
@@ -141,12 +140,12 @@ class Design:
             shares = self._spare.pop() if self._spare else np.empty(new)
             columns = self.columns, beta, direction
             share(kernels.ray_by_columns, self._shared_column_cuts, self.threads, *columns, shares)
-            rows = even_cuts(self.shape[0], ROWS)
-            share(kernels.add_shares, rows, self.threads, shares, float(relative), ray)
+            cuts = even_cuts(self.shape[0], ROWS)
+            share(kernels.add_shares, cuts, self.threads, shares, float(relative), ray)
             self._spare.append(shares)
             return ray
-        pairs = side_by_side(beta, direction, self.threads)  # both come with one cache line
-        share(kernels.ray_by_rows, self._row_cuts, self.threads, self.rows, pairs, float(relative), ray)
+        rows = self.rows, beta, direction, float(relative)
+        share(kernels.ray_by_rows, self._row_cuts, self.threads, *rows, ray)
         return ray
 
     def spread(self, centre: np.ndarray, weights: np.ndarray, relative: float = 1.0) -> np.ndarray:

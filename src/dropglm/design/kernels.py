@@ -37,8 +37,8 @@ def moments(cuts, tickets, rows, beta, eta, t):
 
 
 @kernel
-def ray_by_rows(cuts, tickets, rows, pairs, relative, ray):
-    """Add Σ_j x_ij d_j, ρ Σ_j x_ij² β_j d_j and ρ Σ_j x_ij² d_j² to the ray; pairs_j = (β_j, d_j)."""
+def ray_by_rows(cuts, tickets, rows, beta, d, relative, ray):
+    """Add Σ_j x_ij d_j, ρ Σ_j x_ij² β_j d_j and ρ Σ_j x_ij² d_j² to the ray for pieces of the rows."""
     piece = take_piece(tickets)
     while piece < cuts.size - 1:
         for i in range(cuts[piece], cuts[piece + 1]):
@@ -46,9 +46,9 @@ def ray_by_rows(cuts, tickets, rows, pairs, relative, ray):
             start, stop = span(rows, i)
             for k in range(start, stop):
                 j, x = column(rows, k), value(rows, i, k)
-                z = x * pairs[j, 1]
+                z = x * d[j]
                 u += z
-                c += z * (x * pairs[j, 0])
+                c += z * (x * beta[j])
                 q += z * z
             ray[0, i] += u
             ray[1, i] += relative * c

@@ -57,19 +57,3 @@ def _move(cuts, tickets, start, step, direction, end):
         for j in range(end_part.size):
             end_part[j] = start_part[j] + step * direction_part[j]
         piece = take_piece(tickets)
-
-
-def side_by_side(a: np.ndarray, b: np.ndarray, threads: int = 1) -> np.ndarray:
-    """Return the pairs (a_j, b_j); shape (N, 2)."""
-    pairs = np.empty((len(a), 2), a.dtype)
-    share(_pair, even_cuts(len(a), PIECE), threads, a, b, pairs)
-    return pairs
-
-
-@summing_kernel
-def _pair(cuts, tickets, a, b, pairs):
-    piece = take_piece(tickets)
-    while piece < cuts.size - 1:
-        for j in range(cuts[piece], cuts[piece + 1]):
-            pairs[j, 0], pairs[j, 1] = a[j], b[j]
-        piece = take_piece(tickets)
