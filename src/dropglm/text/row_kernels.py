@@ -6,22 +6,29 @@ from dropglm.maths.compile import kernel
 
 DIGIT = 8  # bits
 RADIX = 1 << DIGIT
-FEW = 64  # entries up to which the general sort is faster
+FEW = 32  # entries up to which insertion is faster
 
 
 @kernel
 def sort(values, scratch, places, digits):
     """Sort non-negative integers with this many digits in base 256; the scratch is overwritten.
 
-    A row has a few hundred columns, in no order: a general sort mispredicts half of its branches.
+    A row has a few hundred columns, in no order: a general sort mispredicts half of its branches. Few values
+    are inserted one by one; to compile Numba's general sort takes 1.5 s.
     """
     if len(values) <= FEW:
-        values.sort()
+        for k in range(1, len(values)):
+            value, j = values[k], k
+            while j > 0 and values[j - 1] > value:
+                values[j] = values[j - 1]
+                j -= 1
+            values[j] = value
         return
     source, target = values, scratch
     for digit in range(digits):
         shift = DIGIT * digit
-        places[:] = 0
+        for j in range(RADIX):
+            places[j] = 0
         for value in source:
             places[(value >> shift) & (RADIX - 1)] += 1
         total = 0
@@ -35,7 +42,8 @@ def sort(values, scratch, places, digits):
             places[j] += 1
         source, target = target, source
     if digits % 2:
-        values[:] = scratch
+        for k in range(len(values)):  # to compile "values[:] = scratch" takes 1 s, for its error messages
+            values[k] = scratch[k]
 
 
 @kernel
