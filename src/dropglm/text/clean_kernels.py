@@ -95,6 +95,7 @@ def blank_tags(out, start, stop):
                 found = bytes_between(out, after, LESS, LESS) | bytes_between(out, after, GREATER, GREATER)
                 after += lowest_bit(found)
             if after < stop and out[after] == GREATER:
-                out[p : after + 1] = SPACE
+                for k in range(p, after + 1):
+                    out[k] = SPACE
                 p = after
         p += 1

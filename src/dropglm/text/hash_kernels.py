@@ -101,7 +101,8 @@ def hash_tokens(
     fail: the column is always written, and overwritten by the next one if it was a repetition.
     """
     mask, naming = np.uint64(len(marks) - 1), len(new) > 0
-    hashes[:count] = 0
+    for p in range(count):
+        hashes[p] = np.uint64(0)
     for n in range(1, longest + 1):
         for p in range(count - n + 1):
             h = extend_hash(hashes[p], keys[first + p + n - 1])
@@ -133,7 +134,8 @@ def write_ngram(letters, starts, stops, p, n, out):
         for letter in range(starts[q], min(stops[q], starts[q] + len(out) - place)):
             out[place] = letters[letter]
             place += 1
-    out[place:] = 0
+    for k in range(place, len(out)):
+        out[k] = 0
     return place
 
 

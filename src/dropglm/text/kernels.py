@@ -11,7 +11,7 @@ The code of an n-gram is its number if it is a token, and -1 - number if it is a
 
 import numpy as np
 
-from dropglm.maths.compile import inlined, kernel
+from dropglm.maths.compile import kernel, part
 
 FREE = -1
 # Columns of the nodes: the key, the last text that contains it, the number of texts that contain it, and the
@@ -27,7 +27,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 
 
-@inlined
+@part
 def mix(key):
     """Return a hash of 64 bits, each of which depends on all bits of the key."""
     h = np.uint64(key) * _GOLDEN
@@ -35,20 +35,13 @@ def mix(key):
     return h ^ (h >> _HALF)
 
 
-@inlined
-def slot_of(h, slots):
+@part
+def first_slot(key, slots):
     """Return the first slot to probe, from the lower half of the hash; there are 2^k slots."""
-    return np.int64(h & np.uint64(len(slots) - 1))
+    return np.int64(mix(key) & np.uint64(len(slots) - 1))
 
 
-@inlined
-def short_key(packed, size):
-    """Return the key of a token of at most seven bytes: the bytes themselves, preceded by their number."""
-    n = np.uint64(size)
-    return np.int64((n << _BYTE * n | packed) << _BYTE * (np.uint64(7) - n))
-
-
-@inlined
+@part
 def long_key(letters, start, stop):
     """Return the key of a token of eight bytes or more: a hash, made negative."""
     h = _OFFSET
@@ -57,18 +50,19 @@ def long_key(letters, start, stop):
     return np.int64(h | _LONG)
 
 
-@inlined
+@part
 def token_key(letters, start, stop):
-    """Return the key of a token."""
+    """Return the key of a token; with at most seven bytes these bytes, preceded by their number."""
     if stop - start > 7:
         return long_key(letters, start, stop)
-    packed = np.uint64(0)
+    n = np.uint64(stop - start)
+    packed = n
     for k in range(start, stop):
         packed = packed << _BYTE | np.uint64(letters[k])
-    return short_key(packed, stop - start)
+    return np.int64(packed << _BYTE * (np.uint64(7) - n))
 
 
-@inlined
+@part
 def decode(letters, p):
     """Return the code point that begins at p, and where the next one begins."""
     lead = letters[p]
@@ -82,7 +76,7 @@ def decode(letters, p):
     return code, after
 
 
-@inlined
+@part
 def equal_strings(letters, start, stop, others, begin, end):
     """Return whether two strings are equal."""
     if stop - start != end - begin:
@@ -93,13 +87,13 @@ def equal_strings(letters, start, stop, others, begin, end):
     return k == stop - start
 
 
-@inlined
+@part
 def token_slot(letters, start, stop, key, slots, keys, known, ends):
     """Return the slot of this token, or the free slot where it belongs."""
-    slot = slot_of(mix(key), slots)
+    slot = first_slot(key, slots)
     while slots[slot] != FREE:
         found = slots[slot]
-        if keys[found] == key and (
+        if keys[found, KEY] == key and (
             key >= 0 or equal_strings(letters, start, stop, known, ends[found], ends[found + 1])
         ):
             break
@@ -107,16 +101,16 @@ def token_slot(letters, start, stop, key, slots, keys, known, ends):
     return slot
 
 
-@inlined
+@part
 def pair_slot(key, slots, keys):
     """Return the slot of this pair, or the free slot where it belongs."""
-    slot = slot_of(mix(key), slots)
-    while slots[slot] != FREE and keys[slots[slot]] != key:
+    slot = first_slot(key, slots)
+    while slots[slot] != FREE and keys[slots[slot], KEY] != key:
         slot = (slot + 1) & (len(slots) - 1)
     return slot
 
 
-@inlined
+@part
 def count_node(node, text, nodes):
     """Count an occurrence; return whether it is the first one in this text."""
     nodes[node, TIMES] += 1
@@ -127,7 +121,7 @@ def count_node(node, text, nodes):
     return True
 
 
-@inlined
+@part
 def add_node(key, nodes, size, slots, slot):
     """Add a node and return its number."""
     node = size[0]
@@ -141,10 +135,20 @@ def add_node(key, nodes, size, slots, slot):
 def refill(slots, nodes, size):
     """Insert the first ``size`` nodes into empty slots."""
     for node in range(size):
-        slot = slot_of(mix(nodes[node, KEY]), slots)
+        slot = first_slot(nodes[node, KEY], slots)
         while slots[slot] != FREE:
             slot = (slot + 1) & (len(slots) - 1)
         slots[slot] = node
+
+
+@part
+def longest_text(counts):
+    """Return the largest number of tokens, at least 1."""
+    most = 1
+    for count in counts:
+        if count > most:
+            most = count
+    return most
 
 
 @kernel
@@ -155,32 +159,30 @@ def count_texts(tokens, first_text, shortest, longest, binary, words, pairs, kno
     """
     slots, nodes, size = words
     pair_slots, pair_nodes, pairs_size = pairs
-    known_keys, pair_keys = nodes[:, KEY], pair_nodes[:, KEY]
-    most = 1
-    for i in range(len(tokens.counts)):
-        most = max(most, tokens.counts[i])
+    letters, firsts, counts, token_starts, token_stops, token_keys = tokens
+    most = longest_text(counts)
     heads, tails = np.empty(most, np.int64), np.empty(most, np.int64)
     keys, fetched = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     place = start[0]
-    for i in range(len(tokens.counts)):
-        first, count, text = tokens.first[i], tokens.counts[i], first_text + i
+    for i in range(len(counts)):
+        first, count, text = firsts[i], counts[i], first_text + i
         for begin in range(0, count, BLOCK):
             end = min(begin + BLOCK, count)
             for p in range(begin, end):
-                fetched[p - begin] = slots[slot_of(mix(tokens.keys[first + p]), slots)]
+                fetched[p - begin] = slots[first_slot(token_keys[first + p], slots)]
             for p in range(begin, end):
                 node = fetched[p - begin]
                 keys[p - begin] = nodes[node, KEY] if node != FREE else FREE
             for p in range(begin, end):
                 q, node = first + p, fetched[p - begin]
-                key = tokens.keys[q]
+                key = token_keys[q]
                 if key < 0 or keys[p - begin] != key:
-                    begins, stops = tokens.start[q], tokens.stop[q]
-                    slot = token_slot(tokens.letters, begins, stops, key, slots, known_keys, known, ends)
+                    begins, stops = token_starts[q], token_stops[q]
+                    slot = token_slot(letters, begins, stops, key, slots, nodes, known, ends)
                     if slots[slot] == FREE:
                         node = add_node(key, nodes, size, slots, slot)
                         for j in range(stops - begins):
-                            known[ends[node] + j] = tokens.letters[begins + j]
+                            known[ends[node] + j] = letters[begins + j]
                         ends[node + 1] = ends[node] + stops - begins
                     node = np.int64(slots[slot])
                 heads[p] = tails[p] = node
@@ -193,15 +195,15 @@ def count_texts(tokens, first_text, shortest, longest, binary, words, pairs, kno
                 for p in range(begin, end):
                     key = heads[p] << 32 | tails[p + n - 1]
                     keys[p - begin] = key
-                    fetched[p - begin] = pair_slots[slot_of(mix(key), pair_slots)]
+                    fetched[p - begin] = pair_slots[first_slot(key, pair_slots)]
                 for p in range(begin, end):
                     node = fetched[p - begin]
-                    if node != FREE and pair_keys[node] != keys[p - begin]:
+                    if node != FREE and pair_nodes[node, KEY] != keys[p - begin]:
                         fetched[p - begin] = FREE
                 for p in range(begin, end):
                     node = fetched[p - begin]
                     if node == FREE:
-                        slot = pair_slot(keys[p - begin], pair_slots, pair_keys)
+                        slot = pair_slot(keys[p - begin], pair_slots, pair_nodes)
                         node = np.int64(pair_slots[slot])
                         if node == FREE:
                             node = add_node(keys[p - begin], pair_nodes, pairs_size, pair_slots, slot)
@@ -226,13 +228,14 @@ def drop_tokens(tokens, slots, keys, known, ends):
 
 
 @kernel
-def index_tokens(slots, keys):
-    """Insert distinct tokens 0, 1, … into empty slots."""
+def index_tokens(letters, ends, slots, keys):
+    """Compute the keys of distinct tokens, which are concatenated, and insert them into empty slots."""
     for number in range(len(keys)):
-        slot = slot_of(mix(keys[number]), slots)
+        key = token_key(letters, ends[number], ends[number + 1])
+        slot = first_slot(key, slots)
         while slots[slot] != FREE:
             slot = (slot + 1) & (len(slots) - 1)
-        slots[slot] = number
+        slots[slot], keys[number, KEY] = number, key
 
 
 @kernel
@@ -245,7 +248,7 @@ def index_ngrams(spelling, slots, keys, token_columns, pair_columns):
             key = head << 32 | np.int64(spelling[column, n])
             slot = pair_slot(key, slots, keys)
             if slots[slot] == FREE:
-                slots[slot], keys[size], pair_columns[size] = size, key, -1
+                slots[slot], keys[size, KEY], pair_columns[size] = size, key, -1
                 size += 1
             head, n = PAIR + np.int64(slots[slot]), n + 1
         if n == 1:
@@ -258,26 +261,23 @@ def index_ngrams(spelling, slots, keys, token_columns, pair_columns):
 @kernel
 def find_texts(tokens, shortest, longest, slots, keys, known, ends, pair_slots, pair_keys, codes, start):
     """Write the codes of those n-grams of each text that are known."""
-    most = 1
-    for i in range(len(tokens.counts)):
-        most = max(most, tokens.counts[i])
+    letters, firsts, counts, token_starts, token_stops, token_keys = tokens
+    most = longest_text(counts)
     heads, tails = np.empty(most, np.int64), np.empty(most, np.int64)
     wanted, fetched = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     place = start[0]
-    for i in range(len(tokens.counts)):
-        first, count = tokens.first[i], tokens.counts[i]
+    for i in range(len(counts)):
+        first, count = firsts[i], counts[i]
         for begin in range(0, count, BLOCK):
             end = min(begin + BLOCK, count)
             for p in range(begin, end):
-                fetched[p - begin] = slots[slot_of(mix(tokens.keys[first + p]), slots)]
+                fetched[p - begin] = slots[first_slot(token_keys[first + p], slots)]
             for p in range(begin, end):
                 q, node = first + p, fetched[p - begin]
-                key = tokens.keys[q]
-                if node != FREE and (key < 0 or keys[node] != key):
-                    begins, stops = tokens.start[q], tokens.stop[q]
-                    node = np.int64(
-                        slots[token_slot(tokens.letters, begins, stops, key, slots, keys, known, ends)]
-                    )
+                key = token_keys[q]
+                if node != FREE and (key < 0 or keys[node, KEY] != key):
+                    begins, stops = token_starts[q], token_stops[q]
+                    node = np.int64(slots[token_slot(letters, begins, stops, key, slots, keys, known, ends)])
                 heads[p] = tails[p] = node
                 codes[place] = node
                 place += shortest == 1 and node != FREE
@@ -288,10 +288,10 @@ def find_texts(tokens, shortest, longest, slots, keys, known, ends, pair_slots, 
                     # Negative if the head or the tail is unknown; no key of the table is.
                     key = heads[p] << 32 | tails[p + n - 1]
                     wanted[p - begin] = key
-                    fetched[p - begin] = pair_slots[slot_of(mix(key), pair_slots)] if key >= 0 else FREE
+                    fetched[p - begin] = pair_slots[first_slot(key, pair_slots)] if key >= 0 else FREE
                 for p in range(begin, end):
                     node = fetched[p - begin]
-                    if node != FREE and pair_keys[node] != wanted[p - begin]:
+                    if node != FREE and pair_keys[node, KEY] != wanted[p - begin]:
                         node = np.int64(pair_slots[pair_slot(wanted[p - begin], pair_slots, pair_keys)])
                     heads[p] = PAIR + node if node != FREE else FREE
                     codes[place] = -1 - node

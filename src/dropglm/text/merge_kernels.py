@@ -8,7 +8,7 @@ import numpy as np
 
 from dropglm.maths.compile import inlined, kernel
 from dropglm.maths.prefetch import prefetch
-from dropglm.text.kernels import BLOCK, FREE, KEY, PAIR, TEXTS, TIMES, equal_strings, mix, slot_of
+from dropglm.text.kernels import BLOCK, FREE, KEY, PAIR, TEXTS, TIMES, equal_strings, first_slot, mix
 
 MAX_SHARDS = 64
 _HALF = np.uint64(32)
@@ -35,7 +35,8 @@ def gather_entries(nodes, levels, level, tokens, pairs, first, keys, texts, time
     The keys of pairs are spelled with the numbers that their head and tail have among all entries. ``sizes``
     are the numbers of entries in each shard, and ``grouped`` are the entries, shard by shard.
     """
-    sizes[:] = 0
+    for s in range(len(sizes)):
+        sizes[s] = 0
     for node in range(len(keys)):
         if levels[node] == level:
             key = nodes[node, KEY]
@@ -71,13 +72,13 @@ def merge_shard(grouped, begins, ends_of, entries, letters, ends, slots, base, l
         for begin in range(begins[t], ends_of[t], BLOCK):
             end = min(begin + BLOCK, ends_of[t])
             for k in range(begin, end):  # bring into the cache what is needed next
-                number = slots[slot_of(mix(keys[grouped[k]]), slots)]
+                number = slots[first_slot(keys[grouped[k]], slots)]
                 if number != FREE:
                     prefetch(merged_keys, number)
             for k in range(begin, end):
                 entry = np.int64(grouped[k])
                 key = keys[entry]
-                slot = slot_of(mix(key), slots)
+                slot = first_slot(key, slots)
                 while slots[slot] != FREE:
                     number = slots[slot]
                     if merged_keys[number] == key:

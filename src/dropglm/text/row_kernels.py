@@ -2,47 +2,46 @@
 
 import numpy as np
 
-from dropglm.maths.compile import kernel
+from dropglm.maths.compile import kernel, part
 
 DIGIT = 8  # bits
 RADIX = 1 << DIGIT
-FEW = 32  # entries up to which insertion is faster
+FEW = 24  # entries up to which insertion is faster
 
 
-@kernel
-def sort(values, scratch, places, digits):
+@part
+def sort(values, scratch, first, last, places, digits):
     """Sort non-negative integers with this many digits in base 256; the scratch is overwritten.
 
-    A row has a few hundred columns, in no order: a general sort mispredicts half of its branches. Few values
-    are inserted one by one; to compile Numba's general sort takes 1.5 s.
+    A row has a few hundred columns, in no order: a general sort mispredicts half of its branches, and takes
+    a few seconds to compile.
     """
-    if len(values) <= FEW:
-        for k in range(1, len(values)):
-            value, j = values[k], k
-            while j > 0 and values[j - 1] > value:
-                values[j] = values[j - 1]
-                j -= 1
-            values[j] = value
+    if last - first <= FEW:
+        for k in range(first + 1, last):
+            value, place = values[k], k
+            while place > first and values[place - 1] > value:
+                values[place] = values[place - 1]
+                place -= 1
+            values[place] = value
         return
     source, target = values, scratch
-    for digit in range(digits):
-        shift = DIGIT * digit
+    for shift in range(0, DIGIT * digits, DIGIT):
         for j in range(RADIX):
             places[j] = 0
-        for value in source:
-            places[(value >> shift) & (RADIX - 1)] += 1
-        total = 0
+        for k in range(first, last):
+            places[(source[k] >> shift) & (RADIX - 1)] += 1
+        total = first
         for j in range(RADIX):
             count = places[j]
             places[j] = total
             total += count
-        for value in source:
-            j = (value >> shift) & (RADIX - 1)
-            target[places[j]] = value
+        for k in range(first, last):
+            j = (source[k] >> shift) & (RADIX - 1)
+            target[places[j]] = source[k]
             places[j] += 1
         source, target = target, source
     if digits % 2:
-        for k in range(len(values)):  # to compile "values[:] = scratch" takes 1 s, for its error messages
+        for k in range(first, last):
             values[k] = scratch[k]
 
 
@@ -59,7 +58,7 @@ def codes_to_columns(codes, start_of, word_columns, pair_columns, n_features, le
             column = word_columns[code] if code >= 0 else pair_columns[-1 - code]
             codes[stop] = column
             stop += column >= 0
-        sort(codes[start:stop], times[start:stop], places, digits)
+        sort(codes, times, start, stop, places, digits)
         kept = start
         for k in range(start, stop):
             if kept > start and codes[kept - 1] == codes[k]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dropglm.maths.byte_blocks import bytes_between, lowest_bit, packed_bytes
 from dropglm.maths.compile import inlined, part
-from dropglm.text.kernels import decode, long_key, token_key
+from dropglm.text.kernels import decode, long_key
 
 APOSTROPHE, UNDERSCORE, SPACE = 39, 95, 32
 _FULL, _BYTE, _SHORT = np.uint64(64), np.uint64(8), np.uint64(56)
@@ -32,9 +32,9 @@ def space_mask(letters, p):
     return bytes_between(letters, p, 9, 13) | bytes_between(letters, p, 28, SPACE)
 
 
-@inlined
+@part
 def key_at(letters, start, size):
-    """Return the key of the token of this many bytes; see ``kernels.short_key`` and ``kernels.long_key``."""
+    """Return the key of the token of this many bytes; see ``kernels.token_key``."""
     if size > 7:
         return long_key(letters, start, start + size)
     n = np.uint64(size)
@@ -87,10 +87,10 @@ def next_token(letters, p, end, classes, shortest, starts, stops, keys, n):
         length, p = length + 1, after
         if p < end:
             code, after = decode(letters, p)
-    if length == 0 and classes[code] == 2:
-        starts[n], stops[n], keys[n] = p, after, token_key(letters, p, after)
-        return after, n + 1
-    if length >= max(shortest, 1):
-        starts[n], stops[n], keys[n] = start, p, token_key(letters, start, p)
+    counts = length > 0 and length >= shortest
+    if length == 0:
+        counts, p = classes[code] == 2, after
+    if counts:
+        starts[n], stops[n], keys[n] = start, p, key_at(letters, start, p - start)
         n += 1
-    return (p if length else after), n
+    return p, n

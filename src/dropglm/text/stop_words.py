@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from dropglm.registry import lookup
-from dropglm.text import kernels, scanning
+from dropglm.text import kernels
 from dropglm.text.counting import empty_slots
 from dropglm.text.english import ENGLISH_STOP_WORDS
 from dropglm.text.prepared import Prepared, Room, Tokens
@@ -31,10 +31,8 @@ class StopWords:
 
     def __init__(self, words: frozenset[str]) -> None:
         self.letters, self.ends = encode_strings(sorted(words))
-        self.keys = np.empty(len(words), np.int64)
-        scanning.keys_of(self.letters, self.ends, self.keys)
-        self.slots = empty_slots(len(self.keys))
-        kernels.index_tokens(self.slots, self.keys)
+        self.keys, self.slots = np.empty((len(words), 1), np.int64), empty_slots(len(words))
+        kernels.index_tokens(self.letters, self.ends, self.slots, self.keys)
 
     def drop_from(self, tokens: Tokens) -> None:
         """Drop the stop words, in place."""

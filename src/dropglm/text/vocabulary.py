@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dropglm.text import kernels, row_kernels, scanning
+from dropglm.text import kernels, row_kernels
 from dropglm.text.counting import MAX_NGRAM, empty_slots
 from dropglm.text.ngram_counts import NONE
 from dropglm.text.prepared import Tokens
@@ -172,12 +172,11 @@ class Vocabulary:
 
     @cached_property
     def _tables(self) -> HashTables:
-        keys = np.empty(len(self._ends) - 1, np.int64)
-        scanning.keys_of(self._letters, self._ends, keys)
+        keys = np.empty((len(self._ends) - 1, 1), np.int64)
         slots = empty_slots(len(keys))
-        kernels.index_tokens(slots, keys)
+        kernels.index_tokens(self._letters, self._ends, slots, keys)
         most = int(np.maximum(self._lengths - 1, 0).sum())  # each n-gram may have n - 1 pairs of its own
-        pair_slots, pair_keys = empty_slots(most), np.empty(most, np.int64)
+        pair_slots, pair_keys = empty_slots(most), np.empty((most, 1), np.int64)
         columns = np.full(len(keys), NONE, np.int32), np.empty(most, np.int32)
         pairs = kernels.index_ngrams(self._spelling, pair_slots, pair_keys, *columns)
         return HashTables(slots, keys, pair_slots, pair_keys[:pairs], (columns[0], columns[1][:pairs]))
