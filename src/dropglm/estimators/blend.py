@@ -165,10 +165,12 @@ def _minimum(
         for halvings in range(MAX_NEWTON):
             moved = np.maximum(x + 0.5**halvings * step, smallest)
             there = function(moved)
-            if there.value <= here.value + 1e-4 * here.gradient @ (moved - x):
+            rounding = 1e-13 * abs(here.value)
+            if there.value <= here.value + 1e-4 * here.gradient @ (moved - x) + rounding:
                 break
-        gain, x, here = here.value - there.value, moved, there
-        if not gain > 1e-10 * abs(here.value):
+        # The error after a step is about the square of that before.
+        decrement, x, here = -here.gradient @ step, moved, there
+        if not decrement > 1e-9 * abs(here.value):
             break
     return x
 
