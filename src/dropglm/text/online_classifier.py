@@ -268,7 +268,8 @@ class OnlineTextClassifier(OnlinePredictions, TextModel):
         ``n_texts`` is the number of texts before them; it differs from what the model has learnt from if they
         are prepared ahead.
         """
-        vectorizer = self.vectorizer_.set_params(n_jobs=self.n_jobs, verbose=self.verbose)
+        vectorizer = self.vectorizer_
+        vectorizer.n_jobs, vectorizer.verbose = self.n_jobs, self.verbose  # set_params takes 0.2 ms
         if isinstance(vectorizer, NgramHasher):
             for hashed in vectorizer._hash(texts, vectorizer.ngrams_, n_texts):
                 yield TextFeatures(hashed.rows, len(hashed.rows.indptr) - 1, hashed)
