@@ -8,6 +8,7 @@ from dropglm.text.scan_kernels import text_tokens
 
 SPACE = np.uint8(32)
 NAMED = np.uint8(128)  # the bit of a mark that says that the column has a name
+STORED_BYTES = 33  # bytes of a name that are stored: 32, and one that says that there would be more
 TEXT_MARKS = 127  # the other bits number the texts modulo 127
 
 
@@ -44,16 +45,16 @@ def hash_texts(
         longest_text = max(longest_text, ends[i] - begins[i])
     starts, stops = np.empty(longest_text + 1, np.int64), np.empty(longest_text + 1, np.int64)
     keys, hashes = np.empty(longest_text + 1, np.int64), np.empty(longest_text + 1, np.uint64)
-    k, m = np.int64(0), np.int64(0)
+    k, m, b = np.int64(0), np.int64(0), np.int64(0)
     for i in range(len(begins)):
         apostrophes, singles, shortest_token = runs
         count = text_tokens(
             letters, begins[i], ends[i], classes, apostrophes, singles, shortest_token, starts, stops, keys
         )
         mark = next_mark(first_text + i, marks)
-        k, m = hash_tokens(
+        k, m, b = hash_tokens(
             letters, 0, count, starts, stops, keys, hashes, shortest, longest, mark, marks, columns, k, new,
-            names, sizes, m,
+            names, sizes, m, b,
         )  # fmt: skip
         indptr[i + 1] = k
     return m
@@ -66,15 +67,16 @@ def hash_ngrams(tokens, shortest, longest, first_text, marks, indptr, columns, n
     ``marks`` has one byte per column: the last text that contains the column, modulo 127, and a bit that
     says whether the column has a name. A million single bytes fit into the second-level cache; 8 bytes per
     column took three times as long. If ``new`` is not empty, a column is named after the first n-gram hashed
-    to it: ``new`` gets the column, ``names`` the n-gram and ``sizes`` its bytes. Returns the number of names.
+    to it: ``new`` gets the column, ``names`` the n-grams one after the other, and ``sizes`` their
+    bytes. Returns the number of names.
     """
     hashes = np.empty(tokens.counts.max() if len(tokens.counts) else 0, np.uint64)
-    k, m = np.int64(0), np.int64(0)
+    k, m, b = np.int64(0), np.int64(0), np.int64(0)
     for i in range(len(tokens.first)):
         mark = next_mark(first_text + i, marks)
-        k, m = hash_tokens(
+        k, m, b = hash_tokens(
             tokens.letters, tokens.first[i], tokens.counts[i], tokens.start, tokens.stop, tokens.keys, hashes,
-            shortest, longest, mark, marks, columns, k, new, names, sizes, m,
+            shortest, longest, mark, marks, columns, k, new, names, sizes, m, b,
         )  # fmt: skip
         indptr[i + 1] = k
     return m
@@ -93,9 +95,9 @@ def next_mark(text, marks):
 @part
 def hash_tokens(
     letters, first, count, starts, stops, keys, hashes, shortest, longest, mark, marks, columns, k, new,
-    names, sizes, m,
+    names, sizes, m, b,
 ):  # fmt: skip
-    """Write the distinct columns of one text from ``columns[k]`` on, and new names from ``new[m]`` on.
+    """Write the distinct columns of one text to ``columns[k]`` on; new names to ``new[m]``, ``names[b]`` on.
 
     Whether the text already contains a column is not tested by a branch, since half of its predictions would
     fail: the column is always written, and overwritten by the next one if it was a repetition.
@@ -114,18 +116,16 @@ def hash_tokens(
                 k += np.uint8(before & ~NAMED) != mark
                 if naming and before < NAMED:
                     new[m] = column
-                    sizes[m] = write_ngram(letters, starts, stops, first + p, n, names[m])
-                    m += 1
+                    size = write_ngram(letters, starts, stops, first + p, n, names[b : b + STORED_BYTES])
+                    sizes[m] = size
+                    m, b = m + 1, b + size
                 marks[column] = mark | (NAMED if naming else before & NAMED)
-    return k, m
+    return k, m, b
 
 
 @part
 def write_ngram(letters, starts, stops, p, n, out):
-    """Write n tokens, starting at p and separated by spaces, as far as they fit; return the bytes written.
-
-    The rest is filled with zeros.
-    """
+    """Write n tokens, starting at p and separated by spaces, as far as they fit; return the bytes written."""
     place = 0
     for q in range(p, p + n):
         if q > p and place < len(out):
@@ -134,8 +134,6 @@ def write_ngram(letters, starts, stops, p, n, out):
         for letter in range(starts[q], min(stops[q], starts[q] + len(out) - place)):
             out[place] = letters[letter]
             place += 1
-    for k in range(place, len(out)):
-        out[k] = 0
     return place
 
 

@@ -12,12 +12,12 @@ from dropglm.encoded_texts import EncodedTexts
 from dropglm.text import clean_kernels, hash_kernels
 from dropglm.text.base import NgramSettings, text_chunks
 from dropglm.text.cleaning import clean
+from dropglm.text.hash_kernels import STORED_BYTES
 from dropglm.text.prepared import Runs, character_classes, settings_of
 
 MAX_BITS = 30
-NAME_BYTES = 32  # bytes of a column's name that are shown
-STORED_BYTES = NAME_BYTES + 1  # the last byte is used only by names that were truncated
-PART = 1 << 16  # names to pack or unpack at a time, which saves memory
+NAME_BYTES = STORED_BYTES - 1  # bytes of a column's name that are shown
+PART = 1 << 13  # names to sort by column at a time, which saves memory
 
 
 class Buckets(NamedTuple):
@@ -31,26 +31,34 @@ class Buckets(NamedTuple):
     marks : ndarray of shape (n_columns,)
         Scratch memory of ``hash_kernels.hash_ngrams``; also says which columns have a name, or will have one
         when it is added.
-    letters : ndarray of shape (n_columns, STORED_BYTES)
-        The names in UTF-8; empty if names are not recorded.
     lengths : ndarray of shape (n_columns,)
-        Number of bytes of each name; 0 for columns without a name.
+        Number of bytes of each name; 0 for columns without a name. Empty if names are not recorded.
+    starts : ndarray of shape (n_columns,)
+        Where each name begins in ``parts``.
+    parts : list of ndarray of uint8
+        The names in UTF-8, in the order in which they were added.
     """
 
     marks: np.ndarray
-    letters: np.ndarray
     lengths: np.ndarray
+    starts: np.ndarray
+    parts: list[np.ndarray]
 
     @classmethod
     def new(cls, size: int, *, named: bool = True) -> "Buckets":
         """Return buckets without names; if not ``named``, names will not be recorded."""
-        n, stored = (size, STORED_BYTES) if named else (0, 0)
-        return cls(np.zeros(size, np.uint8), np.zeros((n, stored), np.uint8), np.zeros(n, np.uint8))
+        n = size if named else 0
+        # 32 bits are enough for names of 2^26 columns.
+        starts = np.zeros(n, np.uint32 if n <= 1 << 26 else np.int64)
+        return cls(np.zeros(size, np.uint8), np.zeros(n, np.uint8), starts, [])
 
     def add(self, names: "NewNames") -> None:
         """Record the names of columns that had none."""
-        self.letters[names.columns] = names.letters
-        self.lengths[names.columns] = names.lengths
+        if len(names.columns):
+            ends = np.cumsum(names.lengths, dtype=np.int64)
+            self.starts[names.columns] = sum(map(len, self.parts)) + ends - names.lengths
+            self.lengths[names.columns] = names.lengths
+            self.parts.append(names.letters)
 
     def forget_what_was_not_added(self) -> None:
         """Let columns be named again whose new names were not added."""
@@ -61,18 +69,32 @@ class Buckets(NamedTuple):
 
     def names(self, columns: np.ndarray) -> list[str]:
         """Return the names of these columns; names of more than 32 bytes are truncated and end in "…"."""
-        return [
-            bytes(self.letters[j, : min(self.lengths[j], NAME_BYTES)]).decode("utf-8", "ignore")
-            + ("…" if self.lengths[j] > NAME_BYTES else "")
-            for j in columns
-        ]
+        letters, found = self._joined(), []
+        for start, length in zip(self.starts[columns].tolist(), self.lengths[columns].tolist(), strict=True):
+            name = bytes(letters[start : start + min(length, NAME_BYTES)]).decode("utf-8", "ignore")
+            found.append(name + ("…" if length > NAME_BYTES else ""))
+        return found
+
+    @property
+    def letters(self) -> np.ndarray:
+        """The names in the order of the columns, concatenated."""
+        letters, place = self._joined(), 0
+        out = np.empty(len(letters), np.uint8)
+        for k in range(0, len(self.lengths), PART):
+            lengths = self.lengths[k : k + PART].astype(np.int64)
+            shifts = np.repeat(self.starts[k : k + PART] - (np.cumsum(lengths) - lengths), lengths)
+            out[place : place + len(shifts)] = letters[shifts + np.arange(len(shifts))]
+            place += len(shifts)
+        return out
+
+    def _joined(self) -> np.ndarray:
+        if len(self.parts) != 1:
+            self.parts[:] = [np.concatenate([np.zeros(0, np.uint8), *self.parts])]
+        return self.parts[0]
 
     def _to_state(self) -> dict[str, np.ndarray]:
-        """Return the names for a model file, concatenated."""
-        parts = [
-            self.letters[k : k + PART][_used(self.lengths[k : k + PART])] for k in range(0, len(self), PART)
-        ]
-        return {"letters": np.concatenate(parts), "lengths": self.lengths}
+        """Return the names for a model file."""
+        return {"letters": self.letters, "lengths": self.lengths}
 
     @classmethod
     def _from_state(cls, state: dict[str, np.ndarray], size: int) -> "Buckets":
@@ -85,23 +107,14 @@ class Buckets(NamedTuple):
         ):
             raise ValueError("the names of the columns do not match the number of columns")
         buckets = cls.new(size)
-        buckets.lengths[:] = lengths
-        buckets.marks[lengths > 0] = hash_kernels.NAMED
-        ends = np.cumsum(lengths, dtype=np.int64)
-        for k in range(0, size, PART):
-            part, start = lengths[k : k + PART], ends[k] - lengths[k]
-            buckets.letters[k : k + PART][_used(part)] = letters[start : ends[k + len(part) - 1]]
+        columns = np.flatnonzero(lengths)
+        buckets.marks[columns] = hash_kernels.NAMED
+        buckets.add(NewNames(columns, letters, lengths[columns]))
         return buckets
 
 
-def _used(lengths: np.ndarray) -> np.ndarray:
-    """Return which of the stored bytes of each name belong to it."""
-    used: np.ndarray = np.arange(STORED_BYTES) < lengths[:, None]
-    return used
-
-
 class NewNames(NamedTuple):
-    """Columns that had no name before, and their names as in ``Buckets``."""
+    """Columns that had no name before, and their names, concatenated."""
 
     columns: np.ndarray
     letters: np.ndarray
@@ -110,9 +123,13 @@ class NewNames(NamedTuple):
     @classmethod
     def empty(cls, size: int) -> "NewNames":
         """Return arrays for this many names."""
-        return cls(
-            np.empty(size, np.uint32), np.empty((size, STORED_BYTES), np.uint8), np.empty(size, np.uint8)
-        )
+        letters = np.empty(size * STORED_BYTES, np.uint8)
+        return cls(np.empty(size, np.uint32), letters, np.empty(size, np.uint8))
+
+    def first(self, n: int) -> "NewNames":
+        """Return a copy of the first names."""
+        columns, lengths = self.columns[:n].copy(), self.lengths[:n].copy()
+        return NewNames(columns, self.letters[: lengths.sum(dtype=np.int64)].copy(), lengths)
 
 
 class HashedTexts(NamedTuple):
@@ -193,11 +210,10 @@ class HashedFeatures(NgramSettings):
             # One more than needed: the kernel writes repeated columns as well, and then overwrites them. This
             # is far more than are used, but memory that is not written to costs nothing.
             columns = np.empty(most + 1, np.uint32)
-            new = NewNames.empty(min(most, size) if len(buckets.letters) else 0)
+            new = NewNames.empty(min(most, size) if len(buckets.lengths) else 0)
             used = hash_(*arguments, shortest, longest, n_texts, buckets.marks, indptr, columns, *new)
             n_texts += len(chunk)
-            rows = BinaryRows(indptr, columns[: indptr[-1]])
-            yield HashedTexts(rows, NewNames(*(array[:used] for array in new)))
+            yield HashedTexts(BinaryRows(indptr, columns[: indptr[-1]]), new.first(used))
 
     def _describe(self, text: str) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
         """Return the columns of a text, their values, the n-grams of the text in each, and unknown words."""

@@ -107,7 +107,7 @@ class NgramHasher(  # type: ignore[call-arg]
         """Name columns after the n-grams of these texts; the matrix does not depend on it.
 
         A column keeps the first n-gram that is hashed to it, of which the first 32 bytes are recorded. The
-        names take 35 bytes per column.
+        names take 6 bytes per column, and their own bytes.
 
         Parameters
         ----------

@@ -12,12 +12,14 @@ from dropglm.text.saving import saved_settings, vectorizer_settings
 def online_state(classifier: Any) -> dict[str, Any]:
     """Return what a file has to hold of an ``OnlineTextClassifier``."""
     model, vectorizer = classifier.model_, classifier.vectorizer_
-    model._coefficients()  # raises if they are not finite
+    state = model._check_fitted()._state
+    if state.histories.shape[1] or not np.isfinite(state.cells).all():
+        model._coefficients()  # raises if they are not finite
     return {
         "settings": saved_settings(classifier) | {"rule": _saved_rule(classifier.rule)},
         "classes": np.asarray(classifier.classes_),
         "counts": classifier.counts_,
-        "state": _used_columns(model._state),
+        "state": _used_columns(state),
         "seen": np.array(model._progressive_scores),
         "n_texts": vectorizer.n_texts_,
         "features": vectorizer.ngrams_._to_state(),
