@@ -75,6 +75,8 @@ def merge_shard(grouped, begins, ends_of, entries, letters, ends, slots, base, l
                 number = slots[first_slot(keys[grouped[k]], slots)]
                 if number != FREE:
                     prefetch(merged_keys, number)
+                    prefetch(merged_texts, number)
+                    prefetch(merged_times, number)
             for k in range(begin, end):
                 entry = np.int64(grouped[k])
                 key = keys[entry]
