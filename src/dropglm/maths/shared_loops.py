@@ -20,7 +20,7 @@ import os
 from collections.abc import Callable
 from functools import cache
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Thread
 from types import FunctionType
 from typing import Any
 
@@ -53,7 +53,7 @@ def share(loop: Callable[..., None], cuts: np.ndarray, threads: int, *arguments:
     cuts : ndarray of int64
         Where pieces begin and end: piece k is cuts[k] to cuts[k + 1] - 1.
     threads : int
-        At most so many threads take part. The caller's does all the work if the others are busy.
+        At most so many threads take part, the caller's among them.
     *arguments
         Passed on to the loop.
 
@@ -66,14 +66,15 @@ def share(loop: Callable[..., None], cuts: np.ndarray, threads: int, *arguments:
     """
     tickets = np.zeros(1, np.int64)
     helpers = min(threads, len(cuts) - 1) - 1
-    crew = _crew()
-    if helpers <= 0 or IN_PYTHON or not crew.free.acquire(blocking=False):
+    if helpers <= 0 or IN_PYTHON:
         loop(cuts, tickets, *arguments)
         return
     try:
-        crew.lead(loop, helpers, cuts, tickets, *arguments)
-    finally:
-        crew.free.release()
+        crew = _free_crews.pop()
+    except IndexError:
+        crew = _Crew()
+    crew.lead(loop, helpers, cuts, tickets, *arguments)
+    _free_crews.append(crew)
 
 
 class _Crew:
@@ -84,7 +85,6 @@ class _Crew:
     """
 
     def __init__(self) -> None:
-        self.free = Lock()  # taken while a loop is shared
         self.board = np.zeros(SIZE, np.int64)
         self.calls: SimpleQueue[None] = SimpleQueue()  # wakes threads up
         self.size = 0
@@ -105,14 +105,12 @@ class _Crew:
             self.calls.get()
 
 
-@cache
-def _crew() -> _Crew:
-    return _Crew()
-
+# Crews without a loop, the last one used at the end. There are as many as loops were shared at the same time.
+_free_crews: list[_Crew] = []
 
 # A forked process has no threads but its own.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_crew.cache_clear)
+    os.register_at_fork(after_in_child=_free_crews.clear)
 
 
 loop: Any = None  # of ``_lead``; each copy of it has its own
