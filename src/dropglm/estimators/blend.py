@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm.families import Multinomial
-
 
 class Prior(NamedTuple):
     """Normal prior of a factor: its mean, the inverse of its variance, and a lower bound of the factor."""
@@ -110,27 +108,30 @@ def fit_blend(
     >>> round(fit_blend(eta, None, y, np.ones(10000), calibrate=True).scale, 2)
     2.2
     """
-    # The predictors are a fixed part plus factor · part: t η and (s c) (ν / s).
-    eta = all_classes(eta)
+    # The predictors are a fixed part plus factor · part: t η and (s c) (ν / s). Only differences from those
+    # of the row's own class matter.
+    eta = _others(eta, y)
     fixed, parts = (0.0, [eta]) if calibrate else (eta, [])
     spread = 0.0 if nu is None else _spread(nu)
     adds_nu = nu is not None and spread > SMALLEST_SPREAD
     if adds_nu:
-        parts.append(all_classes(nu) / spread)
+        parts.append(_others(nu, y) / spread)
     if not parts:
         return Blend()
     used = [priors.scale if adds_nu else PRIOR_ALONE] * calibrate + [priors.naive_bayes] * adds_nu
     prior_mean, strength, smallest = np.transpose(used)
-    chosen = np.arange(len(y)), y
 
     def loss(factors: np.ndarray) -> Quadratic:
         total = fixed + sum(factor * part for factor, part in zip(factors, parts, strict=True))
-        log_partition = Multinomial.log_partition(total)
-        p = np.exp(total - log_partition[:, None])
+        # -log P(own class) = log (1 + Σ_k e^total_k)
+        largest = np.maximum(total.max(axis=1), 0.0)
+        p = np.exp(total - largest[:, None])
+        partition = np.exp(-largest) + p.sum(axis=1)
+        p /= partition[:, None]
         expected = [np.einsum("ij,ij->i", p, part) for part in parts]
         deviation = factors - prior_mean
-        value = weights @ (log_partition - total[chosen]) + 0.5 * (strength * deviation) @ deviation
-        gradient = [weights @ (mean - part[chosen]) for mean, part in zip(expected, parts, strict=True)]
+        value = weights @ (largest + np.log(partition)) + 0.5 * (strength * deviation) @ deviation
+        gradient = [weights @ mean for mean in expected]
         hessian = np.diag(strength)
         for a, b in product(range(len(parts)), repeat=2):
             covariance = np.einsum("ij,ij,ij->i", p, parts[a], parts[b]) - expected[a] * expected[b]
@@ -179,6 +180,14 @@ def all_classes(eta: Any) -> np.ndarray:
     """Return predictors of all classes; for two classes, that of the first is 0."""
     eta = np.asarray(eta, np.float64)
     return np.hstack([np.zeros_like(eta), eta]) if eta.shape[1] == 1 else eta
+
+
+def _others(eta: Any, y: np.ndarray) -> np.ndarray:
+    """Return the predictors of the other classes minus that of a row's own class; shape (n, K - 1)."""
+    eta = all_classes(eta)
+    others = np.ones(eta.shape, np.bool_)
+    others[np.arange(len(y)), y] = False
+    return eta[others].reshape(len(y), -1) - eta[~others][:, None]
 
 
 def _spread(nu: np.ndarray) -> float:
