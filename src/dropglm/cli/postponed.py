@@ -59,7 +59,7 @@ class _PostponedLoader(Loader):
         self.loader = loader
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return _modules.get(spec.name) or self.loader.create_module(spec)  # type: ignore[no-any-return]
+        return _modules.get(spec.name) or self.loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
         assert module.__spec__ is not None
