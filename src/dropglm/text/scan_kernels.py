@@ -1,8 +1,7 @@
 """Compiled loops that find the tokens of a text in UTF-8, for patterns that match runs of word characters.
 
-They find the same tokens as ``kernels.scan``, which looks up the class of every single character. Here, the
-classes of 64 ASCII characters are found by a few comparisons, and the keys of short tokens by one load: half
-the time.
+They find the same tokens as a regular expression. The classes of 64 ASCII characters are found by a few
+comparisons, and the keys of short tokens by one load: half the time of a loop over single characters.
 """
 
 import numpy as np
