@@ -17,7 +17,7 @@ from benchmarks.processes import run
 Rows = list[tuple[str, ...]]
 HEADER = ("whole process", "fastest", "median", "relative to the import")
 FIRST = ("inside a process", "time")
-ROUNDS = 9
+ROUNDS = 7
 IMPORT = "import sklearn.linear_model"
 
 FIRST_CALL = """
@@ -111,6 +111,7 @@ def processes() -> Rows:
                 taken = run(command, folder, cached, text=text).seconds
                 if number:  # the first run compiles
                     times[title].append(taken)
+            print(", ".join(f"{taken[-1]:.2f} s" for taken in times.values() if taken), flush=True)
     scikit_learn = min(next(iter(times.values())))
     return [
         (title, f"{min(taken):.2f} s", f"{np.median(taken):.2f} s", f"**{min(taken) / scikit_learn:.2f}**")

@@ -232,7 +232,7 @@ def tables(split: Split) -> Iterator[tuple[str, Rows]]:
                 settings[name],
                 f"{fit.seconds:.2f} s",
                 f"**{fits[OURS].seconds / fit.seconds:.2f}**",
-                f"{fit.gap:.1e}",
+                f"{fit.gap:.1e}" if fit.gap > 1e-7 else "below 1e-7",
                 f"{100 * _accuracy(fit.model, seen):.2f}",
             )
             for name, fit in sorted(fits.items(), key=lambda item: item[1].seconds)

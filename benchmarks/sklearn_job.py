@@ -12,6 +12,7 @@ import pickle
 import sys
 from typing import Any
 
+import numpy as np
 import polars as pl
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegressionCV
@@ -20,7 +21,9 @@ from sklearn.pipeline import make_pipeline
 
 def train(table: str, path: str, settings: dict[str, Any]) -> None:
     data = pl.read_csv(table)
-    tfidf = TfidfVectorizer(dtype="float32" if settings["float32"] else "float64", **settings["tfidf"])
+    tfidf = TfidfVectorizer(dtype=np.float32 if settings["float32"] else np.float64, **settings["tfidf"])
+    if "ngram_range" in settings["tfidf"]:
+        tfidf.set_params(ngram_range=tuple(settings["tfidf"]["ngram_range"]))  # JSON has no tuples
     search = LogisticRegressionCV(
         Cs=10, max_iter=1000, l1_ratios=(0,), use_legacy_attributes=False, **settings["logistic"]
     )
@@ -30,7 +33,6 @@ def train(table: str, path: str, settings: dict[str, Any]) -> None:
 
 
 def score(table: str, path: str) -> None:
-    import numpy as np
     from sklearn.metrics import log_loss
 
     data = pl.read_csv(table)
