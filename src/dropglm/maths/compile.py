@@ -41,4 +41,4 @@ summing_kernel = _kernel(fastmath={"contract", "nsz", "reassoc"})
 inlined = njit(inline="always", **COMMON)
 
 # Without an entry point for Python either: only kernels call a part.
-part = njit(**COMMON, no_cpython_wrapper=True)
+part = njit(**COMMON | {"no_cpython_wrapper": True})

@@ -30,8 +30,10 @@ def evaluate(cuts, tickets, step, eta, s2, ray, y, w, pi, noisy, end, slopes, su
         y_part, w_part, pi_part = y[first:last], w[first:last], pi[first:last]
         eta_end, s2_end = end[0, first:last], end[1, first:last]
         eta_start, s2_start = eta[first:last], s2[first:last]
-        # |η| with s² and, in the second half, without noise.
-        distance, variance, tails = np.empty(2 * size), np.zeros(2 * size), np.zeros((3, 2 * size))
+        # |η| and s² and, in the second half of each row, without noise; then T and its derivatives. In one
+        # array, since each kind of allocation takes time to compile.
+        scratch = np.zeros((5, 2 * size))
+        distance, variance, tails = scratch[0], scratch[1], scratch[2:]
         for i in range(size):
             eta_end[i] = eta_start[i] + step * u[i]
             # Rounding could make s² slightly negative where coefficients vanish.

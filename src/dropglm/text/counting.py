@@ -69,6 +69,7 @@ class NgramCounter:
         start = np.zeros(len(tokens.counts) + 1, np.int64)
         kernels.count_texts(
             tokens,
+            kernels.scratch_for(tokens.counts),
             first_text,
             self.shortest,
             self.longest,

@@ -47,10 +47,7 @@ def hash_texts(
     keys, hashes = np.empty(longest_text + 1, np.int64), np.empty(longest_text + 1, np.uint64)
     k, m, b = np.int64(0), np.int64(0), np.int64(0)
     for i in range(len(begins)):
-        apostrophes, singles, shortest_token = runs
-        count = text_tokens(
-            letters, begins[i], ends[i], classes, apostrophes, singles, shortest_token, starts, stops, keys
-        )
+        count = text_tokens(letters, begins[i], ends[i], classes, runs, starts, stops, keys, 0)
         mark = next_mark(first_text + i, marks)
         k, m, b = hash_tokens(
             letters, 0, count, starts, stops, keys, hashes, shortest, longest, mark, marks, columns, k, new,

@@ -141,28 +141,26 @@ def refill(slots, nodes, size):
         slots[slot] = node
 
 
-@part
-def longest_text(counts):
-    """Return the largest number of tokens, at least 1."""
-    most = 1
-    for count in counts:
-        if count > most:
-            most = count
-    return most
+def scratch_for(counts: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return memory for loops over texts with so many tokens: two long vectors and two short ones."""
+    # Allocated here, since "np.empty" in a kernel takes 0.1 s to compile.
+    long, short = np.empty((2, counts.max(initial=1)), np.int64), np.empty((2, BLOCK), np.int64)
+    return long[0], long[1], short[0], short[1]
 
 
 @kernel
-def count_texts(tokens, first_text, shortest, longest, binary, words, pairs, known, ends, codes, start):
+def count_texts(
+    tokens, scratch, first_text, shortest, longest, binary, words, pairs, known, ends, codes, start
+):
     """Number and count the n-grams of texts first_text, first_text + 1, …, and write the codes of each text.
 
-    If ``binary``, an n-gram is written once per text. ``words`` and ``pairs`` are slots, nodes and size.
+    If ``binary``, an n-gram is written once per text. ``words`` and ``pairs`` are slots, nodes and size; the
+    scratch is that of ``scratch_for``.
     """
     slots, nodes, size = words
     pair_slots, pair_nodes, pairs_size = pairs
     letters, firsts, counts, token_starts, token_stops, token_keys = tokens
-    most = longest_text(counts)
-    heads, tails = np.empty(most, np.int64), np.empty(most, np.int64)
-    keys, fetched = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+    heads, tails, keys, fetched = scratch
     place = start[0]
     for i in range(len(counts)):
         first, count, text = firsts[i], counts[i], first_text + i
@@ -259,12 +257,12 @@ def index_ngrams(spelling, slots, keys, token_columns, pair_columns):
 
 
 @kernel
-def find_texts(tokens, shortest, longest, slots, keys, known, ends, pair_slots, pair_keys, codes, start):
+def find_texts(
+    tokens, scratch, shortest, longest, slots, keys, known, ends, pair_slots, pair_keys, codes, start
+):
     """Write the codes of those n-grams of each text that are known."""
     letters, firsts, counts, token_starts, token_stops, token_keys = tokens
-    most = longest_text(counts)
-    heads, tails = np.empty(most, np.int64), np.empty(most, np.int64)
-    wanted, fetched = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+    heads, tails, wanted, fetched = scratch
     place = start[0]
     for i in range(len(counts)):
         first, count = firsts[i], counts[i]

@@ -41,10 +41,12 @@ class NgramRows:
         """
         pieces = [piece for _, piece in sorted(self.pieces.items())]
         self.pieces = {}
+        digits = max(1, -(-(n_features - 1).bit_length() // row_kernels.DIGIT))
 
         def convert(piece: Piece) -> tuple[np.ndarray, np.ndarray]:
             length, times = np.empty(len(piece.start) - 1, np.int64), np.empty(len(piece.codes), np.int32)
-            row_kernels.codes_to_columns(*piece[:2], *columns[piece.source], n_features, length, times)
+            places = np.empty(row_kernels.RADIX, np.int64)
+            row_kernels.codes_to_columns(*piece[:2], *columns[piece.source], digits, places, length, times)
             return length, times
 
         counted = each(convert, pieces, threads)

@@ -1,7 +1,5 @@
 """Loops that turn the n-grams of each text into a row of a sparse matrix."""
 
-import numpy as np
-
 from dropglm.maths.compile import kernel, part
 
 DIGIT = 8  # bits
@@ -46,11 +44,11 @@ def sort(values, scratch, first, last, places, digits):
 
 
 @kernel
-def codes_to_columns(codes, start_of, word_columns, pair_columns, n_features, length, times):
-    """Replace the codes of each text by its distinct columns in ascending order, and count each of them."""
-    places, digits = np.empty(RADIX, np.int64), 1
-    while n_features > 1 << (DIGIT * digits):
-        digits += 1
+def codes_to_columns(codes, start_of, word_columns, pair_columns, digits, places, length, times):
+    """Replace the codes of each text by its distinct columns in ascending order, and count each of them.
+
+    Columns have so many digits in base 256; ``places`` has 256 numbers, and is overwritten.
+    """
     for i in range(len(length)):
         start = stop = start_of[i]
         for k in range(start_of[i], start_of[i + 1]):

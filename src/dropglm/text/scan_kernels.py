@@ -43,13 +43,15 @@ def key_at(letters, start, size):
 
 
 @part
-def text_tokens(letters, begin, end, classes, apostrophes, singles, shortest, starts, stops, keys):
-    """Write where the tokens of a text begin and end, and their keys; return their number.
+def text_tokens(letters, begin, end, classes, runs, starts, stops, keys, n):
+    """Write where the tokens of a text begin and end, and their keys, from place n on; return the next place.
 
-    Tokens are runs of at least ``shortest`` word characters, with ``apostrophes`` also of those, and with
-    ``singles`` all other visible characters. ``classes`` has the classes of all characters that occur.
+    Runs are apostrophes, singles and shortest: tokens are runs of at least ``shortest`` word characters, with
+    ``apostrophes`` also of those, and with ``singles`` all other visible characters. ``classes`` has the
+    classes of all characters that occur.
     """
-    p, n = begin, 0
+    apostrophes, singles, shortest = runs
+    p = begin
     while p < end:
         size = min(lowest_bit(bytes_between(letters, p, 0x80, 0xFF)), end - p)
         words = word_mask(letters, p, apostrophes)

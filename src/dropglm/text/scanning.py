@@ -17,28 +17,24 @@ def split_strings(addresses, raw, lower, strip_html, classes, runs, place, lette
     Letters and tokens are written from ``place`` on. ``classes`` and ``runs`` are those of ``text_tokens``.
     """
     starts, stops, keys = words
-    apostrophes, singles, shortest = runs
     p, none = place, lower[:0]
     for i in range(len(addresses)):
         end = write_string(addresses[i], lower if raw[i] else none, letters, p)
         if strip_html and raw[i]:
             blank_tags(letters, p, end)
         firsts[i] = place
-        out = starts[place:], stops[place:], keys[place:]
-        counts[i] = text_tokens(letters, p, end, classes, apostrophes, singles, shortest, *out)
-        p, place = end, place + counts[i]
+        place = text_tokens(letters, p, end, classes, runs, starts, stops, keys, place)
+        p, counts[i] = end, place - firsts[i]
 
 
 @kernel
 def split_bytes(letters, begins, ends, classes, runs, place, firsts, counts, words):
     """Split preprocessed texts in UTF-8; tokens are written from ``place`` on."""
     starts, stops, keys = words
-    apostrophes, singles, shortest = runs
     for i in range(len(begins)):
         firsts[i] = place
-        out = starts[place:], stops[place:], keys[place:]
-        counts[i] = text_tokens(letters, begins[i], ends[i], classes, apostrophes, singles, shortest, *out)
-        place += counts[i]
+        place = text_tokens(letters, begins[i], ends[i], classes, runs, starts, stops, keys, place)
+        counts[i] = place - firsts[i]
 
 
 @kernel

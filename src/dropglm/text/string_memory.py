@@ -14,11 +14,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import carray, config, types  # type: ignore[attr-defined]
-from numba.core import cgutils
+from llvmlite import ir
+from numba import config, types
 from numba.extending import intrinsic
 
-from dropglm.maths.compile import inlined, kernel, part
+from dropglm.maths.compile import kernel, part
 
 LENGTH, STATE = 16, 32  # offsets in the header
 ASCII_HEADER = sys.getsizeof("") - 1
@@ -28,32 +28,31 @@ CASED = 0x20000  # beyond these code points, no character has another lower case
 DOTTED_I, SIGMA = "İ", "Σ"
 
 
-def _typed_pointer(typing_context: Any, address: Any) -> Any:
-    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+def _reader(bits: int) -> Any:
+    """Return a function of compiled code that reads the number of so many bits at an address."""
 
-    return types.voidptr(types.int64), write
+    def typed(typing_context: Any, address: Any) -> Any:
+        def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            pointer = builder.inttoptr(arguments[0], ir.IntType(bits).as_pointer())
+            return builder.load(pointer)
 
+        return types.Integer.from_bitwidth(bits, signed=bits == 64)(types.int64), write
 
-_pointer: Any = intrinsic(_typed_pointer)
-
-
-@inlined
-def memory(address, size, dtype):
-    """Return the array of this size that begins at an address."""
-    return carray(_pointer(address), size, dtype)
+    return intrinsic(typed)
 
 
-@inlined
+_read_8, _read_16, _read_32, _read_64 = map(_reader, (8, 16, 32, 64))
+
+
+@part
 def describe(address):
     """Return the address of a string's characters, their number, bytes per character, and if it is ASCII."""
-    length = memory(address + LENGTH, 1, np.int64)[0]
-    state = np.int64(memory(address + STATE, 1, np.uint32)[0])
-    kind, compact, ascii = (state >> 2) & 7, (state >> 5) & 1, (state >> 6) & 1
+    state = np.int64(_read_32(address + STATE))
+    ascii = (state >> 6) & 1
     place = address + (ASCII_HEADER if ascii else WIDE_HEADER)
-    if not compact:
-        place = memory(address + WIDE_HEADER, 1, np.int64)[0]
-    return place, length, kind, ascii == 1
+    if not (state >> 5) & 1:  # not compact
+        place = _read_64(address + WIDE_HEADER)
+    return place, _read_64(address + LENGTH), (state >> 2) & 7, ascii == 1
 
 
 @kernel
@@ -63,22 +62,18 @@ def write_kinds(addresses, kinds):
         kinds[i] = describe(addresses[i])[2]
 
 
-@inlined
+@part
 def write_character(code, letters, p):
     """Write a code point in UTF-8 at p; return where the next one begins."""
     if code < 0x80:
         letters[p] = code
         return p + 1
-    if code < 0x800:
-        letters[p], letters[p + 1] = 0xC0 | code >> 6, 0x80 | code & 0x3F
-        return p + 2
-    if code < 0x10000:
-        letters[p], letters[p + 1] = 0xE0 | code >> 12, 0x80 | code >> 6 & 0x3F
-        letters[p + 2] = 0x80 | code & 0x3F
-        return p + 3
-    letters[p], letters[p + 1] = 0xF0 | code >> 18, 0x80 | code >> 12 & 0x3F
-    letters[p + 2], letters[p + 3] = 0x80 | code >> 6 & 0x3F, 0x80 | code & 0x3F
-    return p + 4
+    more = 1 if code < 0x800 else (2 if code < 0x10000 else 3)  # bytes after the first
+    for k in range(p + more, p, -1):
+        letters[k] = 0x80 | code & 0x3F
+        code >>= 6
+    letters[p] = (0x780 >> more & 0xFF) | code
+    return p + more + 1
 
 
 @part
@@ -86,18 +81,21 @@ def write_string(address, lower, letters, p):
     """Write a string in UTF-8 at p, in lower case if there is a table for it; return where it ends."""
     place, length, kind, ascii = describe(address)
     if ascii:
-        source = memory(place, length, np.uint8)
         if len(lower):
             for k in range(length):
-                letters[p + k] = np.uint8(source[k] + (np.uint8(source[k] - 65) < 26) * 32)
+                letter = _read_8(place + k)
+                letters[p + k] = np.uint8(letter + (np.uint8(letter - 65) < 26) * 32)
         else:
             for k in range(length):
-                letters[p + k] = source[k]
+                letters[p + k] = _read_8(place + k)
         return p + length
-    narrow, wide = memory(place, length, np.uint8), memory(place, length, np.uint16)
-    full = memory(place, length, np.uint32)
     for k in range(length):
-        code = np.int64(narrow[k]) if kind == 1 else (np.int64(wide[k]) if kind == 2 else np.int64(full[k]))
+        if kind == 1:
+            code = np.int64(_read_8(place + k))
+        elif kind == 2:
+            code = np.int64(_read_16(place + 2 * k))
+        else:
+            code = np.int64(_read_32(place + 4 * k))
         if code < len(lower):
             code = np.int64(lower[code])
         p = write_character(code, letters, p)

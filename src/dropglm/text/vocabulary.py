@@ -185,4 +185,5 @@ class Vocabulary:
         """Write the codes of the known n-grams of each text, and where those of each text end."""
         slots, keys, *pairs = self._tables[:4]
         table = slots, keys, self._letters, self._ends, *pairs
-        kernels.find_texts(tokens, shortest, self._longest, *table, codes, start)
+        scratch = kernels.scratch_for(tokens.counts)
+        kernels.find_texts(tokens, scratch, shortest, self._longest, *table, codes, start)
