@@ -14,11 +14,11 @@ from scipy import sparse
 from dropglm.design import kernels
 from dropglm.design.prepare import canonical, reordered, transposed
 from dropglm.design.storage import DenseRows, Matrix, Rows, entries_before, store
-from dropglm.maths.shared_loops import cuts_by_cost, even_cuts, share
+from dropglm.maths.shared_loops import cuts_by_cost, even_cuts, number_of_pieces, share
 from dropglm.threads import even_pieces, on_threads
 
-# Entries and rows per piece of a shared loop: a piece takes some 50 µs, far more than to take it.
-PIECE = 1 << 16
+# Entries and rows per piece of a shared loop: a piece takes some 100 µs, far more than to take it.
+PIECE = 1 << 17
 ROWS = 1 << 10
 
 # Numbers of fewer features than this fit into the cache.
@@ -76,7 +76,7 @@ class Design:
         self._spare: list[np.ndarray] = []
         stored = sparse.issparse(self._given)
         self._entries = self._given.indptr if stored else np.arange(n + 1) * self.shape[1]
-        self._row_cuts = cuts_by_cost(self._entries, _pieces(self._entries[-1]))
+        self._row_cuts = cuts_by_cost(self._entries, number_of_pieces(self._entries[-1], PIECE))
         self._shared_row_cuts = cuts_by_cost(self._entries, self._shares(self.shape[1]))
 
     @cached_property
@@ -109,7 +109,7 @@ class Design:
             self.columns = transposed(given, self._given.shape, self._order, self.threads)
             # The overhead of a column is about the cost of four entries.
             cost = entries_before(self.columns) + 4 * np.arange(self.shape[1] + 1)
-            self._column_cuts = cuts_by_cost(cost, _pieces(cost[-1]))
+            self._column_cuts = cuts_by_cost(cost, number_of_pieces(cost[-1], PIECE))
             self._shared_column_cuts = cuts_by_cost(cost, self._shares(3 * self.shape[0]))
         return self
 
@@ -206,7 +206,7 @@ class Design:
         It does not depend on the number of threads, and zeros and sums stay a small part of the work.
         """
         entries = int(self._entries[-1])
-        return min(MAX_SHARES, max(1, min(entries // (4 * max(size, 1)), entries // PIECE)))
+        return min(MAX_SHARES, number_of_pieces(entries, max(4 * size, PIECE)))
 
     def _sum_of_shares(self, loop: Callable[..., None], arguments: tuple, *shape: int) -> np.ndarray:
         """Return the sum of what the loop adds for each piece of the rows, in X's dtype."""
@@ -254,7 +254,3 @@ class Design:
         block = sparse.csr_array(self._matrix[first:last])
         block.sort_indices()
         return block
-
-
-def _pieces(cost: float) -> int:
-    return max(1, int(cost) // PIECE)

@@ -16,10 +16,13 @@ from dropglm.design.storage import (
     value,
 )
 from dropglm.maths.compile import kernel
-from dropglm.maths.shared_loops import cuts_by_cost, even_cuts, share, take_piece
+from dropglm.maths.shared_loops import cuts_by_cost, even_cuts, number_of_pieces, share, take_piece
+
+# Entries per piece.
+CHUNK = 1 << 17
 
 # At most so many pieces of the rows have counts of their own, which need one number per feature.
-MAX_CHUNKS = 8
+MAX_CHUNKS = 16
 
 
 def canonical(X: Matrix, threads: int = 1) -> tuple[Matrix, bool | None]:
@@ -43,7 +46,7 @@ def canonical(X: Matrix, threads: int = 1) -> tuple[Matrix, bool | None]:
 def _survey(csr: Matrix, threads: int) -> tuple[bool, bool, bool]:
     """Return whether the columns of every row increase, whether no entry is 0, and whether all are 1."""
     rows: Any = store(csr, ones=False)
-    cuts = cuts_by_cost(rows.indptr, max(1, csr.nnz >> 16))
+    cuts = cuts_by_cost(rows.indptr, number_of_pieces(csr.nnz, CHUNK))
     found = np.empty((len(cuts) - 1, 3), np.bool_)
     share(_look, cuts, threads, rows.indptr, rows.indices, rows.values, found)
     return bool(found[:, 0].all()), bool(found[:, 1].all()), bool(found[:, 2].all())
@@ -81,13 +84,14 @@ def _counts_by_chunk(
     indptr: np.ndarray, indices: np.ndarray, d: int, threads: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return cuts of the rows into one chunk per thread, and how often features occur in each and in all."""
-    cuts = cuts_by_cost(indptr, min(threads, MAX_CHUNKS))
+    chunks = min(threads, MAX_CHUNKS, number_of_pieces(indptr[-1], CHUNK))
+    cuts = cuts_by_cost(indptr, chunks)
     counts = np.empty((len(cuts) - 1, d), np.int64)
     share(_count, cuts, threads, indptr, indices, counts)
     if len(counts) == 1:
         return cuts, counts, counts[0].copy()
     totals = np.empty(d, np.int64)
-    share(_add_chunks, even_cuts(d, 1 << 14), threads, counts, totals)
+    share(_add_chunks, even_cuts(d, 1 << 15), threads, counts, totals)
     return cuts, counts, totals
 
 
@@ -116,7 +120,7 @@ def transposed(
     indptr = np.zeros(len(order) + 1, np.int64)
     np.cumsum(totals[order], out=indptr[1:])
     places = counts  # the same memory: where the entries of each feature in each chunk begin
-    share(_set_places, even_cuts(len(order), 1 << 14), threads, order, indptr, places)
+    share(_set_places, even_cuts(len(order), 1 << 15), threads, order, indptr, places)
     indices = np.empty(indptr[-1], np.uint16 if n <= 1 << 16 else np.uint32)
     values = np.empty(0) if isinstance(rows, BinaryRows) else np.empty_like(rows.values)
     share(_transpose, cuts, threads, rows, places, indices, values)

@@ -36,6 +36,8 @@ from dropglm.maths.compile import kernel
 LOOP, ARGUMENTS, HELPERS, NUMBER, INSIDE, WATCHING = 0, 1, 2, 8, 16, 24
 SIZE = 32
 
+FEWEST_PIECES = 8
+
 # Whether Numba is told to compile nothing; then nothing is shared.
 IN_PYTHON: bool = getattr(config, "DISABLE_JIT", False)
 
@@ -167,19 +169,29 @@ def total(sums: np.ndarray) -> np.ndarray:
 
 @cache
 def even_cuts(size: int, piece: int) -> np.ndarray:
-    """Return cuts of 0, …, size - 1 into pieces of about equal length; fewer than four are not worth it.
+    """Return cuts of 0, …, size - 1 into pieces of about equal length.
 
     Examples
     --------
-    >>> even_cuts(9, piece=2)
-    array([0, 2, 4, 6, 9])
+    >>> even_cuts(17, piece=2)
+    array([ 0,  2,  4,  6,  8, 10, 12, 14, 17])
     >>> even_cuts(7, piece=2)
     array([0, 7])
     """
-    pieces = size // piece if size >= 4 * piece else 1
+    pieces = number_of_pieces(size, piece)
     cuts = np.arange(pieces + 1) * size // pieces
     cuts.flags.writeable = False
     return cuts
+
+
+def number_of_pieces(cost: float, piece: int) -> int:
+    """Return into how many pieces work is divided; fewer than eight are not worth it, so they are one.
+
+    Sharing a short loop would save less than a millisecond, but its first time in a new installation takes a
+    quarter of a second to compile.
+    """
+    pieces = int(cost) // piece
+    return pieces if pieces >= FEWEST_PIECES else 1
 
 
 def cuts_by_cost(cost: np.ndarray, pieces: int) -> np.ndarray:
