@@ -5,7 +5,7 @@ Strings are sorted by their UTF-8 bytes, which is the order in which Python sort
 
 import numpy as np
 
-from dropglm.maths.compile import inlined, kernel
+from dropglm.maths.compile import kernel, part
 from dropglm.threads import each, even_ranges
 
 PREFIX = 8  # bytes that fit into one number
@@ -64,7 +64,7 @@ def pack(letters, starts, stops, bits, first, last, packed):
         packed[i] = prefix >> bits << bits | np.uint64(i)
 
 
-@inlined
+@part
 def is_less(letters, a, a_stop, b, b_stop):
     """Return whether the string from a on comes before the one from b on."""
     while a < a_stop and b < b_stop and letters[a] == letters[b]:

@@ -8,6 +8,7 @@ where N_j of the N texts in the fit contain it, and tf(c) is c, or 1 + ln c if i
 one to N and to N_j. The row is then divided by its l1 or l2 norm.
 """
 
+import math
 import warnings
 from typing import Any, NamedTuple
 
@@ -159,13 +160,13 @@ def weigh_rows(counts, data, indices, indptr, first, last, factors, sublinear, n
         for k in range(indptr[i], indptr[i + 1]):
             value = float(counts[k])
             if sublinear and value != 1.0:
-                value = 1.0 + np.log(value)
+                value = 1.0 + math.log(value)
             if weighted:
                 value *= factors[indices[k]]
             data[k] = value
             size += value * value if norm == 2 else abs(value)
         if norm == 2:
-            size = np.sqrt(size)
+            size = math.sqrt(size)
         if norm != 0 and size > 0.0:
             for k in range(indptr[i], indptr[i + 1]):
                 data[k] /= size
