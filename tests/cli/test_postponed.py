@@ -51,6 +51,17 @@ def test_unknown_names_raise_an_attribute_error(write):
         print(module.question)
 
 
+def test_the_version_is_taken_from_the_module(write):
+    assert write("six", "__version__ = '6.0'").__version__ == "6.0"
+
+
+def test_an_error_is_raised_each_time(write):
+    module = write("seven", "import no_such_module")
+    for _ in range(2):
+        with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+            print(module.answer)
+
+
 def test_threads_wait_until_the_module_is_complete(write):
     module = write("three")
     with ThreadPoolExecutor(4) as pool:

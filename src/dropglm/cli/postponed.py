@@ -73,14 +73,16 @@ class _Postponed(ModuleType):
     """A module whose code has not run, or is running."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # the import system asks for such names
+        if name.startswith("__") and name != "__version__":  # the import system asks for such names
             raise AttributeError(name)
         with _lock:  # other threads wait until the module is complete
             if type(self) is _Postponed:
                 if "_is_running" in vars(self):  # the module imports itself
                     raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
                 self._is_running = True
-                self.__loader__.exec_module(self)  # type: ignore[union-attr]
-                del self._is_running
+                try:
+                    self.__loader__.exec_module(self)  # type: ignore[union-attr]
+                finally:
+                    del self._is_running
                 self.__class__ = ModuleType  # type: ignore[assignment]
         return getattr(self, name)
