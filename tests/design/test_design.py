@@ -233,6 +233,39 @@ def test_pieces_cover_everything_once(rng):
     assert [len(threads.even_pieces(np.arange(n + 1), piece=10)) for n in (10, 11, 50, 77)] == [1, 4, 4, 8]
 
 
+@pytest.mark.parametrize("d", [3, 5000])
+def test_sums_over_pieces_do_not_depend_on_threads(d, rng):
+    terms = rng.normal(size=(40, d)) * 10.0 ** rng.integers(-8, 9, (40, 1))  # their order matters
+    pieces = list(pairwise(range(0, 41, 2)))
+
+    def add(first, last, out):
+        out += terms[first:last].sum(axis=0)
+
+    sums = [
+        Design(np.ones((40, 1)), threads=threads).sum_over_rows(add, d, pieces=pieces)
+        for threads in (1, 2, 3, 7)
+    ]
+    assert_allclose(sums[0], terms.sum(axis=0), rtol=0, atol=1e-6)
+    for other in sums[1:]:
+        assert_array_equal(sums[0], other)
+
+
+def test_threads_share_the_spare_memory_of_a_ray(rng, monkeypatch):
+    """Several fits use the same design; each ray needs memory of its own."""
+    monkeypatch.setattr("dropglm.design.design.WIDE", 0)
+    X = sparse.csr_array(real(rng, 20, 90))
+    design = Design(X).by_columns()
+    directions = rng.normal(size=(200, 90))
+    beta = rng.normal(size=90)
+
+    def ray(direction):
+        return design.add_ray(beta, direction, 0.5, np.zeros((3, 20)))
+
+    rays = threads.each(ray, directions, threads=4)
+    assert_allclose(np.array(rays)[:, 0], directions @ X.T)
+    assert len(design._spare) <= 4
+
+
 def test_threads_do_not_share_a_sum():
     """Two threads that share a gradient of one entry would lose updates."""
     n = 1 << 21

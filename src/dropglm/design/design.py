@@ -6,6 +6,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
+from math import prod
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from dropglm.design import kernels
 from dropglm.design.prepare import canonical, reordered, transposed
 from dropglm.design.storage import DenseRows, Matrix, Rows, entries_before, store
 from dropglm.maths.shared_loops import cuts_by_cost, even_cuts, number_of_pieces, share
-from dropglm.threads import even_pieces, on_threads
+from dropglm.threads import each, even_pieces
 
 # Entries and rows per piece of a shared loop: a piece takes some 100 µs, far more than to take it.
 PIECE = 1 << 17
@@ -26,6 +27,8 @@ WIDE = 1 << 17
 
 # At most so many arrays hold parts of a sum over the entries, and at most so many threads work on it.
 MAX_SHARES = 16
+# Sums that take far longer per entry have at least so many, unless there are fewer pieces.
+MIN_SHARES = 4
 
 # (first row, last row + 1, gradient to add to)
 AddRows = Callable[[int, int, np.ndarray], None]
@@ -136,8 +139,10 @@ class Design:
         """
         if self._is_wide:
             # Memory that is used again is faster than new memory, and several threads may be here at a time.
-            new = len(self._shared_column_cuts) - 1, self.shape[0], 3
-            shares = self._spare.pop() if self._spare else np.empty(new)
+            try:
+                shares = self._spare.pop()
+            except IndexError:
+                shares = np.empty((len(self._shared_column_cuts) - 1, self.shape[0], 3))
             columns = self.columns, beta, direction
             share(kernels.ray_by_columns, self._shared_column_cuts, self.threads, *columns, shares)
             cuts = even_cuts(self.shape[0], ROWS)
@@ -220,23 +225,20 @@ class Design:
     ) -> np.ndarray:
         """Return the sum of what ``add`` adds for each piece of the rows, in X's dtype.
 
-        Each thread adds to an array of its own.
+        Which pieces are added to the same array does not depend on the number of threads, so neither does
+        the rounding.
         """
         pieces = pieces or self.pieces
-        workers = min(self.threads, len(pieces))
-        shares = [np.zeros(shape) for _ in range(workers)]
+        count = min(len(pieces), max(MIN_SHARES, self._shares(prod(shape))))
+        shares = np.zeros((count, *shape))
 
-        def piece(item: tuple[np.ndarray, tuple[int, int]]) -> None:
-            share, (first, last) = item
-            add(first, last, share)
+        def add_pieces(k: int) -> None:
+            for first, last in pieces[k::count]:
+                add(first, last, shares[k])
 
-        # The pieces are assigned to threads beforehand, so that the same call gives the same rounding.
-        on_threads(piece, [[(shares[k], bounds) for bounds in pieces[k::workers]] for k in range(workers)])
-        total, *others = shares
-        for other in others:
-            total += other
+        each(add_pieces, range(count), self.threads)
         with np.errstate(over="ignore"):
-            return total.astype(self.dtype, copy=False)
+            return shares.sum(axis=0).astype(self.dtype, copy=False)
 
     @property
     def smallest(self) -> float:
