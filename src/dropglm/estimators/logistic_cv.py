@@ -57,12 +57,12 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     """Logistic regression with noise, l2, l2_weights and discount chosen by cross-validation.
 
     Each of these settings takes a grid of values or a single one. If X is Blocks, a value may be a PerBlock,
-    which is one value and not a grid. Labelled rows are split into folds;
-    unlabelled rows are used in the fit of every fold. The grid is traversed along paths from strong to weak
-    penalties, where each fit starts from previous ones, and ``n_jobs`` threads work on paths, folds and
-    classes in parallel, on one copy of X. The best settings are then fitted to all rows. With ``calibrate``
-    and ``naive_bayes``, the predictors of each candidate are scaled and blended with those of naive Bayes
-    before they are scored.
+    which is one value and not a grid. Labelled rows are split into folds; unlabelled rows are used in the fit
+    of every fold. The grid is traversed along paths from strong to weak penalties, where each fit starts from
+    previous ones, and ``n_jobs`` threads work on paths, folds and classes in parallel, on one copy of X.
+    Settings that can hardly become the best drop out after the first folds, and the best settings are fitted
+    to all rows. With ``calibrate`` and ``naive_bayes``, the predictors of each candidate are scaled and
+    blended with those of naive Bayes before they are scored.
 
     Parameters
     ----------
@@ -98,10 +98,10 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         and discount, choose the largest dropout and then the largest l2.
     race : bool, default=True
         Whether to stop fitting settings that can hardly become the best. After each fold, their scores of the
-        held-out rows are compared with those of the best settings so far; settings drop out if they
-        would be more than one standard error of the score behind after all folds, but for a chance of 1 in
-        700. It has no effect with fewer than 100
-        held-out rows in half of the folds, or if the score is not the log loss or the accuracy.
+        held-out rows are compared with those of the best settings so far; settings drop out if they would be
+        more than one standard error of the score behind after all folds, but for a chance of 1 in 700. It has
+        no effect with fewer than 100 held-out rows in half of the folds, or if the score is not the log loss
+        or the accuracy.
     calibrate : bool, default=True
         Whether to multiply the predictors by the factor that minimises the log loss of held-out rows, before
         they are scored. The factor is at least 0.15, and with few rows it stays near 1. It corrects the

@@ -20,7 +20,6 @@ class Piece(NamedTuple):
 
 
 # For each source of numbers, the columns of its words and those of its pairs, or -1
-
 Columns = Sequence[tuple[np.ndarray, np.ndarray]]
 
 

@@ -38,7 +38,7 @@ class Tokens(NamedTuple):
     counts: np.ndarray
     start: np.ndarray  # of each token in letters
     stop: np.ndarray
-    keys: np.ndarray  # see scanning.token_key
+    keys: np.ndarray  # see kernels.token_key
 
 
 class Room:
@@ -157,10 +157,7 @@ class StoredTexts(NamedTuple):
         """Return the tokens of texts first to last - 1."""
         room.reserve(place + int(self.cost[last] - self.cost[first]))
         firsts, counts = np.empty((2, last - first), np.int64)
-        classes, words = (
-            character_classes(self.runs, self.size),
-            (room.words[0], room.words[1], room.words[2]),
-        )
+        classes, words = character_classes(self.runs, self.size), room.arrays
         scanning.split_strings(
             self.addresses[first:last],
             self.raw[first:last],

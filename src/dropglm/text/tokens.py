@@ -22,7 +22,6 @@ from dropglm.threads import each, even_pieces
 WORDS_AND_PUNCTUATION = r"[\w']+|[^\w\s]"
 WORDS_OF_TWO_LETTERS = r"(?u)\b\w\w+\b"  # scikit-learn's default
 
-
 PIECE = 1 << 18  # bytes per task
 
 RUNS = {
