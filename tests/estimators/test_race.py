@@ -172,6 +172,15 @@ def test_all_candidates_may_lose_to_a_rival(rng):
     assert better.score == rival.score
 
 
+def test_only_the_best_candidate_keeps_its_coefficients(rng):
+    X, y = rows_and_labels(rng)
+    settings = {"dropout": (0.5, 0.3), "l2": (1.0, 0.1), "l2_weights": "uniform", "discount": 0.0}
+    search = LogisticRegressionCV(**settings, naive_bayes=True, rounds=1)
+    found = search._search(X, y, X_unlabeled=X[:50])
+    kept = [any(fit.coefficients for fit in outcome.fits) for outcome in found.search.outcomes]
+    assert np.flatnonzero(kept).tolist() == [found.best]
+
+
 def test_a_fit_starts_where_those_before_point_to():
     """A weaker l2 changes the solution as it did with the previous noise."""
     starts, noises = Starts(), [object(), object(), object()]

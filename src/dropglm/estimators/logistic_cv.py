@@ -354,6 +354,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
                 break
             best = best_candidate(search.grid, scores, one_standard_error=self.one_standard_error)
             candidates = beyond_edge(search.grid, scores, best, limits) if self.extend_l2 else []
+        search.release(set(range(len(search.grid))).difference({best}))
         converged = [fit.converged for outcome in search.outcomes for fit in outcome.fits]
         warn_unless_all_converged(converged, self.max_iter)
         given = X, y, sample_weight, X_unlabeled, unlabeled_weight

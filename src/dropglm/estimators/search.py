@@ -1,5 +1,6 @@
 """The search through a grid: candidates are fitted to the folds and scored, and hopeless ones drop out."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -81,9 +82,13 @@ class Search:
                 if self.race is not None and done < folds:
                     remaining = self.race.survivors(alive, [one.row_scores for one in self.outcomes])
                     progress.leave_out((len(alive) - len(remaining)) * (folds - done))
-                    for number in set(alive).difference(remaining):
-                        self.outcomes[number] = self.outcomes[number].without_coefficients()
+                    self.release(set(alive).difference(remaining))
                     alive = remaining
+
+    def release(self, numbers: Iterable[int]) -> None:
+        """Discard the coefficients of these candidates, whose memory may be as large as that of the rows."""
+        for number in numbers:
+            self.outcomes[number] = self.outcomes[number].without_coefficients()
 
     def _coefficients(self, number: int, fold: int) -> Coefficients | None:
         return self.outcomes[number].fits[fold].coefficients
