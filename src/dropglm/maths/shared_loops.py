@@ -18,7 +18,7 @@ they are added in order, neither do the results.
 
 import os
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from queue import SimpleQueue
 from threading import Thread
 from types import FunctionType
@@ -167,7 +167,7 @@ def total(sums: np.ndarray) -> np.ndarray:
     return sums[0] if len(sums) == 1 else sums.sum(axis=0)
 
 
-@cache
+@lru_cache(256)  # a program may fit to data of any number of sizes
 def even_cuts(size: int, piece: int) -> np.ndarray:
     """Return cuts of 0, …, size - 1 into pieces of about equal length.
 
