@@ -72,3 +72,12 @@ def test_changed_nodes_are_refused(change):
 def test_keys_must_be_strings():
     with pytest.raises(plain_archive.NotPlainError, match=r"builtins\.int"):
         plain_archive.loads(io.dumps({1: 2}))
+
+
+def test_a_compressed_schema_is_refused_before_it_is_read(monkeypatch):
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(plain_archive.SCHEMA, " " * 100_000 + "{}")
+    monkeypatch.setattr(zipfile.ZipFile, "read", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(plain_archive.NotPlainError, match="compressed"):
+        plain_archive.loads(buffer.getvalue())

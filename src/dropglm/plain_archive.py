@@ -101,12 +101,15 @@ def _checked_schema(archive: zipfile.ZipFile, size: int) -> Any:
         raise NotPlainError("is not a dropglm model file")
     # Our files are not compressed and no member is used twice, so reading never takes much more memory than
     # the size of the file.
+    refused = NotPlainError("has members that are compressed or used twice; no model file of dropglm has")
     compressed = any(member.compress_type != zipfile.ZIP_STORED for member in members)
+    if compressed or sum(member.file_size for member in members) > size:
+        raise refused
     schema = json.loads(archive.read(SCHEMA))
     nodes = list(_nodes(schema))
     used = [node["file"] for node in nodes if "file" in node]
-    if compressed or sum(member.file_size for member in members) > size or len(set(used)) < len(used):
-        raise NotPlainError("has members that are compressed or used twice; no model file of dropglm has")
+    if len(set(used)) < len(used):
+        raise refused
     for node in nodes:
         if _declared(node) not in LOADERS:
             module, name, _ = _declared(node)

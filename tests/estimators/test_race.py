@@ -198,3 +198,20 @@ def test_a_fit_starts_where_those_before_point_to():
     assert_allclose(starts.of(noises[1], 0.01)[0], 1.5)  # not tried before
     starts.add(noises[1], 0.1, solution(5.0))
     assert starts.of(noises[2], 0.1)[0][0, 0] == 1.5
+
+
+def test_close_candidates_differ_in_their_scores(rng):
+    X = rng.normal(size=(1200, 20))
+    y = X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=1200) > 0.0
+    model = LogisticRegressionCV((0.5, 0.3), l2=(30.0, 3.0, 0.3), calibrate=False, extend_l2=False).fit(X, y)
+    assert (model.cv_results_["mean_n_iter"] >= 1.0).all()
+    assert len(set(model.cv_results_["mean_test_score"])) == 6
+
+
+def test_a_single_fold_has_no_spread(rng):
+    X = rng.normal(size=(1200, 5))
+    y = X[:, 0] + 0.3 * rng.normal(size=1200) > 0.0
+    model = LogisticRegressionCV(0.3, l2=(3000.0, 30.0, 0.3), calibrate=False, extend_l2=False).fit(X, y)
+    folds, spread = model.cv_results_["folds_fitted"], model.cv_results_["std_test_score"]
+    assert folds.min() == 1
+    assert_array_equal(np.isnan(spread), folds == 1)

@@ -78,6 +78,13 @@ def test_a_start_at_the_minimum_stays_there(rng):
     assert_array_equal(theta, function.centre)
 
 
+def test_a_start_within_the_tolerance_is_left_if_iterations_are_asked_for(rng):
+    function = parabola(rng, constant=1.0)
+    for min_iter in (0, 1):
+        _, result = LBFGS(tol=1e-2, min_iter=min_iter).minimize(function, function.centre + 1e-6)
+        assert (result.status, result.n_iter) == (Status.CONVERGED, min_iter)
+
+
 def test_the_history_records_every_iteration(rng):
     function = parabola(rng, constant=1.0)
     theta, result = LBFGS(tol=1e-6).minimize(function, np.zeros(20))

@@ -37,7 +37,10 @@ def results_table(search: Search, best: int) -> dict[str, Any]:
     fits = [outcome.fits for outcome in outcomes]
     return columns | {
         "mean_test_score": means,
-        "std_test_score": np.array([row[:m].std() for row, m in zip(scores, folds, strict=True)]),
+        # A single fold of several says nothing about the spread.
+        "std_test_score": np.array(
+            [np.nan if m == 1 < len(row) else row[:m].std() for row, m in zip(scores, folds, strict=True)]
+        ),
         "rank_test_score": ranks(means, full),
         "accuracy": accuracies,
         "scale": np.array([outcome.blend.scale for outcome in outcomes]),

@@ -64,7 +64,8 @@ class Search:
     def run(self, candidates: list[Candidate], *, tol: float, max_iter: int, shown: bool) -> None:
         """Fit and score more candidates; those that are clearly worse than the best so far drop out."""
         first, folds, threads = len(self.grid), len(self.fits.folds), self.fits.features.threads
-        solver = LBFGS(max(tol, SEARCH_TOL), max_iter)
+        # Without a step, candidates that are close to each other would have the same score.
+        solver = LBFGS(max(tol, SEARCH_TOL), max_iter, min_iter=1)
         self.grid += candidates
         self.outcomes += [Outcome((), Blend(), np.empty((0, 1)), np.full(folds, np.nan))] * len(candidates)
         alive = list(range(first, len(self.grid)))

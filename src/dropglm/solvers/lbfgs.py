@@ -28,6 +28,8 @@ class LBFGS:
         inverse of the preconditioner and the L-BFGS estimate of the inverse Hessian. The objective is then
         within about tol² · f of its minimum.
     max_iter : int
+    min_iter : int
+        Do not stop before, even at a start that is within the tolerance.
     memory : int, optional
         Number of past steps to keep; by default 10, and up to 100 for short vectors.
     threads : int
@@ -36,6 +38,7 @@ class LBFGS:
 
     tol: float = 1e-4
     max_iter: int = 200
+    min_iter: int = 0
     memory: int | None = None
     threads: int = 1
 
@@ -56,10 +59,11 @@ class LBFGS:
         fresh = True  # whether the preconditioner was computed at this point
         while True:
             n_iter = len(seen) - 1
-            if seen[-1][1] <= self.tol and not fresh:
+            early = n_iter < self.min_iter
+            if seen[-1][1] <= self.tol and not fresh and not early:
                 memory.change_metric(function.preconditioner(point))
                 fresh, seen[-1] = True, (point.value, _relative(memory, point.value), seen[-1][2])
-            if seen[-1][1] <= self.tol:
+            if seen[-1][1] <= self.tol and not early:
                 status = Status.CONVERGED
                 break
             if n_iter == self.max_iter:
