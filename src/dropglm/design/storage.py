@@ -98,21 +98,16 @@ def _value(rows, i, k):
     return VALUE.get(_storage_class(rows))
 
 
-def all_ones(X: Matrix) -> bool:
-    """Return whether every stored entry of a sparse matrix is 1."""
-    return not X.nnz or bool(X.data.min() == 1 == X.data.max())  # half the time of (X.data == 1).all()
-
-
-def store(X: Matrix, *, ones: bool | None = None) -> Rows:
+def store(X: Matrix, *, ones: bool | None) -> Rows:
     """Return X in the smallest of the three forms, sharing X's arrays where their types allow.
 
-    ``ones`` says whether all entries of a sparse X are ones, if that is already known.
+    ``ones`` says whether all entries of a sparse X are ones; see ``prepare.canonical``.
     """
     if not sparse.issparse(X):
         return DenseRows(read_only(X))
     indptr = read_only(X.indptr.astype(np.int64, copy=False))
     indices = read_only(_unsigned(X.indices))
-    if all_ones(X) if ones is None else ones:
+    if ones:
         return BinaryRows(indptr, indices)
     return CsrRows(indptr, indices, read_only(X.data))
 
