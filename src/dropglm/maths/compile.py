@@ -7,12 +7,10 @@ completely. A ``part`` of a kernel is a function of its own, which takes less ti
 it as well if it is small, so that it is rarely slower.
 """
 
-import gc
 from collections.abc import Callable
 from typing import Any
 
 from numba import njit
-from numba.core import event
 
 # Without the entry point for callers in C, which nobody uses, a kernel takes a tenth less time to compile.
 COMMON: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
@@ -44,36 +42,3 @@ inlined = njit(inline="always", **COMMON)
 
 # Without an entry point for Python either: only kernels call a part.
 part = njit(**COMMON | {"no_cpython_wrapper": True})
-
-
-class _NoCollection(event.Listener):
-    """Stops the search for cyclic garbage while a function of this package is compiled.
-
-    Numba makes millions of objects that stay, and the search took an eighth of the time of a first fit. Only
-    one thread compiles at a time, and functions that are read from the cache are not compiled.
-    """
-
-    def __init__(self) -> None:
-        self.depth, self.resume = 0, False
-
-    def on_start(self, event: Any) -> None:
-        """Stop, unless this is a function inside another one."""
-        if _is_ours(event):
-            if self.depth == 0:
-                self.resume = gc.isenabled()
-                gc.disable()
-            self.depth += 1
-
-    def on_end(self, event: Any) -> None:
-        """Resume, if this was the outermost function."""
-        if _is_ours(event):
-            self.depth -= 1
-            if self.depth == 0 and self.resume:
-                gc.enable()
-
-
-def _is_ours(event: Any) -> bool:
-    return event.data["dispatcher"].py_func.__module__.split(".")[0] == "dropglm"
-
-
-event.register("numba:compile", _NoCollection())
