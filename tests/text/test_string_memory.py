@@ -40,7 +40,7 @@ def test_this_interpreter_is_supported():
     assert string_memory.readable()
 
 
-@pytest.mark.parametrize("preprocess", PREPROCESSORS, ids=repr)
+@pytest.mark.parametrize("preprocess", PREPROCESSORS, ids=range(len(PREPROCESSORS)))
 @given(texts=TEXTS)
 def test_tokens_are_those_of_the_regular_expression(preprocess, texts):
     for pattern in RUNS:
