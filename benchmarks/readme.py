@@ -146,7 +146,8 @@ def speed() -> str:
     """Return the README's table of times and speeds."""
     machine = re.search(r"^Machine: ([^;]*);", report.PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert machine is not None
-    return f"{report.summary()}\n\n{report.CONDITIONS.format(machine=machine[1])}"
+    fits = report.OF_FITS if report.stored()["gaps"] else ""
+    return f"{report.summary()}\n\n{report.CONDITIONS.format(machine=machine[1], fits=fits)}"
 
 
 def draw(path: Path) -> None:

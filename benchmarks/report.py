@@ -2,9 +2,9 @@
 
 DROPGLM_DATA=… python -m benchmarks.report [SECTION …] [--cores FILE]
 
-Each section is written when it has been measured, and the others are left as they are, so a run that was
-interrupted goes on with the names of the sections that it lacks. ``--cores`` puts the tables that
-``benchmarks.cores`` has written, on a machine with many cores, into their section.
+Each section is written as soon as it is measured, and the others are left as they are. After an
+interruption, name the sections that are still missing. ``--cores`` inserts the tables of
+``benchmarks.cores``, which may come from another machine.
 """
 
 import argparse
@@ -161,11 +161,15 @@ def in_markdown(tables: Tables) -> Iterator[str]:
 
 CONDITIONS = (
     "Measured on {machine}. Tuned models and the prediction are whole processes, with all imports. "
-    "scikit-learn and snapml run with the fastest of their settings (processes, threads of BLAS, precision), "
-    "and learn from the labelled texts only. Percentages are test accuracies. A fit is timed until its "
-    "objective is within 1e-4 of the minimum, relatively: dropout and L2 for dropglm, plain L2 for the "
-    "others. The speed of learning from a file excludes start-up time, and Vowpal Wabbit reads texts that "
-    "were tokenised beforehand."
+    "The other libraries run with the fastest of the settings that were tried (processes, threads of BLAS, "
+    "precision), and learn from the labelled texts only. Percentages are test accuracies. {fits}The speed "
+    "of learning from a file excludes start-up time, and Vowpal Wabbit reads texts that were tokenised "
+    "beforehand."
+)
+# Only if the table has fits.
+OF_FITS = (
+    "A fit is timed until its objective is within 1e-4 of the minimum, relatively: dropout and L2 for "
+    "dropglm, plain L2 for the others. "
 )
 
 

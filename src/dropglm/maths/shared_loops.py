@@ -38,7 +38,7 @@ SIZE = 32
 
 FEWEST_PIECES = 8
 
-# Whether Numba is told to compile nothing; then nothing is shared.
+# Whether Numba's compiler is switched off; every loop then runs on the caller's thread alone.
 IN_PYTHON: bool = getattr(config, "DISABLE_JIT", False)
 
 # How often a thread looks at the board before it falls asleep: longer than between two loops of a fit.

@@ -43,7 +43,7 @@ class RowTerm(Term):
         n, labels = len(block.penalty_weights), block.labels
         self.pieces = [slice(*bounds) for bounds in even_ranges(n, PIECE)]
         self.compiled = family is Logistic and type(penalty) in (GaussianLogistic, type(None))
-        # y, w and π of every row, the last two 0 where there is no loss or no penalty.
+        # y, w and π of every row; w is 0 without labels, π is 0 without a penalty.
         self.y = np.zeros(n) if labels is None else np.ascontiguousarray(labels.y[:, 0], np.float64)
         self.w = np.zeros(n) if labels is None else labels.weights
         self.pi = np.zeros(n) if penalty is None else block.penalty_weights

@@ -137,7 +137,8 @@ def _ranks(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> np.nda
     """
     n = len(starts)
     rank = np.concatenate([np.arange(0, 2 * n, 2), np.arange(1, 2 * n, 2)]).astype(np.int32)
-    # A word is followed by the same word with a space, unless it goes on with a control character elsewhere.
+    # A word comes right before the same word with a space, unless a longer word continues it with a control
+    # character, which sorts before a space.
     if find_byte(letters, starts + 1, stops, 0, 31) >= 0:
         rank[_sorted_with_spaces(letters, starts, stops)] = np.arange(2 * n, dtype=np.int32)
     return rank
