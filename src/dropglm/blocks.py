@@ -140,7 +140,7 @@ class Blocks:
         """Return all columns as one dense array."""
         return np.hstack([block.toarray() if sparse.issparse(block) else block for block in self.blocks])
 
-    def tocsr(self) -> sparse.csr_array:
+    def tocsr(self) -> "sparse.csr_array":
         """Return all columns as one CSR array."""
         return sparse.csr_array(sparse.hstack([sparse.csr_array(block) for block in self.blocks]))
 

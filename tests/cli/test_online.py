@@ -321,3 +321,13 @@ def test_options_that_cannot_work_give_a_message(arguments, code, expected, tmp_
     done = run("train", *arguments, "--quiet", cwd=tmp_path, stdin="")
     assert done.exit_code == code, done.output
     assert expected in " ".join(done.output.replace("│", " ").split())
+
+
+def test_scikit_learn_is_not_imported(folder, tmp_path):
+    """Its import takes as long as learning from 30,000 reviews."""
+    check = "assert 'sklearn' not in sys.modules"
+    code = f"import sys\nfrom dropglm.cli import main\ntry: main()\nfinally: {check}"
+    command = (sys.executable, "-c", code, *ONLINE, folder / "reviews.csv", "--out", tmp_path / "model.skops")
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert load_model(tmp_path / "model.skops").t_ == 3000

@@ -16,7 +16,7 @@ from dropglm import (
 )
 from dropglm.model_files import ModelFileError
 from dropglm.text.saved_model import SavedFeatures, load_saved_model
-from dropglm.text.saved_online_model import SavedHashedFeatures, SavedOnlineModel
+from dropglm.text.saved_online_model import SavedHashedFeatures, SavedOnlineModel, SavedOnlineTextModel
 
 TEXTS = ["a lovely film", "great fun, a great cast", "a dull film", "long and dull", "so odd", "odd music"]
 CLASSES = ["good", "good", "bad", "bad", "odd", "odd"]
@@ -73,6 +73,7 @@ def test_predictions_and_explanations_equal_those_of_the_estimator(make, tmp_pat
         (SavedFeatures, NgramVectorizer),
         (SavedHashedFeatures, NgramHasher),
         (SavedOnlineModel, OnlineLogisticRegression),
+        (SavedOnlineTextModel, OnlineTextClassifier),
     ],
 )
 def test_settings_are_those_of_the_estimator(saved, estimator):

@@ -14,7 +14,7 @@ from threading import RLock
 from types import ModuleType
 from typing import Any
 
-HEAVY = frozenset({"pandas", "scipy.linalg", "scipy.optimize", "scipy.stats"})
+HEAVY = frozenset({"pandas", "scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.stats"})
 
 _lock = RLock()
 _modules: dict[str, ModuleType] = {}  # all that were postponed

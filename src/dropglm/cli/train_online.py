@@ -14,8 +14,8 @@ from dropglm.cli.inputs_outputs import check_columns, check_name, check_output
 from dropglm.progress import Progress
 
 if TYPE_CHECKING:
-    from dropglm.text import OnlineTextClassifier, TextModel
-    from dropglm.text.stream import OnlineTraining, Source
+    from dropglm.text.predictions import TextPredictions
+    from dropglm.text.stream import Model, OnlineTraining, Source
 
 BAD_ROWS = ("stop", "skip")
 FIRST_LINE = 100  # rows
@@ -47,7 +47,8 @@ def train_online(
     base = None if start_from is None else _load(start_from)
     source = _with_columns_of(base, Source(*table), given)
     _check(source, out, settings, epochs, checkpoint, start_from)
-    model = _model(settings, base, start_from, given).set_params(n_jobs=threads)
+    model = _model(settings, base, start_from, given)
+    model.n_jobs = threads
     origin = source.settings()
     origin["start_from"] = 0 if start_from is None else zlib.crc32(start_from.read_bytes())
     if checkpoint is not None and checkpoint.exists():
@@ -107,41 +108,43 @@ def _check(
         check_output(checkpoint, "--checkpoint", (source.path, start_from), regular=True)
 
 
-def _load(path: Path) -> "TextModel":
-    from dropglm.text import load_model
+def _load(path: Path) -> "TextPredictions":
+    from dropglm.text.saved_model import load_saved_model
 
-    return load_model(path)
+    return load_saved_model(path)
 
 
-def _with_columns_of(base: "TextModel | None", source: "Source", given: set[str]) -> "Source":
+def _with_columns_of(base: "TextPredictions | None", source: "Source", given: set[str]) -> "Source":
     """Return the table with the columns that the model to continue from was trained with, unless given."""
     names = {"text": base.text_column_, "label": base.label_column_} if base is not None else {}
     return replace(source, **{name: column for name, column in names.items() if column and name not in given})
 
 
 def _model(
-    settings: dict[str, Any], model: "TextModel | None", start_from: Path | None, given: set[str]
-) -> "OnlineTextClassifier":
+    settings: dict[str, Any], base: "TextPredictions | None", start_from: Path | None, given: set[str]
+) -> "Model":
     """Return a new model, or the one to continue from."""
-    from dropglm.text import OnlineTextClassifier
+    from dropglm.text.saved_online_model import SavedOnlineTextModel
 
-    if model is None:
-        return OnlineTextClassifier(**settings)
-    from dropglm.text import TextClassifier
-
+    if base is None or start_from is None:
+        return SavedOnlineTextModel(**settings)
     fixed = {"classes", "bits", "ngrams", "lowercase", "strip_html"}
-    fixed |= set() if isinstance(model, TextClassifier) else {"rule", "l2"}
+    fixed |= {"rule", "l2"} if isinstance(base, SavedOnlineTextModel) else set()
     for name in sorted(given & fixed):
         raise typer.BadParameter(f"is already set by {start_from}.", param_hint=_option(name))
-    if isinstance(model, TextClassifier):
-        steps = {name: settings[name] for name in ("rule", "rate", "l2")}
-        return OnlineTextClassifier(**steps).start_from(model)
-    return model.set_params(rate=settings["rate"]) if "rate" in given else model
+    if isinstance(base, SavedOnlineTextModel):
+        if "rate" in given:
+            base.rate = base.model_.rate = settings["rate"]
+        return base
+    from dropglm.text import OnlineTextClassifier, TextClassifier
+
+    steps = {name: settings[name] for name in ("rule", "rate", "l2")}
+    return OnlineTextClassifier(**steps).start_from(TextClassifier.load(start_from))
 
 
 def _start(
     source: "Source",
-    model: "OnlineTextClassifier",
+    model: "Model",
     classes: str | None,
     origin: dict[str, Any],
     *,
@@ -168,7 +171,7 @@ def _start(
 def _resume(
     checkpoint: Path,
     source: "Source",
-    model: "OnlineTextClassifier",
+    model: "Model",
     classes: str | None,
     epochs: int,
     origin: dict[str, Any],
@@ -195,7 +198,7 @@ def _resume(
         raise BadInputError(
             f"{checkpoint} has already completed {training.epoch} passes; raise --epochs, or {hint}."
         )
-    training.model.set_params(n_jobs=model.n_jobs)
+    training.model.n_jobs = model.n_jobs
     place = f"row {training.row:,}" + (f" of pass {training.epoch + 1}" if epochs > 1 else "")
     terminal.message(f"resuming from {checkpoint}, after {place}.")
     return training

@@ -1,11 +1,24 @@
 """The feature matrix: how it is stored, and the operations that the rest of the package uses."""
 
-from dropglm.design.block_design import BlockDesign
-from dropglm.design.design import Design
-from dropglm.design.prepare import frequency_order
-from dropglm.design.storage import Matrix
+from typing import TYPE_CHECKING
 
-# A feature matrix of one block or of several.
-AnyDesign = Design | BlockDesign
+from dropglm.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from dropglm.design.block_design import AnyDesign, BlockDesign
+    from dropglm.design.design import Design
+    from dropglm.design.prepare import frequency_order
+    from dropglm.design.storage import Matrix
 
 __all__ = ["AnyDesign", "BlockDesign", "Design", "Matrix", "frequency_order"]
+
+# Imported when first asked for: predictions and online learning need only how rows are stored.
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "block_design": ("AnyDesign", "BlockDesign"),
+        "design": ("Design",),
+        "prepare": ("frequency_order",),
+        "storage": ("Matrix",),
+    },
+)

@@ -83,3 +83,7 @@ class BlockDesign:
     def smallest(self) -> float:
         """The smallest entry, or 0 if no entry is negative."""
         return min(block.design.smallest for block in self.blocks)
+
+
+# A feature matrix of one block or of several.
+AnyDesign = Design | BlockDesign

@@ -8,12 +8,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dropglm import checks
 from dropglm.design import Design
-from dropglm.design.storage import Rows
 from dropglm.estimators.linear_model import LogisticModel
 from dropglm.estimators.online_model import OnlineModel
 from dropglm.estimators.sound_rows import sound_rows
 from dropglm.estimators.validation import check_classes, check_labels, check_target, class_numbers
-from dropglm.online import DivergenceError, Rule
+from dropglm.online import Rule
 from dropglm.online.kernels import BETA
 
 if TYPE_CHECKING:
@@ -257,36 +256,12 @@ class OnlineLogisticRegression(OnlineModel, LogisticModel):
         )
         return model
 
-    def _learn_rows(self, rows: Rows, numbers: np.ndarray, weights: np.ndarray) -> None:
-        """Do what ``partial_fit`` does, for rows already checked and with class numbers as labels."""
-        self._learn(self._unchanged_rule(), rows, numbers, weights, np.arange(len(numbers)))
-
     def _class_numbers(self, y: np.ndarray, classes: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the sorted classes and the class number of each label; unknown labels raise a ValueError."""
         known = self.classes_ if hasattr(self, "_state") else check_classes(self, classes)
         if classes is not None and not np.array_equal(np.unique(classes), known):
             raise ValueError(f"classes cannot change after the first partial_fit; they are {known}.")
         return known, class_numbers(y, known)
-
-    def _learn(
-        self, rule: Any, rows: Rows, numbers: np.ndarray, weights: np.ndarray, order: np.ndarray
-    ) -> None:
-        self._check_fitted()
-        self._current = {}
-        K = len(self.classes_)
-        positive = np.array([1]) if K == 2 else np.arange(K)
-        y = (numbers[:, None] == positive).astype(np.float64)
-        try:
-            eta = self._learner(rule).learn(rows, y, weights, order)
-        except DivergenceError as error:
-            self._divergence = error
-            raise
-        w, y, numbers = weights[order], y[order], numbers[order]
-        correct = self._best_class(eta) == numbers
-        self._progressive_scores = self._progressive_scores.add(eta, y, correct, w)
-        if not np.isfinite(self._progressive_scores).all():
-            self._divergence = DivergenceError(self._state.steps, float(rule.rate))
-            raise self._divergence
 
 
 def _check_type(model: Any, kind: type) -> None:

@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from dropglm import checks
+from dropglm.design.storage import Rows
 from dropglm.estimators.predictions import LogisticPredictions
 from dropglm.online import DivergenceError, Learner, ProgressiveScores, State, rule_from
 from dropglm.online.kernels import SUM
@@ -76,6 +77,30 @@ class OnlineModel(LogisticPredictions):
         fixed["rate"] = rule.rate if self.l2 else None
         fixed["rule"] = type(rule), tuple(rule._replace(rate=0.0))
         return fixed
+
+    def _learn_rows(self, rows: Rows, numbers: np.ndarray, weights: np.ndarray) -> None:
+        """Do what ``partial_fit`` does, for rows already checked and with class numbers as labels."""
+        self._learn(self._unchanged_rule(), rows, numbers, weights, np.arange(len(numbers)))
+
+    def _learn(
+        self, rule: Any, rows: Rows, numbers: np.ndarray, weights: np.ndarray, order: np.ndarray
+    ) -> None:
+        self._check_fitted()
+        self._current = {}
+        K = len(self.classes_)
+        positive = np.array([1]) if K == 2 else np.arange(K)
+        y = (numbers[:, None] == positive).astype(np.float64)
+        try:
+            eta = self._learner(rule).learn(rows, y, weights, order)
+        except DivergenceError as error:
+            self._divergence = error
+            raise
+        w, y, numbers = weights[order], y[order], numbers[order]
+        correct = self._best_class(eta) == numbers
+        self._progressive_scores = self._progressive_scores.add(eta, y, correct, w)
+        if not np.isfinite(self._progressive_scores).all():
+            self._divergence = DivergenceError(self._state.steps, float(rule.rate))
+            raise self._divergence
 
     def _learner(self, rule: Any) -> Learner:
         return Learner(

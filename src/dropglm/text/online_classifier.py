@@ -1,23 +1,20 @@
 """A text classifier that learns from a stream of texts."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dropglm import checks
-from dropglm.design import Design
-from dropglm.design.storage import Rows
 from dropglm.encoded_texts import EncodedTexts
 from dropglm.estimators import OnlineLogisticRegression
 from dropglm.online import Rule
 from dropglm.text.base import check_texts
-from dropglm.text.hashed_features import HashedTexts
 from dropglm.text.hashing import NgramHasher
 from dropglm.text.model import TextModel
-from dropglm.text.online_predictions import OnlinePredictions
+from dropglm.text.online_learning import OnlineLearning
 from dropglm.text.online_restoring import restore_hashed, restore_online, restored_online_settings
 from dropglm.text.online_saving import online_state
 from dropglm.text.restoring import restore_features
@@ -28,15 +25,7 @@ if TYPE_CHECKING:  # imports scikit-learn's model selection, which takes as long
     from dropglm.text.classifier import TextClassifier
 
 
-class TextFeatures(NamedTuple):
-    """The features of some texts."""
-
-    rows: Rows
-    n_texts: int
-    hashed: HashedTexts | None  # the names of hashed columns; None with a fixed vocabulary
-
-
-class OnlineTextClassifier(OnlinePredictions, TextModel):
+class OnlineTextClassifier(OnlineLearning, TextModel):
     r"""Text classifier for streams: logistic regression on hashed n-grams, one step per text.
 
     Memory does not grow with the number of texts. The model can predict, and be saved, at any time.
@@ -250,43 +239,6 @@ class OnlineTextClassifier(OnlinePredictions, TextModel):
         self.vectorizer_, self.model_, self.classes_ = classifier.vectorizer_, model, model.classes_
         self.counts_ = np.zeros(len(self.classes_), np.int64)
         return self
-
-    def _reset(self, classes: Any) -> Self:
-        """Discard what was learnt, and prepare for texts of these classes."""
-        hasher, model = self._new_hasher(), self._model_with_current_settings()
-        known = np.unique(np.asarray(classes))
-        # In float64: in float32, the sum of a word that every text contains stops growing after 17 million
-        # texts.
-        model._reset(known, len(hasher.ngrams_), np.float64)
-        self.vectorizer_, self.model_, self.classes_ = hasher, model, model.classes_
-        self.counts_ = np.zeros(len(known), np.int64)
-        return self
-
-    def _prepare(self, texts: Sequence[str], n_texts: int) -> Iterator[TextFeatures]:
-        """Yield the features of the texts in chunks, without changing the model.
-
-        ``n_texts`` is the number of texts before them; it differs from what the model has learnt from if they
-        are prepared ahead.
-        """
-        vectorizer = self.vectorizer_
-        vectorizer.n_jobs, vectorizer.verbose = self.n_jobs, self.verbose  # set_params takes 0.2 ms
-        if isinstance(vectorizer, NgramHasher):
-            for hashed in vectorizer._hash(texts, vectorizer.ngrams_, n_texts):
-                yield TextFeatures(hashed.rows, len(hashed.rows.indptr) - 1, hashed)
-        else:
-            yield TextFeatures(Design(vectorizer.transform(texts)).rows, len(texts), None)
-
-    def _learn_prepared(self, features: TextFeatures, numbers: np.ndarray, weights: np.ndarray) -> None:
-        """Learn from texts with these class numbers, in the order in which their features were prepared."""
-        if features.hashed is not None:
-            self.vectorizer_._add(features.hashed)
-        self.model_._learn_rows(features.rows, numbers, weights)
-        self.counts_ += np.bincount(numbers, minlength=len(self.classes_))
-
-    def _drop_prepared(self, n_texts: int) -> None:
-        """Forget features that were prepared for texts up to number ``n_texts``, but not learnt from."""
-        if isinstance(self.vectorizer_, NgramHasher) and n_texts != self.vectorizer_.n_texts_:
-            self.vectorizer_.ngrams_.forget_what_was_not_added()
 
     def _new_hasher(self) -> NgramHasher:
         if self.bits is None:

@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dropglm import model_files
-from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights
-from dropglm.noise import Dropout
-from dropglm.penalties import EXPECTATIONS, Expectation
-from dropglm.text.vectorizer import NgramVectorizer
 
 if TYPE_CHECKING:
     from dropglm.estimators import LogisticRegression
+    from dropglm.text.vectorizer import NgramVectorizer
 
 CHOSEN = ("dropout", "l2", "l2_weights", "discount")
 # Not saved: they concern the machine and the user that open the file, or are too large for it.
@@ -32,7 +29,7 @@ OBJECTS = (
 )
 
 
-def model_state(vectorizer: NgramVectorizer, model: "LogisticRegression") -> dict[str, Any]:
+def model_state(vectorizer: "NgramVectorizer", model: "LogisticRegression") -> dict[str, Any]:
     """Return what a file has to hold of the vectorizer and of the model, to predict and to explain."""
     return {
         "classes": np.asarray(model.classes_),
@@ -56,7 +53,7 @@ def saved_settings(classifier: Any) -> dict[str, Any]:
     return settings | {name: saved_setting(name, settings[name]) for name in OBJECTS if name in settings}
 
 
-def vectorizer_settings(vectorizer: NgramVectorizer) -> dict[str, Any]:
+def vectorizer_settings(vectorizer: Any) -> dict[str, Any]:
     """Return the settings that say how a fitted vectorizer turns texts into rows, in types for a file."""
     names = vectorizer.get_params().keys() - {*NOT_SAVED, "dtype", "max_df", "max_features", "min_df"}
     return {name: saved_setting(name, getattr(vectorizer, name)) for name in sorted(names)}
@@ -78,6 +75,13 @@ def saved_setting(name: str, value: Any) -> Any:
     >>> saved_setting("dropout", [0.2, Dropout(0.5)])
     [0.2, 0.5]
     """
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    # Imported here: the settings of an online model are plain.
+    from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights
+    from dropglm.noise import Dropout
+    from dropglm.penalties import EXPECTATIONS, Expectation
+
     if isinstance(value, (list, tuple)) and name in CHOSEN:
         return type(value)(saved_setting(name, item) for item in value)
     if type(value) is Dropout:

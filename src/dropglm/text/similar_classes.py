@@ -4,8 +4,6 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dropglm.estimators.warning import stacklevel
-
 MOST_LISTED = 5  # groups in the warning
 
 
@@ -35,6 +33,7 @@ def warn_similar_classes(counts: Mapping[Any, int | None]) -> None:
     groups = similar_classes(counts)
     if not groups:
         return
+    from dropglm.estimators.warning import stacklevel  # imports scikit-learn
 
     def named(label: str) -> str:
         count = counts[label]

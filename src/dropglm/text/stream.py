@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,11 @@ from dropglm.tables.errors import listed
 from dropglm.tables.lines import MAX_ROW_LENGTH
 from dropglm.tables.table import Table
 from dropglm.text.ahead import ahead
-from dropglm.text.online_classifier import OnlineTextClassifier, TextFeatures
+from dropglm.text.online_learning import TextFeatures
+from dropglm.text.saved_online_model import SavedOnlineTextModel
+
+if TYPE_CHECKING:  # imports scikit-learn
+    from dropglm.text.online_classifier import OnlineTextClassifier
 
 KIND = "OnlineTraining"
 MOST_LISTED = 10  # bad rows whose messages are kept
@@ -34,6 +38,9 @@ COUNTERS = (
     "last_learnt_row",
     "last_learnt_checksum",
 )
+
+
+Model: TypeAlias = "OnlineTextClassifier | SavedOnlineTextModel"
 
 
 @dataclass(frozen=True)
@@ -113,7 +120,7 @@ class _Prepared(NamedTuple):
     features: list[TextFeatures]  # of these rows
 
 
-def _prepare(model: OnlineTextClassifier, batch: Batch, number_of: dict[str, int], n_texts: int) -> _Prepared:
+def _prepare(model: "Model", batch: Batch, number_of: dict[str, int], n_texts: int) -> _Prepared:
     numbers = np.array([number_of.get(label, -1) for label in batch.labels])
     known = np.flatnonzero(numbers >= 0)
     texts = batch.texts
@@ -128,7 +135,7 @@ class OnlineTraining:
 
     Attributes
     ----------
-    model : OnlineTextClassifier
+    model : OnlineTextClassifier or SavedOnlineTextModel
         The classifier that is being trained.
     classes : dict
         Maps each label, as the table spells it, to its class.
@@ -149,7 +156,7 @@ class OnlineTraining:
         Number and checksum of the last row that was learnt from.
     """
 
-    model: OnlineTextClassifier
+    model: "Model"
     classes: dict[str, Any]
     origin: dict[str, Any] = field(default_factory=dict)
     epoch: int = 0
@@ -163,7 +170,7 @@ class OnlineTraining:
 
     @classmethod
     def start(
-        cls, model: OnlineTextClassifier, classes: dict[str, Any], origin: dict[str, Any] | None = None
+        cls, model: "Model", classes: dict[str, Any], origin: dict[str, Any] | None = None
     ) -> "OnlineTraining":
         """Return a training at the first row; a model that is not fitted yet is prepared for the classes."""
         if not hasattr(model, "model_"):
@@ -306,7 +313,7 @@ class OnlineTraining:
         """Read a checkpoint."""
         _, state = model_files.read(path, KIND)
         with model_files.reporting_damage(path):
-            model = OnlineTextClassifier._from_state(state.get("model", {}))
+            model = SavedOnlineTextModel.from_state(state.get("model", {}))
             classes = dict(zip(state["spelled"], state["values"], strict=True))
             if sorted(classes.values()) != model.classes_.tolist():
                 raise ValueError("its classes differ from those of its model")
