@@ -12,17 +12,15 @@ from typing import Any
 
 from numba import njit
 
+from dropglm.maths.kernel_cache import on_disk
+
 # Without the entry point for callers in C, which nobody uses, a kernel takes a tenth less time to compile.
 COMMON: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 def _kernel(**options: Any) -> Callable[[Callable], Any]:
     def compiled(function: Callable) -> Any:
-        try:
-            return njit(function, cache=True, nogil=True, **COMMON, **options)
-        except RuntimeError:
-            # Neither the package's folder nor the user's cache is writable: compile in every process.
-            return njit(function, nogil=True, **COMMON, **options)
+        return on_disk(njit(function, nogil=True, **COMMON, **options))
 
     return compiled
 
