@@ -64,6 +64,7 @@ _find, __dir__ = lazy_names(
             "OnlineLogisticRegression",
             "PoissonRegressor",
         ),
+        "labelling": (),
         "latent": ("LatentFeatures",),
         "noising": ("noising_penalty",),
         "plots": (),

@@ -1,0 +1,33 @@
+"""Labelling texts: what to label next, how accurate the model is so far, and which labels look wrong."""
+
+from typing import TYPE_CHECKING
+
+from dropglm.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from dropglm.labelling.choice import choose_texts
+    from dropglm.labelling.estimate import AccuracyEstimate, estimate_accuracy, labels_for_one_point
+    from dropglm.labelling.pool import TextPool
+    from dropglm.labelling.pool_model import PoolModel
+    from dropglm.labelling.suspicious import suspicious
+
+__all__ = [
+    "AccuracyEstimate",
+    "PoolModel",
+    "TextPool",
+    "choose_texts",
+    "estimate_accuracy",
+    "labels_for_one_point",
+    "suspicious",
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "choice": ("choose_texts",),
+        "estimate": ("AccuracyEstimate", "estimate_accuracy", "labels_for_one_point"),
+        "pool": ("TextPool",),
+        "pool_model": ("PoolModel",),
+        "suspicious": ("suspicious",),
+    },
+)
