@@ -99,6 +99,14 @@ def test_sample_weights_apply_to_the_race(rng):
     assert Race(folds, np.ones(1000)).survivors([0, 1], [good[:200], bad[:200]]) == [1]
 
 
+def test_near_the_best_are_those_within_one_standard_error_that_were_fitted_to_all_folds(rng):
+    race = Race(folds_of(1000, 5), np.ones(1000))
+    best = rng.normal(size=1000)
+    error = best.std() / np.sqrt(1000)
+    shown = [best - 0.9 * error, best, best - 1.1 * error, best[:200], None]
+    assert race.near(1, shown) == [0, 1]
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(2, 8))
 def test_the_leader_and_its_equals_remain_and_a_rival_takes_part(seed, done, count):

@@ -5,7 +5,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from dropglm import Blocks, LogisticRegression, NgramVectorizer, PerBlock, TextClassifier
+from dropglm import (
+    Blocks,
+    LogisticRegression,
+    NgramVectorizer,
+    PerBlock,
+    TextClassifier,
+)
+from dropglm.estimators.logistic_cv import Searched
 from dropglm.noise import Dropout
 from dropglm.text.latent_prior import POWERS, KeptColumns, LatentBlock, LatentPrior
 from tests.text.synthetic import random_text
@@ -170,6 +177,24 @@ def test_array_of_l2_weights_and_grid_of_dropout_are_accepted(few):
     assert len(model.search_.cv_results_["params"]) == 12
     assert_array_equal(model.model_.l2_weights, weights)
     assert model.model_.dropout in (0.5, Dropout(0.2))
+
+
+@pytest.mark.parametrize("near", [(0,), (0, 1), (2,), (0, 1, 2)], ids=repr)
+def test_other_ngram_weights_leave_out_latent_features_that_are_clearly_worse(few, monkeypatch, near):
+    texts, y, more = few
+    asked, of = [], LatentPrior.of.__func__
+
+    def recorded(cls, X, vectorizer, k, threads, powers=POWERS):
+        asked.append(powers)
+        return of(cls, X, vectorizer, k, threads, powers)
+
+    monkeypatch.setattr(LatentPrior, "of", classmethod(recorded))
+    monkeypatch.setattr(Searched, "near_best", lambda self: [self.search.grid[k] for k in near])
+    model = TextClassifier(**QUICK, ngram_weight=(0.5, 1.0)).fit(texts, y, X_unlabeled=more)
+    # Candidate 0 has no latent features, the next have one block each.
+    powers = tuple(POWERS[k - 1] for k in near if k)
+    assert asked == ([POWERS, powers] if powers else [POWERS])
+    assert model.summary_.unlabeled_effect["score_without"] is not None
 
 
 # The folded model.

@@ -12,7 +12,7 @@ from dropglm.estimators.cv_results import results_table
 from dropglm.estimators.features import Features
 from dropglm.estimators.fold_fits import FoldFits
 from dropglm.estimators.folds import folds_from
-from dropglm.estimators.grid import candidates_of, grids_of, l2_weights_grid, noises_of
+from dropglm.estimators.grid import Candidate, candidates_of, grids_of, l2_weights_grid, noises_of
 from dropglm.estimators.held_out import HeldOut
 from dropglm.estimators.held_out_rows import HeldOutRows
 from dropglm.estimators.l2_weights import counts_unlabeled
@@ -45,6 +45,14 @@ class Searched(NamedTuple):
     def score(self) -> float:
         """The mean score of the best candidate, before any rounds; minus infinity if there is none."""
         return -np.inf if self.best is None else float(self.search.outcomes[self.best].scores.mean())
+
+    def near_best(self) -> list[Candidate]:
+        """Return the candidates within one standard error of the best; all of them if there was no race."""
+        search = self.search
+        if search.race is None or self.best is None:
+            return search.grid
+        fitted = [one.row_scores for one in search.outcomes]
+        return [search.grid[k] for k in search.race.near(self.best, fitted)]
 
     def row_scores_of(self, rows: np.ndarray) -> np.ndarray | None:
         """Return the scores of held-out rows by the best candidate, if these are its held-out rows."""

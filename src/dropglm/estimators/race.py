@@ -80,9 +80,7 @@ class Race:
         n = max(len(scores) for k in alive if (scores := row_scores[k]) is not None)
         done = float(self._shares[:n].sum())
         shares = self._shares[:n] / done
-        known = {
-            k: scores[:n] for k, scores in enumerate(row_scores) if scores is not None and len(scores) >= n
-        }
+        known = _first(n, row_scores)
         others = [] if self.rival is None else [self.rival[:n]]
         leader = max([*known.values(), *others], key=lambda scores: float(shares @ scores))
         # With one standard error as the rule for the choice, that of few folds is uncertain.
@@ -94,6 +92,29 @@ class Race:
             for k in alive
             if not shares @ (leader - known[k]) - margin > factor * standard_error(leader - known[k], shares)
         ]
+
+    def near(self, best: int, row_scores: Sequence[np.ndarray | None]) -> list[int]:
+        """Return the candidates that were fitted to all folds and are within one standard error of the best.
+
+        Parameters
+        ----------
+        best : int
+            Number of the best candidate.
+        row_scores : sequence of ndarray or None
+            As for ``survivors``.
+
+        Returns
+        -------
+        list of int
+        """
+        known = _first(len(self._shares), row_scores)
+        error = standard_error(known[best], self._shares)
+        return [k for k, scores in known.items() if self._shares @ (known[best] - scores) <= error]
+
+
+def _first(n: int, row_scores: Sequence[np.ndarray | None]) -> dict[int, np.ndarray]:
+    """Return the scores of the first n held-out rows by the candidates that have as many."""
+    return {k: scores[:n] for k, scores in enumerate(row_scores) if scores is not None and len(scores) >= n}
 
 
 def stops_of(folds: Sequence[Fold]) -> list[int]:

@@ -132,9 +132,17 @@ class LatentPrior(NamedTuple):
     """Blocks of latent features, of which a search chooses one or none."""
 
     blocks: tuple[LatentBlock, ...]
+    powers: tuple[float, ...]  # of the inverse document frequency in S, by block
 
     @classmethod
-    def of(cls, X: Any, vectorizer: NgramVectorizer, k: int, threads: int) -> Self | None:
+    def of(
+        cls,
+        X: Any,
+        vectorizer: NgramVectorizer,
+        k: int,
+        threads: int,
+        powers: tuple[float, ...] = POWERS,
+    ) -> Self | None:
         """Return the blocks for all rows X; None if at most k or 50 words occur in several texts."""
         ngrams = vectorizer.ngrams_
         idf = inverse_document_frequencies(ngrams.document_counts, vectorizer.n_texts_, smooth=True)
@@ -146,7 +154,7 @@ class LatentPrior(NamedTuple):
         k = min(k, available - 1)
         kept = np.flatnonzero(counted)
         rows = KeptColumns.of(X, kept, threads)
-        return cls(tuple(LatentBlock.of(rows, idf[kept] ** power, k, threads) for power in POWERS))
+        return cls(tuple(LatentBlock.of(rows, idf[kept] ** power, k, threads) for power in powers), powers)
 
     def beside(self, rows: Any, first: int) -> Blocks:
         """Return rows of n-grams with their latent features; the first one is row ``first`` of all texts."""

@@ -12,7 +12,7 @@ import numpy as np
 from dropglm.estimators import LogisticRegressionCV
 from dropglm.estimators.l2_weights import counts_unlabeled
 from dropglm.estimators.warning import stacklevel
-from dropglm.text.latent_prior import POWERS, LatentPrior
+from dropglm.text.latent_prior import LatentPrior
 from dropglm.text.search_summary import readable_score
 
 
@@ -31,7 +31,7 @@ def effect_of(search: LogisticRegressionCV, prior: LatentPrior | None) -> dict[s
         "score_without": None if best is None else float(means[best]),
         "accuracy_without": None if best is None else float(table["accuracy"][best]),
         "n_latent": 0 if prior is None or latent is None else prior.blocks[latent].rows.shape[1],
-        "rare_words": latent is not None and POWERS[latent] > 0.0,
+        "rare_words": prior is not None and latent is not None and prior.powers[latent] > 0.0,
         "rounds": len(search.rounds_),
         "discount": float(search.discount_),
     }
