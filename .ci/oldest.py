@@ -10,7 +10,15 @@ from pathlib import Path
 # Old Matplotlib and Typer call functions that newer pyparsing and click have deprecated, and warnings are
 # errors in the tests.
 CONTEMPORARIES = ["click<8.3", "pyparsing<3.3"]
-EXTRAS = ("tables", "cli", "models", "plots", "data", "test")  # not the linters, not the benchmarks' rivals
+EXTRAS = (
+    "tables",
+    "cli",
+    "models",
+    "plots",
+    "data",
+    "label",
+    "test",
+)  # not the linters, not the benchmarks' rivals
 
 
 def oldest(project: dict) -> list[str]:

@@ -1,0 +1,57 @@
+"""Connections of slow clients end after some time, whatever part of a request they keep waiting for."""
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+# Seconds in which the headers of a request must arrive, and in which a client must read some of an answer.
+HEADERS, ANSWER = 20.0, 20.0
+
+Base: Any = AutoHTTPProtocol
+
+
+class PatientProtocol(Base):
+    """uvicorn's protocol, which waits for headers and for readers of answers only for a while.
+
+    uvicorn itself has a limit for the time between two requests; the limit for bodies is in ``json_bodies``.
+    """
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Start to wait for the first request."""
+        super().connection_made(transport)
+        self._wait(HEADERS)
+
+    def data_received(self, data: bytes) -> None:
+        """Take the data; until they complete the headers, the time runs on."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+        elif self._deadline is None:
+            self._wait(HEADERS)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Start to wait for a client that does not read."""
+        super().pause_writing()
+        self._stop_waiting()
+        self._wait(ANSWER)
+
+    def resume_writing(self) -> None:
+        """Continue, since the client has read."""
+        self._stop_waiting()
+        super().resume_writing()
+
+    def _wait(self, seconds: float) -> None:
+        self._deadline = self.loop.call_later(seconds, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None

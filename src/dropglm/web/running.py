@@ -1,0 +1,152 @@
+"""Running an application: the port, the browser, and an end within a second or two."""
+
+import errno
+import logging
+import os
+import signal
+import socket
+import threading
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from dropglm.web.hosts import in_address
+from dropglm.web.patience import PatientProtocol
+
+FIRST_PORT, PORTS = 8000, 20  # tried in turn if no port is given
+MAX_CONNECTIONS = 500
+KEEP_ALIVE = 60  # seconds between two requests
+LAST_REQUESTS = 1  # seconds for requests that are running when the server is told to stop
+
+
+def listen(host: str = "127.0.0.1", port: int | None = None) -> socket.socket:
+    """Return a socket that listens.
+
+    Parameters
+    ----------
+    host : str
+        Name or address to listen on.
+    port : int or None
+        0 is any free port, and None the first one from 8000 on that is free.
+
+    Raises
+    ------
+    ValueError
+        If the host has no such address, or if the port is taken.
+
+    Examples
+    --------
+    >>> with listen(port=0) as listener:
+    ...     address_of(listener, "127.0.0.1").startswith("http://127.0.0.1:")
+    True
+    """
+    tried = [*range(FIRST_PORT, FIRST_PORT + PORTS), 0] if port is None else [port]
+    for number in tried:
+        try:
+            return _bound(host, number)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE and number != tried[-1]:
+                continue
+            if error.errno == errno.EADDRINUSE:
+                raise ValueError(f"Port {number} is in use; choose another.") from None
+            raise ValueError(f"Cannot listen on {host}, port {number}: {error.strerror or error}.") from None
+    raise AssertionError("unreachable")
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, address = min(found, key=lambda each: each[0] != socket.AF_INET)
+    listener = socket.socket(family, kind, protocol)
+    try:
+        if os.name == "posix":  # elsewhere, it would allow two servers on one port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(2048)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+def address_of(listener: socket.socket, host: str, token: str | None = None) -> str:
+    """Return the web address of a server."""
+    name = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, in_address(host))
+    return f"http://{name}:{listener.getsockname()[1]}/" + (f"{token}/" if token else "")
+
+
+def open_browser(address: str) -> None:
+    """Open a page in the user's browser, without waiting for it."""
+    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+
+def server(app: ASGIApp | Any, **settings: Any) -> uvicorn.Server:
+    """Return a server that is not running yet; its attribute ``should_exit`` ends it."""
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # warnings are about requests of others
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            http=PatientProtocol,
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=MAX_CONNECTIONS,
+            timeout_keep_alive=KEEP_ALIVE,
+            timeout_graceful_shutdown=LAST_REQUESTS,
+            **settings,
+        )
+    )
+
+
+def run(app: ASGIApp, listener: socket.socket) -> None:
+    """Serve an application until Ctrl-C or SIGTERM; this returns when the last requests have ended.
+
+    Parameters
+    ----------
+    app : ASGI application
+    listener : socket
+        From ``listen``. Clients can connect from then on, so the address may be shown before this is called.
+    """
+    running = server(app)
+
+    def stop(*_: Any) -> None:
+        running.should_exit = True
+
+    # uvicorn has its own handlers, and sends the signal once more when it has finished.
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        running.run(sockets=[listener])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def serving(app: ASGIApp, token: str | None = None) -> Iterator[str]:
+    """Serve an application on a thread, on any free port of this computer.
+
+    Parameters
+    ----------
+    app : ASGI application
+    token : str or None, default=None
+        The token of the application.
+
+    Yields
+    ------
+    str
+        The address.
+    """
+    with listen(port=0) as listener:
+        running = server(app)
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        try:
+            yield address_of(listener, "127.0.0.1", token)
+        finally:
+            running.should_exit = True
+            thread.join()
