@@ -1,9 +1,9 @@
 """Modules of other packages that are loaded when they are used, not when they are imported.
 
-scikit-learn and Numba import large parts of SciPy, and pandas if it is installed, for functions that our
-commands never call; this takes longer than to import everything else. Importing one of these modules gives an
-empty module, whose code runs when something is taken from it. Only commands do this, not the library: it
-concerns the whole process.
+scikit-learn, SciPy and Numba import large parts of SciPy and other packages, and pandas if it is installed,
+for functions that our commands never call; this takes longer than to import everything else. Importing one of
+these modules gives an empty module, whose code runs when something is taken from it. Only commands do this,
+not the library: it concerns the whole process.
 """
 
 import sys
@@ -14,7 +14,12 @@ from threading import RLock
 from types import ModuleType
 from typing import Any
 
-HEAVY = frozenset({"pandas", "scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.stats"})
+HEAVY = frozenset(
+    {
+        *("pandas", "scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats"),
+        *("asyncio", "narwhals.stable.v2", "numpy.f2py", "numpy.testing"),
+    }
+)
 
 _lock = RLock()
 _modules: dict[str, ModuleType] = {}  # all that were postponed

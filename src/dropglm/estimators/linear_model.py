@@ -51,7 +51,9 @@ class LinearModel(LinearPredictions, BaseEstimator):
             raise ValueError(
                 f"X has blocks of {checked.widths} columns, but the model was fitted to {widths}."
             )
-        validate_data(self, X, reset=False, skip_check_array=True)
+        named = hasattr(self, "feature_names_in_") or not checks.is_unnamed(X)
+        if named or checked.shape[1] != getattr(self, "n_features_in_", None):
+            validate_data(self, X, reset=False, skip_check_array=True)
         return super()._predictors(checked)
 
     def __sklearn_tags__(self) -> Any:

@@ -120,7 +120,11 @@ def check_features(
     """Return X and X_unlabeled as finite matrices with the same features, and the weights of the latter."""
     check = checks.features_or_blocks if allow_blocks else checks.features
     checked = check(X)
-    validate_data(estimator, X, skip_check_array=True)  # sets n_features_in_ and feature_names_in_
+    if checks.is_unnamed(X):
+        estimator.n_features_in_ = X.shape[1]
+        vars(estimator).pop("feature_names_in_", None)
+    else:
+        validate_data(estimator, X, skip_check_array=True)  # sets both
     X = checked
     if X_unlabeled is None:
         if unlabeled_weight is not None:
@@ -170,10 +174,18 @@ def check_target(estimator: Any, y: Any, n: int) -> np.ndarray:
     """Return y as an array with one entry per row."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
-    y = column_or_1d(y, warn=True)
+    if not _is_vector(y):
+        y = column_or_1d(y, warn=True)
     if len(y) != n:
         raise ValueError(f"y has {len(y)} entries, but X has {n} rows: inconsistent numbers of samples.")
     return y
+
+
+def _is_vector(y: Any) -> bool:
+    """Return whether y is a vector of strings, integers or truth values, which needs no further check."""
+    if type(y) is not np.ndarray or y.ndim != 1:
+        return False
+    return y.dtype.kind in "UTbiu" or (y.dtype.kind == "O" and set(map(type, y.tolist())) == {str})
 
 
 def check_labels(estimator: Any, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -181,10 +193,11 @@ def check_labels(estimator: Any, y: Any, n: int) -> tuple[np.ndarray, np.ndarray
     y = check_target(estimator, y, n)
     if checks.missing(y) is not None:
         raise ValueError("Input y contains NaN, None or infinity; pass rows without labels as X_unlabeled.")
-    with warnings.catch_warnings():
-        # scikit-learn takes many classes with few rows each for a regression.
-        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-        check_classification_targets(y)
+    if not _is_vector(y):
+        with warnings.catch_warnings():
+            # scikit-learn takes many classes with few rows each for a regression.
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+            check_classification_targets(y)
     classes, numbers = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y has only one class, {classes[0]}; a classifier needs at least 2 classes.")

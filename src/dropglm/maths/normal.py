@@ -1,29 +1,45 @@
 r"""The normal density φ and tail Φ(-u) for u >= 0, without a branch.
 
 Φ(-u) = φ(u) m(u), where m is Mills' ratio. On y = (u - 4) / (u + 4), which maps [0, ∞) to [-1, 1),
-m is smooth enough for a polynomial; the coefficients are computed below from SciPy's ``erfcx``.
+m is smooth enough for a polynomial: the one that interpolates SciPy's ``erfcx`` at 21 Chebyshev points.
 Computing φ and Φ takes 2 ns per number in a loop over an array, where SciPy's ``ndtr`` alone takes 14 ns.
 """
 
 import math
 
 import numpy as np
-from numpy.polynomial import chebyshev
-from scipy.special import erfcx
 
 from dropglm.maths.compile import inlined
 
 _SCALE = 4.0
-_DEGREE = 20
-
-
-def _mills_of_y(y):
-    u = _SCALE * (1.0 + y) / (1.0 - y)
-    return math.sqrt(math.pi / 2) * erfcx(u / math.sqrt(2))
-
-
-# Highest power first, the order of Horner's rule.
-_MILLS = chebyshev.cheb2poly(chebyshev.chebinterpolate(_mills_of_y, _DEGREE))[::-1].copy()
+# Highest power first, the order of Horner's rule:
+#   chebyshev.cheb2poly(chebyshev.chebinterpolate(lambda y: √(π/2) erfcx(4 (1 + y) / (1 - y) / √2), 20))[::-1]
+# As numbers, since scipy.special takes 0.06 s to import.
+_MILLS = np.array(
+    [
+        -2.2294455453470605e-09,
+        1.0795690093937039e-08,
+        2.989392030345782e-08,
+        -9.535389769029191e-08,
+        -2.4535775604149e-07,
+        4.736284202412071e-07,
+        1.6667357496392456e-06,
+        -2.0479844777157886e-06,
+        -1.0792551181320611e-05,
+        1.15951757956032e-05,
+        7.181272132441881e-05,
+        -0.00011418495827096303,
+        -0.0004692018521373621,
+        0.0016012681149830401,
+        0.0012722695133757268,
+        -0.021286526573466438,
+        0.07736659065926668,
+        -0.17974381473650658,
+        0.31177255821107147,
+        -0.42712374676601583,
+        0.23665238291356008,
+    ]
+)
 _EXP = np.array([1.0 / math.factorial(k) for k in range(12, -1, -1)])
 
 _LOG2_E = 1.0 / math.log(2.0)
