@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
 from threading import Event, local
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def each(work: Callable[[Item], Result], items: Iterable[Item], threads: int) ->
     Overflow gives infinity without a warning; callers see it in the result.
     """
     items = list(items)
-    workers = min(threads, len(items))
+    workers = min(in_team(threads), len(items))
     if workers <= 1:
         in_order = []
         with np.errstate(over="ignore", invalid="ignore"):
@@ -49,10 +49,10 @@ def on_threads(work: Callable[[Item], object], lanes: Sequence[Iterable[Item]]) 
     Overflow gives infinity without a warning; callers see it in the result.
     """
     stop = Event()
-    depth = getattr(_nesting, "depth", 0)
+    depth, team = getattr(_nesting, "depth", 0), getattr(_nesting, "team", None)
 
     def run(lane: Iterable[Item]) -> None:
-        _nesting.depth = depth + 1
+        _nesting.depth, _nesting.team = depth + 1, team
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 for item in lane:
@@ -63,7 +63,7 @@ def on_threads(work: Callable[[Item], object], lanes: Sequence[Iterable[Item]]) 
             stop.set()
             raise
         finally:
-            _nesting.depth = depth
+            _nesting.depth, _nesting.team = depth, team
 
     others = [_pool(depth, len(lanes) - 1).submit(run, lane) for lane in lanes[1:]]
     try:
@@ -83,9 +83,39 @@ def _taken_from(queue: deque[Item]) -> Iterator[Item]:
             return
 
 
-# How many nested calls this thread is inside. Each level has its own pool: in a shared pool, lanes that wait
-# for inner lanes could occupy all the workers that the inner lanes need.
+# How many nested calls this thread is inside, and its team. Each level has its own pool: in a shared pool,
+# lanes that wait for inner lanes could occupy all the workers that the inner lanes need.
 _nesting = local()
+
+
+class Team:
+    """The threads that may work on one of several items at a time; their number may change meanwhile.
+
+    Examples
+    --------
+    >>> with Team(2):
+    ...     in_team(16)
+    2
+    >>> in_team(16)
+    16
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __enter__(self) -> Self:
+        self._outer = getattr(_nesting, "team", None)
+        _nesting.team = self
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _nesting.team = self._outer
+
+
+def in_team(threads: int) -> int:
+    """Return how many threads a loop may use: as many as it asks for, but not more than its team has."""
+    team = getattr(_nesting, "team", None)
+    return threads if team is None else min(threads, team.size)
 
 
 @cache

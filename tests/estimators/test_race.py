@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.metrics import get_scorer
 
 from dropglm import LogisticRegressionCV
-from dropglm.estimators.fold_fits import Starts
 from dropglm.estimators.folds import Fold
 from dropglm.estimators.race import FEWEST_ROWS, Race, stops_of
 
@@ -187,25 +186,6 @@ def test_only_the_best_candidate_keeps_its_coefficients(rng):
     found = search._search(X, y, X_unlabeled=X[:50])
     kept = [any(fit.coefficients for fit in outcome.fits) for outcome in found.search.outcomes]
     assert np.flatnonzero(kept).tolist() == [found.best]
-
-
-def test_a_fit_starts_where_those_before_point_to():
-    """A weaker l2 changes the solution as it did with the previous noise."""
-    starts, noises = Starts(), [object(), object(), object()]
-    assert starts.of(noises[0], 10.0) is None
-
-    def solution(value):
-        return np.full((2, 1), value), np.array([value])
-
-    for l2, value in ((10.0, 1.0), (1.0, 2.0), (0.1, 4.0)):
-        starts.add(noises[0], l2, solution(value))
-    assert starts.of(noises[1], 10.0)[0][0, 0] == 1.0
-    starts.add(noises[1], 10.0, solution(1.5))
-    assert_allclose(starts.of(noises[1], 1.0)[1], 2.5)
-    assert_allclose(starts.of(noises[1], 0.1)[0], 4.5)  # the value between them dropped out
-    assert_allclose(starts.of(noises[1], 0.01)[0], 1.5)  # not tried before
-    starts.add(noises[1], 0.1, solution(5.0))
-    assert starts.of(noises[2], 0.1)[0][0, 0] == 1.5
 
 
 def test_close_candidates_differ_in_their_scores(rng):

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Collection, Sequence
 from copy import copy
-from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from dropglm.blocks import Blocks, block_count
+from dropglm.dependencies import each_when_ready
 from dropglm.design import BlockDesign, Design, Matrix, frequency_order
-from dropglm.threads import each
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -89,21 +88,20 @@ class Features:
 
         Threads without an item help with the loops over the rows of the others.
         """
-        threads, unfinished, lock = self.threads, len(items), Lock()
-        self.threads = max(1, threads // max(1, unfinished))
+        results: dict[int, Result] = {}
 
-        def one(item: Item) -> Result:
-            nonlocal unfinished
-            result = work(item)
-            with lock:
-                unfinished -= 1
-                self.threads = max(1, threads // max(1, unfinished))
-            return result
+        def one(k: int) -> None:
+            results[k] = work(items[k])
 
-        try:
-            return each(one, items, threads)
-        finally:
-            self.threads = threads
+        self.each_when_ready(one, [()] * len(items))
+        return [results[k] for k in range(len(items))]
+
+    def each_when_ready(self, work: Callable[[int], object], needs: Sequence[Sequence[int]]) -> None:
+        """Call ``work(k)`` for k = 0, 1, …, each after the calls for ``needs[k]``, with one k per thread.
+
+        Threads without one help with the loops over the rows of the others.
+        """
+        each_when_ready(work, needs, self.threads)
 
     def select(self, coef: np.ndarray) -> np.ndarray:
         """Return β of the features that occur, given a (K, d) array for all features; shape (d', K)."""

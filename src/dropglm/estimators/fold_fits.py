@@ -5,21 +5,23 @@ and all threads read the same memory.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import product
+from functools import cached_property
+from itertools import count, product
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from dropglm.estimators.grid import Candidate
 from dropglm.estimators.held_out_rows import HeldOutRows
+from dropglm.estimators.l2_weights import L2Weights
 from dropglm.estimators.logistic import targets_of
 from dropglm.estimators.problem import Problem
+from dropglm.estimators.starts import Solutions, starts_along
 from dropglm.estimators.validation import TrainingData
 from dropglm.families import Logistic, Multinomial
 from dropglm.objective import Block, Coefficients, Labels, mean_row
-from dropglm.penalties import Penalty
 from dropglm.solvers import LBFGS, Status
 
 
@@ -50,7 +52,7 @@ class Fit(NamedTuple):
 
 
 class Job(NamedTuple):
-    """Fits that follow each other: those of some candidates of a path, to one fold, for one problem."""
+    """Fits that share a problem: those of the candidates of a path, to one fold, for one class or all."""
 
     fold: int
     numbers: list[int]  # of the candidates
@@ -102,9 +104,10 @@ class FoldFits:
     ) -> dict[tuple[int, int], Fit]:
         """Return the fits of the candidates of these numbers to these folds, by number and fold.
 
-        Along a path each fit starts from previous ones. Each thread works on one path of one fold, for one
-        class if each is fitted against the rest; spare threads share the loops over the rows. ``earlier``
-        returns the coefficients of a candidate that was fitted before to a fold, if they were kept.
+        Along a path each fit starts from previous ones, as soon as these are done. Fits of different paths,
+        folds and classes, if each is fitted against the rest, do not depend on each other. Spare threads
+        share the loops over the rows. ``earlier`` returns the coefficients of a candidate that was fitted
+        before to a fold, if they were kept.
         """
         paths: dict[int, list[int]] = {}
         for number in numbers:
@@ -114,17 +117,24 @@ class FoldFits:
         self._prepare({grid[path[0]].l2_weights.left_out for path in in_order}, folds)
         parts: dict[tuple[int, int, int], Fit] = {}
 
-        def follow(job: Job) -> None:
-            path = [grid[number] for number in job.numbers]
-            after = path[0].after
-            found = None if after is None else earlier(after, job.fold)
-            fits = self._follow(path, job, solver, None if found is None else self._of_problem(found, job))
-            for number, fit in zip(job.numbers, fits, strict=True):
-                parts[number, job.fold, job.problem] = fit
-                if job.problem == 0:
-                    on_fit()
+        steps: list[tuple[Path, int]] = []
+        needs: list[list[int]] = []
+        for job in jobs:
+            candidates = [grid[number] for number in job.numbers]
+            after = candidates[0].after
+            first = None if after is None else earlier(after, job.fold)
+            path = Path(self, job, candidates, None if first is None else self._of_problem(first, job))
+            needs += [[len(steps) + place for place in start.needs] for start in path.starts]
+            steps += [(path, place) for place in range(len(candidates))]
 
-        self.features.each(follow, jobs)
+        def fit(k: int) -> None:
+            path, place = steps[k]
+            number, fold, problem = path.job.numbers[place], path.job.fold, path.job.problem
+            parts[number, fold, problem] = path.fit(place, solver)
+            if problem == 0:
+                on_fit()
+
+        self.features.each_when_ready(fit, needs)
         return {
             (number, fold): Fit.joined([parts[number, fold, k] for k in range(len(self.targets))])
             for path in in_order
@@ -152,15 +162,11 @@ class FoldFits:
         own = slice(job.problem, job.problem + 1)
         return np.ascontiguousarray(beta[:, own]), intercept[own]
 
-    def _follow(
-        self, path: list[Candidate], job: Job, solver: LBFGS, first: Coefficients | None
-    ) -> Iterator[Fit]:
-        """Yield the fits of the candidates along a path; the first one starts from ``first``."""
+    def problem(self, rule: L2Weights, job: Job) -> Problem:
+        """Return what the fits of a job share, with these l2 weights."""
         # Naive-Bayes weights depend on the labels: on those of the fold's own rows only.
-        rule = path[0].l2_weights
-        features = self.features.without(rule.left_out)
-        problem = Problem(
-            features,
+        return Problem(
+            self.features.without(rule.left_out),
             self.family,
             self.targets[job.problem],
             self.weights(job.fold),
@@ -170,58 +176,51 @@ class FoldFits:
             labels_first=True,
             mean=self._means[job.fold, rule.left_out],
         )
-        starts = Starts(first)
-        for candidate in path:
-            begin = time.perf_counter()
-            l2, discount = candidate.params["l2"], candidate.params["discount"]
-            start = starts.of(candidate.penalty, l2)
-            solver = replace(solver, threads=features.threads)
-            beta, intercept, result = problem.solve(candidate.penalty, l2, discount, solver, start)
-            starts.add(candidate.penalty, l2, (beta, intercept))
-            eta = self.held_out.dot(job.fold, beta, rule.left_out) + intercept
-            yield Fit(
-                (beta, intercept) if self.keeps(candidate) else None,
-                eta,
-                time.perf_counter() - begin,
-                result.n_iter,
-                result.status == Status.CONVERGED,
-            )
 
 
-class Starts:
-    """Where the fits along a path start: near the solutions of fits before them.
-
-    The path goes through one noise after the other, and for each from strong to weak l2.
+class Path:
+    """The fits of a job, each of which starts from previous ones.
 
     Parameters
     ----------
+    fits : FoldFits
+    job : Job
+    candidates : list of Candidate
+        Those of the job.
     first : Coefficients or None
         Where the first fit starts; None if nothing is known.
     """
 
-    def __init__(self, first: Coefficients | None = None) -> None:
-        self._first = first
-        self._penalty: Penalty | None = None
-        self._here: dict[float, Coefficients] = {}  # solutions with the same noise, by l2
-        self._before: dict[float, Coefficients] = {}  # with the previous noise
+    def __init__(
+        self, fits: FoldFits, job: Job, candidates: list[Candidate], first: Coefficients | None
+    ) -> None:
+        self.fits = fits
+        self.job = job
+        self.candidates = candidates
+        self.starts = starts_along([(one.penalty, one.params["l2"]) for one in candidates])
+        self._solutions = Solutions(self.starts, first)
+        self._finished = count(1)
 
-    def of(self, penalty: Penalty | None, l2: float) -> Coefficients | None:
-        """Return the start of the next fit, or None if nothing is known."""
-        new = penalty is not self._penalty
-        here, before = ({}, self._here) if new else (self._here, self._before)
-        if not here:
-            # The strongest l2 that was tried with the previous noise.
-            return next(iter(before.values()), self._first)
-        last, solution = next(reversed(here.items()))
-        if l2 not in before or last not in before:
-            return solution
-        # A weaker l2 changes the solution by about as much as it did with the previous noise. This takes
-        # three quarters to four fifths of the iterations from the solution itself (IMDB's bigrams).
-        (beta, b), (after, b_after), (earlier, b_earlier) = solution, before[l2], before[last]
-        return beta + (after - earlier), b + (b_after - b_earlier)
+    @cached_property
+    def problem(self) -> Problem:
+        """What the fits share; the first one, for which all others wait, computes it."""
+        return self.fits.problem(self.candidates[0].l2_weights, self.job)
 
-    def add(self, penalty: Penalty | None, l2: float, solution: Coefficients) -> None:
-        """Add the solution of the last fit."""
-        if penalty is not self._penalty:
-            self._penalty, self._before, self._here = penalty, self._here, {}
-        self._here[l2] = solution
+    def fit(self, place: int, solver: LBFGS) -> Fit:
+        """Fit the candidate at a place of the path."""
+        candidate, fits, begin = self.candidates[place], self.fits, time.perf_counter()
+        l2, discount = candidate.params["l2"], candidate.params["discount"]
+        solver = replace(solver, threads=fits.features.threads)
+        start = self._solutions.start_of(place)
+        beta, intercept, result = self.problem.solve(candidate.penalty, l2, discount, solver, start)
+        self._solutions.add(place, (beta, intercept))
+        if next(self._finished) == len(self.candidates):
+            del self.problem  # its l2 weights need memory
+        eta = fits.held_out.dot(self.job.fold, beta, candidate.l2_weights.left_out) + intercept
+        return Fit(
+            (beta, intercept) if fits.keeps(candidate) else None,
+            eta,
+            time.perf_counter() - begin,
+            result.n_iter,
+            result.status == Status.CONVERGED,
+        )

@@ -29,6 +29,7 @@ from numba import config
 
 from dropglm.maths.atomic import add_to, call, look_at, publish
 from dropglm.maths.compile import kernel
+from dropglm.threads import in_team
 
 # Places on the board: the addresses of the loop and of its arguments, how many threads may help, the number
 # of the loop, which is odd while the loop is open, the threads inside it, and those that watch the board.
@@ -55,7 +56,7 @@ def share(loop: Callable[..., None], cuts: np.ndarray, threads: int, *arguments:
     cuts : ndarray of int64
         Where pieces begin and end: piece k is cuts[k] to cuts[k + 1] - 1.
     threads : int
-        At most so many threads take part, the caller's among them.
+        At most so many threads take part, the caller's among them, and at most the caller's team.
     *arguments
         Passed on to the loop.
 
@@ -67,7 +68,7 @@ def share(loop: Callable[..., None], cuts: np.ndarray, threads: int, *arguments:
     array([1., 3., 5.])
     """
     tickets = np.zeros(1, np.int64)
-    helpers = min(threads, len(cuts) - 1) - 1
+    helpers = min(in_team(threads), len(cuts) - 1) - 1
     if helpers <= 0 or IN_PYTHON:
         loop(cuts, tickets, *arguments)
         return

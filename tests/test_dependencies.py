@@ -1,0 +1,87 @@
+"""Items that need the results of others wait for them."""
+
+import time
+from threading import Lock, get_ident
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dropglm.dependencies import each_when_ready
+from dropglm.threads import each, in_team
+
+
+@st.composite
+def graphs(draw):
+    n = draw(st.integers(0, 12))
+    return [sorted(draw(st.sets(st.integers(0, k - 1), max_size=3))) if k else [] for k in range(n)]
+
+
+@settings(max_examples=100, deadline=None)
+@given(graphs(), st.integers(1, 6))
+def test_every_item_comes_once_and_after_those_that_it_needs(needs, threads):
+    done, lock, running = [], Lock(), set()
+
+    def work(k):
+        with lock:
+            running.add(k)
+            assert len(running) <= threads
+            assert set(needs[k]) <= set(done)
+            assert 1 <= in_team(threads) <= threads
+        time.sleep(0.0002)
+        with lock:
+            running.discard(k)
+            done.append(k)
+
+    each_when_ready(work, needs, threads)
+    assert sorted(done) == list(range(len(needs)))
+    if threads == 1:
+        assert done == list(range(len(needs)))
+
+
+def test_items_that_are_ready_run_at_the_same_time():
+    """The second and third wait for the first, and then for each other."""
+    inside = []
+
+    def work(k):
+        inside.append(get_ident())
+        end = time.monotonic() + 10.0
+        while k and len(inside) < 3 and time.monotonic() < end:
+            time.sleep(0.001)
+
+    each_when_ready(work, [(), (0,), (0,)], threads=2)
+    assert len(set(inside[1:])) == 2
+
+
+def test_spare_threads_are_divided_among_the_items_that_are_running():
+    sizes, inside, end = {}, [], time.monotonic() + 10.0
+
+    def work(k):
+        inside.append(k)
+        while len(inside) < 3 and time.monotonic() < end:
+            time.sleep(0.001)
+        sizes[k] = in_team(16)
+        # Inner work belongs to the same team.
+        assert set(each(lambda _: in_team(16), range(2), 2)) == {sizes[k]}
+        inside.append(k)
+        while len(inside) < 6 and time.monotonic() < end:
+            time.sleep(0.001)
+
+    each_when_ready(work, [()] * 3, threads=7)
+    assert sorted(sizes.values()) == [2, 2, 3]
+    assert in_team(16) == 16
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_ends_all_items(threads, error):
+    done = []
+
+    def work(k):
+        if k == 1:
+            raise error("stop")
+        done.append(k)
+
+    with pytest.raises(error, match="stop"):
+        each_when_ready(work, [(), (0,), (1,), (2,)], threads)
+    assert done == [0]
