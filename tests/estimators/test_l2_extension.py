@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from dropglm import LogisticRegressionCV
 from dropglm.estimators.choice import beyond_edge
+from dropglm.estimators.fold_fits import Path
 from dropglm.estimators.grid import Candidate
 from dropglm.estimators.l2_weights import L2_WEIGHTS
 from tests.estimators.test_fits import words
@@ -39,6 +40,20 @@ def test_a_search_goes_on_to_a_tenth_of_the_smallest_value(rng):
         assert len(column) == 4
     assert_allclose(tried(LogisticRegressionCV(**SETTINGS, l2=(100.0, 10.0)).fit(X, y)), [100.0, 10.0, 1.0])
     assert model.best_estimator_.l2 == model.l2_ == model.cv_results_["param_l2"][model.best_index_]
+
+
+def test_every_step_beyond_the_edge_starts_from_the_one_before(rng, monkeypatch):
+    X, y = separable(rng)
+    starts, create = [], Path.__init__
+
+    def recorded(self, fits, job, candidates, first):
+        starts.append((candidates[0].params["l2"], first))
+        create(self, fits, job, candidates, first)
+
+    monkeypatch.setattr(Path, "__init__", recorded)
+    LogisticRegressionCV(**SETTINGS, l2=(30.0, 10.0)).fit(X, y)
+    assert len({l2 for l2, _ in starts}) == 3
+    assert all((first is None) == (l2 == 30.0) for l2, first in starts)
 
 
 def test_it_goes_on_upwards_only_if_predictors_are_not_scaled(rng):

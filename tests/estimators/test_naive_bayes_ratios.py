@@ -9,7 +9,7 @@ from scipy import sparse
 
 from dropglm import LogisticRegressionCV
 from dropglm.design import Design
-from dropglm.estimators.naive_bayes import log_ratios, ratios_of
+from dropglm.estimators.naive_bayes import PIECE, log_ratios, ratios_of
 from tests.estimators.test_fits import words
 
 
@@ -138,6 +138,16 @@ def test_smoothing_moves_ratios_towards_zero(case, floor, pseudo_total):
         assert (smoothed * found >= -1e-12).all()
     assert_allclose(ratios_of(totals, floor=floor, pseudo_total=1e12), 0.0, atol=1e-6)
     assert_allclose(ratios_of(totals, floor=1e9), 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_ratios_do_not_depend_on_the_number_of_threads(K, rng):
+    totals = rng.poisson(0.5, size=(2 * PIECE, K)).astype(float)
+    one, three = (ratios_of(totals, floor=0.1, pseudo_total=0.3, threads=threads) for threads in (1, 3))
+    assert_array_equal(one, three)
+    # The same features, several times: so are the ratios.
+    twice = ratios_of(np.vstack([totals, totals]), floor=0.1, pseudo_total=0.3, threads=2)
+    assert_allclose(twice, np.vstack([one, one]), rtol=1e-9, atol=1e-12)
 
 
 def test_no_class_in_any_row_has_ratio_zero():

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.estimators.search import Search
+from dropglm.threads import each
 
 
 def results_table(search: Search, best: int) -> dict[str, Any]:
@@ -19,12 +20,16 @@ def results_table(search: Search, best: int) -> dict[str, Any]:
     folds = [len(outcome.fits) for outcome in outcomes]
     full = np.array(folds) == scores.shape[1]
     means = scores.mean(axis=1)
-    accuracies = np.array([held_out.accuracy(outcome.eta) for outcome in outcomes])
+    threads = search.fits.features.threads
+    accuracies = np.array(each(lambda outcome: held_out.accuracy(outcome.eta), outcomes, threads))
+    of_best: dict[int, float] = {}  # on the rows of the first folds, by their number
     for k in np.flatnonzero(~full):
         differences = (scores[k] - scores[best])[: folds[k]]
         means[k] = means[best] + differences.mean()
-        of_best = held_out.accuracy(outcomes[best].eta[: len(outcomes[k].eta)])
-        accuracies[k] += accuracies[best] - of_best
+        n = len(outcomes[k].eta)
+        if n not in of_best:
+            of_best[n] = held_out.accuracy(outcomes[best].eta[:n])
+        accuracies[k] += accuracies[best] - of_best[n]
 
     params = [candidate.params for candidate in search.grid]
     columns: dict[str, Any] = {"params": params}

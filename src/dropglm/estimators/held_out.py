@@ -129,16 +129,24 @@ class HeldOut:
 
     def accuracy(self, eta: np.ndarray) -> float:
         """Return the share of rows with the right prediction; a row counts once."""
-        p = self.probabilities(eta)
-        held_out = ~np.isnan(p[:, 0])
-        return float(np.mean(p[held_out].argmax(axis=1) == self.data.y[held_out]))
+        log_p, times = self._log_probabilities(eta)
+        held_out = times > 0
+        return float(np.mean(log_p[held_out].argmax(axis=1) == self.data.y[held_out]))
 
     def probabilities(self, eta: np.ndarray) -> np.ndarray:
         """Return the probabilities of each labelled row when it was held out; NaN if it never was."""
-        log_p = self.identity.predict_log_proba(eta)
-        rows = self.rows[: len(eta)]
-        total = np.zeros((len(self.data.y), log_p.shape[1]))
-        np.add.at(total, rows, log_p)
-        times = np.bincount(rows, minlength=len(self.data.y))
+        total, times = self._log_probabilities(eta)
         with np.errstate(invalid="ignore"):
             return Multinomial.mean(total / np.where(times, times, np.nan)[:, None])
+
+    def _log_probabilities(self, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of the log probabilities of each labelled row, and how often it was held out."""
+        log_p = self.identity.predict_log_proba(eta)
+        rows = self.rows[: len(eta)]
+        times = np.bincount(rows, minlength=len(self.data.y))
+        total = np.zeros((len(self.data.y), log_p.shape[1]))
+        if times.max(initial=0) <= 1:
+            total[rows] = log_p
+        else:
+            np.add.at(total, rows, log_p)
+        return total, times

@@ -331,7 +331,9 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
             rows,
             joint=joint,
             fit_intercept=self.fit_intercept,
-            keeps=lambda one: counts_predicted or (self.extend_l2 and one.params["l2"] in edges),
+            keeps=lambda one: (
+                counts_predicted or (self.extend_l2 and (one.params["l2"] in edges or one.after is not None))
+            ),
         )
         held_out = HeldOut(
             data,

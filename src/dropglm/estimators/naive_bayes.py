@@ -3,6 +3,9 @@
 import numpy as np
 
 from dropglm.design import AnyDesign
+from dropglm.threads import each, even_ranges
+
+PIECE = 1 << 16  # ratios per task; they fit into the cache
 
 
 def log_ratios(design: AnyDesign, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -45,13 +48,17 @@ def log_ratios(design: AnyDesign, y: np.ndarray, weights: np.ndarray) -> np.ndar
     """
     _, columns, first = design.blocks[0]
     totals = first.transposed_dot(weights[:, None] * y).astype(np.float64)
-    found = ratios_of(totals)
+    found = ratios_of(totals, threads=first.threads)
+    if len(found) == design.shape[1]:
+        return found
     r = np.zeros((design.shape[1], found.shape[1]))
     r[columns] = found
     return r
 
 
-def ratios_of(totals: np.ndarray, *, floor: float = 1.0, pseudo_total: float = 0.0) -> np.ndarray:
+def ratios_of(
+    totals: np.ndarray, *, floor: float = 1.0, pseudo_total: float = 0.0, threads: int = 1
+) -> np.ndarray:
     """Return log (P(k | j) + ε) / (P(k) + ε) with P(k | j) = (n_kj + a P(k)) / (n_j + a), given all n_kj.
 
     With ε = 1 and a = 0 these are the ratios of ``log_ratios``, for few rows whose labels are known. With
@@ -66,6 +73,8 @@ def ratios_of(totals: np.ndarray, *, floor: float = 1.0, pseudo_total: float = 0
         ε.
     pseudo_total : float
         a, in the unit of the features.
+    threads : int
+        Number of threads, which share the features.
 
     Returns
     -------
@@ -76,16 +85,23 @@ def ratios_of(totals: np.ndarray, *, floor: float = 1.0, pseudo_total: float = 0
     >>> ratios_of(np.array([[1.0, 0.0], [1.0, 1.0]]), floor=0.1, pseudo_total=1.0).round(2).T
     array([[-0.68,  0.38]])
     """
-    by_feature = totals.sum(axis=1, keepdims=True)
-    if not by_feature.any():
-        return np.zeros((len(totals), 1 if totals.shape[1] == 2 else totals.shape[1]))
-    of_class = totals.sum(axis=0) / totals.sum()
-    # In place: new memory for every operation took most of the time.
-    r = totals + pseudo_total * of_class
-    with np.errstate(invalid="ignore"):
-        r /= by_feature + pseudo_total
-    r += floor
-    r /= of_class + floor
-    np.log(r, out=r)
-    r[by_feature[:, 0] <= 0.0] = 0.0
-    return r[:, [1]] - r[:, [0]] if totals.shape[1] == 2 else r
+    several = totals.shape[1] > 2
+    grand_total = totals.sum()
+    r = np.empty((len(totals), totals.shape[1] if several else 1))
+    of_class = totals.sum(axis=0) / grand_total if grand_total else np.zeros(totals.shape[1])
+
+    def fill(bounds: tuple[int, int]) -> None:
+        part = totals[slice(*bounds)]
+        by_feature = part.sum(axis=1, keepdims=True)
+        # In place: new memory for every operation took most of the time.
+        own = part + pseudo_total * of_class
+        with np.errstate(invalid="ignore"):
+            own /= by_feature + pseudo_total
+        own += floor
+        own /= of_class + floor
+        np.log(own, out=own)
+        own[by_feature[:, 0] <= 0.0] = 0.0
+        r[slice(*bounds)] = own if several else own[:, [1]] - own[:, [0]]
+
+    each(fill, even_ranges(len(totals), max(1, PIECE // totals.shape[1])), threads)
+    return r
