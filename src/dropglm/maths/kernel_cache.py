@@ -5,7 +5,7 @@ from typing import Any
 
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 
 
 class KernelCache(FunctionCache):
@@ -31,5 +31,5 @@ def on_disk(function: Any) -> Any:
     """
     if isinstance(function, Dispatcher):
         with suppress(RuntimeError):
-            function._cache = KernelCache(function.py_func)
+            function._cache = KernelCache(function.py_func)  # type: ignore[attr-defined]
     return function

@@ -9,7 +9,7 @@ from numba import njit
 
 from dropglm.design.storage import column, span, value
 from dropglm.maths.compile import inlined, kernel, summing_kernel
-from dropglm.maths.prefetch import prefetch
+from dropglm.maths.prefetch import prefetch_for_later
 
 # The state of a coefficient, in neighbouring cells: β_j and the sum s_j that its metric is computed from.
 BETA, SUM = 0, 1
@@ -76,8 +76,10 @@ def take_steps(rule, rows, y, weights, order, l2, intercept, cells, histories, a
     real, K, d = cells.dtype.type, cells.shape[0], cells.shape[1] - 1
     zero, one, shrinkage = real(0.0), real(1.0), real(rule.rate * l2)
     size = np.empty(len(weights))
-    # Per entry of the row: first s_j, then the step size 1 / (a_j + ρ λ).
-    work = np.empty(squared_sizes(rows, size), cells.dtype)
+    longest = squared_sizes(rows, size)
+    # β_j and s_j of the entries of a row, next to each other: square roots and divisions are then vectorised,
+    # which saves a quarter of the time.
+    betas, sums = np.empty(longest, cells.dtype), np.empty(longest, cells.dtype)
     for n in range(len(order)):
         i = order[n]
         w = weights[i]
@@ -98,27 +100,23 @@ def take_steps(rule, rows, y, weights, order, l2, intercept, cells, histories, a
                     idle = clock - history[j, UPDATED]
                     cell[j, BETA] = after_idle_steps(rule, cell[j, BETA], cell[j, SUM], idle, t, l2)
                     history[j, UPDATED] = clock
-            # The coefficients of the next row are fetched while those of this row are summed, where every
-            # addition waits for the one before. Without fetching, a pass took 46 ms instead of 37.
-            ahead, ahead_stop = stop, stop
+            # The coefficients of the next row are fetched into the second-level cache, since those of this
+            # row fill the first: a pass takes 30 ms instead of 37.
             if n + 1 < len(order) and stop - start < d:
-                ahead, ahead_stop = span(rows, order[n + 1])
+                first, last = span(rows, order[n + 1])
+                for e in range(first, last):
+                    prefetch_for_later(cell, column(rows, e))
             predictor, v = np.float64(cell[d, BETA]), 0.0
             if rule.updates_metric_after_step() and intercept:
                 v = 1.0 / rule.metric(sum_or_initial(cell[d, SUM], initial), t)
             for e in range(start, stop):
                 j = column(rows, e)
-                predictor += value(rows, i, e) * cell[j, BETA]
-                s = sum_or_initial(cell[j, SUM], initial)
-                work[e - start] = s
+                beta, s = cell[j, BETA], sum_or_initial(cell[j, SUM], initial)
+                betas[e - start], sums[e - start] = beta, s
+                predictor += value(rows, i, e) * beta
                 if rule.updates_metric_after_step():
                     x = real(value(rows, i, e))
                     v += x * x / rule.metric(s, t)
-                if ahead < ahead_stop:
-                    prefetch(cell, column(rows, ahead))
-                    ahead += 1
-            for e in range(ahead, ahead_stop):
-                prefetch(cell, column(rows, e))
             eta[n, k] = predictor
             if w == 0.0:  # predicted, but not learnt from
                 continue
@@ -126,24 +124,23 @@ def take_steps(rule, rows, y, weights, order, l2, intercept, cells, histories, a
             q = real(rule.increment(r, w, w * variance(predictor)))
             step = real(rule.rate * r / c)
             own = zero if rule.updates_metric_after_step() else q
-            # Square roots and divisions in a loop of their own, which is vectorised: 26 ms per pass instead
-            # of 35.
-            for e in range(start, stop):
-                x = real(value(rows, i, e))
-                work[e - start] = one / (rule.metric(work[e - start] + own * x * x, t) + shrinkage)
             if average or l2 > 0.0:
                 for e in range(start, stop):
                     add_to_history(cell, history, column(rows, e), next_clock)
                 add_to_history(cell, history, d, next_clock)
+            for e in range(stop - start):
+                x, beta, s = real(value(rows, i, start + e)), betas[e], sums[e]
+                a_inverse = real(one / (rule.metric(s + own * x * x, t) + shrinkage))
+                betas[e] = beta - (step * x + shrinkage * beta) * a_inverse
+                sums[e] = s + q * x * x
             for e in range(start, stop):
-                j, x = column(rows, e), real(value(rows, i, e))
-                beta, s = cell[j, BETA], cell[j, SUM]
+                j = column(rows, e)
                 # A dense row also has zeros, which do not count as occurrences of the feature.
-                if not rule.same_metric_for_all() and x == zero and s == zero:
+                if not rule.same_metric_for_all() and value(rows, i, e) == 0.0 and cell[j, SUM] == zero:
                     continue
-                cell[j, BETA] = beta - (step * x + shrinkage * beta) * work[e - start]
+                cell[j, BETA] = betas[e - start]
                 if not rule.same_metric_for_all():
-                    cell[j, SUM] = sum_or_initial(s, initial) + q * x * x
+                    cell[j, SUM] = sums[e - start]
             if intercept:
                 s = sum_or_initial(cell[d, SUM], initial)
                 cell[d, BETA] -= step / rule.metric(s + own, t)
