@@ -277,7 +277,8 @@ def test_memory_does_not_grow_with_the_stream(tmp_path):
         write_csv(tmp_path / "s.csv", rows * times)
         dropglm(*ONLINE, "s.csv", "--quiet", "-o", f"{times}", cwd=tmp_path, wrapper=("-c", PEAK_MEMORY))
         sizes.append(int((tmp_path / f"{times}.size").read_text()))
-    assert sizes[1] < 1.05 * sizes[0]
+    # What threads hold differs by some megabytes from run to run; the longer stream has 36 MB more.
+    assert sizes[1] < sizes[0] + 18_000
 
 
 @pytest.mark.parametrize(

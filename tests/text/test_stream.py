@@ -106,9 +106,10 @@ def test_too_many_or_too_few_classes_are_refused(tmp_path, monkeypatch):
             Source(str(tmp_path / "s.jsonl")).classes(skip_bad=False)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_the_model_does_not_depend_on_reading_ahead(tmp_path, threads):
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_the_model_does_not_depend_on_reading_ahead(tmp_path, monkeypatch, threads):
     """Also the names of columns in a checkpoint, which are those of the rows learnt from so far."""
+    monkeypatch.setattr(sys.modules["dropglm.tables.stream"], "MAX_ROWS", 40)  # many batches
     words, labels = texts(3000)
     rows = "".join(
         f'"{text} {number}",{label}\n' for number, (text, label) in enumerate(zip(words, labels, strict=True))

@@ -3,12 +3,14 @@
 import numpy as np
 
 from dropglm.maths.compile import inlined, kernel, part
+from dropglm.maths.prefetch import prefetch
 from dropglm.text.kernels import mix
 from dropglm.text.scan_kernels import text_tokens
 
 SPACE = np.uint8(32)
 NAMED = np.uint8(128)  # the bit of a mark that says that the column has a name
 STORED_BYTES = 33  # bytes of a name that are stored: 32, and one that says that there would be more
+DISTANCE = 16  # n-grams between prefetching a mark and using it
 TEXT_MARKS = 127  # the other bits number the texts modulo 127
 
 
@@ -103,20 +105,21 @@ def hash_tokens(
     for p in range(count):
         hashes[p] = np.uint64(0)
     for n in range(1, longest + 1):
+        # A loop of its own, which is vectorised: together with prefetching, three quarters of the time.
         for p in range(count - n + 1):
-            h = extend_hash(hashes[p], keys[first + p + n - 1])
-            hashes[p] = h
-            if n >= shortest:
-                column = h & mask
-                columns[k] = column
-                before = marks[column]
-                k += np.uint8(before & ~NAMED) != mark
-                if naming and before < NAMED:
-                    new[m] = column
-                    size = write_ngram(letters, starts, stops, first + p, n, names[b : b + STORED_BYTES])
-                    sizes[m] = size
-                    m, b = m + 1, b + size
-                marks[column] = mark | (NAMED if naming else before & NAMED)
+            hashes[p] = extend_hash(hashes[p], keys[first + p + n - 1])
+        for p in range(count - n + 1 if n >= shortest else 0):
+            prefetch(marks, hashes[min(p + DISTANCE, count - n)] & mask)
+            column = hashes[p] & mask
+            columns[k] = column
+            before = marks[column]
+            k += np.uint8(before & ~NAMED) != mark
+            if naming and before < NAMED:
+                new[m] = column
+                size = write_ngram(letters, starts, stops, first + p, n, names[b : b + STORED_BYTES])
+                sizes[m] = size
+                m, b = m + 1, b + size
+            marks[column] = mark | (NAMED if naming else before & NAMED)
     return k, m, b
 
 

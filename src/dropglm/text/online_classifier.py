@@ -205,7 +205,7 @@ class OnlineTextClassifier(OnlineLearning, TextModel):
         else:
             self._reset(known)
         n = 0
-        for features in self._prepare(texts, getattr(self.vectorizer_, "n_texts_", 0)):
+        for features in self._prepare(texts):
             part = slice(n, n + features.n_texts)
             self._learn_prepared(features, numbers[part], weights[part])
             n += features.n_texts

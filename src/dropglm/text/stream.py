@@ -3,8 +3,9 @@
 import os
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # imports scikit-learn
 KIND = "OnlineTraining"
 MOST_LISTED = 10  # bad rows whose messages are kept
 MAX_CLASSES = 1000
+MOST_WORKERS = 3  # threads that prepare texts; to learn from them takes a third of the time of that
 # The fields of a checkpoint that are integers
 COUNTERS = (
     "epoch",
@@ -120,13 +122,18 @@ class _Prepared(NamedTuple):
     features: list[TextFeatures]  # of these rows
 
 
-def _prepare(model: "Model", batch: Batch, number_of: dict[str, int], n_texts: int) -> _Prepared:
+def _prepare(
+    part: _Part, features_of: Callable[[Sequence[str]], list[TextFeatures]], number_of: dict[str, int]
+) -> tuple[_Part, _Prepared | None]:
+    batch = part.batch
+    if batch is None:
+        return part, None
     numbers = np.array([number_of.get(label, -1) for label in batch.labels])
     known = np.flatnonzero(numbers >= 0)
     texts = batch.texts
     if len(known) < len(numbers):
         texts = texts[known] if isinstance(texts, EncodedTexts) else [texts[k] for k in known.tolist()]
-    return _Prepared(numbers, known, list(model._prepare(texts, n_texts)) if len(known) else [])
+    return part, _Prepared(numbers, known, features_of(texts) if len(known) else [])
 
 
 @dataclass
@@ -234,26 +241,17 @@ class OnlineTraining:
     def _prepared(self, source: Source, *, skip: bool) -> Iterator[tuple[_Part, "_Prepared | None"]]:
         """Yield the rest of the table and the features of its texts.
 
-        With several threads, one of them reads and prepares the next part while this one learns. A pipe is
-        not read ahead: its next row may arrive late or never, and stopping would have to wait for it.
+        With several threads, others read and prepare the next parts while this one learns. A pipe is not
+        read ahead: its next row may arrive late or never, and stopping would have to wait for it.
         """
-        n_texts = getattr(self.model.vectorizer_, "n_texts_", 0)
-        model, number_of = self.model, self._class_numbers()
-
-        def prepare() -> Iterator[tuple[_Part, _Prepared | None]]:
-            nonlocal n_texts
-            for part in self._remaining(source, skip=skip):
-                prepared = None
-                if part.batch is not None:
-                    prepared = _prepare(model, part.batch, number_of, n_texts)
-                    n_texts += len(prepared.known)
-                yield part, prepared
-
-        in_parallel = checks.threads(model.n_jobs) > 1 and os.path.isfile(source.path)
-        try:
-            yield from ahead(prepare()) if in_parallel else prepare()
-        finally:
-            model._drop_prepared(n_texts)
+        number_of, threads = self._class_numbers(), checks.threads(self.model.n_jobs)
+        in_parallel = threads > 1 and os.path.isfile(source.path)
+        workers = [
+            partial(_prepare, features_of=features_of, number_of=number_of)
+            for features_of in self.model._preparers(min(threads, MOST_WORKERS) if in_parallel else 1)
+        ]
+        parts = self._remaining(source, skip=skip)
+        yield from ahead(parts, workers) if in_parallel else map(workers[0], parts)
 
     def _class_numbers(self) -> dict[str, int]:
         """Return the class number of each label in the table."""
