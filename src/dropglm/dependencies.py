@@ -1,10 +1,31 @@
-"""Work on threads where some items need the results of others."""
+"""Work on threads that share the loops of fewer items, of which some may need the results of others."""
 
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from threading import Condition
+from typing import TypeVar
 
 from dropglm.threads import Team, in_team, on_threads
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def each_in_teams(work: Callable[[Item], Result], items: Sequence[Item], threads: int) -> list[Result]:
+    """Return ``[work(item) for item in items]``, one item per thread; spare threads help with its loops.
+
+    Examples
+    --------
+    >>> each_in_teams(abs, [-1, 2], threads=4)
+    [1, 2]
+    """
+    results: dict[int, Result] = {}
+
+    def one(k: int) -> None:
+        results[k] = work(items[k])
+
+    each_when_ready(one, [()] * len(items), threads)
+    return [results[k] for k in range(len(items))]
 
 
 def each_when_ready(work: Callable[[int], object], needs: Sequence[Sequence[int]], threads: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from dropglm.blocks import Blocks, block_count
-from dropglm.dependencies import each_when_ready
+from dropglm.dependencies import each_in_teams
 from dropglm.design import BlockDesign, Design, Matrix, frequency_order
 
 Item = TypeVar("Item")
@@ -88,20 +88,7 @@ class Features:
 
         Threads without an item help with the loops over the rows of the others.
         """
-        results: dict[int, Result] = {}
-
-        def one(k: int) -> None:
-            results[k] = work(items[k])
-
-        self.each_when_ready(one, [()] * len(items))
-        return [results[k] for k in range(len(items))]
-
-    def each_when_ready(self, work: Callable[[int], object], needs: Sequence[Sequence[int]]) -> None:
-        """Call ``work(k)`` for k = 0, 1, …, each after the calls for ``needs[k]``, with one k per thread.
-
-        Threads without one help with the loops over the rows of the others.
-        """
-        each_when_ready(work, needs, self.threads)
+        return each_in_teams(work, items, self.threads)
 
     def select(self, coef: np.ndarray) -> np.ndarray:
         """Return β of the features that occur, given a (K, d) array for all features; shape (d', K)."""

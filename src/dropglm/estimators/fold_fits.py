@@ -13,6 +13,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from dropglm.dependencies import each_when_ready
 from dropglm.estimators.grid import Candidate
 from dropglm.estimators.held_out_rows import HeldOutRows
 from dropglm.estimators.l2_weights import L2Weights
@@ -134,7 +135,7 @@ class FoldFits:
             if problem == 0:
                 on_fit()
 
-        self.features.each_when_ready(fit, needs)
+        each_when_ready(fit, needs, self.features.threads)
         return {
             (number, fold): Fit.joined([parts[number, fold, k] for k in range(len(self.targets))])
             for path in in_order

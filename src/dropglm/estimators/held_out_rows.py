@@ -31,6 +31,10 @@ class HeldOutRows:
                 for block in self._designs[fold].blocks:
                     _ = block.design.rows
 
+    def release(self) -> None:
+        """Forget the rows that are stored; they can be prepared again."""
+        self._designs.clear()
+
     def dot(self, fold: int, beta: np.ndarray, left_out: frozenset[int] = frozenset()) -> np.ndarray:
         """Return Xβ for the held-out rows of a fold, without the blocks that are left out; shape (n, K)."""
         design = self._designs[fold]

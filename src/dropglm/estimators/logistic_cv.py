@@ -1,64 +1,12 @@
 """Logistic regression with noise, l2, l2_weights and discount chosen by cross-validation."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-import numpy as np
-
-from dropglm import checks
-from dropglm.blocks import block_count
 from dropglm.estimators.blend import Priors
-from dropglm.estimators.choice import best_candidate, beyond_edge
-from dropglm.estimators.cv_results import results_table
-from dropglm.estimators.features import Features
-from dropglm.estimators.fold_fits import FoldFits
-from dropglm.estimators.folds import folds_from
-from dropglm.estimators.grid import Candidate, candidates_of, grids_of, l2_weights_grid, noises_of
-from dropglm.estimators.held_out import HeldOut
-from dropglm.estimators.held_out_rows import HeldOutRows
-from dropglm.estimators.l2_weights import counts_unlabeled
+from dropglm.estimators.final_fit import fit_best
 from dropglm.estimators.linear_model import LogisticModel, SparsifyMixin
-from dropglm.estimators.logistic import LogisticRegression, fits_jointly
-from dropglm.estimators.race import Race
-from dropglm.estimators.rounds import Round, smallest_counted
-from dropglm.estimators.scoring import row_scorer_of, scorer_from
-from dropglm.estimators.search import Search
-from dropglm.estimators.validation import check_classification, check_settings
-from dropglm.estimators.warning import warn_unless_all_converged
-from dropglm.families import Logistic, Multinomial
-from dropglm.noising import expectation_from, training_penalty
-from dropglm.progress import Progress
-
-# The grid of l2 is continued up to this factor beyond its edge.
-REACH = 10.0
-
-
-class Searched(NamedTuple):
-    """A search that is done, and what the final fit needs."""
-
-    search: Search
-    best: int | None  # number of the best candidate; None if all of them lost to a rival
-    rows: tuple[Any, ...]  # the arguments of the final fit
-    joint: bool
-    counts_predicted: bool  # whether rounds of naive Bayes follow
-
-    @property
-    def score(self) -> float:
-        """The mean score of the best candidate, before any rounds; minus infinity if there is none."""
-        return -np.inf if self.best is None else float(self.search.outcomes[self.best].scores.mean())
-
-    def near_best(self) -> list[Candidate]:
-        """Return the candidates within one standard error of the best; all of them if there was no race."""
-        search = self.search
-        if search.race is None or self.best is None:
-            return search.grid
-        fitted = [one.row_scores for one in search.outcomes]
-        return [search.grid[k] for k in search.race.near(self.best, fitted)]
-
-    def row_scores_of(self, rows: np.ndarray) -> np.ndarray | None:
-        """Return the scores of held-out rows by the best candidate, if these are its held-out rows."""
-        if self.best is None or not np.array_equal(rows, self.search.held_out.rows):
-            return None
-        return self.search.outcomes[self.best].row_scores
+from dropglm.estimators.model_search import Searched, search_settings
+from dropglm.estimators.scoring import scorer_from
 
 
 class LogisticRegressionCV(SparsifyMixin, LogisticModel):
@@ -280,147 +228,13 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         """
         return self._finish(self._search(X, y, sample_weight, X_unlabeled, unlabeled_weight))
 
-    def _search(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        X_unlabeled: Any = None,
-        unlabeled_weight: Any = None,
-        rival: Searched | None = None,
-    ) -> Searched:
-        """Fit the candidates to the folds, and choose one.
-
-        A ``rival`` is the search with other features of the same rows: candidates that lose to its best one
-        drop out, if the folds are the same.
-        """
-        # Check.
-        check_settings(self, grids=("l2", "discount"))
-        method, blocks = expectation_from(self.expectation), block_count(X)
-        grids = grids_of(self, blocks)
-        scorer, row_scorer = scorer_from(self.scoring, self), row_scorer_of(self.scoring)
-        data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
-        folds = folds_from(self.cv, data, every_class=row_scorer is None)
-
-        # Build the grid.
-        noises = noises_of(grids, blocks)
-        noisy = any(one.noise.parts for one in noises)
-        joint = fits_jointly(self.multi_class, len(data.classes), method, noisy=noisy)
-        family = Multinomial if joint else Logistic
-        # One penalty per noise, so that its points share the copies where the penalty is sampled.
-        penalties = [training_penalty(method, family, one.noise, self.random_state) for one in noises]
-        # Unlabelled rows without a part in the fits would only add features that stay 0.
-        if not (any(grids["discount"]) or counts_unlabeled(self.l2_weights)):
-            X_unlabeled = unlabeled_weight = None
-        in_fits = data.X_unlabeled if X_unlabeled is not None else None
-        features = Features(data.X, in_fits, checks.threads(self.n_jobs))
-        if self.naive_bayes and features.labeled.blocks[0].design.smallest < 0.0:
-            raise ValueError("naive_bayes=True needs non-negative features; use naive_bayes=False.")
-        counts_predicted = bool(self.rounds and self.naive_bayes and data.X_unlabeled is not None)
-        if counts_predicted and smallest_counted(data.X_unlabeled) < 0.0:
-            raise ValueError("rounds needs non-negative features in X_unlabeled; use rounds=0.")
-        l2_weights = l2_weights_grid(self.l2_weights, features)
-        candidates = candidates_of(grids, noises, penalties, l2_weights, features)
-
-        # Search; while the best l2 is at the edge of the grid, go on beyond it.
-        rows = HeldOutRows(features, folds)
-        # The fits from which those beyond the edge start.
-        edges = {min(grids["l2"])} if self.calibrate else {min(grids["l2"]), max(grids["l2"])}
-        fits = FoldFits(
-            data,
-            rows,
-            joint=joint,
-            fit_intercept=self.fit_intercept,
-            keeps=lambda one: (
-                counts_predicted or (self.extend_l2 and (one.params["l2"] in edges or one.after is not None))
-            ),
-        )
-        held_out = HeldOut(
-            data,
-            rows,
-            scorer,
-            row_scorer,
-            joint=joint,
-            weighted=sample_weight is not None,
-            calibrate=self.calibrate,
-            naive_bayes=self.naive_bayes,
-            priors=self._priors,
-        )
-        race = None
-        if self.race and row_scorer is not None:
-            race = Race(
-                folds,
-                held_out.score_weights,
-                one_standard_error=self.one_standard_error,
-                rival=None if rival is None else rival.row_scores_of(held_out.rows),
-            )
-        search = Search(fits, held_out, race)
-        limits = min(grids["l2"]) / REACH, max(grids["l2"]) * (1.0 if self.calibrate else REACH)
-        best: int | None = None
-        while candidates:
-            search.run(candidates, tol=self.tol, max_iter=self.max_iter, shown=bool(self.verbose))
-            scores = np.array([outcome.scores for outcome in search.outcomes])
-            if search.all_dropped_out:
-                break
-            best = best_candidate(search.grid, scores, one_standard_error=self.one_standard_error)
-            candidates = beyond_edge(search.grid, scores, best, limits) if self.extend_l2 else []
-        search.release(set(range(len(search.grid))).difference({best}))
-        converged = [fit.converged for outcome in search.outcomes for fit in outcome.fits]
-        warn_unless_all_converged(converged, self.max_iter)
-        given = X, y, sample_weight, X_unlabeled, unlabeled_weight
-        return Searched(search, best, given, joint, counts_predicted)
+    def _search(self, *rows: Any, rival: Searched | None = None, **more_rows: Any) -> Searched:
+        """Fit the candidates to the folds, and choose one; the arguments are those of ``search_settings``."""
+        return search_settings(self, *rows, rival=rival, **more_rows)
 
     def _finish(self, searched: Searched) -> Self:
         """Fit the best settings to all rows, and set all fitted attributes."""
-        search, best = searched.search, searched.best
-        assert best is not None
-        data, features, held_out = search.fits.data, search.fits.features, search.held_out
-        results = results_table(search, best)
-
-        # Fit the best settings to all rows, and blend.
-        shared = LogisticRegression().get_params().keys() & self.get_params().keys()
-        settings = {name: getattr(self, name) for name in shared} | results["params"][best]
-        settings |= {"multi_class": "multinomial" if searched.joint else "ovr", "verbose": 0}
-        model = LogisticRegression(**settings)
-        model.fit(*searched.rows)
-        _, blend, eta, best_scores, _ = search.outcomes[best]
-        if self.calibrate or self.naive_bayes:
-            ratios = features.expand(held_out.naive_bayes_ratios(data.weights)) if self.naive_bayes else None
-            blend.apply_to(model, ratios)
-
-        # Blend in naive Bayes of the unlabelled rows, with predicted labels.
-        rounds: list[Round] = []
-        if searched.counts_predicted and 0 not in search.grid[best].l2_weights.left_out:
-            with Progress("Rounds of naive Bayes", shown=bool(self.verbose)):
-                predictors = search.predict(data.X_unlabeled, best)
-                coef = np.ascontiguousarray(model.coef_.T)
-                predictors.append(data.X_unlabeled @ coef + model.intercept_)
-                rounds = search.rounds().run(self.rounds, eta, predictors)
-            for one in rounds:
-                one.blend.apply_to(model, one.ratios.T)
-        if rounds:
-            eta = rounds[-1].eta
-            best_scores = held_out.scores(eta)
-
-        # Store.
-        scores = np.array([outcome.scores for outcome in search.outcomes])
-        names = ("classes_", "coef_", "intercept_", "n_iter_", "multi_class_", "result_")
-        self._set_fitted(
-            best_estimator_=model,
-            best_params_=results["params"][best],
-            best_score_=float(best_scores.mean()),
-            best_scores_=best_scores,
-            best_index_=best,
-            cv_results_=results,
-            cv_probabilities_=held_out.probabilities(eta),
-            scale_=blend.scale,
-            naive_bayes_=blend.naive_bayes,
-            rounds_=[one.blend for one in rounds],
-            l2_at_edge_=bool(beyond_edge(search.grid, scores, best)),
-            **{f"{name}_": value for name, value in results["params"][best].items()},
-            **{name: getattr(model, name) for name in names},
-            **data.feature_attributes,
-        )
+        fit_best(self, searched)
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

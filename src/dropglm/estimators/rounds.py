@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm.blocks import Blocks
+from dropglm.dependencies import each_in_teams
 from dropglm.design import Design
 from dropglm.estimators.blend import Blend, Prior, Priors, all_classes, fit_blend
 from dropglm.estimators.naive_bayes import ratios_of
 from dropglm.families import Multinomial
-from dropglm.threads import each
 
 # ε and a of the ratios (see ``ratios_of``), and the priors of t and c. Accuracy and log loss with 50 and 100
 # labels, means over seven sets of texts in a prototype: 75.98 / .614 and 79.28 / .544; with ε = 1
@@ -82,7 +82,7 @@ class Rounds:
         held_out_weights: np.ndarray,
         threads: int,
     ) -> None:
-        self.labeled, self.unlabeled = (Design(_counted(part)) for part in (X, X_unlabeled))
+        self.labeled, self.unlabeled = (Design(_counted(part), threads=threads) for part in (X, X_unlabeled))
         self.unlabeled.by_columns()
         self.indicators = (y[:, None] == np.arange(K)).astype(np.float64)
         self.members = members
@@ -100,7 +100,9 @@ class Rounds:
         rounds: list[Round] = []
         losses = self._losses(eta)
         for number in range(count):
-            found = each(self._count, zip(self.members, eta_unlabeled, strict=True), self.threads)
+            found = each_in_teams(
+                self._count, list(zip(self.members, eta_unlabeled, strict=True)), self.threads
+            )
             nu = np.concatenate([one.held_out for one in found])
             blend = fit_blend(eta, nu, self.y, self.held_out_weights, calibrate=True, priors=ROUND_PRIORS)
             eta, previous = blend(eta, nu), losses

@@ -63,10 +63,12 @@ class LatentBlock(NamedTuple):
         rows = found.coordinates * factors.astype(dtype)
         size = np.sqrt(squared_norm(rows) / X.squared_norm)
 
+        back, d, kept = found.fold_back, X.n_features, X.kept  # not X, whose rows need memory
+
         def fold_back(beta: np.ndarray) -> np.ndarray:
-            coef = np.zeros((X.n_features, beta.shape[1]), dtype)
-            words = found.fold_back((factors[:, None] * beta / size).astype(dtype))
-            coef[X.kept] = scale[:, None].astype(dtype) * words
+            coef = np.zeros((d, beta.shape[1]), dtype)
+            words = back((factors[:, None] * beta / size).astype(dtype))
+            coef[kept] = scale[:, None].astype(dtype) * words
             return coef
 
         return cls(rows / dtype.type(size), fold_back)

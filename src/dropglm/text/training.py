@@ -8,7 +8,7 @@ import numpy as np
 from dropglm import checks
 from dropglm.estimators import LogisticRegressionCV
 from dropglm.estimators.blend import PRIORS
-from dropglm.estimators.logistic_cv import Searched
+from dropglm.estimators.model_search import Searched
 from dropglm.progress import Progress
 from dropglm.text.embedded_predictions import FittedState
 from dropglm.text.embedding_block import EmbeddingBlock, set_embedding_values, with_embeddings
@@ -67,6 +67,11 @@ def fit_to_texts(classifier: Any, texts: TrainingTexts, ngram_weights: Sequence[
     features that are clearly worse with the first weight are not tried with the others; on IMDB with all
     labels this saves a fifth of the whole time.
     """
+    return _finish(_best_attempt(classifier, texts, ngram_weights), texts)
+
+
+def _best_attempt(classifier: Any, texts: TrainingTexts, ngram_weights: Sequence[float]) -> Attempt:
+    """Return the best of the attempts with these weights of longer n-grams; all others can be forgotten."""
     best = _attempt(classifier, texts, ngram_weights[0])
     powers = best.latent_powers
     for ngram_weight in ngram_weights[1:]:
@@ -75,7 +80,7 @@ def fit_to_texts(classifier: Any, texts: TrainingTexts, ngram_weights: Sequence[
         other = _attempt(classifier, texts, ngram_weight, powers, rival=best.searched)
         if other.searched is not None and other.searched.score > best.searched.score:
             best = other
-    return _finish(best, texts)
+    return best
 
 
 def _attempt(
