@@ -228,9 +228,17 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         """
         return self._finish(self._search(X, y, sample_weight, X_unlabeled, unlabeled_weight))
 
-    def _search(self, *rows: Any, rival: Searched | None = None, **more_rows: Any) -> Searched:
+    def _search(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        X_unlabeled: Any = None,
+        unlabeled_weight: Any = None,
+        rival: Searched | None = None,
+    ) -> Searched:
         """Fit the candidates to the folds, and choose one; the arguments are those of ``search_settings``."""
-        return search_settings(self, *rows, rival=rival, **more_rows)
+        return search_settings(self, X, y, sample_weight, X_unlabeled, unlabeled_weight, rival)
 
     def _finish(self, searched: Searched) -> Self:
         """Fit the best settings to all rows, and set all fitted attributes."""
