@@ -39,7 +39,8 @@ class EncodedTexts(Sequence[str]):
         cuts = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=cuts[1:])
         encoded.append(bytes(SPARE))
-        return cls(np.frombuffer(b"".join(encoded), np.uint8), cuts[:-1], cuts[1:])
+        # Not read-only bytes, for which loops would be compiled a second time.
+        return cls(np.frombuffer(bytearray().join(encoded), np.uint8), cuts[:-1], cuts[1:])
 
     def __len__(self) -> int:
         return len(self.begins)

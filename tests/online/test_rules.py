@@ -12,6 +12,7 @@ from dropglm.design import Design
 from dropglm.online import RULES as NAMES
 from dropglm.online import Arow, DropoutDescent, Learner, Sgd, State
 from dropglm.online.kernels import BETA, SUM, take_steps
+from dropglm.online.learner import squared_sizes
 from tests.online.reference import RULES, Reference, sigmoid
 
 
@@ -160,8 +161,9 @@ def test_the_compiled_loop_uses_the_methods_of_the_rule(rng):
         cells = []
         for loop in (take_steps, take_steps.py_func):
             state, eta = State.new(X.shape[1], 1, lazy=True, average=False), np.empty((len(y), 1))
-            data = Design(X).rows, y[:, None], weights, np.arange(len(y))
-            loop(rule, *data, 0.1, True, state.cells, state.histories, False, state.time, eta)
+            rows, work = Design(X).rows, np.empty((2, X.shape[1]))
+            data = rows, squared_sizes(rows), y[:, None], weights, np.arange(len(y))
+            loop(rule, *data, 0.1, True, state.cells, state.histories, False, state.time, work, eta)
             cells.append(state.cells)
         assert_allclose(cells[0], cells[1], rtol=1e-12, atol=1e-15)
 

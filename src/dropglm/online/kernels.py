@@ -53,33 +53,31 @@ def variance(eta):
 
 @summing_kernel
 def squared_sizes(rows, out):
-    """Write 1 + ‖x‖² of each row to ``out``; return the number of entries of the longest row."""
-    longest = 0
+    """Write 1 + ‖x‖² of each row to ``out``."""
     for i in range(len(out)):
         start, stop = span(rows, i)
         size = 1.0
         for e in range(start, stop):
             size += value(rows, i, e) ** 2
         out[i] = size
-        longest = max(longest, stop - start)
-    return longest
 
 
 @kernel
-def take_steps(rule, rows, y, weights, order, l2, intercept, cells, histories, average, time, eta):
+def take_steps(
+    rule, rows, sizes, y, weights, order, l2, intercept, cells, histories, average, time, work, eta
+):
     """Take one step per row, in the given order, and write the prediction made before each step to ``eta``.
 
     ``cells`` has shape (K, d + 1, 2); the last column is the intercept. ``histories`` has the same shape,
     or is empty without L2 and averaging. ``time`` holds the number of steps, the clock of L2 and averaging,
-    and the sum of the rows' squared sizes.
+    and the sum of the rows' squared sizes. ``sizes`` has these of each row. ``work`` is scratch memory of
+    shape (2, entries of the longest row).
     """
     real, K, d = cells.dtype.type, cells.shape[0], cells.shape[1] - 1
     zero, one, shrinkage = real(0.0), real(1.0), real(rule.rate * l2)
-    size = np.empty(len(weights))
-    longest = squared_sizes(rows, size)
     # β_j and s_j of the entries of a row, next to each other: square roots and divisions are then vectorised,
     # which saves a quarter of the time.
-    betas, sums = np.empty(longest, cells.dtype), np.empty(longest, cells.dtype)
+    betas, sums = work[0], work[1]
     for n in range(len(order)):
         i = order[n]
         w = weights[i]
@@ -90,7 +88,7 @@ def take_steps(rule, rows, y, weights, order, l2, intercept, cells, histories, a
         if rule.same_metric_for_all() and l2 > 0.0:
             tick = np.log1p(rule.rate * l2 / rule.metric(one, t))
         next_clock = clock + tick
-        squares = time[2] + size[i]
+        squares = time[2] + sizes[i]
         initial, c = real(rule.initial_sum(squares / t)), rule.gradient_divisor(np.sqrt(squares / t))
         for k in range(K):
             cell, history = cells[k], histories[k]
@@ -158,20 +156,6 @@ def shrink_all(rule, l2, cells, histories, time, out):
             idle = time[1] - histories[k, j, UPDATED]
             out[k, j] = after_idle_steps(rule, cells[k, j, BETA], cells[k, j, SUM], idle, t, l2)
         out[k, d] = cells[k, d, BETA]
-
-
-@kernel
-def finite_on_row(rows, i, cells):
-    """Return whether the coefficients of row i, and the intercepts, are finite."""
-    d = cells.shape[1] - 1
-    start, stop = span(rows, i)
-    for k in range(cells.shape[0]):
-        if not np.isfinite(cells[k, d, BETA]):
-            return False
-        for e in range(start, stop):
-            if not np.isfinite(cells[k, column(rows, e), BETA]):
-                return False
-    return True
 
 
 def compiled_for(rule: Any, loop: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm.design.storage import Rows
+from dropglm.design.storage import BinaryRows, DenseRows, Rows
 from dropglm.online import kernels
 
 # A predictor beyond this means divergence, even where it happens to have the right sign: probabilities are
@@ -95,15 +95,16 @@ class Learner:
         cells, histories, time = self.state
         steps = self.state.steps
         take_steps = kernels.compiled_for(self.rule, kernels.take_steps)
-        data = rows, y, weights, order
+        data = rows, squared_sizes(rows), y, weights, order
         settings = self.l2, self.fit_intercept
-        take_steps(self.rule, *data, *settings, cells, histories, self.average, time, eta)
+        work = np.empty((2, _longest(rows)), cells.dtype)
+        take_steps(self.rule, *data, *settings, cells, histories, self.average, time, work, eta)
         within = (np.abs(eta) <= LARGEST_PREDICTOR).all(axis=1)
         if not within.all():
             # A predictor that is too large was computed from the coefficients of the step before.
             taken = np.count_nonzero(weights[order[: int(within.argmin())]])
             raise DivergenceError(int(steps + taken), self.given_rate)
-        if len(order) and not kernels.finite_on_row(rows, order[-1], cells):
+        if len(order) and not np.isfinite(cells[:, _columns(rows, order[-1]), kernels.BETA]).all():
             raise DivergenceError(self.state.steps, self.given_rate)
         return eta
 
@@ -122,3 +123,32 @@ class Learner:
         shrink_all = kernels.compiled_for(self.rule, kernels.shrink_all)
         shrink_all(self.rule, self.l2, cells, histories, time, out)
         return out
+
+
+def squared_sizes(rows: Rows) -> np.ndarray:
+    """Return 1 + ‖x‖² of each row.
+
+    Examples
+    --------
+    >>> squared_sizes(DenseRows(np.array([[3.0, 4.0], [0.0, 1.0]])))
+    array([26.,  2.])
+    """
+    if isinstance(rows, BinaryRows):
+        return 1.0 + np.diff(rows.indptr)
+    out = np.empty(len(rows.values) if isinstance(rows, DenseRows) else len(rows.indptr) - 1)
+    kernels.squared_sizes(rows, out)
+    return out
+
+
+def _longest(rows: Rows) -> int:
+    """Return the largest number of entries of a row."""
+    if isinstance(rows, DenseRows):
+        return rows.values.shape[1]
+    return int(np.diff(rows.indptr).max(initial=0))
+
+
+def _columns(rows: Rows, i: int) -> Any:
+    """Return the columns of row i and of the intercept, for indexing."""
+    if isinstance(rows, DenseRows):
+        return slice(None)
+    return np.append(rows.indices[rows.indptr[i] : rows.indptr[i + 1]].astype(np.intp), -1)
