@@ -30,6 +30,30 @@ def test_every_piece_is_done_once(threads):
             assert (x == calls).all()
 
 
+@kernel
+def fail_at(cuts, tickets, where, x):
+    piece = take_piece(tickets)
+    while piece < cuts.size - 1:
+        if piece == where:
+            raise MemoryError
+        x[piece] += 1
+        piece = take_piece(tickets)
+
+
+@pytest.mark.parametrize("where", [0, 500])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_an_error_on_any_thread_is_raised(threads, where):
+    for _ in range(20):
+        x = np.zeros(1000, np.int64)
+        with pytest.raises(MemoryError):
+            share(fail_at, even_cuts(1000, 1), threads, where, x)
+        assert x[where] == 0
+    # The threads are ready for the next loop.
+    x[:] = 0
+    share(fail_at, even_cuts(1000, 1), threads, -1, x)
+    assert (x == 1).all()
+
+
 def test_many_threads_may_share_loops_at_the_same_time():
     def work(number):
         x = np.zeros(5000, np.int64)

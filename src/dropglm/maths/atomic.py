@@ -17,6 +17,8 @@ from numba.np.arrayobj import make_array
 # An instruction that lets the other thread of a core run while this one waits.
 PAUSE = {"x86_64": "llvm.x86.sse2.pause", "AMD64": "llvm.x86.sse2.pause"}.get(platform.machine())
 
+FAILED = 1 << 62
+
 _BYTES = ir.IntType(8).as_pointer()
 _python_lock = Lock()
 
@@ -80,7 +82,8 @@ def _typed_publish(typing_context, numbers, place, loop, arguments):
     """Write the address of a function that calls loop(*arguments) at that place, and after it its argument.
 
     Only for compiled code. The argument is a copy of the arguments on the stack, valid until the function
-    that publishes returns.
+    that publishes returns. If the loop raises an exception, such as a MemoryError, FAILED is added to the
+    first number of its second argument.
     """
 
     def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -96,7 +99,12 @@ def _typed_publish(typing_context, numbers, place, loop, arguments):
         inside = ir.IRBuilder(function.append_basic_block("entry"))
         packed = inside.load(inside.bitcast(function.args[0], memory.type))
         unpacked = cgutils.unpack_tuple(inside, packed, len(tuple_type))
-        context.call_internal_no_propagate(inside, compiled.fndesc, compiled.signature, unpacked)
+        status, _ = context.call_internal_no_propagate(inside, compiled.fndesc, compiled.signature, unpacked)
+        with inside.if_then(status.is_error):
+            first = _place(
+                context, inside, tuple_type.types[1], unpacked[1], context.get_constant(types.intp, 0)
+            )
+            inside.atomic_rmw("add", first, ir.IntType(64)(FAILED), ordering="seq_cst")
         inside.ret_void()
         for offset, address in enumerate((function, memory)):
             index = context.cast(builder, values[1], place_type, types.intp)

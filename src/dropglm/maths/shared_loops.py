@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numba import config
 
-from dropglm.maths.atomic import add_to, call, look_at, publish
+from dropglm.maths.atomic import FAILED, add_to, call, look_at, publish
 from dropglm.maths.compile import kernel
 from dropglm.threads import in_team
 
@@ -52,7 +52,7 @@ def share(loop: Callable[..., None], cuts: np.ndarray, threads: int, *arguments:
     Parameters
     ----------
     loop : callable
-        A compiled loop over pieces, as above; it must not raise exceptions.
+        A compiled loop over pieces, as above. An exception, which can only be a MemoryError, stops it.
     cuts : ndarray of int64
         Where pieces begin and end: piece k is cuts[k] to cuts[k + 1] - 1.
     threads : int
@@ -78,6 +78,8 @@ def share(loop: Callable[..., None], cuts: np.ndarray, threads: int, *arguments:
         crew = _Crew()
     crew.lead(loop, helpers, cuts, tickets, *arguments)
     _free_crews.append(crew)
+    if tickets[0] >= FAILED:  # and no thread has taken another piece
+        raise MemoryError("A loop that several threads share ran out of memory.")
 
 
 class _Crew:
