@@ -176,6 +176,7 @@ class FoldFits:
             rule,
             labels_first=True,
             mean=self._means[job.fold, rule.left_out],
+            one_of_many=True,
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dropglm.estimators import small_fit
 from dropglm.estimators.features import Features
 from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights, LabeledRows
 from dropglm.families import Family
@@ -47,6 +48,7 @@ class Problem:
     l2_weights: L2Weights = L2_WEIGHTS["uniform"]
     labels_first: bool = False  # whether a fit with unlabelled rows starts from one without them
     mean: np.ndarray | None = None  # the mean row, if it is already known
+    one_of_many: bool = False  # whether it pays to compile a small fit as a whole
 
     def solve(
         self,
@@ -83,7 +85,11 @@ class Problem:
                 weights = self._l2_weights_with_predictions(start)
             objective = self.objective(penalty, l2 * weights, stage_discount)
             callback = _callback(watch, objective) if is_last and watch is not None else None
-            theta, result = stage_solver.minimize(objective, objective.join(*start), callback)
+            theta = objective.join(*start)
+            if self.one_of_many and callback is None:
+                theta, result = small_fit.minimize(stage_solver, objective, theta)
+            else:
+                theta, result = stage_solver.minimize(objective, theta, callback)
             start = objective.split(theta)
             passes += result.passes
         return Solution(*start, replace(result, passes=passes))

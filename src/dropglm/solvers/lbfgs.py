@@ -42,6 +42,10 @@ class LBFGS:
     memory: int | None = None
     threads: int = 1
 
+    def memory_for(self, size: int) -> int:
+        """Return the number of past steps to keep, for vectors of this size."""
+        return self.memory or min(max(10, MEMORY // size), 100)
+
     def minimize(
         self, function: Function, start: np.ndarray, callback: Callback | None = None
     ) -> tuple[np.ndarray, Result]:
@@ -53,7 +57,7 @@ class LBFGS:
                 "The objective is not finite at the starting point: the features, the targets or the initial "
                 "coefficients are too large; scale them down."
             )
-        length = self.memory or min(max(10, MEMORY // len(start)), 100)
+        length = self.memory_for(len(start))
         memory = Memory(function.preconditioner(point), point.gradient, length, self.threads)
         seen = [(point.value, _relative(memory, point.value), np.nan)]
         fresh = True  # whether the preconditioner was computed at this point

@@ -6,9 +6,14 @@
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from numba.extending import register_jitable
 
 from dropglm.solvers.base import Ray
+
+# For functions that compiled code calls as well.
+also_compiled: Any = register_jitable
 
 DESCENT = 1e-4  # c₁
 CURVATURE = 0.5  # c₂
@@ -29,24 +34,36 @@ class Trial(NamedTuple):
 def search(ray: Ray, value: float, slope: float, step: float = 1.0) -> float | None:
     """Return a step, trying the given one first, or None if no step descends."""
     start = low = Trial(0.0, value, slope)
-    high: Trial | None = None
+    high = Trial(math.inf, value, slope)  # none yet
     if not slope < 0.0:
         return None
     for _ in range(MAX_TRIALS):
         trial = Trial(step, *ray.value_and_slope(step))
-        bound = value + DESCENT * step * slope + ROUNDING * abs(value)
-        if not (trial.value <= bound and math.isfinite(trial.slope)):
-            high = trial
-        elif abs(trial.slope) <= CURVATURE * abs(start.slope):
+        found, low, high, step = narrow(start, low, high, trial)
+        if found:
             return step
-        elif trial.slope > 0.0:
-            high = trial
-        else:
-            low = trial
-        step = _beyond(start, low) if high is None else _between(low, high)
     return low.step if low.value < value else None
 
 
+@also_compiled
+def narrow(start: Trial, low: Trial, high: Trial, trial: Trial) -> tuple[bool, Trial, Trial, float]:
+    """Return whether the trial satisfies the conditions, the new low and high, and the step or the next one.
+
+    A ``high`` of infinite length means that none is known.
+    """
+    bound = start.value + DESCENT * trial.step * start.slope + ROUNDING * abs(start.value)
+    if not (trial.value <= bound and math.isfinite(trial.slope)):
+        high = trial
+    elif abs(trial.slope) <= CURVATURE * abs(start.slope):
+        return True, low, high, trial.step
+    elif trial.slope > 0.0:
+        high = trial
+    else:
+        low = trial
+    return False, low, high, _beyond(start, low) if math.isinf(high.step) else _between(low, high)
+
+
+@also_compiled
 def _beyond(start: Trial, low: Trial) -> float:
     """Return a longer step, where the slope would vanish if it kept changing at its mean rate."""
     bend = (low.slope - start.slope) / low.step
@@ -54,6 +71,7 @@ def _beyond(start: Trial, low: Trial) -> float:
     return min(max(guess, 2.0 * low.step), MAX_GROWTH * low.step)
 
 
+@also_compiled
 def _between(low: Trial, high: Trial) -> float:
     """Return the minimum of the cubic through both ends, kept away from the ends."""
     width = high.step - low.step
