@@ -74,6 +74,7 @@ print(sorted({"sklearn", "numba", "numpy", "polars", "skops", "matplotlib"} & se
 
 def test_an_unknown_name_raises_an_attribute_error():
     assert "TextClassifier" in dir(dropglm)
+    assert not {"Any", "TYPE_CHECKING", "lazy_names", "_find"} & set(dir(dropglm))
     with pytest.raises(AttributeError, match="no attribute 'TextClasifier'"):
         print(dropglm.TextClasifier)
 

@@ -1,6 +1,7 @@
 """Archives of plain data: what we write, skops reads, and the other way round."""
 
 import json
+import time
 import zipfile
 from io import BytesIO
 
@@ -81,3 +82,10 @@ def test_a_compressed_schema_is_refused_before_it_is_read(monkeypatch):
     monkeypatch.setattr(zipfile.ZipFile, "read", lambda *_: pytest.fail("it was read"))
     with pytest.raises(plain_archive.NotPlainError, match="compressed"):
         plain_archive.loads(buffer.getvalue())
+
+
+def test_equal_values_give_equal_bytes_at_any_time(monkeypatch):
+    value = {"weights": np.arange(3.0), "names": ["a", "b"]}
+    first = plain_archive.dumps(value)
+    monkeypatch.setattr(time, "time", lambda: 2e9)
+    assert plain_archive.dumps(value) == first

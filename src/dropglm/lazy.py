@@ -39,6 +39,6 @@ def lazy_names(
         return value
 
     def names_of_package() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes})
+        return sorted({*sys.modules[package].__all__, *homes})
 
     return get, names_of_package

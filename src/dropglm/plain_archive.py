@@ -44,7 +44,7 @@ def dump(value: Any, stream: IO[bytes]) -> None:
         return
     with zipfile.ZipFile(stream, "w") as archive:
         schema = _to_node(value, archive) | HEADER
-        archive.writestr(SCHEMA, json.dumps(schema))
+        archive.writestr(_member(SCHEMA), json.dumps(schema))
 
 
 def loads(data: bytes) -> Any:
@@ -76,7 +76,7 @@ def _to_node(value: Any, archive: zipfile.ZipFile) -> dict[str, Any]:
         items = [_to_node(item, archive) for item in value.tolist()]
         return _array_node(type="json", content=items, shape=_to_node(value.shape, archive))
     member = f"{len(archive.namelist())}.npy"
-    with archive.open(member, "w", force_zip64=value.nbytes > LARGE) as file:
+    with archive.open(_member(member), "w", force_zip64=value.nbytes > LARGE) as file:
         if value.ndim and value.size and value.flags.c_contiguous and value.dtype.kind in "biuf":
             # Without the copies of ``write_array``, which take 16 MB
             np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(value))
@@ -84,6 +84,13 @@ def _to_node(value: Any, archive: zipfile.ZipFile) -> dict[str, Any]:
         else:
             np.lib.format.write_array(file, value, allow_pickle=False)
     return _array_node(type="numpy", file=member)
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    """Return a member with a fixed date, so that equal values give equal bytes."""
+    member = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    member.external_attr = 0o600 << 16  # readable once unpacked, as without a date
+    return member
 
 
 def _node(name: str, loader: str, **content: Any) -> dict[str, Any]:

@@ -355,7 +355,10 @@ def test_a_tab_can_be_written_in_several_ways(place, tmp_path, tab):
 )
 def test_a_table_without_rows_has_no_predictions(place, tmp_path, name, content):
     (tmp_path / name).write_text(content)
-    assert dropglm("predict", place / "m.skops", name, cwd=tmp_path) == ""
+    done = run("predict", place / "m.skops", name, cwd=tmp_path)
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert f"dropglm: {name}: this " in done.stderr
+    assert done.stderr.endswith(", so there is nothing to predict.\n")
     command = "predict", place / "m.skops", name, "-p", "--keep", "text", "--out", "out.csv"
     dropglm(*command, cwd=tmp_path)
     assert (tmp_path / "out.csv").read_text() == "predicted,probability,p(bad),p(good),text\n"
@@ -370,3 +373,11 @@ def test_the_error_class_for_files_is_about_input():
         "a.csv: set --encoding to 'cp1252'.",
         3,
     )
+
+
+@pytest.mark.parametrize("option", ["--jobs", "--n-jobs", "--n_jobs", "-j"])
+def test_options_of_other_programs_lead_to_ours(place, option):
+    for command in ("train", "predict"):
+        done = run(command, "m.skops", option, "2", cwd=place)
+        assert done.exit_code == 2
+        assert "(Possible options: --threads)" in " ".join(done.stderr.split())

@@ -53,7 +53,7 @@ TABLES = {
     "rows after quoted newlines": (
         "t.csv",
         b'text,label\r\n"a\r\n\r\nb",x\r\n\r\nc,y\r\nd,\r\n',
-        "row 3 has no label; put rows without labels in a separate table of unlabelled texts.",
+        "row 3 (line 7) has no label; put rows without labels in a separate table of unlabelled texts.",
     ),
     "carriage returns": (
         "t.csv",
@@ -64,7 +64,7 @@ TABLES = {
     "labels missing": (
         "t.csv",
         b"text,label\na,x\nb,\nc,y\nd, \n",
-        "row 2 has no label (2 rows have none); put rows",
+        "row 2 (line 3) has no label (2 rows have none); put rows",
     ),
     "other column": (
         "t.csv",
@@ -174,12 +174,12 @@ TABLES = {
     "null label": (
         "t.jsonl",
         b'{"text": "a", "label": 1}\n{"text": "b", "label": null}\n',
-        "row 2 has no label; put rows",
+        "row 2 (line 2) has no label; put rows",
     ),
     "null labels": (
         "t.jsonl",
         b'{"text": "a", "label": null}\n' * 3,
-        "row 1 has no label (3 rows have none); put rows",
+        "row 1 (line 1) has no label (3 rows have none); put rows",
     ),
     "null text": ("t.jsonl", b'{"text": null, "label": 1}\n', "row 1 has no text (null in 'text')."),
     "number for a text": (
@@ -491,3 +491,9 @@ def test_damaged_parquet_is_reported_or_read_completely(tmp_path, rng):
             assert "\n" not in found
             reported += 1
     assert 0 < reported < 200
+
+
+def test_a_row_without_a_label_in_an_open_file_is_named_by_its_number():
+    """The file cannot be read once more to find the line."""
+    with pytest.raises(tables.TableError, match=r"row 2 has no label; put rows"):
+        tables.read(io.BytesIO(b'text,label\n"a\nb",x\nc,\n'), "text", "label", format="csv")

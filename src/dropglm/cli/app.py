@@ -1,5 +1,7 @@
 """The commands, and what happens when one of them fails."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +16,24 @@ from dropglm.cli.predict import predict
 from dropglm.cli.reproduce import reproduce
 from dropglm.cli.train import train
 
+# Options of other programs, and ours that means the same.
+ELSEWHERE = dict.fromkeys(("--jobs", "--n-jobs", "--n_jobs", "--n-threads", "-j"), "--threads")
+
+
+@contextmanager
+def suggesting_options() -> Iterator[None]:
+    """Name our option in the error about one of another program."""
+    try:
+        yield
+    except typer.Exit:
+        raise
+    except Exception as error:
+        ours = ELSEWHERE.get(getattr(error, "option_name", ""))
+        command = getattr(getattr(error, "ctx", None), "command", None)
+        if command is not None and any(ours in parameter.opts for parameter in command.params):
+            error.possibilities = [ours]  # type: ignore[attr-defined]
+        raise
+
 
 class Commands(TyperGroup):
     """The commands; an error in one of them becomes a sentence on standard error and an exit code."""
@@ -26,7 +46,7 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was chosen."""
-        with report_errors(debug=ctx.params["debug"]):
+        with report_errors(debug=ctx.params["debug"]), suggesting_options():
             return super().invoke(ctx)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dropglm import tables
-from dropglm.cli import options
+from dropglm.cli import options, terminal
 from dropglm.cli.embeddings import EmbeddingRows, check_not_both, load_with_embedder
 from dropglm.cli.inputs_outputs import ColumnsOfModel, check_output_table
 from dropglm.tables.frames import import_polars
@@ -126,7 +126,8 @@ def _predictions(
     try:
         for frame, p in predicted:
             yield predictions(p).hstack(frame.select(keep).get_columns())
-    except tables.EmptyTableError:
+    except tables.EmptyTableError as error:
+        terminal.message(f"{str(error).rstrip('.')}, so there is nothing to predict.")
         kept = pl.DataFrame(schema=dict.fromkeys(keep, pl.String))
         yield predictions(np.eye(len(model.classes_))).clear().hstack(kept.get_columns())
 

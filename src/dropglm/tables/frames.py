@@ -1,7 +1,7 @@
 """Polars frames from rows, with checks for missing values and types for labels."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -88,8 +88,17 @@ def _any_lone_surrogate(entries: Iterable[Any]) -> bool:
     return any(isinstance(entry, str) and has_lone_surrogate(entry) for entry in entries)
 
 
-def check_complete(frame: "DataFrame", columns: Columns, name: str, start: int = 1) -> None:
-    """Raise an error if a text or a label is missing; the frame's first row is row ``start`` of the table."""
+def check_complete(
+    frame: "DataFrame",
+    columns: Columns,
+    name: str,
+    start: int = 1,
+    place: Callable[[int], str] = "row {}".format,
+) -> None:
+    """Raise an error if a text or a label is missing; the frame's first row is row ``start`` of the table.
+
+    ``place`` returns the place of a row in the table, for the message about a missing label.
+    """
     missing = frame[columns.text].is_null()
     if missing.any():
         raise TableError(f"{name}: row {start + _first(missing)} has no text (null in {columns.text!r}).")
@@ -98,7 +107,8 @@ def check_complete(frame: "DataFrame", columns: Columns, name: str, start: int =
         if missing.any():
             count = int(missing.sum())
             more = f" ({count:,} rows have none)" if count > 1 else ""
-            raise TableError(f"{name}: row {start + _first(missing)} has no label{more}; {UNLABELED_HINT}.")
+            where = place(start + _first(missing))
+            raise TableError(f"{name}: {where} has no label{more}; {UNLABELED_HINT}.")
 
 
 def _first(flags: "Series") -> int:

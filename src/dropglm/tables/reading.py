@@ -1,12 +1,16 @@
 """Read tables of texts and labels, at once or in batches."""
 
+import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from dropglm.tables.columns import Columns
+from dropglm.tables.errors import TableError
 from dropglm.tables.frames import check_complete, import_polars, infer_type
 from dropglm.tables.lines import MAX_ROW_LENGTH
-from dropglm.tables.source import PathOrFile
+from dropglm.tables.source import PathOrFile, is_path
+from dropglm.tables.stream import stream
 from dropglm.tables.table import Table, check_positive
 
 if TYPE_CHECKING:
@@ -69,10 +73,30 @@ def read(
     table = Table(path, format, encoding, delimiter, max_row_length)
     frames = table.frames(columns, BATCH_SIZE, prompt=False)
     frame: DataFrame = import_polars().concat(frames, how="vertical_relaxed")
-    check_complete(frame, columns, table.name)
+    how: dict[str, Any] = {
+        "format": format,
+        "encoding": encoding,
+        "delimiter": delimiter,
+        "max_row_length": max_row_length,
+    }
+    place = partial(_place, path=path, text=text, label=label, name=table.name, **how)
+    check_complete(frame, columns, table.name, place=place)
     if label is not None and table.format.header:
         frame = frame.with_columns(infer_type(frame[label]))
     return frame
+
+
+def _place(row: int, path: PathOrFile, text: str, label: str | None, name: str, **how: Any) -> str:
+    """Return the number of the first row without a label, and its lines if the file can be read again."""
+    if label is not None and is_path(path) and os.path.isfile(path):
+        try:
+            for _ in stream(path, text, label, **how):
+                pass
+        except (OSError, TableError) as error:
+            found = str(error).removeprefix(f"{name}: ").removesuffix(" has no label.")
+            if found.startswith(f"row {row} (") and found.endswith(")"):
+                return found
+    return f"row {row}"
 
 
 def batches(
