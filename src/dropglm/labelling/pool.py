@@ -1,18 +1,23 @@
 """Texts to label, as features that are computed once: a model can be fitted again after a few labels."""
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dropglm import checks
+from dropglm.blocks import Blocks
+from dropglm.design import Design
 from dropglm.labelling.pool_model import PoolModel, fit_pool_model
+from dropglm.labelling.refit import SAMPLE
 from dropglm.latent import singular_vectors
 from dropglm.text.base import check_texts
 from dropglm.text.latent_prior import LatentPrior
 from dropglm.text.vectorizer import NgramVectorizer
 
 NGRAM_WEIGHT = 0.5  # as in TextClassifier, with few labels
+LATENT_POWER = (1.0,)  # of the inverse document frequency, beyond that in X
 
 
 class TextPool:
@@ -39,8 +44,10 @@ class TextPool:
         The n-grams of the texts, weighted as by ``TextClassifier``.
     latent : ndarray of shape (n, k)
         Latent features, scaled so that each row has length 1; rows of texts without known words are 0.
-    prior : LatentPrior or None
-        Latent features as a prior of the coefficients; None if the texts have too few words.
+    features : Blocks
+        The n-grams and, unless the texts have too few words, the latent features beside them.
+    sample : ndarray of int
+        Numbers of the texts, at most 5,000 drawn at random, that settings are chosen with.
 
     See Also
     --------
@@ -76,12 +83,27 @@ class TextPool:
         )
         self.X = self.vectorizer.fit_transform(self.texts)
         threads = checks.threads(n_jobs)
-        self.prior = LatentPrior.of(self.X, self.vectorizer, n_latent, threads)
-        if self.prior is None:
-            rows = singular_vectors(self.X, n_latent, threads=threads).coordinates
+        prior = LatentPrior.of(self.X, self.vectorizer, n_latent, threads, LATENT_POWER) if n_latent else None
+        if prior is None:
+            self.features = Blocks(self.X)
+            rows = singular_vectors(self.X, max(n_latent, 1), threads=threads).coordinates
         else:
-            rows = self.prior.blocks[-1].rows
+            rows = prior.blocks[0].rows
+            self.features = Blocks(self.X, rows)
+            self.fold_back = prior.blocks[0].fold_back
         self.latent = of_length_one(rows)
+        self.sample = np.sort(np.random.default_rng(0).permutation(len(self.texts))[:SAMPLE])
+
+    @cached_property
+    def design(self) -> Design:
+        """The n-grams, stored by rows and by columns."""
+        return Design(self.X, threads=checks.threads(self.n_jobs)).by_columns()
+
+    @cached_property
+    def scale(self) -> np.ndarray:
+        """By how much n-grams are scaled where they are ranked: mean value times root of number of texts."""
+        totals = np.bincount(self.X.indices, self.X.data, minlength=self.X.shape[1])
+        return totals / np.sqrt(np.maximum(self.vectorizer.ngrams_.document_counts, 1))
 
     def __len__(self) -> int:
         return len(self.texts)
