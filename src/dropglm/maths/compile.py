@@ -13,9 +13,14 @@ from typing import Any
 from numba import njit
 
 from dropglm.maths.kernel_cache import on_disk
+from dropglm.maths.pipeline import KernelCompiler
 
 # Without the entry point for callers in C, which nobody uses, a kernel takes a tenth less time to compile.
-COMMON: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
+COMMON: dict[str, Any] = {
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+    "pipeline_class": KernelCompiler,
+}
 
 
 def _kernel(**options: Any) -> Callable[[Callable], Any]:
