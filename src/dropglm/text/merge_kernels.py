@@ -101,13 +101,3 @@ def merge_shard(grouped, begins, ends_of, entries, letters, ends, slots, base, l
                 merged_times[number] += times[entry]
     for number in range(size, limit):
         merged_texts[number] = merged_times[number] = merged_keys[number] = firsts[number] = 0
-
-
-@kernel
-def write_columns(codes, of_words, of_pairs):
-    """Write the columns of words and pairs, given the code of each column."""
-    for column in range(len(codes)):
-        if codes[column] >= 0:
-            of_words[codes[column]] = column
-        else:
-            of_pairs[-1 - codes[column]] = column

@@ -117,8 +117,12 @@ class CountedNgrams(NamedTuple):
 
     def columns_of(self, codes: np.ndarray, threads: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the columns of the words and pairs of each counter, given the code of each column."""
-        of_words, of_pairs = (np.full(len(d.keys), NONE, np.int32) for d in (self.words, self.pairs))
-        merge_kernels.write_columns(codes, of_words, of_pairs)
+        words = len(self.words.keys)
+        columns = np.full(words + len(self.pairs.keys), NONE, np.int32)
+        columns[codes] = np.arange(
+            len(codes), dtype=np.int32
+        )  # the negative codes of pairs count from the end
+        of_words, of_pairs = columns[:words], columns[words:][::-1].copy()
         if self.numbers is None:
             return [(of_words, of_pairs)]
         return each(lambda own: (of_words[own[0]], of_pairs[own[1]]), self.numbers, threads)

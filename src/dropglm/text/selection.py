@@ -7,7 +7,7 @@ import numpy as np
 
 from dropglm import checks
 from dropglm.text.ngram_counts import NONE, NgramCounts
-from dropglm.text.sorting import copy_strings, find_byte, mark, rank, sorted_rows, sorted_strings, take
+from dropglm.text.sorting import copy_strings, find_byte, rank, sorted_rows, sorted_strings, take
 from dropglm.text.vocabulary import Vocabulary
 from dropglm.threads import each, even_ranges
 
@@ -100,7 +100,8 @@ def _sort_alphabetically(
     letters, starts, stops = words
     pieces = even_ranges(len(spelling), PIECE)
     occurs = np.zeros(len(starts) + 1, np.bool_)  # the last entry is for NONE
-    each(lambda piece: mark(spelling[slice(*piece)], occurs), pieces, threads)
+    for first, last in pieces:
+        occurs[spelling[first:last]] = True
     used = np.flatnonzero(occurs[:-1])
     used = used[sorted_strings(letters, starts[used], stops[used], threads)]
     number_of = np.full(len(starts) + 1, NONE, np.int32)
@@ -139,7 +140,7 @@ def _ranks(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> np.nda
     rank = np.concatenate([np.arange(0, 2 * n, 2), np.arange(1, 2 * n, 2)]).astype(np.int32)
     # A word comes right before the same word with a space, unless a longer word continues it with a control
     # character, which sorts before a space.
-    if find_byte(letters, starts + 1, stops, 0, 31) >= 0:
+    if find_byte(letters, np.minimum(starts + 1, stops), stops, 0, 31) >= 0:
         rank[_sorted_with_spaces(letters, starts, stops)] = np.arange(2 * n, dtype=np.int32)
     return rank
 

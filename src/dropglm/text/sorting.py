@@ -108,22 +108,21 @@ def sort_ties(letters, starts, stops, prefixes, order, scratch, first, end):
         first = last
 
 
-@kernel
-def find_byte(letters, starts, stops, low, high):
-    """Return the number of the first string with a byte in this range, or -1."""
-    for i in range(len(starts)):
-        for k in range(starts[i], stops[i]):
-            if low <= letters[k] <= high:
-                return i
-    return -1
+def find_byte(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray, low: int, high: int) -> int:
+    """Return the number of the first string with a byte in this range, or -1.
 
-
-@kernel
-def mark(spelling, occurs):
-    """Mark the words of n-grams."""
-    for i in range(len(spelling)):
-        for word in spelling[i]:
-            occurs[word] = True
+    Examples
+    --------
+    >>> letters = np.frombuffer(b"understood-understand-a", np.uint8)
+    >>> find_byte(letters, np.array([0, 11, 22]), np.array([10, 21, 23]), ord("a"), ord("b"))
+    1
+    """
+    found = (letters >= low) & (letters <= high)
+    if not found.any():
+        return -1
+    before = np.append(0, np.cumsum(found))
+    contain = before[stops] > before[starts]
+    return int(contain.argmax()) if contain.any() else -1
 
 
 @kernel
