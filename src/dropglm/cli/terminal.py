@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from dropglm.maths.compile_notice import before_compiling
 from dropglm.progress import clear_bar, is_terminal
 
 LONGEST = 50  # characters of an n-gram
@@ -35,6 +36,12 @@ def message(sentence: str) -> None:
 def verbosity(quiet: bool) -> int:
     """Return ``verbose`` for the library: progress bars in a terminal, unless they are not wanted."""
     return int(not quiet and is_terminal())
+
+
+def announce_compilation(quiet: bool) -> None:
+    """Let users of a terminal know when functions are compiled, which takes seconds after an installation."""
+    notice = "compiling functions for this machine, since they are used for the first time."
+    before_compiling((lambda: message(notice)) if verbosity(quiet) else None)
 
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> None:

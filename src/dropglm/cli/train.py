@@ -102,6 +102,7 @@ def train(
     inputs = [table, *(unlabeled or ()), validation, embeddings, *(embeddings_unlabeled or ())]
     check_output(out, "--out", [*inputs, start_from], regular=True)
     given = _given(context)
+    terminal.announce_compilation(quiet)
     if online:
         _refuse(given & IN_MEMORY_ONLY, "cannot be used with --online.")
         train_online(

@@ -6,6 +6,8 @@ from typing import Any
 
 from numba.core.compiler import Compiler
 
+from dropglm.maths.compile_notice import about_to_compile
+
 # They serve "with" statements and functions defined inside others, and join operations on whole arrays into
 # one loop. Most of them analyse the function again afterwards.
 UNUSED = {
@@ -39,6 +41,7 @@ class KernelCompiler(Compiler):
 
     def compile_extra(self, func: Callable) -> Any:
         """Compile a function."""
+        about_to_compile()
         if not gc.isenabled():
             return super().compile_extra(func)
         gc.disable()
