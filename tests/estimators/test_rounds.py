@@ -166,7 +166,7 @@ def test_labels_that_are_held_out_do_not_influence_naive_bayes_of_their_fold(K, 
     p = softmax(of_all_classes(predicted), axis=1)
     r = counted_ratios(X[:25], y[:25], np.ones(25), U, np.ones(50), p)
     assert_allclose(found[0].held_out, X[25:] @ r.T, rtol=1e-9)
-    assert_allclose(found[0].unlabeled, U @ r.T, rtol=1e-9)
+    assert_allclose(found[0].ratios, r.T, rtol=1e-9)
 
 
 def test_one_row_of_weight_two_is_two_rows(rng):
@@ -182,7 +182,7 @@ def test_one_row_of_weight_two_is_two_rows(rng):
         twice._count((twice.members[0], etas_twice[0])),
     )
     assert_allclose(one.ratios, other.ratios, rtol=1e-12)
-    assert_allclose(one.unlabeled[repeated], other.unlabeled, rtol=1e-12)
+    assert_allclose(one.held_out, other.held_out, rtol=1e-12)
 
 
 def topics(rng, n, d=100):

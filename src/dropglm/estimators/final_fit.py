@@ -24,7 +24,9 @@ def fit_best(estimator: Any, searched: Searched) -> None:
     settings = {name: getattr(estimator, name) for name in shared} | results["params"][best]
     settings |= {"multi_class": "multinomial" if searched.joint else "ovr", "verbose": 0}
     model = LogisticRegression(**settings)
+    model._one_of_many = True  # the search has compiled what it needs
     model.fit(*searched.rows)
+    del model._one_of_many
     _, blend, eta, best_scores, _ = search.outcomes[best]
     if estimator.calibrate or estimator.naive_bayes:
         ratios = features.expand(held_out.naive_bayes_ratios(data.weights)) if estimator.naive_bayes else None

@@ -67,13 +67,15 @@ def naive_bayes(rows: Sequence[LabeledRows]) -> np.ndarray:
     """
     if any(part.design.smallest < 0.0 for part in rows):
         raise ValueError("Naive-Bayes l2_weights need non-negative features; use l2_weights='uniform'.")
-    in_class = sum(part.design.transposed_dot(part.weights[:, None] * part.y) for part in rows)
-    in_others = sum(part.design.transposed_dot(part.weights[:, None] * (1.0 - part.y)) for part in rows)
+    # Counts in the classes and in the others, in one pass.
+    both = [part.weights[:, None] * np.hstack([part.y, 1.0 - part.y]) for part in rows]
+    counts = sum(part.design.transposed_dot(weighted) for part, weighted in zip(rows, both, strict=True))
+    in_class, in_others = np.hsplit(np.asarray(counts), 2)
     smoothing = sum(part.weights.sum() for part in rows) / rows[0].weights.sum()
     # Features that occur only in rows without weight or label are not part of the vocabulary.
     seen = in_class + in_others > 0.0
-    smoothed = [np.where(seen, smoothing + counts, 0.0) for counts in (in_class, in_others)]
-    frequencies = [counts / counts.sum(axis=0) for counts in smoothed]
+    smoothed = [np.where(seen, smoothing + part, 0.0) for part in (in_class, in_others)]
+    frequencies = [part / part.sum(axis=0) for part in smoothed]
     r = np.log(np.where(seen, frequencies[0], 1.0)) - np.log(np.where(seen, frequencies[1], 1.0))
     return np.maximum(np.abs(r), SMALLEST_LOG_RATIO).astype(rows[0].design.dtype) ** -2
 

@@ -132,6 +132,9 @@ PerBlock, default="uniform"
     array([ 1.33, -1.33])
     """
 
+    # Whether many fits of the same kind are made, so that it pays to compile them; see ``small_fit``.
+    _one_of_many = False
+
     def __init__(
         self,
         dropout: float | Noise | PerBlock = 0.5,
@@ -211,7 +214,9 @@ PerBlock, default="uniform"
         features = Features(data.X, data.X_unlabeled, checks.threads(self.n_jobs))
         l2_weights = l2_weights_from(self.l2_weights, features)
         features = features.without(l2_weights.left_out)
-        problems = problems_of(data, features, l2_weights, self.fit_intercept, joint=joint)
+        problems = problems_of(
+            data, features, l2_weights, self.fit_intercept, joint=joint, one_of_many=self._one_of_many
+        )
 
         # Solve.
         solver = LBFGS(self.tol, self.max_iter)
@@ -275,7 +280,13 @@ def fits_jointly(multi_class: str, K: int, method: Expectation, *, noisy: bool) 
 
 
 def problems_of(
-    data: TrainingData, features: Features, l2_weights: L2Weights, fit_intercept: bool, *, joint: bool
+    data: TrainingData,
+    features: Features,
+    l2_weights: L2Weights,
+    fit_intercept: bool,
+    *,
+    joint: bool,
+    one_of_many: bool = False,
 ) -> list[Problem]:
     """Return one problem for two classes or a joint model, else one per class against the rest."""
     targets = targets_of(data, joint=joint)
@@ -291,6 +302,7 @@ def problems_of(
             l2_weights,
             labels_first=True,
             mean=mean,
+            one_of_many=one_of_many,
         )
         for target in targets
     ]

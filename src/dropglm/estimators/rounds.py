@@ -45,11 +45,10 @@ class Member(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Naive Bayes of a member: its ratios, and its predictors of held-out and of unlabelled rows."""
+    """Naive Bayes of a member: its ratios, and its predictors of held-out rows."""
 
     ratios: np.ndarray
     held_out: np.ndarray
-    unlabeled: np.ndarray
 
 
 class Rounds:
@@ -111,8 +110,10 @@ class Rounds:
                 break
             rounds.append(Round(blend, found[-1].ratios, eta))
             if number + 1 < count:
-                for k, one in enumerate(found):
-                    eta_unlabeled[k] = blend(eta_unlabeled[k], one.unlabeled)
+                ratios = [one.ratios for one in found]
+                nu_unlabeled = each_in_teams(self.unlabeled.dot, ratios, self.threads)
+                for k, nu in enumerate(nu_unlabeled):
+                    eta_unlabeled[k] = blend(eta_unlabeled[k], nu)
         return rounds
 
     def _count(self, item: tuple[Member, np.ndarray]) -> Counted:
@@ -122,7 +123,7 @@ class Rounds:
         totals = self.labeled.transposed_dot(member.weights[:, None] * self.indicators).astype(np.float64)
         totals += self.unlabeled.transposed_dot(self.unlabeled_weights[:, None] * p)
         r = ratios_of(totals, floor=FLOOR, pseudo_total=PSEUDO_TOTAL).astype(self.labeled.dtype)
-        return Counted(r, self.labeled.dot(r)[member.held_out], self.unlabeled.dot(r))
+        return Counted(r, self.labeled.dot(r)[member.held_out])
 
     def _losses(self, eta: np.ndarray) -> np.ndarray:
         """Return the log loss of each held-out row."""
