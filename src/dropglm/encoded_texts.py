@@ -42,6 +42,21 @@ class EncodedTexts(Sequence[str]):
         # Not read-only bytes, for which loops would be compiled a second time.
         return cls(np.frombuffer(bytearray().join(encoded), np.uint8), cuts[:-1], cuts[1:])
 
+    @property
+    def largest_byte(self) -> int:
+        """The largest byte of the texts and of what is between them.
+
+        All characters are ASCII if it is below 0x80, and below U+10000 if it is below 0xF0.
+
+        Examples
+        --------
+        >>> [hex(EncodedTexts.of([text]).largest_byte) for text in ("dull", "naïve", "😀")]
+        ['0x75', '0xc3', '0xf0']
+        """
+        if not len(self.begins):
+            return 0
+        return int(self.letters[int(self.begins.min()) : int(self.ends.max())].max(initial=0))
+
     def __len__(self) -> int:
         return len(self.begins)
 

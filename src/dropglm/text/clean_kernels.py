@@ -14,18 +14,6 @@ LESS, GREATER, SLASH, SPACE = 60, 62, 47, 32
 
 
 @kernel
-def any_wide(letters, begins, ends):
-    """Return whether any text has a character that is not ASCII."""
-    for i in range(len(begins)):
-        p = begins[i]
-        while p < ends[i]:
-            p += lowest_bit(bytes_between(letters, p, 0x80, 0xFF))
-            if p < ends[i] and letters[p] >= 0x80:
-                return True
-    return False
-
-
-@kernel
 def clean_texts(letters, begins, ends, lowercase, strip_html, lower, out, places, left):
     """Write each text to ``out``, from ``places[i]`` on, and mark in ``left`` those that are not finished.
 

@@ -25,8 +25,8 @@ def clean(texts: EncodedTexts, preprocess: Preprocessor) -> EncodedTexts:
     places = np.cumsum(sizes) - sizes
     out = np.empty(int(sizes.sum()) + SPARE, np.uint8)
     left = np.zeros(len(texts), np.bool_)
-    wide = preprocess.lowercase and clean_kernels.any_wide(texts.letters, texts.begins, texts.ends)
-    lower = lower_in_place() if wide else np.zeros(0, np.int32)
+    wide = texts.largest_byte >= 0x80
+    lower = lower_in_place() if preprocess.lowercase and wide else np.zeros(0, np.int32)
     settings = preprocess.lowercase, preprocess.strip_html
     clean_kernels.clean_texts(texts.letters, texts.begins, texts.ends, *settings, lower, out, places, left)
     ends = places + sizes
