@@ -8,7 +8,15 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from dropglm.estimators.blend import HALF, PRIOR_ALONE, PRIORS, PRIORS_BESIDE_OTHERS, Blend, fit_blend
+from dropglm.estimators.blend import (
+    HALF,
+    PIECE,
+    PRIOR_ALONE,
+    PRIORS,
+    PRIORS_BESIDE_OTHERS,
+    Blend,
+    fit_blend,
+)
 
 
 @st.composite
@@ -113,6 +121,20 @@ def test_predictors_that_are_too_small_by_a_factor_are_restored(K, rng):
     found = fit_blend(eta / 4.0, noise, y, np.ones(n), calibrate=True)
     assert found.scale == pytest.approx(4.0, rel=0.05)
     assert found.naive_bayes == pytest.approx(HALF.smallest / spread_of(noise), rel=0.01)
+
+
+@pytest.mark.parametrize("K", [1, 4])
+def test_many_rows_are_divided_among_threads(K, rng):
+    """The result does not depend on the number of threads, nor on how the weight of a row is divided."""
+    n, copies = 50, 500
+    eta, nu, y = rng.normal(size=(n, K)), rng.normal(size=(n, K)), rng.integers(max(2, K), size=n)
+    many = np.tile(eta, (copies, 1)), np.tile(nu, (copies, 1)), np.tile(y, copies)
+    assert n * copies > 2 * PIECE
+    weights = np.full(n * copies, 1.0 / copies)
+    once = fit_blend(eta, nu, y, np.ones(n), calibrate=True)
+    one, three = (fit_blend(*many, weights, calibrate=True, threads=threads) for threads in (1, 3))
+    assert one == three
+    assert_allclose(one, once, rtol=1e-6)
 
 
 def test_a_blend_is_linear():

@@ -21,7 +21,7 @@ def test_a_fit_starts_where_those_before_point_to():
     starts = starts_along(path)
     assert starts[:3] == [Start(), Start(0), Start(1)]
     assert starts[3:6] == [Start(0), Start(3, (0, 2)), Start(4)]
-    assert starts[6:] == [Start(3), Start(6, (4, 5))]
+    assert starts[6:] == [Start(4), Start(6, (4, 5))]
     solutions = Solutions(starts)
     assert solutions.start_of(0) is None
     for place, value in ((0, 1.0), (1, 2.0), (2, 4.0), (3, 1.5)):

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dropglm.threads import each, even_ranges
+
 
 class Prior(NamedTuple):
     """Normal prior of a factor: its mean, the inverse of its variance, and a lower bound of the factor."""
@@ -44,6 +46,8 @@ PRIORS_BESIDE_OTHERS = Priors(PRIOR_ALONE, Prior(mean=0.0, strength=30.0, smalle
 # ν with a smaller spread is rounding error: held-out rows share no informative feature with the others.
 SMALLEST_SPREAD = 1e-6
 MAX_NEWTON = 50  # iterations; five are usual
+# Numbers per task. They fit into the cache, and with more than 10,000 rows BLAS would use threads of its own.
+PIECE = 1 << 13
 
 
 class Blend(NamedTuple):
@@ -74,6 +78,7 @@ def fit_blend(
     *,
     calibrate: bool,
     priors: Priors = PRIORS,
+    threads: int = 1,
 ) -> Blend:
     """Return the blend with the least loss of held-out rows.
 
@@ -95,6 +100,8 @@ def fit_blend(
         If False, t = 1.
     priors : Priors
         Those of t and of s c.
+    threads : int
+        Number of threads, which share the rows.
 
     Returns
     -------
@@ -111,7 +118,7 @@ def fit_blend(
     # The predictors are a fixed part plus factor · part: t η and (s c) (ν / s). Only differences from those
     # of the row's own class matter.
     eta = _others(eta, y)
-    fixed, parts = (0.0, [eta]) if calibrate else (eta, [])
+    parts = [eta] if calibrate else []
     spread = 0.0 if nu is None else _spread(nu)
     adds_nu = nu is not None and spread > SMALLEST_SPREAD
     if adds_nu:
@@ -121,22 +128,21 @@ def fit_blend(
     used = [priors.scale if adds_nu else PRIOR_ALONE] * calibrate + [priors.naive_bayes] * adds_nu
     prior_mean, strength, smallest = np.transpose(used)
 
+    pieces = even_ranges(len(y), max(1, PIECE // eta.shape[1]))
+
     def loss(factors: np.ndarray) -> Quadratic:
-        total = fixed + sum(factor * part for factor, part in zip(factors, parts, strict=True))
-        # -log P(own class) = log (1 + Σ_k e^total_k)
-        largest = np.maximum(total.max(axis=1), 0.0)
-        p = np.exp(total - largest[:, None])
-        partition = np.exp(-largest) + p.sum(axis=1)
-        p /= partition[:, None]
-        expected = [np.einsum("ij,ij->i", p, part) for part in parts]
+        def of_rows(bounds: tuple[int, int]) -> Quadratic:
+            rows = slice(*bounds)
+            start = 0.0 if calibrate else eta[rows]
+            return _loss(factors, start, [part[rows] for part in parts], weights[rows])
+
+        found = each(of_rows, pieces, threads)
         deviation = factors - prior_mean
-        value = weights @ (largest + np.log(partition)) + 0.5 * (strength * deviation) @ deviation
-        gradient = [weights @ mean for mean in expected]
-        hessian = np.diag(strength)
-        for a, b in product(range(len(parts)), repeat=2):
-            covariance = np.einsum("ij,ij,ij->i", p, parts[a], parts[b]) - expected[a] * expected[b]
-            hessian[a, b] += weights @ covariance
-        return Quadratic(float(value), np.array(gradient) + strength * deviation, hessian)
+        return Quadratic(
+            sum(one.value for one in found) + float(0.5 * (strength * deviation) @ deviation),
+            sum(one.gradient for one in found) + strength * deviation,
+            sum(one.hessian for one in found) + np.diag(strength),
+        )
 
     factors = _minimum(loss, np.maximum(prior_mean, smallest), smallest)
     scale = float(factors[0]) if calibrate else 1.0
@@ -147,8 +153,26 @@ class Quadratic(NamedTuple):
     """Value, gradient and Hessian of a function at a point."""
 
     value: float
-    gradient: np.ndarray
-    hessian: np.ndarray
+    gradient: Any
+    hessian: Any
+
+
+def _loss(factors: np.ndarray, start: Any, parts: list[np.ndarray], weights: np.ndarray) -> Quadratic:
+    """Return the loss of some rows, whose predictors are a start plus factors times parts."""
+    total = start + sum(factor * part for factor, part in zip(factors, parts, strict=True))
+    # -log P(own class) = log (1 + Σ_k e^total_k). Sums over a single column would take most of the time.
+    one = total.shape[1] == 1
+    largest = np.maximum(total[:, 0] if one else total.max(axis=1), 0.0)
+    p = np.exp(total - largest[:, None])
+    partition = np.exp(-largest) + (p[:, 0] if one else p.sum(axis=1))
+    p /= partition[:, None]
+    expected = [np.einsum("ij,ij->i", p, part) for part in parts]
+    hessian = np.empty((len(parts), len(parts)))
+    for a, b in product(range(len(parts)), repeat=2):
+        covariance = np.einsum("ij,ij,ij->i", p, parts[a], parts[b]) - expected[a] * expected[b]
+        hessian[a, b] = weights @ covariance
+    value = float(weights @ (largest + np.log(partition)))
+    return Quadratic(value, np.array([weights @ mean for mean in expected]), hessian)
 
 
 def _minimum(

@@ -102,6 +102,7 @@ class HeldOut:
             self.weights[:n],
             calibrate=self.calibrate,
             priors=self.priors or (PRIORS_BESIDE_OTHERS if blocks > 1 else PRIORS),
+            threads=self.features.threads,
         )
         return blend, blend(eta, nu)
 

@@ -103,7 +103,15 @@ class Rounds:
                 self._count, list(zip(self.members, eta_unlabeled, strict=True)), self.threads
             )
             nu = np.concatenate([one.held_out for one in found])
-            blend = fit_blend(eta, nu, self.y, self.held_out_weights, calibrate=True, priors=ROUND_PRIORS)
+            blend = fit_blend(
+                eta,
+                nu,
+                self.y,
+                self.held_out_weights,
+                calibrate=True,
+                priors=ROUND_PRIORS,
+                threads=self.threads,
+            )
             eta, previous = blend(eta, nu), losses
             losses = self._losses(eta)
             if self._is_worse(losses - previous):

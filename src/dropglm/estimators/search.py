@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from dropglm.dependencies import each_in_teams
 from dropglm.estimators.blend import Blend
 from dropglm.estimators.fold_fits import Fit, FoldFits
 from dropglm.estimators.grid import Candidate
@@ -14,7 +15,6 @@ from dropglm.estimators.rounds import Member, Rounds
 from dropglm.objective import Coefficients
 from dropglm.progress import Progress
 from dropglm.solvers import LBFGS
-from dropglm.threads import each
 
 # A search needs scores, not digits: with this tolerance the accuracies of IMDB's bigrams changed by at most
 # 0.0005, and the fits took three quarters of the iterations that 1e-2 takes.
@@ -76,7 +76,7 @@ class Search:
                 found = self.fits.run(self.grid, alive, stage, solver, progress.advance, self._coefficients)
                 fits = [(*self.outcomes[k].fits, *(found[k, fold] for fold in stage)) for k in alive]
                 self.held_out.prepare(stage.stop)
-                outcomes = each(self._outcome, zip(alive, fits, strict=True), threads)
+                outcomes = each_in_teams(self._outcome, list(zip(alive, fits, strict=True)), threads)
                 for number, outcome in zip(alive, outcomes, strict=True):
                     self.outcomes[number] = outcome
                 done = stage.stop

@@ -52,8 +52,8 @@ def starts_along(path: Sequence[tuple[Any, float]]) -> list[Start]:
             known = l2 in before and last in before
             starts.append(Start(near, (before[last], before[l2]) if known else None))
         else:
-            # The strongest l2 that was tried with the previous noise.
-            starts.append(Start(next(iter(before.values()), None)))
+            # The same l2 with the previous noise, or else the strongest.
+            starts.append(Start(before.get(l2, next(iter(before.values()), None))))
         here[l2] = place
     return starts
 
