@@ -170,8 +170,9 @@ def test_memory_is_bounded_by_the_batch(tmp_path, suffix):
     frame = pl.DataFrame({"text": ["some words " * 20] * 1000, "label": ["x"] * 1000})
     path = tmp_path / f"t.{suffix}"
     tables.write([frame] * 100, path)  # 22 MB
+    tables.read(path, "text")  # loads what is compiled
     tracemalloc.start()
     rows = sum(len(batch.texts) for batch in tables.stream(path, "text", "label", on_bad=print))
     assert rows == 100_000
-    assert tracemalloc.get_traced_memory()[1] < 9e6  # a chunk of 1 MB, three times, and two batches
+    assert tracemalloc.get_traced_memory()[1] < 13e6  # a chunk of 2 MB, three times, and two batches
     tracemalloc.stop()

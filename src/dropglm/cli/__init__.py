@@ -46,7 +46,7 @@ def collect_little_garbage() -> None:
     The modules that a command imports are hundreds of thousands of objects. Python searches them several
     times during the imports and once more when it ends, which took 0.4 of the 1.25 s of a prediction.
     """
-    gc.set_threshold(100_000)
+    gc.set_threshold(300_000)
     atexit.register(gc.freeze)
 
 

@@ -15,7 +15,7 @@ from dropglm.tables.block import Block
 from dropglm.tables.lines import Lines
 
 MAX_INCOMPLETE = 1 << 22  # bytes of a row that has not ended; in a longer one a closing quote may be missing
-READ_SIZE = 1 << 19  # bytes in memory before rows are cut, if that many are available
+READ_SIZE = 1 << 20  # bytes in memory before rows are cut, if that many are available
 
 
 class Cutter:
