@@ -19,6 +19,7 @@ from dropglm.solvers.memory import _combine, _multiply, _solve, _square
 # How a fit ended; the last one leaves it to the general solver to say why.
 CONVERGED, MAX_ITER, STALLED, FAILED = range(4)
 
+TINY = float(np.finfo(np.float64).tiny)
 _REFRESHES = np.array(sorted(REFRESHES))
 
 
@@ -89,10 +90,11 @@ def descend(X, model, memory, room, theta, tol, max_iter, min_iter, history):
     reached like any other point, by a step of length 1 from θ = 0, so that every function is called from one
     place only, which halves the time to compile.
     """
-    size, direction = theta.size, memory.d
+    size, direction, g, old = theta.size, memory.d, memory.g, memory.old
+    eta, s2, end = room.eta, room.s2, room.end
     for j in range(size):
-        direction[j], theta[j], memory.g[j] = theta[j], 0.0, 0.0
-    n_iter, passes, value, l2_norm, slope, scale = -1, 0, 0.0, 0.0, -1.0, 1.0
+        direction[j], theta[j], g[j] = theta[j], 0.0, 0.0
+    n_iter, passes, value, l2_norm, slope, scale, gg = -1, 0, 0.0, 0.0, -1.0, 1.0, 0.0
     while True:
         # The objective along the direction.
         if n_iter >= 0:
@@ -120,25 +122,21 @@ def descend(X, model, memory, room, theta, tol, max_iter, min_iter, history):
                 break
         if not found:
             # At a perfect fit f is 0, so the gradient is compared with the objective at the start.
-            is_perfect = 0.5 * memory.products[0, -1] <= np.finfo(theta.dtype).eps * history[0, 0]
+            is_perfect = 0.5 * gg <= np.finfo(theta.dtype).eps * history[0, 0]
             return CONVERGED if is_perfect else STALLED, n_iter, passes + 1
 
         # The point at its end.
         for j in range(size):
             theta[j] += step * direction[j]
-            memory.old[j] = memory.g[j]
-        for i in range(room.eta.size):
-            room.eta[i], room.s2[i] = room.end[0, i], room.end[1, i]
-        _set_gradient(X, model, room, theta, memory.g)
+            old[j] = g[j]
+        for i in range(eta.size):
+            eta[i], s2[i] = end[0, i], end[1, i]
+        _set_gradient(X, model, room, theta, g)
         n_iter, passes = n_iter + 1, passes + 2
-        history[0, n_iter], history[2, n_iter] = value, step
-        metric = n_iter == 0
-        if n_iter == 0:
-            history[2, 0] = np.nan
-            if not (math.isfinite(value) and _is_finite(memory.g)):
-                return FAILED, 0, 0
-        else:
+        history[0, n_iter], history[2, n_iter] = value, step if n_iter else np.nan
+        if n_iter > 0:
             scale, slope = _add_pair(memory, room, step)
+        metric = n_iter == 0
         for refresh in _REFRESHES:
             metric |= refresh == n_iter
 
@@ -149,7 +147,11 @@ def descend(X, model, memory, room, theta, tol, max_iter, min_iter, history):
                     return FAILED, 0, 0
                 scale, slope = _change_metric(memory, room)
                 passes += 1
-            history[1, n_iter] = _relative(memory, slope, value)
+            gg = memory.products[0, -1]
+            if n_iter == 0 and not math.isfinite(value + gg):
+                return FAILED, 0, 0
+            # √(gᵀHg / 2f), the larger of the two.
+            history[1, n_iter] = math.sqrt(max(gg, -slope) / (2.0 * max(value, TINY)))
             is_close = history[1, n_iter] <= tol and n_iter >= min_iter
             if metric or not is_close:
                 break
@@ -161,76 +163,69 @@ def descend(X, model, memory, room, theta, tol, max_iter, min_iter, history):
 
 
 @part
-def _take(room):
-    """Put the ticket back, so that the next loop takes its only piece."""
-    room.ticket[0] = 0
-
-
-@part
 def _set_direction(memory, room, scale):
-    slots, inverse, a, e = memory.slots[: memory.slots[-1]], memory.inverse, memory.a, memory.e
-    _take(room)
-    _combine(
-        room.vector_cuts, room.ticket, memory.s, memory.y, inverse, memory.g, slots, a, e, scale, memory.d
-    )
+    slots, inverse, g, ticket = memory.slots, memory.inverse, memory.g, room.ticket
+    s, y, a, e, used, d = memory.s, memory.y, memory.a, memory.e, slots[: slots[-1]], memory.d
+    ticket[0] = 0
+    _combine(room.vector_cuts, ticket, s, y, inverse, g, used, a, e, scale, d)
 
 
 @part
 def _products(model, theta, direction):
     """Σ λ β d, Σ λ d² and x̄·d."""
+    l2, mean = model.l2, model.mean
     crossed, square, at_mean = 0.0, 0.0, 0.0
-    for j in range(model.l2.size):
-        weighted = np.float64(model.l2[j]) * direction[j]
+    for j in range(l2.size):
+        weighted = np.float64(l2[j]) * direction[j]
         crossed += weighted * theta[j]
         square += weighted * direction[j]
-        at_mean += np.float64(model.mean[j]) * direction[j]
+        at_mean += np.float64(mean[j]) * direction[j]
     return crossed, square, at_mean
 
 
 @part
 def _set_ray(X, room, theta, direction, towards):
     """Set u, c and q of every row, where the intercept changes by ``towards``."""
-    for i in range(room.ray.shape[1]):
-        room.ray[0, i], room.ray[1, i], room.ray[2, i] = towards, 0.0, 0.0
-    d = X.columns.indptr.size - 1
-    _take(room)
-    ray_by_rows(room.row_cuts, room.ticket, X.rows, theta[:d], direction[:d], X.relative, room.ray)
-    if X.dense.values.shape[1] > 0:
-        _take(room)
-        beta, ahead, relative = theta[d:-1], direction[d:-1], X.dense_relative
-        ray_by_rows(room.row_cuts, room.ticket, X.dense, beta, ahead, relative, room.ray)
+    d, ray, cuts, ticket = X.columns.indptr.size - 1, room.ray, room.row_cuts, room.ticket
+    for i in range(ray.shape[1]):
+        ray[0, i], ray[1, i], ray[2, i] = towards, 0.0, 0.0
+    ticket[0] = 0
+    ray_by_rows(cuts, ticket, X.rows, theta[:d], direction[:d], X.relative, ray)
+    if theta.size - 1 > d:
+        ticket[0] = 0
+        ray_by_rows(cuts, ticket, X.dense, theta[d:-1], direction[d:-1], X.dense_relative, ray)
 
 
 @part
 def _evaluate(model, room, step):
     """Value and slope of the rows at a step, which also sets their derivatives."""
-    cuts, ticket, eta, s2, ray = room.even_row_cuts, room.ticket, room.eta, room.s2, room.ray
+    cuts, ticket, eta, s2, ray, sums = room.even_row_cuts, room.ticket, room.eta, room.s2, room.ray, room.sums
     y, w, pi, noisy = model.y, model.w, model.pi, model.noisy
-    _take(room)
-    evaluate(cuts, ticket, step, eta, s2, ray, y, w, pi, noisy, room.end, room.slopes, room.sums)
-    return model.constant + room.sums[0, 0], room.sums[0, 1]
+    ticket[0] = 0
+    evaluate(cuts, ticket, step, eta, s2, ray, y, w, pi, noisy, room.end, room.slopes, sums)
+    return model.constant + sums[0, 0], sums[0, 1]
 
 
 @part
 def _set_gradient(X, model, room, theta, g):
     """∂/∂β - x̄ ∂/∂b + λβ, and ∂/∂b."""
-    d, size = X.columns.indptr.size - 1, theta.size - 1
-    _take(room)
-    gather(room.column_cuts, room.ticket, X.columns, theta[:d], room.slopes, X.relative, g[:d])
+    d, size, ticket = X.columns.indptr.size - 1, theta.size - 1, room.ticket
+    slopes, dense, l2, mean = room.slopes, room.dense, model.l2, model.mean
+    ticket[0] = 0
+    gather(room.column_cuts, ticket, X.columns, theta[:d], slopes, X.relative, g[:d])
     if size > d:
         for j in range(size - d):
-            room.dense[0, j] = 0.0
-        beta, relative = theta[d:-1], X.dense_relative
-        _take(room)
-        scatter(room.row_cuts, room.ticket, X.dense, beta, room.slopes, relative, room.dense)
+            dense[0, j] = 0.0
+        ticket[0] = 0
+        scatter(room.row_cuts, ticket, X.dense, theta[d:-1], slopes, X.dense_relative, dense)
         for j in range(size - d):
-            g[d + j] = room.dense[0, j]
+            g[d + j] = dense[0, j]
     by_intercept = 0.0
     if model.fit_intercept:
-        for i in range(room.slopes.shape[0]):
-            by_intercept += room.slopes[i, 0]
+        for i in range(slopes.shape[0]):
+            by_intercept += slopes[i, 0]
     for j in range(size):
-        g[j] = g[j] - by_intercept * model.mean[j] + model.l2[j] * theta[j]
+        g[j] = g[j] - by_intercept * mean[j] + l2[j] * theta[j]
     g[size] = by_intercept
 
 
@@ -238,25 +233,25 @@ def _set_gradient(X, model, room, theta, g):
 def _precondition(X, model, room, memory):
     """Set P⁻¹, where P is the diagonal of the Fisher information plus λ; return whether it is finite."""
     weights, inverse = room.slopes, memory.inverse  # the slopes are not needed any more
-    d, size, total = X.columns.indptr.size - 1, memory.g.size - 1, 0.0
-    for i in range(room.eta.size):
-        e = math.exp(-abs(room.eta[i]))
+    d, size, total, dense, ticket = X.columns.indptr.size - 1, inverse.size - 1, 0.0, room.dense, room.ticket
+    eta, w, pi, l2, mean = room.eta, model.w, model.pi, model.l2, model.mean
+    for i in range(eta.size):
+        e = math.exp(-abs(eta[i]))
         variance = e / ((1.0 + e) * (1.0 + e))
-        weights[i, 0], weights[i, 1] = model.w[i] * variance, model.pi[i] * variance
+        weights[i, 0], weights[i, 1] = w[i] * variance, pi[i] * variance
         total += weights[i, 0]
-    cuts, ticket, mean = room.column_cuts, room.ticket, model.mean
-    _take(room)
-    gather_spread(cuts, ticket, X.columns, mean[:d], weights, X.relative, total, inverse[:d])
+    ticket[0] = 0
+    gather_spread(room.column_cuts, ticket, X.columns, mean[:d], weights, X.relative, total, inverse[:d])
     if size > d:
         for j in range(size - d):
-            room.dense[0, j] = 0.0
+            dense[0, j] = 0.0
         relative = X.dense_relative
-        _take(room)
-        scatter_spread(room.row_cuts, ticket, X.dense, mean[d:], weights, relative, 0.0, room.dense)
+        ticket[0] = 0
+        scatter_spread(room.row_cuts, ticket, X.dense, mean[d:], weights, relative, 0.0, dense)
         for j in range(size - d):
-            inverse[d + j] = room.dense[0, j]
+            inverse[d + j] = dense[0, j]
     for j in range(size):
-        inverse[j] += model.l2[j]
+        inverse[j] += l2[j]
     inverse[size] = total
     tiny, trace = np.finfo(inverse.dtype).tiny, 0.0
     for j in range(size + 1):
@@ -269,38 +264,31 @@ def _precondition(X, model, room, memory):
 
 @part
 def _set_products(memory, room, slot, step):
-    s, y, inverse, slots, products = (
-        memory.s,
-        memory.y,
-        memory.inverse,
-        memory.slots[: memory.slots[-1]],
-        memory.products,
-    )
+    """Set s_i·g, y_i·P⁻¹g and g·P⁻¹g, and s·y and y·P⁻¹y of a new pair in ``slot``, unless it is -1."""
+    products, new, ticket, slots = memory.products, memory.new, room.ticket, memory.slots
     for k in range(products.shape[1]):
         products[0, k] = 0.0
-    memory.new[0, 0] = memory.new[0, 1] = 0.0
-    cuts, ticket, g, d, old, new = room.vector_cuts, room.ticket, memory.g, memory.d, memory.old, memory.new
-    _take(room)
-    _multiply(cuts, ticket, s, y, inverse, g, slots, slot, step, d, old, new, products)
+    new[0, 0] = new[0, 1] = 0.0
+    ticket[0] = 0
+    s, y, inverse, g, used = memory.s, memory.y, memory.inverse, memory.g, slots[: slots[-1]]
+    cuts, d, old = room.vector_cuts, memory.d, memory.old
+    _multiply(cuts, ticket, s, y, inverse, g, used, slot, step, d, old, new, products)
 
 
 @part
 def _set_combination(memory):
-    m, products, slots, a, e = (
-        memory.a.size,
-        memory.products[0],
-        memory.slots[: memory.slots[-1]],
-        memory.a,
-        memory.e,
-    )
+    """Set the coefficients of the pairs in the direction; return scale and slope."""
+    a, products, slots = memory.a, memory.products[0], memory.slots
+    m, used = a.size, slots[: slots[-1]]
     sg, yg, gg = products[:m], products[m : 2 * m], products[2 * m]
-    return _solve(slots, memory.sy, memory.yy[0], sg, yg, gg, a, e)
+    return _solve(used, memory.sy, memory.yy[0], sg, yg, gg, a, memory.e)
 
 
 @part
 def _add_pair(memory, room, step):
     """Add the step to the memory, unless the curvature along it is not positive."""
-    m, slots, sy, yy, products = memory.a.size, memory.slots, memory.sy, memory.yy[0], memory.products[0]
+    slots, sy, yy, products, before = memory.slots, memory.sy, memory.yy[0], memory.products[0], memory.before
+    m = slots.size - 1
     count = slots[m]
     slot = count if count < m else slots[0]
     if count == m:
@@ -310,7 +298,7 @@ def _add_pair(memory, room, step):
     slots[count] = slot
     slots[m] = count + 1
     for k in range(2 * m):
-        memory.before[0, k] = products[k]
+        before[0, k] = products[k]
     _set_products(memory, room, slot, step)
     for k in range(m):
         sy[slot, k] = sy[k, slot] = yy[slot, k] = yy[k, slot] = 0.0
@@ -318,8 +306,8 @@ def _add_pair(memory, room, step):
     if own_sy > 0.0 and own_yy > 0.0 and math.isfinite(own_sy / own_yy):
         for k in range(count):
             older = slots[k]
-            sy[older, slot] = products[older] - memory.before[0, older]
-            yy[older, slot] = yy[slot, older] = products[m + older] - memory.before[0, m + older]
+            sy[older, slot] = products[older] - before[0, older]
+            yy[older, slot] = yy[slot, older] = products[m + older] - before[0, m + older]
         sy[slot, slot], yy[slot, slot] = own_sy, own_yy
     else:
         slots[m] = count
@@ -329,26 +317,11 @@ def _add_pair(memory, room, step):
 @part
 def _change_metric(memory, room):
     """Set the products in the metric of another preconditioner; return scale and slope."""
-    for i in range(memory.a.size):
-        for k in range(memory.a.size):
-            memory.yy[0, i, k] = 0.0
-    _take(room)
-    _square(
-        room.vector_cuts, room.ticket, memory.y, memory.inverse, memory.slots[: memory.slots[-1]], memory.yy
-    )
+    yy, slots, ticket = memory.yy, memory.slots, room.ticket
+    for i in range(yy.shape[1]):
+        for k in range(yy.shape[1]):
+            yy[0, i, k] = 0.0
+    ticket[0] = 0
+    _square(room.vector_cuts, ticket, memory.y, memory.inverse, slots[: slots[-1]], yy)
     _set_products(memory, room, np.int64(-1), 0.0)
     return _set_combination(memory)
-
-
-@part
-def _relative(memory, slope, value):
-    """√(gᵀHg / 2f), the larger of the two."""
-    return math.sqrt(max(memory.products[0, -1], -slope) / (2.0 * max(value, np.finfo(np.float64).tiny)))
-
-
-@part
-def _is_finite(vector):
-    total = 0.0
-    for j in range(vector.size):
-        total += abs(np.float64(vector[j]))
-    return math.isfinite(total)
