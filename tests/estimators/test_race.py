@@ -184,7 +184,7 @@ def test_only_the_best_candidate_keeps_its_coefficients(rng):
     settings = {"dropout": (0.5, 0.3), "l2": (1.0, 0.1), "l2_weights": "uniform", "discount": 0.0}
     search = LogisticRegressionCV(**settings, naive_bayes=True, rounds=1)
     found = search._search(X, y, X_unlabeled=X[:50])
-    kept = [any(fit.coefficients for fit in outcome.fits) for outcome in found.search.outcomes]
+    kept = [any(fit.by_problem for fit in outcome.fits) for outcome in found.search.outcomes]
     assert np.flatnonzero(kept).tolist() == [found.best]
 
 

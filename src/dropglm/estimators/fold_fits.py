@@ -29,7 +29,7 @@ from dropglm.solvers import LBFGS, Status
 class Fit(NamedTuple):
     """One fit of a candidate: its coefficients, the predictors of its held-out rows, and how it went."""
 
-    coefficients: Coefficients | None
+    by_problem: tuple[Coefficients, ...]  # of each class against the rest, or of all; empty if not kept
     eta: np.ndarray
     seconds: float
     n_iter: int
@@ -38,18 +38,19 @@ class Fit(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Return the fit of all classes, given those of each class against the rest."""
-        if len(parts) == 1:
-            return parts[0]
-        coefficients = [part.coefficients for part in parts if part.coefficients is not None]
         return cls(
-            (np.hstack([beta for beta, _ in coefficients]), np.hstack([b for _, b in coefficients]))
-            if coefficients
-            else None,
+            tuple(own for part in parts for own in part.by_problem),
             np.hstack([part.eta for part in parts]),
             sum(part.seconds for part in parts),
             sum(part.n_iter for part in parts),
             all(part.converged for part in parts),
         )
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """β of shape (d, K) and the intercepts of all classes, if they were kept."""
+        betas, intercepts = zip(*self.by_problem, strict=True)
+        return np.hstack(betas), np.hstack(intercepts)
 
 
 class Job(NamedTuple):
@@ -101,7 +102,7 @@ class FoldFits:
         folds: range,
         solver: LBFGS,
         on_fit: Callable[[], None],
-        earlier: Callable[[int, int], Coefficients | None] = lambda number, fold: None,
+        earlier: Callable[[int, int], tuple[Coefficients, ...]] = lambda number, fold: (),
     ) -> dict[tuple[int, int], Fit]:
         """Return the fits of the candidates of these numbers to these folds, by number and fold.
 
@@ -123,8 +124,8 @@ class FoldFits:
         for job in jobs:
             candidates = [grid[number] for number in job.numbers]
             after = candidates[0].after
-            first = None if after is None else earlier(after, job.fold)
-            path = Path(self, job, candidates, None if first is None else self._of_problem(first, job))
+            known = () if after is None else earlier(after, job.fold)
+            path = Path(self, job, candidates, known[job.problem] if known else None)
             needs += [[len(steps) + place for place in start.needs] for start in path.starts]
             steps += [(path, place) for place in range(len(candidates))]
 
@@ -154,14 +155,6 @@ class FoldFits:
     def weights(self, fold: int) -> np.ndarray:
         """Return the weights of the rows in the fits to a fold."""
         return self.folds[fold].times * self.data.weights
-
-    def _of_problem(self, coefficients: Coefficients, job: Job) -> Coefficients:
-        """Return the coefficients of one problem, given those of all."""
-        if len(self.targets) == 1:
-            return coefficients
-        beta, intercept = coefficients
-        own = slice(job.problem, job.problem + 1)
-        return np.ascontiguousarray(beta[:, own]), intercept[own]
 
     def problem(self, rule: L2Weights, job: Job) -> Problem:
         """Return what the fits of a job share, with these l2 weights."""
@@ -220,7 +213,7 @@ class Path:
             del self.problem  # its l2 weights need memory
         eta = fits.held_out.dot(self.job.fold, beta, candidate.l2_weights.left_out) + intercept
         return Fit(
-            (beta, intercept) if fits.keeps(candidate) else None,
+            ((beta, intercept),) if fits.keeps(candidate) else (),
             eta,
             time.perf_counter() - begin,
             result.n_iter,

@@ -111,17 +111,16 @@ def search_settings(
 
     # Search; while the best l2 is at the edge of the grid, go on beyond it.
     rows = HeldOutRows(features, folds)
-    # The fits from which those beyond the edge start.
+    # The fits from which those beyond the edge start: at the edge, or beyond it but not yet at the limit.
     edges = {min(grids["l2"])} if estimator.calibrate else {min(grids["l2"]), max(grids["l2"])}
-    fits = FoldFits(
-        data,
-        rows,
-        joint=joint,
-        fit_intercept=estimator.fit_intercept,
-        keeps=lambda one: (
-            counts_predicted or (estimator.extend_l2 and (one.params["l2"] in edges or one.after is not None))
-        ),
-    )
+    limits = min(grids["l2"]) / REACH, max(grids["l2"]) * (1.0 if estimator.calibrate else REACH)
+
+    def keeps(one: Candidate) -> bool:
+        l2 = one.params["l2"]
+        beyond = one.after is not None and limits[0] * 1.001 < l2 < limits[1] * 0.999
+        return counts_predicted or (estimator.extend_l2 and (l2 in edges or beyond))
+
+    fits = FoldFits(data, rows, joint=joint, fit_intercept=estimator.fit_intercept, keeps=keeps)
     held_out = HeldOut(
         data,
         rows,
@@ -142,7 +141,6 @@ def search_settings(
             rival=None if rival is None else rival.row_scores_of(held_out.rows),
         )
     search = Search(fits, held_out, race)
-    limits = min(grids["l2"]) / REACH, max(grids["l2"]) * (1.0 if estimator.calibrate else REACH)
     best: int | None = None
     while candidates:
         search.run(candidates, tol=estimator.tol, max_iter=estimator.max_iter, shown=bool(estimator.verbose))

@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
 
     def without_coefficients(self) -> Self:
         """Return the outcome without the coefficients of its fits, which need memory."""
-        return self._replace(fits=tuple(fit._replace(coefficients=None) for fit in self.fits))
+        return self._replace(fits=tuple(fit._replace(by_problem=()) for fit in self.fits))
 
 
 class Search:
@@ -91,8 +91,8 @@ class Search:
         for number in numbers:
             self.outcomes[number] = self.outcomes[number].without_coefficients()
 
-    def _coefficients(self, number: int, fold: int) -> Coefficients | None:
-        return self.outcomes[number].fits[fold].coefficients
+    def _coefficients(self, number: int, fold: int) -> tuple[Coefficients, ...]:
+        return self.outcomes[number].fits[fold].by_problem
 
     @property
     def all_dropped_out(self) -> bool:
@@ -123,7 +123,6 @@ class Search:
 
         def one(item: tuple[int, Fit]) -> np.ndarray:
             fold, fit = item
-            assert fit.coefficients is not None
             beta, intercept = fit.coefficients
             r = held_out.naive_bayes_ratios(self.fits.weights(fold)) if held_out.naive_bayes else None
             coef = blend(kept.expand(beta), None if r is None else features.expand(r))
