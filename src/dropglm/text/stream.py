@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # imports scikit-learn
 KIND = "OnlineTraining"
 MOST_LISTED = 10  # bad rows whose messages are kept
 MAX_CLASSES = 1000
-MOST_WORKERS = 3  # threads that prepare texts; to learn from them takes a third of the time of that
+MOST_WORKERS = 3  # threads that prepare texts, with the one that learns; learning takes half the time
 # The fields of a checkpoint that are integers
 COUNTERS = (
     "epoch",
