@@ -23,11 +23,12 @@ from scipy import sparse
 from dropglm.blocks import Blocks, PerBlock
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.latent import singular_vectors
-from dropglm.latent.decomposition import squared_norm
+from dropglm.latent.decomposition import single_threaded_blas, squared_norm
 from dropglm.text import row_kernels
 from dropglm.text.further_blocks import BY_BLOCK, add_blocks, without_last
 from dropglm.text.vectorizer import NgramVectorizer
 from dropglm.text.weighting import inverse_document_frequencies
+from dropglm.threads import PIECE as ONE_PIECE
 from dropglm.threads import each, even_pieces, even_ranges
 
 # Powers of the inverse document frequency in S, beyond those in X: one candidate each.
@@ -156,7 +157,11 @@ class LatentPrior(NamedTuple):
         k = min(k, available - 1)
         kept = np.flatnonzero(counted)
         rows = KeptColumns.of(X, kept, threads)
-        return cls(tuple(LatentBlock.of(rows, idf[kept] ** power, k, threads) for power in powers), powers)
+        # Few entries are one piece of work, so threads help only if each has a decomposition of its own.
+        teams = threads if rows.rows.nnz <= ONE_PIECE else 1
+        with single_threaded_blas():  # for all of them: each would switch it on again at its end
+            blocks = each(lambda power: LatentBlock.of(rows, idf[kept] ** power, k, threads), powers, teams)
+        return cls(tuple(blocks), powers)
 
     def beside(self, rows: Any, first: int) -> Blocks:
         """Return rows of n-grams with their latent features; the first one is row ``first`` of all texts."""
