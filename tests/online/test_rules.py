@@ -1,9 +1,12 @@
 """Each rule takes the step that its equation prescribes, with lazy updates."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.optimize import minimize
@@ -173,3 +176,13 @@ def test_a_state_without_history_is_refused_for_l2_and_average():
     for settings in ({"l2": 0.1, "average": False}, {"l2": 0.0, "average": True}):
         with pytest.raises(ValueError, match="lazy=True"):
             Learner(Sgd(), state, fit_intercept=True, **settings)
+
+
+class Line(NamedTuple):
+    """Has a field that is named like a method of rules."""
+
+    slope: float
+
+
+def test_other_named_tuples_may_have_fields_named_like_methods_of_rules():
+    assert njit(lambda line: 2.0 * line.slope)(Line(1.5)) == 3.0

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from numba import types
+from numba.core.typing.templates import builtin_registry
 from numba.extending import overload_method
 
 from dropglm.maths.compile import inlined
@@ -114,12 +115,20 @@ def _compile_method(name: str) -> None:
     """Let compiled code call this method of every rule; the class of the rule is known at compile time."""
 
     def body(rule, *arguments):
-        kind = rule.instance_class
-        return getattr(kind, name) if isinstance(kind, type) and issubclass(kind, Rule) else None
+        return getattr(rule.instance_class, name) if _is_rule(rule) else None
 
     body.__signature__ = inspect.signature(getattr(Rule, name))  # type: ignore[attr-defined]
     # Not strict: the arguments of a method need not have the names that they have here.
     overload_method(types.BaseNamedTuple, name, strict=False)(body)  # type: ignore[call-arg]
+    # Other named tuples may have a field of this name, which Numba would take for the method.
+    template = builtin_registry.attributes[-1]
+    resolve = template._resolve
+    template._resolve = lambda self, of, attr: resolve(self, of, attr) if _is_rule(of) else None
+
+
+def _is_rule(numba_type: Any) -> bool:
+    kind = getattr(numba_type, "instance_class", None)
+    return isinstance(kind, type) and issubclass(kind, Rule)
 
 
 for _name in METHODS:
