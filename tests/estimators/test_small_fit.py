@@ -6,14 +6,16 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from dropglm.blocks import Blocks
-from dropglm.estimators import small_fit
+from dropglm.estimators import small_fit, small_fit_kernels
 from dropglm.estimators.features import Features
 from dropglm.estimators.problem import Problem
 from dropglm.families import Logistic, Poisson
 from dropglm.noise import Dropout, Gaussian, Noise, NoiseByBlock
 from dropglm.objective import Objective
+from dropglm.online.rule import METHODS
 from dropglm.penalties.gaussian import GaussianLogistic, GaussianPoisson
 from dropglm.solvers import LBFGS, Status
+from dropglm.solvers.line_search import Trial
 
 N, D = 40, 60
 
@@ -108,3 +110,11 @@ def test_a_start_that_overflows_is_refused():
     objective = objective_of(rows("sparse"), Dropout(0.5))
     with pytest.raises(ValueError, match="not finite at the starting point"):
         small_fit.minimize(LBFGS(), objective, np.full(objective.l2.size + 1, 1e200))
+
+
+@pytest.mark.parametrize(
+    "kind", [Trial, *(getattr(small_fit_kernels, n) for n in ("Model", "Memory", "Room"))]
+)
+def test_no_field_has_the_name_of_a_compiled_method(kind):
+    """Numba would take the field of any named tuple for that method."""
+    assert not set(kind._fields) & set(METHODS)

@@ -44,14 +44,14 @@ def minimize(solver: LBFGS, objective: Objective, start: np.ndarray) -> tuple[np
         term.pi,
         term.constant,
         term.penalty is not None,
-        objective.l2[:, 0],
+        objective.l2[:, 0].astype(start.dtype, copy=False),
         objective.mean,
-        objective.fit_intercept,
+        bool(objective.fit_intercept),
     )
     memory = _memory(solver.memory_for(len(start)), start)
     room = _room(len(term.y), features.columns.indptr.size - 1, len(start))
     history = np.full((3, solver.max_iter + 1), np.nan)
-    limits = float(solver.tol), solver.max_iter, solver.min_iter
+    limits = float(solver.tol), int(solver.max_iter), solver.min_iter
     how, n_iter, passes = descend(features, model, memory, room, theta, *limits, history)
     if how == FAILED:
         return solver.minimize(objective, start)  # which says why
