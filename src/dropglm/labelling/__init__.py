@@ -7,12 +7,17 @@ from dropglm.lazy import lazy_names
 if TYPE_CHECKING:
     from dropglm.labelling.choice import choose_texts
     from dropglm.labelling.estimate import AccuracyEstimate, estimate_accuracy, labels_for_one_point
+    from dropglm.labelling.journal import Journal, JournalError
     from dropglm.labelling.pool import TextPool
     from dropglm.labelling.pool_model import PoolModel
+    from dropglm.labelling.session import LabellingSession
     from dropglm.labelling.suspicious import suspicious
 
 __all__ = [
     "AccuracyEstimate",
+    "Journal",
+    "JournalError",
+    "LabellingSession",
     "PoolModel",
     "TextPool",
     "choose_texts",
@@ -28,6 +33,8 @@ __getattr__, __dir__ = lazy_names(
         "estimate": ("AccuracyEstimate", "estimate_accuracy", "labels_for_one_point"),
         "pool": ("TextPool",),
         "pool_model": ("PoolModel",),
+        "journal": ("Journal", "JournalError"),
+        "session": ("LabellingSession",),
         "suspicious": ("suspicious",),
     },
 )

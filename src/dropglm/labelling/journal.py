@@ -1,0 +1,197 @@
+"""An append-only file of entries, in which nothing that was acknowledged is lost.
+
+The file is JSON Lines: a line that says what the file is, then one line per entry. An entry is written and
+synchronised with the disk before ``append`` returns. If a crash interrupts this, the last line is incomplete;
+it was never acknowledged and is removed when the file is opened again.
+"""
+
+import contextlib
+import errno
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Self
+
+from dropglm.files import FileError
+from dropglm.labelling.entries import Entry, from_record, to_record
+from dropglm.labelling.file_lock import lock_file
+
+HEADER = b'{"dropglm": "labels", "version": 1}\n'
+
+
+class JournalError(FileError):
+    """A journal that cannot be opened or extended; the message says why in a sentence."""
+
+
+class Journal:
+    """An open journal, locked against other processes.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; it is created if it does not exist.
+
+    Attributes
+    ----------
+    path : Path
+    entries : list of Entry
+        All entries, in the order in which they were appended.
+    dropped : int
+        Number of bytes of an incomplete last line that were removed when the file was opened.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dropglm.labelling.entries import ClassAdded
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Journal(f"{folder}/texts.labels.jsonl") as journal:
+    ...         journal.append(ClassAdded("good"))
+    ...     with Journal(f"{folder}/texts.labels.jsonl") as journal:
+    ...         journal.entries
+    [ClassAdded(name='good')]
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.entries: list[Entry] = []
+        self.dropped = 0
+        self._has_rest = False  # of a write that failed, beyond the end
+        is_new = not self.path.exists()
+        try:
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        except OSError as error:
+            raise JournalError(f"{self.path}: {_reason(error)}.") from error
+        try:
+            if not lock_file(self._file):
+                raise JournalError(f"{self.path}: another process is using this file.")
+            self._end = self._read()
+            if self._end == 0:
+                self._write(HEADER)
+            if is_new:
+                _synchronise_folder(self.path.parent)
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def append(self, *entries: Entry) -> None:
+        """Store entries on the disk: all of them, or none if there is an error.
+
+        Raises
+        ------
+        JournalError
+            If they could not be stored, as on a full disk. The journal is then as it was before.
+        """
+        self._check_untouched()
+        self._write(b"".join(map(_line, entries)))
+        self.entries.extend(entries)
+
+    def close(self) -> None:
+        """Close and unlock the file."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _read(self) -> int:
+        """Read all entries, remove an incomplete last line, and return the length of the rest."""
+        try:
+            if not os.path.isfile(self.path):
+                raise JournalError(f"{self.path}: this is not a file.")
+            with open(self._file, "rb", closefd=False) as stream:
+                data = stream.read()
+            end = data.rfind(b"\n") + 1
+            lines = data[:end].splitlines(keepends=True)
+            if not data.startswith(HEADER) and not HEADER.startswith(data):
+                is_newer = data.startswith(HEADER.partition(b"1")[0])
+                raise JournalError(
+                    f"{self.path}: a newer version of dropglm wrote this file."
+                    if is_newer
+                    else f"{self.path}: this is not a journal of labels."
+                )
+            if lines and b"\0" in lines[-1]:
+                # After a loss of power, a page of the last write may be missing and read as zeros.
+                end -= len(lines.pop())
+            self.entries = self._parsed(lines[1:])
+            self.dropped = len(data) - end
+            if self.dropped:
+                os.ftruncate(self._file, end)
+                os.fsync(self._file)
+        except OSError as error:
+            raise JournalError(f"{self.path}: {_reason(error)}.") from error
+        return end
+
+    def _parsed(self, lines: Iterable[bytes]) -> list[Entry]:
+        entries = []
+        for number, line in enumerate(lines, 2):
+            try:
+                entries.append(from_record(json.loads(line)))
+            except ValueError as error:
+                reason = (
+                    "it is not JSON." if isinstance(error, (json.JSONDecodeError, UnicodeError)) else error
+                )
+                raise JournalError(f"{self.path}, line {number}: this line is damaged, {reason}") from None
+        return entries
+
+    def _check_untouched(self) -> None:
+        """Raise an error if the file was removed, replaced or edited since it was opened."""
+        if self._file < 0:
+            raise JournalError(f"{self.path}: the journal is closed.")
+        try:
+            here, there = os.fstat(self._file), os.stat(self.path)
+        except OSError as error:
+            raise JournalError(f"{self.path}: {_reason(error)}; the answer was not stored.") from error
+        if not os.path.samestat(here, there):
+            raise JournalError(f"{self.path}: the file was replaced; the answer was not stored.")
+        if here.st_size != self._end and not self._has_rest:
+            raise JournalError(f"{self.path}: another program changed the file; the answer was not stored.")
+
+    def _write(self, data: bytes) -> None:
+        """Write at the end and synchronise; after an error, remove what was written."""
+        try:
+            if self._has_rest:
+                os.ftruncate(self._file, self._end)
+                self._has_rest = False
+            os.lseek(self._file, self._end, os.SEEK_SET)
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+            os.fsync(self._file)
+        except OSError as error:
+            self._has_rest = True
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, self._end)
+                self._has_rest = False
+                os.fsync(self._file)
+            raise JournalError(f"{self.path}: {_reason(error)}; the answer was not stored.") from error
+        self._end += len(data)
+
+
+def _line(entry: Entry) -> bytes:
+    return json.dumps(to_record(entry), ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+
+
+def _reason(error: OSError) -> str:
+    known: dict[int | None, str] = {
+        errno.ENOSPC: "the disk is full",
+        errno.EACCES: "you may not write here (permission denied)",
+        errno.EROFS: "the disk is read-only",
+        errno.EISDIR: "this is a folder; name a file in it",
+        errno.ENOENT: "the file or its folder does not exist",
+    }
+    return known.get(error.errno, error.strerror or str(error))
+
+
+def _synchronise_folder(folder: Path) -> None:
+    """Make sure that the name of a new file survives a crash, where the system can open folders."""
+    with contextlib.suppress(OSError):
+        opened: Any = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)

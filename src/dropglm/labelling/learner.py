@@ -1,0 +1,182 @@
+"""A thread that learns from the labels while more texts are labelled.
+
+Compiled kernels and most of NumPy release the interpreter's lock, so that answers do not wait for a fit.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dropglm.labelling.choice import choose_texts
+from dropglm.labelling.snapshot import Snapshot, take_snapshot
+from dropglm.labelling.start_model import StartModel
+from dropglm.labelling.upcoming import Item
+
+if TYPE_CHECKING:
+    from dropglm.labelling.pool import TextPool
+    from dropglm.labelling.pool_model import PoolModel
+    from dropglm.text.label_check import Disagreement
+    from dropglm.text.model import TextModel
+
+QUEUE = 10  # texts that are ready to be shown, of each kind
+
+
+class Lesson(NamedTuple):
+    """What there is to learn from: the labels as numbers of classes, and the texts not to ask for again."""
+
+    version: int
+    labels: dict[int, int]
+    answered: list[int]
+    start_classes: dict[str, int]
+
+
+class Learnt(NamedTuple):
+    """What was learnt: a model, and the texts to show next."""
+
+    snapshot: Snapshot
+    chosen: list[Item]
+    random: list[Item]
+    seconds: float
+
+
+class Suspects(NamedTuple):
+    """Labels that a model disagrees with; classes are numbers, as strings."""
+
+    version: int
+    found: "list[Disagreement]"
+
+
+class Learner:
+    """Learns in the background; the newest labels win.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        All texts.
+    tell : callable
+        Called with each ``Learnt`` and ``Suspects``, in the thread.
+    start_from : TextModel or None
+        A trained classifier to start from.
+    n_jobs : int or None
+        Number of threads of a fit.
+    seed : int or None
+        Seed of the texts that are drawn at random.
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        tell: "Callable[[Learnt | Suspects], None]",
+        *,
+        start_from: "TextModel | None" = None,
+        n_jobs: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.pool: TextPool | None = None
+        self.problem: BaseException | None = None
+        self._texts, self._tell, self._start_from, self._n_jobs = texts, tell, start_from, n_jobs
+        self._rng = np.random.default_rng(seed)
+        self._changed = threading.Condition()
+        self._lesson: Lesson | None = None
+        self._to_check: Lesson | None = None
+        self._is_busy, self._is_closed = True, False
+        self._model: PoolModel | None = None
+        self._start: StartModel | None = None
+        self._thread = threading.Thread(target=self._run, name="learner", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether there is something that was not learnt yet."""
+        return self._is_busy or self._lesson is not None or self._to_check is not None
+
+    def learn(self, lesson: Lesson) -> None:
+        """Learn from these labels next, instead of from those that wait."""
+        with self._changed:
+            self._lesson = lesson
+            self._changed.notify_all()
+
+    def check(self, lesson: Lesson) -> None:
+        """Look for suspicious labels when there is nothing else to learn."""
+        with self._changed:
+            self._to_check = lesson
+            self._changed.notify_all()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until everything is learnt; return False if that takes longer than the timeout."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self.is_busy or self._is_closed, timeout)
+
+    def close(self) -> None:
+        """Stop after what is being learnt, and wait for that."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._prepare()
+            while True:
+                with self._changed:
+                    self._is_busy = False
+                    self._changed.notify_all()
+                    self._changed.wait_for(lambda: self._is_closed or self.is_busy)
+                    if self._is_closed:
+                        return
+                    lesson, self._lesson = self._lesson, None
+                    to_check = None
+                    if lesson is None:
+                        to_check, self._to_check = self._to_check, None
+                    self._is_busy = True
+                if lesson is not None:
+                    self._tell(self._learnt(lesson))
+                if to_check is not None:
+                    self._tell(self._suspects(to_check))
+        except Exception as error:  # labelling goes on without a model, and the session says why
+            self.problem = error
+        finally:
+            with self._changed:
+                self._is_closed, self._is_busy = True, False
+                self._lesson = self._to_check = None
+                self._changed.notify_all()
+
+    def _prepare(self) -> None:
+        from dropglm.labelling.pool import TextPool
+
+        self.pool = TextPool(self._texts, n_jobs=self._n_jobs)
+        if self._start_from is not None:
+            self._start = StartModel(self._start_from, self.pool.texts)
+
+    def _learnt(self, lesson: Lesson) -> Learnt:
+        assert self.pool is not None
+        begin = time.perf_counter()
+        labels = {number: str(label) for number, label in lesson.labels.items()}
+        self._model = model = self.pool.fit(labels, self._model)
+        names = {name: int(name) for name in model.classes}
+        snapshot = take_snapshot(lesson.version, model, names, len(labels), self._start, lesson.start_classes)
+        # A text is not asked for if it was answered or if an equal one was, nor is any copy of another text.
+        copy_of = self.pool.copy_of
+        excluded = copy_of != np.arange(len(copy_of))
+        excluded |= np.isin(copy_of, copy_of[lesson.answered])
+        chosen = choose_texts(
+            snapshot.probabilities, self.pool.latent, list(labels), size=QUEUE, excluded=excluded
+        )
+        free = np.flatnonzero(~excluded)
+        random = self._rng.choice(free, min(QUEUE, len(free)), replace=False)
+        items = [
+            [Item(number, source, snapshot.guess(number)) for number in numbers.tolist()]
+            for source, numbers in (("chosen", chosen), ("random", random))
+        ]
+        return Learnt(snapshot, items[0], items[1], time.perf_counter() - begin)
+
+    def _suspects(self, lesson: Lesson) -> Suspects:
+        from dropglm.labelling.suspicious import suspicious
+
+        assert self.pool is not None
+        labels = {number: str(label) for number, label in lesson.labels.items()}
+        return Suspects(lesson.version, suspicious(self.pool, labels))

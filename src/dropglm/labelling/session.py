@@ -1,0 +1,416 @@
+"""Labelling of some texts, with a model that learns in the background; the state behind the page."""
+
+import math
+import os
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from dropglm.labelling.answers import Answer, Answers
+from dropglm.labelling.entries import (
+    ClassAdded,
+    ClassRenamed,
+    Entry,
+    Kept,
+    Labelled,
+    Skipped,
+    Undone,
+)
+from dropglm.labelling.journal import Journal
+from dropglm.labelling.learner import Learner, Learnt, Lesson, Suspects
+from dropglm.labelling.snapshot import Guess, Snapshot
+from dropglm.labelling.text_numbers import TextNumbers
+from dropglm.labelling.upcoming import Item, Upcoming
+
+if TYPE_CHECKING:
+    from dropglm.text.model import TextModel
+
+LONGEST_NAME = 100  # characters of the name of a class
+TRIES = 200  # to draw a text that was not answered
+
+
+class ChangedError(ValueError):
+    """The session was changed by someone else, such as another tab of the browser."""
+
+
+class LabellingSession:
+    """Texts, their labels so far, and a model that learns from them while labelling continues.
+
+    Every answer is stored in a journal before the method returns. A session with the same journal continues
+    where the last one ended.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Texts to label.
+    path : str or path-like
+        The journal; it is created if it does not exist.
+    classes : iterable of str, default=()
+        Names of classes to start with. More can be added at any time.
+    labels : mapping of int to str, optional
+        Labels that some texts have already, by number of the text. They are used for texts that have no
+        answer in the journal.
+    start_from : TextClassifier or OnlineTextClassifier, optional
+        A trained model whose guesses are used while there are few labels.
+    random_share : float, default=0.2
+        Share of the texts that are drawn at random and not chosen by the model; they give an estimate of the
+        accuracy that is not biased by the choice.
+    n_jobs : int or None, default=None
+        Number of threads of a fit; None means all cores but one.
+    seed : int or None, default=None
+        Seed of the texts that are drawn at random.
+
+    Attributes
+    ----------
+    texts : sequence of str
+    answers : Answers
+        Classes and answers so far.
+    current : Item or None
+        The text to label now; None if all are labelled or skipped.
+    snapshot : Snapshot or None
+        The newest model.
+    suspects : Suspects or None
+        Labels that may be wrong, when they were last looked for.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dropglm.labelling import LabellingSession
+    >>> texts = ["a lovely film", "a dull film", "lovely music", "so dull"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with LabellingSession(texts, f"{folder}/labels.jsonl", classes=["good", "bad"]) as session:
+    ...         while session.current is not None:
+    ...             label = "good" if "lovely" in texts[session.current.number] else "bad"
+    ...             item = session.answer(label)
+    ...     with LabellingSession(texts, f"{folder}/labels.jsonl") as session:
+    ...         sorted(session.answers.labels().items())
+    [(0, 'good'), (1, 'bad'), (2, 'good'), (3, 'bad')]
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        path: str | os.PathLike[str],
+        *,
+        classes: Iterable[str] = (),
+        labels: Mapping[int, str] | None = None,
+        start_from: "TextModel | None" = None,
+        random_share: float = 0.2,
+        n_jobs: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        if not (isinstance(random_share, (int, float)) and 0.0 <= random_share <= 1.0):
+            raise ValueError(f"random_share must be a number from 0 to 1, got {random_share!r}.")
+        if not len(texts):
+            raise ValueError("There are no texts to label.")
+        self.texts = texts
+        self.answers = Answers(TextNumbers(texts))
+        self.snapshot: Snapshot | None = None
+        self.suspects: Suspects | None = None
+        self.lock = threading.RLock()
+        self._rng = np.random.default_rng(seed)
+        self._upcoming = Upcoming(float(random_share))
+        self._shown: dict[int, Item] = {}
+        self._labels_version = 0  # version at the last change of a label
+        self._journal = Journal(path)
+        try:
+            for entry in self._journal.entries:
+                self.answers.apply(entry)
+            start_classes = [] if start_from is None else [str(name) for name in start_from.classes_]
+            self._begin([*classes, *start_classes], labels or {})
+            self._start_classes = {name: self._class_number(name) for name in start_classes}
+        except BaseException:
+            self._journal.close()
+            raise
+        threads = max((os.cpu_count() or 1) - 1, 1) if n_jobs is None else n_jobs
+        self.current: Item | None = None
+        self._learner = Learner(texts, self._told, start_from=start_from, n_jobs=threads, seed=seed)
+        with self.lock:
+            self._learn()
+            self.current = self._next()
+
+    # What is known.
+
+    @property
+    def path(self) -> os.PathLike[str]:
+        """The file of the journal."""
+        return self._journal.path
+
+    @property
+    def version(self) -> int:
+        """Number of entries of the journal: it grows with each change."""
+        return len(self._journal.entries)
+
+    @property
+    def is_learning(self) -> bool:
+        """Whether a model is being fitted, or features are being computed."""
+        return self._learner.is_busy
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the features of the texts are computed, so that models can be fitted."""
+        return self._learner.pool is not None
+
+    @property
+    def problem(self) -> str | None:
+        """Why there is no model, in a sentence; None if nothing is wrong."""
+        error = self._learner.problem
+        return None if error is None else f"The model cannot be fitted: {error}"
+
+    @property
+    def notices(self) -> list[str]:
+        """Sentences about the journal and the table that whoever labels should know."""
+        numbers, found = self.answers.numbers, []
+        if self._journal.dropped:
+            found.append("The last answer before a crash was not complete and is not used.")
+        if numbers.moved:
+            found.append(
+                f"The table has changed: {_count(numbers.moved, 'answered text')} moved and were found."
+            )
+        if numbers.missing:
+            n = _count(len(numbers.missing), "answered text")
+            found.append(f"The table has changed: {n} cannot be found in it, and their answers are not used.")
+        return found
+
+    def guess(self, number: int) -> Guess | None:
+        """Return what the newest model predicts for a text."""
+        return None if self.snapshot is None else self.snapshot.guess(number)
+
+    def is_free(self, number: int) -> bool:
+        """Return whether a text has neither a label nor was skipped."""
+        return number not in self.answers.by_text
+
+    # What an annotator does. Each method stores its entry before anything changes.
+
+    def answer(
+        self, label: str, number: int | None = None, *, source: str = "search", seen: int | None = None
+    ) -> Item | None:
+        """Label the current text, or another one, and return the next text to label.
+
+        Parameters
+        ----------
+        label : str
+            Name of a class.
+        number : int, optional
+            Another text, which may have a label that this one corrects.
+        source : str, default="search"
+            How another text was found: ``"search"`` or ``"bulk"``.
+        seen : int, optional
+            The version that the annotator has seen; there is an error if it is not the current one.
+        """
+        with self.lock:
+            self._check_seen(seen)
+            self._check_class(label)
+            number = self._number(number)
+            item = self.current if self.current is not None and self.current.number == number else None
+            guess = None if item is None or item.guess is None else self.answers.classes[item.guess.label]
+            source = source if item is None else item.source
+            text = self.answers.numbers.reference(number)
+            self._append(Labelled((text,), label, source, guess, round(time.time(), 2)))
+            return self._after(number)
+
+    def answer_all(self, numbers: Sequence[int], label: str, *, seen: int | None = None) -> Item | None:
+        """Give several texts the same label; they are undone together."""
+        with self.lock:
+            self._check_seen(seen)
+            self._check_class(label)
+            if not numbers:
+                raise ValueError("There are no texts to label.")
+            texts = tuple(self.answers.numbers.reference(self._number(number)) for number in numbers)
+            self._append(Labelled(texts, label, "bulk", None, round(time.time(), 2)))
+            return self._after(*numbers)
+
+    def skip(self, number: int | None = None, *, seen: int | None = None) -> Item | None:
+        """Leave a text without a label, also if it had one, and return the next text to label."""
+        with self.lock:
+            self._check_seen(seen)
+            number = self._number(number)
+            self._append(Skipped((self.answers.numbers.reference(number),), round(time.time(), 2)))
+            return self._after(number)
+
+    def keep(self, number: int, *, seen: int | None = None) -> None:
+        """Confirm a label that looked suspicious."""
+        with self.lock:
+            self._check_seen(seen)
+            if self.is_free(self._number(number)):
+                raise ValueError(f"Text {number} has no label to keep.")
+            self._append(Kept((self.answers.numbers.reference(number),), round(time.time(), 2)))
+
+    def undo(self, *, seen: int | None = None) -> list[int]:
+        """Take the last answer back and return its texts; a text that has no answer now is shown again."""
+        with self.lock:
+            self._check_seen(seen)
+            numbers = [number for number in self.answers.last if number >= 0]
+            if not self.answers.last:
+                raise ValueError("There is nothing to undo.")
+            before = {number: self.answers.by_text[number] for number in numbers}
+            self._append(Undone(round(time.time(), 2)))
+            free = [number for number in numbers if self.is_free(number)]
+            if len(numbers) == 1 and free:
+                if self.current is not None:
+                    self._upcoming.put_back(self.current)
+                self.current = self._shown.get(free[0], _item(free[0], before[free[0]]))
+            elif self.current is None:
+                self.current = self._next()
+            self._learn()
+            return numbers
+
+    def add_class(self, name: str, *, seen: int | None = None) -> None:
+        """Add a class."""
+        with self.lock:
+            self._check_seen(seen)
+            self._append(ClassAdded(self._new_name(name)))
+
+    def rename_class(self, old: str, new: str, *, seen: int | None = None) -> None:
+        """Rename a class; its labels have the new name from then on."""
+        with self.lock:
+            self._check_seen(seen)
+            self._check_class(old)
+            if old != new:
+                self._append(ClassRenamed(old, self._new_name(new)))
+
+    def look_for_suspects(self) -> None:
+        """Look for suspicious labels in the background, unless those of the present labels are known."""
+        with self.lock:
+            if self.suspects is None or self.suspects.version != self._labels_version:
+                self._learner.check(self._lesson())
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the model has learnt from all labels; return False if it takes longer."""
+        return self._learner.wait(timeout)
+
+    def close(self) -> None:
+        """Stop learning and close the journal."""
+        self._learner.close()
+        with self.lock:
+            self._journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Inside.
+
+    def _begin(self, classes: Iterable[str], labels: Mapping[int, str]) -> None:
+        """Store the classes and labels that the session is given and that the journal does not have."""
+        # A class that was renamed is not added again under its old name.
+        names = [_checked_name(name) for name in dict.fromkeys([*classes, *labels.values()])]
+        new = [ClassAdded(name) for name in names if self.answers.find_class(name) is None]
+        self._append(*new)
+        imported = [
+            Labelled(
+                (self.answers.numbers.reference(self._number(number)),),
+                self.answers.classes[self._class_number(label)],
+                "imported",
+            )
+            for number, label in labels.items()
+            if self.is_free(number)
+        ]
+        self._append(*imported)
+
+    def _class_number(self, name: str) -> int:
+        number = self.answers.find_class(name.strip())
+        assert number is not None
+        return number
+
+    def _append(self, *entries: Entry) -> None:
+        if not entries:
+            return
+        self._journal.append(*entries)
+        for entry in entries:
+            self.answers.apply(entry)
+
+    def _check_seen(self, seen: int | None) -> None:
+        if seen is not None and seen != self.version:
+            raise ChangedError("The labels were changed elsewhere, such as in another tab; look again.")
+
+    def _check_class(self, name: str) -> None:
+        if name not in self.answers.classes:
+            raise ValueError(f"There is no class {name!r}; add it first.")
+
+    def _new_name(self, name: str) -> str:
+        name = _checked_name(name)
+        if name in self.answers.classes:
+            raise ValueError(f"There is already a class {name!r}.")
+        return name
+
+    def _number(self, number: int | None) -> int:
+        if number is None:
+            if self.current is None:
+                raise ValueError("All texts are labelled or skipped.")
+            return self.current.number
+        if type(number) is not int or not 0 <= number < len(self.texts):
+            raise ValueError(f"There is no text {number!r}; there are {len(self.texts)} texts.")
+        return number
+
+    def _lesson(self) -> Lesson:
+        labels = self.answers.class_numbers()
+        answered = [number for number in self.answers.by_text if number >= 0]
+        return Lesson(self._labels_version, labels, answered, self._start_classes)
+
+    def _learn(self) -> None:
+        self._labels_version = self.version
+        self._learner.learn(self._lesson())
+
+    def _after(self, *numbers: int) -> Item | None:
+        """Learn from new answers, move on if one of them is that of the current text, and return it."""
+        if self.current is not None and self.current.number in numbers:
+            self._shown[self.current.number] = self.current
+            self.current = self._next()
+        self._learn()
+        return self.current
+
+    def _next(self) -> Item | None:
+        while (item := self._upcoming.take()) is not None:
+            if self.is_free(item.number):
+                return item
+        return self._any_text()
+
+    def _any_text(self) -> Item | None:
+        """Draw a text that was not answered, nor an equal one; None if there is none."""
+        answered = {_normal(self.texts[number]) for number in self.answers.by_text if number >= 0}
+        draws = self._rng.integers(0, len(self.texts), TRIES).tolist()
+        if len(self.answers.by_text) > len(self.texts) // 2 or len(self.texts) < TRIES:
+            draws = self._rng.permutation(len(self.texts)).tolist()
+        for number in draws:
+            if self.is_free(number) and _normal(self.texts[number]) not in answered:
+                return Item(number, "random", self.guess(number))
+        return None
+
+    def _told(self, news: Learnt | Suspects) -> None:
+        """Take over what the learner has found; it calls this in its thread."""
+        with self.lock:
+            if isinstance(news, Suspects):
+                self.suspects = news
+                return
+            self.snapshot = news.snapshot
+            self._upcoming.replace(news.chosen, news.random)
+            if self.current is None:
+                self.current = self._next()
+
+
+def _item(number: int, answer: Answer) -> Item:
+    """Return the item of a text whose answer is taken back, as far as the journal has it."""
+    guess = None if answer.guess is None else Guess(answer.guess, math.nan, [])
+    return Item(number, answer.source, guess)
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _checked_name(name: str) -> str:
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise ValueError(f"The name of a class must be a line of text, got {name!r}.")
+    if len(name.strip()) > LONGEST_NAME:
+        raise ValueError(f"The name of a class must have at most {LONGEST_NAME} characters.")
+    return name.strip()
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -1,0 +1,69 @@
+"""Texts by number and hash, so that answers find their texts again after the table has changed."""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+from dropglm.labelling.entries import TextReference
+
+
+def text_hash(text: str) -> str:
+    """Return a short hash of a text.
+
+    Examples
+    --------
+    >>> text_hash("a lovely film")
+    '2f20b2a7c447'
+    """
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+class TextNumbers:
+    """The numbers of the texts of a table.
+
+    Parameters
+    ----------
+    texts : sequence of str
+
+    Attributes
+    ----------
+    moved : int
+        Number of references that were resolved to another number than they name.
+    missing : dict of str to int
+        Negative numbers for texts that are not in the table, by hash.
+
+    Examples
+    --------
+    >>> reference = TextNumbers(["a", "b"]).reference(0)
+    >>> TextNumbers(["b", "a"]).number(reference), TextNumbers(["b", "c"]).number(reference)
+    (1, -1)
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+        self.missing: dict[str, int] = {}
+        self._moved: set[str] = set()
+        self._numbers: dict[str, int] | None = None
+
+    @property
+    def moved(self) -> int:
+        """Number of texts that have another number than before."""
+        return len(self._moved)
+
+    def reference(self, number: int) -> TextReference:
+        """Return the reference to a text."""
+        return TextReference(number, text_hash(self.texts[number]))
+
+    def number(self, reference: TextReference) -> int:
+        """Return the number of the text of a reference; it is negative if the table does not have it."""
+        number, hashed = reference
+        if number < len(self.texts) and text_hash(self.texts[number]) == hashed:
+            return number
+        if self._numbers is None:  # the table was changed: hash all its texts, 0.1 s for 50,000
+            self._numbers = {}
+            for other, text in enumerate(self.texts):
+                self._numbers.setdefault(text_hash(text), other)
+        found = self._numbers.get(hashed)
+        if found is None:
+            return self.missing.setdefault(hashed, -1 - len(self.missing))
+        self._moved.add(hashed)
+        return found

@@ -1,0 +1,70 @@
+"""The texts that are shown next, some chosen by the model and a fixed share drawn at random."""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from dropglm.labelling.snapshot import Guess
+
+
+class Item(NamedTuple):
+    """A text to label.
+
+    Attributes
+    ----------
+    number : int
+        Number of the text.
+    source : str
+        ``"chosen"`` by the model, or ``"random"``.
+    guess : Guess or None
+        What the model predicts, before the text is labelled.
+    """
+
+    number: int
+    source: str
+    guess: Guess | None = None
+
+
+class Upcoming:
+    """Texts to show, in their order.
+
+    Parameters
+    ----------
+    random_share : float
+        Share of the texts that are drawn at random.
+
+    Examples
+    --------
+    >>> upcoming = Upcoming(0.5)
+    >>> upcoming.replace([Item(7, "chosen"), Item(8, "chosen")], [Item(3, "random")])
+    >>> [upcoming.take().number for _ in range(3)]
+    [7, 3, 8]
+    """
+
+    def __init__(self, random_share: float) -> None:
+        self.random_share = random_share
+        self._due = 0.0  # random texts that are to be shown, less those that were shown
+        self._first: deque[Item] = (
+            deque()
+        )  # shown before all others, such as a text that was left for another
+        self._chosen: deque[Item] = deque()
+        self._random: deque[Item] = deque()
+
+    def replace(self, chosen: Iterable[Item], random: Iterable[Item]) -> None:
+        """Set the texts to show."""
+        self._chosen, self._random = deque(chosen), deque(random)
+
+    def put_back(self, item: Item) -> None:
+        """Show a text before all others."""
+        self._first.appendleft(item)
+
+    def take(self) -> Item | None:
+        """Remove and return the next text; None if there are no more."""
+        if self._first:
+            return self._first.popleft()
+        self._due += self.random_share
+        wants_random = self._due >= 1.0 - 1e-9
+        if (wants_random and self._random) or not self._chosen:
+            self._due -= wants_random
+            return self._random.popleft() if self._random else None
+        return self._chosen.popleft()

@@ -1,0 +1,233 @@
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dropglm.labelling import journal as journal_module
+from dropglm.labelling.entries import (
+    SOURCES,
+    ClassAdded,
+    ClassRenamed,
+    Kept,
+    Labelled,
+    Skipped,
+    TextReference,
+    Undone,
+    from_record,
+    to_record,
+)
+from dropglm.labelling.journal import HEADER, Journal, JournalError
+
+names = st.text(max_size=8)
+references = st.lists(
+    st.builds(TextReference, st.integers(0, 10**9), st.text("0123456789abcdef", max_size=12)),
+    min_size=1,
+    max_size=3,
+).map(tuple)
+times = st.floats(0, 2e9)
+entries = st.one_of(
+    st.builds(Labelled, references, names, st.sampled_from(SOURCES), st.none() | names, times),
+    st.builds(Skipped, references, times),
+    st.builds(Kept, references, times),
+    st.builds(Undone, times),
+    st.builds(ClassAdded, names),
+    st.builds(ClassRenamed, names, names),
+)
+
+
+def bytes_of(path, appended):
+    path.unlink(missing_ok=True)
+    with Journal(path) as journal:
+        for entry in appended:
+            journal.append(entry)
+    return path.read_bytes()
+
+
+def entries_of(path):
+    with Journal(path) as journal:
+        return journal.entries
+
+
+@given(entries)
+def test_a_record_is_its_entry(entry):
+    assert from_record(to_record(entry)) == entry
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(entries, max_size=5), st.data())
+def test_any_prefix_of_the_bytes_is_a_prefix_of_the_entries(tmp_path_factory, appended, data):
+    """Wherever a crash cuts the file, it opens, holds a prefix, and can be extended."""
+    path = tmp_path_factory.mktemp("journal") / "a.labels.jsonl"
+    whole = bytes_of(path, appended)
+    cut = data.draw(st.integers(0, len(whole)))
+    path.write_bytes(whole[:cut])
+    with Journal(path) as journal:
+        found = list(journal.entries)
+        assert journal.dropped == cut - len(whole[:cut].rpartition(b"\n")[0]) - (b"\n" in whole[:cut])
+        journal.append(Undone(1.0))
+    assert found == appended[: len(found)]
+    assert len(found) == max(whole[:cut].count(b"\n") - 1, 0)
+    assert entries_of(path) == [*found, Undone(1.0)]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(entries, min_size=2, max_size=5), st.data())
+def test_a_damaged_line_is_refused_by_its_number(tmp_path_factory, appended, data):
+    path = tmp_path_factory.mktemp("journal") / "a.labels.jsonl"
+    lines = bytes_of(path, appended).splitlines(keepends=True)
+    row = data.draw(st.integers(1, len(lines) - 2))
+    lines[row] = lines[row][: len(lines[row]) // 2] + b"\n"
+    damaged = b"".join(lines)
+    path.write_bytes(damaged)
+    with pytest.raises(JournalError, match=f"line {row + 1}: this line is damaged"):
+        Journal(path)
+    assert path.read_bytes() == damaged
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[]",
+        b'{"entry":"nothing"}',
+        b'{"entry":"class"}',
+        b'{"entry":"class","name":1}',
+        b'{"entry":"class","name":"a","old":"b"}',
+        b'{"entry":"skip","texts":[]}',
+        b'{"entry":"skip","texts":[[-1,"a"]]}',
+        b'{"entry":"label","texts":[[1,"a"]],"label":"b","source":"elsewhere"}',
+        b"\xff\xfe",
+    ],
+)
+def test_a_line_that_is_not_an_entry_is_refused(tmp_path, line):
+    path = tmp_path / "a.labels.jsonl"
+    path.write_bytes(HEADER + line + b"\n")
+    with pytest.raises(JournalError, match="line 2"):
+        Journal(path)
+
+
+def test_zeros_at_the_end_are_an_incomplete_line(tmp_path):
+    """After a loss of power, pages that were not written read as zeros."""
+    path = tmp_path / "a.labels.jsonl"
+    whole = bytes_of(path, [ClassAdded("a")])
+    for zeros in (b"\0" * 40, b'{"entry":\0\0\0\0}\n'):
+        path.write_bytes(whole + zeros)
+        assert entries_of(path) == [ClassAdded("a")]
+        assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    "content", [b"text,label\na,b\n", b"hello", b"\n", b'{"dropglm": "labels", "version": 2}\n']
+)
+def test_another_file_is_refused_and_not_touched(tmp_path, content):
+    path = tmp_path / "reviews.csv"
+    path.write_bytes(content)
+    with pytest.raises(JournalError, match="not a journal of labels|newer version"):
+        Journal(path)
+    assert path.read_bytes() == content
+
+
+def test_a_folder_and_a_missing_folder_are_refused(tmp_path):
+    with pytest.raises(JournalError, match="this is a folder"):
+        Journal(tmp_path)
+    with pytest.raises(JournalError, match="does not exist"):
+        Journal(tmp_path / "none" / "a.labels.jsonl")
+
+
+def test_a_second_journal_on_the_file_is_refused(tmp_path):
+    path = tmp_path / "a.labels.jsonl"
+    with Journal(path) as journal:
+        with pytest.raises(JournalError, match="another process is using this file"):
+            Journal(path)
+        journal.append(ClassAdded("a"))
+    assert entries_of(path) == [ClassAdded("a")]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of the size of files")
+def test_a_full_disk_stores_nothing_of_the_answer(tmp_path):
+    """The limit cuts the line in the middle, as a full disk does; then there is room again."""
+    import resource
+
+    path = tmp_path / "a.labels.jsonl"
+    with Journal(path) as journal:
+        journal.append(ClassAdded("a"))
+        size = path.stat().st_size
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, limits[1]))
+        try:
+            with pytest.raises(JournalError, match="was not stored"):
+                journal.append(ClassAdded("b"))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert path.stat().st_size == size
+        assert journal.entries == [ClassAdded("a")]
+        journal.append(ClassAdded("c"))
+    assert entries_of(path) == [ClassAdded("a"), ClassAdded("c")]
+
+
+@pytest.mark.parametrize("broken", [("fsync",), ("fsync", "ftruncate")])
+def test_what_could_not_be_synchronised_is_removed(tmp_path, monkeypatch, broken):
+    """If even removing fails, it is done before the next write."""
+    path = tmp_path / "a.labels.jsonl"
+
+    def fail(*_):
+        raise OSError(5, "Input/output error")
+
+    with Journal(path) as journal:
+        with monkeypatch.context() as patch:
+            for name in broken:
+                patch.setattr(journal_module.os, name, fail)
+            with pytest.raises(JournalError, match="Input/output error; the answer was not stored"):
+                journal.append(ClassAdded("lost"))
+        assert journal.entries == []
+        journal.append(ClassAdded("b"))
+    assert entries_of(path) == [ClassAdded("b")]
+
+
+def test_a_file_that_is_removed_replaced_or_edited_is_noticed(tmp_path):
+    """Otherwise answers would be acknowledged that nobody can find again."""
+    path = tmp_path / "a.labels.jsonl"
+    with Journal(path) as journal:
+        path.write_bytes(path.read_bytes() + b"more")
+        with pytest.raises(JournalError, match="another program changed the file"):
+            journal.append(Undone())
+        os.replace(path, tmp_path / "b.labels.jsonl")
+        with pytest.raises(JournalError, match="does not exist"):
+            journal.append(Undone())
+        path.write_bytes(HEADER)
+        with pytest.raises(JournalError, match="was replaced"):
+            journal.append(Undone())
+    with pytest.raises(JournalError, match="is closed"):
+        journal.append(Undone())
+
+
+WRITER = """
+import sys
+from dropglm.labelling.entries import ClassAdded
+from dropglm.labelling.journal import Journal
+
+with Journal(sys.argv[1]) as journal:
+    for number in range(100_000):
+        journal.append(ClassAdded(str(number)))
+        print(number, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_a_killed_process_loses_no_acknowledged_answer(tmp_path):
+    path = tmp_path / "a.labels.jsonl"
+    for kill_after in (1, 37, 150):
+        path.unlink(missing_ok=True)
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE)
+        for _ in range(kill_after):
+            writer.stdout.readline()
+        writer.send_signal(signal.SIGKILL)
+        acknowledged = kill_after + len(writer.stdout.read().splitlines())
+        writer.wait()
+        writer.stdout.close()
+        found = [entry.name for entry in entries_of(path)]
+        assert found == list(map(str, range(len(found))))
+        assert len(found) >= acknowledged
