@@ -125,7 +125,7 @@ def test_zeros_at_the_end_are_an_incomplete_line(tmp_path):
 def test_another_file_is_refused_and_not_touched(tmp_path, content):
     path = tmp_path / "reviews.csv"
     path.write_bytes(content)
-    with pytest.raises(JournalError, match="not a journal of labels|newer version"):
+    with pytest.raises(JournalError, match=r"not a journal of labels|newer version"):
         Journal(path)
     assert path.read_bytes() == content
 

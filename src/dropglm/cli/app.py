@@ -12,6 +12,7 @@ from dropglm.cli.data import app as data
 from dropglm.cli.errors import EXIT_CODES, report_errors
 from dropglm.cli.evaluate import evaluate
 from dropglm.cli.explain import explain
+from dropglm.cli.label import label
 from dropglm.cli.predict import predict
 from dropglm.cli.reproduce import reproduce
 from dropglm.cli.train import train
@@ -58,7 +59,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     epilog=EXIT_CODES,
 )
-for command in (train, predict, evaluate, explain, reproduce):
+for command in (train, predict, evaluate, explain, label, reproduce):
     app.command()(command)
 app.add_typer(data, name="data")
 

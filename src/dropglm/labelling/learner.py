@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dropglm.text.label_check import Disagreement
     from dropglm.text.model import TextModel
 
+WORDS = 12  # behind a guess
 QUEUE = 10  # texts that are ready to be shown, of each kind
 
 
@@ -82,6 +83,7 @@ class Learner:
         self._changed = threading.Condition()
         self._lesson: Lesson | None = None
         self._to_check: Lesson | None = None
+        self._checked = -1  # version that was checked last, or is to be checked
         self._is_busy, self._is_closed = True, False
         self._model: PoolModel | None = None
         self._start: StartModel | None = None
@@ -96,13 +98,16 @@ class Learner:
     def learn(self, lesson: Lesson) -> None:
         """Learn from these labels next, instead of from those that wait."""
         with self._changed:
-            self._lesson = lesson
-            self._changed.notify_all()
+            if not self._is_closed:  # nobody would learn from it
+                self._lesson = lesson
+                self._changed.notify_all()
 
     def check(self, lesson: Lesson) -> None:
-        """Look for suspicious labels when there is nothing else to learn."""
+        """Look for suspicious labels when there is nothing else to learn, once for each version of them."""
         with self._changed:
-            self._to_check = lesson
+            if self._is_closed or lesson.version == self._checked:
+                return
+            self._checked, self._to_check = lesson.version, lesson
             self._changed.notify_all()
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -169,7 +174,7 @@ class Learner:
         free = np.flatnonzero(~excluded)
         random = self._rng.choice(free, min(QUEUE, len(free)), replace=False)
         items = [
-            [Item(number, source, snapshot.guess(number)) for number in numbers.tolist()]
+            [Item(number, source, snapshot.guess(number, WORDS)) for number in numbers.tolist()]
             for source, numbers in (("chosen", chosen), ("random", random))
         ]
         return Learnt(snapshot, items[0], items[1], time.perf_counter() - begin)

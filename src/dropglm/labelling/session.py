@@ -9,26 +9,23 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from dropglm.labelling.answers import Answer, Answers
+from dropglm.labelling.answers import Answer
 from dropglm.labelling.entries import (
     ClassAdded,
     ClassRenamed,
-    Entry,
     Kept,
     Labelled,
     Skipped,
     Undone,
 )
-from dropglm.labelling.journal import Journal
 from dropglm.labelling.learner import Learner, Learnt, Lesson, Suspects
 from dropglm.labelling.snapshot import Guess, Snapshot
-from dropglm.labelling.text_numbers import TextNumbers
+from dropglm.labelling.stored_answers import StoredAnswers
 from dropglm.labelling.upcoming import Item, Upcoming
 
 if TYPE_CHECKING:
     from dropglm.text.model import TextModel
 
-LONGEST_NAME = 100  # characters of the name of a class
 TRIES = 200  # to draw a text that was not answered
 
 
@@ -107,7 +104,6 @@ class LabellingSession:
         if not len(texts):
             raise ValueError("There are no texts to label.")
         self.texts = texts
-        self.answers = Answers(TextNumbers(texts))
         self.snapshot: Snapshot | None = None
         self.suspects: Suspects | None = None
         self.lock = threading.RLock()
@@ -115,16 +111,10 @@ class LabellingSession:
         self._upcoming = Upcoming(float(random_share))
         self._shown: dict[int, Item] = {}
         self._labels_version = 0  # version at the last change of a label
-        self._journal = Journal(path)
-        try:
-            for entry in self._journal.entries:
-                self.answers.apply(entry)
-            start_classes = [] if start_from is None else [str(name) for name in start_from.classes_]
-            self._begin([*classes, *start_classes], labels or {})
-            self._start_classes = {name: self._class_number(name) for name in start_classes}
-        except BaseException:
-            self._journal.close()
-            raise
+        start_classes = [] if start_from is None else [str(name) for name in start_from.classes_]
+        self._stored = StoredAnswers(texts, path, [*classes, *start_classes], labels or {})
+        self.answers = self._stored.answers
+        self._start_classes = {name: self._stored.class_number(name) for name in start_classes}
         threads = max((os.cpu_count() or 1) - 1, 1) if n_jobs is None else n_jobs
         self.current: Item | None = None
         self._learner = Learner(texts, self._told, start_from=start_from, n_jobs=threads, seed=seed)
@@ -137,12 +127,12 @@ class LabellingSession:
     @property
     def path(self) -> os.PathLike[str]:
         """The file of the journal."""
-        return self._journal.path
+        return self._stored.journal.path
 
     @property
     def version(self) -> int:
         """Number of entries of the journal: it grows with each change."""
-        return len(self._journal.entries)
+        return len(self._stored.journal.entries)
 
     @property
     def is_learning(self) -> bool:
@@ -163,17 +153,7 @@ class LabellingSession:
     @property
     def notices(self) -> list[str]:
         """Sentences about the journal and the table that whoever labels should know."""
-        numbers, found = self.answers.numbers, []
-        if self._journal.dropped:
-            found.append("The last answer before a crash was not complete and is not used.")
-        if numbers.moved:
-            found.append(
-                f"The table has changed: {_count(numbers.moved, 'answered text')} moved and were found."
-            )
-        if numbers.missing:
-            n = _count(len(numbers.missing), "answered text")
-            found.append(f"The table has changed: {n} cannot be found in it, and their answers are not used.")
-        return found
+        return self._stored.notices
 
     def guess(self, number: int) -> Guess | None:
         """Return what the newest model predicts for a text."""
@@ -203,24 +183,24 @@ class LabellingSession:
         """
         with self.lock:
             self._check_seen(seen)
-            self._check_class(label)
+            self._stored.check_class(label)
             number = self._number(number)
             item = self.current if self.current is not None and self.current.number == number else None
             guess = None if item is None or item.guess is None else self.answers.classes[item.guess.label]
             source = source if item is None else item.source
             text = self.answers.numbers.reference(number)
-            self._append(Labelled((text,), label, source, guess, round(time.time(), 2)))
+            self._stored.append(Labelled((text,), label, source, guess, round(time.time(), 2)))
             return self._after(number)
 
     def answer_all(self, numbers: Sequence[int], label: str, *, seen: int | None = None) -> Item | None:
         """Give several texts the same label; they are undone together."""
         with self.lock:
             self._check_seen(seen)
-            self._check_class(label)
+            self._stored.check_class(label)
             if not numbers:
                 raise ValueError("There are no texts to label.")
             texts = tuple(self.answers.numbers.reference(self._number(number)) for number in numbers)
-            self._append(Labelled(texts, label, "bulk", None, round(time.time(), 2)))
+            self._stored.append(Labelled(texts, label, "bulk", None, round(time.time(), 2)))
             return self._after(*numbers)
 
     def skip(self, number: int | None = None, *, seen: int | None = None) -> Item | None:
@@ -228,7 +208,7 @@ class LabellingSession:
         with self.lock:
             self._check_seen(seen)
             number = self._number(number)
-            self._append(Skipped((self.answers.numbers.reference(number),), round(time.time(), 2)))
+            self._stored.append(Skipped((self.answers.numbers.reference(number),), round(time.time(), 2)))
             return self._after(number)
 
     def keep(self, number: int, *, seen: int | None = None) -> None:
@@ -237,7 +217,7 @@ class LabellingSession:
             self._check_seen(seen)
             if self.is_free(self._number(number)):
                 raise ValueError(f"Text {number} has no label to keep.")
-            self._append(Kept((self.answers.numbers.reference(number),), round(time.time(), 2)))
+            self._stored.append(Kept((self.answers.numbers.reference(number),), round(time.time(), 2)))
 
     def undo(self, *, seen: int | None = None) -> list[int]:
         """Take the last answer back and return its texts; a text that has no answer now is shown again."""
@@ -247,7 +227,7 @@ class LabellingSession:
             if not self.answers.last:
                 raise ValueError("There is nothing to undo.")
             before = {number: self.answers.by_text[number] for number in numbers}
-            self._append(Undone(round(time.time(), 2)))
+            self._stored.append(Undone(round(time.time(), 2)))
             free = [number for number in numbers if self.is_free(number)]
             if len(numbers) == 1 and free:
                 if self.current is not None:
@@ -262,15 +242,15 @@ class LabellingSession:
         """Add a class."""
         with self.lock:
             self._check_seen(seen)
-            self._append(ClassAdded(self._new_name(name)))
+            self._stored.append(ClassAdded(self._stored.new_name(name)))
 
     def rename_class(self, old: str, new: str, *, seen: int | None = None) -> None:
         """Rename a class; its labels have the new name from then on."""
         with self.lock:
             self._check_seen(seen)
-            self._check_class(old)
+            self._stored.check_class(old)
             if old != new:
-                self._append(ClassRenamed(old, self._new_name(new)))
+                self._stored.append(ClassRenamed(old, self._stored.new_name(new)))
 
     def look_for_suspects(self) -> None:
         """Look for suspicious labels in the background, unless those of the present labels are known."""
@@ -286,7 +266,7 @@ class LabellingSession:
         """Stop learning and close the journal."""
         self._learner.close()
         with self.lock:
-            self._journal.close()
+            self._stored.journal.close()
 
     def __enter__(self) -> Self:
         return self
@@ -296,57 +276,16 @@ class LabellingSession:
 
     # Inside.
 
-    def _begin(self, classes: Iterable[str], labels: Mapping[int, str]) -> None:
-        """Store the classes and labels that the session is given and that the journal does not have."""
-        # A class that was renamed is not added again under its old name.
-        names = [_checked_name(name) for name in dict.fromkeys([*classes, *labels.values()])]
-        new = [ClassAdded(name) for name in names if self.answers.find_class(name) is None]
-        self._append(*new)
-        imported = [
-            Labelled(
-                (self.answers.numbers.reference(self._number(number)),),
-                self.answers.classes[self._class_number(label)],
-                "imported",
-            )
-            for number, label in labels.items()
-            if self.is_free(number)
-        ]
-        self._append(*imported)
-
-    def _class_number(self, name: str) -> int:
-        number = self.answers.find_class(name.strip())
-        assert number is not None
-        return number
-
-    def _append(self, *entries: Entry) -> None:
-        if not entries:
-            return
-        self._journal.append(*entries)
-        for entry in entries:
-            self.answers.apply(entry)
-
     def _check_seen(self, seen: int | None) -> None:
         if seen is not None and seen != self.version:
             raise ChangedError("The labels were changed elsewhere, such as in another tab; look again.")
 
-    def _check_class(self, name: str) -> None:
-        if name not in self.answers.classes:
-            raise ValueError(f"There is no class {name!r}; add it first.")
-
-    def _new_name(self, name: str) -> str:
-        name = _checked_name(name)
-        if name in self.answers.classes:
-            raise ValueError(f"There is already a class {name!r}.")
-        return name
-
     def _number(self, number: int | None) -> int:
-        if number is None:
-            if self.current is None:
-                raise ValueError("All texts are labelled or skipped.")
-            return self.current.number
-        if type(number) is not int or not 0 <= number < len(self.texts):
-            raise ValueError(f"There is no text {number!r}; there are {len(self.texts)} texts.")
-        return number
+        if number is not None:
+            return self._stored.check_number(number)
+        if self.current is None:
+            raise ValueError("All texts are labelled or skipped.")
+        return self.current.number
 
     def _lesson(self) -> Lesson:
         labels = self.answers.class_numbers()
@@ -366,10 +305,7 @@ class LabellingSession:
         return self.current
 
     def _next(self) -> Item | None:
-        while (item := self._upcoming.take()) is not None:
-            if self.is_free(item.number):
-                return item
-        return self._any_text()
+        return self._upcoming.take(self.is_free) or self._any_text()
 
     def _any_text(self) -> Item | None:
         """Draw a text that was not answered, nor an equal one; None if there is none."""
@@ -402,15 +338,3 @@ def _item(number: int, answer: Answer) -> Item:
 
 def _normal(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def _checked_name(name: str) -> str:
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise ValueError(f"The name of a class must be a line of text, got {name!r}.")
-    if len(name.strip()) > LONGEST_NAME:
-        raise ValueError(f"The name of a class must have at most {LONGEST_NAME} characters.")
-    return name.strip()
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"

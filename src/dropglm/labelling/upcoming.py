@@ -1,7 +1,7 @@
 """The texts that are shown next, some chosen by the model and a fixed share drawn at random."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from dropglm.labelling.snapshot import Guess
@@ -37,8 +37,8 @@ class Upcoming:
     --------
     >>> upcoming = Upcoming(0.5)
     >>> upcoming.replace([Item(7, "chosen"), Item(8, "chosen")], [Item(3, "random")])
-    >>> [upcoming.take().number for _ in range(3)]
-    [7, 3, 8]
+    >>> [upcoming.take(lambda number: number != 7).number for _ in range(2)]
+    [8, 3]
     """
 
     def __init__(self, random_share: float) -> None:
@@ -58,8 +58,11 @@ class Upcoming:
         """Show a text before all others."""
         self._first.appendleft(item)
 
-    def take(self) -> Item | None:
-        """Remove and return the next text; None if there are no more."""
+    def take(self, is_free: Callable[[int], bool]) -> Item | None:
+        """Remove and return the next text that is free; None if there are no more."""
+        for waiting in (self._first, self._chosen, self._random):
+            while waiting and not is_free(waiting[0].number):
+                waiting.popleft()
         if self._first:
             return self._first.popleft()
         self._due += self.random_share

@@ -1,0 +1,244 @@
+"""``dropglm label``: a page in the browser, from a table of texts to labels and a model."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dropglm.cli import options, terminal
+from dropglm.cli.errors import naming
+from dropglm.cli.inputs_outputs import check_output
+
+if TYPE_CHECKING:
+    from dropglm.text.model import TextModel
+
+SUFFIX = ".labels.jsonl"
+SERVER = "Server"  # panel of the help
+# Seconds after which a thread that computes lets another one run. With Python's own 0.005, each of the few
+# changes of threads between a key press and the next text may wait that long.
+SWITCH_INTERVAL = 0.0005
+
+TextTable = Annotated[str, typer.Argument(help="Table with texts to label.", show_default=False)]
+SomeLabels = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        "-l",
+        rich_help_panel=options.TABLES,
+        help="Column with labels that some texts have already; they are used to start with.",
+        show_default=False,
+    ),
+]
+Journal = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        rich_help_panel=options.OUTPUT,
+        help="File in which all answers are stored; by default beside the table, with the suffix "
+        ".labels.jsonl. If it exists, labelling continues.",
+        show_default=False,
+    ),
+]
+ClassNames = Annotated[
+    str | None,
+    typer.Option(
+        "--classes",
+        rich_help_panel=options.MODEL,
+        help="Names of the classes, separated by commas; more can be added on the page.",
+        show_default=False,
+    ),
+]
+StartModel = Annotated[
+    Path | None,
+    typer.Option(
+        "--model",
+        rich_help_panel=options.MODEL,
+        help="Model file whose guesses are used while there are few labels.",
+        show_default=False,
+    ),
+]
+RandomShare = Annotated[
+    float,
+    typer.Option(
+        rich_help_panel=options.MODEL,
+        help="Share of the texts that are drawn at random, not chosen by the model; they give the estimate "
+        "of accuracy.",
+        min=0.0,
+        max=1.0,
+    ),
+]
+Port = Annotated[
+    int | None,
+    typer.Option(
+        rich_help_panel=SERVER,
+        help="Port of the page; by default the first free one from 8000 on.",
+        min=0,
+        max=65535,
+        show_default=False,
+    ),
+]
+Host = Annotated[
+    str,
+    typer.Option(
+        rich_help_panel=SERVER,
+        help="Address to listen on; 0.0.0.0 lets other computers open the page as well.",
+    ),
+]
+Browser = Annotated[bool, typer.Option(rich_help_panel=SERVER, help="Open the page in the browser.")]
+
+
+def label(
+    table: TextTable,
+    text: options.Text = "text",
+    label: SomeLabels = None,
+    classes: ClassNames = None,
+    labels: Journal = None,
+    model: StartModel = None,
+    random_share: RandomShare = 0.2,
+    port: Port = None,
+    host: Host = "127.0.0.1",
+    browser: Browser = True,
+    format: options.Format = None,
+    encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
+    threads: options.Threads = -1,
+    quiet: options.Quiet = False,
+) -> None:
+    """Label texts in the browser, with a model that learns while you label.
+
+    Every answer is stored at once. Stop with Ctrl-C; the same command continues.
+    """
+    from dropglm.extras import import_extra
+
+    for package in ("starlette", "uvicorn"):
+        import_extra(package, "label", "Labelling in the browser needs")
+    if table == "-":
+        raise typer.BadParameter("standard input is not supported; name a file.", param_hint="TABLE")
+    if label == text:
+        raise typer.BadParameter(f"{text!r} is the column with the texts.", param_hint="--label")
+    names = _class_names(classes)
+    journal = labels or default_journal(table)
+    check_output(journal, "--labels", [table, model], regular=True)
+
+    from dropglm.labelling.export_job import Exports
+    from dropglm.labelling.session import LabellingSession
+    from dropglm.web.hosts import AllowedHosts
+    from dropglm.web.label_app import label_app
+    from dropglm.web.running import address_of, listen, open_browser, run
+    from dropglm.web.token import page_token
+
+    texts, known = _read(table, text, label, format, encoding, delimiter, quiet)
+    with listen(host, port) as listener:
+        with (
+            naming(table),
+            LabellingSession(
+                texts,
+                journal,
+                classes=names,
+                labels=known,
+                start_from=None if model is None else _start_model(model, texts),
+                random_share=random_share,
+            ) as session,
+        ):
+            exports = Exports(
+                session,
+                _stem(journal),
+                text_column=text,
+                label_column=label or _other_than(text),
+                n_jobs=threads,
+            )
+            for path in exports.paths.values():
+                check_output(path, "--labels", [table, model, journal])
+            token = page_token(str(journal.resolve()))
+            app = label_app(session, exports, name=Path(table).name, hosts=AllowedHosts(host), token=token)
+            address = address_of(listener, host, token)
+            for notice in session.notices:
+                terminal.message(notice)
+            print(f"Answers are stored in {journal} ({_labels(len(session.answers.labels()))} so far).")
+            print(f"Open {address}", flush=True)
+            if browser:
+                open_browser(address)
+            before = sys.getswitchinterval()
+            sys.setswitchinterval(SWITCH_INTERVAL)
+            try:
+                run(app, listener)
+            finally:
+                sys.setswitchinterval(before)
+            n_labels = len(session.answers.labels())
+        print(f"{_labels(n_labels)} in {journal}; run the command again to continue.")
+
+
+def default_journal(table: str) -> Path:
+    """Return the file of answers beside a table.
+
+    Examples
+    --------
+    >>> default_journal("data/reviews.csv.gz").name
+    'reviews.labels.jsonl'
+    """
+    path = Path(table)
+    name = path.name
+    for suffix in reversed(path.suffixes[-2:]):  # the format, and the compression if there is one
+        name = name.removesuffix(suffix) or name
+    return path.with_name(name + SUFFIX)
+
+
+def _stem(journal: Path) -> Path:
+    """Return what the names of exported files start with."""
+    name = journal.name
+    return journal.with_name(name.removesuffix(SUFFIX) if name.endswith(SUFFIX) else journal.stem)
+
+
+def _class_names(given: str | None) -> list[str]:
+    names = [name.strip() for name in given.split(",")] if given is not None else []
+    if not all(names):
+        raise typer.BadParameter("must be names separated by commas.", param_hint="--classes")
+    if len(set(names)) < len(names):
+        raise typer.BadParameter("a class is named twice.", param_hint="--classes")
+    return names
+
+
+def _read(
+    table: str,
+    text: str,
+    label: str | None,
+    format: str | None,
+    encoding: str | None,
+    delimiter: str | None,
+    quiet: bool,
+) -> tuple[list[str], Mapping[int, str]]:
+    """Return the texts of a table, and the labels that some of them have."""
+    from dropglm import tables
+    from dropglm.progress import Progress
+
+    with Progress(f"Reading {table}", shown=not quiet):
+        frame: Any = tables.read(
+            table,
+            text,
+            keep=[] if label is None else [label],
+            format=format,
+            encoding=encoding,
+            delimiter=delimiter,
+        )
+    given = [] if label is None else frame[label].to_list()
+    known = {number: name.strip() for number, name in enumerate(given) if name and name.strip()}
+    return frame[text].to_list(), known
+
+
+def _start_model(path: Path, texts: list[str]) -> "TextModel":
+    from dropglm.text import load_model
+
+    model = load_model(path)
+    with naming(str(path)):
+        model.predict_proba(texts[:1])  # a model that needs embeddings cannot be used
+    return model
+
+
+def _other_than(text: str) -> str:
+    return "label" if text != "label" else "class"
+
+
+def _labels(n: int) -> str:
+    return f"{n:,} label{'' if n == 1 else 's'}"

@@ -1,0 +1,109 @@
+"""Exports that run in the background, one at a time, to files beside the journal."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from dropglm.labelling.exports import train_model, write_labels, write_predictions
+from dropglm.labelling.session import LabellingSession
+from dropglm.registry import lookup
+
+if TYPE_CHECKING:
+    from dropglm.text import TextClassifier
+
+
+class ExportState(NamedTuple):
+    """What became of the last export.
+
+    Attributes
+    ----------
+    what : str
+        ``"labels"``, ``"model"`` or ``"predictions"``.
+    path : Path
+        The file.
+    is_running : bool
+    problem : str or None
+        Why the file could not be written.
+    """
+
+    what: str
+    path: Path
+    is_running: bool
+    problem: str | None = None
+
+
+class Exports:
+    """Files of labels, of a trained model and of predictions, written when they are asked for.
+
+    Parameters
+    ----------
+    session : LabellingSession
+    stem : str or path-like
+        What the names of the files start with: ``reviews`` gives ``reviews.labelled.csv``,
+        ``reviews.model.skops`` and ``reviews.predictions.csv``.
+    text_column, label_column : str
+        Names of the columns.
+    n_jobs : int or None, default=None
+        Number of threads of the training.
+
+    Attributes
+    ----------
+    state : ExportState or None
+        The last export; None if there was none.
+    """
+
+    def __init__(
+        self,
+        session: LabellingSession,
+        stem: str | Path,
+        *,
+        text_column: str = "text",
+        label_column: str = "label",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.session = session
+        self.paths = {
+            "labels": Path(f"{stem}.labelled.csv"),
+            "model": Path(f"{stem}.model.skops"),
+            "predictions": Path(f"{stem}.predictions.csv"),
+        }
+        self.state: ExportState | None = None
+        self._columns = {"text_column": text_column, "label_column": label_column}
+        self._n_jobs = n_jobs
+        self._model: tuple[int, TextClassifier] | None = None  # with the version of its labels
+        self._thread: threading.Thread | None = None
+        self._writers: dict[str, Callable[[Path], object]] = {
+            "labels": lambda path: write_labels(session, path, **self._columns),
+            "model": lambda path: self._trained().save(path),
+            "predictions": lambda path: write_predictions(session, self._trained(), path, **self._columns),
+        }
+
+    def start(self, what: str) -> None:
+        """Write the file of the labels, the model or the predictions, in the background."""
+        path = lookup(self.paths, what, "export")
+        if self.state is not None and self.state.is_running:
+            raise ValueError(f"{self.state.path.name} is being written; wait for it.")
+        self.state = ExportState(what, path, True)
+        self._thread = threading.Thread(target=self._run, args=(what, path), name="export", daemon=True)
+        self._thread.start()
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait until the file is written."""
+        if self._thread is not None:
+            self._thread.join(timeout)
+
+    def _run(self, what: str, path: Path) -> None:
+        problem = None
+        try:
+            self._writers[what](path)
+        except Exception as error:  # reported to whoever asked for the file
+            problem = str(error) or type(error).__name__
+        self.state = ExportState(what, path, False, problem)
+
+    def _trained(self) -> "TextClassifier":
+        """Return a model of the present labels, the last one if they have not changed."""
+        version = self.session.version
+        if self._model is None or self._model[0] != version:
+            self._model = version, train_model(self.session, n_jobs=self._n_jobs, **self._columns)
+        return self._model[1]

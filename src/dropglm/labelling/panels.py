@@ -1,0 +1,163 @@
+"""What an annotator can look at besides the texts: progress, accuracy, words, suspicious labels, search."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from dropglm.labelling.estimate import estimate_accuracy, labels_for_one_point
+from dropglm.labelling.session import LabellingSession
+
+RECENT = 300.0  # seconds over which the speed of labelling is measured
+POINTS = 60  # of the curve, at most
+FEWEST_OUTCOMES = 10  # an interval of fewer says nothing
+FOUND = 50  # texts that a search lists
+
+
+class Progress(NamedTuple):
+    """Numbers of labels.
+
+    Attributes
+    ----------
+    n_texts, n_labels, n_skipped : int
+    by_class : list of (str, int)
+        Names of the classes and their numbers of labels.
+    per_minute : float or None
+        Labels per minute in the last five minutes; None if there were fewer than two.
+    """
+
+    n_texts: int
+    n_labels: int
+    n_skipped: int
+    by_class: list[tuple[str, int]]
+    per_minute: float | None
+
+
+class CurvePoint(NamedTuple):
+    """The estimated accuracy when there were some number of labels."""
+
+    n_labels: int
+    accuracy: float
+    low: float
+    high: float
+    n: int
+
+
+class Suspect(NamedTuple):
+    """A text whose label may be wrong; ``label`` and ``predicted`` are names of classes."""
+
+    number: int
+    label: str
+    predicted: str
+    probability: float
+
+
+class SearchResult(NamedTuple):
+    """Numbers of the first texts that contain some words, and how many texts do."""
+
+    numbers: list[int]
+    total: int
+
+
+def progress(session: LabellingSession, now: float | None = None) -> Progress:
+    """Return the numbers of labels, and the speed of labelling."""
+    with session.lock:
+        labels = session.answers.class_numbers()
+        classes = list(session.answers.classes)
+        times = [answer.time for answer in session.answers.by_text.values() if answer.label is not None]
+        n_answered = sum(number >= 0 for number in session.answers.by_text)
+    counts = Counter(labels.values())
+    now = time.time() if now is None else now
+    recent = sorted(moment for moment in times if now - moment < RECENT)
+    per_minute = None
+    if len(recent) > 1 and recent[-1] > recent[0]:
+        per_minute = 60.0 * (len(recent) - 1) / (recent[-1] - recent[0])
+    return Progress(
+        len(session.texts),
+        len(labels),
+        n_answered - len(labels),
+        [(name, counts[number]) for number, name in enumerate(classes)],
+        per_minute,
+    )
+
+
+def accuracy_curve(session: LabellingSession) -> tuple[list[CurvePoint], int | None]:
+    """Return the estimated accuracy over the number of labels, and the labels needed for one more point.
+
+    The estimate rests on the texts that were drawn at random and predicted before they were labelled; there
+    is none while there are fewer than ten of them.
+    """
+    with session.lock:
+        places = {number: place for place, number in enumerate(session.answers.class_numbers(), 1)}
+        outcomes = session.answers.outcomes()
+    outcomes = [(places[number], right) for number, right in outcomes if number in places]
+    right = [one for _, one in outcomes]
+    ends = np.unique(np.linspace(FEWEST_OUTCOMES, len(outcomes), POINTS).astype(int)).tolist()
+    points = [
+        CurvePoint(outcomes[end - 1][0], *estimate_accuracy(right[:end]))
+        for end in ends
+        if FEWEST_OUTCOMES <= end <= len(outcomes)
+    ]
+    more = labels_for_one_point([one.n_labels for one in points], [one.accuracy for one in points])
+    return points, more
+
+
+def suspects(session: LabellingSession, k: int = 20) -> list[Suspect]:
+    """Return the labels that look most wrong, as far as they were neither changed nor kept since.
+
+    ``LabellingSession.look_for_suspects`` looks for them in the background.
+    """
+    with session.lock:
+        names, by_text = session.answers.classes, session.answers.by_text
+        return [
+            Suspect(one.row, names[int(one.label)], names[int(one.predicted)], one.probability)
+            for one in (session.suspects.found if session.suspects is not None else [])
+            if one.row in by_text and by_text[one.row].label == int(one.label) and not by_text[one.row].kept
+        ][:k]
+
+
+def surest(session: LabellingSession, name: str, k: int = 20) -> list[tuple[int, float]]:
+    """Return the texts without labels of whose class the model is surest, with their probabilities.
+
+    Parameters
+    ----------
+    session : LabellingSession
+    name : str
+        Name of the class.
+    k : int, default=20
+        Maximal number of texts.
+    """
+    with session.lock:
+        snapshot, by_text = session.snapshot, set(session.answers.by_text)
+        label = session.answers.find_class(name)
+    if snapshot is None or not snapshot.is_useful or label not in snapshot.classes:
+        return []
+    p = snapshot.probabilities[:, snapshot.classes.index(label)]
+    seen: set[str] = set()
+    found: list[tuple[int, float]] = []
+    for number in np.argsort(-p, kind="stable").tolist():
+        text = " ".join(session.texts[number].casefold().split())
+        if number in by_text or text in seen:
+            continue
+        seen.add(text)
+        found.append((number, float(p[number])))
+        if len(found) == k:
+            break
+    return found
+
+
+def search(session: LabellingSession, words: str, k: int = FOUND) -> SearchResult:
+    """Return the texts that contain some words, in any case."""
+    wanted = words.casefold().strip()
+    if not wanted:
+        return SearchResult([], 0)
+    found = list(_containing(session, wanted))
+    return SearchResult(found[:k], len(found))
+
+
+def _containing(session: LabellingSession, wanted: str) -> Iterator[int]:
+    for number, text in enumerate(session.texts):
+        if wanted in text.casefold():
+            yield number

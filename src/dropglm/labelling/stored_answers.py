@@ -1,0 +1,122 @@
+"""Answers that are stored in a journal before they count."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+from dropglm.labelling.answers import Answers
+from dropglm.labelling.entries import ClassAdded, Entry, Labelled
+from dropglm.labelling.journal import Journal
+from dropglm.labelling.text_numbers import TextNumbers
+
+LONGEST_NAME = 100  # characters of the name of a class
+
+
+class StoredAnswers:
+    """The answers of a journal, which grow with it.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    path : str or path-like
+        The journal; it is created if it does not exist.
+    classes : iterable of str
+        Classes that are added unless the journal has them.
+    labels : mapping of int to str
+        Labels by number of the text; they are added for texts without an answer.
+
+    Attributes
+    ----------
+    journal : Journal
+    answers : Answers
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        path: str | os.PathLike[str],
+        classes: Iterable[str] = (),
+        labels: Mapping[int, str] | None = None,
+    ) -> None:
+        self.answers = Answers(TextNumbers(texts))
+        self.journal = Journal(path)
+        try:
+            for entry in self.journal.entries:
+                self.answers.apply(entry)
+            self._begin(classes, labels or {})
+        except BaseException:
+            self.journal.close()
+            raise
+
+    def append(self, *entries: Entry) -> None:
+        """Store entries, then change the answers as they say."""
+        if entries:
+            self.journal.append(*entries)
+        for entry in entries:
+            self.answers.apply(entry)
+
+    @property
+    def notices(self) -> list[str]:
+        """Sentences about the journal and the table that whoever labels should know."""
+        numbers, found = self.answers.numbers, []
+        if self.journal.dropped:
+            found.append("The last answer before a crash was not complete and is not used.")
+        if numbers.moved:
+            n = _count(numbers.moved, "answered text")
+            found.append(f"The table has changed: {n} moved to other rows and were found again.")
+        if numbers.missing:
+            n = _count(len(numbers.missing), "answered text")
+            found.append(f"The table has changed: {n} cannot be found in it, and their answers are not used.")
+        return found
+
+    def check_class(self, name: str) -> None:
+        """Raise an error if there is no such class."""
+        if name not in self.answers.classes:
+            raise ValueError(f"There is no class {name!r}; add it first.")
+
+    def new_name(self, name: str) -> str:
+        """Return the name of a class that is to be added."""
+        name = _checked_name(name)
+        if name in self.answers.classes:
+            raise ValueError(f"There is already a class {name!r}.")
+        return name
+
+    def check_number(self, number: int) -> int:
+        """Return the number of a text, or raise an error if there is none of that number."""
+        n = len(self.answers.numbers.texts)
+        if type(number) is not int or not 0 <= number < n:
+            raise ValueError(f"There is no text {number!r}; there are {n:,} texts.")
+        return number
+
+    def class_number(self, name: str) -> int:
+        """Return the number of a class that exists under this name, or did so before it was renamed."""
+        number = self.answers.find_class(name.strip())
+        assert number is not None
+        return number
+
+    def _begin(self, classes: Iterable[str], labels: Mapping[int, str]) -> None:
+        names = dict.fromkeys(map(_checked_name, [*classes, *labels.values()]))
+        # A class that was renamed is not added again under its old name.
+        self.append(*(ClassAdded(name) for name in names if self.answers.find_class(name) is None))
+        self.append(
+            *(
+                Labelled(
+                    (self.answers.numbers.reference(self.check_number(number)),),
+                    self.answers.classes[self.class_number(label)],
+                    "imported",
+                )
+                for number, label in labels.items()
+                if number not in self.answers.by_text
+            )
+        )
+
+
+def _checked_name(name: str) -> str:
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise ValueError(f"The name of a class must be a line of text, got {name!r}.")
+    if len(name.strip()) > LONGEST_NAME:
+        raise ValueError(f"The name of a class must have at most {LONGEST_NAME} characters.")
+    return name.strip()
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -1,0 +1,291 @@
+"""The page of ``dropglm label``: requests in, calls of the session out."""
+
+import math
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from dropglm.labelling.export_job import Exports
+from dropglm.labelling.journal import JournalError
+from dropglm.labelling.panels import accuracy_curve, progress, search, surest, suspects
+from dropglm.labelling.session import ChangedError, LabellingSession
+from dropglm.labelling.snapshot import Guess
+from dropglm.labelling.upcoming import Item
+from dropglm.text.words import only_words
+from dropglm.web.application import application
+from dropglm.web.hosts import AllowedHosts
+from dropglm.web.json_answers import json_answer
+from dropglm.web.json_bodies import read_json
+from dropglm.web.pages import page_routes
+
+CUT = 20_000  # characters of a text that are shown at first
+EXCERPT = 400  # characters of a text in a list
+SHOWN_WORDS = 10  # of a class
+MAX_BYTES = 1 << 20  # of a request
+SHOWN_ANSWERS = 6  # in the list of recent answers
+
+
+class LabelPage:
+    """The routes of the page, and what they answer.
+
+    Parameters
+    ----------
+    session : LabellingSession
+    exports : Exports
+    name : str
+        Name of the table, for the title.
+    """
+
+    def __init__(self, session: LabellingSession, exports: Exports, name: str = "") -> None:
+        self.session, self.exports, self.name = session, exports, name
+        self.run = secrets.token_hex(4)  # a page notices that the server was started again
+
+    def routes(self) -> list[Route]:
+        """Return the routes of the page and of its requests."""
+        actions: dict[str, Callable[[dict[str, Any]], object]] = {
+            "answer": self._answer,
+            "answer_all": self._answer_all,
+            "skip": lambda given: self.session.skip(_number(given), seen=_seen(given)),
+            "undo": self._undo,
+            "keep": lambda given: self.session.keep(_number(given, needed=True), seen=_seen(given)),
+            "add_class": lambda given: self.session.add_class(_text(given, "name"), seen=_seen(given)),
+            "rename_class": lambda given: self.session.rename_class(
+                _text(given, "old"), _text(given, "new"), seen=_seen(given)
+            ),
+            "export": lambda given: self.exports.start(_text(given, "what")),
+        }
+        views: dict[str, Callable[[Request], Any]] = {
+            "state": lambda request: self.state(),
+            "panels": lambda request: self._panels(),
+            "text/{number:int}": lambda request: self._whole(request.path_params["number"]),
+            "answered/{place:int}": lambda request: self._answered(request.path_params["place"]),
+            "suspects": lambda request: self._suspects(),
+            "surest": lambda request: self._surest(request.query_params.get("label", "")),
+            "search": lambda request: self._search(request.query_params.get("words", "")),
+        }
+        return [
+            *page_routes("label"),
+            *(Route(f"/api/{path}", _view(view), methods=["GET"]) for path, view in views.items()),
+            *(
+                Route(f"/api/{path}", self._action(action), methods=["POST"])
+                for path, action in actions.items()
+            ),
+            Route("/api/download/{what}", self._download, methods=["GET"]),
+        ]
+
+    # Views.
+
+    def state(self) -> dict[str, Any]:
+        """Return what every answer changes: the current text and the numbers of labels."""
+        session = self.session
+        with session.lock:
+            numbers = progress(session)
+            export = self.exports.state
+            answered = [number for number in session.answers.by_text if number >= 0]
+            return {
+                "run": self.run,
+                "version": session.version,
+                "name": self.name,
+                "file": str(session.path),
+                "current": None if session.current is None else self._item(session.current),
+                "n_texts": numbers.n_texts,
+                "n_labels": numbers.n_labels,
+                "n_skipped": numbers.n_skipped,
+                "n_answered": len(answered),
+                "can_undo": bool(session.answers.last),
+                "per_minute": numbers.per_minute,
+                "classes": numbers.by_class,
+                "recent": [self._excerpt(number, 120) for number in answered[-SHOWN_ANSWERS:]],
+                "is_ready": session.is_ready,
+                "is_learning": session.is_learning,
+                "learnt": None if session.snapshot is None else session.snapshot.version,
+                "problem": session.problem,
+                "notices": session.notices,
+                "export": export
+                and {
+                    "what": export.what,
+                    "path": str(export.path),
+                    "is_running": export.is_running,
+                    "problem": export.problem,
+                },
+            }
+
+    def _panels(self) -> dict[str, Any]:
+        points, more = accuracy_curve(self.session)
+        snapshot = self.session.snapshot
+        words = {} if snapshot is None else snapshot.words(3 * SHOWN_WORDS)
+        with self.session.lock:
+            names = list(self.session.answers.classes)
+        return {
+            "curve": [[one.n_labels, one.accuracy, one.low, one.high, one.n] for one in points],
+            "more": more,
+            "words": [[name, _first_words(words.get(number, []))] for number, name in enumerate(names)],
+        }
+
+    def _item(self, item: Item) -> dict[str, Any]:
+        return {**self._text(item.number), "source": item.source, "guess": self._guess(item.guess)}
+
+    def _guess(self, guess: Guess | None) -> dict[str, Any] | None:
+        if guess is None or math.isnan(guess.probability):
+            return None
+        return {
+            "label": self.session.answers.classes[guess.label],
+            "probability": guess.probability,
+            "words": [(word, weight) for word, weight in guess.words if only_words(word)],
+        }
+
+    def _text(self, number: int, cut: int | None = CUT) -> dict[str, Any]:
+        text, answer = self.session.texts[number], self.session.answers.by_text.get(number)
+        label = None if answer is None or answer.label is None else self.session.answers.classes[answer.label]
+        return {
+            "number": number,
+            "text": text[:cut],
+            "length": len(text),
+            "label": label,
+            "is_answered": answer is not None,
+        }
+
+    def _excerpt(self, number: int, cut: int = EXCERPT) -> dict[str, Any]:
+        # Blanks are joined only in the beginning of the text, which may be very long.
+        found = self._text(number, 4 * cut)
+        text = " ".join(found["text"].split())
+        return found | {"text": text if len(text) <= cut else f"{text[: cut - 1]}…"}
+
+    def _whole(self, number: int) -> dict[str, Any]:
+        if number >= len(self.session.texts):
+            raise HTTPException(404, "There is no such text.")
+        with self.session.lock:
+            return self._text(number, None)
+
+    def _answered(self, place: int) -> dict[str, Any]:
+        """Return a text that was answered, by its place in the order of answers."""
+        with self.session.lock:
+            numbers = [number for number in self.session.answers.by_text if number >= 0]
+            if place >= len(numbers):
+                raise HTTPException(404, "There is no such answer.")
+            return self._text(numbers[place]) | {"place": place, "source": "answered", "guess": None}
+
+    def _suspects(self) -> dict[str, Any]:
+        self.session.look_for_suspects()
+        with self.session.lock:
+            found = [
+                self._excerpt(one.number) | {"predicted": one.predicted, "probability": one.probability}
+                for one in suspects(self.session)
+            ]
+            return {"texts": found, "is_looking": self.session.is_learning}
+
+    def _surest(self, label: str) -> dict[str, Any]:
+        found = surest(self.session, label)
+        with self.session.lock:
+            return {"texts": [self._excerpt(number) | {"probability": round(p, 4)} for number, p in found]}
+
+    def _search(self, words: str) -> dict[str, Any]:
+        found = search(self.session, words)
+        with self.session.lock:
+            return {"texts": [self._excerpt(number) for number in found.numbers], "total": found.total}
+
+    # Actions.
+
+    def _answer(self, given: dict[str, Any]) -> None:
+        number = _number(given)
+        self.session.answer(_text(given, "label"), number, seen=_seen(given))
+
+    def _answer_all(self, given: dict[str, Any]) -> None:
+        numbers = given.get("numbers")
+        if not isinstance(numbers, list):
+            raise HTTPException(400, "numbers must be a list of numbers of texts.")
+        self.session.answer_all(numbers, _text(given, "label"), seen=_seen(given))
+
+    def _undo(self, given: dict[str, Any]) -> None:
+        self.session.undo(seen=_seen(given))
+
+    def _action(self, action: Callable[[dict[str, Any]], object]) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            given = await read_json(request, MAX_BYTES)
+            if not isinstance(given, dict):
+                raise HTTPException(400, "The request must be a JSON object.")
+            try:
+                # Not in another thread: each change of threads may wait for the thread that learns.
+                action(given)
+            except ChangedError as error:
+                return json_answer({"error": str(error), "state": self.state()}, 409)
+            except JournalError as error:
+                raise HTTPException(507, str(error)) from None
+            except ValueError as error:
+                raise HTTPException(400, str(error)) from None
+            return json_answer(self.state())
+
+        return endpoint
+
+    async def _download(self, request: Request) -> Response:
+        path = self.exports.paths.get(request.path_params["what"])
+        if path is None or not path.is_file():
+            raise HTTPException(404)
+        return FileResponse(path, filename=path.name, media_type="application/octet-stream")
+
+
+def label_app(
+    session: LabellingSession,
+    exports: Exports,
+    *,
+    name: str = "",
+    hosts: AllowedHosts | None = None,
+    token: str | None = None,
+    log: bool = False,
+) -> ASGIApp:
+    """Return the application of the page.
+
+    Parameters
+    ----------
+    session : LabellingSession
+    exports : Exports
+    name : str
+        Name of the table, for the title.
+    hosts : AllowedHosts, default=None
+        Names under which the page may be addressed; None means those of this computer only.
+    token : str or None, default=None
+        A secret with which all addresses start.
+    log : bool, default=False
+        Write a line about each request to standard error.
+    """
+    return application(LabelPage(session, exports, name).routes(), hosts, token=token, log=log)
+
+
+def _first_words(words: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Return the first n-grams that consist of words; punctuation says little to a reader."""
+    return [(word, weight) for word, weight in words if only_words(word)][:SHOWN_WORDS]
+
+
+def _view(view: Callable[[Request], Any]) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        return json_answer(await run_in_threadpool(view, request))
+
+    return endpoint
+
+
+def _seen(given: dict[str, Any]) -> int:
+    seen = given.get("seen")
+    if type(seen) is not int:
+        raise HTTPException(400, "seen must be the version that the page has seen.")
+    return seen
+
+
+def _text(given: dict[str, Any], name: str) -> str:
+    text = given.get(name)
+    if not isinstance(text, str):
+        raise HTTPException(400, f"{name} must be a text.")
+    return text
+
+
+def _number(given: dict[str, Any], *, needed: bool = False) -> Any:
+    number = given.get("number")
+    if type(number) is not int and (needed or number is not None):
+        raise HTTPException(400, "number must be the number of a text.")
+    return number

@@ -1,0 +1,65 @@
+"""dropglm label: what it refuses, and what it reads."""
+
+import pytest
+
+from tests.cli.command import dropglm, error_of, texts, write_csv
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_csv(tmp_path / "a.csv", zip(*texts(20), strict=True))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("-",), "standard input is not supported"),
+        (("a.csv", "--label", "text"), "is the column with the texts"),
+        (("a.csv", "--classes", "a,,b"), "names separated by commas"),
+        (("a.csv", "--classes", "a,b,a"), "named twice"),
+        (("a.csv", "--labels", "a.csv"), "also an input"),
+        (("a.csv", "--labels", "none/a.jsonl"), "cannot be written"),
+        (("a.csv", "--labels", "."), "is a folder"),
+        (("a.csv", "--random-share", "2"), "Invalid value for '--random-share'"),
+    ],
+)
+def test_wrong_options_are_refused(folder, arguments, why):
+    err = dropglm("label", "--no-browser", *arguments, cwd=folder, code=2)
+    assert why in " ".join(err.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("none.csv",), "none.csv"),
+        (("a.csv", "--text", "review"), "no column 'review'"),
+        (("a.csv", "--label", "stars"), "no column 'stars'"),
+        (("a.csv", "--model", "none.skops"), "none.skops"),
+        (("a.csv", "--labels", "other.jsonl"), "this is not a journal of labels"),
+        (("a.csv", "--host", "192.0.2.1"), "Cannot listen on 192.0.2.1"),
+    ],
+)
+def test_bad_input_is_one_sentence(folder, arguments, why):
+    (folder / "other.jsonl").write_text("hello\n")
+    assert why in error_of("label", "--no-browser", "--quiet", *arguments, cwd=folder)
+
+
+def test_a_damaged_journal_is_named_with_its_line(folder):
+    from dropglm.labelling.journal import HEADER
+
+    (folder / "a.labels.jsonl").write_bytes(HEADER + b"{}\n" + b"{}\n")
+    err = error_of("label", "a.csv", "--no-browser", "--quiet", cwd=folder)
+    assert "a.labels.jsonl, line 2: this line is damaged" in err
+
+
+def test_labels_of_the_table_are_imported_once(folder, monkeypatch):
+    """The server is replaced: it looks at the session and ends."""
+    seen = []
+    monkeypatch.setattr("dropglm.web.running.run", lambda app, listener: seen.append(app))
+    out = dropglm("label", "a.csv", "--label", "label", "--no-browser", "--port", "0", cwd=folder)
+    assert "Answers are stored in a.labels.jsonl (20 labels so far)." in out
+    size = (folder / "a.labels.jsonl").stat().st_size
+    dropglm("label", "a.csv", "--label", "label", "--no-browser", "--port", "0", cwd=folder)
+    assert (folder / "a.labels.jsonl").stat().st_size == size
+    assert len(seen) == 2

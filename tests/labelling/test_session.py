@@ -1,0 +1,274 @@
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from dropglm import TextClassifier
+from dropglm.labelling import LabellingSession
+from dropglm.labelling.panels import accuracy_curve, progress, search, surest, suspects
+from dropglm.labelling.session import ChangedError
+from tests.cli.command import texts
+
+TEXTS, TRUTH = texts(120)
+TRUTH = dict(enumerate(TRUTH))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "a.labels.jsonl"
+
+
+def label_all(session, n):
+    for _ in range(n):
+        session.answer(TRUTH[session.current.number])
+
+
+def test_the_model_learns_and_the_random_share_is_predicted_before_it_is_labelled(path):
+    with LabellingSession(TEXTS, path, classes=["good", "bad"], seed=0) as session:
+        seen = []
+        for _ in range(60):
+            assert session.wait(300)
+            item = session.current
+            assert item.number not in seen
+            seen.append(item.number)
+            if item.guess is not None:
+                assert session.answers.classes[item.guess.label] in ("good", "bad")
+                assert item.guess.words
+            session.answer(TRUTH[item.number])
+        assert session.wait(300)
+        sources = [answer.source for answer in session.answers.by_text.values()]
+        assert 12 <= sources.count("random") <= 14  # a fifth, and the first text
+        outcomes = session.answers.outcomes()
+        assert np.mean([right for _, right in outcomes[-5:]]) >= 0.8
+        points, _ = accuracy_curve(session)
+        assert points[-1].n == len(outcomes)
+        assert points[-1].low <= points[-1].accuracy <= points[-1].high
+        assert session.problem is None
+    with LabellingSession(TEXTS, path) as again:
+        assert again.answers.labels() == {number: TRUTH[number] for number in seen}
+        assert again.answers.outcomes() == outcomes
+        assert again.wait(300)
+        assert again.snapshot.n_labels == 60
+
+
+def test_no_copy_of_an_answered_text_is_asked_for(path):
+    doubled = [*TEXTS[:20], *(text.upper().replace(" ", "  ") for text in TEXTS[:20])]
+    with LabellingSession(doubled, path, classes=["good", "bad"], seed=1) as session:
+        shown = []
+        while session.current is not None:
+            shown.append(session.current.number % 20)
+            session.answer("good" if len(shown) % 2 else "bad")
+            session.wait(300)
+        assert sorted(shown) == list(range(20))
+
+
+def test_undo_shows_the_text_again_and_then_the_one_before(path):
+    with LabellingSession(TEXTS, path, classes=["good", "bad"], seed=0) as session:
+        first = session.current
+        second = session.answer("good")
+        session.skip()
+        assert session.undo() == [second.number]
+        assert session.current == second
+        assert session.undo() == [first.number]
+        assert session.current == first
+        assert session.answers.by_text == {}
+        with pytest.raises(ValueError, match="nothing to undo"):
+            session.undo()
+        assert session.answer("bad") == second
+    with LabellingSession(TEXTS, path) as again:
+        assert again.answers.labels() == {first.number: "bad"}
+        assert again.undo() == [first.number]
+        assert again.current.number == first.number
+
+
+def test_correcting_another_text_leaves_the_current_one(path):
+    with LabellingSession(TEXTS, path, classes=["good", "bad"], seed=0) as session:
+        first = session.current
+        second = session.answer("good")
+        assert session.answer("bad", first.number) == second
+        assert session.answers.labels() == {first.number: "bad"}
+        session.undo()
+        assert session.answers.labels() == {first.number: "good"}
+        assert session.current == second
+        session.answer_all([5, 6, second.number], "bad")
+        assert session.current.number not in (5, 6, second.number)
+        assert progress(session).by_class == [("good", 1), ("bad", 3)]
+        session.undo()
+        assert progress(session).n_labels == 1
+
+
+def test_classes_are_added_and_renamed_and_survive_a_restart_with_the_old_names(path):
+    with LabellingSession(TEXTS, path, classes=["good", "bad"], labels={3: "odd"}) as session:
+        session.rename_class("good", "fine")
+        session.add_class("  new ")
+        assert session.answers.classes == ["fine", "bad", "odd", "new"]
+        for name in ("", " ", "a\nb", "x" * 101, "bad", None):
+            with pytest.raises(ValueError, match="class"):
+                session.add_class(name)
+        with pytest.raises(ValueError, match="no class 'good'"):
+            session.answer("good")
+        version = session.version
+    with LabellingSession(TEXTS, path, classes=["good", "bad"], labels={3: "odd"}) as again:
+        assert again.version == version
+        assert again.answers.classes == ["fine", "bad", "odd", "new"]
+
+
+def test_who_has_not_seen_the_last_change_is_told(path):
+    with LabellingSession(TEXTS, path, classes=["good", "bad"]) as session:
+        seen = session.version
+        session.answer("good", seen=seen)
+        for action in (
+            lambda: session.answer("bad", seen=seen),
+            lambda: session.skip(seen=seen),
+            lambda: session.undo(seen=seen),
+            lambda: session.keep(0, seen=seen),
+            lambda: session.add_class("c", seen=seen),
+            lambda: session.rename_class("bad", "c", seen=seen),
+            lambda: session.answer_all([1], "bad", seen=seen),
+        ):
+            with pytest.raises(ChangedError):
+                action()
+        assert session.version == seen + 1
+
+
+def test_the_panels_list_suspicious_sure_and_found_texts(path):
+    wrong = 7
+    given = {number: TRUTH[number] for number in range(60)}
+    given[wrong] = "good" if TRUTH[wrong] == "bad" else "bad"
+    with LabellingSession(TEXTS, path, labels=given, seed=0) as session:
+        assert session.wait(300)
+        session.look_for_suspects()
+        assert session.wait(300)
+        first = suspects(session)[0]
+        assert (first.number, first.label, first.predicted) == (wrong, given[wrong], TRUTH[wrong])
+        session.keep(wrong)
+        assert wrong not in [one.number for one in suspects(session)]
+        session.undo()
+        session.answer(first.predicted, wrong)
+        assert wrong not in [one.number for one in suspects(session)]
+        sure = surest(session, "good")
+        assert len(sure) == 20
+        assert all(TRUTH[number] == "good" and number >= 60 for number, _ in sure)
+        assert [p for _, p in sure] == sorted((p for _, p in sure), reverse=True)
+        assert surest(session, "none") == []
+        found = search(session, "LOVELY", k=3)
+        holding = [number for number, text in enumerate(TEXTS) if "lovely" in text]
+        assert (found.numbers, found.total) == (holding[:3], len(holding))
+        assert search(session, " ").total == 0
+
+
+def test_a_trained_model_guesses_from_the_first_text(path):
+    model = TextClassifier(tune=False, min_df=1).fit(TEXTS[:60], [TRUTH[n] for n in range(60)])
+    with LabellingSession(TEXTS, path, start_from=model, seed=0) as session:
+        assert session.wait(300)
+        assert session.answers.classes == ["bad", "good"]
+        label_all(session, 1)
+        assert session.current.guess is not None
+        assert session.current.guess.words
+        right = [session.answers.classes[session.guess(n).label] == TRUTH[n] for n in range(120)]
+        assert np.mean(right) > 0.9
+        label_all(session, 30)
+        assert session.wait(300)
+        np.testing.assert_allclose(session.snapshot.probabilities.sum(axis=1), 1.0, rtol=1e-6)
+
+
+def test_without_words_labelling_goes_on_without_a_model(path):
+    with LabellingSession(["", " ", "\t", "\n"], path, classes=["a", "b"]) as session:
+        session.answer("a")
+        session.wait(300)
+        assert session.current is None or session.current.guess is None
+
+
+def test_answers_from_several_threads_are_all_stored(path):
+    with LabellingSession(TEXTS, path, classes=["good", "bad"]) as session:
+        workers = [
+            threading.Thread(target=lambda k=k: [session.answer("good", n) for n in range(k, 120, 4)])
+            for k in range(4)
+        ]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert len(session.answers.labels()) == 120
+        assert session.current is None
+    with LabellingSession(TEXTS, path) as again:
+        assert len(again.answers.labels()) == 120
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"random_share": 1.5}, "random_share"),
+        ({"texts": []}, "no texts"),
+        ({"classes": ["a\x00"]}, "name of a class"),
+        ({"labels": {500: "a"}}, "no text 500"),
+    ],
+)
+def test_bad_settings_are_refused_and_the_file_is_free_again(path, given, why):
+    with pytest.raises(ValueError, match=why):
+        LabellingSession(**{"texts": TEXTS, "path": path} | given)
+    LabellingSession(TEXTS, path).close()
+
+
+class Annotator(RuleBasedStateMachine):
+    """Whatever an annotator does, a new session on the same file has the same state."""
+
+    @initialize(folder=st.builds(lambda: None))
+    def start(self, folder):
+        import tempfile
+
+        self.folder = tempfile.TemporaryDirectory()
+        self.session = self.open()
+
+    def open(self):
+        return LabellingSession(TEXTS[:12], f"{self.folder.name}/a.jsonl", classes=["good", "bad"], seed=0)
+
+    @precondition(lambda self: self.session.current is not None)
+    @rule(label=st.integers(0, 1))
+    def answer(self, label):
+        self.session.answer(self.session.answers.classes[label])
+
+    @precondition(lambda self: self.session.current is not None)
+    @rule()
+    def skip(self):
+        self.session.skip()
+
+    @rule(number=st.integers(0, 11), label=st.integers(0, 1))
+    def correct(self, number, label):
+        self.session.answer(self.session.answers.classes[label], number)
+
+    @precondition(lambda self: self.session.answers.last)
+    @rule()
+    def undo(self):
+        self.session.undo()
+
+    @rule(k=st.integers(0, 1), name=st.text("xyz", min_size=1, max_size=3))
+    def rename(self, k, name):
+        if name not in self.session.answers.classes:
+            self.session.rename_class(self.session.answers.classes[k], name)
+
+    @rule()
+    def reopen(self):
+        before = self.session.answers
+        self.session.close()
+        self.session = self.open()
+        assert self.session.answers.by_text == before.by_text
+        assert self.session.answers.classes == before.classes
+
+    @invariant()
+    def the_current_text_has_no_answer(self):
+        if hasattr(self, "session") and self.session.current is not None:
+            assert self.session.is_free(self.session.current.number)
+
+    def teardown(self):
+        if hasattr(self, "session"):
+            self.reopen()
+            self.session.close()
+            self.folder.cleanup()
+
+
+TestAnnotator = Annotator.TestCase
+TestAnnotator.settings = settings(max_examples=8, stateful_step_count=15, deadline=None)

@@ -1,0 +1,166 @@
+"""The requests of the page of dropglm label."""
+
+import re
+
+import pytest
+
+from dropglm.labelling import LabellingSession
+from dropglm.labelling.export_job import Exports
+from dropglm.web.label_app import CUT, label_app
+from dropglm.web.running import serving
+from dropglm.web.token import page_token
+from tests.cli.command import texts
+from tests.web.client import ask
+
+TEXTS, TRUTH = texts(60)
+TEXTS = [*TEXTS, "<script>alert(1)</script> \ud800 \u202e مرحبا 🎬", "long " * CUT]
+TRUTH = [*TRUTH, "good", "bad"]
+
+
+@pytest.fixture
+def served(tmp_path):
+    with LabellingSession(TEXTS, tmp_path / "a.labels.jsonl", classes=["good", "bad"], seed=0) as session:
+        exports = Exports(session, tmp_path / "a")
+        app = label_app(session, exports, name="a.csv", token="key")
+        with serving(app, "key") as address:
+            yield address, session, exports
+
+
+def state_of(address):
+    return ask(address, "api/state").json
+
+
+def act(address, action, /, seen=None, **content):
+    seen = state_of(address)["version"] if seen is None else seen
+    return ask(address, f"api/{action}", {**content, "seen": seen})
+
+
+def test_a_text_is_labelled_corrected_and_undone(served):
+    address, session, _ = served
+    first = state_of(address)["current"]
+    done = act(address, "answer", label="good", number=first["number"]).json
+    assert (done["n_labels"], done["classes"]) == (1, [["good", 1], ["bad", 0]])
+    assert done["current"]["number"] != first["number"]
+    assert ask(address, "api/answered/0").json["label"] == "good"
+    act(address, "answer", label="bad", number=first["number"])
+    assert session.answers.labels() == {first["number"]: "bad"}
+    act(address, "undo")
+    assert session.answers.labels() == {first["number"]: "good"}
+    assert act(address, "undo").json["current"]["number"] == first["number"]
+    assert act(address, "skip").json["n_skipped"] == 1
+    act(address, "add_class", name="odd")
+    state = act(address, "rename_class", old="odd", new="even").json
+    assert state["classes"] == [["good", 0], ["bad", 0], ["even", 0]]
+
+
+def test_a_second_tab_is_told_what_it_has_missed(served):
+    address, session, _ = served
+    seen = state_of(address)["version"]
+    act(address, "answer", label="good", seen=seen)
+    late = act(address, "answer", label="bad", seen=seen)
+    assert late.status == 409
+    assert late.json["state"]["version"] == session.version == seen + 1
+    assert "another tab" in late.json["error"]
+
+
+def test_what_cannot_be_stored_is_not_acknowledged(served, monkeypatch):
+    address, _, _ = served
+    before = state_of(address)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("dropglm.labelling.journal.os.write", full)
+        answer = act(address, "answer", label="good")
+    assert answer.status == 507
+    assert "the disk is full; the answer was not stored" in answer.error
+    after = state_of(address)
+    assert (after["version"], after["current"]) == (before["version"], before["current"])
+    assert act(address, "answer", label="good").status == 200
+
+
+@pytest.mark.parametrize(
+    ("what", "content", "why"),
+    [
+        ("answer", {"label": "none"}, "no class 'none'"),
+        ("answer", {"label": 1}, "label must be a text"),
+        ("answer", {"label": "good", "number": 10**6}, "no text 1000000"),
+        ("answer", {"label": "good", "number": "0"}, "number of a text"),
+        ("answer_all", {"label": "good", "numbers": 3}, "list of numbers"),
+        ("answer_all", {"label": "good", "numbers": []}, "no texts"),
+        ("answer_all", {"label": "good", "numbers": [None, 1.5]}, "no text|There is"),
+        ("keep", {}, "number of a text"),
+        ("keep", {"number": 0}, "no label to keep"),
+        ("undo", {}, "nothing to undo"),
+        ("add_class", {"name": "good"}, "already a class"),
+        ("export", {"what": "everything"}, "export"),
+    ],
+)
+def test_a_bad_request_is_a_sentence(served, what, content, why):
+    address, session, _ = served
+    version = session.version
+    answer = act(address, what, **content)
+    assert answer.status == 400
+    assert re.search(why, answer.error)
+    assert session.version == version
+
+
+def test_seen_is_needed_and_bodies_are_objects(served):
+    address, _, _ = served
+    assert ask(address, "api/skip", {}).status == 400
+    assert ask(address, "api/skip", []).status == 400
+    assert ask(address, "api/skip", b"{").status == 400
+    assert ask(address, "api/skip", b"1" * (2 << 20)).status == 413
+    for path in ("api/answered/0", "api/text/62", "api/download/labels", "api/download/x", "static/none.js"):
+        assert ask(address, path).status == 404
+
+
+def test_strange_and_long_texts_arrive_as_they_are(served):
+    address, _, _ = served
+    strange = ask(address, "api/text/60").json
+    assert strange["text"] == TEXTS[60]
+    found = ask(address, "api/search?words=long").json["texts"]
+    assert len(found[0]["text"]) <= 400
+    assert ask(address, "api/text/61").json["length"] == len(TEXTS[61])
+    act(address, "answer", label="bad", number=61)
+    answered = ask(address, "api/answered/0").json
+    assert (len(answered["text"]), answered["length"]) == (CUT, len(TEXTS[61]))
+
+
+def test_panels_and_exports(served, tmp_path):
+    address, session, exports = served
+    for label in ("good", "bad"):
+        numbers = [number for number in range(40) if TRUTH[number] == label]
+        act(address, "answer_all", label=label, numbers=numbers)
+    assert session.wait(300)
+    panels = ask(address, "api/panels").json
+    words = dict(panels["words"])
+    assert any(word in ("lovely", "great", "fun", "moving", "warm") for word, _ in words["good"])
+    assert len(ask(address, "api/surest?label=good").json["texts"]) == 20
+    assert ask(address, "api/suspects").status == 200
+    for what in ("labels", "predictions", "model"):
+        act(address, "export", what=what)
+        exports.wait(300)
+        assert state_of(address)["export"] | {"path": ""} == {
+            "what": what,
+            "path": "",
+            "is_running": False,
+            "problem": None,
+        }
+        got = ask(address, f"api/download/{what}")
+        assert got.body == exports.paths[what].read_bytes()
+    assert exports.paths["labels"].read_text(encoding="utf-8").count("\n") == 41
+    from dropglm import load_model
+
+    assert load_model(exports.paths["model"]).predict(["lovely and great fun"]) == ["good"]
+
+
+def test_the_key_of_a_page_is_private_and_stays(tmp_path):
+    one = page_token("a", tmp_path)
+    key = tmp_path / "page-key"
+    assert key.stat().st_mode & 0o077 == 0
+    key.chmod(0o644)  # others may have read it
+    assert page_token("a", tmp_path) != one
+    (tmp_path / "file").write_text("")
+    assert page_token("a", tmp_path / "file") != page_token("a", tmp_path / "file")
