@@ -14,6 +14,7 @@ from dropglm.experiments.figure_a2 import FigureA2
 from dropglm.experiments.forms import TableOfForms
 from dropglm.experiments.imdb import IMDB
 from dropglm.experiments.imdb_curves import IMDBCurves
+from dropglm.experiments.labelling import Labelling
 from dropglm.experiments.online import Online
 from dropglm.experiments.report import comparisons, list_experiments, report, require_matplotlib
 from dropglm.experiments.running import ExperimentRun
@@ -31,6 +32,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "imdb": IMDB(),
     "docstrings": Docstrings(),
     "few-labels": FewLabels(),
+    "labelling": Labelling(),
     "figure-a1": FigureA1(),
     "figure-a2": FigureA2(),
 }

@@ -90,7 +90,7 @@ class TextPool:
         else:
             rows = prior.blocks[0].rows
             self.features = Blocks(self.X, rows)
-            self.fold_back = prior.blocks[0].fold_back
+            self._fold_back = prior.blocks[0].fold_back
         self.latent = of_length_one(rows)
         self.sample = np.sort(np.random.default_rng(0).permutation(len(self.texts))[:SAMPLE])
 
@@ -98,6 +98,13 @@ class TextPool:
     def design(self) -> Design:
         """The n-grams, stored by rows and by columns."""
         return Design(self.X, threads=checks.threads(self.n_jobs)).by_columns()
+
+    @cached_property
+    def directions(self) -> tuple[np.ndarray, np.ndarray]:
+        """The n-grams that latent features consist of, and the coefficient of each in every feature."""
+        whole = self._fold_back(np.eye(self.features.widths[1], dtype=self.X.dtype))
+        kept = np.flatnonzero(whole.any(axis=1))
+        return kept, whole[kept]
 
     @cached_property
     def scale(self) -> np.ndarray:

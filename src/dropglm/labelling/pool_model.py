@@ -48,7 +48,7 @@ class PoolModel:
     ['lovely', 'a lovely']
     >>> [word for word, _ in model.words_of_classes(k=2)["bad"]]
     ['dull', 'a dull']
-    >>> model.predict_proba(["a dull day"]).argmax()
+    >>> int(model.predict_proba(["a dull day"]).argmax())
     0
     """
 
@@ -85,7 +85,9 @@ class PoolModel:
             return np.zeros((self.pool.X.shape[1], len(self.classes)), self.pool.X.dtype)
         coef, latent = self._predictor.ngrams, self._predictor.latent
         if len(latent):
-            coef = coef + self.pool.fold_back(latent)
+            ngrams, directions = self.pool.directions
+            coef = coef.copy()
+            coef[ngrams] += directions @ latent
         if coef.shape[1] == 1:
             return np.hstack([-coef, coef]) / 2
         return coef - coef.mean(axis=1, keepdims=True)

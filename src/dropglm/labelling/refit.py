@@ -44,8 +44,10 @@ class Settings(NamedTuple):
 
     Attributes
     ----------
-    n_labels, n_classes : int
-        Numbers of labels and of classes when they were chosen.
+    n_labels : int
+        Number of labels when they were chosen.
+    many_classes : bool
+        Whether there were more than ten classes: how l2 is spread over the n-grams depends on it.
     l2 : float
     first : Blend or None
         The factors t₀ and c₀; None means the means of their priors.
@@ -54,15 +56,15 @@ class Settings(NamedTuple):
     """
 
     n_labels: int
-    n_classes: int
+    many_classes: bool
     l2: float = L2[-1]
     first: Blend | None = None
     rounds: tuple[Blend | None, ...] = (None,)
 
     def serve(self, labeled: "LabeledTexts") -> bool:
-        """Return whether these settings can be used for more labels."""
-        few = len(labeled.y) < GROWTH * self.n_labels
-        return few and len(labeled.classes) == self.n_classes and 2 * len(labeled.y) > self.n_labels
+        """Return whether these settings can be used again, for about as many labels."""
+        n, many = len(labeled.y), len(labeled.classes) > MANY_CLASSES
+        return self.n_labels < GROWTH * n < GROWTH**2 * self.n_labels and self.many_classes == many
 
 
 class LabeledTexts(NamedTuple):
@@ -150,12 +152,15 @@ def refit(pool: "TextPool", labeled: LabeledTexts, settings: Settings) -> Predic
     return found
 
 
-def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[Settings, np.ndarray | None]:
+def choose_settings(
+    pool: "TextPool", labeled: LabeledTexts, weights: np.ndarray | None = None
+) -> tuple[Settings, np.ndarray | None]:
     """Choose the settings by cross-validation; also return the probabilities of held-out texts.
 
     If every class has a single text, none can be held out, and the settings are the means of the priors.
+    Labels may have weights.
     """
-    settings = Settings(len(labeled.y), len(labeled.classes))
+    settings = Settings(len(labeled.y), len(labeled.classes) > MANY_CLASSES)
     if np.bincount(labeled.y).max() < 2:
         return settings, None
     search = LogisticRegressionCV(
@@ -173,7 +178,7 @@ def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[Settings, 
     search._priors = PRIORS
     others = np.setdiff1d(pool.sample, labeled.rows)
     unlabeled = pool.features[others] if len(others) else None
-    search.fit(pool.features[labeled.rows], labeled.y, X_unlabeled=unlabeled)
+    search.fit(pool.features[labeled.rows], labeled.y, sample_weight=weights, X_unlabeled=unlabeled)
     first = Blend(search.scale_, search.naive_bayes_)
     chosen = settings._replace(l2=search.l2_, first=first, rounds=tuple(search.rounds_))
     return chosen, search.cv_probabilities_

@@ -1,0 +1,78 @@
+"""Wrong labels found by ``dropglm.labelling.suspicious`` and by cleanlab, from the same model.
+
+Of 2,000 labels, one in twenty is replaced by another class at random. Both list the labels that look wrong;
+the score is the share of wrong ones among the first 100 listed. cleanlab gets the cross-validated
+probabilities of the same model, and ranks in three ways; the best one of the mean counts.
+
+    DROPGLM_DATA=… python -m benchmarks.suspicious [SET …]
+"""
+
+import sys
+import time
+
+import numpy as np
+
+from benchmarks.markdown import table
+from dropglm.datasets import load_dataset
+from dropglm.experiments.labelling import SETS
+from dropglm.experiments.simulated_annotator import Annotated, annotated
+from dropglm.labelling import suspicious
+from dropglm.labelling.refit import LabeledTexts, choose_settings
+
+LABELS, FLIPPED, LISTED, SEEDS = 2000, 0.05, 100, 3
+RANKINGS = ("self_confidence", "normalized_margin", "confidence_weighted_entropy")
+OURS = "dropglm"
+HEADER = ("data", OURS, *(f"cleanlab, {name}" for name in RANKINGS), "listed", "seconds")
+
+
+def with_wrong_labels(data: Annotated, seed: int) -> tuple[dict[int, str], set[int]]:
+    """Return labels of texts drawn at random, and the numbers of those that were changed."""
+    rng = np.random.default_rng(seed)
+    rows = np.sort(rng.permutation(len(data.truth))[:LABELS])
+    classes = np.unique(data.truth)
+    labels = {int(row): str(data.truth[row]) for row in rows}
+    changed = rng.permutation(rows)[: round(FLIPPED * len(rows))]
+    for row in changed.tolist():
+        labels[row] = str(rng.choice(classes[classes != labels[row]]))
+    return labels, set(changed.tolist())
+
+
+def precision(found: list[int], wrong: set[int]) -> float:
+    return float(np.mean([row in wrong for row in found[:LISTED]])) if found else 0.0
+
+
+def one(data: Annotated, seed: int) -> tuple[list[float], int, float]:
+    """Return the precision of each method, how many texts ours lists, and the seconds that it takes."""
+    from cleanlab.filter import find_label_issues
+
+    labels, wrong = with_wrong_labels(data, seed)
+    begin = time.perf_counter()
+    ours = [entry.row for entry in suspicious(data.pool, labels)]
+    seconds = time.perf_counter() - begin
+    labeled = LabeledTexts.of(labels)
+    p = choose_settings(data.pool, labeled)[1]
+    assert p is not None
+    theirs = [
+        labeled.rows[find_label_issues(labeled.y, p, return_indices_ranked_by=ranking, n_jobs=1)].tolist()
+        for ranking in RANKINGS
+    ]
+    return [precision(found, wrong) for found in (ours, *theirs)], len(ours), seconds
+
+
+def rows(names: list[str]) -> list[tuple[str, ...]]:
+    """Return the lines of the table, the last one with the means over the data sets."""
+    lines, all_means = [], []
+    for name in names:
+        data = annotated(name, load_dataset)
+        results = [one(data, seed) for seed in range(SEEDS)]
+        means = np.mean([found for found, _, _ in results], axis=0)
+        listed, seconds = (np.mean([result[k] for result in results]) for k in (1, 2))
+        all_means.append(means)
+        lines.append((name, *(f"{100 * mean:.1f}" for mean in means), f"{listed:.0f}", f"{seconds:.1f}"))
+        print(*lines[-1], flush=True)
+    lines.append(("mean", *(f"{100 * mean:.1f}" for mean in np.mean(all_means, axis=0)), "", ""))
+    return lines
+
+
+if __name__ == "__main__":
+    print(table(HEADER, rows(sys.argv[1:] or list(SETS))))
