@@ -142,6 +142,8 @@ def even_pieces(cost: np.ndarray, piece: int = PIECE) -> list[tuple[int, int]]:
     """
     n = len(cost) - 1
     count = _count(float(cost[-1] - cost[0]), piece)
+    if count == 1:  # as for a short text, which takes less time than to look for cuts
+        return [(0, n)] if n else []
     cuts = np.searchsorted(cost, np.linspace(cost[0], cost[-1], count + 1))
     cuts[0], cuts[-1] = 0, n
     return [(int(a), int(b)) for a, b in pairwise(np.unique(cuts))]

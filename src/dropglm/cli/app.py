@@ -15,6 +15,7 @@ from dropglm.cli.explain import explain
 from dropglm.cli.label import label
 from dropglm.cli.predict import predict
 from dropglm.cli.reproduce import reproduce
+from dropglm.cli.serve import serve
 from dropglm.cli.train import train
 
 # Options of other programs, and ours that means the same.
@@ -59,7 +60,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     epilog=EXIT_CODES,
 )
-for command in (train, predict, evaluate, explain, label, reproduce):
+for command in (train, predict, evaluate, explain, label, serve, reproduce):
     app.command()(command)
 app.add_typer(data, name="data")
 

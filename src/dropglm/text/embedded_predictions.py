@@ -46,6 +46,11 @@ class EmbeddedPredictions(TextPredictions):
         fitted = self._fitted_state()
         return fitted.vectorizer, fitted.model
 
+    @property
+    def uses_embeddings(self) -> bool:
+        """Whether predictions need embeddings, given ones or those of the embedder."""
+        return self._fitted_state().head is not None
+
     def explain(self, text: str, embedding: Any = None) -> Explanation:  # noqa: D102 (inherited)
         fitted = self._fitted_state()
         if fitted.head is None:

@@ -4,7 +4,7 @@
 than everything else that a prediction needs, so the commands ``predict`` and ``explain`` use these instead.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from os import PathLike
 from typing import Any, Self
@@ -81,6 +81,8 @@ class SavedTextModel(EmbeddedPredictions):
         features = SavedFeatures.with_settings(restored_settings(state["settings"]))
         restore_features(features, state)
         model = restore_coefficients(state, len(features.ngrams_))
+        # In this order, SciPy's product with a few rows does not copy all coefficients of several classes.
+        model = replace(model, coef_=np.asfortranarray(model.coef_))
         summary, head = Summary.of_state(state), EmbeddingHead.of_state(state, len(model.coef_))
         return cls(FittedState(features, model, None, summary, head))
 

@@ -11,6 +11,7 @@ from dropglm.web.hosts import AllowedHosts
 from dropglm.web.json_answers import HANDLERS
 from dropglm.web.request_log import RequestLog
 from dropglm.web.security import Security
+from dropglm.web.stopping import AnswersWhenStopped
 
 
 def application(
@@ -49,5 +50,5 @@ def application(
     """
     # Around the application, not its middleware: answers to errors of ours must have the headers as well.
     app: ASGIApp = Starlette(routes=routes, exception_handlers=HANDLERS, **settings)
-    app = Security(app, hosts or AllowedHosts(), token)
+    app = Security(AnswersWhenStopped(app), hosts or AllowedHosts(), token)
     return RequestLog(app, token) if log else app

@@ -54,6 +54,8 @@ def listen(host: str = "127.0.0.1", port: int | None = None) -> socket.socket:
             if error.errno == errno.EADDRINUSE:
                 raise ValueError(f"Port {number} is in use; choose another.") from None
             raise ValueError(f"Cannot listen on {host}, port {number}: {error.strerror or error}.") from None
+        except UnicodeError:
+            raise ValueError(f"Cannot listen on {host!r}: this is not the name of a host.") from None
     raise AssertionError("unreachable")
 
 
@@ -85,7 +87,9 @@ def open_browser(address: str) -> None:
 
 def server(app: ASGIApp | Any, **settings: Any) -> uvicorn.Server:
     """Return a server that is not running yet; its attribute ``should_exit`` ends it."""
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # warnings are about requests of others
+    log = logging.getLogger("uvicorn.error")
+    log.setLevel(logging.ERROR)  # warnings are about requests of others
+    log.addFilter(_is_news)
     return uvicorn.Server(
         uvicorn.Config(
             app,
@@ -101,6 +105,11 @@ def server(app: ASGIApp | Any, **settings: Any) -> uvicorn.Server:
             **settings,
         )
     )
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Return whether a message is more than that requests were cancelled, which ``stopping`` answers."""
+    return not record.msg.startswith("Cancel ")
 
 
 def run(app: ASGIApp, listener: socket.socket) -> None:

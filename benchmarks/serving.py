@@ -1,0 +1,183 @@
+"""``dropglm serve`` under load, compared with a scikit-learn pipeline behind the same server.
+
+Needs wrk, a load generator (a package of most distributions), and the data set rt. All requests stay on this
+computer. Each has one sentence, unless stated. Writes the tables of docs/serving.md.
+
+python -m benchmarks.serving [--seconds 10] [--out docs/serving.md]
+"""
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+from urllib.request import Request, urlopen
+
+from benchmarks import sklearn_service
+from benchmarks.markdown import ROOT, fill, table
+from dropglm import TextClassifier, load_dataset
+
+HEADER = ("server", "connections", "requests per second", "median", "99th percentile", "errors")
+MEMORY = ("server", "requests", "errors", "memory after 10,000 requests", "at the end")
+N_TRAIN, N_REQUESTS, SETTLED = 5000, 100_000, 10_000
+SENTENCES = 500  # different requests
+MIXED = "dropglm, while another client sends 10,000 texts at a time"
+
+# Sends the bodies of a file in turn, and prints the result in one line.
+SCRIPT = """
+local bodies, next_body = {}, 0
+for line in io.lines("bodies.txt") do bodies[#bodies + 1] = line end
+wrk.method, wrk.headers["Content-Type"] = "POST", "application/json"
+function request()
+  next_body = next_body % #bodies + 1
+  return wrk.format(nil, nil, nil, bodies[next_body])
+end
+function done(summary, latency)
+  local e = summary.errors
+  local errors = e.connect + e.read + e.write + e.status + e.timeout
+  io.write(string.format("RESULT %d %d %d %d %d\\n", summary.requests, summary.duration,
+    latency:percentile(50), latency:percentile(99), errors))
+end
+"""
+
+
+class Load(NamedTuple):
+    """What a run of the load generator reports."""
+
+    requests: int
+    seconds: float
+    median: float  # seconds
+    percentile_99: float
+    errors: int
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the numbers of a row of the table."""
+        return (
+            f"{self.requests / self.seconds:,.0f}",
+            f"{1e3 * self.median:.2f} ms",
+            f"{1e3 * self.percentile_99:.2f} ms",
+            str(self.errors),
+        )
+
+
+class Server(NamedTuple):
+    """A server that runs."""
+
+    address: str
+    pid: int
+
+    def memory(self) -> float:
+        """Return the resident size in MiB."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
+
+
+@contextmanager
+def running(command: Sequence[str], folder: Path) -> Iterator[Server]:
+    """Run a server; its log is written to a file."""
+    log = folder / "server.log"
+    with open(log, "w") as stream:
+        process = subprocess.Popen([sys.executable, *command], stderr=stream)
+    try:
+        deadline = time.monotonic() + 60
+        while not (found := re.search(r"http://\S+/", log.read_text())):
+            if time.monotonic() > deadline or process.poll() is not None:
+                raise RuntimeError(f"The server did not start: {log.read_text()}")
+            time.sleep(0.1)
+        yield Server(found[0], process.pid)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def load(server: Server, connections: int, seconds: float, folder: Path) -> Load:
+    """Send as many requests as the server answers."""
+    command = ["wrk", "--threads", "1", "--connections", str(connections), "--duration", f"{seconds:g}s"]
+    command += ["--timeout", "10s", "--script", "post.lua", f"{server.address}predict"]
+    out = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+    requests, microseconds, median, high, errors = map(int, re.findall(r"RESULT (.*)", out)[0].split())
+    return Load(requests, microseconds / 1e6, median / 1e6, high / 1e6, errors)
+
+
+@contextmanager
+def large_requests(server: Server, texts: Sequence[str]) -> Iterator[None]:
+    """Send requests with all these texts, one after the other."""
+    body, stop = json.dumps({"texts": list(texts)}).encode(), threading.Event()
+
+    def send() -> None:
+        while not stop.is_set():
+            with urlopen(Request(f"{server.address}predict", body)) as answer:
+                assert len(json.load(answer)["predictions"]) == len(texts)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def many(server: Server, name: str, folder: Path) -> tuple[str, ...]:
+    """Return the memory that the server uses while it answers many requests."""
+    total, errors, settled = 0, 0, 0.0
+    while total < N_REQUESTS:
+        done = load(server, 64, 2, folder)
+        total, errors = total + done.requests, errors + done.errors
+        if not settled and total >= SETTLED:
+            settled = server.memory()
+    return name, f"{total:,}", str(errors), f"{settled:.0f} MiB", f"{server.memory():.0f} MiB"
+
+
+def measure(seconds: float, folder: Path) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """Train both models, and return the rows of both tables."""
+    data = load_dataset("rt")
+    assert data.texts is not None
+    texts, y = data.texts.tolist(), [data.class_names[k] for k in data.y]
+    TextClassifier(tune=False).fit(texts[:N_TRAIN], y[:N_TRAIN]).save(folder / "model.skops")
+    sklearn_service.train(texts[:N_TRAIN], y[:N_TRAIN], folder / "pipeline.joblib")
+    (folder / "post.lua").write_text(SCRIPT)
+    bodies = [json.dumps({"texts": [text]}) for text in texts[-SENTENCES:]]
+    (folder / "bodies.txt").write_text("\n".join(bodies))
+    servers = {
+        "dropglm": ["-m", "dropglm", "serve", str(folder / "model.skops"), "--port", "0"],
+        "scikit-learn": ["-m", "benchmarks.sklearn_service", str(folder / "pipeline.joblib")],
+    }
+    rows, memory = [], []
+    for name, command in servers.items():
+        with running(command, folder) as server:
+            load(server, 1, 1, folder)  # the first requests load what is loaded on first use
+            for connections in (1, 64):
+                rows.append((name, str(connections), *load(server, connections, seconds, folder).cells()))
+                print(*rows[-1], flush=True)
+            if name == "dropglm":
+                with large_requests(server, (texts * 2)[:10_000]):
+                    rows.append((MIXED, "64", *load(server, 64, seconds, folder).cells()))
+                print(*rows[-1], flush=True)
+            memory.append(many(server, name, folder))
+            print(*memory[-1], flush=True)
+    return rows, memory
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=10.0, help="of each measurement")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "serving.md")
+    options = parser.parse_args()
+    if shutil.which("wrk") is None:
+        sys.exit("wrk is missing; install the package of that name.")
+    with tempfile.TemporaryDirectory() as folder:
+        rows, memory = measure(options.seconds, Path(folder))
+    fill(options.out, "load", f"{table(HEADER, rows)}\n\n{table(MEMORY, memory)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""``dropglm serve``: a model as a web service, with a page to try it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dropglm.cli import options, terminal
+from dropglm.cli.embeddings import load_with_embedder
+from dropglm.extras import import_extra
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+SERVER = "Server"
+
+
+def serve(
+    model: options.ModelFile,
+    host: Annotated[
+        str,
+        typer.Option(
+            help="Name or address to listen on; by default only this computer can reach the service. "
+            "0.0.0.0 lets every computer of the network use it.",
+            rich_help_panel=SERVER,
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int,
+        typer.Option(
+            "--port", "-p", min=0, max=65535, help="Port; 0 is any free one.", rich_help_panel=SERVER
+        ),
+    ] = 8000,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Further host name that requests may use, such as that of a proxy; may be repeated.",
+            show_default=False,
+            rich_help_panel=SERVER,
+        ),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Number of processes, each with its own model.", rich_help_panel=SERVER)
+    ] = 1,
+    max_texts: Annotated[
+        int, typer.Option(min=1, help="Number of texts that a request may have.", rich_help_panel=SERVER)
+    ] = 10_000,
+    max_megabytes: Annotated[
+        float, typer.Option(min=0.001, help="Size that a request may have.", rich_help_panel=SERVER)
+    ] = 32,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Open the page in a browser.", rich_help_panel=SERVER)
+    ] = False,
+    embedder: options.Embedder = None,
+    threads: options.Threads = -1,
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", help="Do not log requests.", rich_help_panel=options.OUTPUT),
+    ] = False,
+) -> None:
+    """Answer requests for predictions over HTTP, and show a page to try the model.
+
+    POST /predict takes {"texts": [...]} and returns labels and probabilities; POST /explain returns the
+    words behind them; GET / is the page and GET /health says that the service runs. Ctrl-C stops it. There is
+    one line per request on standard error.
+    """
+    for package in ("starlette", "uvicorn"):
+        import_extra(package, "label", "dropglm serve needs")
+    from dropglm.web.running import address_of, listen, open_browser, run
+    from dropglm.web.workers import run_workers
+
+    served = ServedModel(
+        model, embedder, threads, host, tuple(allow_host or ()), max_texts, round(max_megabytes * 1e6), quiet
+    )
+    with listen(host, port) as listener:
+        app = served()  # an error in the model is reported before the address, and not by each process
+        address = address_of(listener, host)
+        terminal.message(f"serving {model.name} on {address} (Ctrl-C stops).")
+        if browser:
+            open_browser(address)
+        if workers == 1:
+            run(app, listener)
+        else:
+            del app
+            run_workers(served, listener, workers)
+    terminal.message("stopped.")
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """What a process needs to make the application."""
+
+    model: Path
+    embedder: Path | None
+    threads: int
+    host: str
+    allow_host: tuple[str, ...]
+    max_texts: int
+    max_bytes: int
+    quiet: bool
+
+    def __call__(self) -> "ASGIApp":
+        """Load the model, and return the application."""
+        from dropglm import checks
+        from dropglm.web.application import application
+        from dropglm.web.hosts import AllowedHosts
+        from dropglm.web.serving import TextService
+
+        model = load_with_embedder(self.model, self.embedder)
+        model.n_jobs = checks.threads(self.threads)  # counted once, not for each request
+        service = TextService(model, self.model.stem, self.max_texts, self.max_bytes)
+        service.warm_up()
+        return application(service.routes(), AllowedHosts(self.host, self.allow_host), log=not self.quiet)

@@ -1,0 +1,192 @@
+"""A text model as a service: predictions and explanations in JSON, and a page to try it.
+
+POST /predict {"texts": [...]} answers {"predictions": [{"label": ..., "probabilities": {...}}, ...]},
+POST /explain the same way, and GET /health says which model is served.
+"""
+
+import asyncio
+import math
+from collections.abc import Callable
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+import dropglm
+from dropglm.text.embeddings import check_embeddings
+from dropglm.text.explanation import Explanation
+from dropglm.text.predictions import TextPredictions
+from dropglm.web.json_answers import json_answer
+from dropglm.web.json_bodies import MAX_BYTES, parse_json, read_body
+from dropglm.web.pages import page_routes
+
+MAX_TEXTS = 10_000
+MAX_EXPLAINED = 100
+TOP = 10  # n-grams of an explanation
+# Up to this many bytes, which take about a millisecond, a thread would take longer than the prediction.
+SMALL = 8 << 10
+LARGE_REQUESTS = 4  # at the same time; further ones are not read before it is their turn
+
+
+class TextService:
+    """The requests that a model answers.
+
+    Parameters
+    ----------
+    model : TextPredictions
+        A fitted model; the embedder of a model with embeddings is its own, or requests have embeddings.
+    name : str
+        Name of the model, for people.
+    max_texts : int
+        Number of texts that a request for predictions may have.
+    max_bytes : int
+        Size that a request may have.
+
+    Examples
+    --------
+    >>> from dropglm import TextClassifier
+    >>> texts = ["a fine film", "a dull film"]
+    >>> model = TextClassifier((1, 1), tune=False, min_df=1).fit(texts, ["good", "bad"])
+    >>> service = TextService(model, "films")
+    >>> service.predict({"texts": ["a fine day"]})["predictions"][0]["label"]
+    'good'
+    >>> service.explain({"texts": ["a fine day"]})["explanations"][0]["contributions"][0]["ngram"]
+    'fine'
+    """
+
+    def __init__(
+        self, model: TextPredictions, name: str, max_texts: int = MAX_TEXTS, max_bytes: int = MAX_BYTES
+    ) -> None:
+        self.model, self.name = model, name
+        self.max_texts, self.max_bytes = max_texts, max_bytes
+        self.labels = model.classes_.tolist()
+        self.label_names = [str(label) for label in self.labels]
+        self._large = asyncio.Semaphore(LARGE_REQUESTS)
+
+    def warm_up(self) -> None:
+        """Predict once, so that the first request does not wait for what is loaded on first use."""
+        if not self.model.uses_embeddings or self.model.embedder is not None:
+            self.model.explain("a")
+
+    def predict(self, content: Any) -> dict[str, Any]:
+        """Return the answer to a request for predictions."""
+        texts, E = self._texts_and_embeddings(content, self.max_texts)
+        if not texts:
+            return {"predictions": []}
+        p = self.model.predict_proba(texts, E)
+        labels, names = self.labels, self.label_names
+        return {
+            "predictions": [
+                {"label": labels[best], "probabilities": dict(zip(names, row, strict=True))}
+                for best, row in zip(p.argmax(axis=1).tolist(), p.tolist(), strict=True)
+            ]
+        }
+
+    def explain(self, content: Any) -> dict[str, Any]:
+        """Return the answer to a request for explanations."""
+        top = content.pop("top", TOP) if isinstance(content, dict) else TOP
+        if type(top) is not int or top < 0:
+            raise HTTPException(422, '"top" must be a number of n-grams, 0 or more.')
+        texts, E = self._texts_and_embeddings(content, min(self.max_texts, MAX_EXPLAINED))
+        rows = [None] * len(texts) if E is None else E
+        return {
+            "explanations": [
+                _as_json(self.model.explain(text, row), top) for text, row in zip(texts, rows, strict=True)
+            ]
+        }
+
+    def health(self) -> dict[str, Any]:
+        """Return what is served."""
+        return {
+            "status": "ok",
+            "model": self.name,
+            "classes": self.labels,
+            "embeddings": self.model.uses_embeddings and self.model.embedder is None,
+            "version": dropglm.__version__,
+        }
+
+    def routes(self) -> list[Route]:
+        """Return the routes of the service and of its page."""
+
+        async def predict(request: Request) -> Response:
+            return await self._answer(request, self.predict, SMALL)
+
+        async def explain(request: Request) -> Response:
+            return await self._answer(request, self.explain, 0)
+
+        async def health(request: Request) -> Response:
+            return json_answer(self.health())
+
+        return [
+            Route("/predict", predict, methods=["POST"]),
+            Route("/explain", explain, methods=["POST"]),
+            Route("/health", health, methods=["GET"]),
+            *page_routes("serve"),
+        ]
+
+    async def _answer(self, request: Request, work: Callable[[Any], dict[str, Any]], small: int) -> Response:
+        """Answer a request: a small one at once, any other on a thread while small ones are answered."""
+
+        def answer(body: bytes) -> Response:
+            content = parse_json(body)
+            try:
+                content = work(content)
+            except ValueError as error:  # of the library, about embeddings
+                raise HTTPException(422, str(error)) from error
+            return json_answer(content)
+
+        if self._size(request) <= small:
+            return answer(await read_body(request, self.max_bytes))
+        async with self._large:
+            return await asyncio.to_thread(answer, await read_body(request, self.max_bytes))
+
+    def _size(self, request: Request) -> float:
+        """Return the number of bytes of a request; infinity if it is not known, or does not tell the time."""
+        size = request.headers.get("content-length")
+        return math.inf if size is None or self.model.uses_embeddings else int(size)
+
+    def _texts_and_embeddings(self, content: Any, most: int) -> tuple[list[str], Any]:
+        """Return the texts of a request and their embeddings, which may be None."""
+        if not isinstance(content, dict):
+            raise HTTPException(422, 'The request must be an object such as {"texts": ["a text"]}.')
+        unknown = sorted(content.keys() - {"texts", "embeddings"})
+        if unknown:
+            raise HTTPException(422, f"The request has an unknown name: {unknown[0]!a}.")
+        texts, E = content.get("texts"), content.get("embeddings")
+        if not isinstance(texts, list):
+            raise HTTPException(422, '"texts" must be a list of strings.')
+        if len(texts) > most:
+            raise HTTPException(413, f"The request has {len(texts):,} texts; at most {most:,} are allowed.")
+        for number, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise HTTPException(
+                    422, f'"texts" must be a list of strings; entry {number} is not a string.'
+                )
+        if self.model.uses_embeddings and E is None and self.model.embedder is None:
+            raise HTTPException(
+                422, 'The model was trained with embeddings: give those of the texts as "embeddings".'
+            )
+        if E is not None:
+            try:
+                E = check_embeddings(E, len(texts))
+            except TypeError as error:
+                raise HTTPException(422, str(error)) from error
+        return texts, E
+
+
+def _as_json(why: Explanation, top: int) -> dict[str, Any]:
+    """Return an explanation, with the n-grams beyond the first ones added up."""
+    shown, others = why.contributions[:top], why.contributions[top:]
+    return {
+        "label": why.label,
+        "probabilities": {str(label): p for label, p in why.probabilities.items()},
+        "against": why.against,
+        "difference": why.difference,
+        "base_difference": why.base_difference,
+        "contributions": [{"ngram": entry.ngram, "weight": entry.weight} for entry in shown],
+        "others": {"count": len(others), "weight": sum(entry.weight for entry in others)},
+        "embedding": None if why.embedding is None else why.embedding.weight,
+        "unknown": why.unknown,
+    }

@@ -1,0 +1,76 @@
+"""A real browser, and models to serve."""
+
+import shutil
+
+import pytest
+
+from dropglm import TextClassifier
+
+TEXTS = [
+    "a wonderful film, warm and funny",
+    "a dull film, long and boring",
+    "an odd story with a great cast",
+    "a boring story, bad cast",
+]
+LABELS = ["good", "bad", "good", "bad"]
+
+
+@pytest.fixture(scope="session")
+def model():
+    return TextClassifier((1, 2), tune=False).fit(TEXTS * 5, LABELS * 5)
+
+
+@pytest.fixture(scope="session")
+def model_file(model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("served") / "films.skops"
+    model.save(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Chromium without a window, driven by Selenium; its log is read by ``browser``."""
+    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
+    missing = [name for name, path in programs.items() if path is None]
+    if missing:
+        pytest.skip(f"{' and '.join(missing)} not installed")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = programs["chromium"]
+    for option in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(programs["chromedriver"]))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+@pytest.fixture
+def browser(chromium):
+    """The browser; afterwards, its console must be empty: no error, nothing refused by the policy."""
+    chromium.get_log("browser")
+    yield chromium
+    chromium.get("about:blank")
+    assert [entry["message"] for entry in chromium.get_log("browser")] == []
+
+
+@pytest.fixture
+def look(browser):
+    """Set the width of the page and its colours: ``look(390, dark=True)``."""
+
+    def set_look(width, dark=False, height=900):
+        browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},
+        )
+        scheme = "dark" if dark else "light"
+        browser.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        )
+
+    yield set_look
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

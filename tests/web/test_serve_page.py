@@ -1,0 +1,115 @@
+"""The page of ``dropglm serve`` in a real browser."""
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from dropglm import TextClassifier
+from dropglm.web.application import application
+from dropglm.web.running import serving
+from dropglm.web.serving import TextService
+
+
+@pytest.fixture(scope="module")
+def address(model):
+    with serving(application(TextService(model, "films").routes(), log=False)) as address:
+        yield address
+
+
+def text_of(browser, name):
+    return browser.find_element(By.ID, name).text
+
+
+def wait_for(browser, condition):
+    return WebDriverWait(browser, 10, poll_frequency=0.05).until(lambda _: condition())
+
+
+def words(browser, table):
+    return [cell.text for cell in browser.find_elements(By.CSS_SELECTOR, f"#{table} td:first-child")]
+
+
+def type_text(browser, text):
+    box = browser.find_element(By.ID, "text")
+    box.clear()
+    browser.execute_script(
+        "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))", box, text
+    )
+
+
+def test_the_prediction_changes_while_typing(browser, address):
+    browser.get(address)
+    wait_for(browser, lambda: text_of(browser, "model") == "films")
+    assert text_of(browser, "classes") == "2 classes: bad, good"
+    box = browser.find_element(By.ID, "text")
+    box.send_keys("a wonderful film")
+    wait_for(browser, lambda: "wonderful" in words(browser, "supporting"))
+    assert text_of(browser, "label") == "good"
+    assert browser.switch_to.active_element == box
+    box.send_keys(", but dull, long and boring")
+    wait_for(browser, lambda: text_of(browser, "label") == "bad")
+    assert "boring" in words(browser, "supporting")
+    assert "wonderful" in words(browser, "opposing")
+    assert "but" in text_of(browser, "unknown")
+
+
+@pytest.mark.parametrize(
+    "text", ["<script>document.title = 1</script><b>x</b>", "فيلم رائع", "🎬👩‍👩‍👧", "\ud800"]
+)
+def test_texts_are_shown_as_text(browser, address, text):
+    browser.get(address)
+    wait_for(browser, lambda: text_of(browser, "model") == "films")
+    if text == "\ud800":  # Selenium cannot send it
+        browser.execute_script("window.half = '\\ud800'; document.getElementById('text').value = window.half")
+        browser.execute_script("document.getElementById('text').dispatchEvent(new Event('input'))")
+        wait_for(browser, lambda: "%" in text_of(browser, "probability"))
+    else:
+        type_text(browser, text)
+        wait_for(browser, lambda: "Unknown" in text_of(browser, "unknown"))
+    assert browser.title == "films"
+    assert browser.find_elements(By.CSS_SELECTOR, "main script, main b") == []
+    assert not browser.find_element(By.ID, "error").is_displayed()
+
+
+def test_a_long_text_is_answered(browser, address):
+    browser.get(address)
+    box = browser.find_element(By.ID, "text")
+    browser.execute_script("arguments[0].value = 'boring film '.repeat(9000).slice(0, 100000)", box)
+    browser.execute_script("arguments[0].dispatchEvent(new Event('input'))", box)
+    wait_for(browser, lambda: text_of(browser, "label") == "bad" and words(browser, "supporting"))
+    assert "100,000 characters" in text_of(browser, "full")
+
+
+def test_names_of_classes_and_words_are_only_text(browser):
+    names = ["<img src=x onerror=alert(1)>", "جيد"]
+    model = TextClassifier((1, 1), tune=False, min_df=1, strip_html=False)
+    model.fit(["<b> one", "two"] * 3, names * 3)
+    with serving(application(TextService(model, "<i>m</i>").routes(), log=False)) as address:
+        browser.get(address)
+        type_text(browser, "<b> one")
+        wait_for(browser, lambda: "one" in words(browser, "supporting"))
+        assert text_of(browser, "label") == names[0]
+        assert text_of(browser, "model") == "<i>m</i>"
+        assert browser.find_elements(By.CSS_SELECTOR, "img, i, main b") == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_page_fits_its_width(browser, look, address, width, dark):
+    look(width, dark)
+    browser.get(address)
+    type_text(browser, "a wonderful film with a boring story " + "Donaudampfschifffahrt" * 20)
+    wait_for(browser, lambda: "wonderful" in words(browser, "supporting"))
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, background[4:-1].split(","))) < 200) == dark
+    sizes = browser.execute_script("return [...document.querySelectorAll('td, p')].map(e => e.scrollWidth)")
+    assert max(sizes) <= width
+
+
+def test_it_says_when_the_server_is_gone(browser, model):
+    with serving(application(TextService(model, "films").routes(), log=False)) as address:
+        browser.get(address)
+        wait_for(browser, lambda: "%" in text_of(browser, "probability"))
+    type_text(browser, "a film")
+    wait_for(browser, lambda: "does not answer" in text_of(browser, "error"))
+    browser.get_log("browser")  # it has noted the refused connection
