@@ -34,6 +34,7 @@ def labelled_session(folder: Path) -> tuple[LabellingSession, Exports]:
     data = load_dataset("docstrings")
     assert data.texts is not None
     assert data.texts_test is not None
+    assert data.y_test is not None
     texts, truth = [*data.texts, *data.texts_test], [*data.y, *data.y_test]
     session = LabellingSession(texts, folder / "docstrings.labels.jsonl", classes=data.class_names, seed=1)
     for n in range(LABELS):
@@ -68,7 +69,7 @@ def main() -> None:
         session, exports = labelled_session(Path(folder))
         with session, serving(label_app(session, exports, name="docstrings.csv")) as address:
             if len(sys.argv) == 1:
-                with chromium(1200, 760) as driver:
+                with chromium(1200, 900) as driver:
                     take(driver, address, PICTURE, panels=False)
                 return
             for width, height in ((1200, 800), (390, 844)):

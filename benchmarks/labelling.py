@@ -91,6 +91,7 @@ def write_texts(path: Path, n: int) -> list[bool]:
     data = load_dataset("imdb")
     assert data.texts is not None
     assert data.texts_test is not None
+    assert data.y_test is not None
     every = max(50_000 // n, 1)
     texts, y = [*data.texts, *data.texts_test][::every][:n], [*data.y, *data.y_test][::every][:n]
     polars.DataFrame({"text": [" ".join(text.split()[:WORDS]) for text in texts]}).write_csv(path)

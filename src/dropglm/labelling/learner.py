@@ -164,6 +164,7 @@ class Learner:
         self._model = model = self.pool.fit(labels, self._model)
         names = {name: int(name) for name in model.classes}
         snapshot = take_snapshot(lesson.version, model, names, len(labels), self._start, lesson.start_classes)
+        _ = snapshot.words  # computed here, so that nobody waits for them
         # A text is not asked for if it was answered or if an equal one was, nor is any copy of another text.
         copy_of = self.pool.copy_of
         excluded = copy_of != np.arange(len(copy_of))

@@ -109,7 +109,8 @@ class TextPool:
     @cached_property
     def scale(self) -> np.ndarray:
         """By how much n-grams are scaled where they are ranked: mean value times root of number of texts."""
-        totals = np.bincount(self.X.indices, self.X.data, minlength=self.X.shape[1])
+        # Without the interpreter's lock, which bincount holds: for 0.4 s with 50,000 texts.
+        totals = self.design.transposed_dot(np.ones((len(self.texts), 1)))[:, 0]
         return totals / np.sqrt(np.maximum(self.vectorizer.ngrams_.document_counts, 1))
 
     def __len__(self) -> int:

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
+WORDS = 30  # n-grams that are listed for a class
 FEWEST_LABELS = 6  # with fewer, a model knows too little for its guesses to be shown
 START_WORTH = 50  # the model to start from counts as much as this many labels
 
@@ -80,11 +82,12 @@ class Snapshot:
         best = int(row.argmax())
         return Guess(self.classes[best], float(row[best]), self.model.words_behind(number, k))
 
-    def words(self, k: int = 10) -> dict[int, list[tuple[str, float]]]:
-        """Return the words that favour each class most, by number of the class."""
+    @cached_property
+    def words(self) -> dict[int, list[tuple[str, float]]]:
+        """The n-grams that favour each class most, by number of the class."""
         if not self.is_useful:
             return {}
-        return {self.names[name]: words for name, words in self.model.words_of_classes(k).items()}
+        return {self.names[name]: words for name, words in self.model.words_of_classes(WORDS).items()}
 
 
 def take_snapshot(

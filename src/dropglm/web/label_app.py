@@ -120,7 +120,7 @@ class LabelPage:
     def _panels(self) -> dict[str, Any]:
         points, more = accuracy_curve(self.session)
         snapshot = self.session.snapshot
-        words = {} if snapshot is None else snapshot.words(3 * SHOWN_WORDS)
+        words = {} if snapshot is None else snapshot.words
         with self.session.lock:
             names = list(self.session.answers.classes)
         return {

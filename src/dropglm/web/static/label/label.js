@@ -6,6 +6,7 @@ import { make, clear, listOfTexts, percent } from "./parts.js";
 
 const KEYS = "1234567890qwertyuiop";
 const POLL = 1500; // milliseconds between two looks at the server
+const PANELS = 400; // milliseconds after an answer until the panels are drawn
 const element = (id) => document.getElementById(id);
 
 let state = null; // of the server
@@ -13,7 +14,8 @@ let shown = null; // the text on the screen: the current one, or an answered one
 let place = null; // of an answered text in the order of answers; null for the current one
 let isBusy = false; // an answer is on its way
 let isOffline = false;
-let learnt = null; // version of the model that the panels show
+let learnt = null; // version of the model that the panels show, or soon will
+let panelsTimer = null;
 let openList = null; // which suspects are listed
 
 const guessesHidden = () => !element("guess-shown").checked;
@@ -108,6 +110,7 @@ function showClasses() {
   buttons.slice(names.length).forEach((button) => button.remove());
   for (const id of ["rename-old", "surest-class"]) fillSelect(element(id), names);
   element("rename").hidden = !names.length;
+  element("new-name").placeholder = names.length ? "New class" : "Name of the first class";
 }
 
 function fillSelect(select, names) {
@@ -172,8 +175,16 @@ function showExport() {
   }
 }
 
-async function showPanels() {
+function showPanelsSoon() {
+  // Not while the next text is being drawn, and not more often than anyone can read.
   learnt = state.learnt;
+  panelsTimer ??= setTimeout(() => {
+    panelsTimer = null;
+    showPanels().catch(() => {});
+  }, PANELS);
+}
+
+async function showPanels() {
   const panels = await ask("panels");
   const last = panels.curve.at(-1);
   element("accuracy-line").textContent = last
@@ -206,6 +217,7 @@ function take(news, isOwn, stays = false) {
   else if (isOffline) say("Connected again.");
   else if (old && !isOwn && old.version !== news.version) say("The labels were changed in another tab; this one is up to date again.");
   else if (!old && news.notices.length) say(news.notices.join(" "));
+  else if (!old && !news.classes.length) element("new-name").focus();
   else if (isOwn) say("");
   isOffline = false;
   const isSame = old && old.version === news.version && old.run === news.run;
@@ -214,7 +226,7 @@ function take(news, isOwn, stays = false) {
   if (isSame && place === null && shown && news.current && news.current.number === shown.number) state.current = shown;
   showText();
   showNumbers();
-  if (learnt !== news.learnt || !isSame) showPanels().catch(() => {});
+  if (learnt !== news.learnt || !isSame) showPanelsSoon();
   if (element("suspects-panel").open && (!isSame || openList === null)) showSuspects().catch(() => {});
 }
 
