@@ -152,13 +152,10 @@ def refit(pool: "TextPool", labeled: LabeledTexts, settings: Settings) -> Predic
     return found
 
 
-def choose_settings(
-    pool: "TextPool", labeled: LabeledTexts, weights: np.ndarray | None = None
-) -> tuple[Settings, np.ndarray | None]:
+def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[Settings, np.ndarray | None]:
     """Choose the settings by cross-validation; also return the probabilities of held-out texts.
 
     If every class has a single text, none can be held out, and the settings are the means of the priors.
-    Labels may have weights.
     """
     settings = Settings(len(labeled.y), len(labeled.classes) > MANY_CLASSES)
     if np.bincount(labeled.y).max() < 2:
@@ -178,7 +175,7 @@ def choose_settings(
     search._priors = PRIORS
     others = np.setdiff1d(pool.sample, labeled.rows)
     unlabeled = pool.features[others] if len(others) else None
-    search.fit(pool.features[labeled.rows], labeled.y, sample_weight=weights, X_unlabeled=unlabeled)
+    search.fit(pool.features[labeled.rows], labeled.y, X_unlabeled=unlabeled)
     first = Blend(search.scale_, search.naive_bayes_)
     chosen = settings._replace(l2=search.l2_, first=first, rounds=tuple(search.rounds_))
     return chosen, search.cv_probabilities_
