@@ -1,8 +1,7 @@
 """A real browser, and models to serve."""
 
-import shutil
-
 import pytest
+from benchmarks.chromium import chromium
 
 from dropglm import TextClassifier
 
@@ -28,33 +27,18 @@ def model_file(model, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def chromium():
-    """Chromium without a window, driven by Selenium; its log is read by ``browser``."""
-    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
-    missing = [name for name, path in programs.items() if path is None]
-    if missing:
-        pytest.skip(f"{' and '.join(missing)} not installed")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = programs["chromium"]
-    for option in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(option)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(programs["chromedriver"]))
-    try:
+def shared_browser():
+    with chromium() as driver:
         yield driver
-    finally:
-        driver.quit()
 
 
 @pytest.fixture
-def browser(chromium):
-    """The browser; afterwards, its console must be empty: no error, nothing refused by the policy."""
-    chromium.get_log("browser")
-    yield chromium
-    chromium.get("about:blank")
-    assert [entry["message"] for entry in chromium.get_log("browser")] == []
+def browser(shared_browser):
+    """A browser; afterwards, its console must be empty: no error, nothing refused by the policy."""
+    shared_browser.get_log("browser")
+    yield shared_browser
+    shared_browser.get("about:blank")
+    assert [entry["message"] for entry in shared_browser.get_log("browser")] == []
 
 
 @pytest.fixture

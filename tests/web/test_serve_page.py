@@ -8,6 +8,9 @@ from dropglm import TextClassifier
 from dropglm.web.application import application
 from dropglm.web.running import serving
 from dropglm.web.serving import TextService
+from tests.web.browser import needs_browser
+
+pytestmark = needs_browser
 
 
 @pytest.fixture(scope="module")

@@ -3,18 +3,17 @@
 import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 # Seconds in which the headers of a request must arrive, and in which a client must read some of an answer.
 HEADERS, ANSWER = 20.0, 20.0
 
-Base: Any = AutoHTTPProtocol
 
-
-class PatientProtocol(Base):
+class PatientProtocol(H11Protocol):
     """uvicorn's protocol, which waits for headers and for readers of answers only for a while.
 
-    uvicorn itself has a limit for the time between two requests; the limit for bodies is in ``json_bodies``.
+    This is the one of its protocols that limits the size of headers. uvicorn itself has a limit for the time
+    between two requests; the limit for bodies is in ``json_bodies``.
     """
 
     _deadline: asyncio.TimerHandle | None = None
