@@ -43,7 +43,10 @@ const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTime
     const begin = performance.now();
     const key = labels[before] ? "1" : "2";
     document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-    while (row() === before) await frame();
+    while (row() === before) {
+      await frame();
+      if (performance.now() - begin > 20000) throw document.getElementById("message").textContent;
+    }
     times.push(performance.now() - begin);
     await new Promise((resolve) => setTimeout(resolve, pause));
   }

@@ -225,16 +225,33 @@ function take(news, isOwn, stays = false) {
   // A refit must not change the text that someone is reading, nor its guess.
   if (isSame && place === null && shown && news.current && news.current.number === shown.number) state.current = shown;
   showText();
-  showNumbers();
+  // The next text is drawn first, then everything else.
+  requestAnimationFrame(() => setTimeout(showNumbers));
   if (learnt !== news.learnt || !isSame) showPanelsSoon();
   if (element("suspects-panel").open && (!isSame || openList === null)) showSuspects().catch(() => {});
+}
+
+// A connection may break after the server has stored an answer. The server refuses to store it a second time.
+async function sendTwice(what, content) {
+  try {
+    return await send(what, content);
+  } catch (error) {
+    if (error instanceof ServerError) throw error;
+  }
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  try {
+    return await send(what, content);
+  } catch (error) {
+    if (error.state && error.state.version > content.seen) return error.state;
+    throw error;
+  }
 }
 
 async function act(what, content = {}, stays = false) {
   if (isBusy || !state) return false;
   isBusy = true;
   try {
-    take(await send(what, { ...content, seen: state.version }), true, stays);
+    take(await sendTwice(what, { ...content, seen: state.version }), true, stays);
     if (stays && place !== null) await go(place);
     return true;
   } catch (error) {
