@@ -242,6 +242,21 @@ def test_a_second_tab_stays_consistent_and_a_second_command_is_refused(driver, f
         assert "another process is using this file" in refused
 
 
+def test_classes_can_be_made_on_the_page_alone(driver, folder):
+    """Without classes, the field for their names has the focus until there are two."""
+    from selenium.webdriver.common.keys import Keys
+
+    with serving(folder) as server:
+        page = Page(driver, server.address)
+        for n, name in enumerate(("good", "bad"), 1):
+            page.wait(lambda: driver.switch_to.active_element.get_attribute("id") == "new-name")
+            driver.switch_to.active_element.send_keys(name, Keys.ENTER)
+            page.wait(lambda n=n: len(page.of("classes").find_elements("tag name", "button")) == n)
+        page.wait(lambda: driver.switch_to.active_element.tag_name == "body")
+        page.label()
+        assert "1 of 80 labelled" in page.of("progress").text
+
+
 def test_the_page_fits_a_phone_and_works_by_tapping(folder):
     with chromium(390, 800, dark=True) as driver, serving(folder, "--classes", "good,bad") as server:
         page = Page(driver, server.address)

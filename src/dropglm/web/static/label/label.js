@@ -443,7 +443,7 @@ element("new-class").addEventListener("submit", async (event) => {
   const name = element("new-name").value.trim();
   if (name && (await act("add_class", { name }, true))) {
     element("new-name").value = "";
-    element("new-name").blur();
+    if (state.classes.length > 1) element("new-name").blur(); // nobody wants a single class
   }
 });
 element("rename").addEventListener("click", () => {
