@@ -1,8 +1,8 @@
 """Wrong labels found by ``dropglm.labelling.suspicious`` and by cleanlab, from the same model.
 
 Of 2,000 labels, one in twenty is replaced by another class at random. Both list the labels that look wrong;
-the score is the share of wrong ones among the first 100 listed. cleanlab gets the cross-validated
-probabilities of the same model, and ranks in three ways; the best one of the mean counts.
+the score is the share of wrong ones among the first 100 listed, or among as many as ours lists if these are
+fewer. cleanlab gets the cross-validated probabilities of the same model, and ranks in three ways.
 
     DROPGLM_DATA=… python -m benchmarks.suspicious [SET …]
 """
@@ -38,7 +38,7 @@ def with_wrong_labels(data: Annotated, seed: int) -> tuple[dict[int, str], set[i
 
 
 def precision(found: list[int], wrong: set[int]) -> float:
-    return float(np.mean([row in wrong for row in found[:LISTED]])) if found else 0.0
+    return float(np.mean([row in wrong for row in found])) if found else 0.0
 
 
 def one(data: Annotated, seed: int) -> tuple[list[float], int, float]:
@@ -47,7 +47,7 @@ def one(data: Annotated, seed: int) -> tuple[list[float], int, float]:
 
     labels, wrong = with_wrong_labels(data, seed)
     begin = time.perf_counter()
-    ours = [entry.row for entry in suspicious(data.pool, labels)]
+    ours = [entry.row for entry in suspicious(data.pool, labels, LISTED)]
     seconds = time.perf_counter() - begin
     labeled = LabeledTexts.of(labels)
     p = choose_settings(data.pool, labeled)[1]
@@ -56,7 +56,7 @@ def one(data: Annotated, seed: int) -> tuple[list[float], int, float]:
         labeled.rows[find_label_issues(labeled.y, p, return_indices_ranked_by=ranking, n_jobs=1)].tolist()
         for ranking in RANKINGS
     ]
-    return [precision(found, wrong) for found in (ours, *theirs)], len(ours), seconds
+    return [precision(found[: len(ours)], wrong) for found in (ours, *theirs)], len(ours), seconds
 
 
 def rows(names: list[str]) -> list[tuple[str, ...]]:
