@@ -1,7 +1,7 @@
 """Items that need the results of others wait for them."""
 
 import time
-from threading import Lock, get_ident
+from threading import Event, Lock, Thread, get_ident
 
 import pytest
 from hypothesis import given, settings
@@ -85,3 +85,25 @@ def test_an_error_ends_all_items(threads, error):
     with pytest.raises(error, match="stop"):
         each_when_ready(work, [(), (0,), (1,), (2,)], threads)
     assert done == [0]
+
+
+def test_an_item_that_outlives_the_failure_of_another_does_not_wait_for_ever():
+    """The third item, which needs the failed one, never becomes ready."""
+    failed, raised = Event(), []
+
+    def work(k):
+        if k == 1:
+            failed.set()
+            raise ValueError("stop")
+        failed.wait(10.0)
+        time.sleep(0.05)  # until the failure has been noticed
+
+    def run():
+        with pytest.raises(ValueError, match="stop") as error:
+            each_when_ready(work, [(), (), (1,)], threads=2)
+        raised.append(error)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(30.0)
+    assert raised

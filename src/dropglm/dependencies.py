@@ -71,6 +71,7 @@ class _Queue:
                 self._waiting[other].append(k)
         self._ready = [k for k, others in enumerate(self._needs) if not others]  # sorted, so it is a heap
         self._unfinished = len(needs)
+        self._stopped = False
         self._changed = Condition()
 
     def taken(self) -> Iterator[int]:
@@ -78,9 +79,8 @@ class _Queue:
         try:
             while True:
                 with self._changed:
-                    while not self._ready and self._unfinished:
-                        self._changed.wait()
-                    if not self._unfinished:
+                    self._changed.wait_for(lambda: self._ready or self._is_over)
+                    if self._is_over:
                         return
                     k = heappop(self._ready)
                     self.teams[k] = Team(1)
@@ -90,10 +90,14 @@ class _Queue:
             self.stop()
             raise
 
+    @property
+    def _is_over(self) -> bool:
+        return self._stopped or not self._unfinished
+
     def stop(self) -> None:
         """Yield no more items; no thread may wait for one that failed."""
         with self._changed:
-            self._unfinished = 0
+            self._stopped = True
             self._changed.notify_all()
 
     def finish(self, k: int) -> None:
