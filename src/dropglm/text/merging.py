@@ -119,9 +119,8 @@ class CountedNgrams(NamedTuple):
         """Return the columns of the words and pairs of each counter, given the code of each column."""
         words = len(self.words.keys)
         columns = np.full(words + len(self.pairs.keys), NONE, np.int32)
-        columns[codes] = np.arange(
-            len(codes), dtype=np.int32
-        )  # the negative codes of pairs count from the end
+        # Codes of pairs are negative, so that they count from the end.
+        columns[codes] = np.arange(len(codes), dtype=np.int32)
         of_words, of_pairs = columns[:words], columns[words:][::-1].copy()
         if self.numbers is None:
             return [(of_words, of_pairs)]
