@@ -43,7 +43,7 @@ class Labelling(Experiment):
     title = "Labelling: texts chosen by the model compared with texts drawn at random"
     summary = "labels that a simulated annotator needs, and how often intervals contain the true accuracy"
     data = ("rt", "subj", "imdb", "20news")
-    takes, takes_quick = "30 minutes", "5 seconds, no data set"
+    takes, takes_quick = "25 minutes", "5 seconds, no data set"
 
     @property
     def protocol(self) -> str:
@@ -127,14 +127,15 @@ def _needed(lines: list[Line]) -> ResultTable:
         end = max(curves[RANDOM])
         goal = curves[RANDOM][end]
         needed = labels_needed(curves[CHOSEN], goal)
-        share = "-" if needed is None else f"{needed / end:.2f}"
-        shares += [] if needed is None else [needed / end]
-        cells = [f"{end}", "more" if needed is None else f"{needed:.0f}", share]
-        rows.append([name, f"{100 * goal:.2f}", *cells])
-    title = f"Labels needed for the accuracy of texts drawn at random, {count_seeds(lines)}"
-    if rows and len(shares) == len(rows):
-        rows.append(["mean", "", "", "", f"{np.mean(shares):.2f}"])
-    return ResultTable(title, ["data", "accuracy in per cent", RANDOM, CHOSEN, "share"], rows)
+        shares.append(None if needed is None else needed / end)
+        seeds = len({line["seed"] for line in group})
+        cells = ["more", "-"] if needed is None else [f"{needed:.0f}", f"{needed / end:.2f}"]
+        rows.append([name, f"{seeds}", f"{100 * goal:.2f}", f"{end}", *cells])
+    found = [share for share in shares if share is not None]
+    if len(rows) > 1 and len(found) == len(rows):
+        rows.append(["mean", "", "", "", "", f"{np.mean(found):.2f}"])
+    title = "Labels needed for the accuracy that texts drawn at random have at the end"
+    return ResultTable(title, ["data", "seeds", "accuracy in per cent", RANDOM, CHOSEN, "share"], rows)
 
 
 def _coverage(lines: list[Line]) -> list[ResultTable]:
