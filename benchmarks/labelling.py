@@ -103,6 +103,7 @@ def write_texts(path: Path, n: int) -> list[bool]:
 
 def measure(n_texts: int, n_keys: int) -> str:
     """Return the results as a Markdown table."""
+    load = os.getloadavg()[0]
     with TemporaryDirectory() as name, chromium() as driver:
         folder = Path(name)
         labels = write_texts(folder / "texts.csv", n_texts)
@@ -135,7 +136,8 @@ def measure(n_texts: int, n_keys: int) -> str:
         f"{n_texts:,} reviews of {WORDS} words ({size / 1e6:.0f} MB), {n_keys} keys with {PAUSE} ms between "
         f"a text and the next key, a model being fitted at {learning:.0%} of them; starts are medians "
         f"of {ROUNDS}. "
-        f"Chromium without a window on the same {os.cpu_count()} cores ({platform.machine()})."
+        f"Chromium without a window on the same {os.cpu_count()} cores ({platform.machine()}); "
+        f"load average of other programs before the start: {load:.1f}."
     )
     return f"{table(('', 'time'), rows)}\n\n{note}"
 
