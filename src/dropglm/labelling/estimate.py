@@ -38,10 +38,11 @@ class AccuracyEstimate(NamedTuple):
 
 
 def estimate_accuracy(correct: Sequence[bool], *, confidence: float = 0.95) -> AccuracyEstimate:
-    """Estimate the accuracy of the present model for texts without labels.
+    """Estimate the accuracy of the present model for texts like those of the pool.
 
     It rests on texts that were drawn at random and predicted before they were labelled. Texts that the model
-    has chosen are harder than others and must not be among them.
+    has chosen are harder than others and must not be among them. For the texts that are left without a label
+    the estimate is a little too low once a large part of a small pool has been labelled.
 
     Parameters
     ----------
