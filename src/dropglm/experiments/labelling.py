@@ -43,7 +43,7 @@ class Labelling(Experiment):
     title = "Labelling: texts chosen by the model compared with texts drawn at random"
     summary = "labels that a simulated annotator needs, and how often intervals contain the true accuracy"
     data = ("rt", "subj", "imdb", "20news")
-    takes, takes_quick = "25 minutes", "5 seconds, no data set"
+    takes, takes_quick = "25 minutes", "10 seconds, no data set"
 
     @property
     def protocol(self) -> str:
