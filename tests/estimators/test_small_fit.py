@@ -6,16 +6,14 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from dropglm.blocks import Blocks
-from dropglm.estimators import small_fit, small_fit_kernels
+from dropglm.estimators import small_fit
 from dropglm.estimators.features import Features
 from dropglm.estimators.problem import Problem
 from dropglm.families import Logistic, Poisson
 from dropglm.noise import Dropout, Gaussian, Noise, NoiseByBlock
 from dropglm.objective import Objective
-from dropglm.online.rule import METHODS
 from dropglm.penalties.gaussian import GaussianLogistic, GaussianPoisson
 from dropglm.solvers import LBFGS, Status
-from dropglm.solvers.line_search import Trial
 
 N, D = 40, 60
 
@@ -108,13 +106,22 @@ def test_other_problems_are_left_to_the_general_solver(objective):
 def test_a_start_that_overflows_is_refused():
     """The message is that of the general solver."""
     objective = objective_of(rows("sparse"), Dropout(0.5))
-    with pytest.raises(ValueError, match="not finite at the starting point"):
+    refused = pytest.raises(ValueError, match="not finite at the starting point")
+    # As on the threads of a search; without the compiler, overflow would warn.
+    with refused, np.errstate(over="ignore", invalid="ignore"):
         small_fit.minimize(LBFGS(), objective, np.full(objective.l2.size + 1, 1e200))
 
 
-@pytest.mark.parametrize(
-    "kind", [Trial, *(getattr(small_fit_kernels, n) for n in ("Model", "Memory", "Room"))]
-)
-def test_no_field_has_the_name_of_a_compiled_method(kind):
-    """Numba would take the field of any named tuple for that method."""
-    assert not set(kind._fields) & set(METHODS)
+def test_a_rejected_pair_frees_its_own_slot(monkeypatch):
+    """Rounding rejects pairs while the memory is full; every pair in use must keep a slot of its own."""
+    objective, memories = objective_of(rows("sparse", np.float32), Dropout(0.5)), []
+    new_memory = small_fit._memory
+
+    def kept(*arguments):
+        memories.append(new_memory(*arguments))
+        return memories[-1]
+
+    monkeypatch.setattr(small_fit, "_memory", kept)
+    for length in range(2, 9):
+        small_fit.minimize(LBFGS(tol=0.0, memory=length), objective, start_of(objective))
+        assert sorted(memories[-1].slots[:-1]) == list(range(length))

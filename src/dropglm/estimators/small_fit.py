@@ -71,8 +71,8 @@ def _features(objective: Objective) -> Features | None:
     blocks = term.block.design.blocks
     sparse = blocks[0].design
     noises = [term.noise.of_block(block.number) for block in blocks]
-    is_short = len(even_cuts(len(term.y), COMPILED_PIECE)) == 2 == len(even_cuts(len(objective.l2), PIECE))
-    if len(blocks) > 2 or not is_short or any(noise.absolute for noise in noises):
+    cuts = even_cuts(len(term.y), COMPILED_PIECE), even_cuts(len(objective.l2), PIECE)
+    if len(blocks) > 2 or any(len(one) > 2 for one in cuts) or any(noise.absolute for noise in noises):
         return None
     if sparse.columns is None or not all(block.design.is_small for block in blocks):
         return None
@@ -91,7 +91,8 @@ def _memory(m: int, like: np.ndarray) -> Memory:
     d, inverse, g, old = np.empty((4, len(like)), like.dtype)
     products, before = np.zeros((2, 1, 2 * m + 1))
     a, e = np.zeros((2, m))
-    slots, sy, yy, new = np.zeros(m + 1, np.int64), np.zeros((m, m)), np.zeros((1, m, m)), np.zeros((1, 2))
+    slots = np.append(np.arange(m), 0)
+    sy, yy, new = np.zeros((m, m)), np.zeros((1, m, m)), np.zeros((1, 2))
     return Memory(s, y, d, inverse, g, old, slots, sy, yy, products, before, new, a, e)
 
 

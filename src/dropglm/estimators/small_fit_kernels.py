@@ -55,7 +55,9 @@ class Memory(NamedTuple):
     inverse: np.ndarray  # P⁻¹
     g: np.ndarray
     old: np.ndarray  # the gradient before
-    slots: np.ndarray  # (m + 1,): the pairs in use, oldest first, and last their number
+    slots: (
+        np.ndarray
+    )  # (m + 1,): the pairs in use, oldest first, then free ones, and last how many are in use
     sy: np.ndarray  # (m, m)
     yy: np.ndarray  # (1, m, m)
     products: np.ndarray  # (1, 2m + 1): s_i·g, y_i·P⁻¹g and g·P⁻¹g
@@ -290,7 +292,7 @@ def _add_pair(memory, room, step):
     slots, sy, yy, products, before = memory.slots, memory.sy, memory.yy[0], memory.products[0], memory.before
     m = slots.size - 1
     count = slots[m]
-    slot = count if count < m else slots[0]
+    slot = slots[count] if count < m else slots[0]
     if count == m:
         count -= 1
         for k in range(count):
@@ -310,7 +312,7 @@ def _add_pair(memory, room, step):
             yy[older, slot] = yy[slot, older] = products[m + older] - before[0, m + older]
         sy[slot, slot], yy[slot, slot] = own_sy, own_yy
     else:
-        slots[m] = count
+        slots[m] = count  # the slot is free again
     return _set_combination(memory)
 
 

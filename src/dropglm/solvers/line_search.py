@@ -28,7 +28,7 @@ class Trial(NamedTuple):
 
     step: float
     value: float
-    derivative: float  # not "slope": compiled code takes that for a method of the rules of ``online``
+    slope: float
 
 
 def search(ray: Ray, value: float, slope: float, step: float = 1.0) -> float | None:
@@ -51,12 +51,12 @@ def narrow(start: Trial, low: Trial, high: Trial, trial: Trial) -> tuple[bool, T
 
     A ``high`` of infinite length means that none is known.
     """
-    bound = start.value + DESCENT * trial.step * start.derivative + ROUNDING * abs(start.value)
-    if not (trial.value <= bound and math.isfinite(trial.derivative)):
+    bound = start.value + DESCENT * trial.step * start.slope + ROUNDING * abs(start.value)
+    if not (trial.value <= bound and math.isfinite(trial.slope)):
         high = trial
-    elif abs(trial.derivative) <= CURVATURE * abs(start.derivative):
+    elif abs(trial.slope) <= CURVATURE * abs(start.slope):
         return True, low, high, trial.step
-    elif trial.derivative > 0.0:
+    elif trial.slope > 0.0:
         high = trial
     else:
         low = trial
@@ -66,8 +66,8 @@ def narrow(start: Trial, low: Trial, high: Trial, trial: Trial) -> tuple[bool, T
 @also_compiled
 def _beyond(start: Trial, low: Trial) -> float:
     """Return a longer step, where the slope would vanish if it kept changing at its mean rate."""
-    bend = (low.derivative - start.derivative) / low.step
-    guess = low.step - low.derivative / bend if bend > 0.0 else math.inf
+    bend = (low.slope - start.slope) / low.step
+    guess = low.step - low.slope / bend if bend > 0.0 else math.inf
     return min(max(guess, 2.0 * low.step), MAX_GROWTH * low.step)
 
 
@@ -75,11 +75,11 @@ def _beyond(start: Trial, low: Trial) -> float:
 def _between(low: Trial, high: Trial) -> float:
     """Return the minimum of the cubic through both ends, kept away from the ends."""
     width = high.step - low.step
-    if not (math.isfinite(high.value) and math.isfinite(high.derivative)):
+    if not (math.isfinite(high.value) and math.isfinite(high.slope)):
         return low.step + 0.1 * width
-    chord = 3.0 * (low.value - high.value) / width + low.derivative + high.derivative
-    root = math.sqrt(max(chord * chord - low.derivative * high.derivative, 0.0))
-    bottom = high.derivative - low.derivative + 2.0 * root
-    guess = 1.0 - (high.derivative + root - chord) / bottom if bottom != 0.0 else 0.5
+    chord = 3.0 * (low.value - high.value) / width + low.slope + high.slope
+    root = math.sqrt(max(chord * chord - low.slope * high.slope, 0.0))
+    bottom = high.slope - low.slope + 2.0 * root
+    guess = 1.0 - (high.slope + root - chord) / bottom if bottom != 0.0 else 0.5
     # The cubic overflows next to an extremely steep wall; stay close to the lower end.
     return low.step + width * (min(max(guess, 0.05), 0.95) if math.isfinite(guess) else 0.1)
