@@ -185,7 +185,7 @@ class Slow:
     """A model that takes a second for many texts."""
 
     classes_ = np.array(["a", "b"])
-    uses_embeddings = False
+    _uses_embeddings = False
     embedder = None
 
     def predict_proba(self, texts, E=None):

@@ -47,7 +47,7 @@ class EmbeddedPredictions(TextPredictions):
         return fitted.vectorizer, fitted.model
 
     @property
-    def uses_embeddings(self) -> bool:
+    def _uses_embeddings(self) -> bool:
         """Whether predictions need embeddings, given ones or those of the embedder."""
         return self._fitted_state().head is not None
 

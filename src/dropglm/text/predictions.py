@@ -33,7 +33,7 @@ class TextPredictions:
     embedder: Any = None
 
     @property
-    def uses_embeddings(self) -> bool:
+    def _uses_embeddings(self) -> bool:
         """Whether predictions need embeddings, given ones or those of the embedder."""
         return False
 

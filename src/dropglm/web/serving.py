@@ -67,7 +67,7 @@ class TextService:
 
     def warm_up(self) -> None:
         """Predict once, so that the first request does not wait for what is loaded on first use."""
-        if not self.model.uses_embeddings or self.model.embedder is not None:
+        if not self.model._uses_embeddings or self.model.embedder is not None:
             self.model.explain("a")
 
     def predict(self, content: Any) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class TextService:
             "status": "ok",
             "model": self.name,
             "classes": self.labels,
-            "embeddings": self.model.uses_embeddings and self.model.embedder is None,
+            "embeddings": self.model._uses_embeddings and self.model.embedder is None,
             "version": dropglm.__version__,
         }
 
@@ -145,7 +145,7 @@ class TextService:
     def _size(self, request: Request) -> float:
         """Return the number of bytes of a request; infinity if it is not known, or does not tell the time."""
         size = request.headers.get("content-length")
-        return math.inf if size is None or self.model.uses_embeddings else int(size)
+        return math.inf if size is None or self.model._uses_embeddings else int(size)
 
     def _texts_and_embeddings(self, content: Any, most: int) -> tuple[list[str], Any]:
         """Return the texts of a request and their embeddings, which may be None."""
@@ -164,7 +164,7 @@ class TextService:
                 raise HTTPException(
                     422, f'"texts" must be a list of strings; entry {number} is not a string.'
                 )
-        if self.model.uses_embeddings and E is None and self.model.embedder is None:
+        if self.model._uses_embeddings and E is None and self.model.embedder is None:
             raise HTTPException(
                 422, 'The model was trained with embeddings: give those of the texts as "embeddings".'
             )
