@@ -97,7 +97,7 @@ def children(pid):
 
 
 def test_what_cannot_be_served_is_one_sentence(model_file, tmp_path):  # noqa: F811
-    assert "No such file" in error_of("serve", "missing.skops", cwd=tmp_path)
+    assert "No such file" in error_of("serve", "missing.skops", "--port", "0", cwd=tmp_path)
     assert "Cannot listen on 192.0.2.1" in error_of("serve", model_file, "--host", "192.0.2.1", cwd=tmp_path)
     with serve(model_file) as (_, address):
         port = re.search(r":(\d+)/", address)[1]
