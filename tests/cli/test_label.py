@@ -32,7 +32,8 @@ def test_wrong_options_are_refused(folder, arguments, why):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("none.csv",), "none.csv"),
+        (("none.csv",), "none.csv: there is no such file"),
+        ((".",), "this is a folder; name a file in it"),
         (("a.csv", "--text", "review"), "no column 'review'"),
         (("a.csv", "--label", "stars"), "no column 'stars'"),
         (("a.csv", "--model", "none.skops"), "none.skops"),

@@ -10,6 +10,7 @@ import typer
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming
 from dropglm.cli.inputs_outputs import check_output
+from dropglm.tables.source import check_file_exists
 
 if TYPE_CHECKING:
     from dropglm.text.model import TextModel
@@ -118,6 +119,7 @@ def label(
         raise typer.BadParameter("standard input is not supported; name a file.", param_hint="TABLE")
     if label == text:
         raise typer.BadParameter(f"{text!r} is the column with the texts.", param_hint="--label")
+    check_file_exists(table)
     names = _class_names(classes)
     journal = labels or default_journal(table)
     check_output(journal, "--labels", [table, model], regular=True)

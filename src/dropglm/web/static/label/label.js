@@ -65,7 +65,7 @@ function showGuess() {
   const line = clear(element("guess-line"));
   if (!shown || place !== null || !shown.guess) {
     if (place === null && shown) {
-      line.textContent = state.problem || (state.is_ready ? "Guesses start after a few labels of two classes." : "");
+      line.textContent = state.problem || (state.is_ready && !state.is_learning ? "Guesses start after a few labels of two classes." : "");
     }
     return;
   }
