@@ -46,6 +46,17 @@ def test_undo_restores_the_state_before_each_answer(before, after):
     assert both.last == ()
 
 
+def test_labels_of_the_table_are_not_undone():
+    """They are not answers of the page: undo takes the last answer before them, or nothing."""
+    first, second = (numbers.reference(number) for number in (1, 2))
+    found = state([Labelled((first,), "a", "chosen"), Labelled((second,), "b", "imported")])
+    assert found.last == (1,)
+    found.apply(Undone())
+    found.apply(Undone())
+    assert found.labels() == {2: "b"}
+    assert found.last == ()
+
+
 @given(st.lists(answers, max_size=6), st.permutations(range(5)))
 def test_answers_find_their_texts_in_a_table_of_another_order(given, order):
     """Equal texts share one hash, so that labels are compared by text."""

@@ -165,4 +165,5 @@ class Answers:
             # A correction changes the label only: the text was drawn and predicted when it was first shown.
             # A text that was skipped has no such prediction, so that it is never part of the random share.
             self.by_text[number] = new if old is None else replace(old, label=new.label, kept=False)
-        self._before.append(before)
+        if new.source != "imported":  # nobody gave it on the page, and the table would bring it back
+            self._before.append(before)
