@@ -158,7 +158,9 @@ def label(
             address = address_of(listener, host, token)
             for notice in session.notices:
                 terminal.message(notice)
-            print(f"Answers are stored in {journal} ({_labels(len(session.answers.labels()))} so far).")
+            print(
+                f"Answers are stored in {journal} ({_labels(len(session.answers.class_numbers()))} so far)."
+            )
             print(f"Open {address}", flush=True)
             if browser:
                 open_browser(address)
@@ -168,7 +170,7 @@ def label(
                 run(app, listener)
             finally:
                 sys.setswitchinterval(before)
-            n_labels = len(session.answers.labels())
+            n_labels = len(session.answers.class_numbers())
         print(f"{_labels(n_labels)} in {journal}; run the command again to continue.")
 
 

@@ -56,8 +56,8 @@ class Answers:
     classes : list of str
         Names by number.
     by_text : dict of int to Answer
-        Answers by number of the text, in the order in which they were given. Numbers of texts that are not in
-        the table are negative.
+        Answers by number of the text, in the order in which they were given. Copies share the answer of the
+        first of them. Numbers of texts that are not in the table are negative.
 
     Examples
     --------
@@ -80,11 +80,16 @@ class Answers:
         self._before: list[dict[int, Answer | None]] = []  # for each answer, what was known of its texts
 
     def labels(self) -> dict[int, str]:
-        """Return the labels of the texts of the table."""
-        return {number: self.classes[label] for number, label in self.class_numbers().items()}
+        """Return the labels of the texts of the table, also of copies of labelled texts."""
+        found = self.class_numbers()
+        return {
+            number: self.classes[found[first]]
+            for number, first in enumerate(self.numbers.copy_of)
+            if first in found
+        }
 
     def class_numbers(self) -> dict[int, int]:
-        """Return the labels of the texts of the table as numbers of classes."""
+        """Return the labels as numbers of classes in the order of answers; of copies, that of the first."""
         return {
             number: answer.label
             for number, answer in self.by_text.items()

@@ -62,10 +62,14 @@ def train_model(
     from dropglm.text import TextClassifier
 
     with session.lock:
-        labels = session.answers.labels()
+        names, found = list(session.answers.classes), session.answers.class_numbers()
+    labels = {number: names[found[number]] for number in sorted(found)}
     if len(set(labels.values())) < 2:
         raise ValueError("A model needs labels of at least two classes.")
-    rest = [text for number, text in enumerate(session.texts) if number not in labels]
+    # Copies of a labelled text are left out: a copy in another fold would make cross-validation too
+    # optimistic.
+    copy_of = session.answers.numbers.copy_of
+    rest = [text for text, first in zip(session.texts, copy_of, strict=True) if first not in labels]
     model = TextClassifier(n_jobs=n_jobs, random_state=0)
     model.fit([session.texts[number] for number in labels], list(labels.values()), X_unlabeled=rest or None)
     model.text_column_, model.label_column_ = text_column, label_column

@@ -59,6 +59,8 @@ class Learner:
         All texts.
     tell : callable
         Called with each ``Learnt`` and ``Suspects``, in the thread.
+    copy_of : sequence of int
+        For each text, the number of the first equal one; only these are asked for.
     start_from : TextModel or None
         A trained classifier to start from.
     n_jobs : int or None
@@ -72,6 +74,7 @@ class Learner:
         texts: Sequence[str],
         tell: "Callable[[Learnt | Suspects], None]",
         *,
+        copy_of: Sequence[int],
         start_from: "TextModel | None" = None,
         n_jobs: int | None = None,
         seed: int | None = None,
@@ -79,6 +82,7 @@ class Learner:
         self.pool: TextPool | None = None
         self.problem: BaseException | None = None
         self._texts, self._tell, self._start_from, self._n_jobs = texts, tell, start_from, n_jobs
+        self._is_copy = np.asarray(copy_of) != np.arange(len(texts))
         self._rng = np.random.default_rng(seed)
         self._changed = threading.Condition()
         self._lesson: Lesson | None = None
@@ -165,10 +169,8 @@ class Learner:
         names = {name: int(name) for name in model.classes}
         snapshot = take_snapshot(lesson.version, model, names, len(labels), self._start, lesson.start_classes)
         _ = snapshot.words  # computed here, so that nobody waits for them
-        # A text is not asked for if it was answered or if an equal one was, nor is any copy of another text.
-        copy_of = self.pool.copy_of
-        excluded = copy_of != np.arange(len(copy_of))
-        excluded |= np.isin(copy_of, copy_of[lesson.answered])
+        excluded = self._is_copy.copy()
+        excluded[lesson.answered] = True
         chosen = choose_texts(
             snapshot.probabilities, self.pool.latent, list(labels), size=QUEUE, excluded=excluded
         )

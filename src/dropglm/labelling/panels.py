@@ -22,6 +22,9 @@ class Progress(NamedTuple):
     Attributes
     ----------
     n_texts, n_labels, n_skipped : int
+        Numbers of different texts: copies, equal but for case and white space, count once.
+    n_rows : int
+        Number of texts with all copies.
     by_class : list of (str, int)
         Names of the classes and their numbers of labels.
     per_minute : float or None
@@ -31,6 +34,7 @@ class Progress(NamedTuple):
     n_texts: int
     n_labels: int
     n_skipped: int
+    n_rows: int
     by_class: list[tuple[str, int]]
     per_minute: float | None
 
@@ -75,9 +79,10 @@ def progress(session: LabellingSession, now: float | None = None) -> Progress:
     if len(recent) > 1 and recent[-1] > recent[0]:
         per_minute = 60.0 * (len(recent) - 1) / (recent[-1] - recent[0])
     return Progress(
-        len(session.texts),
+        session.answers.numbers.n_different,
         len(labels),
         n_answered - len(labels),
+        len(session.texts),
         [(name, counts[number]) for number, name in enumerate(classes)],
         per_minute,
     )
@@ -135,13 +140,11 @@ def surest(session: LabellingSession, name: str, k: int = 20) -> list[tuple[int,
     if snapshot is None or not snapshot.is_useful or label not in snapshot.classes:
         return []
     p = snapshot.probabilities[:, snapshot.classes.index(label)]
-    seen: set[str] = set()
+    copy_of = session.answers.numbers.copy_of
     found: list[tuple[int, float]] = []
     for number in np.argsort(-p, kind="stable").tolist():
-        text = " ".join(session.texts[number].casefold().split())
-        if number in by_text or text in seen:
+        if number in by_text or copy_of[number] != number:
             continue
-        seen.add(text)
         found.append((number, float(p[number])))
         if len(found) == k:
             break
@@ -149,7 +152,7 @@ def surest(session: LabellingSession, name: str, k: int = 20) -> list[tuple[int,
 
 
 def search(session: LabellingSession, words: str, k: int = FOUND) -> SearchResult:
-    """Return the texts that contain some words, in any case."""
+    """Return the texts that contain some words, in any case; of copies, the first one."""
     wanted = words.casefold().strip()
     if not wanted:
         return SearchResult([], 0)
@@ -158,6 +161,7 @@ def search(session: LabellingSession, words: str, k: int = FOUND) -> SearchResul
 
 
 def _containing(session: LabellingSession, wanted: str) -> Iterator[int]:
+    copy_of = session.answers.numbers.copy_of
     for number, text in enumerate(session.texts):
-        if wanted in text.casefold():
+        if copy_of[number] == number and wanted in text.casefold():
             yield number

@@ -9,6 +9,7 @@ import numpy as np
 from dropglm import checks
 from dropglm.blocks import Blocks
 from dropglm.design import Design
+from dropglm.labelling.copies import first_copies
 from dropglm.labelling.pool_model import PoolModel, fit_pool_model
 from dropglm.labelling.refit import SAMPLE
 from dropglm.latent import singular_vectors
@@ -70,7 +71,6 @@ class TextPool:
         checks.whole_number(n_latent, "n_latent")
         self.texts = check_texts(texts)
         self.n_jobs = n_jobs
-        self.copy_of = first_copies(self.texts)
         self.vectorizer = NgramVectorizer(
             (1, 2),
             (1, 2),
@@ -93,6 +93,11 @@ class TextPool:
             self._fold_back = prior.blocks[0].fold_back
         self.latent = of_length_one(rows)
         self.sample = np.sort(np.random.default_rng(0).permutation(len(self.texts))[:SAMPLE])
+
+    @cached_property
+    def copy_of(self) -> np.ndarray:
+        """Number of the first text that is equal but for case and white space."""
+        return first_copies(self.texts)
 
     @cached_property
     def design(self) -> Design:
@@ -138,21 +143,6 @@ class TextPool:
             if not 0 <= number < n:
                 raise ValueError(f"There is a label for text {number}, but texts are numbered 0 to {n - 1}.")
         return fit_pool_model(self, labels, start)
-
-
-def first_copies(texts: list[str]) -> np.ndarray:
-    """Return for each text the number of the first one that is equal but for case and white space.
-
-    Examples
-    --------
-    >>> first_copies(["A film", "a play", " a  FILM "])
-    array([0, 1, 0])
-    """
-    seen: dict[str, int] = {}
-    return np.array(
-        [seen.setdefault(" ".join(text.casefold().split()), number) for number, text in enumerate(texts)],
-        dtype=np.int64,
-    )
 
 
 def of_length_one(rows: Any) -> np.ndarray:

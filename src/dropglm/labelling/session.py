@@ -26,7 +26,7 @@ from dropglm.labelling.upcoming import Item, Upcoming
 if TYPE_CHECKING:
     from dropglm.text.model import TextModel
 
-TRIES = 200  # to draw a text that was not answered
+TRIES = 200  # to draw a text that was not answered, before all are looked at
 
 
 class ChangedError(ValueError):
@@ -49,7 +49,7 @@ class LabellingSession:
         Names of classes to start with. More can be added at any time.
     labels : mapping of int to str, optional
         Labels that some texts have already, by number of the text. They are used for texts that have no
-        answer in the journal.
+        answer in the journal. Copies share one label; if their labels differ, none of them is used.
     start_from : TextClassifier or OnlineTextClassifier, optional
         A trained model whose guesses are used while there are few labels.
     random_share : float, default=0.2
@@ -117,7 +117,14 @@ class LabellingSession:
         self._start_classes = {name: self._stored.class_number(name) for name in start_classes}
         threads = max((os.cpu_count() or 1) - 1, 1) if n_jobs is None else n_jobs
         self.current: Item | None = None
-        self._learner = Learner(texts, self._told, start_from=start_from, n_jobs=threads, seed=seed)
+        self._learner = Learner(
+            texts,
+            self._told,
+            copy_of=self.answers.numbers.copy_of,
+            start_from=start_from,
+            n_jobs=threads,
+            seed=seed,
+        )
         with self.lock:
             self._learn()
             self.current = self._next()
@@ -161,7 +168,7 @@ class LabellingSession:
 
     def is_free(self, number: int) -> bool:
         """Return whether a text has neither a label nor was skipped."""
-        return number not in self.answers.by_text
+        return self.answers.numbers.copy_of[number] not in self.answers.by_text
 
     # What an annotator does. Each method stores its entry before anything changes.
 
@@ -199,7 +206,8 @@ class LabellingSession:
             self._stored.check_class(label)
             if not numbers:
                 raise ValueError("There are no texts to label.")
-            texts = tuple(self.answers.numbers.reference(self._number(number)) for number in numbers)
+            numbers = list(dict.fromkeys(self._number(number) for number in numbers))
+            texts = tuple(map(self.answers.numbers.reference, numbers))
             self._stored.append(Labelled(texts, label, "bulk", None, round(time.time(), 2)))
             return self._after(*numbers)
 
@@ -215,7 +223,8 @@ class LabellingSession:
         """Confirm a label that looked suspicious."""
         with self.lock:
             self._check_seen(seen)
-            if self.is_free(self._number(number)):
+            number = self._number(number)
+            if self.is_free(number):
                 raise ValueError(f"Text {number} has no label to keep.")
             self._stored.append(Kept((self.answers.numbers.reference(number),), round(time.time(), 2)))
 
@@ -308,14 +317,12 @@ class LabellingSession:
         return self._upcoming.take(self.is_free) or self._any_text()
 
     def _any_text(self) -> Item | None:
-        """Draw a text that was not answered, nor an equal one; None if there is none."""
-        answered = {_normal(self.texts[number]) for number in self.answers.by_text if number >= 0}
-        draws = self._rng.integers(0, len(self.texts), TRIES).tolist()
-        if len(self.answers.by_text) > len(self.texts) // 2 or len(self.texts) < TRIES:
-            draws = self._rng.permutation(len(self.texts)).tolist()
-        for number in draws:
-            if self.is_free(number) and _normal(self.texts[number]) not in answered:
-                return Item(number, "random", self.guess(number))
+        """Draw a text that was not answered; None if there is none."""
+        n, copy_of = len(self.texts), self.answers.numbers.copy_of
+        for draws in (self._rng.integers(0, n, TRIES), self._rng.permutation(n)):
+            for number in draws.tolist():
+                if copy_of[number] == number and self.is_free(number):
+                    return Item(number, "random", self.guess(number))
         return None
 
     def _told(self, news: Learnt | Suspects) -> None:
@@ -334,7 +341,3 @@ def _item(number: int, answer: Answer) -> Item:
     """Return the item of a text whose answer is taken back, as far as the journal has it."""
     guess = None if answer.guess is None else Guess(answer.guess, math.nan, [])
     return Item(number, answer.source, guess)
-
-
-def _normal(text: str) -> str:
-    return " ".join(text.casefold().split())

@@ -28,6 +28,8 @@ class StoredAnswers:
     ----------
     journal : Journal
     answers : Answers
+    disputed : list of int
+        Texts whose copies have different labels in ``labels``, as long as they are not answered.
     """
 
     def __init__(
@@ -55,11 +57,22 @@ class StoredAnswers:
             self.answers.apply(entry)
 
     @property
+    def disputed(self) -> list[int]:
+        """Texts without an answer whose copies came with different labels."""
+        return sorted(self._unclear - self.answers.by_text.keys())
+
+    @property
     def notices(self) -> list[str]:
         """Sentences about the journal and the table that whoever labels should know."""
         numbers, found = self.answers.numbers, []
         if self.journal.dropped:
             found.append("The last answer before a crash was not complete and is not used.")
+        if self.disputed:
+            n, have = _count(len(self.disputed), "text"), "has" if len(self.disputed) == 1 else "have"
+            found.append(
+                f"{n} of the table {have} copies with different labels; none of these is used, and you will "
+                "be asked."
+            )
         if numbers.moved:
             n = _count(numbers.moved, "answered text")
             found.append(f"The table has changed: {n} moved to other rows and were found again.")
@@ -81,11 +94,11 @@ class StoredAnswers:
         return name
 
     def check_number(self, number: int) -> int:
-        """Return the number of a text, or raise an error if there is none of that number."""
+        """Return the number of a text, of the first one among copies; raise an error if there is none."""
         n = len(self.answers.numbers.texts)
         if type(number) is not int or not 0 <= number < n:
             raise ValueError(f"There is no text {number!r}; there are {n:,} texts.")
-        return number
+        return self.answers.numbers.copy_of[number]
 
     def class_number(self, name: str) -> int:
         """Return the number of a class that exists under this name, or did so before it was renamed."""
@@ -97,15 +110,18 @@ class StoredAnswers:
         names = dict.fromkeys(map(_checked_name, [*classes, *labels.values()]))
         # A class that was renamed is not added again under its old name.
         self.append(*(ClassAdded(name) for name in names if self.answers.find_class(name) is None))
+        found: dict[int, set[int]] = {}
+        for number, label in labels.items():
+            found.setdefault(self.check_number(number), set()).add(self.class_number(label))
+        found = {number: given for number, given in found.items() if number not in self.answers.by_text}
+        self._unclear = {number for number, given in found.items() if len(given) > 1}
         self.append(
             *(
                 Labelled(
-                    (self.answers.numbers.reference(self.check_number(number)),),
-                    self.answers.classes[self.class_number(label)],
-                    "imported",
+                    (self.answers.numbers.reference(number),), self.answers.classes[min(given)], "imported"
                 )
-                for number, label in labels.items()
-                if number not in self.answers.by_text
+                for number, given in found.items()
+                if number not in self._unclear
             )
         )
 

@@ -96,6 +96,7 @@ class LabelPage:
                 "file": str(session.path),
                 "current": None if session.current is None else self._item(session.current),
                 "n_texts": numbers.n_texts,
+                "n_rows": numbers.n_rows,
                 "n_labels": numbers.n_labels,
                 "n_skipped": numbers.n_skipped,
                 "n_answered": len(answered),

@@ -126,7 +126,8 @@ function fillSelect(select, names) {
 function showNumbers() {
   document.title = `${state.n_labels} labels, ${state.name}`;
   element("title").textContent = state.name;
-  const parts = [`${state.n_labels.toLocaleString("en")} of ${state.n_texts.toLocaleString("en")} labelled`];
+  const copies = state.n_rows > state.n_texts ? ` different texts (${state.n_rows.toLocaleString("en")} rows)` : "";
+  const parts = [`${state.n_labels.toLocaleString("en")} of ${state.n_texts.toLocaleString("en")}${copies} labelled`];
   if (state.n_skipped) parts.push(`${state.n_skipped} skipped`);
   if (state.per_minute) parts.push(`${state.per_minute < 10 ? state.per_minute.toFixed(1) : Math.round(state.per_minute)} per minute`);
   element("progress").textContent = parts.join(", ");
