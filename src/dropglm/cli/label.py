@@ -1,7 +1,8 @@
 """``dropglm label``: a page in the browser, from a table of texts to labels and a model."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,8 @@ from dropglm.cli.inputs_outputs import check_output
 from dropglm.tables.source import check_file_exists
 
 if TYPE_CHECKING:
+    from polars import DataFrame
+
     from dropglm.text.model import TextModel
 
 SUFFIX = ".labels.jsonl"
@@ -131,7 +134,8 @@ def label(
     from dropglm.web.running import address_of, listen, open_browser, run
     from dropglm.web.token import page_token
 
-    texts, known = _read(table, text, label, format, encoding, delimiter, quiet)
+    source = SourceTable(table, text, {"format": format, "encoding": encoding, "delimiter": delimiter})
+    texts, known = source.texts_and_labels(label, quiet=quiet)
     with listen(host, port) as listener:
         with (
             naming(table),
@@ -150,6 +154,7 @@ def label(
                 text_column=text,
                 label_column=label or _other_than(text),
                 n_jobs=threads,
+                read_rows=source.rows,
             )
             for path in exports.paths.values():
                 check_output(path, "--labels", [table, model, journal])
@@ -204,31 +209,31 @@ def _class_names(given: str | None) -> list[str]:
     return names
 
 
-def _read(
-    table: str,
-    text: str,
-    label: str | None,
-    format: str | None,
-    encoding: str | None,
-    delimiter: str | None,
-    quiet: bool,
-) -> tuple[list[str], Mapping[int, str]]:
-    """Return the texts of a table, and the labels that some of them have."""
-    from dropglm import tables
-    from dropglm.progress import Progress
+@dataclass(frozen=True)
+class SourceTable:
+    """The table with the texts, and how it is written."""
 
-    with Progress(f"Reading {table}", shown=not quiet):
-        frame: Any = tables.read(
-            table,
-            text,
-            keep=[] if label is None else [label],
-            format=format,
-            encoding=encoding,
-            delimiter=delimiter,
-        )
-    given = [] if label is None else frame[label].to_list()
-    known = {number: name.strip() for number, name in enumerate(given) if name and name.strip()}
-    return frame[text].to_list(), known
+    path: str
+    text: str
+    how: Mapping[str, Any]
+
+    def texts_and_labels(self, label: str | None, *, quiet: bool) -> tuple[list[str], Mapping[int, str]]:
+        """Return the texts, and the labels that some of them have."""
+        from dropglm import tables
+        from dropglm.progress import Progress
+
+        with Progress(f"Reading {self.path}", shown=not quiet):
+            frame: Any = tables.read(self.path, self.text, keep=[] if label is None else [label], **self.how)
+        given = [] if label is None else frame[label].to_list()
+        known = {number: name.strip() for number, name in enumerate(given) if name and name.strip()}
+        return frame[self.text].to_list(), known
+
+    def rows(self) -> "Iterator[DataFrame]":
+        """Read the table again, with all columns; the texts come first."""
+        from dropglm import tables
+
+        others = [name for name in tables.column_names(self.path, **self.how) if name != self.text]
+        return tables.batches(self.path, self.text, keep=others, **self.how)
 
 
 def _start_model(path: Path, texts: list[str]) -> "TextModel":

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from dropglm.labelling.exports import train_model, write_labels, write_predictions
+from dropglm.labelling.exports import ReadRows, train_model, write_labels, write_predictions
 from dropglm.labelling.session import LabellingSession
 from dropglm.registry import lookup
 
@@ -43,7 +43,9 @@ class Exports:
         What the names of the files start with: ``reviews`` gives ``reviews.labelled.csv``,
         ``reviews.model.skops`` and ``reviews.predictions.csv``.
     text_column, label_column : str
-        Names of the columns.
+        Columns that the model file names.
+    read_rows : callable, optional
+        Reads the rows of the table, whose other columns are exported as well; see ``write_labels``.
     n_jobs : int or None, default=None
         Number of threads of the training.
 
@@ -60,6 +62,7 @@ class Exports:
         *,
         text_column: str = "text",
         label_column: str = "label",
+        read_rows: ReadRows | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.session = session
@@ -74,9 +77,9 @@ class Exports:
         self._model: tuple[int, TextClassifier] | None = None  # with the version of its labels
         self._thread: threading.Thread | None = None
         self._writers: dict[str, Callable[[Path], object]] = {
-            "labels": lambda path: write_labels(session, path, **self._columns),
+            "labels": lambda path: write_labels(session, path, read_rows),
             "model": lambda path: self._trained().save(path),
-            "predictions": lambda path: write_predictions(session, self._trained(), path, **self._columns),
+            "predictions": lambda path: write_predictions(session, self._trained(), path, read_rows),
         }
 
     def start(self, what: str) -> None:

@@ -1,52 +1,64 @@
 """What remains of labelling: a table of labels, a trained model, and predictions for all texts."""
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from typing import TYPE_CHECKING, Any
 
 from dropglm import tables
 from dropglm.labelling.session import LabellingSession
 from dropglm.tables.frames import import_polars
 
 if TYPE_CHECKING:
+    from polars import DataFrame
+
     from dropglm.text import TextClassifier
+
+TEXT, LABEL = "text", "label"  # columns that dropglm train reads unless others are named
+PREFIX = "table_"  # of columns of the table that have the name of one of ours
+BATCH = 10_000  # rows
+
+# Reads the rows of the table from the beginning, in frames; the first column has the texts.
+ReadRows = Callable[[], "Iterable[DataFrame]"]
 
 
 def write_labels(
-    session: LabellingSession,
-    path: str | os.PathLike[str],
-    *,
-    text_column: str = "text",
-    label_column: str = "label",
+    session: LabellingSession, path: str | os.PathLike[str], read_rows: ReadRows | None = None
 ) -> int:
-    """Write the labelled texts as a table that ``dropglm train`` reads, and return how many there are.
+    """Write the labelled rows as a table that ``dropglm train`` reads, and return how many there are.
+
+    The table has the columns ``text`` and ``label``, then all others. Other columns with these names get the
+    prefix ``table_``. Copies of labelled texts are among the rows. Memory is bounded by a batch of rows.
 
     Parameters
     ----------
     session : LabellingSession
     path : str or path-like
         The suffix decides the format.
-    text_column, label_column : str
-        Names of the columns. A third column, ``row``, has the row of the text in its table, counted from 1.
+    read_rows : callable, optional
+        Returns the rows of the table that the texts come from, in frames whose first column has the texts.
+        Without it, there are no other columns.
     """
     with session.lock:
         labels = session.answers.labels()
     if not labels:
         raise ValueError("There are no labels yet.")
-    numbers = sorted(labels)
-    columns = {
-        text_column: [_storable(session.texts[number]) for number in numbers],
-        label_column: [labels[number] for number in numbers],
-        "row": [number + 1 for number in numbers],
-    }
-    tables.write(import_polars().DataFrame(columns), path)
-    return len(numbers)
+
+    def labelled() -> "Iterator[DataFrame]":
+        pl = import_polars()
+        for numbers, frame in _rows(session, read_rows, [LABEL]):
+            label = pl.Series(LABEL, [labels.get(number) for number in numbers], pl.String)
+            yield frame.insert_column(1, label).filter(label.is_not_null())
+
+    tables.write(labelled(), path)
+    return len(labels)
 
 
 def train_model(
     session: LabellingSession,
     *,
-    text_column: str | None = "text",
-    label_column: str | None = "label",
+    text_column: str | None = TEXT,
+    label_column: str | None = LABEL,
     n_jobs: int | None = None,
 ) -> "TextClassifier":
     """Return a tuned ``TextClassifier`` of the labels so far, which also learns from all other texts.
@@ -80,9 +92,7 @@ def write_predictions(
     session: LabellingSession,
     model: "TextClassifier",
     path: str | os.PathLike[str],
-    *,
-    text_column: str = "text",
-    label_column: str = "label",
+    read_rows: ReadRows | None = None,
 ) -> None:
     """Write a table of all texts with their labels, the predicted classes and the probabilities of these.
 
@@ -93,20 +103,69 @@ def write_predictions(
         From ``train_model``.
     path : str or path-like
         The suffix decides the format.
-    text_column, label_column : str
-        Names of the columns of texts and labels; a label is missing where there is none.
+    read_rows : callable, optional
+        As in ``write_labels``. The columns ``label``, which is missing where there is none, ``predicted`` and
+        ``probability`` follow the texts.
     """
     with session.lock:
         labels = session.answers.labels()
-    p = model.predict_proba(session.texts)
-    best = p.argmax(axis=1)
-    columns = {
-        text_column: list(map(_storable, session.texts)),
-        label_column: [labels.get(number) for number in range(len(session.texts))],
-        "predicted": model.classes_[best].tolist(),
-        "probability": p.max(axis=1).round(4),
-    }
-    tables.write(import_polars().DataFrame(columns), path)
+
+    def predicted() -> "Iterator[DataFrame]":
+        pl = import_polars()
+        for numbers, frame in _rows(session, read_rows, [LABEL, "predicted", "probability"]):
+            p = model.predict_proba(session.texts[numbers.start : numbers.stop])
+            ours = (
+                pl.Series(LABEL, [labels.get(number) for number in numbers], pl.String),
+                pl.Series("predicted", model.classes_[p.argmax(axis=1)].tolist()),
+                pl.Series("probability", p.max(axis=1).round(4)),
+            )
+            for place, column in enumerate(ours, 1):
+                frame.insert_column(place, column)
+            yield frame
+
+    tables.write(predicted(), path)
+
+
+def _rows(
+    session: LabellingSession, read_rows: ReadRows | None, ours: list[str]
+) -> "Iterator[tuple[range, DataFrame]]":
+    """Yield the rows of the table with the numbers of their texts; no column has one of our names."""
+    texts = session.texts
+    start = 0
+    for frame in _only_texts(texts) if read_rows is None else read_rows():
+        numbers = range(start, start + frame.height)
+        start = numbers.stop
+        if read_rows is not None and frame.to_series(0).to_list() != list(texts[numbers.start : start]):
+            raise _changed()
+        yield numbers, frame.rename(_new_names(frame.columns, ours))
+    if start != len(texts):
+        raise _changed()
+
+
+def _only_texts(texts: Any) -> "Iterator[DataFrame]":
+    pl = import_polars()
+    for start in range(0, len(texts), BATCH):
+        yield pl.DataFrame({TEXT: list(map(_storable, texts[start : start + BATCH]))})
+
+
+def _new_names(columns: list[str], ours: list[str]) -> dict[str, str]:
+    """Return new names of columns: the first is that of the texts, and all others differ from ours.
+
+    Examples
+    --------
+    >>> _new_names(["review", "text", "id", "label", "table_label"], ["label"]).values()
+    dict_values(['text', 'table_text', 'id', 'table_table_label', 'table_label'])
+    """
+    taken, names = {TEXT, *ours, *columns[1:]}, {columns[0]: TEXT}
+    for name in columns[1:]:
+        free = (PREFIX * k + name for k in count(1))
+        names[name] = next(new for new in free if new not in taken) if name in (TEXT, *ours) else name
+        taken.add(names[name])
+    return names
+
+
+def _changed() -> ValueError:
+    return ValueError("The table has changed since labelling began, so nothing was exported; start again.")
 
 
 def _storable(text: str) -> str:

@@ -3,7 +3,7 @@
 from dropglm.tables.errors import EmptyTableError, RowError, TableError
 from dropglm.tables.formats import FORMATS
 from dropglm.tables.frames import infer_type
-from dropglm.tables.reading import batches, read
+from dropglm.tables.reading import batches, column_names, read
 from dropglm.tables.stream import Batch, stream
 from dropglm.tables.writing import write
 
@@ -14,6 +14,7 @@ __all__ = [
     "RowError",
     "TableError",
     "batches",
+    "column_names",
     "infer_type",
     "read",
     "stream",

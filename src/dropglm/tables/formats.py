@@ -31,6 +31,8 @@ class Format:
         which is read in frames.
     write : callable
         Writes a frame to a binary stream, with or without the header.
+    names : callable or None
+        Reads the names of the columns; None where ``rows`` is None.
     header : bool, default=False
         Whether the names of the columns are a row of their own.
     delimiter : str, default=","
@@ -40,6 +42,7 @@ class Format:
     name: str
     rows: Callable[[Lines, Columns, str], Iterator[tuple[Any, ...] | RowError | Block]] | None
     write: Callable[["DataFrame", IO[bytes], bool], object]
+    names: Callable[[Lines, str], list[str]] | None = None
     header: bool = False
     delimiter: str = ","
 
@@ -74,18 +77,22 @@ FORMATS = {
         "csv",
         separated.rows,
         lambda frame, stream, header: frame.write_csv(stream, include_header=header),
+        separated.header,
         header=True,
     ),
     "tsv": Format(
         "tsv",
         separated.rows,
         lambda frame, stream, header: frame.write_csv(stream, include_header=header, separator="\t"),
+        separated.header,
         header=True,
         delimiter="\t",
     ),
-    "jsonl": Format("jsonl", jsonl.rows, lambda frame, stream, header: frame.write_ndjson(stream)),
+    "jsonl": Format(
+        "jsonl", jsonl.rows, lambda frame, stream, header: frame.write_ndjson(stream), jsonl.keys
+    ),
     "parquet": Format("parquet", None, lambda frame, stream, header: frame.write_parquet(stream)),
-    "txt": Format("txt", plain_rows, write_plain),
+    "txt": Format("txt", plain_rows, write_plain, lambda lines, delimiter: []),
 }
 SYNONYMS = {"ndjson": "jsonl"}
 

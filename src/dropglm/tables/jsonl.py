@@ -87,6 +87,25 @@ def _good_rows(lines: Lines, columns: Columns) -> Iterator[tuple[Any, ...]]:
         raise EmptyTableError(f"{lines.name}: this file is empty.")
 
 
+def keys(lines: Lines, delimiter: str) -> list[str]:
+    r"""Return the keys of all rows, in the order in which they occur first.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> keys(Lines(BytesIO(b'{"text": "a"}\n{"id": 1, "text": "b"}\n'), "reviews.jsonl", "jsonl"), ",")
+    ['text', 'id']
+    """
+    found: dict[str, None] = {}
+    for line in lines:
+        if line.strip():
+            found |= dict.fromkeys(_parse(line.strip(), lines))
+            lines.end_row()
+        else:
+            lines.skip()
+    return list(found)
+
+
 def _parse(line: str, lines: Lines) -> dict[str, Any]:
     try:
         record, end = _decode(line)

@@ -69,6 +69,15 @@ def frames(
         raise TableError(f"{name}: this Parquet file is damaged ({reason}).") from None
 
 
+def names(stream: IO[bytes], name: str) -> list[str]:
+    """Return the names of the columns that can be read as strings: not those of lists, records and bytes."""
+    pl = import_polars()
+    source = stream if stream.seekable() else BytesIO(read_all(stream, name))
+    _check_start_and_end(source, name)
+    schema = pl.read_parquet_schema(source)
+    return [column for column, dtype in schema.items() if not dtype.is_nested() and dtype != pl.Binary]
+
+
 def _check_start_and_end(stream: IO[bytes], name: str) -> None:
     stream.seek(0)
     start = read_chunk(stream, len(MAGIC), name)

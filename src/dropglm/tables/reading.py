@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dropglm.tables.columns import Columns
+from dropglm.tables.columns import Columns, repeated
 from dropglm.tables.errors import TableError
 from dropglm.tables.frames import check_complete, import_polars, infer_type
 from dropglm.tables.lines import MAX_ROW_LENGTH
@@ -97,6 +97,25 @@ def _place(row: int, path: PathOrFile, text: str, label: str | None, name: str, 
             if found.startswith(f"row {row} (") and found.endswith(")"):
                 return found
     return f"row {row}"
+
+
+def column_names(
+    path: PathOrFile, *, format: str | None = None, encoding: str | None = None, delimiter: str | None = None
+) -> list[str]:
+    r"""Return the names of the columns that ``batches`` can read as strings, in the order of the table.
+
+    Names that occur more than once are left out, as are columns of lists, records and bytes of a Parquet
+    file. The columns of JSON Lines are the keys of all rows. Plain text has no names.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> column_names(BytesIO(b"id,x,text,x\n"), format="csv")
+    ['id', 'text']
+    """
+    names = Table(path, format, encoding, delimiter, MAX_ROW_LENGTH).column_names()
+    several = repeated(names)
+    return [name for name in names if name not in several]
 
 
 def batches(

@@ -67,6 +67,19 @@ def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, 
                 break
 
 
+def header(lines: Lines, delimiter: str) -> list[str]:
+    r"""Return the names of the columns.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> header(Lines(BytesIO(b"id,text\n1,good\n"), "reviews.csv", "csv", header=True), ",")
+    ['id', 'text']
+    """
+    with _csv_errors_as_row_errors(lines):
+        return _read_header(csv.reader(lines, delimiter=delimiter, strict=True), lines)
+
+
 def can_cut(lines: Lines, delimiter: str) -> bool:
     """Return whether the encoding and the delimiter suit the compiled loops."""
     return lines.is_utf8 and delimiter.isascii()

@@ -93,6 +93,13 @@ class Table:
                 lines.block_rows, lines.block_characters = block_rows, block_characters
                 yield self.format.rows(lines, columns, self._delimiter), lines
 
+    def column_names(self) -> list[str]:
+        """Return the names of the columns; see ``reading.column_names``."""
+        with open_source(self._path, self._compression) as stream:
+            if self.format.names is None:
+                return parquet.names(stream, self.name)
+            return self.format.names(self._lines(stream), self._delimiter)
+
     def no_rows_error(self) -> TableError:
         """Return the error for a table without rows."""
         has = "a header" if self.format.header else "columns"

@@ -1,0 +1,109 @@
+"""Exported tables have all columns of the table, whatever its format, and dropglm train reads them."""
+
+import polars as pl
+import pytest
+
+from dropglm import tables
+from dropglm.cli.label import SourceTable
+from dropglm.labelling import LabellingSession
+from dropglm.labelling.exports import train_model, write_labels, write_predictions
+from dropglm.text import load_model
+from tests.cli.command import dropglm, texts
+
+TEXTS, TRUTH = texts(60)
+N = len(TEXTS)
+TABLE = pl.DataFrame(
+    {
+        "id": [f"{n:03}" for n in range(N)],
+        "review": TEXTS,
+        "label": ['old, "quoted"\nlabel'] * N,
+        "stars": [str(n % 5) for n in range(N)],
+    }
+)
+
+
+@pytest.fixture
+def label_some(tmp_path):
+    """Return a function that labels 40 rows of a table and returns the session and the reader of its rows."""
+    opened = []
+
+    def label(name, column="review", **how):
+        source = SourceTable(str(tmp_path / name), column, how)
+        found, _ = source.texts_and_labels(None, quiet=True)
+        session = LabellingSession(found, tmp_path / "a.labels.jsonl", classes=["good", "bad"])
+        opened.append(session)
+        for number in range(10, 50):
+            session.answer(TRUTH[number], number)
+        return session, source.rows
+
+    yield label
+    for session in opened:
+        session.close()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "csv.gz"])
+def test_labels_come_with_all_columns_and_train_reads_them(tmp_path, label_some, suffix):
+    tables.write(TABLE, tmp_path / f"a.{suffix}")
+    assert write_labels(*_exported(label_some(f"a.{suffix}"), tmp_path / "out.csv")) == 40
+    found = pl.read_csv(tmp_path / "out.csv", infer_schema=False)
+    expected = TABLE[10:50].rename({"review": "text", "label": "table_label"})
+    expected = expected.with_columns(pl.Series("label", TRUTH[10:50]))
+    assert found.columns[:2] == ["text", "label"]
+    assert found.select(expected.columns).equals(expected)
+    dropglm("train", "out.csv", "--out", "a.skops", "--quiet", cwd=tmp_path)
+    assert load_model(tmp_path / "a.skops").classes_.tolist() == ["bad", "good"]
+
+
+def test_predictions_have_all_rows_and_all_columns(tmp_path, label_some):
+    tables.write(TABLE, tmp_path / "a.csv")
+    session, rows = label_some("a.csv")
+    model = train_model(session)
+    write_predictions(session, model, tmp_path / "p.csv", rows)
+    found = pl.read_csv(tmp_path / "p.csv", infer_schema=False)
+    assert found.columns == ["text", "label", "predicted", "probability", "id", "table_label", "stars"]
+    assert found["id"].to_list() == TABLE["id"].to_list()
+    assert found["label"].to_list() == [None] * 10 + TRUTH[10:50] + [None] * 10
+    assert found["predicted"].to_list() == model.predict(TEXTS).tolist()
+
+
+def test_columns_that_cannot_be_exported_are_left_out(tmp_path, label_some):
+    TABLE.with_columns(pl.Series("list", [[1, 2]] * N), pl.Series("n", range(N))).write_parquet(
+        tmp_path / "a.parquet"
+    )
+    write_labels(*_exported(label_some("a.parquet"), tmp_path / "out.csv"))
+    assert pl.read_csv(tmp_path / "out.csv").columns == ["text", "label", "id", "table_label", "stars", "n"]
+
+
+def test_columns_with_the_same_name_are_left_out(tmp_path, label_some):
+    rows = "\n".join(f"1,{text},2,3" for text in TEXTS)
+    (tmp_path / "a.csv").write_text(f"x,review,x,y\n{rows}\n", encoding="utf-8")
+    write_labels(*_exported(label_some("a.csv"), tmp_path / "out.csv"))
+    assert pl.read_csv(tmp_path / "out.csv").columns == ["text", "label", "y"]
+
+
+def test_a_large_table_is_read_in_batches(tmp_path, label_some):
+    """25,000 rows are three batches; copies of the labelled texts are in all of them."""
+    n = 25_000
+    large = pl.DataFrame({"text": [f"{TEXTS[k % N]} {k // N % 200}" for k in range(n)], "id": range(n)})
+    tables.write(large, tmp_path / "a.csv")
+    session, rows = label_some("a.csv", "text")
+    sizes = [frame.height for frame in rows()]
+    assert sizes == [10_000, 10_000, 5_000]
+    assert write_labels(session, tmp_path / "out.csv", rows) == 120
+    found = pl.read_csv(tmp_path / "out.csv")
+    assert found["id"].to_list() == [*range(10, 50), *range(12_010, 12_050), *range(24_010, 24_050)]
+
+
+def test_a_table_that_has_changed_is_not_exported(tmp_path, label_some):
+    tables.write(TABLE, tmp_path / "a.csv")
+    session, rows = label_some("a.csv")
+    for changed in (TABLE[::-1], TABLE[:-1], pl.concat([TABLE, TABLE])):
+        tables.write(changed, tmp_path / "a.csv")
+        with pytest.raises(ValueError, match="table has changed"):
+            write_labels(session, tmp_path / "out.csv", rows)
+        assert not (tmp_path / "out.csv").exists()
+
+
+def _exported(opened, path):
+    session, rows = opened
+    return session, path, rows
