@@ -1,5 +1,6 @@
 """The rows of a fit, ready for the kernels: features ordered by frequency, stored by rows and by columns."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from copy import copy
 from typing import Any, TypeVar
@@ -7,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from dropglm.blocks import Blocks, block_count
+from dropglm.blocks import Blocks
 from dropglm.dependencies import each_in_teams
 from dropglm.design import BlockDesign, Design, Matrix, frequency_order
 
@@ -15,10 +16,81 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Features:
-    """Labelled and unlabelled rows over the features that occur.
+class FeatureOrder:
+    """The features of a fit that occur, in the order of its coefficients.
 
     A feature that occurs in no row has coefficient 0 and is left out.
+
+    Parameters
+    ----------
+    orders : sequence of ndarrays of int
+        For each block, its features that occur, in the order of the coefficients.
+    widths : sequence of int
+        Number of features of each block.
+    dtype : dtype
+        Type of the features.
+    in_blocks : bool
+        Whether X is ``Blocks``, perhaps of only one.
+    some_unlabeled : bool
+        Whether there are unlabelled rows.
+    left_out : collection of int
+        Numbers of blocks whose coefficients are 0.
+
+    Attributes
+    ----------
+    d : int
+        Number of all features.
+    order : ndarray of int
+        The features that occur, of all blocks.
+    block_count : int or None
+        Number of blocks of X, None if X is a single matrix.
+    """
+
+    def __init__(
+        self,
+        orders: Sequence[np.ndarray],
+        widths: Sequence[int],
+        dtype: np.dtype,
+        *,
+        in_blocks: bool = False,
+        some_unlabeled: bool = False,
+        left_out: Collection[int] = (),
+    ) -> None:
+        self.orders, self.widths, self.dtype = orders, widths, dtype
+        self.some_unlabeled = some_unlabeled
+        self.d = sum(widths)
+        self.block_count = len(widths) if in_blocks else None
+        self.left_out = frozenset(left_out)
+        starts = np.cumsum((0, *widths))
+        kept = [starts[k] + order for k, order in enumerate(orders) if k not in self.left_out]
+        self.order = np.concatenate(kept)
+
+    def select(self, coef: np.ndarray) -> np.ndarray:
+        """Return β of the features that occur, given a (K, d) array for all features; shape (d', K)."""
+        return np.ascontiguousarray(coef[:, self.order].T, dtype=self.dtype)
+
+    def expand(self, beta: np.ndarray) -> np.ndarray:
+        """Return the (K, d) array of all features, given β; 0 for those that do not occur."""
+        coef = np.zeros((beta.shape[1], self.d), beta.dtype)
+        coef[:, self.order] = beta.T
+        return coef
+
+
+class AnyFeatures(FeatureOrder, ABC):
+    """The features of a fit, wherever its rows are, and how to solve several problems that share them."""
+
+    @property
+    @abstractmethod
+    def threads(self) -> int:
+        """Number of threads for the algebra on coefficients."""
+
+    @abstractmethod
+    def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Return ``[work(item) for item in items]``, several at a time."""
+
+
+class Features(AnyFeatures):
+    """Labelled and unlabelled rows over the features that occur.
 
     Parameters
     ----------
@@ -30,46 +102,43 @@ class Features:
     Attributes
     ----------
     labeled, unlabeled : Design or BlockDesign, None without unlabelled rows
-    block_count : int or None
-        Number of blocks of X, None if X is a single matrix.
-    orders : list of ndarrays of int
-        For each block, its features that occur, in the order of the design.
-    order : ndarray of int
-        The same for all features.
     """
 
     def __init__(self, X: Any, X_unlabeled: Any = None, threads: int = 1) -> None:
         given = [part for part in (X, X_unlabeled) if part is not None]
-        self.d: int = X.shape[1]
-        self.block_count = block_count(X)
-        self.widths: tuple[int, ...] = X.widths if isinstance(X, Blocks) else (self.d,)
-        self.orders, designs = [], []
-        for number in range(len(self.widths)):
+        in_blocks = isinstance(X, Blocks)
+        widths = X.widths if in_blocks else (X.shape[1],)
+        orders, designs = [], []
+        for number in range(len(widths)):
             matrices = [_by_rows(_block(part, number), X.dtype) for part in given]
-            order = frequency_order(*matrices, threads=threads)
-            self.orders.append(order)
-            designs.append([Design(part, order=order, threads=threads).by_columns() for part in matrices])
+            orders.append(frequency_order(*matrices, threads=threads))
+            designs.append(
+                [Design(part, order=orders[-1], threads=threads).by_columns() for part in matrices]
+            )
+        super().__init__(orders, widths, X.dtype, in_blocks=in_blocks, some_unlabeled=len(given) == 2)
         self.labeled, *unlabeled = (
-            BlockDesign(parts) if isinstance(X, Blocks) else parts[0] for parts in zip(*designs, strict=True)
+            BlockDesign(parts) if in_blocks else parts[0] for parts in zip(*designs, strict=True)
         )
         self.unlabeled = unlabeled[0] if unlabeled else None
-        self._set_order()
-
-    def _set_order(self) -> None:
-        starts = np.cumsum((0, *self.widths))
-        kept = [starts[block.number] + self.orders[block.number] for block in self.labeled.blocks]
-        self.order = np.concatenate(kept)
 
     def without(self, numbers: Collection[int]) -> "Features":
         """Return the features without the blocks of these numbers, whose coefficients are 0."""
         if not numbers:
             return self
         rest = copy(self)
+        FeatureOrder.__init__(
+            rest,
+            self.orders,
+            self.widths,
+            self.dtype,
+            in_blocks=True,
+            some_unlabeled=self.some_unlabeled,
+            left_out=self.left_out.union(numbers),
+        )
         assert isinstance(self.labeled, BlockDesign)
         rest.labeled = self.labeled.without(numbers)
         if self.unlabeled is not None:
             rest.unlabeled = self.unlabeled.without(numbers)
-        rest._set_order()
         return rest
 
     @property
@@ -89,16 +158,6 @@ class Features:
         Threads without an item help with the loops over the rows of the others.
         """
         return each_in_teams(work, items, self.threads)
-
-    def select(self, coef: np.ndarray) -> np.ndarray:
-        """Return β of the features that occur, given a (K, d) array for all features; shape (d', K)."""
-        return np.ascontiguousarray(coef[:, self.order].T, dtype=self.labeled.dtype)
-
-    def expand(self, beta: np.ndarray) -> np.ndarray:
-        """Return the (K, d) array of all features, given β; 0 for those that do not occur."""
-        coef = np.zeros((beta.shape[1], self.d), beta.dtype)
-        coef[:, self.order] = beta.T
-        return coef
 
 
 def _block(X: Any, number: int) -> Matrix:

@@ -7,14 +7,14 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from dropglm import checks
 from dropglm.blocks import PerBlock, values_by_block
 from dropglm.design import AnyDesign
-from dropglm.estimators.features import Features
+from dropglm.estimators.features import FeatureOrder
 from dropglm.estimators.warning import stacklevel
 from dropglm.registry import lookup
 
@@ -22,12 +22,75 @@ from dropglm.registry import lookup
 SMALLEST_LOG_RATIO = 0.01
 
 
+class CountedRows(Protocol):
+    """Rows with labels, which may be predicted probabilities, as far as the weights of l2 depend on them."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of features and of classes."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the features."""
+
+    @property
+    def weight(self) -> float:
+        """The sum of the rows' weights."""
+
+    @property
+    def smallest(self) -> float:
+        """The smallest entry, or 0 if no entry is negative."""
+
+    @property
+    def block_numbers(self) -> Sequence[int]:
+        """The number of each block of features."""
+
+    def counts(self) -> np.ndarray:
+        """Return the sums of each feature over the rows of each class and over the others; (d, 2K)."""
+
+    def block(self, place: int) -> "CountedRows":
+        """Return the rows with the features of one block."""
+
+
 class LabeledRows(NamedTuple):
-    """Rows with labels, which may be predicted probabilities."""
+    """Rows with labels in memory."""
 
     design: AnyDesign
     y: np.ndarray  # (n, K)
     weights: np.ndarray  # (n,)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of features and of classes."""
+        return self.design.shape[1], self.y.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the features."""
+        return self.design.dtype
+
+    @property
+    def weight(self) -> float:
+        """The sum of the rows' weights."""
+        return float(self.weights.sum())
+
+    @property
+    def smallest(self) -> float:
+        """The smallest entry, or 0 if no entry is negative."""
+        return self.design.smallest
+
+    @property
+    def block_numbers(self) -> Sequence[int]:
+        """The number of each block of features."""
+        return [block.number for block in self.design.blocks]
+
+    def counts(self) -> np.ndarray:
+        """Return the sums of each feature over the rows of each class and over the others; (d, 2K)."""
+        return self.design.transposed_dot(self.weights[:, None] * np.hstack([self.y, 1.0 - self.y]))
+
+    def block(self, place: int) -> "LabeledRows":
+        """Return the rows with the features of one block."""
+        return self._replace(design=self.design.blocks[place].design)
 
 
 @dataclass(frozen=True)
@@ -37,7 +100,7 @@ class L2Weights:
     Attributes
     ----------
     compute : callable
-        Returns the weights, of shape (d, K), given a list of ``LabeledRows`` that starts with the labelled
+        Returns the weights, of shape (d, K), given a list of ``CountedRows`` that starts with the labelled
         rows.
     counts_unlabeled : bool
         Whether a second fit uses weights that also count the unlabelled rows, with the labels that the first
@@ -46,18 +109,17 @@ class L2Weights:
         Numbers of the blocks of features that are left out of the model.
     """
 
-    compute: Callable[[Sequence[LabeledRows]], np.ndarray]
+    compute: Callable[[Sequence[CountedRows]], np.ndarray]
     counts_unlabeled: bool = False
     left_out: frozenset[int] = frozenset()
 
 
-def uniform(rows: Sequence[LabeledRows]) -> np.ndarray:
+def uniform(rows: Sequence[CountedRows]) -> np.ndarray:
     """Return 1 for every feature."""
-    design, y, _ = rows[0]
-    return np.ones((design.shape[1], y.shape[1]), design.dtype)
+    return np.ones(rows[0].shape, rows[0].dtype)
 
 
-def naive_bayes(rows: Sequence[LabeledRows]) -> np.ndarray:
+def naive_bayes(rows: Sequence[CountedRows]) -> np.ndarray:
     """Return 1/r_j², where r_j is the log ratio of a feature's frequencies in the class and in the others.
 
     Frequencies are smoothed by adding one, as in NB-SVM (Wang and Manning 2012), which scales features by
@@ -65,19 +127,16 @@ def naive_bayes(rows: Sequence[LabeledRows]) -> np.ndarray:
     equally. As a prior, this is a separate l2 for each feature; the dropout penalty does not change when
     features are scaled.
     """
-    if any(part.design.smallest < 0.0 for part in rows):
+    if any(part.smallest < 0.0 for part in rows):
         raise ValueError("Naive-Bayes l2_weights need non-negative features; use l2_weights='uniform'.")
-    # Counts in the classes and in the others, in one pass.
-    both = [part.weights[:, None] * np.hstack([part.y, 1.0 - part.y]) for part in rows]
-    counts = sum(part.design.transposed_dot(weighted) for part, weighted in zip(rows, both, strict=True))
-    in_class, in_others = np.hsplit(np.asarray(counts), 2)
-    smoothing = sum(part.weights.sum() for part in rows) / rows[0].weights.sum()
+    in_class, in_others = np.hsplit(np.asarray(sum(part.counts() for part in rows)), 2)
+    smoothing = sum(part.weight for part in rows) / rows[0].weight
     # Features that occur only in rows without weight or label are not part of the vocabulary.
     seen = in_class + in_others > 0.0
     smoothed = [np.where(seen, smoothing + part, 0.0) for part in (in_class, in_others)]
     frequencies = [part / part.sum(axis=0) for part in smoothed]
     r = np.log(np.where(seen, frequencies[0], 1.0)) - np.log(np.where(seen, frequencies[1], 1.0))
-    return np.maximum(np.abs(r), SMALLEST_LOG_RATIO).astype(rows[0].design.dtype) ** -2
+    return np.maximum(np.abs(r), SMALLEST_LOG_RATIO).astype(rows[0].dtype) ** -2
 
 
 L2_WEIGHTS: dict[str, L2Weights] = {
@@ -87,7 +146,7 @@ L2_WEIGHTS: dict[str, L2Weights] = {
 }
 
 
-def l2_weights_from(given: Any, features: Features) -> L2Weights:
+def l2_weights_from(given: Any, features: FeatureOrder) -> L2Weights:
     """Return the rule of that name, the ``L2Weights`` itself, or a rule that returns the given weights."""
     if not isinstance(given, PerBlock):
         return _rule(given, features.order, features)
@@ -101,14 +160,11 @@ def l2_weights_from(given: Any, features: Features) -> L2Weights:
         if number not in left_out
     }
 
-    def compute(rows: Sequence[LabeledRows]) -> np.ndarray:
+    def compute(rows: Sequence[CountedRows]) -> np.ndarray:
         weights = []
-        for place, block in enumerate(rows[0].design.blocks):
-            rule = rules[block.number]
-            counted = rows if rule.counts_unlabeled else rows[:1]
-            weights.append(
-                rule.compute([part._replace(design=part.design.blocks[place].design) for part in counted])
-            )
+        for place, number in enumerate(rows[0].block_numbers):
+            counted = rows if rules[number].counts_unlabeled else rows[:1]
+            weights.append(rules[number].compute([part.block(place) for part in counted]))
         return np.concatenate(weights)
 
     counts_unlabeled = any(rule.counts_unlabeled for rule in rules.values())
@@ -131,11 +187,11 @@ def _is_infinite(value: Any) -> bool:
     return isinstance(value, Real) and value == np.inf
 
 
-def _rule(given: Any, order: np.ndarray, features: Features, width: int | None = None) -> L2Weights:
+def _rule(given: Any, order: np.ndarray, features: FeatureOrder, width: int | None = None) -> L2Weights:
     """Return the rule for the features in this order, of all features or of a block of that width."""
     if isinstance(given, str):
         found = lookup(L2_WEIGHTS, given, "l2_weights")
-        if found.counts_unlabeled and features.unlabeled is None:
+        if found.counts_unlabeled and not features.some_unlabeled:
             warnings.warn(
                 f"l2_weights={given!r} without X_unlabeled is the same as 'naive_bayes'.",
                 UserWarning,
@@ -156,5 +212,5 @@ def _rule(given: Any, order: np.ndarray, features: Features, width: int | None =
         raise ValueError(
             f"l2_weights must not be negative, but that of feature {int(np.argmin(weights))} is."
         )
-    selected = weights[order, None].astype(features.labeled.dtype)
-    return L2Weights(lambda rows: np.repeat(selected, rows[0].y.shape[1], axis=1))
+    selected = weights[order, None].astype(features.dtype)
+    return L2Weights(lambda rows: np.repeat(selected, rows[0].shape[1], axis=1))

@@ -1,5 +1,6 @@
 """Logistic regression with feature noise integrated out."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -8,17 +9,18 @@ import numpy as np
 from dropglm import checks
 from dropglm.blocks import PerBlock, block_count
 from dropglm.estimators.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
-from dropglm.estimators.features import Features
+from dropglm.estimators.features import AnyFeatures, Features
 from dropglm.estimators.l2_weights import L2Weights, l2_weights_from
 from dropglm.estimators.linear_model import LogisticModel, SparsifyMixin
-from dropglm.estimators.problem import Problem, diverging_because, previous_coefficients
+from dropglm.estimators.problem import Problem, previous_coefficients
+from dropglm.estimators.stages import StagedProblem, diverging_because
 from dropglm.estimators.validation import TrainingData, check_classification, check_settings
 from dropglm.estimators.warning import warn_no_minimum, warn_unless_converged
 from dropglm.families import Logistic, Multinomial
 from dropglm.noise import Noise
 from dropglm.noising import expectation_from, noise_from, training_penalty
 from dropglm.objective import Block, Labels, mean_row
-from dropglm.penalties import Expectation
+from dropglm.penalties import Expectation, Penalty
 from dropglm.registry import lookup
 from dropglm.solvers import LBFGS, Result
 
@@ -217,13 +219,22 @@ PerBlock, default="uniform"
         problems = problems_of(
             data, features, l2_weights, self.fit_intercept, joint=joint, one_of_many=self._one_of_many
         )
+        return self._solve(problems, penalty, features, data, LBFGS(self.tol, self.max_iter))
 
-        # Solve.
-        solver = LBFGS(self.tol, self.max_iter)
-        coef = np.zeros((sum(problem.y.shape[1] for problem in problems), features.d), features.labeled.dtype)
+    def _solve(
+        self,
+        problems: Sequence[StagedProblem],
+        penalty: Penalty | None,
+        features: AnyFeatures,
+        data: TrainingData,
+        solver: LBFGS,
+    ) -> Self:
+        """Solve one joint problem, or one per class against the rest, and set the fitted attributes."""
+        joint = problems[0].family.several
+        coef = np.zeros((len(data.classes) if joint else len(problems), features.d), features.dtype)
         intercept = np.zeros(len(coef))
         # Predicted labels must not depend on an earlier fit.
-        warm = self.warm_start and not l2_weights.counts_unlabeled
+        warm = self.warm_start and not problems[0].l2_weights.counts_unlabeled
         initial = previous_coefficients(self, features, coef.shape) if warm else None
         multi_class = "multinomial" if joint else "ovr"
         with FitObservers(self, data, len(problems)) as observers:
@@ -251,7 +262,6 @@ PerBlock, default="uniform"
             solved = [solve(k) for k in numbers] if observers.observe else features.each(solve, numbers)
             results, reasons = [result for result, _ in solved], [reason for _, reason in solved]
 
-            # Store.
             if joint:
                 intercept -= intercept.mean()  # a constant added to all classes changes nothing
             self._set_fitted(

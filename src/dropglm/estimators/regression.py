@@ -1,5 +1,6 @@
 """Regression of real numbers and of counts."""
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -8,15 +9,17 @@ from sklearn.base import RegressorMixin
 from dropglm import checks
 from dropglm.blocks import PerBlock, block_count
 from dropglm.estimators.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
-from dropglm.estimators.features import Features
+from dropglm.estimators.features import AnyFeatures, Features
 from dropglm.estimators.l2_weights import l2_weights_from
 from dropglm.estimators.linear_model import SparsifyMixin
 from dropglm.estimators.problem import Problem, previous_coefficients
-from dropglm.estimators.validation import check_regression, check_settings
+from dropglm.estimators.stages import StagedProblem
+from dropglm.estimators.validation import TrainingData, check_regression, check_settings
 from dropglm.estimators.warning import warn_unless_converged
 from dropglm.families import Family, Linear, Poisson
 from dropglm.noise import Noise
 from dropglm.noising import expectation_from, noise_from, training_penalty
+from dropglm.penalties import Penalty
 from dropglm.solvers import LBFGS
 
 
@@ -117,11 +120,8 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         # Build the problem.
         penalty = training_penalty(method, self.family, noise, self.random_state)
         features = Features(data.X, data.X_unlabeled, checks.threads(self.n_jobs))
-        given = self.l2_weights
-        for value in given.values if isinstance(given, PerBlock) else [given]:
-            if isinstance(value, str) and value.startswith("naive_bayes"):
-                raise ValueError(f"l2_weights={given!r} is for classifiers; use 'uniform' or an array.")
-        l2_weights = l2_weights_from(given, features)
+        self._check_l2_weights()
+        l2_weights = l2_weights_from(self.l2_weights, features)
         features = features.without(l2_weights.left_out)
         problem = Problem(
             features,
@@ -133,19 +133,29 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
             l2_weights,
         )
 
-        # Solve.
+        return self._solve(problem, penalty, features, data, LBFGS(self.tol, self.max_iter))
+
+    def _solve(
+        self,
+        problem: StagedProblem,
+        penalty: Penalty | None,
+        features: AnyFeatures,
+        data: TrainingData,
+        solver: LBFGS,
+    ) -> Self:
+        """Solve the problem and set the fitted attributes."""
+
         def attributes(beta: np.ndarray, intercept: np.ndarray) -> dict[str, Any]:
             coef = features.expand(beta)[0]
             return {"coef_": coef, "intercept_": coef.dtype.type(intercept[0])}
 
-        solver = LBFGS(self.tol, self.max_iter, threads=features.threads)
+        solver = replace(solver, threads=features.threads)
         start = previous_coefficients(self, features, (1, features.d)) if self.warm_start else None
         with FitObservers(self, data, 1) as observers:
             solution = problem.solve(
                 penalty, self.l2, self.discount, solver, start, observers.next_problem(attributes)
             )
 
-            # Store.
             self._set_fitted(
                 **attributes(solution.beta, solution.intercept),
                 n_iter_=solution.result.n_iter,
@@ -167,6 +177,12 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         ndarray of shape (n,)
         """
         return self.family.mean(self._snapshot()._predictors(X)[:, 0])
+
+    def _check_l2_weights(self) -> None:
+        given = self.l2_weights
+        for value in given.values if isinstance(given, PerBlock) else [given]:
+            if isinstance(value, str) and value.startswith("naive_bayes"):
+                raise ValueError(f"l2_weights={given!r} is for classifiers; use 'uniform' or an array.")
 
     def _check_targets(self, y: np.ndarray, weights: np.ndarray) -> None:
         """Raise an error for targets that the family does not allow, in rows of positive weight."""

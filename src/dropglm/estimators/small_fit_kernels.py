@@ -13,7 +13,7 @@ from dropglm.design.kernels import gather, gather_spread, ray_by_rows, scatter, 
 from dropglm.maths.compile import kernel, part
 from dropglm.objective.logistic_rows import evaluate
 from dropglm.solvers.lbfgs import REFRESHES
-from dropglm.solvers.line_search import MAX_TRIALS, Trial, narrow
+from dropglm.solvers.line_search import CURVATURE, MAX_TRIALS, Trial, narrow
 from dropglm.solvers.memory import _combine, _multiply, _solve, _square
 
 # How a fit ended; the last one leaves it to the general solver to say why.
@@ -118,7 +118,7 @@ def descend(X, model, memory, room, theta, tol, max_iter, min_iter, history):
             elif number == MAX_TRIALS:
                 found = low.value < value
             else:
-                found, low, high, step = narrow(begin, low, high, trial)
+                found, low, high, step = narrow(begin, low, high, trial, CURVATURE)
             if found:
                 value, l2_norm = trial.value, norm
                 break

@@ -9,6 +9,7 @@ because features with a non-zero mean make the effects of β and b on η correla
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from dropglm.maths import vectors
 from dropglm.noise import NO_NOISE
 from dropglm.objective.coefficients import complete_diagonal, complete_gradient, products_along
 from dropglm.objective.row_term import RowTerm
-from dropglm.objective.terms import Block, Coefficients, Share, Term
+from dropglm.objective.terms import AnyTerm, Block, Coefficients, Share, Term
 from dropglm.penalties import Penalty, RowPenalty
 
 
@@ -64,11 +65,30 @@ class Objective:
         mean: np.ndarray | None = None,
         threads: int = 1,
     ) -> None:
-        self.terms = [_term(block, family, penalty) for block in blocks]
+        terms = [term_of(block, family, penalty) for block in blocks]
+        self._set(terms, l2, mean_row(blocks) if mean is None else mean, fit_intercept, threads)
+
+    @classmethod
+    def of_terms(
+        cls,
+        terms: Sequence[AnyTerm],
+        l2: np.ndarray,
+        mean: np.ndarray,
+        *,
+        fit_intercept: bool = True,
+        threads: int = 1,
+    ) -> Self:
+        """Return the sum of given terms and l2; the other arguments are those of the class."""
+        objective = object.__new__(cls)
+        objective._set(terms, l2, mean, fit_intercept, threads)
+        return objective
+
+    def _set(
+        self, terms: Sequence[AnyTerm], l2: np.ndarray, mean: np.ndarray, fit_intercept: bool, threads: int
+    ) -> None:
+        self.terms = terms
         self.l2 = l2
-        self.mean = mean_row(blocks) if mean is None else mean
-        if not fit_intercept:
-            self.mean = np.zeros_like(self.mean)
+        self.mean = mean if fit_intercept else np.zeros_like(mean)
         self.fit_intercept = fit_intercept
         self.threads = threads
 
@@ -176,7 +196,7 @@ def mean_row(blocks: Sequence[Block]) -> np.ndarray:
     return means[0] if len(means) == 1 else np.sum(means, axis=0)
 
 
-def _term(block: Block, family: type[Family], penalty: Penalty | None) -> Term:
+def term_of(block: Block, family: type[Family], penalty: Penalty | None) -> Term:
     """Return the cheapest term that supports this family and penalty."""
     if not family.several and (penalty is None or isinstance(penalty, RowPenalty)):
         return RowTerm(block, family, penalty)

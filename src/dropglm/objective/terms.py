@@ -6,7 +6,7 @@ Where the penalty depends only on a row's η and s², ``row_term.py`` computes t
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -72,6 +72,21 @@ class TermLine(Protocol):
         """Return the share at that step, where the coefficients are beta."""
 
 
+class AnyTerm(Protocol):
+    """A summand of the objective."""
+
+    passes: int  # over the rows so far
+
+    def at(self, beta: np.ndarray, intercept: np.ndarray) -> Share:
+        """Return the share at these coefficients."""
+
+    def along(self, here: Any, start: Coefficients, direction: Coefficients) -> TermLine:
+        """Return the share along the ray start + step · direction."""
+
+    def fisher(self, here: Any, mean: np.ndarray) -> Coefficients:
+        """Return the diagonal of the Fisher information of loss and penalty."""
+
+
 class Term:
     """The share of a block in the objective; every evaluation passes over its rows."""
 
@@ -108,7 +123,7 @@ class Term:
 
     def along(self, here: Share, start: Coefficients, direction: Coefficients) -> TermLine:
         """Return the share along the ray start + step · direction."""
-        return _EvaluatedLine(self, start, direction)
+        return EvaluatedLine(self, start, direction)
 
     def fisher(self, here: Share, mean: np.ndarray) -> Coefficients:
         """Return the diagonal of the Fisher information of loss and penalty, to second order in the noise.
@@ -126,16 +141,17 @@ class Term:
         return by_beta, (w[:, None] * A2).sum(axis=0)
 
 
-class _EvaluatedLine:
+class EvaluatedLine:
     """A line on which every step is an evaluation; the last one is kept, since the search ends there."""
 
-    def __init__(self, term: Term, start: Coefficients, direction: Coefficients) -> None:
+    def __init__(self, term: AnyTerm, start: Coefficients, direction: Coefficients) -> None:
         self.term = term
         self.start = start
         self.direction = direction
         self.last: tuple[float, Share] | None = None
 
     def value_and_slope(self, step: float) -> tuple[float, float]:
+        """Return the value and its derivative with respect to the step."""
         here = self._at(step)
         d_beta, d_intercept = self.direction
         slope = np.sum(np.multiply(here.by_beta, d_beta, dtype=np.float64))
@@ -143,6 +159,7 @@ class _EvaluatedLine:
         return here.value, float(slope)
 
     def arrive(self, step: float, beta: np.ndarray) -> Share:
+        """Return the share at that step."""
         return self._at(step)
 
     def _at(self, step: float) -> Share:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dropglm.solvers.base import Callback, Function, History, Result, Status
-from dropglm.solvers.line_search import search
+from dropglm.solvers.line_search import CURVATURE, search
 from dropglm.solvers.memory import Memory
 
 # Iterations after which the preconditioner is recomputed, since the curvature changes along the way. On
@@ -34,6 +34,9 @@ class LBFGS:
         Number of past steps to keep; by default 10, and up to 100 for short vectors.
     threads : int
         Number of threads for the algebra on vectors.
+    curvature : float
+        The share of the slope that may be left at the end of a step, c₂ of the Wolfe conditions. Where every
+        trial of a step is a pass over all rows, a large share saves trials.
     """
 
     tol: float = 1e-4
@@ -41,6 +44,7 @@ class LBFGS:
     min_iter: int = 0
     memory: int | None = None
     threads: int = 1
+    curvature: float = CURVATURE
 
     def memory_for(self, size: int) -> int:
         """Return the number of past steps to keep, for vectors of this size."""
@@ -75,7 +79,7 @@ class LBFGS:
                 break
             slope, direction = memory.slope, memory.direction()
             ray = function.along(point, direction)
-            step = search(ray, point.value, slope)
+            step = search(ray, point.value, slope, curvature=self.curvature)
             if step is None:
                 # At a perfect fit f is 0, so the gradient is compared with the objective at the start.
                 perfect = 0.5 * memory.gg <= np.finfo(start.dtype).eps * seen[0][0]

@@ -16,7 +16,7 @@ from dropglm.solvers.base import Ray
 also_compiled: Any = register_jitable
 
 DESCENT = 1e-4  # c₁
-CURVATURE = 0.5  # c₂
+CURVATURE = 0.5  # c₂, where trials of further steps cost little
 MAX_TRIALS = 40
 MAX_GROWTH = 10.0
 # Relative differences of the value that rounding can cause.
@@ -31,22 +31,26 @@ class Trial(NamedTuple):
     slope: float
 
 
-def search(ray: Ray, value: float, slope: float, step: float = 1.0) -> float | None:
-    """Return a step, trying the given one first, or None if no step descends."""
+def search(
+    ray: Ray, value: float, slope: float, step: float = 1.0, curvature: float = CURVATURE
+) -> float | None:
+    """Return a step, trying the given one first, or None if no step descends; ``curvature`` is c₂."""
     start = low = Trial(0.0, value, slope)
     high = Trial(math.inf, value, slope)  # none yet
     if not slope < 0.0:
         return None
     for _ in range(MAX_TRIALS):
         trial = Trial(step, *ray.value_and_slope(step))
-        found, low, high, step = narrow(start, low, high, trial)
+        found, low, high, step = narrow(start, low, high, trial, curvature)
         if found:
             return step
     return low.step if low.value < value else None
 
 
 @also_compiled
-def narrow(start: Trial, low: Trial, high: Trial, trial: Trial) -> tuple[bool, Trial, Trial, float]:
+def narrow(
+    start: Trial, low: Trial, high: Trial, trial: Trial, curvature: float
+) -> tuple[bool, Trial, Trial, float]:
     """Return whether the trial satisfies the conditions, the new low and high, and the step or the next one.
 
     A ``high`` of infinite length means that none is known.
@@ -54,7 +58,7 @@ def narrow(start: Trial, low: Trial, high: Trial, trial: Trial) -> tuple[bool, T
     bound = start.value + DESCENT * trial.step * start.slope + ROUNDING * abs(start.value)
     if not (trial.value <= bound and math.isfinite(trial.slope)):
         high = trial
-    elif abs(trial.slope) <= CURVATURE * abs(start.slope):
+    elif abs(trial.slope) <= curvature * abs(start.slope):
         return True, low, high, trial.step
     elif trial.slope > 0.0:
         high = trial
