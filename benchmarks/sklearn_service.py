@@ -25,7 +25,7 @@ def train(texts: Sequence[str], y: Sequence[str], path: Path) -> None:
 class PipelineModel:
     """What the service needs of a model."""
 
-    uses_embeddings = False
+    _uses_embeddings = False
     embedder = None
 
     def __init__(self, pipeline: Any) -> None:
