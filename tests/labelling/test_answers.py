@@ -2,7 +2,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dropglm.labelling.answers import Answers
-from dropglm.labelling.entries import ClassAdded, ClassRenamed, Kept, Labelled, Skipped, Undone
+from dropglm.labelling.entries import (
+    AnswerUndone,
+    ClassAdded,
+    ClassRemoved,
+    ClassRenamed,
+    Kept,
+    Labelled,
+    LabelledTogether,
+    Skipped,
+    Undone,
+)
 from dropglm.labelling.text_numbers import TextNumbers, text_hash
 
 TEXTS = ["a lovely film", "a dull film", "great fun", "boring", "a lovely film"]
@@ -10,16 +20,21 @@ numbers = TextNumbers(TEXTS)
 some_texts = st.lists(st.integers(0, 4), min_size=1, max_size=2).map(
     lambda chosen: tuple(map(numbers.reference, chosen))
 )
+names = st.sampled_from("abc")
 answers = st.one_of(
-    st.builds(
-        Labelled,
-        some_texts,
-        st.sampled_from("ab"),
-        st.sampled_from(["random", "chosen"]),
-        st.sampled_from("ab"),
-    ),
+    st.builds(Labelled, some_texts, names, st.sampled_from(["random", "chosen"]), names),
+    st.builds(LabelledTogether, st.just(tuple(map(numbers.reference, (0, 3)))), st.tuples(names, names)),
     st.builds(Skipped, some_texts),
     st.builds(Kept, some_texts),
+)
+class_changes = st.one_of(
+    st.builds(ClassAdded, names, st.just(True)),
+    st.builds(ClassRenamed, names, names),
+    st.builds(ClassRemoved, names),
+)
+actions = answers | class_changes
+given_at_the_start = st.one_of(
+    st.builds(ClassAdded, names), st.builds(Labelled, some_texts, names, st.just("imported"))
 )
 
 
@@ -30,31 +45,76 @@ def state(entries, texts=TEXTS):
     return found
 
 
-@given(st.lists(answers, max_size=6), st.lists(answers, max_size=4))
-def test_undo_restores_the_state_before_each_answer(before, after):
-    old, new = state(before), state(before)
+def has_classes(found, entry):
+    """Return whether the classes of an answer exist, as they do on the page."""
+    wanted = {getattr(entry, "label", None), getattr(entry, "guess", None), *getattr(entry, "labels", ())}
+    return wanted - {None} <= set(found.classes)
+
+
+@given(st.lists(actions, max_size=8), st.lists(actions, max_size=5))
+def test_one_undo_takes_one_action_back(before, after):
+    """Undoing all that came after, however much each action changed, restores the state before."""
+    old, new = (state(ClassAdded(name) for name in "abc") for _ in range(2))
+    for entry in before:
+        for found in (old, new):
+            if has_classes(found, entry):
+                found.apply(entry)
     for entry in after:
-        grown = len(new._before)
+        if not has_classes(new, entry):
+            continue
+        grown = len(new._actions)
         new.apply(entry)
-        if len(new._before) > grown:
+        if len(new._actions) > grown:
+            sentence = new.last.sentence(new)
+            assert sentence.endswith(".")
             new.apply(Undone())
-    assert new.by_text == old.by_text
-    both = state([*before, *after])
-    for _ in range(len(before) + len(after)):
-        both.apply(Undone())
-    assert both.by_text == {}
-    assert both.last == ()
+    assert (new.by_text, new.classes) == (old.by_text, old.classes)
+    for _ in before:
+        new.apply(Undone())
+    assert new.by_text == {}
+    assert new.classes == list("abc")
+    assert new.last is None
+
+
+@given(st.lists(actions | given_at_the_start | st.just(Undone()), max_size=15))
+def test_every_label_has_a_class_whatever_happens(given):
+    """Labels and classes that come with the table at a later start mix with what can be undone."""
+    found = state(given)
+    for _ in range(len(given) + 1):
+        labels = {answer.label for answer in found.by_text.values()} - {None}
+        assert labels <= set(found.names)
+        assert len(set(found.classes)) == len(found.classes)
+        assert found.last is None or found.last.sentence(found)
+        found.apply(Undone())
+
+
+def test_the_first_journals_undo_answers_only():
+    """In them, undo took the last answer back, also if a class was added or renamed since."""
+    text = (numbers.reference(0),)
+    found = state([Labelled(text, "a"), ClassAdded("b"), ClassRenamed("b", "c"), AnswerUndone()])
+    assert (found.labels(), found.classes) == ({}, ["a", "c"])
+
+
+def test_a_class_with_labels_is_not_removed():
+    text = (numbers.reference(0),)
+    found = state([Labelled(text, "a"), ClassAdded("b", True), ClassRemoved("a"), ClassRemoved("b")])
+    assert found.classes == ["a"]
+    found.apply(Undone())
+    assert found.classes == ["a", "b"]
+    assert found.last.sentence(found) == "the class “b” is removed."
+    found.apply(Undone())
+    assert found.last.sentence(found) == "“a lovely film” is no longer “a”."
 
 
 def test_labels_of_the_table_are_not_undone():
     """They are not answers of the page: undo takes the last answer before them, or nothing."""
     first, second = (numbers.reference(number) for number in (1, 2))
     found = state([Labelled((first,), "a", "chosen"), Labelled((second,), "b", "imported")])
-    assert found.last == (1,)
+    assert found.last.numbers == [1]
     found.apply(Undone())
     found.apply(Undone())
     assert found.labels() == {2: "b"}
-    assert found.last == ()
+    assert found.last is None
 
 
 @given(st.lists(answers, max_size=6), st.permutations(range(5)))
@@ -64,9 +124,11 @@ def test_answers_find_their_texts_in_a_table_of_another_order(given, order):
     labels = {text_hash(moved.numbers.texts[number]): label for number, label in moved.labels().items()}
     last = {}
     for entry in given:
-        for reference in getattr(entry, "texts", ()):
-            if isinstance(entry, Labelled):
-                last[reference.hash] = entry.label
+        labels_of = {Labelled: lambda one: [one.label] * 2, LabelledTogether: lambda one: one.labels}
+        for reference, label in zip(
+            entry.texts, labels_of.get(type(entry), lambda _: ())(entry), strict=False
+        ):
+            last[reference.hash] = label
     known = {hashed for hashed in labels if hashed != text_hash(TEXTS[0])}
     assert all(labels[hashed] == last[hashed] for hashed in known)
     assert not moved.numbers.missing

@@ -4,7 +4,8 @@ import pytest
 
 from dropglm.labelling import LabellingSession
 from dropglm.labelling.exports import write_labels
-from dropglm.labelling.panels import progress, search, surest
+from dropglm.labelling.panels import progress, surest
+from dropglm.labelling.search import search
 from tests.cli.command import texts
 
 FIRST, TRUTH = texts(20)
@@ -39,13 +40,13 @@ def test_an_answer_to_a_copy_is_that_of_the_first(path):
         session.answer("good", 27)
         session.answer("bad", 47)
         assert session.answers.labels() == {7: "bad", 27: "bad", 47: "bad"}
-        session.answer_all([3, 23, 4], "good")
+        session.answer_all({3: "bad", 23: "good", 4: "good"})
         assert progress(session).n_labels == 3
         session.undo()
         assert session.undo() == [7]
         assert session.answers.labels() == {7: "good", 27: "good", 47: "good"}
         session.keep(27)
-        assert search(session, ROWS[7]).numbers == [7]
+        assert search(session.answers.numbers, f'"{ROWS[7]}"').numbers == [7]
 
 
 def test_the_surest_texts_are_different_ones(path):

@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from dropglm.labelling import journal as journal_module
 from dropglm.labelling.entries import (
     SOURCES,
+    AnswerUndone,
     ClassAdded,
+    ClassRemoved,
     ClassRenamed,
     Kept,
     Labelled,
+    LabelledTogether,
     Skipped,
     TextReference,
     Undone,
@@ -33,8 +36,16 @@ entries = st.one_of(
     st.builds(Labelled, references, names, st.sampled_from(SOURCES), st.none() | names, times),
     st.builds(Skipped, references, times),
     st.builds(Kept, references, times),
+    st.builds(
+        lambda texts, name, time: LabelledTogether(texts, (name,) * len(texts), time),
+        references,
+        names,
+        times,
+    ),
     st.builds(Undone, times),
-    st.builds(ClassAdded, names),
+    st.builds(AnswerUndone, times),
+    st.builds(ClassAdded, names, st.booleans()),
+    st.builds(ClassRemoved, names),
     st.builds(ClassRenamed, names, names),
 )
 
@@ -97,6 +108,7 @@ def test_a_damaged_line_is_refused_by_its_number(tmp_path_factory, appended, dat
         b'{"entry":"class","name":1}',
         b'{"entry":"class","name":"a","old":"b"}',
         b'{"entry":"skip","texts":[]}',
+        b'{"entry":"labels","texts":[[1,"a"]],"labels":["b","c"]}',
         b'{"entry":"skip","texts":[[-1,"a"]]}',
         b'{"entry":"label","texts":[[1,"a"]],"label":"b","source":"elsewhere"}',
         b"\xff\xfe",
@@ -107,6 +119,17 @@ def test_a_line_that_is_not_an_entry_is_refused(tmp_path, line):
     path.write_bytes(HEADER + line + b"\n")
     with pytest.raises(JournalError, match="line 2"):
         Journal(path)
+
+
+def test_the_first_journals_are_read(tmp_path):
+    path = tmp_path / "a.labels.jsonl"
+    path.write_bytes(
+        HEADER + b'{"entry":"class","name":"a"}\n'
+        b'{"entry":"label","texts":[[1,"f"],[2,"e"]],"label":"a","source":"bulk","guess":null,"time":1.5}\n'
+        b'{"entry":"undo","time":2.0}\n'
+    )
+    both = (TextReference(1, "f"), TextReference(2, "e"))
+    assert entries_of(path) == [ClassAdded("a"), Labelled(both, "a", "bulk", None, 1.5), AnswerUndone(2.0)]
 
 
 def test_zeros_at_the_end_are_an_incomplete_line(tmp_path):

@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from dropglm import TextClassifier
 from dropglm.labelling import LabellingSession
-from dropglm.labelling.panels import accuracy_curve, progress, search, surest, suspects
+from dropglm.labelling.panels import accuracy_curve, known_accuracy, progress, surest, suspects
 from dropglm.labelling.session import ChangedError
 from tests.cli.command import texts
 
@@ -46,6 +46,7 @@ def test_the_model_learns_and_the_random_share_is_predicted_before_it_is_labelle
         points, _ = accuracy_curve(session)
         assert points[-1].n == len(outcomes)
         assert points[-1].low <= points[-1].accuracy <= points[-1].high
+        assert f"about {points[-1].accuracy:.0%} of the texts" in known_accuracy(session)
         assert session.problem is None
     with LabellingSession(TEXTS, path) as again:
         assert again.answers.labels() == {number: TRUTH[number] for number in seen}
@@ -93,11 +94,53 @@ def test_correcting_another_text_leaves_the_current_one(path):
         session.undo()
         assert session.answers.labels() == {first.number: "good"}
         assert session.current == second
-        session.answer_all([5, 6, second.number], "bad")
-        assert session.current.number not in (5, 6, second.number)
+
+
+def test_a_bulk_answer_of_several_classes_is_one_action(path):
+    with LabellingSession(TEXTS, path, classes=["good", "bad"], seed=0) as session:
+        first = session.current.number
+        second = session.answer("good").number
+        third, fourth = [number for number in range(4) if number not in (first, second)][:2]
+        lines = path.read_bytes().count(b"\n")
+        session.answer_all({third: "bad", fourth: "good", second: "bad", first: "bad"})
+        assert path.read_bytes().count(b"\n") == lines + 1
+        assert session.current.number not in (first, second, third, fourth)
         assert progress(session).by_class == [("good", 1), ("bad", 3)]
         session.undo()
-        assert progress(session).n_labels == 1
+        assert session.answers.labels() == {first: "good"}
+        with pytest.raises(ValueError, match="no class 'none'"):
+            session.answer_all({third: "bad", fourth: "none"})
+        assert session.answers.labels() == {first: "good"}
+
+
+def test_undo_takes_back_changes_of_the_classes_but_not_those_of_the_start(path):
+    with LabellingSession(TEXTS, path, classes=["good", "bad"], labels={3: "odd"}) as session:
+        with pytest.raises(ValueError, match="nothing to undo"):
+            session.undo()
+        session.answer("good", 0)
+        session.add_class("typo")
+        session.rename_class("bad", "poor")
+        session.remove_class("typo")
+        current = session.current
+        for classes in (
+            ["good", "poor", "odd", "typo"],
+            ["good", "bad", "odd", "typo"],
+            ["good", "bad", "odd"],
+        ):
+            assert session.undo() == []
+            assert session.answers.classes == classes
+        assert session.current == current
+        assert session.answers.labels() == {0: "good", 3: "odd"}
+        with pytest.raises(ValueError, match="'good' has labels"):
+            session.remove_class("good")
+        with pytest.raises(ValueError, match="no class 'typo'"):
+            session.remove_class("typo")
+        session.remove_class("bad")
+        assert session.answers.classes == ["good", "odd"]
+    with LabellingSession(TEXTS, path) as again:
+        assert again.answers.classes == ["good", "odd"]
+        again.undo()
+        assert again.undo() == [0]
 
 
 def test_classes_are_added_and_renamed_and_survive_a_restart_with_the_old_names(path):
@@ -127,7 +170,8 @@ def test_who_has_not_seen_the_last_change_is_told(path):
             lambda: session.keep(0, seen=seen),
             lambda: session.add_class("c", seen=seen),
             lambda: session.rename_class("bad", "c", seen=seen),
-            lambda: session.answer_all([1], "bad", seen=seen),
+            lambda: session.remove_class("bad", seen=seen),
+            lambda: session.answer_all({1: "bad"}, seen=seen),
         ):
             with pytest.raises(ChangedError):
                 action()
@@ -154,10 +198,7 @@ def test_the_panels_list_suspicious_sure_and_found_texts(path):
         assert all(TRUTH[number] == "good" and number >= 60 for number, _ in sure)
         assert [p for _, p in sure] == sorted((p for _, p in sure), reverse=True)
         assert surest(session, "none") == []
-        found = search(session, "LOVELY", k=3)
-        holding = [number for number, text in enumerate(TEXTS) if "lovely" in text]
-        assert (found.numbers, found.total) == (holding[:3], len(holding))
-        assert search(session, " ").total == 0
+        assert "0 of 10 random texts" in known_accuracy(session)
 
 
 def test_a_trained_model_guesses_from_the_first_text(path):
@@ -239,6 +280,16 @@ class Annotator(RuleBasedStateMachine):
     @rule(number=st.integers(0, 11), label=st.integers(0, 1))
     def correct(self, number, label):
         self.session.answer(self.session.answers.classes[label], number)
+
+    @rule(labels=st.dictionaries(st.integers(0, 11), st.integers(0, 1), min_size=1, max_size=3))
+    def bulk(self, labels):
+        classes = self.session.answers.classes
+        self.session.answer_all({number: classes[label] for number, label in labels.items()})
+
+    @rule(name=st.sampled_from(["u", "v"]))
+    def add_or_remove(self, name):
+        has = name in self.session.answers.classes
+        (self.session.remove_class if has else self.session.add_class)(name)
 
     @precondition(lambda self: self.session.answers.last)
     @rule()

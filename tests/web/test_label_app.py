@@ -87,13 +87,16 @@ def test_what_cannot_be_stored_is_not_acknowledged(served, monkeypatch):
         ("answer", {"label": 1}, "label must be a text"),
         ("answer", {"label": "good", "number": 10**6}, "no text 1000000"),
         ("answer", {"label": "good", "number": "0"}, "number of a text"),
-        ("answer_all", {"label": "good", "numbers": 3}, "list of numbers"),
-        ("answer_all", {"label": "good", "numbers": []}, "no texts"),
-        ("answer_all", {"label": "good", "numbers": [None, 1.5]}, "no text|There is"),
+        ("answer_all", {"labels": 3}, "list of pairs"),
+        ("answer_all", {"labels": []}, "no texts"),
+        ("answer_all", {"labels": [[[], "good"]]}, "list of pairs"),
+        ("answer_all", {"labels": [[10**6, "good"]]}, "no text 1000000"),
+        ("remove_class", {"name": "none"}, "no class 'none'"),
         ("keep", {}, "number of a text"),
         ("keep", {"number": 0}, "no label to keep"),
         ("undo", {}, "nothing to undo"),
-        ("add_class", {"name": "good"}, "already a class"),
+        ("add_class", {"name": "good"}, "already a class 'good'"),
+        ("add_class", {"name": " "}, "needs a name"),
         ("export", {"what": "everything"}, "export"),
     ],
 )
@@ -130,9 +133,7 @@ def test_strange_and_long_texts_arrive_as_they_are(served):
 
 def test_panels_and_exports(served, tmp_path):
     address, session, exports = served
-    for label in ("good", "bad"):
-        numbers = [number for number in range(40) if TRUTH[number] == label]
-        act(address, "answer_all", label=label, numbers=numbers)
+    act(address, "answer_all", labels=list(enumerate(TRUTH[:40])))
     assert session.wait(300)
     panels = ask(address, "api/panels").json
     words = dict(panels["words"])

@@ -3,12 +3,17 @@
 from dataclasses import dataclass, replace
 from functools import singledispatchmethod
 
+from dropglm.labelling.actions import Action, Added, Answered, Removed, Renamed
+from dropglm.labelling.classes import Classes
 from dropglm.labelling.entries import (
+    AnswerUndone,
     ClassAdded,
+    ClassRemoved,
     ClassRenamed,
     Entry,
     Kept,
     Labelled,
+    LabelledTogether,
     Skipped,
     TextReference,
     Undone,
@@ -44,7 +49,7 @@ class Answer:
 class Answers:
     """Classes and answers; each entry of a journal changes them.
 
-    Classes have numbers, in the order in which they were added, so that they can be renamed.
+    Classes have numbers, so that they can be renamed and removed.
 
     Parameters
     ----------
@@ -53,11 +58,11 @@ class Answers:
 
     Attributes
     ----------
-    classes : list of str
-        Names by number.
     by_text : dict of int to Answer
         Answers by number of the text, in the order in which they were given. Copies share the answer of the
         first of them. Numbers of texts that are not in the table are negative.
+    class_names : Classes
+        Names of the classes by number.
 
     Examples
     --------
@@ -69,21 +74,30 @@ class Answers:
     {1: 'poor'}
     >>> answers.apply(Undone())
     >>> answers.labels()
-    {}
+    {1: 'bad'}
     """
 
     def __init__(self, numbers: TextNumbers) -> None:
         self.numbers = numbers
-        self.classes: list[str] = []
         self.by_text: dict[int, Answer] = {}
-        self._former: dict[str, int] = {}  # numbers of classes by the names that they had before
-        self._before: list[dict[int, Answer | None]] = []  # for each answer, what was known of its texts
+        self.class_names = Classes()
+        self._actions: list[Action] = []  # those that are not undone, nor undo others
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Names of the classes by number; classes that were removed are not among them."""
+        return self.class_names.names
+
+    @property
+    def classes(self) -> list[str]:
+        """Names of the classes, in the order in which they are shown."""
+        return list(self.names.values())
 
     def labels(self) -> dict[int, str]:
         """Return the labels of the texts of the table, also of copies of labelled texts."""
         found = self.class_numbers()
         return {
-            number: self.classes[found[first]]
+            number: self.names[found[first]]
             for number, first in enumerate(self.numbers.copy_of)
             if first in found
         }
@@ -105,19 +119,17 @@ class Answers:
         ]
 
     @property
-    def last(self) -> tuple[int, ...]:
-        """Texts of the answer that would be undone next; empty if there is none."""
-        return tuple(self._before[-1]) if self._before else ()
+    def last(self) -> Action | None:
+        """The action that would be undone next; None if there is none."""
+        return next((action for action in reversed(self._actions) if action.can_undo(self)), None)
+
+    def is_used(self, number: int) -> bool:
+        """Return whether any answer has this class."""
+        return any(answer.label == number for answer in self.by_text.values())
 
     def find_class(self, name: str) -> int | None:
         """Return the number of the class that has this name, or else had it before; None if there is none."""
-        return self.classes.index(name) if name in self.classes else self._former.get(name)
-
-    def class_number(self, name: str) -> int:
-        """Return the number of a class, which is added if it is new."""
-        if name not in self.classes:
-            self.classes.append(name)
-        return self.classes.index(name)
+        return self.class_names.find(name)
 
     @singledispatchmethod
     def apply(self, entry: Entry) -> None:
@@ -126,13 +138,23 @@ class Answers:
 
     @apply.register
     def _(self, entry: Labelled) -> None:
-        label = self.class_number(entry.label)
-        guess = None if entry.guess is None else self.class_number(entry.guess)
-        self._answer(entry.texts, Answer(label, entry.source, guess, False, entry.time))
+        label = self.class_names.add(entry.label)
+        guess = None if entry.guess is None else self.class_names.add(entry.guess)
+        before = self._answer(entry.texts, Answer(label, entry.source, guess, False, entry.time))
+        if entry.source != "imported":  # nobody gave it on the page, and the table would bring it back
+            self._actions.append(Answered(before))
+
+    @apply.register
+    def _(self, entry: LabelledTogether) -> None:
+        before: dict[int, Answer | None] = {}
+        for text, name in zip(entry.texts, entry.labels, strict=True):
+            answer = Answer(self.class_names.add(name), "bulk", time=entry.time)
+            before = self._answer((text,), answer) | before
+        self._actions.append(Answered(before))
 
     @apply.register
     def _(self, entry: Skipped) -> None:
-        self._answer(entry.texts, Answer(None, time=entry.time))
+        self._actions.append(Answered(self._answer(entry.texts, Answer(None, time=entry.time))))
 
     @apply.register
     def _(self, entry: Kept) -> None:
@@ -142,33 +164,50 @@ class Answers:
                 before.setdefault(number, self.by_text[number])
                 self.by_text[number] = replace(self.by_text[number], kept=True)
         if before:
-            self._before.append(before)
+            self._actions.append(Answered(before))
 
     @apply.register
     def _(self, entry: Undone) -> None:
-        for number, answer in (self._before.pop() if self._before else {}).items():
-            if answer is None:
-                del self.by_text[number]
-            else:
-                self.by_text[number] = answer
+        self._undo(self.last)
+
+    @apply.register
+    def _(self, entry: AnswerUndone) -> None:
+        answers = (action for action in reversed(self._actions) if isinstance(action, Answered))
+        self._undo(next(answers, None))
 
     @apply.register
     def _(self, entry: ClassAdded) -> None:
-        self.class_number(entry.name)
+        is_new = entry.name not in self.classes
+        number = self.class_names.add(entry.name)
+        if is_new and entry.is_undoable:
+            self._actions.append(Added(number))
 
     @apply.register
     def _(self, entry: ClassRenamed) -> None:
         if entry.old in self.classes and entry.new not in self.classes:
-            number = self.classes.index(entry.old)
-            self.classes[number] = entry.new
-            self._former[entry.old] = number
+            number = self.class_names.add(entry.old)
+            self.class_names.rename(number, entry.new)
+            self._actions.append(Renamed(number, entry.old))
 
-    def _answer(self, texts: tuple[TextReference, ...], new: Answer) -> None:
+    @apply.register
+    def _(self, entry: ClassRemoved) -> None:
+        number = self.find_class(entry.name)
+        if number is not None and entry.name in self.classes and not self.is_used(number):
+            place = self.classes.index(entry.name)
+            self.class_names.remove(number)
+            self._actions.append(Removed(number, entry.name, place))
+
+    def _answer(self, texts: tuple[TextReference, ...], new: Answer) -> dict[int, Answer | None]:
+        """Set the answers of texts, and return what was known of them."""
         before: dict[int, Answer | None] = {}
         for number in map(self.numbers.number, texts):
             old = before.setdefault(number, self.by_text.get(number))
             # A correction changes the label only: the text was drawn and predicted when it was first shown.
             # A text that was skipped has no such prediction, so that it is never part of the random share.
             self.by_text[number] = new if old is None else replace(old, label=new.label, kept=False)
-        if new.source != "imported":  # nobody gave it on the page, and the table would bring it back
-            self._before.append(before)
+        return before
+
+    def _undo(self, action: Action | None) -> None:
+        if action is not None:
+            del self._actions[max(place for place, one in enumerate(self._actions) if one is action)]
+            action.undo(self)

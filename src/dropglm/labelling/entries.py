@@ -31,6 +31,19 @@ class Labelled:
 
 
 @dataclass(frozen=True)
+class LabelledTogether:
+    """Texts get labels in one action, each its own."""
+
+    texts: tuple[TextReference, ...]
+    labels: tuple[str, ...]
+    time: float = 0.0
+
+    def __post_init__(self) -> None:
+        if len(self.texts) != len(self.labels):
+            raise ValueError("it does not have one label for each text.")
+
+
+@dataclass(frozen=True)
 class Skipped:
     """A text is left without a label; a label that it had is withdrawn."""
 
@@ -48,16 +61,30 @@ class Kept:
 
 @dataclass(frozen=True)
 class Undone:
-    """The last answer that was not yet undone is taken back."""
+    """The last action that was not yet undone is taken back: an answer or a change of the classes."""
+
+    time: float = 0.0
+
+
+@dataclass(frozen=True)
+class AnswerUndone:
+    """The last answer that was not yet undone is taken back.
+
+    The first journals have such entries; changes of the classes could not be undone.
+    """
 
     time: float = 0.0
 
 
 @dataclass(frozen=True)
 class ClassAdded:
-    """There is a new class."""
+    """There is a new class.
+
+    ``is_undoable`` is True if an annotator has added it, and False if it came with the table or the command.
+    """
 
     name: str
+    is_undoable: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,15 +95,35 @@ class ClassRenamed:
     new: str
 
 
-Entry = Labelled | Skipped | Kept | Undone | ClassAdded | ClassRenamed
+@dataclass(frozen=True)
+class ClassRemoved:
+    """A class that no answer has is removed."""
+
+    name: str
+
+
+Entry = (
+    Labelled
+    | LabelledTogether
+    | Skipped
+    | Kept
+    | Undone
+    | AnswerUndone
+    | ClassAdded
+    | ClassRenamed
+    | ClassRemoved
+)
 
 KINDS: dict[str, type[Any]] = {
     "label": Labelled,
+    "labels": LabelledTogether,
     "skip": Skipped,
     "keep": Kept,
-    "undo": Undone,
+    "undone": Undone,
+    "undo": AnswerUndone,
     "class": ClassAdded,
     "rename": ClassRenamed,
+    "remove": ClassRemoved,
 }
 _NAMES = {kind: name for name, kind in KINDS.items()}
 
@@ -92,6 +139,8 @@ def to_record(entry: Entry) -> dict[str, Any]:
     record = {"entry": _NAMES[type(entry)], **asdict(entry)}
     if "texts" in record:
         record["texts"] = [list(text) for text in record["texts"]]
+    if "labels" in record:
+        record["labels"] = list(record["labels"])
     return record
 
 
@@ -106,7 +155,7 @@ def from_record(record: Any) -> Entry:
     Examples
     --------
     >>> from_record({"entry": "class", "name": "good"})
-    ClassAdded(name='good')
+    ClassAdded(name='good', is_undoable=False)
     """
     if not isinstance(record, Mapping) or record.get("entry") not in KINDS:
         raise ValueError("it is not an entry of a journal of labels.")
@@ -118,6 +167,8 @@ def from_record(record: Any) -> Entry:
             raise ValueError(f"its field {name!r} is not one of an entry of this kind.")
     if "texts" in fields:
         fields["texts"] = tuple(TextReference(*text) for text in fields["texts"])
+    if "labels" in fields:
+        fields["labels"] = tuple(fields["labels"])
     try:
         entry: Entry = kind(**fields)
     except TypeError:
@@ -138,10 +189,12 @@ def _is_reference(given: Any) -> bool:
 CHECKS: dict[str, Callable[[Any], bool]] = {
     "texts": lambda given: isinstance(given, list) and bool(given) and all(map(_is_reference, given)),
     "label": lambda given: isinstance(given, str),
+    "labels": lambda given: isinstance(given, list) and all(isinstance(name, str) for name in given),
     "source": lambda given: given in SOURCES,
     "guess": lambda given: given is None or isinstance(given, str),
     "time": lambda given: type(given) in (int, float),
     "name": lambda given: isinstance(given, str),
+    "is_undoable": lambda given: isinstance(given, bool),
     "old": lambda given: isinstance(given, str),
     "new": lambda given: isinstance(given, str),
 }

@@ -74,7 +74,7 @@ def train_model(
     from dropglm.text import TextClassifier
 
     with session.lock:
-        names, found = list(session.answers.classes), session.answers.class_numbers()
+        names, found = dict(session.answers.names), session.answers.class_numbers()
     labels = {number: names[found[number]] for number in sorted(found)}
     if len(set(labels.values())) < 2:
         raise ValueError("A model needs labels of at least two classes.")

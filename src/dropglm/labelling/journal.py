@@ -49,7 +49,7 @@ class Journal:
     ...         journal.append(ClassAdded("good"))
     ...     with Journal(f"{folder}/texts.labels.jsonl") as journal:
     ...         journal.entries
-    [ClassAdded(name='good')]
+    [ClassAdded(name='good', is_undoable=False)]
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

@@ -1,8 +1,7 @@
-"""What an annotator can look at besides the texts: progress, accuracy, words, suspicious labels, search."""
+"""What an annotator can look at besides the texts: progress, accuracy, words, suspicious labels."""
 
 import time
 from collections import Counter
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +12,6 @@ from dropglm.labelling.session import LabellingSession
 RECENT = 300.0  # seconds over which the speed of labelling is measured
 POINTS = 60  # of the curve, at most
 FEWEST_OUTCOMES = 10  # an interval of fewer says nothing
-FOUND = 50  # texts that a search lists
 
 
 class Progress(NamedTuple):
@@ -58,18 +56,11 @@ class Suspect(NamedTuple):
     probability: float
 
 
-class SearchResult(NamedTuple):
-    """Numbers of the first texts that contain some words, and how many texts do."""
-
-    numbers: list[int]
-    total: int
-
-
 def progress(session: LabellingSession, now: float | None = None) -> Progress:
     """Return the numbers of labels, and the speed of labelling."""
     with session.lock:
         labels = session.answers.class_numbers()
-        classes = list(session.answers.classes)
+        names = dict(session.answers.names)
         times = [answer.time for answer in session.answers.by_text.values() if answer.label is not None]
         n_answered = sum(number >= 0 for number in session.answers.by_text)
     counts = Counter(labels.values())
@@ -83,7 +74,7 @@ def progress(session: LabellingSession, now: float | None = None) -> Progress:
         len(labels),
         n_answered - len(labels),
         len(session.texts),
-        [(name, counts[number]) for number, name in enumerate(classes)],
+        [(name, counts[number]) for number, name in names.items()],
         per_minute,
     )
 
@@ -109,17 +100,33 @@ def accuracy_curve(session: LabellingSession) -> tuple[list[CurvePoint], int | N
     return points, more
 
 
+def known_accuracy(session: LabellingSession) -> str:
+    """Return a sentence about how good the model is known to be, for lists that rest on it."""
+    points, _ = accuracy_curve(session)
+    if not points:
+        n = len(session.answers.outcomes())
+        return (
+            f"How good the model is, is not known yet ({n} of {FEWEST_OUTCOMES} random texts answered): "
+            "this list may be mostly wrong."
+        )
+    last = points[-1]
+    return (
+        f"The model is right for about {last.accuracy:.0%} of the texts ({last.low:.0%} to {last.high:.0%})."
+    )
+
+
 def suspects(session: LabellingSession, k: int = 20) -> list[Suspect]:
     """Return the labels that look most wrong, as far as they were neither changed nor kept since.
 
     ``LabellingSession.look_for_suspects`` looks for them in the background.
     """
     with session.lock:
-        names, by_text = session.answers.classes, session.answers.by_text
+        names, by_text = session.answers.names, session.answers.by_text
         return [
             Suspect(one.row, names[int(one.label)], names[int(one.predicted)], one.probability)
             for one in (session.suspects.found if session.suspects is not None else [])
             if one.row in by_text and by_text[one.row].label == int(one.label) and not by_text[one.row].kept
+            if int(one.predicted) in names
         ][:k]
 
 
@@ -149,19 +156,3 @@ def surest(session: LabellingSession, name: str, k: int = 20) -> list[tuple[int,
         if len(found) == k:
             break
     return found
-
-
-def search(session: LabellingSession, words: str, k: int = FOUND) -> SearchResult:
-    """Return the texts that contain some words, in any case; of copies, the first one."""
-    wanted = words.casefold().strip()
-    if not wanted:
-        return SearchResult([], 0)
-    found = list(_containing(session, wanted))
-    return SearchResult(found[:k], len(found))
-
-
-def _containing(session: LabellingSession, wanted: str) -> Iterator[int]:
-    copy_of = session.answers.numbers.copy_of
-    for number, text in enumerate(session.texts):
-        if copy_of[number] == number and wanted in text.casefold():
-            yield number

@@ -12,9 +12,11 @@ import numpy as np
 from dropglm.labelling.answers import Answer
 from dropglm.labelling.entries import (
     ClassAdded,
+    ClassRemoved,
     ClassRenamed,
     Kept,
     Labelled,
+    LabelledTogether,
     Skipped,
     Undone,
 )
@@ -193,23 +195,24 @@ class LabellingSession:
             self._stored.check_class(label)
             number = self._number(number)
             item = self.current if self.current is not None and self.current.number == number else None
-            guess = None if item is None or item.guess is None else self.answers.classes[item.guess.label]
+            guess = None if item is None or item.guess is None else self.answers.names.get(item.guess.label)
             source = source if item is None else item.source
             text = self.answers.numbers.reference(number)
             self._stored.append(Labelled((text,), label, source, guess, round(time.time(), 2)))
             return self._after(number)
 
-    def answer_all(self, numbers: Sequence[int], label: str, *, seen: int | None = None) -> Item | None:
-        """Give several texts the same label; they are undone together."""
+    def answer_all(self, labels: Mapping[int, str], *, seen: int | None = None) -> Item | None:
+        """Label several texts, by number, in one action, and return the next text to label."""
         with self.lock:
             self._check_seen(seen)
-            self._stored.check_class(label)
-            if not numbers:
+            if not labels:
                 raise ValueError("There are no texts to label.")
-            numbers = list(dict.fromkeys(self._number(number) for number in numbers))
-            texts = tuple(map(self.answers.numbers.reference, numbers))
-            self._stored.append(Labelled(texts, label, "bulk", None, round(time.time(), 2)))
-            return self._after(*numbers)
+            for label in labels.values():
+                self._stored.check_class(label)
+            labels = {self._number(number): label for number, label in labels.items()}  # copies share one
+            texts = tuple(map(self.answers.numbers.reference, labels))
+            self._stored.append(LabelledTogether(texts, tuple(labels.values()), round(time.time(), 2)))
+            return self._after(*labels)
 
     def skip(self, number: int | None = None, *, seen: int | None = None) -> Item | None:
         """Leave a text without a label, also if it had one, and return the next text to label."""
@@ -229,12 +232,13 @@ class LabellingSession:
             self._stored.append(Kept((self.answers.numbers.reference(number),), round(time.time(), 2)))
 
     def undo(self, *, seen: int | None = None) -> list[int]:
-        """Take the last answer back and return its texts; a text that has no answer now is shown again."""
+        """Take the last action back and return its texts; a text that has no answer now is shown again."""
         with self.lock:
             self._check_seen(seen)
-            numbers = [number for number in self.answers.last if number >= 0]
-            if not self.answers.last:
+            action = self.answers.last
+            if action is None:
                 raise ValueError("There is nothing to undo.")
+            numbers = [number for number in action.numbers if number >= 0]
             before = {number: self.answers.by_text[number] for number in numbers}
             self._stored.append(Undone(round(time.time(), 2)))
             free = [number for number in numbers if self.is_free(number)]
@@ -244,14 +248,15 @@ class LabellingSession:
                 self.current = self._shown.get(free[0], _item(free[0], before[free[0]]))
             elif self.current is None:
                 self.current = self._next()
-            self._learn()
+            if action.numbers:
+                self._learn()
             return numbers
 
     def add_class(self, name: str, *, seen: int | None = None) -> None:
         """Add a class."""
         with self.lock:
             self._check_seen(seen)
-            self._stored.append(ClassAdded(self._stored.new_name(name)))
+            self._stored.append(ClassAdded(self._stored.new_name(name), is_undoable=True))
 
     def rename_class(self, old: str, new: str, *, seen: int | None = None) -> None:
         """Rename a class; its labels have the new name from then on."""
@@ -260,6 +265,13 @@ class LabellingSession:
             self._stored.check_class(old)
             if old != new:
                 self._stored.append(ClassRenamed(old, self._stored.new_name(new)))
+
+    def remove_class(self, name: str, *, seen: int | None = None) -> None:
+        """Remove a class that no text has."""
+        with self.lock:
+            self._check_seen(seen)
+            self._stored.check_unused(name)
+            self._stored.append(ClassRemoved(name))
 
     def look_for_suspects(self) -> None:
         """Look for suspicious labels in the background, unless those of the present labels are known."""

@@ -87,11 +87,17 @@ class StoredAnswers:
             raise ValueError(f"There is no class {name!r}; add it first.")
 
     def new_name(self, name: str) -> str:
-        """Return the name of a class that is to be added."""
+        """Return the name that a class is to get."""
         name = _checked_name(name)
         if name in self.answers.classes:
             raise ValueError(f"There is already a class {name!r}.")
         return name
+
+    def check_unused(self, name: str) -> None:
+        """Raise an error if there is no such class, or if a text has it."""
+        self.check_class(name)
+        if self.answers.is_used(self.class_number(name)):
+            raise ValueError(f"The class {name!r} has labels; rename it, or correct its labels first.")
 
     def check_number(self, number: int) -> int:
         """Return the number of a text, of the first one among copies; raise an error if there is none."""
@@ -118,7 +124,7 @@ class StoredAnswers:
         self.append(
             *(
                 Labelled(
-                    (self.answers.numbers.reference(number),), self.answers.classes[min(given)], "imported"
+                    (self.answers.numbers.reference(number),), self.answers.names[min(given)], "imported"
                 )
                 for number, given in found.items()
                 if number not in self._unclear
@@ -127,7 +133,9 @@ class StoredAnswers:
 
 
 def _checked_name(name: str) -> str:
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+    if isinstance(name, str) and not name.strip():
+        raise ValueError("A class needs a name, and this one is blank.")
+    if not isinstance(name, str) or not name.isprintable():
         raise ValueError(f"The name of a class must be a line of text, got {name!r}.")
     if len(name.strip()) > LONGEST_NAME:
         raise ValueError(f"The name of a class must have at most {LONGEST_NAME} characters.")

@@ -14,7 +14,15 @@ from starlette.types import ASGIApp
 
 from dropglm.labelling.export_job import Exports
 from dropglm.labelling.journal import JournalError
-from dropglm.labelling.panels import accuracy_curve, progress, search, surest, suspects
+from dropglm.labelling.panels import (
+    FEWEST_OUTCOMES,
+    accuracy_curve,
+    known_accuracy,
+    progress,
+    surest,
+    suspects,
+)
+from dropglm.labelling.search import search
 from dropglm.labelling.session import ChangedError, LabellingSession
 from dropglm.labelling.snapshot import Guess
 from dropglm.labelling.upcoming import Item
@@ -59,6 +67,7 @@ class LabelPage:
             "rename_class": lambda given: self.session.rename_class(
                 _text(given, "old"), _text(given, "new"), seen=_seen(given)
             ),
+            "remove_class": lambda given: self.session.remove_class(_text(given, "name"), seen=_seen(given)),
             "export": lambda given: self.exports.start(_text(given, "what")),
         }
         views: dict[str, Callable[[Request], Any]] = {
@@ -89,6 +98,7 @@ class LabelPage:
             numbers = progress(session)
             export = self.exports.state
             answered = [number for number in session.answers.by_text if number >= 0]
+            last = session.answers.last
             return {
                 "run": self.run,
                 "version": session.version,
@@ -100,7 +110,7 @@ class LabelPage:
                 "n_labels": numbers.n_labels,
                 "n_skipped": numbers.n_skipped,
                 "n_answered": len(answered),
-                "can_undo": bool(session.answers.last),
+                "undo": None if last is None else last.sentence(session.answers),
                 "per_minute": numbers.per_minute,
                 "classes": numbers.by_class,
                 "recent": [self._excerpt(number, 120) for number in answered[-SHOWN_ANSWERS:]],
@@ -123,28 +133,30 @@ class LabelPage:
         snapshot = self.session.snapshot
         words = {} if snapshot is None else snapshot.words
         with self.session.lock:
-            names = list(self.session.answers.classes)
+            names, n_random = dict(self.session.answers.names), len(self.session.answers.outcomes())
         return {
             "curve": [[one.n_labels, one.accuracy, one.low, one.high, one.n] for one in points],
             "more": more,
-            "words": [[name, _first_words(words.get(number, []))] for number, name in enumerate(names)],
+            "n_random": n_random,
+            "n_needed": FEWEST_OUTCOMES,
+            "words": [[name, _first_words(words.get(number, []))] for number, name in names.items()],
         }
 
     def _item(self, item: Item) -> dict[str, Any]:
         return {**self._text(item.number), "source": item.source, "guess": self._guess(item.guess)}
 
     def _guess(self, guess: Guess | None) -> dict[str, Any] | None:
-        if guess is None or math.isnan(guess.probability):
+        if guess is None or math.isnan(guess.probability) or guess.label not in self.session.answers.names:
             return None
         return {
-            "label": self.session.answers.classes[guess.label],
+            "label": self.session.answers.names[guess.label],
             "probability": guess.probability,
             "words": [(word, weight) for word, weight in guess.words if only_words(word)],
         }
 
     def _text(self, number: int, cut: int | None = CUT) -> dict[str, Any]:
         text, answer = self.session.texts[number], self.session.answers.by_text.get(number)
-        label = None if answer is None or answer.label is None else self.session.answers.classes[answer.label]
+        label = None if answer is None or answer.label is None else self.session.answers.names[answer.label]
         return {
             "number": number,
             "text": text[:cut],
@@ -180,15 +192,17 @@ class LabelPage:
                 self._excerpt(one.number) | {"predicted": one.predicted, "probability": one.probability}
                 for one in suspects(self.session)
             ]
-            return {"texts": found, "is_looking": self.session.is_learning}
+            looking = self.session.is_learning
+        return {"texts": found, "is_looking": looking, "known": known_accuracy(self.session)}
 
     def _surest(self, label: str) -> dict[str, Any]:
         found = surest(self.session, label)
         with self.session.lock:
-            return {"texts": [self._excerpt(number) | {"probability": round(p, 4)} for number, p in found]}
+            texts = [self._excerpt(number) | {"probability": round(p, 4)} for number, p in found]
+        return {"texts": texts, "known": known_accuracy(self.session)}
 
     def _search(self, words: str) -> dict[str, Any]:
-        found = search(self.session, words)
+        found = search(self.session.answers.numbers, words)
         with self.session.lock:
             return {"texts": [self._excerpt(number) for number in found.numbers], "total": found.total}
 
@@ -199,10 +213,10 @@ class LabelPage:
         self.session.answer(_text(given, "label"), number, seen=_seen(given))
 
     def _answer_all(self, given: dict[str, Any]) -> None:
-        numbers = given.get("numbers")
-        if not isinstance(numbers, list):
-            raise HTTPException(400, "numbers must be a list of numbers of texts.")
-        self.session.answer_all(numbers, _text(given, "label"), seen=_seen(given))
+        labels = given.get("labels")
+        if not isinstance(labels, list) or not all(map(_is_label, labels)):
+            raise HTTPException(400, "labels must be a list of pairs, the number of a text and its class.")
+        self.session.answer_all(dict(labels), seen=_seen(given))
 
     def _undo(self, given: dict[str, Any]) -> None:
         self.session.undo(seen=_seen(given))
@@ -269,6 +283,10 @@ def _view(view: Callable[[Request], Any]) -> Callable[[Request], Awaitable[Respo
         return json_answer(await run_in_threadpool(view, request))
 
     return endpoint
+
+
+def _is_label(given: object) -> bool:
+    return isinstance(given, list) and len(given) == 2 and type(given[0]) is int and isinstance(given[1], str)
 
 
 def _seen(given: dict[str, Any]) -> int:

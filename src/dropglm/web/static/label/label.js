@@ -1,50 +1,69 @@
 // The page of dropglm label. Texts are shown through textContent only, so that nothing in them is run.
 import { ask, send, ServerError } from "./requests.js";
-import { drawCurve } from "./curve.js";
 import { showMarked } from "./marks.js";
-import { make, clear, listOfTexts, percent } from "./parts.js";
+import { showNumbers, showPanels } from "./numbers.js";
+import { showFound, showSurest, showSuspects } from "./lists.js";
+import { clear, element, make, percent, quoted } from "./parts.js";
 
 const KEYS = "1234567890qwertyuiop";
 const POLL = 1500; // milliseconds between two looks at the server
 const PANELS = 400; // milliseconds after an answer until the panels are drawn
-const element = (id) => document.getElementById(id);
+const SETTLE = 300; // milliseconds to notice that the text has changed by itself, before keys label it
+const HIDDEN = "dropglm-guesses-hidden"; // in the storage of the browser
 
 let state = null; // of the server
 let shown = null; // the text on the screen: the current one, or an answered one
 let place = null; // of an answered text in the order of answers; null for the current one
+let trail = []; // places from which the answers of this page were given, for undo
 let isBusy = false; // an answer is on its way
 let isOffline = false;
+let drawn = {}; // the text and the marked words that are drawn
+let settling = null; // the timer while keys do not label
 let learnt = null; // version of the model that the panels show, or soon will
 let panelsTimer = null;
-let openList = null; // which suspects are listed
+let isLooking = true; // the server has not finished looking for suspicious labels
 
 const guessesHidden = () => !element("guess-shown").checked;
+const classes = () => state.classes.map(([name]) => name);
 
 // The text and its classes.
 
-function showText() {
+function showText(isOwn = true) {
   const box = element("text");
   const current = place === null ? state.current : shown;
   const isNew = !shown || !current || shown.number !== current.number || shown.text !== current.text;
+  if (isNew && !isOwn) settle();
   shown = current;
   box.classList.toggle("answered", place !== null);
   box.classList.toggle("empty", !shown);
   element("show-all").hidden = !shown || shown.text.length >= shown.length;
-  if (!shown) {
-    box.textContent = "All texts are labelled or skipped.";
-  } else {
-    const words = shown.guess && !guessesHidden() ? shown.guess.words : [];
-    showMarked(box, shown.text, words);
-    element("show-all").textContent = `Show all ${shown.length.toLocaleString("en")} characters`;
-    if (isNew) box.scrollTop = 0;
+  const text = shown ? shown.text : "All texts are labelled or skipped.";
+  const words = shown && shown.guess && !guessesHidden() ? shown.guess.words : [];
+  // A text that is drawn again loses what is selected in it, and is read aloud again.
+  if (drawn.text !== text || String(drawn.words) !== String(words)) {
+    showMarked(box, text, words);
+    drawn = { text, words };
   }
+  if (shown) element("show-all").textContent = `Show all ${shown.length.toLocaleString("en")} characters`;
+  if (isNew) box.scrollTop = 0;
   showPlace();
   showGuess();
   showClasses();
   element("back").disabled = place === 0 || state.n_answered === 0;
   element("forward").disabled = place === null;
-  element("undo").disabled = !state.can_undo;
+  element("undo").disabled = !state.undo;
+  element("undo").title = state.undo ? `Undo (z): ${state.undo}` : "Undo (z)";
   element("skip").disabled = !shown;
+}
+
+// Whoever presses a key when the text changes by itself means the text before.
+function settle() {
+  clearTimeout(settling);
+  element("classes").classList.add("settling");
+  settling = setTimeout(() => {
+    settling = null;
+    element("classes").classList.remove("settling");
+  }, SETTLE);
 }
 
 function showPlace() {
@@ -65,7 +84,8 @@ function showGuess() {
   const line = clear(element("guess-line"));
   if (!shown || place !== null || !shown.guess) {
     if (place === null && shown) {
-      line.textContent = state.problem || (state.is_ready && !state.is_learning ? "Guesses start after a few labels of two classes." : "");
+      const isWaiting = state.is_ready && !state.is_learning && state.classes.length > 1;
+      line.textContent = state.problem || (isWaiting ? "Guesses start after a few labels of two classes." : "");
     }
     return;
   }
@@ -83,7 +103,7 @@ function showGuess() {
 function showClasses() {
   const group = element("classes");
   const guessed = shown && shown.guess && place === null && !guessesHidden() ? shown.guess.label : null;
-  const names = state.classes.map(([name]) => name);
+  const names = classes();
   const buttons = [...group.children];
   names.forEach((name, number) => {
     let button = buttons[number];
@@ -110,7 +130,19 @@ function showClasses() {
   buttons.slice(names.length).forEach((button) => button.remove());
   for (const id of ["rename-old", "surest-class"]) fillSelect(element(id), names);
   element("rename").hidden = !names.length;
-  element("new-name").placeholder = names.length ? "New class" : "Name of the first class";
+  showRemovable();
+  element("work").classList.toggle("starting", names.length < 2);
+  element("first-classes").hidden = names.length > 1;
+  element("first-classes").textContent = names.length
+    ? "Name at least one more class."
+    : "Which classes should the texts have? Type the name of the first one and press Enter.";
+  element("new-name").placeholder = ["Name of the first class", "Name of the second class"][names.length] || "New class";
+}
+
+function showRemovable() {
+  const chosen = state.classes.find(([name]) => name === element("rename-old").value);
+  element("remove").disabled = !chosen || chosen[1] > 0;
+  element("remove").title = chosen && chosen[1] ? "This class has labels" : "Remove this class";
 }
 
 function fillSelect(select, names) {
@@ -119,61 +151,6 @@ function fillSelect(select, names) {
   clear(select);
   for (const name of names) make(select, "option", name).value = name;
   if (names.includes(before)) select.value = before;
-}
-
-// Numbers, and what the server is doing.
-
-function showNumbers() {
-  document.title = `${state.n_labels} labels, ${state.name}`;
-  element("title").textContent = state.name;
-  const copies = state.n_rows > state.n_texts ? ` different texts (${state.n_rows.toLocaleString("en")} rows)` : "";
-  const parts = [`${state.n_labels.toLocaleString("en")} of ${state.n_texts.toLocaleString("en")}${copies} labelled`];
-  if (state.n_skipped) parts.push(`${state.n_skipped} skipped`);
-  if (state.per_minute) parts.push(`${state.per_minute < 10 ? state.per_minute.toFixed(1) : Math.round(state.per_minute)} per minute`);
-  element("progress").textContent = parts.join(", ");
-  element("learning").textContent = state.problem ? "" : !state.is_ready ? "Reading the texts…" : state.is_learning ? "Learning…" : "";
-  const box = clear(element("counts"));
-  const most = Math.max(1, ...state.classes.map(([, count]) => count));
-  for (const [name, count] of state.classes) {
-    const line = make(box, "div");
-    line.className = "count";
-    make(line, "span", name).dir = "auto";
-    make(line, "span", count.toLocaleString("en"));
-    const meter = make(line, "meter");
-    meter.max = most;
-    meter.value = count;
-    meter.setAttribute("aria-label", `${count} labels of ${name}`);
-  }
-  if (!state.classes.length) make(box, "p", "Add classes first: type a name under the text.");
-  showRecent();
-  showExport();
-}
-
-function showRecent() {
-  element("recent").hidden = !state.recent.length;
-  const list = clear(element("recent").querySelector("ol"));
-  state.recent.toReversed().forEach((one, back) => {
-    const line = button(make(list, "li"), "", () => go(state.n_answered - 1 - back));
-    make(line, "b", one.label === null ? "skipped" : one.label).dir = "auto";
-    make(line, "span", one.text).dir = "auto";
-    line.title = "Go back to this text";
-  });
-}
-
-function showExport() {
-  const job = state.export;
-  const isRunning = Boolean(job && job.is_running);
-  for (const button of document.querySelectorAll("[data-export]")) button.disabled = isRunning;
-  const line = element("export-line");
-  clear(element("export-link"));
-  if (!job) return;
-  line.classList.toggle("error", Boolean(job.problem));
-  line.textContent = job.problem || (isRunning ? (job.what === "labels" ? "Writing…" : "Training a model on all texts…") : `Written to ${job.path}`);
-  if (!isRunning && !job.problem) {
-    const link = make(element("export-link"), "a", "Download");
-    link.href = `api/download/${job.what}`;
-    link.download = "";
-  }
 }
 
 function showPanelsSoon() {
@@ -185,51 +162,37 @@ function showPanelsSoon() {
   }, PANELS);
 }
 
-async function showPanels() {
-  const panels = await ask("panels");
-  const last = panels.curve.at(-1);
-  element("accuracy-line").textContent = last
-    ? `${percent(last[1])}, from ${percent(last[2])} to ${percent(last[3])} with 95 % confidence, by ${last[4]} texts drawn at random`
-    : "Shown when ten texts drawn at random were predicted before they were labelled.";
-  drawCurve(element("curve"), panels.curve);
-  element("more-line").textContent = panels.more ? `About ${panels.more.toLocaleString("en")} more labels for one more point.` : "";
-  const box = clear(element("words"));
-  for (const [name, words] of panels.words) {
-    const line = make(box, "p");
-    line.className = "words";
-    make(line, "b", name).dir = "auto";
-    line.append(words.length ? words.map(([word]) => word).join(", ") : "none yet");
-  }
-}
-
 function say(sentence, isError = false) {
   const line = element("message");
   line.textContent = sentence;
-  line.hidden = !sentence;
   line.classList.toggle("error", isError);
 }
 
+const complain = (error) => say(error.message, true);
+
 // News of the server: after each action, and every now and then.
 
-function take(news, isOwn, stays = false) {
+function take(news, { isOwn = false, isLate = false, says = "", found = null } = {}) {
   const old = state;
   state = news;
+  const isSame = old && old.version === news.version && old.run === news.run;
   if (old && old.run !== news.run) say("The server was started again. All answers are there; go on.");
   else if (isOffline) say("Connected again.");
-  else if (old && !isOwn && old.version !== news.version) say("The labels were changed in another tab; this one is up to date again.");
+  else if (old && !isOwn && !isSame) say("The labels were changed in another tab; this one is up to date again.");
   else if (!old && news.notices.length) say(news.notices.join(" "));
-  else if (!old && !news.classes.length) element("new-name").focus();
-  else if (isOwn) say("");
+  else if (isOwn) say(says);
+  if (!old && !news.classes.length) element("new-name").focus();
   isOffline = false;
-  const isSame = old && old.version === news.version && old.run === news.run;
-  if (!stays && (isOwn || !isSame)) place = null;
+  if (!isOwn && !isSame) trail = [];
+  if (isOwn || !isSame) place = found && found.place;
   // A refit must not change the text that someone is reading, nor its guess.
   if (isSame && place === null && shown && news.current && news.current.number === shown.number) state.current = shown;
-  showText();
+  if (found) showAnswered(found, !isLate);
+  else showText(!old || (isOwn && !isLate));
   // The next text is drawn first, then everything else.
-  requestAnimationFrame(() => setTimeout(showNumbers));
+  requestAnimationFrame(() => setTimeout(() => showNumbers(state, go)));
   if (learnt !== news.learnt || !isSame) showPanelsSoon();
-  if (element("suspects-panel").open && (!isSame || openList === null)) showSuspects().catch(() => {});
+  if (element("suspects-panel").open && (!isSame || isLooking)) lookForSuspects();
 }
 
 // A connection may break after the server has stored an answer. The server refuses to store it a second time.
@@ -248,16 +211,22 @@ async function sendTwice(what, content) {
   }
 }
 
-async function act(what, content = {}, stays = false) {
+// Does what the annotator wants, says it, and shows the answer at a place, or else the current text.
+async function act(what, content = {}, { says = "", stays = false, to = stays ? place : null } = {}) {
   if (isBusy || !state) return false;
   isBusy = true;
+  const began = performance.now();
+  const from = place;
   try {
-    take(await sendTwice(what, { ...content, seen: state.version }), true, stays);
-    if (stays && place !== null) await go(place);
+    const news = await sendTwice(what, { ...content, seen: state.version });
+    const found = to !== null && to < news.n_answered ? await ask(`answered/${to}`) : null;
+    if (what === "undo") trail.pop();
+    else if (news.version > state.version) trail.push(from);
+    take(news, { isOwn: true, isLate: performance.now() - began > SETTLE, says, found });
     return true;
   } catch (error) {
     if (error.state) {
-      take(error.state, false);
+      take(error.state);
     } else {
       say(error instanceof ServerError ? error.message : "The server does not answer; the answer was not stored. Start the command again, and this page goes on.", true);
       if (!(error instanceof ServerError)) isOffline = true;
@@ -273,7 +242,7 @@ async function poll() {
     if (!isBusy && !document.hidden) {
       const before = state && state.version;
       const news = await ask("state");
-      if (!isBusy && (!state || state.version === before)) take(news, false);
+      if (!isBusy && (!state || state.version === before)) take(news);
     }
   } catch (error) {
     if (!isOffline) say("The server does not answer. Start the command again, and this page goes on.", true);
@@ -285,30 +254,44 @@ async function poll() {
 // What the annotator does.
 
 function answer(label, button) {
-  if (!shown) return;
+  if (!shown || settling !== null) return;
   if (button) {
     button.classList.add("pressed");
     setTimeout(() => button.classList.remove("pressed"), 150);
   }
-  const next = place === null ? null : place + 1;
-  act("answer", { label, number: shown.number }).then((isDone) => {
-    if (isDone && next !== null && next < state.n_answered) go(next);
-  });
+  if (place === null) act("answer", { label, number: shown.number });
+  else act("answer", { label, number: shown.number }, { says: `Labelled ${quoted(shown.text)} as ${quoted(label)}.`, to: place + 1 });
+}
+
+function skip() {
+  if (!shown || settling !== null) return;
+  act("skip", { number: shown.number }, { says: `Skipped ${quoted(shown.text)}.`, to: place === null ? null : place + 1 });
+}
+
+function undo() {
+  if (!state.undo) say("There is nothing to undo.");
+  else act("undo", {}, { says: `Undone: ${state.undo}`, to: trail.at(-1) ?? null });
 }
 
 async function go(to) {
   if (to === null || to >= state.n_answered) {
     place = null;
     shown = null;
-  } else {
-    try {
-      const found = await ask(`answered/${to}`);
-      place = to;
-      shown = found;
-    } catch (error) {
-      say(error.message, true);
-    }
+    showText();
+    return;
   }
+  try {
+    showAnswered(await ask(`answered/${to}`));
+  } catch (error) {
+    complain(error);
+  }
+}
+
+function showAnswered(found, isOwn = true) {
+  const isNew = !shown || shown.number !== found.number;
+  if (isNew && !isOwn) settle();
+  place = found.place;
+  shown = found;
   showText();
 }
 
@@ -322,78 +305,19 @@ async function showAll() {
   showText();
 }
 
-async function showSuspects() {
-  const { texts, is_looking: isLooking } = await ask("suspects");
-  openList = isLooking ? null : texts;
-  const box = clear(element("suspects"));
-  const line = make(box, "p", texts.length ? "Models that have not seen these labels predict another class." : isLooking ? "Looking…" : "None found.");
-  line.className = "quiet";
-  listOfTexts(box, texts, (row, one) => {
-    make(row, "span", `labelled ${one.label}, predicted ${one.predicted} ${percent(one.probability)}`).className = "quiet";
-    button(row, `Fix: ${one.predicted}`, () => act("answer", { number: one.number, label: one.predicted }));
-    button(row, "Keep", () => act("keep", { number: one.number }));
-  });
-}
-
-async function showSurest() {
-  const label = element("surest-class").value;
-  const { texts } = await ask(`surest?label=${encodeURIComponent(label)}`);
-  const box = clear(element("surest"));
-  if (!texts.length) {
-    make(box, "p", "There is no model of this class yet.").className = "quiet";
-    return;
+async function lookForSuspects() {
+  try {
+    isLooking = await showSuspects(act);
+  } catch (error) {
+    complain(error);
   }
-  const chosen = new Map(texts.map((one) => [one.number, label]));
-  const accept = button(make(box, "p"), `Accept ${texts.length} as ${label}`, async () => {
-    const groups = new Map();
-    for (const [number, name] of chosen) if (name) groups.set(name, [...(groups.get(name) || []), number]);
-    for (const [name, numbers] of groups) if (!(await act("answer_all", { numbers, label: name }))) return;
-    showSurest().catch(() => {});
-  });
-  listOfTexts(box, texts, (row, one) => {
-    const select = make(row, "select");
-    select.setAttribute("aria-label", "Class of this text");
-    make(select, "option", "leave out").value = "";
-    for (const [name] of state.classes) make(select, "option", name).value = name;
-    select.value = label;
-    select.addEventListener("change", () => {
-      chosen.set(one.number, select.value);
-      const names = [...chosen.values()].filter(Boolean);
-      const isMixed = names.some((name) => name !== label);
-      accept.textContent = isMixed ? `Label ${names.length} texts` : `Accept ${names.length} as ${label}`;
-      accept.disabled = !names.length;
-    });
-    make(row, "span", percent(one.probability)).className = "quiet";
-  });
-}
-
-async function showFound() {
-  const words = element("search-words").value;
-  const { texts, total } = await ask(`search?words=${encodeURIComponent(words)}`);
-  const box = clear(element("found"));
-  make(box, "p", `${total.toLocaleString("en")} texts${total > texts.length ? `, the first ${texts.length} are listed` : ""}`).className = "quiet";
-  listOfTexts(box, texts, (row, one) => {
-    const select = make(row, "select");
-    select.setAttribute("aria-label", "Label of this text");
-    make(select, "option", one.is_answered ? "skipped" : "no label").value = "";
-    for (const [name] of state.classes) make(select, "option", name).value = name;
-    select.value = one.label || "";
-    select.addEventListener("change", () => select.value && act("answer", { number: one.number, label: select.value }));
-  });
-}
-
-function button(parent, words, action) {
-  const made = make(parent, "button", words);
-  made.type = "button";
-  made.addEventListener("click", action);
-  return made;
 }
 
 // Keys and controls.
 
 const SHORTCUTS = {
-  z: () => act("undo"),
-  s: () => shown && act("skip", { number: shown.number }),
+  z: undo,
+  s: skip,
   ArrowLeft: back,
   ArrowRight: forward,
   g: () => element("guess-shown").click(),
@@ -413,15 +337,26 @@ function suspect(which) {
   if (first) first.querySelectorAll("button")[which].click();
 }
 
+function classKey(number) {
+  if (number < state.classes.length) {
+    answer(state.classes[number][0], element("classes").children[number]);
+  } else if (state.classes.length) {
+    say(`The key ${KEYS[number]} has no class.`);
+  } else {
+    say("There are no classes yet: type the name of the first one and press Enter.");
+    element("new-name").focus();
+  }
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || !state) return;
   const target = event.target;
   if (event.key === "Escape" && target.blur) target.blur();
   if (target.matches("input:not([type=checkbox]), select, textarea")) return;
-  const number = event.repeat ? -1 : KEYS.indexOf(event.key);
-  if (event.key.length === 1 && number >= 0 && number < state.classes.length) {
+  const number = event.repeat || event.key.length !== 1 ? -1 : KEYS.indexOf(event.key);
+  if (number >= 0) {
     event.preventDefault();
-    answer(state.classes[number][0], element("classes").children[number]);
+    classKey(number);
   } else if (Object.hasOwn(SHORTCUTS, event.key)) {
     event.preventDefault();
     SHORTCUTS[event.key]();
@@ -430,10 +365,23 @@ document.addEventListener("keydown", (event) => {
 
 element("back").addEventListener("click", back);
 element("forward").addEventListener("click", forward);
-element("undo").addEventListener("click", SHORTCUTS.z);
-element("skip").addEventListener("click", SHORTCUTS.s);
-element("show-all").addEventListener("click", () => showAll().catch((error) => say(error.message, true)));
-element("guess-shown").addEventListener("change", showText);
+element("undo").addEventListener("click", undo);
+element("skip").addEventListener("click", skip);
+element("show-all").addEventListener("click", () => showAll().catch(complain));
+try {
+  element("guess-shown").checked = !localStorage.getItem(HIDDEN);
+} catch {
+  // The browser may refuse to store anything.
+}
+element("guess-shown").addEventListener("change", () => {
+  showText();
+  try {
+    if (guessesHidden()) localStorage.setItem(HIDDEN, "1");
+    else localStorage.removeItem(HIDDEN);
+  } catch {
+    // Then guesses are shown again after a reload.
+  }
+});
 element("help-button").addEventListener("click", () => {
   const help = element("help");
   help.hidden = !help.hidden;
@@ -442,7 +390,7 @@ element("help-button").addEventListener("click", () => {
 element("new-class").addEventListener("submit", async (event) => {
   event.preventDefault();
   const name = element("new-name").value.trim();
-  if (name && (await act("add_class", { name }, true))) {
+  if (await act("add_class", { name }, { says: `Added the class ${quoted(name)}.`, stays: true })) {
     element("new-name").value = "";
     if (state.classes.length > 1) element("new-name").blur(); // nobody wants a single class
   }
@@ -458,23 +406,26 @@ const endRename = () => {
   element("rename-new").value = "";
 };
 element("rename-cancel").addEventListener("click", endRename);
+element("rename-old").addEventListener("change", showRemovable);
 element("rename-form").addEventListener("submit", async (event) => {
   event.preventDefault();
   const names = { old: element("rename-old").value, new: element("rename-new").value.trim() };
-  if (names.new && (await act("rename_class", names, true))) endRename();
+  const says = `Renamed the class ${quoted(names.old)} to ${quoted(names.new)}.`;
+  if (await act("rename_class", names, { says, stays: true })) endRename();
 });
-element("suspects-panel").addEventListener("toggle", () => {
-  openList = null;
-  if (element("suspects-panel").open) showSuspects().catch((error) => say(error.message, true));
+element("remove").addEventListener("click", async () => {
+  const name = element("rename-old").value;
+  if (await act("remove_class", { name }, { says: `Removed the class ${quoted(name)}.`, stays: true })) endRename();
 });
-element("surest-show").addEventListener("click", () => showSurest().catch((error) => say(error.message, true)));
+element("suspects-panel").addEventListener("toggle", () => element("suspects-panel").open && lookForSuspects());
+element("surest-show").addEventListener("click", () => showSurest(act, classes).catch(complain));
 element("search-form").addEventListener("submit", (event) => {
   event.preventDefault();
-  showFound().catch((error) => say(error.message, true));
+  showFound(act, classes).catch(complain);
 });
 for (const one of document.querySelectorAll("[data-export]")) {
-  one.addEventListener("click", () => act("export", { what: one.dataset.export }, true));
+  one.addEventListener("click", () => act("export", { what: one.dataset.export }, { stays: true }));
 }
-document.addEventListener("visibilitychange", () => document.hidden || ask("state").then((news) => take(news, false)).catch(() => {}));
+document.addEventListener("visibilitychange", () => document.hidden || ask("state").then((news) => take(news)).catch(() => {}));
 
 poll();

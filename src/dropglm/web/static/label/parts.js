@@ -1,5 +1,9 @@
 // Parts of the page that are made again and again.
 
+const EXCERPT = 40; // characters of a text in a sentence
+
+export const element = (id) => document.getElementById(id);
+
 export function make(parent, tag, text) {
   const made = document.createElement(tag);
   if (text !== undefined) made.textContent = text;
@@ -10,6 +14,13 @@ export function make(parent, tag, text) {
 export function clear(parent) {
   parent.replaceChildren();
   return parent;
+}
+
+export function button(parent, words, action) {
+  const made = make(parent, "button", words);
+  made.type = "button";
+  made.addEventListener("click", action);
+  return made;
 }
 
 export function listOfTexts(parent, texts, controls) {
@@ -25,3 +36,8 @@ export function listOfTexts(parent, texts, controls) {
 }
 
 export const percent = (share) => `${Math.round(100 * share)} %`;
+
+export function quoted(text) {
+  const words = text.slice(0, 4 * EXCERPT).trim().replace(/\s+/gu, " ");
+  return `“${words.length <= EXCERPT ? words : `${words.slice(0, EXCERPT - 1).trimEnd()}…`}”`;
+}
