@@ -66,6 +66,17 @@ def test_no_copy_of_an_answered_text_is_asked_for(path):
         assert sorted(shown) == list(range(20))
 
 
+def test_the_random_share_waits_for_a_model_that_can_predict_it(path):
+    """Without a guess it could not count; what was due is made up for, so that a fifth counts in the end."""
+    with LabellingSession(TEXTS, path, classes=["good", "bad"], seed=0) as session:
+        for _ in range(60):
+            assert session.wait(300)
+            session.answer(TRUTH[session.current.number])
+        drawn = [answer for answer in session.answers.by_text.values() if answer.source == "random"]
+        assert sum(answer.guess is None for answer in drawn) <= 1  # the first text, shown at once
+        assert len(session.answers.outcomes()) == 12
+
+
 def test_undo_shows_the_text_again_and_then_the_one_before(path):
     with LabellingSession(TEXTS, path, classes=["good", "bad"], seed=0) as session:
         first = session.current

@@ -127,56 +127,60 @@ def label(
     journal = labels or default_journal(table)
     check_output(journal, "--labels", [table, model], regular=True)
 
-    from dropglm.labelling.export_job import Exports
-    from dropglm.labelling.session import LabellingSession
-    from dropglm.web.hosts import AllowedHosts
-    from dropglm.web.label_app import label_app
-    from dropglm.web.running import address_of, listen, open_browser, run
-    from dropglm.web.token import page_token
+    from dropglm.labelling.compiling import compiling
 
-    source = SourceTable(table, text, {"format": format, "encoding": encoding, "delimiter": delimiter})
-    texts, known = source.texts_and_labels(label, quiet=quiet)
-    with listen(host, port) as listener:
-        with (
-            naming(table),
-            LabellingSession(
-                texts,
-                journal,
-                classes=names,
-                labels=known,
-                start_from=None if model is None else _start_model(model, texts),
-                random_share=random_share,
-            ) as session,
-        ):
-            exports = Exports(
-                session,
-                _stem(journal),
-                text_column=text,
-                label_column=label or _other_than(text),
-                n_jobs=threads,
-                read_rows=source.rows,
-            )
-            for path in exports.paths.values():
-                check_output(path, "--labels", [table, model, journal])
-            token = page_token(str(journal.resolve()))
-            app = label_app(session, exports, name=Path(table).name, hosts=AllowedHosts(host), token=token)
-            address = address_of(listener, host, token)
-            for notice in session.notices:
-                terminal.message(notice)
-            print(
-                f"Answers are stored in {journal} ({_labels(len(session.answers.class_numbers()))} so far)."
-            )
-            print(f"Open {address}", flush=True)
-            if browser:
-                open_browser(address)
-            before = sys.getswitchinterval()
-            sys.setswitchinterval(SWITCH_INTERVAL)
-            try:
-                run(app, listener)
-            finally:
-                sys.setswitchinterval(before)
-            n_labels = len(session.answers.class_numbers())
-        print(f"{_labels(n_labels)} in {journal}; run the command again to continue.")
+    with compiling():
+        from dropglm.labelling.export_job import Exports
+        from dropglm.labelling.session import LabellingSession
+        from dropglm.web.hosts import AllowedHosts
+        from dropglm.web.label_app import label_app
+        from dropglm.web.running import address_of, listen, open_browser, run
+        from dropglm.web.token import page_token
+
+        source = SourceTable(table, text, {"format": format, "encoding": encoding, "delimiter": delimiter})
+        texts, known = source.texts_and_labels(label, quiet=quiet)
+        with listen(host, port) as listener:
+            with (
+                naming(table),
+                LabellingSession(
+                    texts,
+                    journal,
+                    classes=names,
+                    labels=known,
+                    start_from=None if model is None else _start_model(model, texts),
+                    random_share=random_share,
+                ) as session,
+            ):
+                exports = Exports(
+                    session,
+                    _stem(journal),
+                    text_column=text,
+                    label_column=label or _other_than(text),
+                    n_jobs=threads,
+                    read_rows=source.rows,
+                )
+                for path in exports.paths.values():
+                    check_output(path, "--labels", [table, model, journal])
+                token = page_token(str(journal.resolve()))
+                app = label_app(
+                    session, exports, name=Path(table).name, hosts=AllowedHosts(host), token=token
+                )
+                address = address_of(listener, host, token)
+                for notice in session.notices:
+                    terminal.message(notice)
+                n_labels = len(session.answers.class_numbers())
+                print(f"Answers are stored in {journal} ({_labels(n_labels)} so far).")
+                print(f"Open {address}", flush=True)
+                if browser:
+                    open_browser(address)
+                before = sys.getswitchinterval()
+                sys.setswitchinterval(SWITCH_INTERVAL)
+                try:
+                    run(app, listener)
+                finally:
+                    sys.setswitchinterval(before)
+                n_labels = len(session.answers.class_numbers())
+            print(f"{_labels(n_labels)} in {journal}; run the command again to continue.")
 
 
 def default_journal(table: str) -> Path:

@@ -82,7 +82,9 @@ def estimate_accuracy(correct: Sequence[bool], *, confidence: float = 0.95) -> A
     z2 = NormalDist().inv_cdf((1.0 + confidence) / 2.0) ** 2
     middle = (share + z2 / (2.0 * n)) / (1.0 + z2 / n)
     half = np.sqrt(z2 * (share * (1.0 - share) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n)
-    return AccuracyEstimate(share, float(max(middle - half, 0.0)), float(min(middle + half, 1.0)), m)
+    low, high = max(float(middle - half), 0.0), min(float(middle + half), 1.0)
+    # Rounding would put a share of 1 above the upper bound, which is 1 as well.
+    return AccuracyEstimate(share, min(low, share), max(high, share), m)
 
 
 def labels_for_one_point(n_labels: Sequence[int], accuracy: Sequence[float]) -> int | None:

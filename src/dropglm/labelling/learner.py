@@ -3,6 +3,7 @@
 Compiled kernels and most of NumPy release the interpreter's lock, so that answers do not wait for a fit.
 """
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -67,6 +68,15 @@ class Learner:
         Number of threads of a fit.
     seed : int or None
         Seed of the texts that are drawn at random.
+
+    Attributes
+    ----------
+    pool : TextPool or None
+        None while the features are computed.
+    is_ready : bool
+        Whether models can be fitted without delay: features are computed, and functions are compiled.
+    problem : Exception or None
+        Why learning has ended.
     """
 
     def __init__(
@@ -80,6 +90,7 @@ class Learner:
         seed: int | None = None,
     ) -> None:
         self.pool: TextPool | None = None
+        self.is_ready = False
         self.problem: BaseException | None = None
         self._texts, self._tell, self._start_from, self._n_jobs = texts, tell, start_from, n_jobs
         self._is_copy = np.asarray(copy_of) != np.arange(len(texts))
@@ -144,6 +155,9 @@ class Learner:
                     self._is_busy = True
                 if lesson is not None:
                     self._tell(self._learnt(lesson))
+                    if not self.is_ready:
+                        self._compile()
+                        self.is_ready = True
                 if to_check is not None:
                     self._tell(self._suspects(to_check))
         except Exception as error:  # labelling goes on without a model, and the session says why
@@ -160,6 +174,16 @@ class Learner:
         self.pool = TextPool(self._texts, n_jobs=self._n_jobs)
         if self._start_from is not None:
             self._start = StartModel(self._start_from, self.pool.texts)
+
+    def _compile(self) -> None:
+        """Fit a model to made-up labels, so that the first real one need not wait for functions to compile.
+
+        After an installation this takes 14 s, in which the first texts are labelled; later, their machine
+        code is read from a file.
+        """
+        assert self.pool is not None
+        with contextlib.suppress(ValueError):  # it says nothing about fits to real labels
+            self.pool.fit({number: str(number % 2) for number in range(min(4, len(self.pool)))})
 
     def _learnt(self, lesson: Lesson) -> Learnt:
         assert self.pool is not None

@@ -150,8 +150,8 @@ class LabellingSession:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the features of the texts are computed, so that models can be fitted."""
-        return self._learner.pool is not None
+        """Whether models can be fitted without delay: features are computed, and functions compiled."""
+        return self._learner.is_ready
 
     @property
     def problem(self) -> str | None:

@@ -31,12 +31,14 @@ class Upcoming:
     Parameters
     ----------
     random_share : float
-        Share of the texts that are drawn at random.
+        Share of the texts that are drawn at random. They serve to estimate the accuracy, so they are shown
+        when the model can predict them: those that were due before are made up for afterwards.
 
     Examples
     --------
     >>> upcoming = Upcoming(0.5)
-    >>> upcoming.replace([Item(7, "chosen"), Item(8, "chosen")], [Item(3, "random")])
+    >>> guess = Guess(0, 0.9, [])
+    >>> upcoming.replace([Item(7, "chosen"), Item(8, "chosen")], [Item(3, "random", guess)])
     >>> [upcoming.take(lambda number: number != 7).number for _ in range(2)]
     [8, 3]
     """
@@ -66,8 +68,9 @@ class Upcoming:
         if self._first:
             return self._first.popleft()
         self._due += self.random_share
-        wants_random = self._due >= 1.0 - 1e-9
-        if (wants_random and self._random) or not self._chosen:
-            self._due -= wants_random
+        is_due = self._due >= 1.0 - 1e-9
+        counts = bool(self._random) and (self._random[0].guess is not None or self.random_share == 1.0)
+        if (is_due and counts) or not self._chosen:
+            self._due -= is_due and counts
             return self._random.popleft() if self._random else None
         return self._chosen.popleft()
