@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cli.command import dropglm, error_of, texts, write_csv
+from tests.cli.command import dropglm, error_of, run, texts, write_csv
 
 
 @pytest.fixture
@@ -39,6 +39,7 @@ def test_wrong_options_are_refused(folder, arguments, why):
         (("a.csv", "--model", "none.skops"), "none.skops"),
         (("a.csv", "--labels", "other.jsonl"), "this is not a journal of labels"),
         (("a.csv", "--host", "192.0.2.1"), "Cannot listen on 192.0.2.1"),
+        (("a.csv", "--host", ""), "dropglm: The host must be a name or an address"),
     ],
 )
 def test_bad_input_is_one_sentence(folder, arguments, why):
@@ -51,7 +52,11 @@ def test_a_damaged_journal_is_named_with_its_line(folder):
 
     (folder / "a.labels.jsonl").write_bytes(HEADER + b"{}\n" + b"{}\n")
     err = error_of("label", "a.csv", "--no-browser", "--quiet", cwd=folder)
-    assert "a.labels.jsonl, line 2: this line is damaged" in err
+    assert err.startswith(
+        "dropglm: a.labels.jsonl: line 2 is damaged (it is not an entry of a journal of labels)"
+    )
+    assert "nothing was changed and all other lines are kept" in err
+    assert "delete this line" in err
 
 
 def test_labels_of_the_table_are_imported_once(folder, monkeypatch):
@@ -64,3 +69,19 @@ def test_labels_of_the_table_are_imported_once(folder, monkeypatch):
     dropglm("label", "a.csv", "--label", "label", "--no-browser", "--port", "0", cwd=folder)
     assert (folder / "a.labels.jsonl").stat().st_size == size
     assert len(seen) == 2
+
+
+def test_classes_that_are_new_or_alone_are_mentioned(folder, monkeypatch):
+    monkeypatch.setattr("dropglm.web.running.run", lambda app, listener: None)
+
+    def said(*arguments):
+        done = run("label", "a.csv", "--no-browser", "--quiet", "--port", "0", *arguments, cwd=folder)
+        assert done.exit_code == 0
+        return done.stderr
+
+    assert said("--classes", "good") == (
+        "dropglm: There is only one class; add another one, since a model learns to tell classes apart.\n"
+    )
+    assert said("--classes", "good,bad") == "dropglm: Before, the classes were good; bad was added.\n"
+    assert said("--classes", "x,y") == "dropglm: Before, the classes were good and bad; x and y were added.\n"
+    assert said("--classes", "bad,x") == said() == ""

@@ -97,9 +97,24 @@ def children(pid):
 
 
 def test_what_cannot_be_served_is_one_sentence(model_file, tmp_path):  # noqa: F811
-    assert "No such file" in error_of("serve", "missing.skops", "--port", "0", cwd=tmp_path)
+    assert "there is no such file" in error_of("serve", "missing.skops", cwd=tmp_path)
+    assert ".: this is a folder; name a file in it." in error_of("serve", ".", cwd=tmp_path)
+    assert "host must be a name or an address" in error_of("serve", model_file, "--host", "", cwd=tmp_path)
     assert "Cannot listen on 192.0.2.1" in error_of("serve", model_file, "--host", "192.0.2.1", cwd=tmp_path)
     with serve(model_file) as (_, address):
         port = re.search(r":(\d+)/", address)[1]
-        assert f"Port {port} is in use" in error_of("serve", model_file, "--port", port, cwd=tmp_path)
+        err = error_of("serve", model_file, "--port", port, cwd=tmp_path)
+        assert f"Port {port} is in use; choose another one with --port" in err
+        assert "missing.skops" in error_of("serve", "missing.skops", "--port", port, cwd=tmp_path)
     assert "--workers" in dropglm("serve", model_file, "--workers", "0", cwd=tmp_path, code=2)
+
+
+def test_without_a_port_the_next_free_one_is_taken(model_file, tmp_path, monkeypatch):  # noqa: F811
+    """The server is replaced: it looks at the port and ends."""
+    from dropglm.web.running import listen
+
+    seen = []
+    monkeypatch.setattr("dropglm.web.running.run", lambda app, at: seen.append(at.getsockname()[1]))
+    with listen() as first:
+        dropglm("serve", model_file, cwd=tmp_path)
+        assert seen[0] != first.getsockname()[1]

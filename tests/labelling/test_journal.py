@@ -94,7 +94,7 @@ def test_a_damaged_line_is_refused_by_its_number(tmp_path_factory, appended, dat
     lines[row] = lines[row][: len(lines[row]) // 2] + b"\n"
     damaged = b"".join(lines)
     path.write_bytes(damaged)
-    with pytest.raises(JournalError, match=f"line {row + 1}: this line is damaged"):
+    with pytest.raises(JournalError, match=f"line {row + 1} is damaged"):
         Journal(path)
     assert path.read_bytes() == damaged
 

@@ -39,11 +39,11 @@ class BadInputError(Exception):
 
 @contextmanager
 def naming(table: str) -> Iterator[None]:
-    """Put the name of a table before errors about its content."""
+    """Put the name of a table before errors about its content; errors about other files name them already."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        if not is_about_input(error):
+        if isinstance(error, FileError) or not is_about_input(error):
             raise
         sentence = str(error)
         if sentence.partition(" ")[0].istitle():
@@ -126,6 +126,11 @@ def in_options(sentence: str) -> str:
     """
     sentence = re.sub(r"\bset (encoding|format|delimiter) to\b", r"set --\1 to", sentence)
     sentence = re.sub(r"\blower rate\b", "lower --rate", sentence)
+    sentence = re.sub(
+        r"\bis in use; choose another\.$",
+        "is in use; choose another one with --port, or leave it out to take the next free one.",
+        sentence,
+    )
     sentence = sentence.replace(
         "load_model(path, embedder=...), or pass embeddings.", "--embedder or --embeddings."
     )

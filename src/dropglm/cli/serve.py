@@ -9,6 +9,7 @@ import typer
 from dropglm.cli import options, terminal
 from dropglm.cli.embeddings import load_with_embedder
 from dropglm.extras import import_extra
+from dropglm.tables.source import check_file_exists
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -27,11 +28,17 @@ def serve(
         ),
     ] = "127.0.0.1",
     port: Annotated[
-        int,
+        int | None,
         typer.Option(
-            "--port", "-p", min=0, max=65535, help="Port; 0 is any free one.", rich_help_panel=SERVER
+            "--port",
+            "-p",
+            min=0,
+            max=65535,
+            help="Port; by default the first free one from 8000 on. 0 is any free one.",
+            rich_help_panel=SERVER,
+            show_default=False,
         ),
-    ] = 8000,
+    ] = None,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,8 +80,9 @@ def serve(
     served = ServedModel(
         model, embedder, threads, host, tuple(allow_host or ()), max_texts, round(max_megabytes * 1e6), quiet
     )
+    check_file_exists(model)
+    app = served()  # an error in the model is reported first, and not by each process
     with listen(host, port) as listener:
-        app = served()  # an error in the model is reported before the address, and not by each process
         address = address_of(listener, host)
         terminal.message(f"serving {model.name} on {address} (Ctrl-C stops).")
         if browser:

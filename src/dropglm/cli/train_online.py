@@ -196,7 +196,8 @@ def _resume(
         raise BadInputError(f"{checkpoint} was made with the classes {','.join(training.classes)}; {hint}.")
     if training.epoch >= epochs:
         raise BadInputError(
-            f"{checkpoint} has already completed {training.epoch} passes; raise --epochs, or {hint}."
+            f"{checkpoint} has already completed {training.epoch} pass{'' if training.epoch == 1 else 'es'}; "
+            f"raise --epochs, or {hint}."
         )
     training.model.n_jobs = model.n_jobs
     place = f"row {training.row:,}" + (f" of pass {training.epoch + 1}" if epochs > 1 else "")

@@ -132,10 +132,13 @@ class Journal:
             try:
                 entries.append(from_record(json.loads(line)))
             except ValueError as error:
-                reason = (
-                    "it is not JSON." if isinstance(error, (json.JSONDecodeError, UnicodeError)) else error
-                )
-                raise JournalError(f"{self.path}, line {number}: this line is damaged, {reason}") from None
+                is_json = not isinstance(error, (json.JSONDecodeError, UnicodeError))
+                why = str(error).rstrip(".") if is_json else "not JSON"
+                raise JournalError(
+                    f"{self.path}: line {number} is damaged ({why}), "
+                    "so its answer is unknown; nothing was changed and all other lines are kept. Replace the "
+                    "file by a copy from before, or delete this line, and label its text again."
+                ) from None
         return entries
 
     def _check_untouched(self) -> None:

@@ -74,11 +74,19 @@ class StoredAnswers:
                 "be asked."
             )
         if numbers.moved:
-            n = _count(numbers.moved, "answered text")
-            found.append(f"The table has changed: {n} moved to other rows and were found again.")
+            n, was = _count(numbers.moved, "answered text"), "was" if numbers.moved == 1 else "were"
+            found.append(f"The table has changed: {n} moved to another row and {was} found again.")
         if numbers.missing:
             n = _count(len(numbers.missing), "answered text")
-            found.append(f"The table has changed: {n} cannot be found in it, and their answers are not used.")
+            answers = "its answer is" if len(numbers.missing) == 1 else "their answers are"
+            found.append(f"The table has changed: {n} cannot be found in it, and {answers} not used.")
+        if self._added:
+            before, added = map(", ".join, self._added)
+            found.append(f"Classes of the labels so far: {before}; new: {added}.")
+        if len(self.answers.classes) == 1:
+            found.append(
+                "There is only one class; add another one, since a model learns to tell classes apart."
+            )
         return found
 
     def check_class(self, name: str) -> None:
@@ -115,7 +123,9 @@ class StoredAnswers:
     def _begin(self, classes: Iterable[str], labels: Mapping[int, str]) -> None:
         names = dict.fromkeys(map(_checked_name, [*classes, *labels.values()]))
         # A class that was renamed is not added again under its old name.
-        self.append(*(ClassAdded(name) for name in names if self.answers.find_class(name) is None))
+        before, added = list(self.answers.classes), [n for n in names if self.answers.find_class(n) is None]
+        self.append(*map(ClassAdded, added))
+        self._added = (before, added) if before and added else None
         found: dict[int, set[int]] = {}
         for number, label in labels.items():
             found.setdefault(self.check_number(number), set()).add(self.class_number(label))

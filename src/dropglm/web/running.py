@@ -36,7 +36,7 @@ def listen(host: str = "127.0.0.1", port: int | None = None) -> socket.socket:
     Raises
     ------
     ValueError
-        If the host has no such address, or if the port is taken.
+        If the host is not an address of this computer, or if the port is taken.
 
     Examples
     --------
@@ -44,6 +44,8 @@ def listen(host: str = "127.0.0.1", port: int | None = None) -> socket.socket:
     ...     address_of(listener, "127.0.0.1").startswith("http://127.0.0.1:")
     True
     """
+    if not host.strip():
+        raise ValueError("The host must be a name or an address, such as 127.0.0.1; it is blank.")
     tried = [*range(FIRST_PORT, FIRST_PORT + PORTS), 0] if port is None else [port]
     for number in tried:
         try:
