@@ -82,6 +82,6 @@ def test_classes_that_are_new_or_alone_are_mentioned(folder, monkeypatch):
     assert said("--classes", "good") == (
         "dropglm: There is only one class; add another one, since a model learns to tell classes apart.\n"
     )
-    assert said("--classes", "good,bad") == "dropglm: Before, the classes were good; bad was added.\n"
-    assert said("--classes", "x,y") == "dropglm: Before, the classes were good and bad; x and y were added.\n"
+    assert said("--classes", "good,bad") == "dropglm: Classes of the labels so far: good; new: bad.\n"
+    assert said("--classes", "x,y") == "dropglm: Classes of the labels so far: good, bad; new: x, y.\n"
     assert said("--classes", "bad,x") == said() == ""

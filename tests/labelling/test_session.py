@@ -170,6 +170,21 @@ def test_classes_are_added_and_renamed_and_survive_a_restart_with_the_old_names(
         assert again.answers.classes == ["fine", "bad", "odd", "new"]
 
 
+@pytest.mark.parametrize(
+    ("n", "sentence"),
+    [
+        (1, "1 answered text cannot be found in it, and its answer is not used"),
+        (2, "2 answered texts cannot be found in it, and their answers are not used"),
+    ],
+)
+def test_answers_to_texts_that_are_gone_are_counted(path, n, sentence):
+    with LabellingSession(TEXTS[:20], path, classes=["good", "bad"]) as session:
+        for number in range(n):
+            session.answer("good", number)
+    with LabellingSession(TEXTS[n:20], path) as again:
+        assert again.notices == [f"The table has changed: {sentence}."]
+
+
 def test_who_has_not_seen_the_last_change_is_told(path):
     with LabellingSession(TEXTS, path, classes=["good", "bad"]) as session:
         seen = session.version
