@@ -46,7 +46,7 @@ def test_the_model_learns_and_the_random_share_is_predicted_before_it_is_labelle
         points, _ = accuracy_curve(session)
         assert points[-1].n == len(outcomes)
         assert points[-1].low <= points[-1].accuracy <= points[-1].high
-        assert f"about {points[-1].accuracy:.0%} of the texts" in known_accuracy(session)
+        assert f"about {100 * points[-1].accuracy:.0f} % of the texts" in known_accuracy(session)
         assert session.problem is None
     with LabellingSession(TEXTS, path) as again:
         assert again.answers.labels() == {number: TRUTH[number] for number in seen}

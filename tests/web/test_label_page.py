@@ -1,5 +1,8 @@
 """The page of dropglm label in a real browser."""
 
+from contextlib import ExitStack
+from time import sleep
+
 import pytest
 
 from dropglm.labelling import LabellingSession
@@ -29,8 +32,6 @@ new MutationObserver((_, observer) => {
 @pytest.fixture
 def open_page(browser, tmp_path):
     """Start a session and open its page: ``page, session = open_page(texts, classes=...)``."""
-    from contextlib import ExitStack
-
     with ExitStack() as stack:
 
         def opened(texts=TEXTS, **settings):
@@ -140,14 +141,22 @@ def test_a_second_tab_stays_consistent(open_page, browser):
     assert "another tab" in page.message
 
 
-def test_a_key_does_not_label_a_text_that_has_just_appeared(open_page, browser):
+def test_a_key_does_not_label_a_text_that_has_just_appeared(open_page, browser, monkeypatch):
+    """Whoever presses a key when another tab or a late answer changes the text means the text before."""
     page, session = open_page(classes=["good", "bad"])
     browser.execute_script(PRESS_KEYS_WHEN_THE_TEXT_CHANGES)
     session.answer("good")  # in another tab, say
     page.wait(lambda: browser.execute_script("return window.pressed"))
     assert len(session.answers.by_text) == 1
-    page.label()
+    page.settles()
+    browser.execute_script(PRESS_KEYS_WHEN_THE_TEXT_CHANGES)
+    at_once = session.answer
+    monkeypatch.setattr(session, "answer", lambda *given, **how: (sleep(0.4), at_once(*given, **how))[1])
+    page.press("1")
+    page.wait(lambda: browser.execute_script("return window.pressed"))
     assert len(session.answers.by_text) == 2
+    page.label()
+    assert len(session.answers.by_text) == 3
 
 
 def test_a_hidden_guess_stays_hidden_after_a_reload(open_page, browser):

@@ -106,13 +106,11 @@ def known_accuracy(session: LabellingSession) -> str:
     if not points:
         n = len(session.answers.outcomes())
         return (
-            f"How good the model is, is not known yet ({n} of {FEWEST_OUTCOMES} random texts answered): "
+            f"The accuracy of the model is not known yet ({n} of {FEWEST_OUTCOMES} random texts answered); "
             "this list may be mostly wrong."
         )
-    last = points[-1]
-    return (
-        f"The model is right for about {last.accuracy:.0%} of the texts ({last.low:.0%} to {last.high:.0%})."
-    )
+    share, low, high = (f"{100 * value:.0f} %" for value in points[-1][1:4])
+    return f"The model is right for about {share} of the texts ({low} to {high})."
 
 
 def suspects(session: LabellingSession, k: int = 20) -> list[Suspect]:

@@ -2,11 +2,13 @@
 import { ask, send, ServerError } from "./requests.js";
 import { showMarked } from "./marks.js";
 import { showNumbers, showPanels } from "./numbers.js";
+import { showClassForms, startClassForms } from "./class_forms.js";
 import { showFound, showSurest, showSuspects } from "./lists.js";
 import { clear, element, make, percent, quoted } from "./parts.js";
 
 const KEYS = "1234567890qwertyuiop";
 const POLL = 1500; // milliseconds between two looks at the server
+const POLL_EXPORT = 250; // milliseconds while a file is being written
 const PANELS = 400; // milliseconds after an answer until the panels are drawn
 const SETTLE = 300; // milliseconds to notice that the text has changed by itself, before keys label it
 const HIDDEN = "dropglm-guesses-hidden"; // in the storage of the browser
@@ -21,6 +23,8 @@ let drawn = {}; // the text and the marked words that are drawn
 let settling = null; // the timer while keys do not label
 let learnt = null; // version of the model that the panels show, or soon will
 let panelsTimer = null;
+let pollTimer = null;
+let isPolling = false;
 let isLooking = true; // the server has not finished looking for suspicious labels
 
 const guessesHidden = () => !element("guess-shown").checked;
@@ -128,29 +132,7 @@ function showClasses() {
     button.disabled = !shown;
   });
   buttons.slice(names.length).forEach((button) => button.remove());
-  for (const id of ["rename-old", "surest-class"]) fillSelect(element(id), names);
-  element("rename").hidden = !names.length;
-  showRemovable();
-  element("work").classList.toggle("starting", names.length < 2);
-  element("first-classes").hidden = names.length > 1;
-  element("first-classes").textContent = names.length
-    ? "Name at least one more class."
-    : "Which classes should the texts have? Type the name of the first one and press Enter.";
-  element("new-name").placeholder = ["Name of the first class", "Name of the second class"][names.length] || "New class";
-}
-
-function showRemovable() {
-  const chosen = state.classes.find(([name]) => name === element("rename-old").value);
-  element("remove").disabled = !chosen || chosen[1] > 0;
-  element("remove").title = chosen && chosen[1] ? "This class has labels" : "Remove this class";
-}
-
-function fillSelect(select, names) {
-  if ([...select.options].map((option) => option.value).join("\n") === names.join("\n")) return;
-  const before = select.value;
-  clear(select);
-  for (const name of names) make(select, "option", name).value = name;
-  if (names.includes(before)) select.value = before;
+  showClassForms(state.classes);
 }
 
 function showPanelsSoon() {
@@ -195,22 +177,6 @@ function take(news, { isOwn = false, isLate = false, says = "", found = null } =
   if (element("suspects-panel").open && (!isSame || isLooking)) lookForSuspects();
 }
 
-// A connection may break after the server has stored an answer. The server refuses to store it a second time.
-async function sendTwice(what, content) {
-  try {
-    return await send(what, content);
-  } catch (error) {
-    if (error instanceof ServerError) throw error;
-  }
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  try {
-    return await send(what, content);
-  } catch (error) {
-    if (error.state && error.state.version > content.seen) return error.state;
-    throw error;
-  }
-}
-
 // Does what the annotator wants, says it, and shows the answer at a place, or else the current text.
 async function act(what, content = {}, { says = "", stays = false, to = stays ? place : null } = {}) {
   if (isBusy || !state) return false;
@@ -218,7 +184,7 @@ async function act(what, content = {}, { says = "", stays = false, to = stays ? 
   const began = performance.now();
   const from = place;
   try {
-    const news = await sendTwice(what, { ...content, seen: state.version });
+    const news = await send(what, { ...content, seen: state.version });
     const found = to !== null && to < news.n_answered ? await ask(`answered/${to}`) : null;
     if (what === "undo") trail.pop();
     else if (news.version > state.version) trail.push(from);
@@ -238,6 +204,9 @@ async function act(what, content = {}, { says = "", stays = false, to = stays ? 
 }
 
 async function poll() {
+  if (isPolling) return;
+  isPolling = true;
+  clearTimeout(pollTimer);
   try {
     if (!isBusy && !document.hidden) {
       const before = state && state.version;
@@ -248,7 +217,8 @@ async function poll() {
     if (!isOffline) say("The server does not answer. Start the command again, and this page goes on.", true);
     isOffline = true;
   }
-  setTimeout(poll, POLL);
+  isPolling = false;
+  pollTimer = setTimeout(poll, state && state.export && state.export.is_running ? POLL_EXPORT : POLL);
 }
 
 // What the annotator does.
@@ -387,36 +357,7 @@ element("help-button").addEventListener("click", () => {
   help.hidden = !help.hidden;
   element("help-button").setAttribute("aria-expanded", String(!help.hidden));
 });
-element("new-class").addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const name = element("new-name").value.trim();
-  if (await act("add_class", { name }, { says: `Added the class ${quoted(name)}.`, stays: true })) {
-    element("new-name").value = "";
-    if (state.classes.length > 1) element("new-name").blur(); // nobody wants a single class
-  }
-});
-element("rename").addEventListener("click", () => {
-  element("rename-form").hidden = false;
-  element("new-class").hidden = true;
-  element("rename-new").focus();
-});
-const endRename = () => {
-  element("rename-form").hidden = true;
-  element("new-class").hidden = false;
-  element("rename-new").value = "";
-};
-element("rename-cancel").addEventListener("click", endRename);
-element("rename-old").addEventListener("change", showRemovable);
-element("rename-form").addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const names = { old: element("rename-old").value, new: element("rename-new").value.trim() };
-  const says = `Renamed the class ${quoted(names.old)} to ${quoted(names.new)}.`;
-  if (await act("rename_class", names, { says, stays: true })) endRename();
-});
-element("remove").addEventListener("click", async () => {
-  const name = element("rename-old").value;
-  if (await act("remove_class", { name }, { says: `Removed the class ${quoted(name)}.`, stays: true })) endRename();
-});
+startClassForms(act);
 element("suspects-panel").addEventListener("toggle", () => element("suspects-panel").open && lookForSuspects());
 element("surest-show").addEventListener("click", () => showSurest(act, classes).catch(complain));
 element("search-form").addEventListener("submit", (event) => {
@@ -424,7 +365,7 @@ element("search-form").addEventListener("submit", (event) => {
   showFound(act, classes).catch(complain);
 });
 for (const one of document.querySelectorAll("[data-export]")) {
-  one.addEventListener("click", () => act("export", { what: one.dataset.export }, { stays: true }));
+  one.addEventListener("click", () => act("export", { what: one.dataset.export }, { stays: true }).then(poll));
 }
 document.addEventListener("visibilitychange", () => document.hidden || ask("state").then((news) => take(news)).catch(() => {}));
 

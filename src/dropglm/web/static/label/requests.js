@@ -15,7 +15,7 @@ async function answerOf(response) {
 
 export const ask = async (path) => answerOf(await fetch(`api/${path}`));
 
-export const send = async (path, content) =>
+const sendOnce = async (path, content) =>
   answerOf(
     await fetch(`api/${path}`, {
       method: "POST",
@@ -23,3 +23,19 @@ export const send = async (path, content) =>
       body: JSON.stringify(content),
     }),
   );
+
+// A connection may break after the server has stored an answer. The server refuses to store it a second time.
+export async function send(what, content) {
+  try {
+    return await sendOnce(what, content);
+  } catch (error) {
+    if (error instanceof ServerError) throw error;
+  }
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  try {
+    return await sendOnce(what, content);
+  } catch (error) {
+    if (error.state && error.state.version > content.seen) return error.state;
+    throw error;
+  }
+}
