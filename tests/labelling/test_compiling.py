@@ -1,9 +1,13 @@
 """Everything that a fit needs is compiled beforehand, and nothing of that delays labelling."""
 
+import threading
 import time
 
+from dropglm.labelling import LabellingSession
 from dropglm.labelling.compiling import compiling
+from dropglm.labelling.learner import Learner
 from tests.cli.command import run_process
+from tests.labelling.texts import topic_texts
 
 FIT = """
 import gc, sys
@@ -36,3 +40,18 @@ def test_the_process_ends_with_the_block():
     with compiling():
         pass
     assert time.perf_counter() - begin < 5.0
+
+
+def test_nobody_waits_for_functions_to_compile(tmp_path, monkeypatch):
+    """Texts are shown and answered meanwhile, and a session that ends does not wait."""
+    compiled = threading.Event()
+    monkeypatch.setattr(Learner, "_compile", lambda self: compiled.wait(30))
+    texts, _ = topic_texts(60)
+    begin = time.perf_counter()
+    with LabellingSession(texts, tmp_path / "a.labels.jsonl", classes=["a", "b"]) as session:
+        for number in range(30):
+            session.answer("ab"[number % 2])
+        assert not session.is_ready
+        assert session.is_learning
+    assert time.perf_counter() - begin < 10.0
+    compiled.set()

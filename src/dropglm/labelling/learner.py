@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dropglm.text.model import TextModel
 
 WORDS = 12  # behind a guess
+LAST_SECONDS = 1.0  # until the end, if the thread may be compiling
 QUEUE = 10  # texts that are ready to be shown, of each kind
 
 
@@ -131,12 +132,12 @@ class Learner:
             return self._changed.wait_for(lambda: not self.is_busy or self._is_closed, timeout)
 
     def close(self) -> None:
-        """Stop after what is being learnt, and wait for that."""
+        """Stop after what is being learnt and wait for that, but not for functions that are compiled."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
         if threading.current_thread() is not self._thread:
-            self._thread.join()
+            self._thread.join(None if self.is_ready else LAST_SECONDS)
 
     def _run(self) -> None:
         try:
