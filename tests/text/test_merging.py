@@ -9,7 +9,7 @@ from dropglm import NgramVectorizer
 from dropglm.text.counting import NgramCounter
 from dropglm.text.merging import CountedNgrams
 from dropglm.text.preprocessing import Preprocessor
-from dropglm.text.tokens import WORDS_AND_PUNCTUATION, Tokenizer
+from dropglm.text.tokens import WORDS_AND_PUNCTUATION, Tokenizer, decode_strings
 
 WORDS = st.sampled_from(["a", "b", "ab", "understand", "understood", "understanding", "été", "!"])
 TEXTS = st.lists(st.lists(WORDS, max_size=12).map(" ".join), min_size=1, max_size=12)
@@ -24,8 +24,8 @@ def counted(texts, counters, longest):
         counter = k * 7 % counters
         codes.append((counter, made[counter].add(tokenizer.split([text]), k)[0].copy()))
     whole = CountedNgrams.of(made, len(texts), threads=2)
-    counts, of_ngrams = whole.to_counts(1, longest, lambda n: (1, np.inf), {}, threads=2)
-    words = counts.words
+    counts, of_ngrams = whole.candidates(1, longest, lambda n: (1, np.inf), threads=2)
+    words = decode_strings(counts.letters, counts.ends)
     names = [" ".join(words[k] for k in row if k >= 0) for row in counts.spelling.tolist()]
     by_name = dict(zip(names, zip(counts.texts.tolist(), counts.times.tolist(), strict=True), strict=True))
     columns = whole.columns_of(of_ngrams, threads=2)

@@ -176,8 +176,8 @@ class TextAnalysis(NgramSettings):
         return self.input == "content" and type(self).decode is TextAnalysis.decode
 
     def _settings(self) -> dict[str, Any]:
-        """Return the settings on which the n-grams of a text depend."""
-        named = {name: getattr(self, name) for name in ANALYSIS}
+        """Return the settings on which the n-grams of a text depend; functions by their names."""
+        named = {name: _value_or_name(getattr(self, name)) for name in ANALYSIS}
         return named | {"ngram_range": tuple(self.ngram_range), "stop_words": self.get_stop_words()}
 
     def _check_analysis(self) -> tuple[int, int]:
@@ -212,3 +212,9 @@ class TextAnalysis(NgramSettings):
         if stop_words and self._splits_words():
             tokenize = Chain((self.build_preprocessor(), self.build_tokenizer()))
             warn_of_inconsistent(stop_words, tokenize)
+
+
+def _value_or_name(setting: Any) -> Any:
+    """Return a setting, or the name of a function: many cannot be pickled, or are not equal to their copy."""
+    # Without the module: "__main__" has another name in other processes.
+    return getattr(setting, "__qualname__", type(setting).__qualname__) if callable(setting) else setting

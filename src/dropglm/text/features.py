@@ -82,11 +82,9 @@ class NgramFeatures(TextAnalysis, WeightedFeatures):
         """Count n-grams and select features; return the columns of what each counter has numbered."""
         counted, selection, threads = self._count(X, rows), self._selection(), checks.threads(self.n_jobs)
         n, (shortest, longest) = counted.n_texts, self._check_analysis()
-        if not len(counted.words.keys):
-            raise ValueError(f"The fit has an empty vocabulary: none of the {n} texts has a token to count.")
         within = partial(selection.document_range, n)
-        counts, codes = counted.to_counts(shortest, longest, within, self._settings(), threads)
-        vocabulary, chosen = selection.select(counts, threads)
+        candidates, codes = counted.candidates(shortest, longest, within, threads)
+        vocabulary, chosen = selection.select(candidates, threads)
         self._set_vocabulary(vocabulary, n)
         return [] if rows is None else counted.columns_of(codes[chosen], threads)
 
@@ -142,9 +140,7 @@ class NgramFeatures(TextAnalysis, WeightedFeatures):
 
     def _count_given(self, X: Iterable[Any], *, keep: bool) -> Any:
         """Count the texts that contain each given n-gram; if ``keep``, return the matrix of counts."""
-        vocabulary = self._given()
-        if self.lowercase and self.preprocessor is None:
-            warn_of_upper_case(vocabulary.names())
+        vocabulary = self._given_for_fit()
         self.ngrams_, matrix = vocabulary, None
         texts, n = np.zeros(len(vocabulary), np.int64), 0
         chunks = self._chunks(X, checks.threads(self.n_jobs))
@@ -164,6 +160,13 @@ class NgramFeatures(TextAnalysis, WeightedFeatures):
     def _given(self) -> Vocabulary:
         """Return the vocabulary that the user gave."""
         return Vocabulary._from_names(column_names(self.vocabulary), self._check_analysis()[1])
+
+    def _given_for_fit(self) -> Vocabulary:
+        """Return the vocabulary that the user gave; warn if some of it cannot occur."""
+        vocabulary = self._given()
+        if self.lowercase and self.preprocessor is None:
+            warn_of_upper_case(vocabulary.names())
+        return vocabulary
 
     def _vocabulary(self) -> Vocabulary:
         """Return the features; those that were given need no fit, nor do their weights without idf."""

@@ -1,14 +1,15 @@
 """Merging the n-grams that several threads have counted."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from dropglm.text import kernels, merge_kernels
+from dropglm.text.candidates import NONE, Candidates
 from dropglm.text.counting import NgramCounter, Table, empty_slots, refuse_too_many
-from dropglm.text.ngram_counts import NONE, NgramCounts
-from dropglm.text.sorting import copy_strings
+from dropglm.text.ngram_trie import NgramLevel, NgramTrie
+from dropglm.text.sorting import copy_strings, sorted_rows, sorted_strings
 from dropglm.threads import each, even_ranges
 
 PIECE = 1 << 17  # n-grams per task
@@ -75,14 +76,13 @@ class CountedNgrams(NamedTuple):
         numbers = list(zip(singles.by_table(), longer.by_table(), strict=True))
         return cls(*strings, singles.merged, longer.merged, numbers, n_texts)
 
-    def to_counts(
+    def candidates(
         self,
         shortest: int,
         longest: int,
         document_range: Callable[[int], tuple[float, float]],
-        settings: Mapping[str, Any],
         threads: int,
-    ) -> tuple[NgramCounts, np.ndarray]:
+    ) -> tuple[Candidates, np.ndarray]:
         """Return the n-grams of at least ``shortest`` tokens, and their codes; see ``kernels``.
 
         Parameters
@@ -91,8 +91,6 @@ class CountedNgrams(NamedTuple):
             The smallest and the largest n.
         document_range : callable
             Returns the smallest and the largest number of texts that contain an n-gram, given n.
-        settings : mapping
-            The settings with which the texts were analysed.
         threads : int
             Number of threads.
         """
@@ -113,7 +111,31 @@ class CountedNgrams(NamedTuple):
 
         parts = list(zip(*each(within, pieces, threads), strict=True))
         spelling, texts, times, codes = (np.concatenate(part) for part in parts)
-        return NgramCounts(self.letters, self.ends, spelling, texts, times, self.n_texts, settings), codes
+        return Candidates(self.letters, self.ends, spelling, texts, times, self.n_texts), codes
+
+    def to_trie(self, longest: int, threads: int) -> NgramTrie:
+        """Return all n-grams of at most ``longest`` tokens, sorted."""
+        words = np.flatnonzero(self.words.texts > 0)
+        words = words[sorted_strings(self.letters, self.ends[:-1][words], self.ends[1:][words], threads)]
+        number_of = _positions(words, len(self.words.keys))
+        everything = np.array([0, len(words)]), np.arange(len(words), dtype=np.int32)
+        levels = [NgramLevel(*everything, self.words.texts[words], self.words.times[words])]
+        heads = number_of
+        for n in range(2, longest + 1):
+            pairs = np.flatnonzero((self.pairs.levels == n) & (self.pairs.texts > 0)).astype(np.int32)
+            keys, size = self.pairs.keys[pairs], len(levels[-1].last)
+            ranks = np.empty((len(pairs), 2), np.int32)
+            ranks[:, 0] = heads[(keys >> 32) - (kernels.PAIR if n > 2 else 0)]
+            ranks[:, 1] = number_of[keys & 0xFFFFFFFF]
+            del keys  # large, as is all that the order needs
+            order = sorted_rows(ranks, max(size, len(words)))
+            starts = np.append(0, np.cumsum(np.bincount(ranks[:, 0], minlength=size)))
+            last, pairs = ranks[order, 1], pairs[order]
+            del ranks, order
+            levels.append(NgramLevel(starts, last, self.pairs.texts[pairs], self.pairs.times[pairs]))
+            heads = _positions(pairs, len(self.pairs.keys))
+        letters = copy_strings(self.letters, self.ends[:-1][words], self.ends[1:][words])
+        return NgramTrie(*letters, tuple(levels))
 
     def columns_of(self, codes: np.ndarray, threads: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the columns of the words and pairs of each counter, given the code of each column."""
@@ -202,6 +224,13 @@ class _Merge:
 
         each(merge, range(self.shards), self.threads)
         self.used = int(bases[-1])
+
+
+def _positions(numbers: np.ndarray, size: int) -> np.ndarray:
+    """Return the position of each of 0, …, size - 1 among these numbers, or -1."""
+    positions = np.full(size, NONE, np.int32)
+    positions[numbers] = np.arange(len(numbers), dtype=np.int32)
+    return positions
 
 
 def _levels(counter: NgramCounter) -> np.ndarray:

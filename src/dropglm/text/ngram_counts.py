@@ -1,86 +1,153 @@
-"""Counts of n-grams that can be added: those of two parts of the texts give those of all texts."""
+"""Counts of n-grams that can be added: those of several parts of the texts give those of all texts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dropglm.text.tokens import decode_strings, encode_strings
-
-NONE = -1  # pads the spelling of shorter n-grams
+from dropglm.text.candidates import NONE
+from dropglm.text.ngram_trie import NgramLevel, NgramTrie
+from dropglm.text.short_numbers import from_bytes, to_bytes
+from dropglm.text.tokens import decode_strings
 
 
 @dataclass(frozen=True, eq=False)
 class NgramCounts:
     """All n-grams of some texts, in how many texts each occurs, and how often.
 
-    ``NgramVectorizer.count`` returns counts, ``a + b`` adds them, and ``NgramVectorizer.fit_counts`` selects
-    the features among them, as ``fit`` does for all texts at once.
+    ``NgramVectorizer.count`` returns counts, and ``NgramVectorizer.fit_counts`` selects the features among
+    those of all parts, as ``fit`` does for all texts at once. Counts do not depend on ``min_df``, ``max_df``
+    or ``max_features``: an n-gram that is rare in one part may be frequent in all of them together, so that
+    nothing is left out before the end. ``a + b`` adds two counts and ``NgramCounts.sum`` many; the result has
+    the same arrays in whatever order they are added. Pickled counts take about four bytes per n-gram.
 
     Attributes
     ----------
-    letters, ends : ndarray
-        The tokens, concatenated in UTF-8, and the offsets where each begins and the last one ends.
-    words : list of str
-        The tokens.
-    spelling : ndarray of shape (n_ngrams, largest n)
-        The positions in ``words`` of the tokens of each n-gram, padded with -1.
+    n_texts : int
+        Number of texts.
     texts : ndarray of shape (n_ngrams,)
         Number of texts that contain each n-gram.
     times : ndarray of shape (n_ngrams,)
         Number of occurrences of each n-gram.
-    n_texts : int
-        Number of texts.
     settings : mapping
-        The settings with which the texts were analysed.
+        The settings with which the texts were analysed; functions by their names.
+
+    See Also
+    --------
+    NgramVectorizer : Counts texts, and selects features.
 
     Examples
     --------
     >>> from dropglm import NgramVectorizer
     >>> vectorizer = NgramVectorizer(min_df=2)
-    >>> first, second = vectorizer.count(["so dull"]), vectorizer.count(["a dull film"])
-    >>> vectorizer.fit_counts(first + second).vocabulary_
-    {'dull': 0}
+    >>> first, second = vectorizer.count(["so dull", "so"]), vectorizer.count(["a dull film"])
+    >>> first
+    NgramCounts(2 n-grams of 2 texts)
+    >>> both = first + second
+    >>> dict(zip(both.names(), both.texts.tolist()))
+    {'a': 1, 'dull': 2, 'film': 1, 'so': 2}
+    >>> vectorizer.fit_counts([first, second]).vocabulary_
+    {'dull': 0, 'so': 1}
     """
 
-    letters: np.ndarray
-    ends: np.ndarray
-    spelling: np.ndarray
-    texts: np.ndarray
-    times: np.ndarray
+    trie: NgramTrie
+    shortest: int
     n_texts: int
     settings: Mapping[str, Any]
 
-    @property
-    def words(self) -> list[str]:
-        """The tokens."""
-        return decode_strings(self.letters, self.ends)
+    @classmethod
+    def sum(cls, parts: Iterable["NgramCounts"]) -> "NgramCounts":
+        """Return the counts of several parts together.
+
+        Parts of similar sizes are added first, as in a knock-out tournament, so that k parts take log₂ k
+        passes over their n-grams. If ``parts`` is a generator, no more than about log₂ k sums are in memory.
+
+        Parameters
+        ----------
+        parts : iterable of NgramCounts
+            At least one.
+
+        Returns
+        -------
+        NgramCounts
+
+        Examples
+        --------
+        >>> from dropglm import NgramVectorizer
+        >>> vectorizer = NgramVectorizer()
+        >>> NgramCounts.sum(vectorizer.count([text]) for text in ["so dull", "so", "", "dull"])
+        NgramCounts(2 n-grams of 4 texts)
+        """
+        sums: list[NgramCounts] = []
+        for number, part in enumerate(parts, 1):
+            if not isinstance(part, NgramCounts):
+                raise TypeError(f"Only what count returned can be added, got {part!r}.")
+            sums.append(part)
+            while number % 2 == 0:  # the last two are sums of equally many parts
+                last = sums.pop()
+                sums[-1] += last
+                number //= 2
+        if not sums:
+            raise ValueError("There are no counts to add; at least one is needed.")
+        while len(sums) > 1:
+            last = sums.pop()
+            sums[-1] += last
+        return sums[0]
 
     def __add__(self, other: Any) -> "NgramCounts":
         """Return the counts of both parts together."""
         if not isinstance(other, NgramCounts):
             return NotImplemented
         self.check_settings(other.settings)
-        number = {word: k for k, word in enumerate(dict.fromkeys([*self.words, *other.words]))}
-        spelling = np.concatenate([_respelled(part, number) for part in (self, other)])
-        first, ngram = _distinct_rows(spelling)
-        texts, times = (
-            np.bincount(ngram, np.concatenate(pair), len(first)).astype(np.int64)
-            for pair in ((self.texts, other.texts), (self.times, other.times))
-        )
-        n_texts, words = self.n_texts + other.n_texts, encode_strings(list(number))
-        return NgramCounts(*words, spelling[first], texts, times, n_texts, self.settings)
+        n_texts = self.n_texts + other.n_texts
+        return NgramCounts(self.trie + other.trie, self.shortest, n_texts, self.settings)
 
     def __radd__(self, other: Any) -> "NgramCounts":
-        """Return these counts if ``other`` is 0, with which ``sum`` starts."""
+        """Return these counts if ``other`` is 0, with which Python's ``sum`` starts."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
+    def __len__(self) -> int:
+        return sum(len(level.last) for level in self._levels)
+
     def __repr__(self) -> str:
-        return f"NgramCounts({len(self.texts)} n-grams of {self.n_texts} texts)"
+        return f"NgramCounts({len(self)} n-grams of {self.n_texts} texts)"
+
+    def __reduce__(self) -> Any:
+        """Pickle all numbers in few bytes."""
+        levels = [level.to_bytes() for level in self.trie.levels]
+        words = self.trie.letters, to_bytes(np.diff(self.trie.ends))
+        return _restored, (words, levels, self.shortest, self.n_texts, self.settings)
+
+    @property
+    def texts(self) -> np.ndarray:
+        """Number of texts that contain each n-gram."""
+        return np.concatenate([level.texts for level in self._levels])
+
+    @property
+    def times(self) -> np.ndarray:
+        """Number of occurrences of each n-gram."""
+        return np.concatenate([level.times for level in self._levels])
+
+    def names(self) -> list[str]:
+        """Return the n-grams, with spaces between their tokens: single words first, then pairs, …
+
+        Returns
+        -------
+        list of str
+        """
+        words = decode_strings(self.trie.letters, self.trie.ends)
+        spelling = self.trie.candidates(self.shortest, lambda n: (0, np.inf), self.n_texts).spelling
+        return [" ".join([words[number] for number in row if number != NONE]) for row in spelling.tolist()]
 
     def check_settings(self, settings: Mapping[str, Any]) -> None:
-        """Raise an error if the n-grams of texts are not the same under these settings."""
+        """Raise an error if the n-grams of texts are not the same under these settings.
+
+        Parameters
+        ----------
+        settings : mapping
+            Those of other counts, or of a vectorizer.
+        """
         names = [name for name, value in self.settings.items() if value != settings[name]]
         if names:
             raise ValueError(
@@ -88,26 +155,17 @@ class NgramCounts:
                 "all counts and for the fit."
             )
 
-    def within(self, document_range: Callable[[int], tuple[float, float]]) -> "NgramCounts":
-        """Return the counts of n-grams in the right number of texts, whose range is given for each n."""
-        lengths = (self.spelling != NONE).sum(axis=1)
-        ranges = np.array([document_range(n) for n in range(1, self.spelling.shape[1] + 1)])
-        low, high = ranges[lengths - 1].T
-        kept = (self.texts >= np.maximum(low, 1)) & (self.texts <= high)
-        arrays = self.spelling[kept], self.texts[kept], self.times[kept]
-        return NgramCounts(self.letters, self.ends, *arrays, self.n_texts, self.settings)
+    @property
+    def _levels(self) -> tuple[NgramLevel, ...]:
+        """The n-grams that were asked for; shorter ones are only parts of these."""
+        return self.trie.levels[self.shortest - 1 :]
 
 
-def _respelled(counts: NgramCounts, number: dict[str, int]) -> np.ndarray:
-    """Return the spelling with new positions of the words."""
-    renumbered = np.array([*(number[word] for word in counts.words), NONE], np.int32)
-    return renumbered[counts.spelling]  # NONE takes the last entry
-
-
-def _distinct_rows(spelling: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first of each group of equal rows, and the group of each row."""
-    groups = np.zeros(len(spelling), np.int64)
-    first = groups
-    for column in spelling.T:
-        _, first, groups = np.unique(groups << 32 | column + 1, return_index=True, return_inverse=True)
-    return first, groups
+def _restored(
+    words: tuple[np.ndarray, np.ndarray], levels: Any, shortest: int, n_texts: int, settings: Any
+) -> NgramCounts:
+    """Return counts that were pickled."""
+    letters, lengths = words
+    ends = np.append(0, np.cumsum(from_bytes(lengths)))
+    trie = NgramTrie(letters, ends, tuple(NgramLevel.from_bytes(*level) for level in levels))
+    return NgramCounts(trie, shortest, n_texts, settings)

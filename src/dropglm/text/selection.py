@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm import checks
-from dropglm.text.ngram_counts import NONE, NgramCounts
+from dropglm.text.candidates import NONE, Candidates
 from dropglm.text.sorting import copy_strings, find_byte, rank, sorted_rows, sorted_strings, take
 from dropglm.text.vocabulary import Vocabulary
 from dropglm.threads import each, even_ranges
@@ -71,26 +71,26 @@ class Selection(NamedTuple):
             return self.min_df[0], self.min_df[1]
         return self.min_df, self.min_df
 
-    def select(self, counts: NgramCounts, threads: int = 1) -> tuple[Vocabulary, np.ndarray]:
-        """Return the features in alphabetical order, and the position of each among the counts.
-
-        The counts are those of n-grams in the right number of texts.
-        """
-        if not len(counts.texts):
-            (low, high), (longer, _) = (self.document_range(counts.n_texts, n) for n in (1, 2))
+    def select(self, candidates: Candidates, threads: int = 1) -> tuple[Vocabulary, np.ndarray]:
+        """Return the features in alphabetical order, and the position of each among the candidates."""
+        n = candidates.n_texts
+        if len(candidates.ends) == 1:
+            raise ValueError(f"The fit has an empty vocabulary: none of the {n} texts has a token to count.")
+        if not len(candidates.texts):
+            (low, high), (longer, _) = (self.document_range(n, k) for k in (1, 2))
             least = f"{low:g}" if low == longer else f"{low:g} (words) or {longer:g} (longer n-grams)"
             raise ValueError(
                 f"The fit has an empty vocabulary: no n-gram occurs in at least {least} and at most {high:g} "
-                f"of the {counts.n_texts} texts (min_df={self.min_df}, max_df={self.max_df})."
+                f"of the {n} texts (min_df={self.min_df}, max_df={self.max_df})."
             )
-        words = counts.letters, counts.ends[:-1], counts.ends[1:]
-        words, spelling, order = _sort_alphabetically(words, counts.spelling, threads)
+        words = candidates.letters, candidates.ends[:-1], candidates.ends[1:]
+        words, spelling, order = _sort_alphabetically(words, candidates.spelling, threads)
         if self.max_features is not None and len(order) > self.max_features:
-            ranks = (counts.texts if self.by_texts else counts.times)[order].astype(self.rank_type)
+            ranks = (candidates.texts if self.by_texts else candidates.times)[order].astype(self.rank_type)
             largest = np.sort((-ranks).argsort()[: self.max_features])
             words, spelling, again = _sort_alphabetically(words, spelling[largest], threads)
             order = order[largest][again]
-        return Vocabulary(*copy_strings(*words), spelling, counts.texts[order].astype(np.int32)), order
+        return Vocabulary(*copy_strings(*words), spelling, candidates.texts[order].astype(np.int32)), order
 
 
 def _sort_alphabetically(

@@ -255,12 +255,16 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         return np.array(self._vocabulary().names(), dtype=object)
 
     def count(self, X: Iterable[Any]) -> NgramCounts:
-        """Count all n-grams of some texts; counts of several parts can be added, and pickled.
+        """Count all n-grams of a part of the texts, for ``fit_counts``.
+
+        The counts are small and can be pickled, so that parts can be counted by several processes or
+        machines. They depend on how texts are split, but not on ``min_df``, ``max_df``, ``max_features``,
+        ``vocabulary`` or the weights. The vectorizer itself does not change.
 
         Parameters
         ----------
         X : iterable of str
-            Texts.
+            Texts; there may be none.
 
         Returns
         -------
@@ -269,29 +273,40 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         self._begin_fit()
         (shortest, longest), threads = self._check_analysis(), checks.threads(self.n_jobs)
         counted = self._count(X, None)
-        return counted.to_counts(shortest, longest, lambda n: (1, np.inf), self._settings(), threads)[0]
+        trie = counted.to_trie(longest, threads)
+        return NgramCounts(trie, shortest, counted.n_texts, self._settings())
 
-    def fit_counts(self, counts: NgramCounts) -> Self:
-        """Select the features among counted n-grams: the same as ``fit`` on all texts that were counted.
+    def fit_counts(self, counts: NgramCounts | Iterable[NgramCounts]) -> Self:
+        """Learn the vocabulary from counted n-grams: the same as ``fit`` on all texts that were counted.
 
         Parameters
         ----------
-        counts : NgramCounts
-            What ``count`` returned, or the sum of several.
+        counts : NgramCounts or iterable of NgramCounts
+            What ``count`` returned for each part of the texts, in any order, or the sum of these. The parts
+            may come from a generator, which need not keep them.
 
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> parts = [["so dull"], [], ["a dull film", "so"]]
+        >>> vectorizer = NgramVectorizer(ngram_range=(1, 2), min_df=2)
+        >>> vectorizer.fit_counts(vectorizer.count(texts) for texts in parts).vocabulary_
+        {'dull': 0, 'so': 1}
         """
-        if not isinstance(counts, NgramCounts):
-            raise TypeError(f"counts must be what count returned, or a sum of these, got {counts!r}.")
         self._begin_fit()
-        if self.vocabulary is not None:
-            raise ValueError("fit_counts selects features, but they are given as vocabulary.")
-        counts.check_settings(self._settings())
-        selection = self._selection()
-        kept = counts.within(partial(selection.document_range, counts.n_texts))
-        self._set_vocabulary(selection.select(kept)[0], counts.n_texts)
+        total = NgramCounts.sum([counts] if isinstance(counts, NgramCounts) else counts)
+        total.check_settings(self._settings())
+        if self.vocabulary is None:
+            selection, n = self._selection(), total.n_texts
+            candidates = total.trie.candidates(total.shortest, partial(selection.document_range, n), n)
+            self._set_vocabulary(selection.select(candidates, checks.threads(self.n_jobs))[0], n)
+        else:
+            given = self._given_for_fit()
+            texts = total.trie.texts_with(given._letters, given._ends, given._spelling, total.shortest)
+            self._set_vocabulary(given._with_counts(texts), total.n_texts)
         return self
 
     def _fit_counts(self, X: Iterable[Any]) -> Any:
