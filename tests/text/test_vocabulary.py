@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from dropglm.text.vocabulary import Vocabulary
 
@@ -44,3 +45,14 @@ def test_inconsistent_arrays_of_a_vocabulary_are_refused(name, array):
         arrays["texts"] = np.ones(len(array), np.int32)
     with pytest.raises(ValueError, match="are inconsistent"):
         Vocabulary._from_state(arrays)
+
+
+def test_mean_values_come_from_totals_of_parts_too(rng):
+    X = sparse.random_array((40, 3), density=0.5, rng=rng, format="csr")
+    texts = X.astype(bool).sum(axis=0).astype(np.int32)
+    whole, merged = (Vocabulary._from_state(VALID | {"texts": texts}) for _ in range(2))
+    whole._record_values(X)
+    totals, different = zip(*(merged._totals(part) for part in (X[:9], X[9:9], X[9:])), strict=True)
+    merged._record_totals(sum(totals), any(different))
+    np.testing.assert_allclose(merged.mean_values, whole.mean_values, rtol=1e-6)
+    np.testing.assert_allclose(whole.mean_values, X.sum(axis=0) / texts, rtol=1e-6)

@@ -90,6 +90,13 @@ class Vocabulary:
 
     def _record_values(self, X: Any, threads: int = 1) -> None:
         """Record the mean value of each feature; X is the CSR matrix of the texts in the fit."""
+        self._record_totals(*self._totals(X, threads))
+
+    def _totals(self, X: Any, threads: int = 1) -> tuple[np.ndarray, bool]:
+        """Return the sum of each column of a CSR matrix, and if any entry is not 1.
+
+        Both can be added up over parts of the texts.
+        """
         # The pieces do not depend on the number of threads, so neither do the sums.
         pieces = even_ranges(len(X.data), max(PIECE, len(X.data) // PIECES))
         totals = np.zeros((len(pieces), X.shape[1]))
@@ -97,9 +104,13 @@ class Vocabulary:
         def add(p: int) -> bool:
             return row_kernels.add_values(X.data, X.indices, *pieces[p], totals[p])
 
-        if any(each(add, range(len(pieces)), threads)):
-            total = reduce(np.add, totals)
-            self.mean_values = (total / np.maximum(self.document_counts, 1)).astype(np.float32)
+        different = any(each(add, range(len(pieces)), threads))
+        return reduce(np.add, totals), different
+
+    def _record_totals(self, totals: np.ndarray, different: bool) -> None:
+        """Record the mean value of each feature, given the totals of all texts in the fit."""
+        if different:
+            self.mean_values = (totals / np.maximum(self.document_counts, 1)).astype(np.float32)
 
     def __getstate__(self) -> dict[str, np.ndarray]:
         """Leave out the hash tables, which are rebuilt when needed."""
