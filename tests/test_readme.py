@@ -126,9 +126,10 @@ def test_the_blocks_of_the_page_on_online_learning_run():
     assert printed.split()[-1] == "good"
 
 
-def test_the_example_of_embeddings_prints_what_stands_below_it():
+@pytest.mark.parametrize("title", ["Counts of several parts", "Embeddings"])
+def test_an_example_of_the_page_on_texts_prints_what_stands_below_it(title):
     page = (ROOT / "docs" / "text.md").read_text(encoding="utf-8")
-    section = page.partition("## Embeddings\n")[2]
+    section = page.partition(f"# {title}\n")[2]
     code, shown = next(readme.examples(section, ("python", "text")))
     assert readme.run_python([code]) == [shown]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dropglm import NgramVectorizer
-from dropglm.text.ngram_counts import NgramCounts
+from dropglm.text import NgramCounts
 
 WORDS = st.one_of(
     st.sampled_from(
@@ -198,6 +198,15 @@ def test_pickled_counts_are_small(rng):
     some = [" ".join(rng.choice(words, size=40)) for _ in range(2000)]
     counts = NgramVectorizer((1, 2)).count(some)
     assert len(pickle.dumps(counts)) < 6 * len(counts)
+
+
+def test_counts_are_read_from_buffers_that_cannot_be_written():
+    """As Dask sends them."""
+    counts, buffers = NgramVectorizer((1, 2)).count(["one two", "two"]), []
+    pickled = pickle.dumps(counts, protocol=5, buffer_callback=buffers.append)
+    restored = pickle.loads(pickled, buffers=[bytes(buffer) for buffer in buffers])
+    assert_same_counts(restored, counts)
+    assert all(array.flags.writeable for array in arrays_of(restored))
 
 
 def test_counts_of_other_settings_are_refused():

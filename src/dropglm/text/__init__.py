@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from dropglm.text.hashing import NgramHasher
     from dropglm.text.label_check import confident_mistakes, suspicious_labels
     from dropglm.text.model import TextModel
+    from dropglm.text.ngram_counts import NgramCounts
     from dropglm.text.online_classifier import OnlineTextClassifier
     from dropglm.text.vectorizer import NgramVectorizer
 
 __all__ = [
+    "NgramCounts",
     "NgramHasher",
     "NgramVectorizer",
     "OnlineTextClassifier",
@@ -33,6 +35,7 @@ __getattr__, __dir__ = lazy_names(
         "hashing": ("NgramHasher",),
         "label_check": ("confident_mistakes", "suspicious_labels"),
         "model": ("TextModel",),
+        "ngram_counts": ("NgramCounts",),
         "online_classifier": ("OnlineTextClassifier",),
         "vectorizer": ("NgramVectorizer",),
     },

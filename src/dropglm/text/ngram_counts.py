@@ -74,7 +74,7 @@ class NgramCounts:
 
         Examples
         --------
-        >>> from dropglm import NgramVectorizer
+        >>> from dropglm.text import NgramCounts, NgramVectorizer
         >>> vectorizer = NgramVectorizer()
         >>> NgramCounts.sum(vectorizer.count([text]) for text in ["so dull", "so", "", "dull"])
         NgramCounts(2 n-grams of 4 texts)
@@ -167,5 +167,6 @@ def _restored(
     """Return counts that were pickled."""
     letters, lengths = words
     ends = np.append(0, np.cumsum(from_bytes(lengths)))
+    letters = np.require(letters, requirements="W")  # as in from_bytes
     trie = NgramTrie(letters, ends, tuple(NgramLevel.from_bytes(*level) for level in levels))
     return NgramCounts(trie, shortest, n_texts, settings)

@@ -29,6 +29,8 @@ def from_bytes(written: np.ndarray) -> np.ndarray:
     >>> from_bytes(np.array([1, 127, 128, 1], np.uint8))
     array([  1, 127, 128])
     """
+    # The kernel would be compiled once more for buffers that another process has sent, which are read-only.
+    written = np.require(written, requirements="W")
     numbers = np.empty(int((written < 0x80).sum()), np.int64)
     read_numbers(written, numbers)
     return numbers
