@@ -49,6 +49,7 @@ const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTime
     }
     times.push(performance.now() - begin);
     await new Promise((resolve) => setTimeout(resolve, pause));
+    while (document.querySelector("#classes.settling")) await frame(); // after a late answer
   }
   return [times, learning];
 })().then(done, (error) => done(String(error)));

@@ -110,7 +110,9 @@ def test_a_bulk_answer_of_two_classes_is_undone_by_one_key(open_page, browser):
     page.open("surest-panel")
     page.of("surest-show").click()
     page.wait(lambda: len(page.of("surest").find_elements("tag name", "select")) == 20)
-    assert "0 of 10 random texts answered" in page.of("surest").text
+    for id in ("surest", "accuracy-line"):
+        page.wait(lambda id=id: "0 of 10 random texts answered" in page.of(id).text)
+    assert page.of("surest-panel").size["height"] < 700  # search and export are not far below
     browser.execute_script(
         "const select = document.querySelector('#surest select'); select.value = 'bad';"
         "select.dispatchEvent(new Event('change'))"
@@ -123,6 +125,24 @@ def test_a_bulk_answer_of_two_classes_is_undone_by_one_key(open_page, browser):
     assert len(session.answers.labels()) == 20
     page.press("z")
     page.wait(lambda: page.message == "There is nothing to undo.")
+
+
+def test_search_labels_a_text_and_shows_what_undo_did(open_page, browser):
+    page, session = open_page(["a great film", "not a film", "great fun"], classes=["good", "bad"])
+    page.open("search-panel")
+    page.of("search-words").send_keys("film GREAT")
+    browser.execute_script("document.getElementById('search-form').requestSubmit()")
+    page.wait(lambda: "1 text" in page.of("found").text)
+    label = "return document.querySelector('#found select').value"
+    browser.execute_script(
+        "const select = document.querySelector('#found select'); select.value = 'good';"
+        "select.dispatchEvent(new Event('change')); document.activeElement.blur()"
+    )
+    page.wait(lambda: page.message == "Labelled “a great film” as “good”.")
+    assert session.answers.labels() == {0: "good"}
+    page.press("z")
+    page.wait(lambda: browser.execute_script(label) == "")
+    assert page.message == "Undone: “a great film” is no longer “good”."
 
 
 def test_a_second_tab_stays_consistent(open_page, browser):

@@ -238,9 +238,14 @@ function skip() {
   act("skip", { number: shown.number }, { says: `Skipped ${quoted(shown.text)}.`, to: place === null ? null : place + 1 });
 }
 
-function undo() {
-  if (!state.undo) say("There is nothing to undo.");
-  else act("undo", {}, { says: `Undone: ${state.undo}`, to: trail.at(-1) ?? null });
+async function undo() {
+  if (!state.undo) {
+    say("There is nothing to undo.");
+  } else if (await act("undo", {}, { says: `Undone: ${state.undo}`, to: trail.at(-1) ?? null })) {
+    // The lists show labels, which may have changed.
+    if (element("found").hasChildNodes()) showFound(act, classes).catch(complain);
+    if (element("surest").hasChildNodes()) showSurest(act, classes).catch(complain);
+  }
 }
 
 async function go(to) {
