@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from dropglm import NgramVectorizer
+from dropglm import NgramVectorizer, TextClassifier
 from dropglm.text import NgramCounts
+from dropglm.text.tuning import estimator_of, ngram_weights_of, vectorizer_of
 
 WORDS = st.one_of(
     st.sampled_from(
@@ -157,6 +158,29 @@ def test_sums_of_counts_do_not_depend_on_their_order(parts, ngram_range, order, 
     assert_same_counts(sum(counts), expected)
     assert_same_counts(NgramCounts.sum(counts), expected)
     assert_same_counts(pickle.loads(pickle.dumps(expected)), expected)
+
+
+def test_a_text_classifier_can_be_fitted_to_parts(corpus):
+    """Its vocabulary and weights are those of all texts, labelled or not."""
+    texts, y, more = corpus
+    whole = TextClassifier(tune=False).fit(texts, y, X_unlabeled=more)
+    classifier = TextClassifier(tune=False)
+    (ngram_weight,) = ngram_weights_of(classifier, y)
+    vectorizer = vectorizer_of(classifier, ngram_weight)
+    labeled, unlabeled = (texts[:30], texts[30:]), (more[:7], [], more[7:])
+    vectorizer.fit_counts(vectorizer.count(part) for part in (*unlabeled, *labeled))
+    X, X_unlabeled = (
+        sparse.vstack([vectorizer.transform(part) for part in parts], format="csr")
+        for parts in (labeled, unlabeled)
+    )
+    assert_same_matrix(X, whole.vectorizer_.transform(texts))
+    model = estimator_of(classifier, y).fit(X, y, X_unlabeled=X_unlabeled)
+    np.testing.assert_array_equal(model.coef_, whole.model_.coef_)
+    totals, different = zip(*map(vectorizer.ngrams_._totals, (X, X_unlabeled)), strict=True)
+    vectorizer.ngrams_._record_totals(sum(totals), any(different))
+    np.testing.assert_allclose(
+        vectorizer.ngrams_.mean_values, whole.vectorizer_.ngrams_.mean_values, rtol=1e-6
+    )
 
 
 def test_counts_are_the_column_sums_of_the_matrix():

@@ -15,7 +15,7 @@ from dropglm.text.embedding_block import EmbeddingBlock, set_embedding_values, w
 from dropglm.text.latent_prior import POWERS, LatentPrior
 from dropglm.text.ngram_rows import row_range
 from dropglm.text.summarizing import summarize
-from dropglm.text.tuning import estimator_of
+from dropglm.text.tuning import estimator_of, vectorizer_of
 from dropglm.text.vectorizer import NgramVectorizer
 
 
@@ -36,8 +36,7 @@ class TrainingTexts(NamedTuple):
 
 def count_ngrams(classifier: Any, texts: list[str], ngram_weight: float) -> tuple[NgramVectorizer, Any]:
     """Return a fitted vectorizer with the settings of a classifier, and the counts of the texts' n-grams."""
-    settings = classifier._settings_shared_with(NgramVectorizer) | {"ngram_weight": ngram_weight}
-    vectorizer = NgramVectorizer(**settings)
+    vectorizer = vectorizer_of(classifier, ngram_weight)
     return vectorizer, vectorizer._fit_counts(texts)
 
 

@@ -37,11 +37,16 @@ def ngram_weights_of(classifier: Any, y: np.ndarray) -> tuple[float, ...]:
         if not values:
             raise ValueError("ngram_weight is an empty grid; give at least one value.")
         return values
-    settings = classifier._settings_shared_with(NgramVectorizer) | {"ngram_weight": NGRAM_WEIGHTS[0]}
-    _, longest = NgramVectorizer(**settings)._check()
+    _, longest = vectorizer_of(classifier, NGRAM_WEIGHTS[0])._check()
     many = len(y) > MANY_TEXTS and len(set(y.tolist())) <= MANY_CLASSES
     tuned = isinstance(estimator_of(classifier, y), LogisticRegressionCV)
     return NGRAM_WEIGHTS if tuned and many and longest > 1 else NGRAM_WEIGHTS[:1]
+
+
+def vectorizer_of(classifier: Any, ngram_weight: float) -> NgramVectorizer:
+    """Return a vectorizer with the settings of a classifier, which has not seen any texts."""
+    settings = classifier._settings_shared_with(NgramVectorizer) | {"ngram_weight": ngram_weight}
+    return NgramVectorizer(**settings)
 
 
 def check_values(classifier: Any) -> None:
