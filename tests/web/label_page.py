@@ -54,6 +54,10 @@ class Page:
         before = self.driver.execute_script(script)
         action()
         self.wait(lambda: self.driver.execute_script(script) != before)
+        # The page draws the next text first, and its numbers after that frame.
+        self.driver.execute_async_script(
+            "requestAnimationFrame(() => setTimeout(() => setTimeout(arguments[0])))"
+        )
 
     def label(self):
         """Label the text on the screen as it should be."""
