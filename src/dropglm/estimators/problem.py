@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.estimators import small_fit
-from dropglm.estimators.features import Features
+from dropglm.estimators.features import FeatureOrder, Features
 from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights, LabeledRows
 from dropglm.estimators.stages import Solution, StagedProblem, is_one_sided
 from dropglm.families import Family
@@ -123,7 +123,9 @@ class Problem(StagedProblem):
         return mean_row([self._labeled]) if self.mean is None else self.mean
 
 
-def previous_coefficients(estimator: Any, features: Features, shape: tuple[int, int]) -> Coefficients | None:
+def previous_coefficients(
+    estimator: Any, features: FeatureOrder, shape: tuple[int, int]
+) -> Coefficients | None:
     """Return the coefficients of the previous fit, or None; ``shape`` is that of the new ones."""
     if not hasattr(estimator, "coef_"):
         return None

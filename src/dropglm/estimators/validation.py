@@ -74,7 +74,7 @@ def check_classification(
         raise ValueError(
             f"All rows of class {classes[by_class.argmin()]} have a sample_weight of 0; remove these rows."
         )
-    weights = sample_weights * _class_weights(estimator.class_weight, classes, numbers, by_class)[numbers]
+    weights = sample_weights * class_factors(estimator.class_weight, classes, by_class)[numbers]
     attributes = _feature_attributes(unfitted, X)
     return TrainingData(
         X, numbers, attributes, sample_weights, weights, X_unlabeled, unlabeled_weights, classes
@@ -229,9 +229,7 @@ def class_numbers(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def _class_weights(
-    class_weight: Any, classes: np.ndarray, numbers: np.ndarray, by_class: np.ndarray
-) -> np.ndarray:
+def class_factors(class_weight: Any, classes: np.ndarray, by_class: np.ndarray) -> np.ndarray:
     """Return the factor of each class, given the sum of the sample weights of each class."""
     if isinstance(class_weight, str) and class_weight == "balanced":
         return by_class.sum() / (len(classes) * by_class)
@@ -239,7 +237,7 @@ def _class_weights(
         return np.ones(len(classes))
     if not isinstance(class_weight, dict):
         raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
-    factors = compute_class_weight(class_weight, classes=classes, y=classes[numbers])
+    factors = compute_class_weight(class_weight, classes=classes, y=classes)
     if not (np.isfinite(factors).all() and (factors >= 0).all()):
         raise ValueError(f"class_weight must be finite and not negative, got {class_weight}.")
     if not factors.any():

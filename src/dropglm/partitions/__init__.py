@@ -1,0 +1,7 @@
+"""Fits to rows in partitions, wherever these are: the same sums over rows, added up by an engine."""
+
+from dropglm.partitions.engine import Engine, SerialEngine
+from dropglm.partitions.fitting import fit_logistic, fit_regression
+from dropglm.partitions.rows import Rows
+
+__all__ = ["Engine", "Rows", "SerialEngine", "fit_logistic", "fit_regression"]

@@ -1,0 +1,120 @@
+"""A partition that is ready for the loops of a fit."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from dropglm.blocks import Blocks
+from dropglm.design import AnyDesign, BlockDesign, Design
+from dropglm.estimators.validation import class_numbers
+from dropglm.families import Family
+from dropglm.objective import Block, Labels
+from dropglm.partitions.rows import CheckedRows, naming
+from dropglm.penalties import Penalty
+
+
+class Plan(NamedTuple):
+    """What the client has decided after the survey."""
+
+    orders: tuple[np.ndarray, ...]  # of each block: the features of the fit, in the order of the coefficients
+    left_out: frozenset[int]  # numbers of blocks that are not part of the model
+    in_blocks: bool
+    dtype: np.dtype
+    classes: np.ndarray | None  # None for targets that are not classes
+    class_factors: np.ndarray | None  # factor of the weights of each class
+    every_feature: bool  # whether partitions need features that they do not have, as for additive noise
+    by_columns: bool  # whether to sort the entries by columns, which takes as long as ten evaluations
+
+
+class Target(NamedTuple):
+    """What one of the problems that share the partitions predicts, and from which rows it learns."""
+
+    family: type[Family]
+    penalty: Penalty | None
+    number: int | None = None  # of the class that is fitted against the rest; None for targets as they are
+    labeled_share: float = 1.0  # factors of the penalty of labelled and of unlabelled rows
+    unlabeled_share: float = 0.0
+
+
+class Prepared(NamedTuple):
+    """The rows of a partition over its own features."""
+
+    name: str
+    design: AnyDesign | None  # None if there is no row
+    places: np.ndarray | None  # of its features among the coefficients, ascending; None if it has all
+    y: np.ndarray | None  # class numbers or targets
+    weights: np.ndarray
+    K: int  # number of classes, 0 for targets that are not classes
+
+    def own(self, values: np.ndarray) -> np.ndarray:
+        """Return the rows of an array that belong to the partition's own features."""
+        return values if self.places is None else np.ascontiguousarray(values[self.places])
+
+    def target(self, target: Target) -> np.ndarray:
+        """Return y as a problem sees it; shape (n, K)."""
+        assert self.y is not None
+        if not self.K:
+            return self.y[:, None]
+        if target.number is not None:
+            return (self.y == target.number).astype(np.float64)[:, None]
+        return (self.y[:, None] == np.arange(self.K)).astype(np.float64)
+
+    def block(self, target: Target) -> Block | None:
+        """Return the rows as a summand of a problem's objective, or None if they are not part of it."""
+        if self.design is None:
+            return None
+        if self.y is not None:
+            labels = Labels(self.target(target), self.weights)
+            return Block(self.design, target.labeled_share * self.weights, labels)
+        if target.penalty is None or not target.unlabeled_share:
+            return None
+        return Block(self.design, target.unlabeled_share * self.weights)
+
+
+def prepare(rows: CheckedRows, plan: Plan) -> Prepared:
+    """Return the partition with its own features in the plan's order."""
+    K = 0 if plan.classes is None else len(plan.classes)
+    y, weights = rows.y, rows.weights
+    if y is not None and plan.classes is not None and len(y):
+        with naming(rows.name):
+            y = class_numbers(y, plan.classes)
+        if plan.class_factors is not None:
+            weights = weights * plan.class_factors[y]
+    if rows.X.shape[0] == 0:
+        return Prepared(rows.name, None, None, y, weights, K)
+    designs, numbers, places, start = [], [], [], 0
+    blocks = rows.X.blocks if isinstance(rows.X, Blocks) else [rows.X]
+    for number, (block, order) in enumerate(zip(blocks, plan.orders, strict=True)):
+        if number in plan.left_out:
+            continue
+        design, own = _design(block, order, plan)
+        designs.append(design)
+        numbers.append(number)
+        places.append(start + own)
+        start += len(order)
+    joined = np.concatenate(places)
+    return Prepared(
+        rows.name,
+        BlockDesign(designs, numbers) if plan.in_blocks else designs[0],
+        None if len(joined) == start else joined.astype(np.int32 if start < 2**31 else np.int64),
+        y,
+        weights,
+        K,
+    )
+
+
+def _design(block: Any, order: np.ndarray, plan: Plan) -> tuple[Design, np.ndarray]:
+    """Return a design of the features that occur in the block, and their places in the order."""
+    if not sparse.issparse(block):
+        X = np.ascontiguousarray(block, dtype=plan.dtype)
+        places = np.arange(len(order))
+    elif plan.every_feature:
+        X, places = sparse.csr_array(block, dtype=plan.dtype), np.arange(len(order))
+    else:
+        X = sparse.csr_array(block, dtype=plan.dtype)
+        occurs = np.zeros(X.shape[1], np.bool_)
+        occurs[X.indices] = True
+        places = np.flatnonzero(occurs[order])
+    design = Design(X, order=order[places])
+    return design.by_columns() if plan.by_columns else design, places

@@ -1,0 +1,162 @@
+"""What a client asks of all partitions: each request is a sum over rows.
+
+A round answers a list of requests, of one problem or of several.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from dropglm.noise import NO_NOISE
+from dropglm.objective.objective import term_of
+from dropglm.partitions.prepared import Prepared, Target
+from dropglm.partitions.sums import Sums, no_features, sums_of
+
+
+class Request(Protocol):
+    """A sum over rows."""
+
+    def of(self, part: Prepared) -> Sums:
+        """Return the share of a partition."""
+
+
+def answer(part: Prepared, requests: Sequence[Request]) -> list[Sums]:
+    """Return the shares of a partition in the answers to all requests."""
+    with np.errstate(over="ignore", invalid="ignore"):  # the solver sees what is not finite
+        return [request.of(part) for request in requests]
+
+
+class Evaluate(NamedTuple):
+    """Value and gradient of a problem: numbers are f and ∂f/∂b, values ∂f/∂β."""
+
+    target: Target
+    beta: np.ndarray  # (d, K)
+    intercept: np.ndarray  # (K,)
+
+    def of(self, part: Prepared) -> Sums:
+        """Return the share of a partition."""
+        block = part.block(self.target)
+        if block is None:
+            return _nothing(1 + len(self.intercept), self.beta.shape, self.beta.dtype)
+        term = term_of(block, self.target.family, self.target.penalty)
+        share = term.at(part.own(self.beta), self.intercept)
+        numbers = np.array([share.value, *share.by_intercept])
+        return sums_of(numbers, share.by_beta, part.places, len(self.beta))
+
+
+class Curvature(NamedTuple):
+    """Diagonal of the Fisher information of a problem; values are those of β.
+
+    Numbers are those of b, then p = Σ_i w_i A''(η_i) over the partitions that left out features which they do
+    not have. Such a feature has the curvature p x̄_j² even so, since it differs from its mean; the client adds
+    it.
+    """
+
+    target: Target
+    beta: np.ndarray
+    intercept: np.ndarray
+    mean: np.ndarray  # x̄, (d,)
+
+    def of(self, part: Prepared) -> Sums:
+        """Return the share of a partition."""
+        block, K = part.block(self.target), self.beta.shape[1]
+        if block is None:
+            return _nothing(2 * K, self.beta.shape, self.beta.dtype)
+        noise = NO_NOISE if self.target.penalty is None else self.target.penalty.noise
+        eta = block.design.dot(part.own(self.beta)) + self.intercept
+        A2 = self.target.family.own_variance(eta)
+        w = np.zeros(len(A2)) if block.labels is None else block.labels.weights
+        centre, spreads, p = part.own(self.mean), [], np.zeros(K)
+        for k in range(K):
+            weights = np.stack([w * A2[:, k], block.penalty_weights * A2[:, k]], axis=1)
+            spread = noise.spread(block.design, centre, weights)
+            if part.places is not None:
+                p[k] = weights[:, 0].sum()
+                spread -= differs_from_mean(p[[k]], centre)[:, 0]
+            spreads.append(spread)
+        numbers = np.concatenate([(w[:, None] * A2).sum(axis=0), p])
+        return sums_of(numbers, np.stack(spreads, axis=1), part.places, len(self.beta))
+
+
+def differs_from_mean(p: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Return p_k x̄_j², the curvature of features in rows that do not have them; shape (d, K)."""
+    return (np.square(mean, dtype=np.float64)[:, None] * p).astype(mean.dtype)
+
+
+class MeanRow(NamedTuple):
+    """Weighted sum of the labelled rows."""
+
+    d: int
+    dtype: np.dtype
+
+    def of(self, part: Prepared) -> Sums:
+        """Return the share of a partition."""
+        if part.design is None or part.y is None:
+            return _nothing(0, (self.d, 1), self.dtype)
+        total = part.design.transposed_dot(part.weights[:, None])
+        return sums_of(np.empty(0), total, part.places, self.d)
+
+
+class ClassCounts(NamedTuple):
+    """Sums of each feature over the rows of each class and over the others, as naive Bayes needs them.
+
+    Labelled rows count unless coefficients are given; then unlabelled rows count, with predicted labels.
+    """
+
+    target: Target
+    shape: tuple[int, int]  # (d, K)
+    dtype: np.dtype
+    coefficients: tuple[np.ndarray, np.ndarray] | None = None
+
+    def of(self, part: Prepared) -> Sums:
+        """Return the share of a partition."""
+        d, K = self.shape
+        counted = (part.y is not None) == (self.coefficients is None)
+        if part.design is None or not counted:
+            return _nothing(0, (d, 2 * K), self.dtype)
+        if self.coefficients is None:
+            y = part.target(self.target)
+        else:
+            beta, intercept = self.coefficients
+            y = self.target.family.mean(part.design.dot(part.own(beta)) + intercept)
+        both = part.weights[:, None] * np.hstack([y, 1.0 - y])
+        return sums_of(np.empty(0), part.design.transposed_dot(both), part.places, d)
+
+
+class Misclassified(NamedTuple):
+    """The number of labelled rows that a problem's coefficients classify incorrectly."""
+
+    target: Target
+    beta: np.ndarray
+    intercept: np.ndarray
+
+    def of(self, part: Prepared) -> Sums:
+        """Return the share of a partition."""
+        if part.design is None or part.y is None:
+            return no_features([0.0])
+        y, eta = part.target(self.target), part.design.dot(part.own(self.beta)) + self.intercept
+        if self.target.family.several:
+            return no_features([float((eta.argmax(axis=1) != y.argmax(axis=1)).sum())])
+        return no_features([float(((eta > 0)[:, 0] != y[:, 0]).sum())])
+
+
+class SignedSums(NamedTuple):
+    """Sums of each feature over the labelled rows, with and without the sign of the row's class."""
+
+    target: Target
+    d: int
+    dtype: np.dtype
+
+    def of(self, part: Prepared) -> Sums:
+        """Return the share of a partition."""
+        if part.design is None or part.y is None:
+            return _nothing(0, (self.d, 2), self.dtype)
+        side = 2.0 * part.target(self.target) - 1.0
+        both = part.design.transposed_dot(np.hstack([side, np.ones_like(side)]))
+        return sums_of(np.empty(0), both, part.places, self.d)
+
+
+def _nothing(numbers: int, shape: tuple[int, int], dtype: np.dtype) -> Sums:
+    """Return the share of a partition without rows that count."""
+    return Sums(np.zeros(numbers), np.zeros((0, shape[1]), dtype), np.zeros(0, np.int32), shape[0])

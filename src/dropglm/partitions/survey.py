@@ -1,0 +1,165 @@
+"""What a fit must know of all partitions before it starts: sizes, features that occur, classes."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from dropglm.blocks import Blocks
+from dropglm.partitions.rows import CheckedRows
+
+
+class Survey(NamedTuple):
+    """What one or several partitions contain."""
+
+    rows: tuple[int, ...]  # of each partition
+    widths: tuple[int, ...] | None  # of the blocks of features; None if no partition has rows
+    in_blocks: bool
+    dense: tuple[bool, ...]  # whether each block is
+    dtype: np.dtype
+    names: tuple[str, ...] | None  # of the columns
+    source: str  # a partition with these columns, for messages
+    columns: tuple[np.ndarray, ...]  # of each block: the features that occur, ascending
+    counts: tuple[np.ndarray, ...]  # and in how many entries
+    smallest: tuple[float, ...]  # of each block: the smallest entry, or 0 if none is negative
+    classes: np.ndarray  # labels that occur; empty for targets that are not classes
+    class_weights: np.ndarray  # the sum of the weights of each
+    weight: float  # the sum of all weights
+    target: float  # the weighted sum of the targets, if they are numbers
+
+
+def survey(rows: CheckedRows, labels: bool) -> Survey:
+    """Return what a partition contains; ``labels`` says whether its targets are classes."""
+    X, n = rows.X, rows.X.shape[0]
+    blocks: Sequence[Any] = X.blocks if isinstance(X, Blocks) else [X]
+    found = [_occurrences(block) for block in blocks]
+    classes: np.ndarray = np.empty(0)
+    by_class, target = np.empty(0), 0.0
+    if rows.y is not None and labels and n:
+        classes, numbers = np.unique(rows.y, return_inverse=True)
+        by_class = np.bincount(numbers, rows.weights, minlength=len(classes))
+    elif rows.y is not None and n:
+        target = float(rows.weights @ rows.y)
+    dtypes = {block.dtype for block in blocks}
+    return Survey(
+        rows=(n,),
+        widths=tuple(block.shape[1] for block in blocks) if n else None,
+        in_blocks=isinstance(X, Blocks),
+        dense=tuple(not sparse.issparse(block) for block in blocks),
+        dtype=np.dtype(np.float32 if dtypes == {np.dtype(np.float32)} else np.float64),
+        names=rows.names,
+        source=rows.name,
+        columns=tuple(columns for columns, _ in found),
+        counts=tuple(counts for _, counts in found),
+        smallest=tuple(_smallest(block) for block in blocks),
+        classes=classes,
+        class_weights=by_class,
+        weight=float(rows.weights.sum()),
+        target=target,
+    )
+
+
+def merge(a: Survey, b: Survey) -> Survey:
+    """Return what two groups of partitions contain together.
+
+    Raises
+    ------
+    ValueError
+        If their columns or the types of their labels do not agree.
+    """
+    rows = a.rows + b.rows
+    if a.widths is None or b.widths is None:
+        return (a if b.widths is None else b)._replace(rows=rows)
+    check_columns(a, b)
+    merged = [
+        _add_counts((a.columns[k], a.counts[k]), (b.columns[k], b.counts[k])) for k in range(len(a.widths))
+    ]
+    classes, by_class = _merged_classes(a, b)
+    return a._replace(
+        rows=rows,
+        dense=tuple(map(all, zip(a.dense, b.dense, strict=True))),
+        dtype=np.result_type(a.dtype, b.dtype),
+        columns=tuple(columns for columns, _ in merged),
+        counts=tuple(counts for _, counts in merged),
+        smallest=tuple(map(min, zip(a.smallest, b.smallest, strict=True))),
+        classes=classes,
+        class_weights=by_class,
+        weight=a.weight + b.weight,
+        target=a.target + b.target,
+    )
+
+
+def orders_of(labeled: Survey, unlabeled: Survey | None) -> list[np.ndarray]:
+    """Return, for each block, the features that occur in any partition: the most frequent first if sparse."""
+    orders = []
+    for k in range(len(labeled.columns)):
+        columns, counts, dense = labeled.columns[k], labeled.counts[k], labeled.dense[k]
+        if unlabeled is not None:
+            columns, counts = _add_counts((columns, counts), (unlabeled.columns[k], unlabeled.counts[k]))
+            dense = dense and unlabeled.dense[k]
+        orders.append(columns if dense else columns[np.argsort(-counts, kind="stable")])
+    return orders
+
+
+def _occurrences(block: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns with entries other than 0, and how many."""
+    if not sparse.issparse(block):
+        counts = np.count_nonzero(block, axis=0)
+        columns = np.flatnonzero(counts)
+        return columns, counts[columns]
+    indices = block.indices if block.data.all() else block.indices[block.data != 0]
+    if 4 * len(indices) < block.shape[1]:
+        return np.unique(indices.astype(np.int64), return_counts=True)
+    counts = np.bincount(indices, minlength=block.shape[1])
+    columns = np.flatnonzero(counts)
+    return columns, counts[columns]
+
+
+def _add_counts(
+    a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    columns, places = np.unique(np.concatenate([a[0], b[0]]), return_inverse=True)
+    counts = np.zeros(len(columns), np.int64)
+    counts[places[: len(a[0])]] += a[1]
+    counts[places[len(a[0]) :]] += b[1]
+    return columns, counts
+
+
+def _smallest(block: Any) -> float:
+    entries = block.data if sparse.issparse(block) else block
+    return min(float(entries.min()), 0.0) if entries.size else 0.0
+
+
+def check_columns(a: Survey, b: Survey) -> None:
+    """Raise an error unless two groups of partitions have the same columns."""
+    if a.in_blocks != b.in_blocks or a.widths != b.widths:
+        raise ValueError(f"{b.source} has {_columns(b)}, but {_lower(a.source)} has {_columns(a)}.")
+    if a.names is not None and b.names is not None and a.names != b.names:
+        raise ValueError(
+            f"The columns of {_lower(b.source)} have other names than those of {_lower(a.source)}, "
+            "or another order."
+        )
+
+
+def _columns(survey: Survey) -> str:
+    assert survey.widths is not None
+    return f"blocks of {survey.widths} columns" if survey.in_blocks else f"{survey.widths[0]} columns"
+
+
+def _lower(source: str) -> str:
+    return source[0].lower() + source[1:]
+
+
+def _merged_classes(a: Survey, b: Survey) -> tuple[np.ndarray, np.ndarray]:
+    if not len(a.classes) or not len(b.classes):
+        return (a.classes, a.class_weights) if len(a.classes) else (b.classes, b.class_weights)
+    textual = [one.classes.dtype.kind in "UTO" for one in (a, b)]
+    if textual[0] != textual[1]:
+        raise ValueError(
+            f"{b.source} has labels such as {b.classes[0]!r}, but {_lower(a.source)} has labels such as "
+            f"{a.classes[0]!r}: their types differ."
+        )
+    classes, places = np.unique(np.concatenate([a.classes, b.classes]), return_inverse=True)
+    weights = np.concatenate([a.class_weights, b.class_weights])
+    return classes, np.bincount(places, weights, minlength=len(classes))
