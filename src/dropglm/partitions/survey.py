@@ -37,7 +37,8 @@ def survey(rows: CheckedRows, labels: bool) -> Survey:
     classes: np.ndarray = np.empty(0)
     by_class, target = np.empty(0), 0.0
     if rows.y is not None and labels and n:
-        classes, numbers = np.unique(rows.y, return_inverse=True)
+        found_classes: tuple[np.ndarray, np.ndarray] = np.unique(rows.y, return_inverse=True)
+        classes, numbers = found_classes
         by_class = np.bincount(numbers, rows.weights, minlength=len(classes))
     elif rows.y is not None and n:
         target = float(rows.weights @ rows.y)
