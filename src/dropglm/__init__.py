@@ -54,6 +54,7 @@ _find, __dir__ = lazy_names(
     __name__,
     {
         "baselines": (),
+        "dask": (),
         "blocks": ("Blocks", "PerBlock"),
         "datasets": ("load_dataset",),
         "estimators": (

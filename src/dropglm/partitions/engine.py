@@ -21,12 +21,15 @@ class Engine(Protocol):
     ----------
     rereads : bool
         Whether parts are computed anew for every ``total``; it does not pay then to prepare them at length.
+    slots : int or None
+        How many parts can be worked on at a time; None if it does not matter.
     """
 
     rereads: bool
+    slots: int | None
 
     def keep(self, work: Work, parts: Sequence[Any], message: Any) -> list[Any]:
-        """Return new parts, ``work(part, message)`` of each."""
+        """Return new parts, ``work(part, message)`` of each; a part may be a list of parts."""
 
     def total(self, work: Work, parts: Sequence[Any], message: Any, add: Add) -> Any:
         """Return the sum of ``work(part, message)`` over all parts.
@@ -53,6 +56,8 @@ class SerialEngine:
     63
     """
 
+    slots = None
+
     def __init__(self, *, rereads: bool = False) -> None:
         self.rereads = rereads
 
@@ -69,7 +74,13 @@ class SerialEngine:
 
 
 def _compute(work: Work, part: Any, message: Any) -> Any:
-    return work(part() if isinstance(part, partial) else part, message)
+    return work(_value(part), message)
+
+
+def _value(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_value(one) for one in part]
+    return part() if isinstance(part, partial) else part
 
 
 # So many results are added by one task: the sums of a few parts cost less than another step of the tree.

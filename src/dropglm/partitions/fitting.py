@@ -174,13 +174,34 @@ def _prepare(
         every_feature=any(noise.of_block(number).absolute for number, _, _ in features.blocks),
         by_columns=not engine.rereads,
     )
-    parts = engine.keep(prepare, [*found.labeled_parts, *found.unlabeled_parts], plan)
-    features.rounds = Rounds(engine, parts)
+    groups = in_groups(found.labeled_parts, found.unlabeled_parts, engine.slots)
+    features.rounds = Rounds(engine, engine.keep(prepare, groups, plan))
     (total,) = features.rounds.ask(MeanRow(len(features.order), features.dtype))
     # The prepared partitions replace the checked ones; an engine that loses some computes both anew.
     found.labeled_parts.clear()
     found.unlabeled_parts.clear()
     return (total.dense()[:, 0] / weight).astype(features.dtype)
+
+
+def in_groups(labeled: Sequence[Any], unlabeled: Sequence[Any], slots: int | None) -> list[list[Any]]:
+    """Return groups of neighbouring partitions, one per slot, each with its share of the unlabelled ones.
+
+    Every task of a round costs some 5 ms on Dask, and its result has to be sent. The groups depend on the
+    number of slots only, not on where the partitions are.
+
+    Examples
+    --------
+    >>> in_groups("abcde", "uvw", 2)
+    [['a', 'b', 'u'], ['c', 'd', 'e', 'v', 'w']]
+    """
+    count = max(len(labeled), len(unlabeled))
+    count = count if slots is None else min(count, slots)
+
+    def piece(parts: Sequence[Any], k: int) -> list[Any]:
+        return list(parts[len(parts) * k // count : len(parts) * (k + 1) // count])
+
+    groups = [piece(labeled, k) + piece(unlabeled, k) for k in range(count)]
+    return [group for group in groups if group]
 
 
 def _solver(estimator: Any) -> LBFGS:

@@ -1,5 +1,6 @@
 """A partition that is ready for the loops of a fit."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,8 +73,12 @@ class Prepared(NamedTuple):
         return Block(self.design, target.unlabeled_share * self.weights)
 
 
-def prepare(rows: CheckedRows, plan: Plan) -> Prepared:
-    """Return the partition with its own features in the plan's order."""
+def prepare(group: Sequence[CheckedRows], plan: Plan) -> list[Prepared]:
+    """Return partitions with their own features in the plan's order."""
+    return [_prepare(rows, plan) for rows in group]
+
+
+def _prepare(rows: CheckedRows, plan: Plan) -> Prepared:
     K = 0 if plan.classes is None else len(plan.classes)
     y, weights = rows.y, rows.weights
     if y is not None and plan.classes is not None and len(y):

@@ -4,6 +4,7 @@ A round answers a list of requests, of one problem or of several.
 """
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from dropglm.noise import NO_NOISE
 from dropglm.objective.objective import term_of
 from dropglm.partitions.prepared import Prepared, Target
-from dropglm.partitions.sums import Sums, no_features, sums_of
+from dropglm.partitions.sums import Sums, add_sums, no_features, sums_of
 
 
 class Request(Protocol):
@@ -21,10 +22,10 @@ class Request(Protocol):
         """Return the share of a partition."""
 
 
-def answer(part: Prepared, requests: Sequence[Request]) -> list[Sums]:
-    """Return the shares of a partition in the answers to all requests."""
+def answer(group: Sequence[Prepared], requests: Sequence[Request]) -> list[Sums]:
+    """Return the shares of a group of partitions in the answers to all requests."""
     with np.errstate(over="ignore", invalid="ignore"):  # the solver sees what is not finite
-        return [request.of(part) for request in requests]
+        return [reduce(add_sums, map(request.of, group)) for request in requests]
 
 
 class Evaluate(NamedTuple):

@@ -79,8 +79,7 @@ def naming(name: str) -> Iterator[None]:
         yield
     except (TypeError, ValueError) as error:
         sentence = str(error)
-        # A sentence that starts with a verb is about the partition.
-        link = " " if sentence[:1].islower() else ": "
+        link = " " if sentence.startswith("has ") else ": "
         raise type(error)(f"{name}{link}{sentence}") from None
 
 

@@ -35,10 +35,10 @@ def survey(rows: CheckedRows, labels: bool) -> Survey:
     blocks: Sequence[Any] = X.blocks if isinstance(X, Blocks) else [X]
     found = [_occurrences(block) for block in blocks]
     classes: np.ndarray = np.empty(0)
-    by_class, target = np.empty(0), 0.0
+    by_class: np.ndarray = np.empty(0)
+    target = 0.0
     if rows.y is not None and labels and n:
-        found_classes: tuple[np.ndarray, np.ndarray] = np.unique(rows.y, return_inverse=True)
-        classes, numbers = found_classes
+        classes, numbers = np.unique(rows.y, return_inverse=True)
         by_class = np.bincount(numbers, rows.weights, minlength=len(classes))
     elif rows.y is not None and n:
         target = float(rows.weights @ rows.y)

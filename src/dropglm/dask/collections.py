@@ -1,0 +1,100 @@
+"""Dask collections as partitions, and functions applied to them."""
+
+from collections.abc import Callable, Sequence
+from itertools import repeat
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.base import is_dask_collection
+from dask.delayed import Delayed, delayed
+from distributed import Client, Future
+
+from dropglm.partitions import Rows
+
+
+def is_collection(X: Any) -> bool:
+    """Return whether X is a Dask collection, or a list of partitions."""
+    if isinstance(X, (list, tuple)) and len(X):
+        return all(isinstance(part, (Delayed, Future)) for part in X)
+    return is_dask_collection(X)
+
+
+def partitions_of(client: Client, X: Any, y: Any, weights: Any, *, labeled: bool) -> list[Future]:
+    """Return futures of ``Rows``, one per partition of X.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    X : Dask array, data frame or bag, or list of delayed objects or futures
+    y, weights : of the same kind and with the same partitions, or None
+    labeled : bool
+        Whether these are labelled rows; unlabelled ones have no y.
+    """
+    name = "X" if labeled else "X_unlabeled"
+    sizes = X.chunks[0] if isinstance(X, da.Array) else None
+    parts = _parts(X, name, sizes)
+    targets = repeat(None) if y is None else _matching(y, "y", parts, sizes)
+    w = "sample_weight" if labeled else "unlabeled_weight"
+    row_weights = repeat(None) if weights is None else _matching(weights, w, parts, sizes)
+    make = delayed(Rows, pure=True)
+    rows = [
+        make(number, part, target, weight, labeled)
+        for number, (part, target, weight) in enumerate(zip(parts, targets, row_weights, strict=False))
+    ]
+    return client.compute(rows)
+
+
+def _parts(collection: Any, name: str, sizes: Any = None) -> list[Any]:
+    """Return delayed partitions of a collection, each with all of its columns."""
+    if isinstance(collection, da.Array):
+        if collection.ndim == 2 and collection.numblocks[1] > 1:
+            collection = collection.rechunk({1: -1})
+        own = collection.chunks[0]
+        if sizes is not None and own != sizes and not _unknown((*own, *sizes)):
+            if sum(own) != sum(sizes):
+                raise ValueError(f"{name} has {sum(own)} rows, but X has {sum(sizes)}.")
+            collection = collection.rechunk((sizes, *collection.chunks[1:]))
+        return list(collection.to_delayed(optimize_graph=True).ravel())
+    if isinstance(collection, (list, tuple)) and is_collection(collection):
+        return list(collection)
+    if is_dask_collection(collection) and hasattr(collection, "to_delayed"):
+        return list(collection.to_delayed())
+    raise TypeError(
+        f"{name} must be a Dask array, data frame or bag, or a list of delayed objects or futures, got "
+        f"{type(collection).__name__}; the estimators of dropglm itself take data in memory."
+    )
+
+
+def _matching(collection: Any, name: str, parts: Sequence[Any], sizes: Any) -> list[Any]:
+    """Return the partitions of a second collection, which must be as many as those of X."""
+    others = _parts(collection, name, sizes)
+    if len(others) != len(parts):
+        raise ValueError(f"{name} has {len(others)} partitions, but X has {len(parts)}.")
+    return others
+
+
+def _unknown(sizes: Sequence[float]) -> bool:
+    return any(np.isnan(size) for size in sizes)
+
+
+def apply(collection: Any, work: Callable[[Any], np.ndarray], columns: int | None, dtype: Any) -> Any:
+    """Return what ``work`` makes of each partition, as a Dask array, or as a list if a list was given.
+
+    Parameters
+    ----------
+    collection : Dask collection or list of partitions
+    work : callable
+        From a partition to an array with as many rows.
+    columns : int or None
+        Number of columns of the result; None if it is a vector.
+    dtype : dtype
+        Type of the result.
+    """
+    parts = [delayed(work, pure=True)(part) for part in _parts(collection, "X")]
+    if isinstance(collection, (list, tuple)):
+        return parts
+    sizes = collection.chunks[0] if isinstance(collection, da.Array) else [np.nan] * len(parts)
+    shapes = [(size,) if columns is None else (size, columns) for size in sizes]
+    arrays = [da.from_delayed(part, shape, dtype) for part, shape in zip(parts, shapes, strict=True)]
+    return da.concatenate(arrays, axis=0, allow_unknown_chunksizes=True)
