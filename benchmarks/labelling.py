@@ -2,6 +2,7 @@
 
 python -m benchmarks.labelling            measure, and write the results into docs/labelling.md
 python -m benchmarks.labelling --texts 2000 --keys 50 --print
+python -m benchmarks.labelling --cold     print the times of the first run after an installation
 
 Needs Debian's chromium and chromium-driver, and the data set imdb. A key press counts from the event to the
 first frame that has the next text; keys are pressed one after the other, so that models are always being
@@ -9,6 +10,7 @@ fitted. The answer is stored on the disk before the next text is shown.
 """
 
 import argparse
+import json
 import os
 import platform
 import subprocess
@@ -17,6 +19,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.request import urlopen
 
 import numpy as np
 import polars
@@ -59,11 +62,15 @@ const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTime
 class Server:
     """The command, and when it has printed the address of its page."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **environment: str) -> None:
         self.begin = time.perf_counter()
         command = [sys.executable, "-m", "dropglm", "label", "texts.csv", "--classes", "positive,negative"]
         self.process = subprocess.Popen(
-            [*command, "--no-browser", "--port", "0"], cwd=folder, stdout=subprocess.PIPE, text=True
+            [*command, "--no-browser", "--port", "0"],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | environment,
         )
         assert self.process.stdout is not None
         for line in self.process.stdout:
@@ -84,6 +91,18 @@ class Server:
         driver.execute_async_script(script)
         return time.perf_counter() - self.begin
 
+    def state(self) -> dict[str, Any]:
+        """Return what the page shows."""
+        with urlopen(f"{self.address}api/state") as answer:
+            found: dict[str, Any] = json.load(answer)
+        return found
+
+    def answer(self, label: str) -> None:
+        """Label the current text."""
+        state = self.state()
+        content = {"label": label, "number": state["current"]["number"], "seen": state["version"]}
+        urlopen(f"{self.address}api/answer", json.dumps(content).encode()).close()
+
     def stop(self) -> None:
         """End the command."""
         self.process.terminate()
@@ -100,6 +119,30 @@ def write_texts(path: Path, n: int) -> list[bool]:
     texts, y = [*data.texts, *data.texts_test][::every][:n], [*data.y, *data.y_test][::every][:n]
     polars.DataFrame({"text": [" ".join(text.split()[:WORDS]) for text in texts]}).write_csv(path)
     return [bool(label) for label in y]
+
+
+def measure_cold(n_texts: int) -> str:
+    """Return the times of a start with nothing compiled, with one label per second."""
+    with TemporaryDirectory() as name, chromium() as driver:
+        folder = Path(name)
+        labels = write_texts(folder / "texts.csv", n_texts)
+        server = Server(folder, NUMBA_CACHE_DIR=str(folder / "compiled"))
+        first, times = server.first_text(driver), []
+        while not (current := server.state()["current"])["guess"]:
+            begin = time.perf_counter()
+            server.answer("positive" if labels[current["number"]] else "negative")
+            times.append(1000 * (time.perf_counter() - begin))
+            time.sleep(1.0)
+        guess = time.perf_counter() - server.begin
+        server.stop()
+    rows = [
+        ("command to first text on screen", f"{first:.1f} s"),
+        ("command to first guess", f"{guess:.1f} s"),
+        ("labels before the first guess", str(len(times))),
+        ("request with an answer, 95th percentile", f"{np.percentile(times, 95):.0f} ms"),
+        ("request with an answer, slowest", f"{max(times):.0f} ms"),
+    ]
+    return table(("", "nothing compiled before"), rows)
 
 
 def measure(n_texts: int, n_keys: int) -> str:
@@ -150,7 +193,11 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=50_000)
     parser.add_argument("--keys", type=int, default=300)
     parser.add_argument("--print", action="store_true", help="print the results only")
+    parser.add_argument("--cold", action="store_true", help="measure the first run after an installation")
     given = parser.parse_args()
+    if given.cold:
+        print(measure_cold(given.texts))
+        return
     block = measure(given.texts, given.keys)
     print(block)
     if not given.print:

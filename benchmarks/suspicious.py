@@ -4,7 +4,8 @@ Of 2,000 labels, one in twenty is replaced by another class at random. Both list
 the score is the share of wrong ones among the first 100 listed, or among as many as ours lists if these are
 fewer. cleanlab gets the cross-validated probabilities of the same model, and ranks in three ways.
 
-    DROPGLM_DATA=… python -m benchmarks.suspicious [SET …]
+    DROPGLM_DATA=… python -m benchmarks.suspicious          measure, and fill the table of docs/labelling.md
+    DROPGLM_DATA=… python -m benchmarks.suspicious SET …    print the table of some data sets only
 """
 
 import sys
@@ -12,7 +13,7 @@ import time
 
 import numpy as np
 
-from benchmarks.markdown import table
+from benchmarks.markdown import ROOT, fill, table
 from dropglm.datasets import load_dataset
 from dropglm.experiments.labelling import SETS
 from dropglm.experiments.simulated_annotator import Annotated, annotated
@@ -75,4 +76,8 @@ def rows(names: list[str]) -> list[tuple[str, ...]]:
 
 
 if __name__ == "__main__":
-    print(table(HEADER, rows(sys.argv[1:] or list(SETS))))
+    names = sys.argv[1:]
+    block = table(HEADER, rows(names or list(SETS)))
+    print(block)
+    if not names:
+        fill(ROOT / "docs/labelling.md", "suspicious", block)

@@ -70,15 +70,14 @@ def confident_mistakes(
 def suspicious_labels(
     X: Sequence[str], y: Any, probabilities: Any, classes: Any, k: int | None = 10
 ) -> list[Disagreement]:
-    """List the texts whose label may be wrong: those whose label is least probable.
+    """List the texts whose label may be wrong: those whose label is least probable for its class.
 
-    If labels are wrong independently of the text, the probability that a label is wrong depends only on the
-    predicted probability of the label, so the texts are listed in this order. Their number is that of
-    confident disagreements, as in confident learning [1]_: predictions that differ from the label, and whose
-    probability is at least the mean probability of that class among the texts labelled with it. This adapts
-    to models whose probabilities are too high or too low, and to classes that are hard to predict.
-    Predictions that are right no more often than the most frequent class is say nothing about labels: then
-    the list is empty.
+    The texts are listed by the predicted probability of their label, divided by the mean probability that
+    the texts labelled so have for it: in a class that is hard to predict, a low probability says less. Their
+    number is that of confident disagreements, as in confident learning [1]_: predictions that differ from the
+    label, and whose probability is at least that mean for the predicted class. Both adapt to models whose
+    probabilities are too high or too low, and to classes that are hard to predict. Predictions that are right
+    no more often than the most frequent class is say nothing about labels: then the list is empty.
 
     Parameters
     ----------
@@ -97,7 +96,8 @@ def suspicious_labels(
     Returns
     -------
     list of Disagreement
-        Texts whose predicted class differs from their label, those whose labels are least probable first.
+        Texts whose predicted class differs from their label, those whose labels are least probable for their
+        class first.
 
     References
     ----------
@@ -127,7 +127,10 @@ def suspicious_labels(
     # With 2,000 labels, one in twenty of them exchanged at random, 86 and 84 % of the listed texts had
     # exchanged labels (docs and news4, two seeds each), instead of 80 and 80 % if only the confident
     # disagreements themselves are listed.
-    return judged.listed(wrong, judged.label_probability, count if k is None else min(k, count))
+    # Ranked by the probability of the label alone, 70.7 instead of 71.1 % of the first 100 were wrong (mean
+    # of six data sets, 2,000 labels, one in twenty exchanged), and no more on any of them.
+    relative = judged.label_probability / np.maximum(usual[judged.truth], np.finfo(np.float64).tiny)
+    return judged.listed(wrong, relative, count if k is None else min(k, count))
 
 
 class _Judged(NamedTuple):
