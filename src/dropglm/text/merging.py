@@ -8,8 +8,7 @@ import numpy as np
 from dropglm.text import kernels, merge_kernels
 from dropglm.text.candidates import NONE, Candidates
 from dropglm.text.counting import NgramCounter, Table, empty_slots, refuse_too_many
-from dropglm.text.ngram_trie import NgramLevel, NgramTrie
-from dropglm.text.sorting import copy_strings, sorted_rows, sorted_strings
+from dropglm.text.sorting import copy_strings
 from dropglm.threads import each, even_ranges
 
 PIECE = 1 << 17  # n-grams per task
@@ -113,30 +112,6 @@ class CountedNgrams(NamedTuple):
         spelling, texts, times, codes = (np.concatenate(part) for part in parts)
         return Candidates(self.letters, self.ends, spelling, texts, times, self.n_texts), codes
 
-    def to_trie(self, longest: int, threads: int) -> NgramTrie:
-        """Return all n-grams of at most ``longest`` tokens, sorted."""
-        words = np.flatnonzero(self.words.texts > 0)
-        words = words[sorted_strings(self.letters, self.ends[:-1][words], self.ends[1:][words], threads)]
-        number_of = _positions(words, len(self.words.keys))
-        everything = np.array([0, len(words)]), np.arange(len(words), dtype=np.int32)
-        levels = [NgramLevel(*everything, self.words.texts[words], self.words.times[words])]
-        heads = number_of
-        for n in range(2, longest + 1):
-            pairs = np.flatnonzero((self.pairs.levels == n) & (self.pairs.texts > 0)).astype(np.int32)
-            keys, size = self.pairs.keys[pairs], len(levels[-1].last)
-            ranks = np.empty((len(pairs), 2), np.int32)
-            ranks[:, 0] = heads[(keys >> 32) - (kernels.PAIR if n > 2 else 0)]
-            ranks[:, 1] = number_of[keys & 0xFFFFFFFF]
-            del keys  # large, as is all that the order needs
-            order = sorted_rows(ranks, max(size, len(words)))
-            starts = np.append(0, np.cumsum(np.bincount(ranks[:, 0], minlength=size)))
-            last, pairs = ranks[order, 1], pairs[order]
-            del ranks, order
-            levels.append(NgramLevel(starts, last, self.pairs.texts[pairs], self.pairs.times[pairs]))
-            heads = _positions(pairs, len(self.pairs.keys))
-        letters = copy_strings(self.letters, self.ends[:-1][words], self.ends[1:][words])
-        return NgramTrie(*letters, tuple(levels))
-
     def columns_of(self, codes: np.ndarray, threads: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the columns of the words and pairs of each counter, given the code of each column."""
         words = len(self.words.keys)
@@ -224,13 +199,6 @@ class _Merge:
 
         each(merge, range(self.shards), self.threads)
         self.used = int(bases[-1])
-
-
-def _positions(numbers: np.ndarray, size: int) -> np.ndarray:
-    """Return the position of each of 0, …, size - 1 among these numbers, or -1."""
-    positions = np.full(size, NONE, np.int32)
-    positions[numbers] = np.arange(len(numbers), dtype=np.int32)
-    return positions
 
 
 def _levels(counter: NgramCounter) -> np.ndarray:

@@ -11,10 +11,11 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from dropglm.text import trie_kernels
+from dropglm.text import kernels, trie_kernels
 from dropglm.text.candidates import NONE, Candidates
+from dropglm.text.merging import CountedNgrams
 from dropglm.text.short_numbers import from_bytes, to_bytes
-from dropglm.text.sorting import copy_strings
+from dropglm.text.sorting import copy_strings, sorted_rows, sorted_strings
 
 
 class NgramLevel(NamedTuple):
@@ -95,6 +96,31 @@ class NgramTrie:
     letters: np.ndarray
     ends: np.ndarray
     levels: tuple[NgramLevel, ...]
+
+    @classmethod
+    def of(cls, counted: CountedNgrams, longest: int, threads: int) -> Self:
+        """Return all n-grams of at most ``longest`` words, sorted."""
+        letters, begins, stops = counted.letters, counted.ends[:-1], counted.ends[1:]
+        singles, longer = counted.words, counted.pairs
+        words = np.flatnonzero(singles.texts > 0)
+        words = words[sorted_strings(letters, begins[words], stops[words], threads)]
+        number_of = heads = _positions(words, len(singles.keys))
+        everything = np.array([0, len(words)]), np.arange(len(words), dtype=np.int32)
+        levels = [NgramLevel(*everything, singles.texts[words], singles.times[words])]
+        for n in range(2, longest + 1):
+            pairs = np.flatnonzero((longer.levels == n) & (longer.texts > 0)).astype(np.int32)
+            keys, size = longer.keys[pairs], len(levels[-1].last)
+            ranks = np.empty((len(pairs), 2), np.int32)
+            ranks[:, 0] = heads[(keys >> 32) - (kernels.PAIR if n > 2 else 0)]
+            ranks[:, 1] = number_of[keys & 0xFFFFFFFF]
+            del keys  # each of these arrays is large
+            order = sorted_rows(ranks, max(size, len(words)))
+            starts = np.append(0, np.cumsum(np.bincount(ranks[:, 0], minlength=size)))
+            last, pairs = ranks[order, 1], pairs[order]
+            del ranks, order
+            levels.append(NgramLevel(starts, last, longer.texts[pairs], longer.times[pairs]))
+            heads = _positions(pairs, len(longer.keys))
+        return cls(*copy_strings(letters, begins[words], stops[words]), tuple(levels))
 
     def __add__(self, other: "NgramTrie") -> "NgramTrie":
         """Return the n-grams of both."""
@@ -180,3 +206,10 @@ class NgramTrie:
             # NONE takes the last entry.
             texts[longer] = np.append(self.levels[k].texts, 0)[places[longer]] if k + 1 >= shortest else 0
         return texts
+
+
+def _positions(numbers: np.ndarray, size: int) -> np.ndarray:
+    """Return the position of each of 0, …, size - 1 among these numbers, or -1."""
+    positions = np.full(size, NONE, np.int32)
+    positions[numbers] = np.arange(len(numbers), dtype=np.int32)
+    return positions

@@ -14,6 +14,7 @@ from dropglm.text.estimator import TextEstimator
 from dropglm.text.features import NgramFeatures
 from dropglm.text.ngram_counts import NgramCounts
 from dropglm.text.ngram_rows import NgramRows
+from dropglm.text.ngram_trie import NgramTrie
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 
 
@@ -273,7 +274,7 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         self._begin_fit()
         (shortest, longest), threads = self._check_analysis(), checks.threads(self.n_jobs)
         counted = self._count(X, None)
-        trie = counted.to_trie(longest, threads)
+        trie = NgramTrie.of(counted, longest, threads)
         return NgramCounts(trie, shortest, counted.n_texts, self._settings())
 
     def fit_counts(self, counts: NgramCounts | Iterable[NgramCounts]) -> Self:
