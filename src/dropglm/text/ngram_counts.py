@@ -24,6 +24,10 @@ class NgramCounts:
 
     Attributes
     ----------
+    trie : NgramTrie
+        The n-grams and their counts in compact form.
+    shortest : int
+        The smallest n.
     n_texts : int
         Number of texts.
     texts : ndarray of shape (n_ngrams,)
