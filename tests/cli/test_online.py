@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 
+from dropglm.cli.errors import BadInputError
 from dropglm.text import OnlineTextClassifier, TextClassifier, load_model
 from tests.cli.command import dropglm, error_of, run, texts, write_csv
 
@@ -131,6 +132,18 @@ def test_a_killed_training_resumes_bit_for_bit(folder, settings, tmp_path):
     same(tmp_path / "whole.skops", tmp_path / "m.skops")
     assert result["bad_rows"] == (4 if "--epochs" in settings else 2)
     assert not (tmp_path / "run.checkpoint").exists()
+
+
+@pytest.mark.parametrize(("epoch", "passes"), [(1, "1 pass;"), (2, "2 passes;")])
+def test_a_checkpoint_beyond_the_last_pass_is_refused(tmp_path, monkeypatch, epoch, passes):
+    from dropglm.cli.train_online import _resume
+    from dropglm.text.stream import OnlineTraining
+
+    model = OnlineTextClassifier()
+    found = OnlineTraining(model, {"good": "good", "bad": "bad"}, epoch=epoch)
+    monkeypatch.setattr(OnlineTraining, "load", lambda path: found)
+    with pytest.raises(BadInputError, match=f"has already completed {passes} raise --epochs"):
+        _resume(tmp_path / "run.checkpoint", None, model, None, 1, {})
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
