@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 
 from dropglm import LogisticRegressionCV
 from dropglm.estimators.choice import beyond_edge
-from dropglm.estimators.fold_fits import Path
 from dropglm.estimators.grid import Candidate
 from dropglm.estimators.l2_weights import L2_WEIGHTS
+from dropglm.estimators.paths import Path
 from tests.estimators.test_fits import words
 
 

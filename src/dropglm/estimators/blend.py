@@ -9,7 +9,7 @@ those of one class against the rest. c is the share of naive Bayes, which is the
 are few labels.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -117,34 +117,25 @@ def fit_blend(
     """
     # The predictors are a fixed part plus factor · part: t η and (s c) (ν / s). Only differences from those
     # of the row's own class matter.
-    eta = _others(eta, y)
+    eta = others(eta, y)
     parts = [eta] if calibrate else []
     spread = 0.0 if nu is None else _spread(nu)
     adds_nu = nu is not None and spread > SMALLEST_SPREAD
     if adds_nu:
-        parts.append(_others(nu, y) / spread)
-    if not parts:
-        return Blend()
+        parts.append(others(nu, y) / spread)
     used = [priors.scale if adds_nu else PRIOR_ALONE] * calibrate + [priors.naive_bayes] * adds_nu
-    prior_mean, strength, smallest = np.transpose(used)
-
     pieces = even_ranges(len(y), max(1, PIECE // eta.shape[1]))
 
     def loss(factors: np.ndarray) -> Quadratic:
         def of_rows(bounds: tuple[int, int]) -> Quadratic:
             rows = slice(*bounds)
             start = 0.0 if calibrate else eta[rows]
-            return _loss(factors, start, [part[rows] for part in parts], weights[rows])
+            return loss_of_rows(factors, start, [part[rows] for part in parts], weights[rows])
 
         found = each(of_rows, pieces, threads)
-        deviation = factors - prior_mean
-        return Quadratic(
-            sum(one.value for one in found) + float(0.5 * (strength * deviation) @ deviation),
-            sum(one.gradient for one in found) + strength * deviation,
-            sum(one.hessian for one in found) + np.diag(strength),
-        )
+        return Quadratic(*(sum(column) for column in zip(*found, strict=True)))
 
-    factors = _minimum(loss, np.maximum(prior_mean, smallest), smallest)
+    factors = best_factors(loss, used)
     scale = float(factors[0]) if calibrate else 1.0
     return Blend(scale, float(factors[-1] / spread) if adds_nu else 0.0)
 
@@ -152,12 +143,30 @@ def fit_blend(
 class Quadratic(NamedTuple):
     """Value, gradient and Hessian of a function at a point."""
 
-    value: float
+    value: Any
     gradient: Any
     hessian: Any
 
 
-def _loss(factors: np.ndarray, start: Any, parts: list[np.ndarray], weights: np.ndarray) -> Quadratic:
+def best_factors(loss: Callable[[np.ndarray], Quadratic], priors: Sequence[Prior]) -> np.ndarray:
+    """Return the factors that minimise a loss and the penalties of their priors, one of each."""
+    if not priors:
+        return np.empty(0)
+    mean, strength, smallest = np.transpose(priors)
+
+    def penalised(factors: np.ndarray) -> Quadratic:
+        value, gradient, hessian = loss(factors)
+        deviation = factors - mean
+        return Quadratic(
+            value + float(0.5 * (strength * deviation) @ deviation),
+            gradient + strength * deviation,
+            hessian + np.diag(strength),
+        )
+
+    return _minimum(penalised, np.maximum(mean, smallest), smallest)
+
+
+def loss_of_rows(factors: np.ndarray, start: Any, parts: list[np.ndarray], weights: np.ndarray) -> Quadratic:
     """Return the loss of some rows, whose predictors are a start plus factors times parts."""
     total = start + sum(factor * part for factor, part in zip(factors, parts, strict=True))
     # -log P(own class) = log (1 + Σ_k e^total_k). Sums over a single column would take most of the time.
@@ -206,12 +215,12 @@ def all_classes(eta: Any) -> np.ndarray:
     return np.hstack([np.zeros_like(eta), eta]) if eta.shape[1] == 1 else eta
 
 
-def _others(eta: Any, y: np.ndarray) -> np.ndarray:
+def others(eta: Any, y: np.ndarray) -> np.ndarray:
     """Return the predictors of the other classes minus that of a row's own class; shape (n, K - 1)."""
     eta = all_classes(eta)
-    others = np.ones(eta.shape, np.bool_)
-    others[np.arange(len(y)), y] = False
-    return eta[others].reshape(len(y), -1) - eta[~others][:, None]
+    own = np.zeros(eta.shape, np.bool_)
+    own[np.arange(len(y)), y] = True
+    return eta[~own].reshape(len(y), -1) - eta[own][:, None]
 
 
 def _spread(nu: np.ndarray) -> float:

@@ -8,7 +8,7 @@ from dropglm.estimators.search import Search
 from dropglm.threads import each
 
 
-def results_table(search: Search, best: int) -> dict[str, Any]:
+def results_table(search: Search[Any, Any], best: int) -> dict[str, Any]:
     """Return the outcomes of all candidates, given the number of the best one.
 
     Candidates that dropped out have no score of some folds. Means over the others would compare different
@@ -20,16 +20,15 @@ def results_table(search: Search, best: int) -> dict[str, Any]:
     folds = [len(outcome.fits) for outcome in outcomes]
     full = np.array(folds) == scores.shape[1]
     means = scores.mean(axis=1)
-    threads = search.fits.features.threads
-    accuracies = np.array(each(lambda outcome: held_out.accuracy(outcome.eta), outcomes, threads))
-    of_best: dict[int, float] = {}  # on the rows of the first folds, by their number
+    fitted = list(zip(outcomes, folds, strict=True))
+    accuracies = np.array(each(lambda one: held_out.accuracy(*one), fitted, search.fits.features.threads))
+    of_best: dict[int, float] = {}  # on the rows of the first folds, by the number of folds
     for k in np.flatnonzero(~full):
         differences = (scores[k] - scores[best])[: folds[k]]
         means[k] = means[best] + differences.mean()
-        n = len(outcomes[k].eta)
-        if n not in of_best:
-            of_best[n] = held_out.accuracy(outcomes[best].eta[:n])
-        accuracies[k] += accuracies[best] - of_best[n]
+        if folds[k] not in of_best:
+            of_best[folds[k]] = held_out.accuracy(outcomes[best], folds[k])
+        accuracies[k] += accuracies[best] - of_best[folds[k]]
 
     params = [candidate.params for candidate in search.grid]
     columns: dict[str, Any] = {"params": params}

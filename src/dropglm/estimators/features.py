@@ -84,6 +84,11 @@ class AnyFeatures(FeatureOrder, ABC):
     def threads(self) -> int:
         """Number of threads for the algebra on coefficients."""
 
+    @property
+    @abstractmethod
+    def smallest(self) -> tuple[float, ...]:
+        """Of each block, the smallest entry of labelled rows, or 0 if none is negative."""
+
     @abstractmethod
     def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Return ``[work(item) for item in items]``, several at a time."""
@@ -140,6 +145,11 @@ class Features(AnyFeatures):
         if self.unlabeled is not None:
             rest.unlabeled = self.unlabeled.without(numbers)
         return rest
+
+    @property
+    def smallest(self) -> tuple[float, ...]:
+        """Of each block, the smallest entry of labelled rows, or 0 if none is negative."""
+        return tuple(block.design.smallest for block in self.labeled.blocks)
 
     @property
     def threads(self) -> int:

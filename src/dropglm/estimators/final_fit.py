@@ -6,9 +6,13 @@ import numpy as np
 
 from dropglm.estimators.choice import beyond_edge
 from dropglm.estimators.cv_results import results_table
+from dropglm.estimators.fold_fits import FoldFits
+from dropglm.estimators.held_out import HeldOut
 from dropglm.estimators.logistic import LogisticRegression
 from dropglm.estimators.model_search import Searched
-from dropglm.estimators.rounds import Round
+from dropglm.estimators.paths import Fit
+from dropglm.estimators.rounds import Member, Round, Rounds
+from dropglm.estimators.search import Search
 from dropglm.progress import Progress
 
 
@@ -20,10 +24,7 @@ def fit_best(estimator: Any, searched: Searched) -> None:
     results = results_table(search, best)
 
     # Fit the best settings to all rows, and blend.
-    shared = LogisticRegression().get_params().keys() & estimator.get_params().keys()
-    settings = {name: getattr(estimator, name) for name in shared} | results["params"][best]
-    settings |= {"multi_class": "multinomial" if searched.joint else "ovr", "verbose": 0}
-    model = LogisticRegression(**settings)
+    model = best_model(estimator, results["params"][best], joint=searched.joint)
     model._one_of_many = True  # the search has compiled what it needs
     model.fit(*searched.rows)
     del model._one_of_many
@@ -36,32 +37,80 @@ def fit_best(estimator: Any, searched: Searched) -> None:
     rounds: list[Round] = []
     if searched.counts_predicted and 0 not in search.grid[best].l2_weights.left_out:
         with Progress("Rounds of naive Bayes", shown=bool(estimator.verbose)):
-            predictors = search.predict(data.X_unlabeled, best)
+            predictors = _predictors(search, data.X_unlabeled, best)
             coef = np.ascontiguousarray(model.coef_.T)
             predictors.append(data.X_unlabeled @ coef + model.intercept_)
-            rounds = search.rounds().run(estimator.rounds, eta, predictors)
+            rounds = _rounds(search).run(estimator.rounds, eta, predictors)
         for one in rounds:
             one.blend.apply_to(model, one.ratios.T)
     if rounds:
         eta = rounds[-1].eta
         best_scores = held_out.scores(eta)
 
-    # Store.
-    scores = np.array([outcome.scores for outcome in search.outcomes])
-    names = ("classes_", "coef_", "intercept_", "n_iter_", "multi_class_", "result_")
     estimator._set_fitted(
-        best_estimator_=model,
-        best_params_=results["params"][best],
+        **fitted_attributes(search, best, model, results),
         best_score_=float(best_scores.mean()),
         best_scores_=best_scores,
-        best_index_=best,
-        cv_results_=results,
         cv_probabilities_=held_out.probabilities(eta),
-        scale_=blend.scale,
-        naive_bayes_=blend.naive_bayes,
         rounds_=[one.blend for one in rounds],
-        l2_at_edge_=bool(beyond_edge(search.grid, scores, best)),
-        **{f"{name}_": value for name, value in results["params"][best].items()},
-        **{name: getattr(model, name) for name in names},
         **data.feature_attributes,
+    )
+
+
+def best_model(estimator: Any, params: dict[str, Any], *, joint: bool) -> LogisticRegression:
+    """Return a model with the settings of a search and of its best candidate, to be fitted to all rows."""
+    shared = LogisticRegression().get_params().keys() & estimator.get_params().keys()
+    settings = {name: getattr(estimator, name) for name in shared} | params
+    settings |= {"multi_class": "multinomial" if joint else "ovr", "verbose": 0}
+    return LogisticRegression(**settings)
+
+
+def fitted_attributes(
+    search: Search[Any, Any], best: int, model: LogisticRegression, results: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the fitted attributes that do not depend on where the rows are, given ``cv_results_``."""
+    scores, params = np.array([outcome.scores for outcome in search.outcomes]), results["params"][best]
+    names = ("classes_", "coef_", "intercept_", "n_iter_", "multi_class_", "result_")
+    return {
+        "best_estimator_": model,
+        "best_params_": params,
+        "best_index_": best,
+        "cv_results_": results,
+        "scale_": search.outcomes[best].blend.scale,
+        "naive_bayes_": search.outcomes[best].blend.naive_bayes,
+        "l2_at_edge_": bool(beyond_edge(search.grid, scores, best)),
+        **{f"{name}_": value for name, value in params.items()},
+        **{name: getattr(model, name) for name in names},
+    }
+
+
+def _predictors(search: Search[FoldFits, HeldOut], X: Any, number: int) -> list[np.ndarray]:
+    """Return the blended predictors of further rows X by the fit of a candidate to every fold."""
+    features, held_out = search.fits.features, search.held_out
+    blend, kept = search.outcomes[number].blend, features.without(search.grid[number].l2_weights.left_out)
+
+    def one(item: tuple[int, Fit]) -> np.ndarray:
+        fold, fit = item
+        beta, intercept = fit.coefficients
+        r = held_out.naive_bayes_ratios(search.fits.weights(fold)) if held_out.naive_bayes else None
+        coef = blend(kept.expand(beta), None if r is None else features.expand(r))
+        return X @ np.ascontiguousarray(coef.T, X.dtype) + blend.scale * intercept
+
+    return features.each(one, list(enumerate(search.outcomes[number].fits)))
+
+
+def _rounds(search: Search[FoldFits, HeldOut]) -> Rounds:
+    """Return the rounds that follow a search with unlabelled rows."""
+    data, held_out = search.fits.data, search.held_out
+    assert data.unlabeled_weights is not None
+    folds = [Member(fold.times * data.weights, fold.test) for fold in search.fits.folds]
+    return Rounds(
+        data.X,
+        data.X_unlabeled,
+        data.y,
+        len(data.classes),
+        [*folds, Member(data.weights, held_out.rows[:0])],
+        data.unlabeled_weights,
+        held_out.weights,
+        search.fits.features.threads,
     )

@@ -42,11 +42,9 @@ def stratified_splits(y: np.ndarray, n_folds: int, repeats: int = 1) -> list[tup
     >>> [test.tolist() for _, test in stratified_splits(np.array([0, 0, 1, 1, 0, 0]), 2)]
     [[0, 1, 2], [3, 4, 5]]
     """
-    # Classes in the order of their first rows; the folds take turns in the sorted list of all rows.
     _, first, codes = np.unique(y, return_index=True, return_inverse=True)
     codes = np.argsort(np.argsort(first))[codes]
-    in_order = np.sort(codes)
-    sizes = np.array([np.bincount(in_order[k::n_folds], minlength=len(first)) for k in range(n_folds)])
+    sizes = fold_sizes(np.bincount(codes), n_folds)
     rng, splits = np.random.RandomState(0), []  # scikit-learn's generator
     for _ in range(repeats):
         fold_of = np.empty(len(y), np.intp)
@@ -57,6 +55,59 @@ def stratified_splits(y: np.ndarray, n_folds: int, repeats: int = 1) -> list[tup
             fold_of[codes == code] = of_class
         splits += [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds)]
     return splits
+
+
+def fold_sizes(counts: np.ndarray, n_folds: int) -> np.ndarray:
+    """Return the number of held-out rows of each class in each fold, as scikit-learn's ``StratifiedKFold``.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (K,)
+        The number of rows of each class, in the order of their first rows.
+    n_folds : int
+
+    Returns
+    -------
+    ndarray of shape (n_folds, K)
+        Each fold holds out consecutive rows of a class.
+
+    Examples
+    --------
+    >>> fold_sizes(np.array([4, 3]), 2)
+    array([[2, 2],
+           [2, 1]])
+    """
+    # The folds take turns in the sorted list of all rows.
+    ends = np.cumsum(counts)
+    turns = np.arange(n_folds)[:, None]
+    taken = (ends - turns + n_folds - 1) // n_folds  # of the rows before each end
+    return np.diff(taken, axis=1, prepend=0)
+
+
+def fold_count(cv: Integral, counts: np.ndarray, classes: np.ndarray, *, every_class: bool) -> int:
+    """Return the number of folds, limited by the largest class, or by the smallest if folds need every class.
+
+    Parameters
+    ----------
+    cv : int
+    counts : ndarray of shape (K,)
+        The number of rows of each class.
+    classes : ndarray of shape (K,)
+    every_class : bool
+        Whether the score of a fold needs rows of every class.
+
+    Raises
+    ------
+    ValueError
+        If a class has too few rows.
+    """
+    if counts.max() < 2 or (every_class and counts.min() < 2):
+        advice = "" if counts.max() < 2 else ", or choose the settings by log loss or accuracy"
+        raise ValueError(
+            f"Class {classes[counts.argmin()]!s} has only one row, too few for cross-validation; "
+            f"add rows of this class{advice}."
+        )
+    return min(int(cv), int(counts.min() if every_class else counts.max()))
 
 
 def _splits(cv: Any, data: TrainingData) -> list[Any]:
@@ -92,14 +143,8 @@ def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:
     repeats = int(np.clip(ROWS_TIMES_CLASSES // (n * K), 1, MAX_REPEATS)) if cv is None else 1
     cv = FOLDS if cv is None else cv
     if isinstance(cv, Integral):
-        if counts.max() < 2 or (every_class and counts.min() < 2):
-            advice = "" if counts.max() < 2 else ", or choose the settings by log loss or accuracy"
-            raise ValueError(
-                f"Class {data.classes[counts.argmin()]!s} has only one row, too few for cross-validation; "
-                f"add rows of this class{advice}."
-            )
+        cv = fold_count(cv, counts, data.classes, every_class=every_class)
         alone = np.flatnonzero(counts[data.y] == 1)
-        cv = min(int(cv), int(counts.min() if every_class else counts.max()))
     splits = stratified_splits(data.y, cv, repeats) if isinstance(cv, int) and cv > 1 else _splits(cv, data)
     folds = []
     for number, (train, test) in enumerate(splits):

@@ -9,7 +9,7 @@ import numpy as np
 
 from dropglm import checks
 from dropglm.blocks import PerBlock
-from dropglm.estimators.features import Features
+from dropglm.estimators.features import AnyFeatures
 from dropglm.estimators.l2_weights import L2Weights, l2_weights_from
 from dropglm.noise import Noise
 from dropglm.noising import noise_from
@@ -82,7 +82,7 @@ def noises_of(grids: dict[str, list[Any]], blocks: int | None) -> list[GridNoise
     ]
 
 
-def l2_weights_grid(given: Any, features: Features) -> list[Any]:
+def l2_weights_grid(given: Any, features: AnyFeatures) -> list[Any]:
     """Return the values of l2_weights: a single name, number, array or PerBlock is a grid of one."""
     if isinstance(given, str):
         return _automatic(features) if given == "auto" else [given]
@@ -94,11 +94,9 @@ def l2_weights_grid(given: Any, features: Features) -> list[Any]:
     return values if is_grid("l2_weights", values) else [given]
 
 
-def _automatic(features: Features) -> list[Any]:
+def _automatic(features: AnyFeatures) -> list[Any]:
     """Return "uniform" and, if the features of some block are not negative, naive-Bayes weights for these."""
-    by_block = [
-        "uniform" if block.design.smallest < 0.0 else "naive_bayes" for block in features.labeled.blocks
-    ]
+    by_block = ["uniform" if smallest < 0.0 else "naive_bayes" for smallest in features.smallest]
     if "naive_bayes" not in by_block:
         return ["uniform"]
     return ["uniform", by_block[0] if features.block_count is None else PerBlock(*by_block)]
@@ -109,13 +107,13 @@ def candidates_of(
     noises: Sequence[GridNoise],
     penalties: Sequence[Penalty | None],
     l2_weights: Sequence[Any],
-    features: Features,
+    features: AnyFeatures,
 ) -> list[Candidate]:
     """Return all points of the grid: paths of constant l2_weights and discount, strong penalties first.
 
     The discount has no effect without unlabelled rows, so only one is tried then.
     """
-    discounts = grids["discount"] if features.unlabeled is not None else grids["discount"][:1]
+    discounts = grids["discount"] if features.some_unlabeled else grids["discount"][:1]
     rules = [l2_weights_from(value, features) for value in l2_weights]
     paths = product(zip(l2_weights, rules, strict=True), discounts)
     return [

@@ -1,14 +1,19 @@
 """The held-out rows of a cross-validation, and the scores of their predictors."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from dropglm.dependencies import each_in_teams
 from dropglm.estimators.blend import PRIORS, PRIORS_BESIDE_OTHERS, Blend, Priors, fit_blend
+from dropglm.estimators.grid import Candidate
 from dropglm.estimators.held_out_rows import HeldOutRows
 from dropglm.estimators.l2_weights import L2Weights
 from dropglm.estimators.logistic import LogisticRegression
 from dropglm.estimators.naive_bayes import log_ratios
+from dropglm.estimators.outcome import Outcome
+from dropglm.estimators.paths import Fit
 from dropglm.estimators.scoring import RowScorer, takes_weights
 from dropglm.estimators.validation import TrainingData
 from dropglm.families import Multinomial
@@ -88,6 +93,17 @@ class HeldOut:
             ratios = self.naive_bayes_ratios(self.folds[fold].times * self.data.weights)
             self._nu.append(self.held_out.dot(fold, ratios.astype(self.features.labeled.dtype)))
 
+    def outcomes(self, items: Sequence[tuple[Candidate, tuple[Fit, ...]]]) -> list[Outcome]:
+        """Return the outcomes of candidates, given their fits to the first folds."""
+        return each_in_teams(self._outcome, items, self.features.threads)
+
+    def _outcome(self, item: tuple[Candidate, tuple[Fit, ...]]) -> Outcome:
+        """Blend the held-out predictors of a candidate, and score them."""
+        candidate, fits = item
+        eta = np.concatenate([np.hstack(fit.eta) for fit in fits])
+        blend, eta = self.blend(eta, candidate.l2_weights)
+        return Outcome(fits, blend, eta, self.scores(eta), self.row_scores(eta))
+
     def blend(self, eta: np.ndarray, l2_weights: L2Weights) -> tuple[Blend, np.ndarray]:
         """Return the blend that fits the rows best, and the blended predictors."""
         blocks = len(self.features.widths) - len(l2_weights.left_out)
@@ -128,9 +144,12 @@ class HeldOut:
             return None
         return self.row_scorer(self.identity.predict_log_proba(eta), self.data.y[self.rows[: len(eta)]])
 
-    def accuracy(self, eta: np.ndarray) -> float:
-        """Return the share of rows with the right prediction; a row counts once."""
-        log_p, times = self._log_probabilities(eta)
+    def accuracy(self, outcome: Outcome, folds: int) -> float:
+        """Return the share of the held-out rows of the first folds with the right prediction.
+
+        A row counts once.
+        """
+        log_p, times = self._log_probabilities(outcome.eta[: self.ends[folds - 1]])
         held_out = times > 0
         return float(np.mean(log_p[held_out].argmax(axis=1) == self.data.y[held_out]))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from dropglm import checks
 from dropglm.blocks import block_count
-from dropglm.estimators.choice import best_candidate, beyond_edge
+from dropglm.estimators.best import Reach, find_best
 from dropglm.estimators.features import Features
 from dropglm.estimators.fold_fits import FoldFits
 from dropglm.estimators.folds import folds_from
@@ -20,18 +20,14 @@ from dropglm.estimators.rounds import smallest_counted
 from dropglm.estimators.scoring import row_scorer_of, scorer_from
 from dropglm.estimators.search import Search
 from dropglm.estimators.validation import check_classification, check_settings
-from dropglm.estimators.warning import warn_unless_all_converged
 from dropglm.families import Logistic, Multinomial
 from dropglm.noising import expectation_from, training_penalty
-
-# The grid of l2 is continued up to this factor beyond its edge.
-REACH = 10.0
 
 
 class Searched(NamedTuple):
     """A search that is done, and what the final fit needs."""
 
-    search: Search
+    search: Search[FoldFits, HeldOut]
     best: int | None  # number of the best candidate; None if all of them lost to a rival
     rows: tuple[Any, ...]  # the arguments of the final fit
     joint: bool
@@ -45,7 +41,7 @@ class Searched(NamedTuple):
     def near_best(self) -> list[Candidate]:
         """Return the candidates within one standard error of the best; all of them if there was no race."""
         search = self.search
-        if search.race is None or self.best is None:
+        if not isinstance(search.race, Race) or self.best is None:
             return search.grid
         fitted = [one.row_scores for one in search.outcomes]
         return [search.grid[k] for k in search.race.near(self.best, fitted)]
@@ -109,18 +105,16 @@ def search_settings(
     l2_weights = l2_weights_grid(estimator.l2_weights, features)
     candidates = candidates_of(grids, noises, penalties, l2_weights, features)
 
-    # Search; while the best l2 is at the edge of the grid, go on beyond it.
+    # Search.
     rows = HeldOutRows(features, folds)
-    # The fits from which those beyond the edge start: at the edge, or beyond it but not yet at the limit.
-    edges = {min(grids["l2"])} if estimator.calibrate else {min(grids["l2"]), max(grids["l2"])}
-    limits = min(grids["l2"]) / REACH, max(grids["l2"]) * (1.0 if estimator.calibrate else REACH)
-
-    def keeps(one: Candidate) -> bool:
-        l2 = one.params["l2"]
-        beyond = one.after is not None and limits[0] * 1.001 < l2 < limits[1] * 0.999
-        return counts_predicted or (estimator.extend_l2 and (l2 in edges or beyond))
-
-    fits = FoldFits(data, rows, joint=joint, fit_intercept=estimator.fit_intercept, keeps=keeps)
+    reach = Reach(estimator, grids["l2"])
+    fits = FoldFits(
+        data,
+        rows,
+        joint=joint,
+        fit_intercept=estimator.fit_intercept,
+        keeps=lambda one: counts_predicted or reach.keeps(one),
+    )
     held_out = HeldOut(
         data,
         rows,
@@ -141,17 +135,7 @@ def search_settings(
             rival=None if rival is None else rival.row_scores_of(held_out.rows),
         )
     search = Search(fits, held_out, race)
-    best: int | None = None
-    while candidates:
-        search.run(candidates, tol=estimator.tol, max_iter=estimator.max_iter, shown=bool(estimator.verbose))
-        scores = np.array([outcome.scores for outcome in search.outcomes])
-        if search.all_dropped_out:
-            break
-        best = best_candidate(search.grid, scores, one_standard_error=estimator.one_standard_error)
-        candidates = beyond_edge(search.grid, scores, best, limits) if estimator.extend_l2 else []
-    search.release(set(range(len(search.grid))).difference({best}))
+    best = find_best(estimator, search, candidates, reach)
     rows.release()
-    converged = [fit.converged for outcome in search.outcomes for fit in outcome.fits]
-    warn_unless_all_converged(converged, estimator.max_iter)
     given = X, y, sample_weight, X_unlabeled, unlabeled_weight
     return Searched(search, best, given, joint, counts_predicted)

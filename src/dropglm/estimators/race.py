@@ -83,10 +83,9 @@ class Race:
         known = _first(n, row_scores)
         others = [] if self.rival is None else [self.rival[:n]]
         leader = max([*known.values(), *others], key=lambda scores: float(shares @ scores))
-        # With one standard error as the rule for the choice, that of few folds is uncertain.
-        errors = 2.0 if self.one_standard_error else 1.0
-        margin = errors * np.sqrt(done) * standard_error(leader, shares)
-        factor = DEVIATIONS * np.sqrt(max(1.0 - done, 0.0) * self._times)
+        error = standard_error(leader, shares)
+        margin = margin_of(done, error, one_standard_error=self.one_standard_error)
+        factor = allowance(done, self._times)
         return [
             k
             for k in alive
@@ -131,14 +130,35 @@ def stops_of(folds: Sequence[Fold]) -> list[int]:
     >>> stops_of([fold._replace(test=fold.test[:20]) for fold in folds])
     [5]
     """
-    rows, first, total = set[int](), 0, len(folds)
-    while first < total and len(rows) < FEWEST_ROWS:
-        rows.update(folds[first].test.tolist())
-        first += 1
-    if len(rows) < FEWEST_ROWS or 2 * first > total:
+    rows, sizes = set[int](), []
+    for fold in folds:
+        rows.update(fold.test.tolist() if len(rows) < FEWEST_ROWS else ())
+        sizes.append(len(rows))
+    return stops_with(sizes)
+
+
+def stops_with(sizes: Sequence[int]) -> list[int]:
+    """Return the same, given the number of held-out rows after each fold, as far as it is below enough."""
+    total = len(sizes)
+    first = 1 + sum(size < FEWEST_ROWS for size in sizes)
+    if 2 * first > total:
         return [total]
     step = max(first, total // 5)
     return [first, *range(first + step, total - step, step), total]
+
+
+def allowance(done: float, times: float = 1.0) -> float:
+    """Return by how many standard errors a candidate may be behind, beyond the margin.
+
+    ``done`` is the share of all rows that was held out so far, ``times`` how often each row is held out.
+    """
+    return float(DEVIATIONS * np.sqrt(max(1.0 - done, 0.0) * times))
+
+
+def margin_of(done: float, error: float, *, one_standard_error: bool) -> float:
+    """Return e, given the standard error of the leader's score so far."""
+    # With one standard error as the rule for the choice, that of few folds is uncertain.
+    return float((2.0 if one_standard_error else 1.0) * np.sqrt(done) * error)
 
 
 def standard_error(scores: np.ndarray, shares: np.ndarray) -> float:

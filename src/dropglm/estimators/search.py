@@ -1,17 +1,14 @@
 """The search through a grid: candidates are fitted to the folds and scored, and hopeless ones drop out."""
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from dropglm.dependencies import each_in_teams
 from dropglm.estimators.blend import Blend
-from dropglm.estimators.fold_fits import Fit, FoldFits
 from dropglm.estimators.grid import Candidate
-from dropglm.estimators.held_out import HeldOut
-from dropglm.estimators.race import Race
-from dropglm.estimators.rounds import Member, Rounds
+from dropglm.estimators.outcome import Outcome
+from dropglm.estimators.paths import Fit, PathFits
 from dropglm.objective import Coefficients
 from dropglm.progress import Progress
 from dropglm.solvers import LBFGS
@@ -21,31 +18,41 @@ from dropglm.solvers import LBFGS
 SEARCH_TOL = 3e-2
 
 
-class Outcome(NamedTuple):
-    """The results of a candidate: its fits, how they are blended, and the scores by fold.
+class Judge(Protocol):
+    """What scores the candidates by their predictors of held-out rows."""
 
-    A candidate that has dropped out has fits to the first folds only; its scores of the others are NaN.
-    """
+    def prepare(self, stop: int) -> None:
+        """Prepare the held-out rows of the first folds."""
 
-    fits: tuple[Fit, ...]
-    blend: Blend
-    eta: np.ndarray  # blended predictors of the held-out rows of these folds
-    scores: np.ndarray
-    row_scores: np.ndarray | None = None  # of the same rows, if the score is a mean over rows
+    def outcomes(self, items: Sequence[tuple[Candidate, tuple[Fit, ...]]]) -> list[Outcome]:
+        """Return the outcomes of candidates, given their fits to the first folds."""
 
-    def without_coefficients(self) -> Self:
-        """Return the outcome without the coefficients of its fits, which need memory."""
-        return self._replace(fits=tuple(fit._replace(by_problem=()) for fit in self.fits))
+    def accuracy(self, outcome: Outcome, folds: int) -> float:
+        """Return the share of the held-out rows of the first folds that a candidate predicts correctly."""
 
 
-class Search:
+class AnyRace(Protocol):
+    """Decides which candidates are fitted to further folds; see ``Race``."""
+
+    stops: list[int]
+    rival: np.ndarray | None
+
+    def survivors(self, alive: Sequence[int], row_scores: Sequence[Any]) -> list[int]:
+        """Return the candidates that may still become the best."""
+
+
+Fits = TypeVar("Fits", bound=PathFits)
+Held = TypeVar("Held", bound=Judge)
+
+
+class Search(Generic[Fits, Held]):
     """The candidates so far, and their outcomes.
 
     Parameters
     ----------
-    fits : FoldFits
-    held_out : HeldOut
-    race : Race or None
+    fits : PathFits
+    held_out : Judge
+    race : AnyRace or None
         None if every candidate is fitted to all folds.
 
     Attributes
@@ -54,7 +61,7 @@ class Search:
     outcomes : list of Outcome
     """
 
-    def __init__(self, fits: FoldFits, held_out: HeldOut, race: Race | None) -> None:
+    def __init__(self, fits: Fits, held_out: Held, race: AnyRace | None) -> None:
         self.fits = fits
         self.held_out = held_out
         self.race = race
@@ -63,7 +70,7 @@ class Search:
 
     def run(self, candidates: list[Candidate], *, tol: float, max_iter: int, shown: bool) -> None:
         """Fit and score more candidates; those that are clearly worse than the best so far drop out."""
-        first, folds, threads = len(self.grid), len(self.fits.folds), self.fits.features.threads
+        first, folds = len(self.grid), self.fits.fold_count
         # Without a step, candidates that are close to each other would have the same score.
         solver = LBFGS(max(tol, SEARCH_TOL), max_iter, min_iter=1)
         self.grid += candidates
@@ -76,7 +83,9 @@ class Search:
                 found = self.fits.run(self.grid, alive, stage, solver, progress.advance, self._coefficients)
                 fits = [(*self.outcomes[k].fits, *(found[k, fold] for fold in stage)) for k in alive]
                 self.held_out.prepare(stage.stop)
-                outcomes = each_in_teams(self._outcome, list(zip(alive, fits, strict=True)), threads)
+                outcomes = self.held_out.outcomes(
+                    [(self.grid[k], own) for k, own in zip(alive, fits, strict=True)]
+                )
                 for number, outcome in zip(alive, outcomes, strict=True):
                     self.outcomes[number] = outcome
                 done = stage.stop
@@ -97,51 +106,14 @@ class Search:
     @property
     def all_dropped_out(self) -> bool:
         """Whether no candidate was fitted to all folds, since a rival was better."""
-        return all(len(outcome.fits) < len(self.fits.folds) for outcome in self.outcomes)
+        return all(len(outcome.fits) < self.fits.fold_count for outcome in self.outcomes)
 
     def _stop_after(self, done: int, alive: list[int]) -> int:
         """Return the number of folds after the next stage; all of them if no one can drop out."""
-        folds = len(self.fits.folds)
+        folds = self.fits.fold_count
         if self.race is None:
             return folds
         finished = any(len(outcome.fits) == folds for outcome in self.outcomes)
         if len(alive) == 1 and not finished and self.race.rival is None:
             return folds
         return next(stop for stop in self.race.stops if stop > done)
-
-    def _outcome(self, item: tuple[int, tuple[Fit, ...]]) -> Outcome:
-        """Blend the held-out predictors of a candidate, and score them."""
-        number, fits = item
-        eta = np.concatenate([fit.eta for fit in fits])
-        blend, eta = self.held_out.blend(eta, self.grid[number].l2_weights)
-        return Outcome(fits, blend, eta, self.held_out.scores(eta), self.held_out.row_scores(eta))
-
-    def predict(self, X: Any, number: int) -> list[np.ndarray]:
-        """Return the blended predictors of further rows X by the fit of a candidate to every fold."""
-        features, held_out = self.fits.features, self.held_out
-        blend, kept = self.outcomes[number].blend, features.without(self.grid[number].l2_weights.left_out)
-
-        def one(item: tuple[int, Fit]) -> np.ndarray:
-            fold, fit = item
-            beta, intercept = fit.coefficients
-            r = held_out.naive_bayes_ratios(self.fits.weights(fold)) if held_out.naive_bayes else None
-            coef = blend(kept.expand(beta), None if r is None else features.expand(r))
-            return X @ np.ascontiguousarray(coef.T, X.dtype) + blend.scale * intercept
-
-        return features.each(one, list(enumerate(self.outcomes[number].fits)))
-
-    def rounds(self) -> Rounds:
-        """Return the rounds that follow a search with unlabelled rows."""
-        data, held_out = self.fits.data, self.held_out
-        assert data.unlabeled_weights is not None
-        folds = [Member(fold.times * data.weights, fold.test) for fold in self.fits.folds]
-        return Rounds(
-            data.X,
-            data.X_unlabeled,
-            data.y,
-            len(data.classes),
-            [*folds, Member(data.weights, held_out.rows[:0])],
-            data.unlabeled_weights,
-            held_out.weights,
-            self.fits.features.threads,
-        )

@@ -25,8 +25,8 @@ class PartitionedFeatures(AnyFeatures):
 
     Attributes
     ----------
-    smallest, smallest_unlabeled : tuple of float
-        Of each block, the smallest entry of labelled and of unlabelled rows, or 0 if none is negative.
+    smallest_unlabeled : tuple of float
+        Of each block, the smallest entry of unlabelled rows, or 0 if none is negative.
     rounds : Rounds
         How to ask the partitions; set when these are prepared.
     """
@@ -36,7 +36,7 @@ class PartitionedFeatures(AnyFeatures):
     def __init__(self, labeled: Survey, unlabeled: Survey | None, threads: int) -> None:
         assert labeled.widths is not None
         self._threads = threads
-        self.smallest = labeled.smallest
+        self._smallest = labeled.smallest
         self.smallest_unlabeled = labeled.smallest if unlabeled is None else unlabeled.smallest
         super().__init__(
             orders_of(labeled, unlabeled),
@@ -66,6 +66,11 @@ class PartitionedFeatures(AnyFeatures):
                 found.append((number, slice(start, start + len(order)), None))
                 start += len(order)
         return found
+
+    @property
+    def smallest(self) -> tuple[float, ...]:
+        """Of each block, the smallest entry of labelled rows, or 0 if none is negative."""
+        return self._smallest
 
     @property
     def threads(self) -> int:
