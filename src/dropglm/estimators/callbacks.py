@@ -53,8 +53,13 @@ class FitObservers:
 
     @property
     def observe(self) -> bool:
-        """Whether anybody observes the fit; its problems are then solved one after the other."""
-        return self.fit_task is not None or self.progress.shown
+        """Whether anybody observes the fit."""
+        return self.in_order or self.progress.shown
+
+    @property
+    def in_order(self) -> bool:
+        """Whether problems are solved one after the other, as the tasks of callbacks must be."""
+        return self.fit_task is not None
 
     def next_problem(self, attributes: Callable[[Any, Any], dict[str, Any]]) -> Watch | None:
         """Return the function to call after each iteration of the next problem, or None if nobody observes.

@@ -259,7 +259,7 @@ PerBlock, default="uniform"
                 return solution.result, diverging_because(problem, penalty, self.l2, solution)
 
             numbers = range(len(problems))
-            solved = [solve(k) for k in numbers] if observers.observe else features.each(solve, numbers)
+            solved = [solve(k) for k in numbers] if observers.in_order else features.each(solve, numbers)
             results, reasons = [result for result, _ in solved], [reason for _, reason in solved]
 
             if joint:
