@@ -165,7 +165,7 @@ def test_a_text_classifier_can_be_fitted_to_parts(corpus):
     texts, y, more = corpus
     whole = TextClassifier(tune=False).fit(texts, y, X_unlabeled=more)
     classifier = TextClassifier(tune=False)
-    (ngram_weight,) = ngram_weights_of(classifier, y)
+    (ngram_weight,) = ngram_weights_of(classifier, np.unique(y, return_counts=True)[1])
     vectorizer = vectorizer_of(classifier, ngram_weight)
     labeled, unlabeled = (texts[:30], texts[30:]), (more[:7], [], more[7:])
     vectorizer.fit_counts(vectorizer.count(part) for part in (*unlabeled, *labeled))
@@ -174,7 +174,7 @@ def test_a_text_classifier_can_be_fitted_to_parts(corpus):
         for parts in (labeled, unlabeled)
     )
     assert_same_matrix(X, whole.vectorizer_.transform(texts))
-    model = estimator_of(classifier, y).fit(X, y, X_unlabeled=X_unlabeled)
+    model = estimator_of(classifier, np.unique(y, return_counts=True)[1]).fit(X, y, X_unlabeled=X_unlabeled)
     np.testing.assert_array_equal(model.coef_, whole.model_.coef_)
     totals, different = zip(*map(vectorizer.ngrams_._totals, (X, X_unlabeled)), strict=True)
     vectorizer.ngrams_._record_totals(sum(totals), any(different))

@@ -287,11 +287,12 @@ class TextClassifier(EmbeddedTextModel):
         labeled = check_texts(X)
         unlabeled = check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
         y = check_labels(y, len(labeled))
-        warn_similar_classes(Counter(y.tolist()))
+        class_counts = Counter(y.tolist())
+        warn_similar_classes(class_counts)
         block = self._embedding_block(labeled, unlabeled, embeddings, embeddings_unlabeled)
 
         # Fit and store.
-        weights = ngram_weights_of(self, y)
+        weights = ngram_weights_of(self, np.array([*class_counts.values()]))
         counted = count_ngrams(self, [*labeled, *unlabeled], weights[0])
         texts = TrainingTexts(labeled, unlabeled, y, sample_weight, block, counted)
         fitted = fit_to_texts(self, texts, weights)

@@ -1,5 +1,6 @@
 """How a fit of a text classifier is summarised."""
 
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -21,19 +22,22 @@ def summarize(
     vectorizer: NgramVectorizer,
     model: LogisticRegression,
     search: LogisticRegressionCV | None,
-    y: np.ndarray,
+    found: dict[str, Any] | None,
+    sizes: dict[str, int],
     n_unlabeled: int,
     embedding: dict[str, Any] | None = None,
     prior: LatentPrior | None = None,
 ) -> Summary:
-    """Summarise a fit to texts with labels y, to unlabelled texts and to embeddings."""
-    labels, counts = np.unique(y, return_counts=True)
+    """Summarise a fit to texts of classes of these sizes, to unlabelled texts and to embeddings.
+
+    ``found`` is the field ``search`` of the summary.
+    """
     results = model.result_ if isinstance(model.result_, tuple) else (model.result_,)
     dropout = float(model.dropout) if isinstance(model.dropout, Real) else repr(model.dropout)
     l2_weights = model.l2_weights if isinstance(model.l2_weights, str | Real) else "given"
     settings = {"dropout": dropout, "l2": _short(model.l2), "l2_weights": l2_weights}
     return Summary(
-        texts={str(label): int(count) for label, count in zip(labels, counts, strict=True)},
+        texts=sizes,
         unlabeled=n_unlabeled,
         features=int(model.n_features_in_),
         settings=settings
@@ -43,12 +47,17 @@ def summarize(
             "naive_bayes": _short(search.naive_bayes_) if search and search.naive_bayes else None,
             "ngram_weight": float(vectorizer.ngram_weight) if vectorizer._check()[1] > 1 else None,
         },
-        search=None if search is None else summarize_search(search, y),
+        search=found,
         iterations=int(sum(result.n_iter for result in results)),
         converged=all(result.status == "converged" for result in results),
         embedding=embedding,
         unlabeled_effect=effect_of(search, prior) if search and n_unlabeled else None,
     )
+
+
+def class_sizes(counts: Mapping[Any, int]) -> dict[str, int]:
+    """Return the field ``texts`` of a summary, given the number of texts of each class."""
+    return {str(label): count for label, count in sorted(counts.items())}
 
 
 def summarize_search(search: LogisticRegressionCV, y: np.ndarray) -> dict[str, Any]:

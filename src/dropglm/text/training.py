@@ -1,5 +1,6 @@
 """One fit of a text classifier: from texts to blocks of features, to a model of the n-grams."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from dropglm.text.embedded_predictions import FittedState
 from dropglm.text.embedding_block import EmbeddingBlock, set_embedding_values, with_embeddings
 from dropglm.text.latent_prior import POWERS, LatentPrior
 from dropglm.text.ngram_rows import row_range
-from dropglm.text.summarizing import summarize
+from dropglm.text.summarizing import class_sizes, summarize, summarize_search
 from dropglm.text.tuning import estimator_of, vectorizer_of
 from dropglm.text.vectorizer import NgramVectorizer
 
@@ -93,7 +94,7 @@ def _attempt(
     # N-grams of all texts.
     counter, counts = texts.counted
     vectorizer, features = counter._with_ngram_weight(counts, ngram_weight)
-    estimator = estimator_of(classifier, texts.y)
+    estimator = estimator_of(classifier, np.unique(texts.y, return_counts=True)[1])
     vectorizer.ngrams_._record_values(features, checks.threads(classifier.n_jobs))
     n, m = len(texts.labeled), len(texts.unlabeled)
     labeled = row_range(features, 0, n)
@@ -139,5 +140,7 @@ def _finish(attempt: Attempt, texts: TrainingTexts) -> FittedState:
         model, head = block.split(model)
     if prior is not None:
         model = prior.fold(model)
-    summary = summarize(vectorizer, model, search, texts.y, len(texts.unlabeled), embedding, prior)
+    found = None if search is None else summarize_search(search, texts.y)
+    sizes, m = class_sizes(Counter(texts.y.tolist())), len(texts.unlabeled)
+    summary = summarize(vectorizer, model, search, found, sizes, m, embedding, prior)
     return FittedState(vectorizer, model, search, summary, head)

@@ -29,8 +29,8 @@ NGRAM_WEIGHTS = (0.5, 1.0)
 MANY_TEXTS = 1000
 
 
-def ngram_weights_of(classifier: Any, y: np.ndarray) -> tuple[float, ...]:
-    """Return the weights of longer n-grams to choose from."""
+def ngram_weights_of(classifier: Any, class_counts: np.ndarray) -> tuple[float, ...]:
+    """Return the weights of longer n-grams to choose from, given the number of texts of each class."""
     given = classifier.ngram_weight
     if given is not None:
         values = tuple(given) if is_grid("ngram_weight", given) else (given,)
@@ -38,8 +38,8 @@ def ngram_weights_of(classifier: Any, y: np.ndarray) -> tuple[float, ...]:
             raise ValueError("ngram_weight is an empty grid; give at least one value.")
         return values
     _, longest = vectorizer_of(classifier, NGRAM_WEIGHTS[0])._check()
-    many = len(y) > MANY_TEXTS and len(set(y.tolist())) <= MANY_CLASSES
-    tuned = isinstance(estimator_of(classifier, y), LogisticRegressionCV)
+    many = class_counts.sum() > MANY_TEXTS and len(class_counts) <= MANY_CLASSES
+    tuned = isinstance(estimator_of(classifier, class_counts), LogisticRegressionCV)
     return NGRAM_WEIGHTS if tuned and many and longest > 1 else NGRAM_WEIGHTS[:1]
 
 
@@ -60,18 +60,18 @@ def check_values(classifier: Any) -> None:
             raise TypeError(f"{name} of a text classifier is that of the n-grams; do not give a PerBlock.")
 
 
-def estimator_of(classifier: Any, y: np.ndarray) -> LogisticRegression | LogisticRegressionCV:
+def estimator_of(classifier: Any, class_counts: np.ndarray) -> LogisticRegression | LogisticRegressionCV:
     """Return the estimator to fit: one with cross-validation if there are settings to choose."""
     given = {name: getattr(classifier, name) for name in GRID if getattr(classifier, name) is not None}
     several = any(is_grid(name, getattr(classifier, name)) for name in (*GRID, "ngram_weight"))
     settled = len(given) == len(GRID) and not several and not (classifier.calibrate or classifier.naive_bayes)
-    classes, counts = np.unique(y, return_counts=True)
     # Nothing can be held out if every class has a single text.
-    if not classifier.tune or settled or (isinstance(classifier.cv, Integral | None) and counts.max() < 2):
+    one_each = isinstance(classifier.cv, Integral | None) and class_counts.max() < 2
+    if not classifier.tune or settled or one_each:
         shared = classifier._settings_shared_with(LogisticRegression)
         fixed = {name: value for name, value in shared.items() if name not in GRID}
         single = {name: value for name, value in given.items() if not is_grid(name, value)}
         return LogisticRegression(**fixed | UNTUNED | single)
-    grid = SMALL_GRID if len(classes) > MANY_CLASSES else GRID
+    grid = SMALL_GRID if len(class_counts) > MANY_CLASSES else GRID
     shared = classifier._settings_shared_with(LogisticRegressionCV)
     return LogisticRegressionCV(**shared | grid | given, extend_l2=classifier.l2 is None)
