@@ -91,10 +91,16 @@ def apply(collection: Any, work: Callable[[Any], np.ndarray], columns: int | Non
     dtype : dtype
         Type of the result.
     """
-    parts = [delayed(work, pure=True)(part) for part in _parts(collection, "X")]
+    # The function, which may hold a large model, is one task that the others share.
+    shared, call = delayed(work, pure=True), delayed(_call, pure=True)
+    parts = [call(shared, part) for part in _parts(collection, "X")]
     if isinstance(collection, (list, tuple)):
         return parts
     sizes = collection.chunks[0] if isinstance(collection, da.Array) else [np.nan] * len(parts)
     shapes = [(size,) if columns is None else (size, columns) for size in sizes]
     arrays = [da.from_delayed(part, shape, dtype) for part, shape in zip(parts, shapes, strict=True)]
     return da.concatenate(arrays, axis=0, allow_unknown_chunksizes=True)
+
+
+def _call(work: Callable[[Any], np.ndarray], part: Any) -> np.ndarray:
+    return work(part)

@@ -55,6 +55,7 @@ def fit_logistic(
     check_settings(estimator)
     method = expectation_from(estimator.expectation)
     found = survey_partitions(engine, labeled, unlabeled, Requirements("labels"))
+    del labeled, unlabeled  # so that the engine can release them, unless the caller needs them
     classes = found.labeled.classes
     if len(classes) < 2:
         raise ValueError(f"y has only one class, {classes[0]}; a classifier needs at least 2 classes.")

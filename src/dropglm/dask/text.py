@@ -1,0 +1,185 @@
+"""The text classifier on Dask."""
+
+from functools import partial
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from dropglm import text
+from dropglm.dask.collections import apply, is_collection, partitions_of
+from dropglm.dask.engine import client_from
+from dropglm.dask.model import DaskModel
+from dropglm.partitions import Engine
+from dropglm.text.partitioned import fit_texts
+
+
+class TextClassifier(DaskModel, text.TextClassifier):
+    """Text classifier whose texts are in a Dask collection.
+
+    Partitions count their n-grams, the counts are added, and the vocabulary is selected on the client. It is
+    that of all texts at once. Each partition then becomes a matrix that stays on its worker, and its texts
+    are released. The model is that of ``dropglm.TextClassifier`` with the same settings: coefficients agree
+    up to the tolerance of the solver.
+
+    Settings are not tuned: ``tune`` is False by default and must be, so there is no cross-validation, hence
+    no latent features, no naive Bayes and no calibration. There are no embeddings either.
+
+    Parameters
+    ----------
+    ngram_range, min_df, max_df, max_features, binary, sublinear_tf, use_idf, norm, idf_power, \
+ngram_weight, analyzer, stop_words, strip_accents, lowercase, token_pattern, strip_html, tune, dropout, l2, \
+discount, l2_weights, expectation, calibrate, naive_bayes, n_latent, rounds, embedder, class_weight, cv, \
+scoring, tol, max_iter, n_jobs, random_state, verbose
+        As in ``dropglm.TextClassifier`` with ``tune=False``; ``n_jobs`` is the number of threads of the
+        client, and workers use one thread per task.
+    client : distributed.Client, default=None
+        The client; None means Dask's default client.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, vectorizer_, model_, summary_, text_column_, label_column_
+        As in ``dropglm.TextClassifier``.
+
+    See Also
+    --------
+    dropglm.TextClassifier : The same for texts in memory.
+
+    Examples
+    --------
+    >>> import dask.bag as db
+    >>> from dask.distributed import Client
+    >>> from dropglm.dask import TextClassifier
+    >>> client = Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0")
+    >>> texts = db.from_sequence(["a lovely film", "great fun", "a dull film", "boring"], npartitions=2)
+    >>> y = db.from_sequence(["good", "good", "bad", "bad"], npartitions=2)
+    >>> model = TextClassifier(min_df=1, l2=0.1).fit(texts, y)
+    >>> model.predict(texts).compute()
+    array(['good', 'good', 'bad', 'bad'], dtype='<U4')
+    >>> model.to_local().predict(["a great film"])
+    array(['good'], dtype='<U4')
+    >>> client.close()
+    """
+
+    local = text.TextClassifier
+    defaults: ClassVar[dict[str, Any]] = {"tune": False}
+
+    def fit(  # type: ignore[override]
+        self, X: Any, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None
+    ) -> Self:
+        """Learn the vocabulary and fit the model.
+
+        Parameters
+        ----------
+        X : Dask bag or series of str, or list of delayed objects or futures
+            Texts with labels. A delayed object or future is a list or another iterable of strings.
+            Partitions may be empty.
+        y : Dask bag, array or series, or list of delayed objects or futures
+            Labels of any type, in the same partitions.
+        sample_weight : like y, default=None
+            Weights of the texts with labels.
+        X_unlabeled : like X, default=None
+            Texts without labels.
+
+        Returns
+        -------
+        self
+            The fitted model, with plain NumPy arrays.
+        """
+        if y is None:
+            raise ValueError("TextClassifier requires y to be passed, but the target y is None.")
+        client = client_from(self.client)
+        labeled = partitions_of(client, X, y, sample_weight, labeled=True)
+        unlabeled = []
+        if X_unlabeled is not None:
+            unlabeled = partitions_of(client, X_unlabeled, None, None, labeled=False)
+        return self.fit_parts(self._engine(client), labeled, unlabeled)
+
+    def fit_parts(self, engine: Engine, labeled: list[Any], unlabeled: list[Any]) -> Self:
+        """Fit the model to partitions as an engine keeps them; see ``fit_texts``."""
+        self._fitted = fit_texts(self, engine, labeled, unlabeled)
+        return self
+
+    def predict(self, X: Any, embeddings: Any = None) -> Any:
+        """Predict the most probable class of each text.
+
+        Parameters
+        ----------
+        X : Dask bag or series of str, list of delayed objects or futures, or texts in memory
+        embeddings : None
+            Not used.
+
+        Returns
+        -------
+        Dask array, list of delayed objects, or ndarray, of shape (n,)
+        """
+        return self._predicted(X, "predict", None, self.classes_.dtype, embeddings)
+
+    def predict_proba(self, X: Any, embeddings: Any = None) -> Any:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : Dask bag or series of str, list of delayed objects or futures, or texts in memory
+        embeddings : None
+            Not used.
+
+        Returns
+        -------
+        Dask array, list of delayed objects, or ndarray, of shape (n, K)
+            Columns are in the order of ``classes_``.
+        """
+        return self._predicted(X, "predict_proba", len(self.classes_), np.float64, embeddings)
+
+    def predict_log_proba(self, X: Any, embeddings: Any = None) -> Any:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : Dask bag or series of str, list of delayed objects or futures, or texts in memory
+        embeddings : None
+            Not used.
+
+        Returns
+        -------
+        Dask array, list of delayed objects, or ndarray, of shape (n, K)
+            Columns are in the order of ``classes_``.
+        """
+        return self._predicted(X, "predict_log_proba", len(self.classes_), np.float64, embeddings)
+
+    def decision_function(self, X: Any, embeddings: Any = None) -> Any:
+        """Compute the linear predictor of each text.
+
+        Parameters
+        ----------
+        X : Dask bag or series of str, list of delayed objects or futures, or texts in memory
+        embeddings : None
+            Not used.
+
+        Returns
+        -------
+        Dask array, list of delayed objects, or ndarray, of shape (n,) for two classes, else (n, K)
+        """
+        K = len(self.classes_)
+        return self._predicted(X, "decision_function", None if K == 2 else K, np.float64, embeddings)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model file of the local model; see ``dropglm.TextClassifier.save``."""
+        self.to_local().save(path)
+
+    def _predicted(self, X: Any, method: str, columns: int | None, dtype: Any, embeddings: Any) -> Any:
+        local = self.to_local()
+        if not is_collection(X):
+            return getattr(local, method)(X, embeddings)
+        if embeddings is not None:
+            raise ValueError("Texts in a Dask collection cannot have embeddings.")
+        local.set_params(n_jobs=None, verbose=0)
+        return apply(X, partial(_predict, local, method, columns, dtype), columns, dtype)
+
+
+def _predict(model: Any, method: str, columns: int | None, dtype: Any, texts: Any) -> np.ndarray:
+    """Return the predictions for a partition, which may be empty."""
+    texts = list(texts)
+    if not texts:
+        return np.empty((0,) if columns is None else (0, columns), dtype)
+    return getattr(model, method)(texts)

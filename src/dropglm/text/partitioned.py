@@ -1,0 +1,126 @@
+"""A fit of a text classifier to texts in partitions, wherever these are.
+
+Each partition counts its n-grams. The vocabulary is selected among the sum of all counts, so it is that of
+all texts at once. Each partition then becomes a matrix, and the model is fitted to the matrices.
+"""
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dropglm import checks
+from dropglm.partitions import Engine, Rows, fit_logistic
+from dropglm.partitions.rows import naming, partition_name
+from dropglm.partitions.sums import Sums, add_sums, sums_of
+from dropglm.progress import Progress
+from dropglm.text.base import check_texts
+from dropglm.text.embedded_predictions import FittedState
+from dropglm.text.labels import check_labels
+from dropglm.text.ngram_counts import NgramCounts
+from dropglm.text.similar_classes import warn_similar_classes
+from dropglm.text.summarizing import class_sizes, summarize
+from dropglm.text.tuning import check_values, estimator_of, ngram_weights_of, vectorizer_of
+from dropglm.text.vectorizer import NgramVectorizer
+
+
+class TextCounts(NamedTuple):
+    """What one or several partitions of texts contain."""
+
+    ngrams: NgramCounts
+    labels: Counter[Any]  # number of texts of each class
+    unlabeled: int  # number of texts without labels
+
+
+def fit_texts(classifier: Any, engine: Engine, labeled: list[Any], unlabeled: list[Any]) -> FittedState:
+    """Fit a model with the settings of a classifier to partitions; return the parts of the fitted classifier.
+
+    Parameters
+    ----------
+    classifier : TextClassifier
+        With single values for all settings.
+    engine : Engine
+    labeled, unlabeled : lists
+        Partitions as the engine keeps them: ``Rows`` whose X are texts. Both lists are emptied, so that an
+        engine can release the texts as soon as it has their matrices.
+    """
+    # Check.
+    check_settings(classifier)
+    if not labeled:
+        raise ValueError("There is no partition of labelled texts.")
+    texts = engine.keep(check_partition, [*labeled, *unlabeled], None)
+    first_unlabeled = len(labeled)
+    labeled.clear()
+    unlabeled.clear()
+
+    # Learn the vocabulary.
+    shown = bool(classifier.verbose)
+    vectorizer = vectorizer_of(classifier, 1.0).set_params(n_jobs=None, verbose=0)
+    vectorizer._check()
+    with Progress(f"Counting the n-grams of {len(texts):,} partitions", shown=shown):
+        total = engine.total(count, texts, vectorizer, add_counts)
+    if not total.labels:
+        raise ValueError("No partition has a text with a label.")
+    warn_similar_classes(total.labels)
+    class_counts = np.array([*total.labels.values()])
+    vectorizer.set_params(ngram_weight=ngram_weights_of(classifier, class_counts)[0])
+    vectorizer.fit_counts(total.ngrams)
+
+    # Replace the texts by matrices.
+    matrices = engine.keep(to_matrix, texts, vectorizer)
+    del texts
+    with Progress(f"Vectorizing {len(matrices):,} partitions", shown=shown):
+        totals = engine.total(value_totals, matrices, None, add_sums)
+    vectorizer.ngrams_._record_totals(totals.dense()[:, 0], bool(totals.numbers[0]))
+    rows = {"labeled": matrices[:first_unlabeled], "unlabeled": matrices[first_unlabeled:]}
+    del matrices
+
+    # Fit, and leave the fit as the only one that needs the matrices.
+    estimator = estimator_of(classifier, class_counts)
+    model = fit_logistic(estimator, engine, rows.pop("labeled"), rows.pop("unlabeled"))
+    vectorizer.set_params(n_jobs=classifier.n_jobs, verbose=classifier.verbose)
+    summary = summarize(vectorizer, model, None, None, class_sizes(total.labels), total.unlabeled)
+    return FittedState(vectorizer, model, None, summary)
+
+
+def check_settings(classifier: Any) -> None:
+    """Raise an error if a setting cannot be used with partitions."""
+    checks.yes_or_no(classifier.tune, "tune")
+    check_values(classifier)
+    if classifier.tune:
+        raise ValueError("tune=True is not possible with texts in partitions; give single values.")
+    if classifier.embedder is not None:
+        raise ValueError("Texts in partitions cannot have embeddings; leave embedder out.")
+
+
+def check_partition(part: Rows, _: None) -> Rows:
+    """Return a partition whose X is a list of strings and whose y, if it has labels, is an array."""
+    with naming(partition_name(part.number, labeled=part.labeled)):
+        texts, y = check_texts(part.X, "X" if part.labeled else "X_unlabeled"), None
+        if part.labeled:
+            y = check_labels(part.y, len(texts)) if len(texts) else np.empty(0)
+    return part._replace(X=texts, y=y)
+
+
+def count(part: Rows, vectorizer: NgramVectorizer) -> TextCounts:
+    """Return what a partition contains."""
+    labels = Counter([] if part.y is None else part.y.tolist())
+    return TextCounts(vectorizer.count(part.X), labels, 0 if part.labeled else len(part.X))
+
+
+def add_counts(a: TextCounts, b: TextCounts) -> TextCounts:
+    """Return what two groups of partitions contain together."""
+    return TextCounts(a.ngrams + b.ngrams, a.labels + b.labels, a.unlabeled + b.unlabeled)
+
+
+def to_matrix(part: Rows, vectorizer: NgramVectorizer) -> Rows:
+    """Return a partition with the matrix of its texts."""
+    return part._replace(X=vectorizer.transform(part.X))
+
+
+def value_totals(part: Rows, _: None) -> Sums:
+    """Return the sum of the values of each n-gram, and whether any value is not 1."""
+    values = np.bincount(part.X.indices, part.X.data, minlength=part.X.shape[1])
+    places = np.flatnonzero(values).astype(np.int32)
+    different = float((part.X.data != 1.0).any())
+    return sums_of(np.array([different]), values[places, None], places, len(values))

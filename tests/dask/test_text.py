@@ -1,0 +1,238 @@
+"""The text classifier on Dask: vocabulary, matrix and coefficients are those of all texts at once."""
+
+import os
+import pathlib
+import signal
+from itertools import pairwise
+
+import dask.array as da
+import dask.bag as db
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from dask.delayed import delayed
+from dask.distributed import Client, LocalCluster
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from dropglm import text
+from dropglm.dask import TextClassifier
+from dropglm.partitions import Rows, SerialEngine
+from dropglm.text import load_model, partitioned, save_model, training, tuning
+from dropglm.text.partitioned import fit_texts, to_matrix
+from tests.cli.command import dropglm, write_csv
+
+WORDS = ["film", "cast", "plot", "fun", "dull", "moving", "long", "warm", "été", "<br />", "don't", "!"]
+
+
+def corpus(n, K=2, seed=0):
+    """Texts in which every class has words of its own."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, K, n)
+    own = [[f"{word}{k}" for word in ("a", "b", "c")] for k in range(K)]
+    return [" ".join(rng.choice(WORDS + own[k], 8)) for k in y], np.array([f"class {k}" for k in y])
+
+
+@pytest.fixture(scope="module")
+def client():
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0")
+    with cluster, Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture
+def in_float64(monkeypatch):
+    """Let matrices be float64, so that equality is not limited by rounding."""
+
+    def vectorizer_of(*arguments):
+        return tuning.vectorizer_of(*arguments).set_params(dtype=np.float64)
+
+    for module in (partitioned, training):
+        monkeypatch.setattr(module, "vectorizer_of", vectorizer_of)
+
+
+def cut(rows, count):
+    """Return the rows in so many partitions of random sizes, of which one is empty if there are three."""
+    ends = np.sort(np.random.default_rng(0).integers(0, len(rows) + 1, count - 1))
+    ends[1:2] = ends[:1]
+    return [rows[first:last] for first, last in pairwise([0, *ends.tolist(), len(rows)])]
+
+
+def parts(rows, count):
+    return [delayed(part) for part in cut(rows, count)]
+
+
+def assert_same_model(model, expected, tolerance=1e-6):
+    """The vocabulary is the same; coefficients differ by at most a share of the largest."""
+    assert model.vectorizer_.vocabulary_ == expected.vectorizer_.vocabulary_
+    assert_array_equal(model.vectorizer_.idf_, expected.vectorizer_.idf_)
+    assert_allclose(
+        model.vectorizer_.ngrams_.mean_values, expected.vectorizer_.ngrams_.mean_values, rtol=1e-6
+    )
+    assert_array_equal(model.classes_, expected.classes_)
+    most = tolerance * abs(expected.model_.coef_).max()
+    assert_allclose(model.model_.coef_, expected.model_.coef_, rtol=0, atol=most)
+    assert_allclose(model.model_.intercept_, expected.model_.intercept_, rtol=0, atol=most)
+
+
+@pytest.mark.usefixtures("in_float64")
+@pytest.mark.parametrize(
+    ("count", "K", "settings"),
+    [
+        (1, 2, {}),
+        (3, 3, {}),
+        (17, 2, {}),
+        (3, 2, {"l2_weights": "naive_bayes", "discount": 0.3, "class_weight": "balanced", "dropout": 0.3}),
+        (
+            3,
+            3,
+            {"min_df": 2, "max_df": 0.5, "ngram_range": (1, 3), "stop_words": ["film"], "ngram_weight": 0.7},
+        ),
+        (
+            5,
+            3,
+            {"expectation": "quadratic", "max_features": 40, "analyzer": "char_wb", "ngram_range": (2, 3)},
+        ),
+    ],
+)
+def test_the_model_is_that_of_all_texts(client, count, K, settings):
+    texts, y = corpus(120, K)
+    more, _ = corpus(60, K, seed=1)
+    weights = np.random.default_rng(2).integers(0, 3, len(y))
+    settings = {"tol": 1e-8, **settings}
+    expected = text.TextClassifier(tune=False, **settings).fit(texts, y, weights, X_unlabeled=more)
+    labelled = (parts(rows, count) for rows in (texts, y, weights))
+    model = TextClassifier(client=client, **settings).fit(*labelled, X_unlabeled=parts(more, count))
+    assert_same_model(model, expected)
+    assert model.summary_.texts == expected.summary_.texts
+    assert model.summary_.unlabeled == 60
+    assert model.summary_.settings == expected.summary_.settings
+
+
+def test_matrices_are_those_of_all_texts():
+    texts, _ = corpus(50)
+    vectorizer = text.NgramVectorizer(ngram_range=(1, 2), use_idf=True, norm="l2")
+    X = vectorizer.fit_transform(texts)
+    rows = [to_matrix(Rows(k, part), vectorizer).X.toarray() for k, part in enumerate(cut(texts, 5))]
+    assert_array_equal(np.vstack(rows), X.toarray())
+
+
+@pytest.mark.usefixtures("in_float64")
+@pytest.mark.parametrize("rereads", [False, True])
+def test_a_fit_in_this_process_reads_partitions_one_after_the_other(rereads):
+    texts, y = corpus(90, 3)
+    expected = text.TextClassifier(tune=False, tol=1e-8).fit(texts, y)
+    engine = SerialEngine(rereads=rereads)
+    rows = [Rows(k, *both) for k, both in enumerate(zip(cut(texts, 4), cut(y, 4), strict=True))]
+    model = text.TextClassifier(tune=False, tol=1e-8)
+    model._fitted = fit_texts(model, engine, engine.keep(_same, rows, None), [])
+    assert_same_model(model, expected)
+
+
+def _same(rows, _):
+    return rows
+
+
+@pytest.mark.usefixtures("in_float64")
+def test_all_kinds_of_collections_are_accepted(client):
+    texts, y = corpus(60)
+    expected = text.TextClassifier(tune=False, tol=1e-8).fit(texts, y)
+    model = TextClassifier(tol=1e-8, client=client)
+    bag, labels = db.from_sequence(texts, npartitions=4), db.from_sequence(y.tolist(), npartitions=4)
+    frame = dd.from_pandas(pd.DataFrame({"text": texts, "label": y}), npartitions=4)
+    futures = client.scatter([texts[:20], texts[20:]]), client.scatter([y[:20], y[20:]])
+    for X, target in (
+        (bag, labels),
+        (bag, da.from_array(y, chunks=15)),
+        (frame.text, frame.label),
+        (bag, frame.label),
+        futures,
+    ):
+        assert_same_model(clone(model).fit(X, target), expected)
+    model.fit(bag, labels)
+    assert_array_equal(model.predict(bag).compute(), expected.predict(texts))
+    for method in ("predict_proba", "predict_log_proba", "decision_function"):
+        answers = getattr(expected, method)(texts)
+        assert_allclose(getattr(model, method)(frame.text).compute(), answers, atol=1e-5)
+        assert_allclose(getattr(model, method)(texts), answers, atol=1e-5)
+        listed = client.gather(client.compute(getattr(model, method)(parts(texts, 5))))
+        assert_allclose(np.concatenate(listed), answers, atol=1e-5)
+    assert str(model.explain(texts[0])) == str(expected.explain(texts[0]))
+
+
+def test_files_are_those_of_local_models(client, tmp_path):
+    texts, y = corpus(60)
+    model = TextClassifier(client=client).fit(parts(texts, 3), parts(y, 3))
+    local = model.to_local()
+    assert type(local) is text.TextClassifier
+    assert "client" not in local.get_params()
+    save_model(local, tmp_path / "model.skops")
+    save_model(model, tmp_path / "same.skops")
+    assert_array_equal(load_model(tmp_path / "model.skops").predict_proba(texts), local.predict_proba(texts))
+    write_csv(tmp_path / "new.csv", [[one] for one in texts], header=["text"])
+    for name in ("model.skops", "same.skops"):
+        dropglm("predict", name, "new.csv", "--out", "labels.csv", cwd=tmp_path)
+        assert pd.read_csv(tmp_path / "labels.csv").predicted.tolist() == local.predict(texts).tolist()
+
+
+def test_errors_name_the_partition(client):
+    model, good = TextClassifier(client=client), corpus(40)
+    texts, y = good
+
+    def fails_with(message, texts=texts, y=y, error=ValueError, model=model, **rest):
+        with pytest.raises(error, match=message):
+            model.fit([delayed(texts), delayed(good[0])], [delayed(y), delayed(good[1])], **rest)
+
+    fails_with(r"Partition 0: Text 3 of X .* is None, not a string", [*texts[:3], None], error=TypeError)
+    fails_with(r"Partition 0: y has shape \(39,\), but X has 40 texts", y=y[1:])
+    fails_with("Partition 0: Text 1 of X .* has no label", y=np.array(["a", None, *y[2:]], object))
+    fails_with(
+        "Unlabelled partition 1: Text 0 of X_unlabeled .* is 5",
+        X_unlabeled=[delayed([]), delayed([5])],
+        error=TypeError,
+    )
+    fails_with("their types differ", y=np.arange(40) % 2)
+    with pytest.raises(ValueError, match="y has 1 partitions, but X has 2"):
+        model.fit(parts(texts, 2), parts(y, 1))
+    with pytest.raises(ValueError, match="No partition has a text with a label"):
+        model.fit(parts([], 2), parts(y[:0], 2))
+    with pytest.raises(TypeError, match="X must be a Dask array, data frame or bag"):
+        model.fit(texts, y)
+    with pytest.raises(ValueError, match="requires y"):
+        model.fit(parts(texts, 2))
+    with pytest.raises(ValueError, match="cannot have embeddings"):
+        clone(model).set_params(embedder=len).fit(parts(texts, 1), parts(y, 1))
+
+
+def words_or_death(document):
+    """Split a text, or kill the worker, once, in the middle of a partition."""
+    folder = document.partition("folder:")[2]
+    if folder:
+        try:
+            (pathlib.Path(folder) / "killed").touch(exist_ok=False)
+        except FileExistsError:
+            return ["again"]
+        os.kill(os.getpid(), signal.SIGKILL)
+    return document.split()
+
+
+def test_coefficients_in_float32_agree_up_to_the_tolerance(client):
+    texts, y = corpus(200, 3)
+    model = TextClassifier(client=client).fit(parts(texts, 5), parts(y, 5))
+    assert model.model_.coef_.dtype == np.float32
+    assert_same_model(model, text.TextClassifier(tune=False).fit(texts, y), tolerance=1e-3)
+
+
+@pytest.mark.usefixtures("in_float64")
+def test_a_worker_that_is_killed_while_counting_does_not_change_the_model(tmp_path):
+    texts, y = corpus(60)
+    texts[30] = f"folder:{tmp_path}"
+    settings = {"analyzer": words_or_death, "tol": 1e-8, "ngram_range": (1, 1)}
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
+    with cluster, Client(cluster) as client:
+        X = [client.submit(list, texts[k : k + 10], pure=False) for k in range(0, 60, 10)]
+        target = [client.submit(list, y[k : k + 10].tolist(), pure=False) for k in range(0, 60, 10)]
+        model = TextClassifier(client=client, **settings).fit(X, target)
+    assert (tmp_path / "killed").exists()
+    assert_same_model(model, text.TextClassifier(tune=False, **settings).fit(texts, y))
