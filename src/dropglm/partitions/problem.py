@@ -1,8 +1,7 @@
 """One problem whose rows are in partitions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -32,6 +31,9 @@ class PartitionedProblem(StagedProblem):
     l2_weights: L2Weights
     mean: np.ndarray  # x̄, (d,)
     labels_first: bool = False
+    # Not a cached_property: until Python 3.12 it has one lock for all instances, and problems in threads of
+    # their own, which wait for each other's requests, would wait forever.
+    _l2_weights: list[np.ndarray] = field(default_factory=list, init=False, repr=False)
 
     @property
     def some_unlabeled(self) -> bool:
@@ -63,10 +65,12 @@ class PartitionedProblem(StagedProblem):
             return beta, np.zeros(K)
         return beta, self.family.natural_parameter(self.mean_target)
 
-    @cached_property
+    @property
     def labeled_l2_weights(self) -> np.ndarray:
         """Weights of l2, from the labelled rows alone; shape (d, K)."""
-        return self.l2_weights.compute([_CountedPartitions(self, self.weight)])
+        if not self._l2_weights:
+            self._l2_weights.append(self.l2_weights.compute([_CountedPartitions(self, self.weight)]))
+        return self._l2_weights[0]
 
     def l2_weights_with_predictions(self, coefficients: Coefficients) -> np.ndarray:
         """Return the weights of l2 when unlabelled rows count with their predicted labels; shape (d, K)."""
