@@ -9,17 +9,23 @@ import time
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
-from functools import reduce
+from contextlib import suppress
+from functools import partial, reduce
 from typing import Any
 from uuid import uuid4
+from weakref import WeakSet
 
+import dask
+from dask.utils import parse_timedelta
 from distributed import Client, Future, KilledWorker, default_client
 from distributed.client import wait
+from distributed.comm import CommClosedError
 
 from dropglm.partitions.engine import FAN_IN, Add, Work
 
-# Seconds without any worker, or without an answer of the scheduler, after which a fit gives up.
-PATIENCE = 60.0
+# Time without any worker, or without an answer of the scheduler, after which a fit gives up; a setting of
+# Dask, as in ``dask.config.set({"dropglm.patience": "5 minutes"})``.
+PATIENCE = "60 s"
 # How often a round is asked again if what it needs was lost with a worker.
 ATTEMPTS = 5
 
@@ -31,56 +37,94 @@ class Message:
         self.content = content
 
 
+class Failure:
+    """An error in the user's data, as the result of a task.
+
+    It is raised on the client; raised on a worker, it would also be logged there, with a traceback.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
 class DaskEngine:
     """Work on partitions that are futures of a Dask client.
 
     Parameters
     ----------
     client : distributed.Client
-    patience : float
-        Seconds without any worker after which a fit gives up.
+    patience : float, optional
+        Seconds without any worker after which a fit gives up; by default Dask's setting "dropglm.patience",
+        or 60.
     """
 
     rereads = False
 
-    def __init__(self, client: Client, patience: float = PATIENCE) -> None:
+    def __init__(self, client: Client, patience: float | None = None) -> None:
         self.client = client
-        self.patience = patience
-        self.slots = max(1, sum(client.nthreads().values()))
+        self.patience = _patience() if patience is None else patience
         self._direct = True  # whether workers can be reached without the scheduler
+        self._kept: WeakSet[Future] = WeakSet()
+        self.slots = self._threads()
 
     def keep(self, work: Work, parts: Sequence[Any], message: Any) -> list[Any]:
         """Return futures of ``work(part, message)``."""
         shared = self._recoverable(message)
         name = f"{work.__name__}-{uuid4().hex}"
         keys = [f"{name}-{number}" for number in range(len(parts))]
-        return [
+        futures = [
             self.client.submit(_work, work, part, shared, key=key, pure=False)
             for key, part in zip(keys, parts, strict=True)
         ]
+        self._kept.update(futures)
+        return futures
 
     def total(self, work: Work, parts: Sequence[Any], message: Any, add: Add) -> Any:
         """Return the sum of ``work(part, message)`` over all parts, in groups of a fixed size."""
         for attempt in range(ATTEMPTS):
-            # Sent directly the first time, which is faster; a worker that dies takes it along.
-            shared = self._recoverable(message) if attempt else self._scattered(message)
-            graph, keys = _graph(work, parts, shared, add)
-            futures = self.client.get(graph, keys, sync=False)
+            futures: list[Future] = []
             try:
-                return reduce(add, self._results(futures))
-            except (CancelledError, KilledWorker) as error:
+                # Sent directly the first time, which is faster; a worker that dies takes it along.
+                shared = self._recoverable(message) if attempt else self._scattered(message)
+                graph, keys = _graph(work, parts, shared, add)
+                futures = self.client.get(graph, keys, sync=False)
+                result = reduce(partial(_added, add), self._results(futures))
+            except (CancelledError, KilledWorker, CommClosedError) as error:
                 lost = error
-        raise RuntimeError(
+                if self.client.status != "running" or (attempt and isinstance(error, CancelledError)):
+                    break
+            except Exception as error:
+                _name_partition(error, parts)
+                raise
+            except BaseException:  # the user has interrupted
+                self._cancel(futures)
+                raise
+            else:
+                if isinstance(result, Failure):
+                    raise result.error
+                return result
+        raise RuntimeError(self._reason(lost)) from lost
+
+    def _reason(self, lost: BaseException) -> str:
+        """Return a sentence on a round that could not be completed."""
+        if self.client.status != "running" or isinstance(lost, CommClosedError):
+            return "The connection to Dask's scheduler was lost, so the fit was stopped."
+        if isinstance(lost, CancelledError):
+            return (
+                "Data that was scattered to a worker was lost with that worker; scatter it again, or pass "
+                "delayed objects or a Dask collection, which Dask can compute again."
+            )
+        return (
             f"A round could not be completed in {ATTEMPTS} attempts because workers died meanwhile; check "
             "their memory and their logs."
-        ) from lost
+        )
 
     def _scattered(self, message: Any) -> Any:
         if self._direct:
             try:
                 return self.client.scatter(Message(message), direct=True, hash=False, timeout=10)
             except (OSError, TimeoutError):
-                self._direct = False
+                self._direct = not self._has_workers()
         return self._recoverable(message)
 
     def _recoverable(self, message: Any) -> Any:
@@ -94,23 +138,53 @@ class DaskEngine:
         idle_since: float | None = None
         while True:
             try:
-                wait(futures, timeout=2.0)
+                with self.client.as_current():
+                    wait(futures, timeout=min(2.0, self.patience))
                 return self.client.gather(futures, direct=self._direct)
             except TimeoutError:
                 now = time.monotonic()
                 idle_since = None if self._has_workers() else idle_since or now
                 if idle_since is not None and now - idle_since > self.patience:
-                    self.client.cancel(futures)
-                    raise RuntimeError(
-                        f"Dask has had no worker for {self.patience:.0f} seconds, so the fit was stopped; "
-                        "start workers and fit again."
-                    ) from None
+                    self._cancel(futures)
+                    raise RuntimeError(_no_worker(self.patience)) from None
+
+    def _threads(self) -> int:
+        """Return the number of threads of all workers; if there is no worker yet, wait for one."""
+        if not self.client.nthreads():
+            try:
+                self.client.wait_for_workers(1, timeout=self.patience)
+            except TimeoutError:
+                raise RuntimeError(_no_worker(self.patience)) from None
+        return max(1, sum(self.client.nthreads().values()))
 
     def _has_workers(self) -> bool:
         try:
             return bool(self.client.nthreads())
         except (OSError, TimeoutError):
             return False
+
+    def _cancel(self, futures: list[Future]) -> None:
+        """Cancel a round and what was kept; a traceback would keep both alive."""
+        with suppress(OSError, TimeoutError):  # if the scheduler is gone as well
+            self.client.cancel([*futures, *self._kept], reason="the fit was stopped")
+
+
+def _patience() -> float:
+    return float(parse_timedelta(dask.config.get("dropglm.patience", PATIENCE)))
+
+
+def _no_worker(patience: float) -> str:
+    return (
+        f"Dask has had no worker for {patience:.0f} seconds, so the fit was stopped; start workers and fit "
+        "again."
+    )
+
+
+def _name_partition(error: Exception, parts: Sequence[Any]) -> None:
+    """Add to an error of the user's own code for which partition it was raised."""
+    failed = [k for k, part in enumerate(parts) if isinstance(part, Future) and part.status == "error"]
+    if failed:
+        error.add_note(f"Raised while Dask computed partition {failed[0]}, counted from 0.")
 
 
 def client_from(client: Client | None) -> Client:
@@ -146,11 +220,27 @@ def _graph(work: Work, parts: Sequence[Any], shared: Any, add: Add) -> tuple[dic
 
 
 def _work(work: Work, part: Any, message: Message) -> Any:
-    return work(part, message.content)
+    for one in part if isinstance(part, list) else [part]:
+        if isinstance(one, Failure):
+            return one
+    try:
+        return work(part, message.content)
+    except (TypeError, ValueError) as error:
+        return Failure(error)
 
 
 def _sum(add: Add, *results: Any) -> Any:
-    return reduce(add, results)
+    return reduce(partial(_added, add), results)
+
+
+def _added(add: Add, a: Any, b: Any) -> Any:
+    for one in (a, b):
+        if isinstance(one, Failure):
+            return one
+    try:
+        return add(a, b)
+    except (TypeError, ValueError) as error:
+        return Failure(error)
 
 
 def _same(message: Message) -> Message:

@@ -62,13 +62,17 @@ class DaskModel(BaseEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         client = client_from(self.client)
-        labeled = partitions_of(client, X, y, sample_weight, labeled=True)
-        unlabeled = []
-        if X_unlabeled is not None:
-            unlabeled = partitions_of(client, X_unlabeled, None, unlabeled_weight, labeled=False)
-        elif unlabeled_weight is not None:
+        if X_unlabeled is None and unlabeled_weight is not None:
             raise ValueError("unlabeled_weight was given without X_unlabeled.")
-        return type(self).fit_partitions(self, self._engine(client), labeled, unlabeled)
+        # Without names, so that the rows are released as soon as they are prepared.
+        return type(self).fit_partitions(
+            self,
+            self._engine(client),
+            partitions_of(client, X, y, sample_weight, labeled=True),
+            []
+            if X_unlabeled is None
+            else partitions_of(client, X_unlabeled, None, unlabeled_weight, labeled=False),
+        )
 
     def _engine(self, client: Any) -> Engine:
         return DaskEngine(client)

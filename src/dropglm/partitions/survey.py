@@ -158,8 +158,8 @@ def _merged_classes(a: Survey, b: Survey) -> tuple[np.ndarray, np.ndarray]:
     textual = [one.classes.dtype.kind in "UTO" for one in (a, b)]
     if textual[0] != textual[1]:
         raise ValueError(
-            f"{b.source} has labels such as {b.classes[0]!r}, but {_lower(a.source)} has labels such as "
-            f"{a.classes[0]!r}: their types differ."
+            f"{b.source} has labels such as {b.classes[:1].tolist()[0]!r}, but {_lower(a.source)} has labels "
+            f"such as {a.classes[:1].tolist()[0]!r}: their types differ."
         )
     classes, places = np.unique(np.concatenate([a.classes, b.classes]), return_inverse=True)
     weights = np.concatenate([a.class_weights, b.class_weights])
