@@ -147,3 +147,39 @@ def cut_records(
         n += 1
     counts[RECORDS], counts[POSITION], counts[LINES], counts[BYTES] = n, p, line, place
     return reason
+
+
+# Where the scan of ``row_starts`` is: at the start of a field, in a field without or with quotes, or after a
+# quote in the latter, which is its end or the first of two.
+FIELD_START, PLAIN, QUOTED, AFTER_QUOTE = 0, 1, 2, 3
+
+
+@kernel
+def row_starts(data, place, target, size, delimiter, state, starts):
+    """Write where rows begin, one in every ``size`` bytes; return their number, the state and the target.
+
+    As in Python's csv module, a quote opens a field only at its start. The bytes are those of a file from
+    ``place`` on, and ``target`` is where the next start is wanted. A negative delimiter means that there are
+    no quotes: rows are lines.
+    """
+    count = 0
+    for i in range(len(data)):
+        c = data[i]
+        if state == QUOTED:
+            if c == QUOTE:
+                state = AFTER_QUOTE
+        elif c == LF:
+            state = FIELD_START
+            if place + i + 1 >= target:
+                starts[count] = place + i + 1
+                count += 1
+                target = place + i + 1 + size
+        elif delimiter < 0:
+            continue
+        elif c == delimiter:
+            state = FIELD_START
+        elif c == QUOTE and state != PLAIN:
+            state = QUOTED
+        else:
+            state = PLAIN
+    return count, state, target

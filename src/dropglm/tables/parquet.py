@@ -49,9 +49,17 @@ def rows(frames: "Iterable[DataFrame]", counter: RowCounter) -> Iterator[tuple[A
 
 
 def frames(
-    stream: IO[bytes], path: str | os.PathLike[str] | None, columns: Columns, size: int, name: str
+    stream: IO[bytes],
+    path: str | os.PathLike[str] | None,
+    columns: Columns,
+    size: int,
+    name: str,
+    rows: tuple[int, int] | None = None,
 ) -> Iterator["DataFrame"]:
-    """Yield the requested columns of up to ``size`` rows; without a path, all bytes are kept in memory."""
+    """Yield the requested columns of up to ``size`` rows; without a path, all bytes are kept in memory.
+
+    ``rows`` are the first row to read and the end, if not all of them.
+    """
     pl = import_polars()
     source: Any = path
     if path is None:
@@ -63,7 +71,10 @@ def frames(
         schema = table.collect_schema()
         columns.positions(list(schema), name)
         requested = [_expression(column, schema[column], columns, name) for column in columns.names]
-        yield from table.select(requested).collect_batches(chunk_size=size, maintain_order=True)
+        table = table.select(requested)
+        if rows is not None:
+            table = table.slice(rows[0], rows[1] - rows[0])
+        yield from table.collect_batches(chunk_size=size, maintain_order=True)
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise TableError(f"{name}: this Parquet file is damaged ({reason}).") from None

@@ -1,0 +1,133 @@
+"""Pieces of tables: together they have the rows of the whole table."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dropglm import tables
+from dropglm.tables.pieces import LabelledTexts, LabelTypes, Piece, TableFile, cut, find_files, read_piece
+
+FIELDS = st.text(st.sampled_from('ab,;"\n\r é京'), max_size=12)
+
+
+def texts_of(pieces, label=None):
+    read = [read_piece(piece, "text", label) for piece in pieces]
+    return [text for one in read for text in one.texts], [y for one in read for y in one.labels]
+
+
+@given(st.lists(st.tuples(FIELDS, st.sampled_from(["1", "0", "é"])), min_size=1), st.integers(1, 60))
+def test_pieces_of_a_csv_have_its_rows(tmp_path_factory, rows, size):
+    """Quoted line ends and quotes do not mislead the cuts, wherever these are."""
+    path = tmp_path_factory.mktemp("tables") / "a.csv"
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("text", "label"), *rows])
+    pieces = cut(TableFile(str(path)), size)
+    assert texts_of(pieces, "label") == ([text for text, _ in rows], [y for _, y in rows])
+    frame = tables.read(path, "text", "label")
+    assert frame["text"].to_list() == [text for text, _ in rows]
+
+
+def test_large_files_have_several_pieces_of_about_the_same_size(tmp_path):
+    texts = [f'row {k}, a "text"\nof two lines' for k in range(1000)]
+    path = tmp_path / "a.csv"
+    pl.DataFrame({"text": texts, "label": ["x"] * 1000}).write_csv(path)
+    pieces = cut(TableFile(str(path)), 5000)
+    sizes = [piece.stop - piece.start for piece in pieces]
+    assert len(pieces) >= 8
+    assert max(sizes) < 5100
+    assert min(sizes[:-1]) >= 4900
+    assert texts_of(pieces, "label")[0] == texts
+
+
+def test_stray_quotes_and_blank_lines_are_read_as_in_a_whole_table(tmp_path):
+    path = tmp_path / "a.csv"
+    rows = [f'{k},5" screen' if k % 3 else f'{k},"two\nlines, ""quoted"""' for k in range(60)]
+    path.write_text("\ufeff\n\nlabel,text\n" + "\n".join(rows), encoding="utf-8")
+    expected = tables.read(path, "text", "label")["text"].to_list()
+    for size in (7, 100, 500):
+        assert texts_of(cut(TableFile(str(path)), size), "label")[0] == expected
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet", "a.txt", "a.tsv", "a.csv.gz"])
+def test_pieces_of_other_formats(tmp_path, name):
+    texts = [f"text {k} é" for k in range(500)]
+    path = tmp_path / name
+    tables.write(pl.DataFrame({"text": texts}), path)
+    pieces = cut(TableFile(str(path)), 300)
+    assert (len(pieces) > 1) == (name != "a.csv.gz")
+    assert texts_of(pieces)[0] == texts
+
+
+def test_files_in_wide_encodings_are_one_piece(tmp_path):
+    path, texts = tmp_path / "a.csv", [f"text {k} Ċ" for k in range(500)]  # Ċ has the byte of a line end
+    for encoding, given_encoding in (("utf-16", None), ("utf-16-le", "utf-16-le")):
+        path.write_text("text\n" + "\n".join(texts), encoding=encoding)
+        pieces = cut(TableFile(str(path), encoding=given_encoding), 100)
+        assert len(pieces) == 1
+        assert texts_of(pieces)[0] == texts
+    path.write_text("text\n" + "\n".join(["été"] * 500), encoding="cp1252")
+    pieces = cut(TableFile(str(path), encoding="cp1252"), 100)
+    assert len(pieces) > 10
+    assert texts_of(pieces)[0] == ["été"] * 500
+
+
+def test_errors_name_the_bytes_of_the_piece(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("text,label\n" + "good,1\n" * 100 + "bad,\n", encoding="utf-8")
+    with pytest.raises(tables.TableError, match=r"a.csv \(bytes 628 to 716\): row 13 has no label"):
+        texts_of(cut(TableFile(str(path)), 100), "label")
+    with pytest.raises(tables.TableError, match=r"a.csv \(bytes 12 to 102\): there is no column 'body'"):
+        read_piece(cut(TableFile(str(path)), 100)[0], "body", "label")
+
+
+def test_a_table_without_rows_has_no_texts(tmp_path):
+    path = tmp_path / "a.csv"
+    for content in ("", "text,label\n"):
+        path.write_text(content)
+        assert texts_of(cut(TableFile(str(path)), 5), "label") == ([], [])
+
+
+def test_files_are_found_by_name_pattern_and_folder(tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for name in ("b.csv", "a.csv", "_SUCCESS", ".hidden"):
+        (folder / name).touch()
+    a, b = str(folder / "a.csv"), str(folder / "b.csv")
+    assert find_files([str(folder)]) == find_files([str(folder / "*.csv")]) == [a, b]
+    assert find_files([b, a]) == [b, a]
+    (folder / "c[1].csv").touch()
+    assert find_files([str(folder / "c[1].csv")]) == [str(folder / "c[1].csv")]
+    (tmp_path / "empty").mkdir()
+    for pattern, reason in (("x.csv", "no such file"), ("*.tsv", "no file matches"), ("empty", "no files")):
+        with pytest.raises(tables.TableError, match=reason):
+            find_files([str(tmp_path / pattern)])
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["1", "0", "1"], ["1", "01", "x"], ["true", "false", "true"], ["1.5", "2.5", "1.5"], ["a", "b", "a"]],
+)
+def test_labels_have_the_types_of_one_table(labels):
+    """Also where the labels of a piece alone would have another type."""
+    content = "text,label\n" + "".join(f"x,{label}\n" for label in labels)
+    expected = tables.read(io.BytesIO(content.encode()), "text", "label", format="csv")["label"].to_list()
+    pieces = [LabelledTexts(["x"], [label], typed=False) for label in labels]
+    types = LabelTypes.of(pieces[0]) | LabelTypes.of(pieces[1]) | LabelTypes.of(pieces[2])
+    found = np.concatenate([types.classes(piece) for piece in pieces])
+    assert found.tolist() == (list(map(repr, expected)) if found.dtype.kind == "U" else expected)
+
+
+def test_labels_of_typed_formats_keep_their_types(tmp_path):
+    for labels, expected in (([1, 2], [1, 2]), ([True, False], [True, False]), ([1, 2.5], ["1.0", "2.5"])):
+        paths = [tmp_path / f"{k}.jsonl" for k in range(2)]
+        for path, label in zip(paths, labels, strict=True):
+            path.write_text(json.dumps({"text": "x", "label": label}))
+        pieces = [read_piece(Piece(TableFile(str(path))), "text", "label") for path in paths]
+        types = LabelTypes.of(pieces[0]) | LabelTypes.of(pieces[1])
+        assert [types.classes(piece).tolist()[0] for piece in pieces] == expected
