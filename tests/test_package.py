@@ -155,9 +155,10 @@ def test_every_import_is_a_declared_dependency():
     modules = {module.partition(".")[0] for path in files for module in imported(path)}
     declared = names(PROJECT["dependencies"]) | names(
         each
-        for extra in ("tables", "models", "plots", "data", "cli", "label")
+        for extra in ("tables", "models", "plots", "data", "cli", "label", "dask")
         for each in PROJECT["optional-dependencies"][extra]
     )
+    declared.add("distributed")  # by dask[distributed]
     standard = {*sys.stdlib_module_names, "compression"}  # that one since Python 3.14
     # Users who have the folder of an embedder have installed the package that reads it.
     of_embedders = {"model2vec", "sentence_transformers"}

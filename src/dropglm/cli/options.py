@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-TABLES, OUTPUT, MODEL, TUNING, ONLINE = "Tables", "Output", "Model", "Tuning", "Online"
+TABLES, OUTPUT, MODEL, TUNING, ONLINE, DASK = "Tables", "Output", "Model", "Tuning", "Online", "Dask"
 TAB_NAMES = ("\\t", "tab")
 
 
@@ -136,6 +136,15 @@ OutFormat = Annotated[
 
 # dropglm train: tables and output.
 
+LabelledTables = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="TABLE",
+        help="Table with texts and labels; - is standard input. With --dask there may be several, patterns "
+        "such as 'texts-*.csv' and folders.",
+        show_default=False,
+    ),
+]
 Unlabeled = Annotated[
     list[Path] | None,
     _option(
@@ -314,6 +323,18 @@ NaiveBayes = Annotated[
 ]
 Scoring = Annotated[
     str, _option(TUNING, help="Score to maximise: the name of a scikit-learn scorer for classification.")
+]
+
+# dropglm train --dask.
+
+Dask = Annotated[
+    str | None,
+    _option(
+        DASK,
+        help="Train on the processes of a Dask cluster, which read the tables: the address of its scheduler, "
+        "such as tcp://HOST:8786, or local to start one process per core. Settings are not tuned.",
+        default_shown=False,
+    ),
 ]
 
 # dropglm train --online.

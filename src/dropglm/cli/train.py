@@ -15,6 +15,7 @@ from dropglm.cli.errors import BadInputError, naming
 from dropglm.cli.held_out import split
 from dropglm.cli.inputs_outputs import TableReader, check_name, check_output, check_output_table
 from dropglm.cli.postponed import forget
+from dropglm.cli.train_dask import train_dask
 from dropglm.cli.train_online import train_online
 from dropglm.cli.train_report import TrainReport
 from dropglm.progress import Progress
@@ -33,6 +34,11 @@ IN_MEMORY_ONLY = {
     *("tune", "dropout", "discount", "l2_weights", "folds", "calibrate", "naive_bayes", "scoring"),
     *("latent", "rounds"),
 }
+NOT_WITH_DASK = {
+    *("validation", "suspicious", "suspicious_out", "baseline"),
+    *("embeddings", "embeddings_unlabeled", "embedder"),
+    *("latent", "rounds", "folds", "calibrate", "naive_bayes", "scoring"),
+}
 ONLINE_ONLY = {
     *("rule", "rate", "bits", "classes", "epochs", "bad_rows", "checkpoint", "every", "start_from"),
 }
@@ -40,7 +46,7 @@ ONLINE_ONLY = {
 
 def train(
     context: typer.Context,
-    table: options.LabelledTable,
+    tables: options.LabelledTables,
     text: options.Text = "text",
     label: options.Label = "label",
     unlabeled: options.Unlabeled = None,
@@ -75,6 +81,7 @@ def train(
     calibrate: options.Calibrate = True,
     naive_bayes: options.NaiveBayes = True,
     scoring: options.Scoring = "neg_log_loss",
+    dask: options.Dask = None,
     online: options.Online = False,
     rule: options.Rule = "adagrad",
     rate: options.Rate = None,
@@ -99,11 +106,14 @@ def train(
     Unless given, --l2 is chosen by cross-validation.
     """
     start = time.perf_counter()
+    table, given = tables[0], _given(context)
+    if len(tables) > 1 and dask is None:
+        raise typer.BadParameter("several tables need --dask.", param_hint="TABLE")
     inputs = [table, *(unlabeled or ()), validation, embeddings, *(embeddings_unlabeled or ())]
     check_output(out, "--out", [*inputs, start_from], regular=True)
-    given = _given(context)
     terminal.announce_compilation(quiet)
     if online:
+        _refuse(given & {"dask"}, "cannot be used with --online.")
         _refuse(given & IN_MEMORY_ONLY, "cannot be used with --online.")
         train_online(
             (table, text, label, format, encoding, delimiter),
@@ -134,7 +144,8 @@ def train(
     from dropglm.text import TextClassifier
     from dropglm.text.metrics import compute_metrics
 
-    forget("pandas")  # which scikit-learn imports, to recognise data frames: there are none
+    if dask is None:
+        forget("pandas")  # which scikit-learn imports, to recognise data frames: there are none
     if not (tune and unlabeled):
         _refuse(given & {"latent", "rounds"}, "needs --unlabeled and cannot be used with --no-tune.")
     if rounds and not naive_bayes:
@@ -149,11 +160,52 @@ def train(
     if stop_words is not None:
         check_name("--stop-words", stop_words, ("english",))
     _check_numbers(dropout or [], l2 or [], discount or [], ngram_weight or [])
-    if not tune and any(
-        len(values or ()) > 1 for values in (dropout, l2, discount, l2_weights, ngram_weight)
-    ):
+    several = any(len(values or ()) > 1 for values in (dropout, l2, discount, l2_weights, ngram_weight))
+    if several and not tune:
         raise typer.BadParameter("without tuning, give each setting one value.", param_hint="--no-tune")
-    n_grams = _ngram_range(ngrams)
+    settings: dict[str, Any] = {
+        "ngram_range": _ngram_range(ngrams),
+        "min_df": (1, 2) if min_df is None else min_df,
+        "max_df": max_df,
+        "max_features": max_features,
+        "analyzer": analyzer,
+        "stop_words": stop_words,
+        "lowercase": lowercase,
+        "strip_html": strip_html,
+        "tune": tune,
+        "dropout": _one_or_several(dropout),
+        "l2": _one_or_several(l2),
+        "discount": _one_or_several(discount),
+        "l2_weights": _one_or_several(l2_weights),
+        "expectation": expectation,
+        "class_weight": "balanced" if balanced else None,
+        "ngram_weight": _one_or_several(ngram_weight),
+        "calibrate": calibrate,
+        "naive_bayes": naive_bayes,
+        "n_latent": latent,
+        "rounds": rounds,
+        "cv": folds,
+        "scoring": scoring,
+        "n_jobs": threads,
+        "random_state": seed,
+        "verbose": terminal.verbosity(quiet),
+    }
+    if dask is not None:
+        _refuse(given & NOT_WITH_DASK, "cannot be used with --dask.")
+        if several or (tune and "tune" in given):
+            raise typer.BadParameter("nothing is tuned; give each setting one value.", param_hint="--dask")
+        train_dask(
+            dask,
+            tables,
+            [str(path) for path in unlabeled or ()],
+            settings | {"tune": False},
+            out,
+            columns=(text, label, unlabeled_text),
+            how=(format, encoding, delimiter),
+            json=json,
+            quiet=quiet,
+        )
+        return
     check_not_both(embeddings, embedder)
     check_unlabelled(embeddings, embeddings_unlabeled, unlabeled)
     embedded, more_embedded = EmbeddingRows.of(embeddings), EmbeddingRows.of(*(embeddings_unlabeled or ()))
@@ -182,34 +234,7 @@ def train(
     more = [one for path in unlabeled or () for one in reader.unlabelled(str(path), unlabeled_text)]
     E_more = None if more_embedded is None else more_embedded.all(len(more), "--unlabeled")
     of_texts = {"embeddings": None if E is None else E[rows], "embeddings_unlabeled": E_more}
-    model = TextClassifier(
-        ngram_range=n_grams,
-        min_df=(1, 2) if min_df is None else min_df,
-        max_df=max_df,
-        max_features=max_features,
-        analyzer=analyzer,
-        stop_words=stop_words,
-        lowercase=lowercase,
-        strip_html=strip_html,
-        tune=tune,
-        dropout=_one_or_several(dropout),
-        l2=_one_or_several(l2),
-        discount=_one_or_several(discount),
-        l2_weights=_one_or_several(l2_weights),
-        expectation=expectation,
-        class_weight="balanced" if balanced else None,
-        ngram_weight=_one_or_several(ngram_weight),
-        calibrate=calibrate,
-        naive_bayes=naive_bayes,
-        n_latent=latent,
-        rounds=rounds,
-        embedder=read_embedder(embedder, quiet=quiet),
-        cv=folds,
-        scoring=scoring,
-        n_jobs=threads,
-        random_state=seed,
-        verbose=terminal.verbosity(quiet),
-    )
+    model = TextClassifier(**settings, embedder=read_embedder(embedder, quiet=quiet))
     begin = time.perf_counter()
     with naming(table):
         model.fit(texts, y, X_unlabeled=more or None, **of_texts)

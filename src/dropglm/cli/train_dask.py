@@ -1,0 +1,122 @@
+"""``dropglm train --dask``: from tables that the workers of a Dask cluster read to a model file."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from dropglm.cli import terminal
+from dropglm.cli.errors import FAILED, PACKAGE, BadInputError
+from dropglm.cli.inputs_outputs import check_columns, check_output
+from dropglm.cli.train_report import TrainReport
+from dropglm.files import FileError
+from dropglm.progress import Progress
+from dropglm.tables.pieces import TableFile, find_files
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+
+def train_dask(
+    address: str,
+    tables: Sequence[str],
+    unlabeled: Sequence[str],
+    settings: dict[str, Any],
+    out: Path,
+    *,
+    columns: tuple[str, str, str | None],
+    how: tuple[str | None, str | None, str | None],
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Fit a classifier to the rows of all tables and save it.
+
+    ``columns`` are those of the texts, of the labels and of the texts without labels, ``how`` are the format,
+    the encoding and the delimiter of the tables.
+    """
+    start = time.perf_counter()
+    text, label, unlabeled_text = columns
+    check_columns(text, label)
+    check_address(address)
+    if "-" in (*tables, *unlabeled):
+        raise typer.BadParameter("standard input cannot be read by several processes.", param_hint="--dask")
+    files = [TableFile(path, *how) for path in find_files(tables)]
+    more = [TableFile(path, None, *how[1:]) for path in find_files(unlabeled)]
+    check_output(out, "--out", [file.path for file in (*files, *more)], regular=True)
+    from dropglm.dask import TextClassifier
+    from dropglm.dask.connecting import connected
+    from dropglm.dask.engine import DaskEngine
+    from dropglm.dask.tables import table_partitions
+
+    with _sentences(), connected(address) as client:
+        if not quiet:
+            terminal.message(dashboard(client))
+        engine = DaskEngine(client)
+        model = TextClassifier(**settings)
+        with Progress(f"Reading {len(files) + len(more):,} files", shown=not quiet):
+            labelled = table_partitions(engine, files, text, label)
+            others = table_partitions(engine, more, unlabeled_text or text, None) if more else []
+        model.fit_parts(engine, labelled, others)
+    local = model.to_local()
+    local.text_column_, local.label_column_ = text, label
+    with Progress(f"Writing {out}", shown=not quiet):
+        local.save(out)
+    report = TrainReport(local, out, time.perf_counter() - start, None, None, 0, None)
+    if json:
+        report.print_json()
+    else:
+        report.print_tables()
+
+
+def check_address(address: str) -> None:
+    """Refuse what cannot be the address of a scheduler."""
+    scheme, _, place = address.partition("://")
+    if address != "local" and not (scheme and place.rpartition(":")[2].isdecimal()):
+        raise typer.BadParameter(
+            f"must be local or an address such as tcp://HOST:8786, got {address!r}.", param_hint="--dask"
+        )
+
+
+def dashboard(client: "Client") -> str:
+    """Return a sentence with the address of Dask's dashboard and the size of the cluster."""
+    workers, threads = len(client.nthreads()), sum(client.nthreads().values())
+    count = f"{workers} worker{'s' * (workers != 1)}, {threads} thread{'s' * (threads != 1)}"
+    needs = "" if find_spec("bokeh") else " (it needs bokeh on the scheduler)"
+    return f"Dask runs with {count}; its dashboard is {client.dashboard_link}{needs}."
+
+
+@contextmanager
+def _sentences() -> Iterator[None]:
+    """Turn errors of workers into errors with a sentence; their tracebacks come from other processes."""
+    try:
+        yield
+    except FileError:
+        raise
+    except (TypeError, ValueError) as error:
+        if _is_ours(error):
+            raise BadInputError(str(error)) from error
+        raise
+    except ImportError as error:
+        if error.name is None:
+            raise
+        raise BadInputError(
+            f"a Dask worker cannot import {error.name}; install the same packages on all machines."
+        ) from error
+    except RuntimeError as error:
+        if not _is_ours(error):
+            raise
+        terminal.message(str(error))
+        raise typer.Exit(FAILED) from error
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Return whether an error was raised in this package, here or by a worker."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and f"{os.sep}{PACKAGE.name}{os.sep}" in trace.tb_frame.f_code.co_filename

@@ -1,0 +1,38 @@
+"""Clients of a cluster that runs, or of one that is started on this machine."""
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from distributed import Client, LocalCluster
+
+from dropglm.cores import core_count
+
+SECONDS = 10  # to wait for an answer of a scheduler
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Client]:
+    """Yield a client of the scheduler at this address.
+
+    For ``"local"``, a cluster is started on this machine, with one single-threaded worker per core, and ends
+    with the context.
+    """
+    if address == "local":
+        with _local_cluster() as cluster, Client(cluster, set_as_default=False) as client:
+            yield client
+        return
+    try:
+        client = Client(address, timeout=SECONDS, set_as_default=False)
+    except (OSError, TimeoutError):
+        raise ConnectionError(f"No Dask scheduler answers at {address}.") from None
+    with client:
+        yield client
+
+
+def _local_cluster() -> LocalCluster:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Port .* is already in use", UserWarning)
+        # Errors of tasks are raised here as well, so they need not be in a log on the terminal.
+        return LocalCluster(n_workers=core_count(), threads_per_worker=1, silence_logs=logging.CRITICAL)
