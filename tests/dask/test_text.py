@@ -3,6 +3,7 @@
 import os
 import pathlib
 import signal
+import time
 from itertools import pairwise
 
 import dask.array as da
@@ -19,6 +20,7 @@ from sklearn.base import clone
 from dropglm import text
 from dropglm.dask import TextClassifier
 from dropglm.partitions import Rows, SerialEngine
+from dropglm.partitions.rounds import Rounds
 from dropglm.text import load_model, partitioned, save_model, training, tuning
 from dropglm.text.partitioned import fit_texts, to_matrix
 from tests.cli.command import dropglm, write_csv
@@ -203,6 +205,23 @@ def test_errors_name_the_partition(client):
         model.fit(parts(texts, 2))
     with pytest.raises(ValueError, match="cannot have embeddings"):
         clone(model).set_params(embedder=len).fit(parts(texts, 1), parts(y, 1))
+
+
+def test_only_prepared_matrices_stay_on_the_workers(client, monkeypatch):
+    kept, ask = [], Rounds.ask
+    before = {"list", "Rows", "check_partition", "to_matrix", "check_rows"}
+
+    def look(rounds, *requests):
+        answers, tasks = ask(rounds, *requests), client.cluster.scheduler.tasks
+        kept.append({key.split("-")[0] for key, task in tasks.items() if task.state == "memory"})
+        time.sleep(0.01)  # the scheduler releases within milliseconds what nobody needs
+        return answers
+
+    monkeypatch.setattr(Rounds, "ask", look)
+    texts, y = corpus(40)
+    TextClassifier(client=client).fit(parts(texts, 3), parts(y, 3), X_unlabeled=parts(texts, 2))
+    assert "prepare" in kept[-1]
+    assert not kept[-1] & before
 
 
 def words_or_death(document):
