@@ -68,6 +68,7 @@ _find, __dir__ = lazy_names(
         "labelling": (),
         "latent": ("LatentFeatures",),
         "noising": ("noising_penalty",),
+        "partitions": (),
         "plots": (),
         "text": (
             "NgramHasher",

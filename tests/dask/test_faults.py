@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from dask import delayed
 from distributed import Client, LocalCluster
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from dropglm.dask import LogisticRegression
@@ -95,6 +95,20 @@ def expected(cluster, data):
 def test_a_worker_that_is_killed_changes_nothing(monkeypatch, client, data, expected, work, number):
     model = model_with(monkeypatch, client, lambda: kill_one(client), work, number)
     assert_array_equal(coefficients(model.fit(*parts(data))), expected)
+
+
+def test_a_fit_whose_client_died_is_continued(monkeypatch, client, data, expected, tmp_path):
+    def fail():
+        raise MemoryError
+
+    folder = tmp_path / "checkpoint"
+    with pytest.raises(MemoryError):
+        model_with(monkeypatch, client, fail, answer, 8).fit(*parts(data), checkpoint=folder)
+    assert folder.exists()
+    monkeypatch.undo()
+    model = LogisticRegression(client=client).fit(*parts(data), checkpoint=folder)
+    assert_allclose(coefficients(model), expected, rtol=1e-9)
+    assert not folder.exists()
 
 
 def test_scattered_data_that_is_lost_is_an_error(monkeypatch, client, data):

@@ -233,3 +233,35 @@ def test_long_vectors_are_processed_in_pieces(rng, monkeypatch):
         ends.append(memory.direction().copy())
         assert_allclose(ends[-1], two_loops(pairs, gradient, 1 / H), rtol=1e-6, atol=1e-12)
     assert_array_equal(*ends)
+
+
+class Kept:
+    """The last state, and an error after so many iterations."""
+
+    def __init__(self, stop=None):
+        self.stop, self.state = stop, None
+
+    def load(self):
+        return self.state
+
+    def save(self, state):
+        self.state = state
+        if len(state["seen"]) - 1 == self.stop:
+            raise InterruptedError
+
+
+@pytest.mark.parametrize("stop", [1, 5, 11])
+def test_a_run_that_was_stopped_is_continued(rng, stop):
+    """After any iteration, also one that computed the preconditioner anew or replaced a pair."""
+    function, start = parabola(rng, constant=1.0), np.zeros(20)
+    solver = LBFGS(tol=1e-9, memory=4)
+    expected, result = solver.minimize(function, start)
+    kept = Kept(stop)
+    with pytest.raises(InterruptedError):
+        solver.minimize(function, start, store=kept)
+    kept.stop = None
+    theta, continued = solver.minimize(function, start, store=kept)
+    assert_allclose(theta, expected, rtol=1e-10, atol=1e-12)
+    assert (continued.n_iter, continued.status) == (result.n_iter, result.status)
+    assert_allclose(continued.history.objective, result.history.objective)
+    assert continued.passes == result.passes + 1

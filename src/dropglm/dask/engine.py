@@ -19,7 +19,7 @@ import dask
 from dask.utils import parse_timedelta
 from distributed import Client, Future, KilledWorker, default_client
 from distributed.client import wait
-from distributed.comm import CommClosedError
+from distributed.comm.core import CommClosedError
 
 from dropglm.partitions.engine import FAN_IN, Add, Work
 
@@ -65,7 +65,7 @@ class DaskEngine:
         self.patience = _patience() if patience is None else patience
         self._direct = True  # whether workers can be reached without the scheduler
         self._kept: WeakSet[Future] = WeakSet()
-        self.slots = self._threads()
+        self.slots: int | None = self._threads()
 
     def keep(self, work: Work, parts: Sequence[Any], message: Any) -> list[Any]:
         """Return futures of ``work(part, message)``."""

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from functools import wraps
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, clone
@@ -37,6 +38,8 @@ class DaskModel(BaseEstimator):
         sample_weight: Any = None,
         X_unlabeled: Any = None,
         unlabeled_weight: Any = None,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -53,6 +56,9 @@ class DaskModel(BaseEstimator):
             Rows without labels.
         unlabeled_weight : like y, default=None
             Weights of the unlabelled rows.
+        checkpoint : str or path, default=None
+            A folder on the client for the state of the fit after each iteration. If the client dies, the same
+            call continues there; at the end the folder is removed.
 
         Returns
         -------
@@ -72,6 +78,7 @@ class DaskModel(BaseEstimator):
             []
             if X_unlabeled is None
             else partitions_of(client, X_unlabeled, None, unlabeled_weight, labeled=False),
+            **{} if checkpoint is None else {"checkpoint": checkpoint},
         )
 
     def _engine(self, client: Any) -> Engine:

@@ -2,6 +2,7 @@
 
 from dropglm.partitions.engine import Engine, SerialEngine
 from dropglm.partitions.fitting import fit_logistic, fit_regression
+from dropglm.partitions.out_of_core import fit
 from dropglm.partitions.rows import Rows
 
-__all__ = ["Engine", "Rows", "SerialEngine", "fit_logistic", "fit_regression"]
+__all__ = ["Engine", "Rows", "SerialEngine", "fit", "fit_logistic", "fit_regression"]

@@ -5,7 +5,9 @@ An engine has two verbs. ``keep`` applies a function to every part and leaves th
 them again for a part that it has lost.
 """
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, Protocol
 
@@ -45,8 +47,10 @@ class SerialEngine:
     Parameters
     ----------
     rereads : bool
-        If True, only one part is in memory at a time, and each ``total`` loads and prepares all of them anew;
-        if False, prepared parts stay in memory.
+        If True, only as many parts as threads are in memory at a time, and each ``total`` loads and prepares
+        all of them anew; if False, prepared parts stay in memory.
+    threads : int
+        How many parts each ``total`` works on at a time; the result does not depend on it.
 
     Examples
     --------
@@ -56,10 +60,11 @@ class SerialEngine:
     63
     """
 
-    slots = None
+    slots: int | None = None
 
-    def __init__(self, *, rereads: bool = False) -> None:
+    def __init__(self, *, rereads: bool = False, threads: int = 1) -> None:
         self.rereads = rereads
+        self.threads = threads
 
     def keep(self, work: Work, parts: Sequence[Any], message: Any) -> list[Any]:
         """Return new parts: functions that compute them if parts are read again, else their values."""
@@ -69,8 +74,29 @@ class SerialEngine:
 
     def total(self, work: Work, parts: Sequence[Any], message: Any, add: Add) -> Any:
         """Return the sum of ``work(part, message)`` over all parts."""
-        results = (work(part() if self.rereads else part, message) for part in parts)
-        return add_in_tree(results, len(parts), add)
+
+        def of(part: Any) -> Any:
+            return work(part() if self.rereads else part, message)
+
+        return add_in_tree(_in_order(of, parts, self.threads), len(parts), add)
+
+
+def _in_order(work: Callable[[Any], Any], parts: Sequence[Any], threads: int) -> Iterator[Any]:
+    """Yield ``work(part)`` of each part; ``threads`` of them are worked on at a time."""
+    if threads < 2:
+        yield from map(work, parts)
+        return
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="dropglm-part")
+    waiting: deque[Future[Any]] = deque()
+    try:
+        for part in parts:
+            waiting.append(pool.submit(work, part))
+            if len(waiting) == threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _compute(work: Work, part: Any, message: Any) -> Any:

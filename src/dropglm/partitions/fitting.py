@@ -1,6 +1,7 @@
 """Fits of the estimators to rows in partitions."""
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from dropglm.estimators.validation import TrainingData, check_settings, class_fa
 from dropglm.families import Logistic, Multinomial, Poisson
 from dropglm.noise import Noise
 from dropglm.noising import expectation_from, noise_from, training_penalty
+from dropglm.partitions.checkpoint import checkpointed
 from dropglm.partitions.engine import Engine
 from dropglm.partitions.features import PartitionedFeatures
 from dropglm.partitions.prepared import Plan, prepare
@@ -39,7 +41,11 @@ class Surveyed(NamedTuple):
 
 
 def fit_logistic(
-    estimator: LogisticRegression, engine: Engine, labeled: Sequence[Any], unlabeled: Sequence[Any] = ()
+    estimator: LogisticRegression,
+    engine: Engine,
+    labeled: Sequence[Any],
+    unlabeled: Sequence[Any] = (),
+    checkpoint: str | PathLike[str] | None = None,
 ) -> LogisticRegression:
     """Fit a classifier to partitions, and return it.
 
@@ -50,6 +56,8 @@ def fit_logistic(
     engine : Engine
     labeled, unlabeled : sequences
         Partitions as the engine keeps them: ``Rows``, checked when they are first used.
+    checkpoint : str or path, optional
+        A folder for the state after each iteration; removed at the end.
     """
     # Check.
     check_settings(estimator)
@@ -89,7 +97,8 @@ def fit_logistic(
     ]
 
     # Solve.
-    return estimator._solve(problems, penalty, features, _data(found.labeled), _solver(estimator))
+    with checkpointed(checkpoint, estimator, [found.labeled, found.unlabeled], problems) as problems:
+        return estimator._solve(problems, penalty, features, _data(found.labeled), _solver(estimator))
 
 
 def fit_regression(
@@ -97,6 +106,7 @@ def fit_regression(
     engine: Engine,
     labeled: Sequence[Any],
     unlabeled: Sequence[Any] = (),
+    checkpoint: str | PathLike[str] | None = None,
 ) -> GeneralizedLinearRegressor:
     """Fit a regressor to partitions, and return it; the parameters are those of ``fit_logistic``."""
     # Check.
@@ -127,7 +137,8 @@ def fit_regression(
     )
 
     # Solve.
-    return estimator._solve(problem, penalty, features, _data(found.labeled), _solver(estimator))
+    with checkpointed(checkpoint, estimator, [found.labeled, found.unlabeled], [problem]) as (problem,):
+        return estimator._solve(problem, penalty, features, _data(found.labeled), _solver(estimator))
 
 
 def survey_partitions(

@@ -10,11 +10,13 @@ from dropglm.estimators.stages import Solution, StagedProblem, is_one_sided
 from dropglm.families import Family
 from dropglm.noise import Noise
 from dropglm.objective import Coefficients, Objective
+from dropglm.partitions.checkpoint import ProblemCheckpoint
 from dropglm.partitions.features import PartitionedFeatures
 from dropglm.partitions.prepared import Target
 from dropglm.partitions.requests import ClassCounts, Misclassified, SignedSums
 from dropglm.partitions.term import PartitionedTerm
 from dropglm.penalties import Penalty
+from dropglm.solvers import LBFGS, Callback, Result
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class PartitionedProblem(StagedProblem):
     l2_weights: L2Weights
     mean: np.ndarray  # x̄, (d,)
     labels_first: bool = False
+    checkpoint: ProblemCheckpoint | None = None
     # Not a cached_property: until Python 3.12 it has one lock for all instances, and problems in threads of
     # their own, which wait for each other's requests, would wait forever.
     _l2_weights: list[np.ndarray] = field(default_factory=list, init=False, repr=False)
@@ -56,6 +59,14 @@ class PartitionedProblem(StagedProblem):
             fit_intercept=self.fit_intercept,
             threads=self.features.threads,
         )
+
+    def minimize(
+        self, solver: LBFGS, objective: Objective, theta: np.ndarray, callback: Callback | None
+    ) -> tuple[np.ndarray, Result]:
+        """Return the minimum of a stage's objective, from θ or from a checkpoint."""
+        if self.checkpoint is None:
+            return super().minimize(solver, objective, theta, callback)
+        return self.checkpoint.minimize(solver, objective, theta, callback)
 
     def null_model(self) -> Coefficients:
         """Return β = 0 and the best intercept for it."""

@@ -96,5 +96,15 @@ class Result:
     history: History = field(repr=False)
 
 
+class Store(Protocol):
+    """Where a solver keeps its state after each iteration, so that a later process can continue."""
+
+    def load(self) -> dict[str, Any] | None:
+        """Return the last state: arrays and numbers by name; None if there is none."""
+
+    def save(self, state: dict[str, Any]) -> None:
+        """Keep a state in place of the last one."""
+
+
 # Called after each iteration with its number and the new point; a true return value stops the solver.
 Callback = Callable[[int, Any], bool]

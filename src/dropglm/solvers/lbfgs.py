@@ -1,10 +1,11 @@
 """L-BFGS with a diagonal preconditioner (Nocedal 1980; Liu and Nocedal 1989)."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from dropglm.solvers.base import Callback, Function, History, Result, Status
+from dropglm.solvers.base import Callback, Function, History, Result, Status, Store
 from dropglm.solvers.line_search import CURVATURE, search
 from dropglm.solvers.memory import Memory
 
@@ -51,20 +52,33 @@ class LBFGS:
         return self.memory or min(max(10, MEMORY // size), 100)
 
     def minimize(
-        self, function: Function, start: np.ndarray, callback: Callback | None = None
+        self,
+        function: Function,
+        start: np.ndarray,
+        callback: Callback | None = None,
+        store: Store | None = None,
     ) -> tuple[np.ndarray, Result]:
-        """Return the minimum, or a point as close to it as the settings allow, and the result."""
-        passes = function.passes
-        point = function.at(start)
+        """Return the minimum, or a point as close to it as the settings allow, and the result.
+
+        With a store, the state after each iteration is kept there, and a state that is already there is
+        continued.
+        """
+        length = self.memory_for(len(start))
+        state = None if store is None else store.load()
+        passes = function.passes - (0 if state is None else state["passes"])
+        point = function.at(start if state is None else state["theta"])
         if not (np.isfinite(point.value) and np.isfinite(point.gradient).all()):
             raise ValueError(
                 "The objective is not finite at the starting point: the features, the targets or the initial "
                 "coefficients are too large; scale them down."
             )
-        length = self.memory_for(len(start))
-        memory = Memory(function.preconditioner(point), point.gradient, length, self.threads)
-        seen = [(point.value, _relative(memory, point.value), np.nan)]
-        fresh = True  # whether the preconditioner was computed at this point
+        if state is None:
+            memory = Memory(function.preconditioner(point), point.gradient, length, self.threads)
+            seen = [(point.value, _relative(memory, point.value), np.nan)]
+            fresh = True  # whether the preconditioner was computed at this point
+        else:
+            memory = Memory.from_state(state["memory"], length, self.threads)
+            seen, fresh = [tuple(row) for row in state["seen"].tolist()], state["fresh"]
         while True:
             n_iter = len(seen) - 1
             early = n_iter < self.min_iter
@@ -91,6 +105,8 @@ class LBFGS:
             if fresh:
                 memory.change_metric(function.preconditioner(point))
             seen.append((point.value, _relative(memory, point.value), step))
+            if store is not None:
+                store.save(_state(point.theta, memory, seen, fresh, function.passes - passes))
             if callback is not None and callback(n_iter + 1, point):
                 status = Status.CALLBACK
                 break
@@ -98,6 +114,18 @@ class LBFGS:
         passes = function.passes - passes
         result = Result(status, len(seen) - 1, passes, point.value, float(seen[-1][1]), history)
         return point.theta, result
+
+
+def _state(
+    theta: np.ndarray, memory: Memory, seen: list[tuple[float, float, float]], fresh: bool, passes: int
+) -> dict[str, Any]:
+    return {
+        "theta": theta,
+        "memory": memory.state(),
+        "seen": np.array(seen),
+        "fresh": fresh,
+        "passes": passes,
+    }
 
 
 def _relative(memory: Memory, value: float) -> float:

@@ -7,6 +7,8 @@ of products with two gradients. So an iteration reads every vector twice, once f
 to combine them; the recursion itself would read each vector four times.
 """
 
+from typing import Self
+
 import numpy as np
 
 from dropglm.maths import vectors
@@ -86,6 +88,31 @@ class Memory:
         self.yy = total(sums)
         self._set_products()
         self._set_combination()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return what a later process needs to continue: the pairs, oldest first, and the gradient."""
+        slots = self.slots
+        return {
+            "inverse": self.inverse,
+            "gradient": self.gradient,
+            "s": self.s[slots],
+            "y": self.y[slots],
+            "sy": self.sy[np.ix_(slots, slots)],
+            "yy": self.yy[np.ix_(slots, slots)],
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, np.ndarray], length: int, threads: int = 1) -> Self:
+        """Return the memory of an earlier process."""
+        memory = cls(state["inverse"], state["gradient"], length, threads)
+        memory.inverse[:] = state["inverse"]  # the class takes the preconditioner, its reciprocal
+        n = len(state["s"])
+        memory.slots = list(range(n))
+        memory.s[:n], memory.y[:n] = state["s"], state["y"]
+        memory.sy[:n, :n], memory.yy[:n, :n] = state["sy"], state["yy"]
+        memory._set_products()
+        memory._set_combination()
+        return memory
 
     def _slots(self) -> np.ndarray:
         return np.array(self.slots, np.int64)

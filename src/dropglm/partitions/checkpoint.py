@@ -1,0 +1,162 @@
+"""Checkpoints: the state of a fit after each iteration, so that another process can continue it.
+
+A checkpoint is a folder with one file per problem (one, or one per class against the rest). A file holds θ at
+the end of every stage that is complete, and the solver's state in the current one.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from dropglm import plain_archive
+from dropglm.files import FileError, replacing
+from dropglm.objective import Objective
+from dropglm.solvers import LBFGS, Callback, History, Result
+
+# Settings that a continued fit may change.
+FREE = ("client", "max_iter", "n_jobs", "verbose", "warm_start")
+
+
+class Checkpoint:
+    """The folder of a fit.
+
+    Parameters
+    ----------
+    path : str or path
+        Created if it does not exist.
+    fingerprint : str
+        Of settings and data; a checkpoint with another one is refused.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], fingerprint: str) -> None:
+        self.path = Path(path)
+        self.fingerprint = fingerprint
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def on(self, problems: Sequence[Any]) -> list[Any]:
+        """Return problems whose solver keeps its state here."""
+        return [
+            replace(problem, checkpoint=ProblemCheckpoint(self._file(k), self.fingerprint))
+            for k, problem in enumerate(problems)
+        ]
+
+    def remove(self, problems: int) -> None:
+        """Remove the files, and the folder if it holds nothing else."""
+        for k in range(problems):
+            self._file(k).unlink(missing_ok=True)
+        with suppress(OSError):
+            self.path.rmdir()
+
+    def _file(self, k: int) -> Path:
+        return self.path / f"problem-{k}.state"
+
+
+class ProblemCheckpoint:
+    """The file of a problem, whose stages are solved one after the other."""
+
+    def __init__(self, path: Path, fingerprint: str) -> None:
+        self.path = path
+        self.fingerprint = fingerprint
+        self.stage = 0  # the next one that is asked for
+        self.finished: list[dict[str, Any]] = []
+        self.current: dict[str, Any] | None = None
+        if path.exists():
+            self._read()
+
+    def minimize(
+        self, solver: LBFGS, objective: Objective, start: np.ndarray, callback: Callback | None
+    ) -> tuple[np.ndarray, Result]:
+        """Return what ``solver.minimize`` returns, continued or looked up where it was solved before."""
+        number, self.stage = self.stage, self.stage + 1
+        if number < len(self.finished):
+            return _solved(self.finished[number])
+        theta, result = solver.minimize(objective, start, callback, self)
+        self.finished.append(_stage(theta, result))
+        self.current = None
+        self._write()
+        return theta, result
+
+    def load(self) -> dict[str, Any] | None:
+        """Return the solver's last state in the current stage."""
+        return self.current
+
+    def save(self, state: dict[str, Any]) -> None:
+        """Write the solver's state."""
+        self.current = state
+        self._write()
+
+    def _write(self) -> None:
+        content = {"fit": self.fingerprint, "finished": self.finished, "current": self.current or {}}
+        with replacing(self.path) as stream:
+            plain_archive.dump(content, stream)
+
+    def _read(self) -> None:
+        try:
+            content = plain_archive.loads(self.path.read_bytes())
+            fingerprint = content["fit"]
+        except (ValueError, KeyError, TypeError, EOFError, BadZipFile):
+            raise FileError(f"{self.path} is not a checkpoint of dropglm; choose another path.") from None
+        if fingerprint != self.fingerprint:
+            raise FileError(
+                f"The checkpoint {self.path} belongs to a fit with other settings or other data; remove it, "
+                "or choose another path."
+            )
+        self.finished, self.current = content["finished"], content["current"] or None
+
+
+@contextmanager
+def checkpointed(
+    path: str | os.PathLike[str] | None, model: Any, surveys: Sequence[Any], problems: Sequence[Any]
+) -> Iterator[list[Any]]:
+    """Yield problems whose state is kept at a path, if one is given; it is removed when they are solved."""
+    if path is None:
+        yield list(problems)
+        return
+    checkpoint = Checkpoint(path, fingerprint_of(model, *surveys))
+    yield checkpoint.on(problems)
+    checkpoint.remove(len(problems))
+
+
+def fingerprint_of(model: Any, *arrays: Any) -> str:
+    """Return a hash of a model's settings and of what is known of its data."""
+    found = hashlib.sha256(type(model).__name__.encode())
+    for name, value in sorted(model.get_params(deep=False).items()):
+        if name not in FREE:
+            found.update(name.encode())
+            _update(found, value)
+    for array in arrays:
+        _update(found, array)
+    return found.hexdigest()
+
+
+def _update(found: Any, value: Any) -> None:
+    if isinstance(value, np.ndarray):
+        found.update(f"{value.dtype}{value.shape}".encode())
+        found.update(repr(value.tolist()).encode() if value.dtype == object else value.tobytes())
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            _update(found, one)
+    else:
+        found.update(repr(value).encode())
+
+
+def _stage(theta: np.ndarray, result: Result) -> dict[str, Any]:
+    return {
+        "theta": theta,
+        "status": result.status,
+        "numbers": [result.n_iter, result.passes, result.objective, result.gradient_norm],
+        "history": np.array(result.history),
+    }
+
+
+def _solved(stage: dict[str, Any]) -> tuple[np.ndarray, Result]:
+    n_iter, passes, objective, gradient_norm = stage["numbers"]
+    history = History(*stage["history"])
+    return stage["theta"], Result(stage["status"], n_iter, passes, objective, gradient_norm, history)
