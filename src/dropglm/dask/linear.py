@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 
 from dropglm import estimators
+from dropglm.dask.classes import ClassPredictions
 from dropglm.dask.model import DaskModel
 from dropglm.partitions import fit_logistic, fit_regression
 
 
-class LogisticRegression(DaskModel, estimators.LogisticRegression):
+class LogisticRegression(ClassPredictions, DaskModel, estimators.LogisticRegression):
     """Logistic regression with feature noise integrated out, fitted on a Dask cluster.
 
     The objective, and so the model, is that of ``dropglm.LogisticRegression``: coefficients agree up to the
@@ -53,46 +54,6 @@ tol, max_iter, warm_start, n_jobs, random_state, verbose
 
     local = estimators.LogisticRegression
     fit_partitions = staticmethod(fit_logistic)
-
-    def predict(self, X: Any) -> Any:
-        """Return the most probable class of each row.
-
-        Parameters
-        ----------
-        X : Dask array or data frame, list of delayed objects or futures, or data in memory
-
-        Returns
-        -------
-        Dask array, list of delayed objects, or ndarray, of shape (n,)
-        """
-        return self._each(X, "predict", None, self.classes_.dtype)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : Dask array or data frame, list of delayed objects or futures, or data in memory
-
-        Returns
-        -------
-        Dask array, list of delayed objects, or ndarray, of shape (n, K)
-        """
-        return self._each(X, "predict_proba", len(self.classes_), np.float64)
-
-    def decision_function(self, X: Any) -> Any:
-        """Return the predictors: log odds of the second of two classes, or one per class.
-
-        Parameters
-        ----------
-        X : Dask array or data frame, list of delayed objects or futures, or data in memory
-
-        Returns
-        -------
-        Dask array, list of delayed objects, or ndarray, of shape (n,) or (n, K)
-        """
-        K = len(self.classes_)
-        return self._each(X, "decision_function", None if K == 2 else K, np.float64)
 
 
 class _Regressor(DaskModel, estimators.GeneralizedLinearRegressor):

@@ -84,7 +84,7 @@ def fold_sizes(counts: np.ndarray, n_folds: int) -> np.ndarray:
     return np.diff(taken, axis=1, prepend=0)
 
 
-def fold_count(cv: Integral, counts: np.ndarray, classes: np.ndarray, *, every_class: bool) -> int:
+def fold_count(cv: int, counts: np.ndarray, classes: np.ndarray, *, every_class: bool) -> int:
     """Return the number of folds, limited by the largest class, or by the smallest if folds need every class.
 
     Parameters
@@ -107,7 +107,7 @@ def fold_count(cv: Integral, counts: np.ndarray, classes: np.ndarray, *, every_c
             f"Class {classes[counts.argmin()]!s} has only one row, too few for cross-validation; "
             f"add rows of this class{advice}."
         )
-    return min(int(cv), int(counts.min() if every_class else counts.max()))
+    return min(cv, int(counts.min() if every_class else counts.max()))
 
 
 def _splits(cv: Any, data: TrainingData) -> list[Any]:
@@ -143,7 +143,7 @@ def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:
     repeats = int(np.clip(ROWS_TIMES_CLASSES // (n * K), 1, MAX_REPEATS)) if cv is None else 1
     cv = FOLDS if cv is None else cv
     if isinstance(cv, Integral):
-        cv = fold_count(cv, counts, data.classes, every_class=every_class)
+        cv = fold_count(int(cv), counts, data.classes, every_class=every_class)
         alone = np.flatnonzero(counts[data.y] == 1)
     splits = stratified_splits(data.y, cv, repeats) if isinstance(cv, int) and cv > 1 else _splits(cv, data)
     folds = []

@@ -1,6 +1,6 @@
 """Fits of the estimators to rows in partitions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -12,12 +12,13 @@ from dropglm.estimators.l2_weights import L2Weights, l2_weights_from
 from dropglm.estimators.logistic import fits_jointly
 from dropglm.estimators.regression import GeneralizedLinearRegressor
 from dropglm.estimators.validation import TrainingData, check_settings, class_factors
-from dropglm.families import Logistic, Multinomial, Poisson
+from dropglm.families import Family, Logistic, Multinomial, Poisson
 from dropglm.noise import Noise
 from dropglm.noising import expectation_from, noise_from, training_penalty
 from dropglm.partitions.checkpoint import checkpointed
 from dropglm.partitions.engine import Engine
 from dropglm.partitions.features import PartitionedFeatures
+from dropglm.partitions.folds import RowFolds
 from dropglm.partitions.prepared import Plan, prepare
 from dropglm.partitions.problem import PartitionedProblem
 from dropglm.partitions.requests import MeanRow
@@ -62,11 +63,9 @@ def fit_logistic(
     # Check.
     check_settings(estimator)
     method = expectation_from(estimator.expectation)
-    found = survey_partitions(engine, labeled, unlabeled, Requirements("labels"))
+    found = survey_classes(engine, labeled, unlabeled)
     del labeled, unlabeled  # so that the engine can release them, unless the caller needs them
     classes = found.labeled.classes
-    if len(classes) < 2:
-        raise ValueError(f"y has only one class, {classes[0]}; a classifier needs at least 2 classes.")
     factors = class_factors(estimator.class_weight, classes, found.labeled.class_weights)
     by_class = factors * found.labeled.class_weights
 
@@ -77,28 +76,52 @@ def fit_logistic(
     family = Multinomial if joint else Logistic
     penalty = training_penalty(method, family, noise, estimator.random_state)
     rule = l2_weights_from(estimator.l2_weights, features)
-    mean = _prepare(engine, found, features, rule, noise, classes, factors, float(by_class.sum()))
-    shares = by_class / by_class.sum()
-    numbers: list[int | None] = [None] if joint else [1] if len(classes) == 2 else [*range(len(classes))]
+    features.leave_out(rule.left_out)
+    prepare_partitions(engine, found, features, [noise], classes, factors)
+    mean = mean_row(features, float(by_class.sum()))
     problems = [
-        PartitionedProblem(
-            features,
-            family,
-            number,
-            shares if number is None else shares[[number]],
-            float(by_class.sum()),
-            0.0 if found.unlabeled is None else found.unlabeled.weight,
-            bool(estimator.fit_intercept),
-            rule,
-            mean,
-            labels_first=True,
-        )
-        for number in numbers
+        class_problem(features, found, family, number, by_class, bool(estimator.fit_intercept), rule, mean)
+        for number in class_numbers_of(len(classes), joint=joint)
     ]
 
     # Solve.
     with checkpointed(checkpoint, estimator, [found.labeled, found.unlabeled], problems) as problems:
-        return estimator._solve(problems, penalty, features, _data(found.labeled), _solver(estimator))
+        return estimator._solve(
+            problems, penalty, features, training_data(found.labeled), solver_of(estimator)
+        )
+
+
+def class_numbers_of(K: int, *, joint: bool) -> list[int | None]:
+    """Return the class that each problem fits against the rest; None for a joint model."""
+    return [None] if joint else [1] if K == 2 else [*range(K)]
+
+
+def class_problem(
+    features: PartitionedFeatures,
+    found: Surveyed,
+    family: type[Family],
+    number: int | None,
+    by_class: np.ndarray,
+    fit_intercept: bool,
+    rule: L2Weights,
+    mean: np.ndarray,
+    fold: int | None = None,
+) -> PartitionedProblem:
+    """Return the problem of a class against the rest, or of all classes, given the weights of each class."""
+    shares = by_class / by_class.sum()
+    return PartitionedProblem(
+        features,
+        family,
+        number,
+        shares if number is None else shares[[number]],
+        float(by_class.sum()),
+        0.0 if found.unlabeled is None else found.unlabeled.weight,
+        fit_intercept,
+        rule,
+        mean,
+        labels_first=True,
+        fold=fold,
+    )
 
 
 def fit_regression(
@@ -123,6 +146,8 @@ def fit_regression(
     noise = noise_from(estimator.dropout, estimator.noise_std, features.block_count)
     penalty = training_penalty(method, estimator.family, noise, estimator.random_state)
     rule = l2_weights_from(estimator.l2_weights, features)
+    features.leave_out(rule.left_out)
+    prepare_partitions(engine, found, features, [noise])
     weight = found.labeled.weight
     problem = PartitionedProblem(
         features,
@@ -133,12 +158,23 @@ def fit_regression(
         0.0 if found.unlabeled is None else found.unlabeled.weight,
         bool(estimator.fit_intercept),
         rule,
-        _prepare(engine, found, features, rule, noise, None, None, weight),
+        mean_row(features, weight),
     )
 
     # Solve.
     with checkpointed(checkpoint, estimator, [found.labeled, found.unlabeled], [problem]) as (problem,):
-        return estimator._solve(problem, penalty, features, _data(found.labeled), _solver(estimator))
+        return estimator._solve(
+            problem, penalty, features, training_data(found.labeled), solver_of(estimator)
+        )
+
+
+def survey_classes(engine: Engine, labeled: Sequence[Any], unlabeled: Sequence[Any]) -> Surveyed:
+    """Check the partitions of a classifier, and return what ``survey_partitions`` returns."""
+    found = survey_partitions(engine, labeled, unlabeled, Requirements("labels"))
+    classes = found.labeled.classes
+    if len(classes) < 2:
+        raise ValueError(f"y has only one class, {classes[0]}; a classifier needs at least 2 classes.")
+    return found
 
 
 def survey_partitions(
@@ -163,35 +199,55 @@ def _survey(engine: Engine, parts: Sequence[Any], requirements: Requirements) ->
     return [part for part, n in zip(checked, found.rows, strict=True) if n], found
 
 
-def _prepare(
+def prepare_partitions(
     engine: Engine,
     found: Surveyed,
     features: PartitionedFeatures,
-    rule: L2Weights,
-    noise: Noise,
-    classes: np.ndarray | None,
-    factors: np.ndarray | None,
-    weight: float,
-) -> np.ndarray:
-    """Prepare the partitions, set ``features.rounds``, and return the mean of the labelled rows."""
-    features.leave_out(rule.left_out)
+    noises: Sequence[Noise],
+    classes: np.ndarray | None = None,
+    factors: np.ndarray | None = None,
+    folds: RowFolds | None = None,
+) -> None:
+    """Prepare the partitions, and set ``features.rounds``.
+
+    Parameters
+    ----------
+    engine : Engine
+    found : Surveyed
+        Its partitions are released.
+    features : PartitionedFeatures
+        Without the blocks that are left out.
+    noises : sequence of Noise
+        All that the fits are going to use.
+    classes, factors : ndarrays of shape (K,), optional
+        For a classifier: its classes, and the factors of their weights.
+    folds : RowFolds, optional
+        For a cross-validation.
+    """
     plan = Plan(
         tuple(features.orders),
-        rule.left_out,
+        features.left_out,
         features.block_count is not None,
         features.dtype,
         classes,
         factors,
         # Additive noise on a feature adds to the variance of rows that do not have it.
-        every_feature=any(noise.of_block(number).absolute for number, _, _ in features.blocks),
+        every_feature=any(
+            noise.of_block(number).absolute for noise in noises for number, _, _ in features.blocks
+        ),
         by_columns=not engine.rereads,
+        folds=folds,
     )
     groups = in_groups(found.labeled_parts, found.unlabeled_parts, engine.slots)
     features.rounds = Rounds(engine, engine.keep(prepare, groups, plan))
-    (total,) = features.rounds.ask(MeanRow(len(features.order), features.dtype))
     # The prepared partitions replace the checked ones; an engine that loses some computes both anew.
     found.labeled_parts.clear()
     found.unlabeled_parts.clear()
+
+
+def mean_row(features: PartitionedFeatures, weight: float) -> np.ndarray:
+    """Return the mean of the labelled rows, given the sum of their weights; shape (d,)."""
+    (total,) = features.rounds.ask(MeanRow(len(features.order), features.dtype))
     return (total.dense()[:, 0] / weight).astype(features.dtype)
 
 
@@ -216,11 +272,12 @@ def in_groups(labeled: Sequence[Any], unlabeled: Sequence[Any], slots: int | Non
     return [group for group in groups if group]
 
 
-def _solver(estimator: Any) -> LBFGS:
+def solver_of(estimator: Any) -> LBFGS:
+    """Return the solver of a fit."""
     return LBFGS(estimator.tol, estimator.max_iter, curvature=CURVATURE)
 
 
-def _data(found: Survey) -> TrainingData:
+def training_data(found: Survey) -> TrainingData:
     """Return what an estimator stores about its data; the rows themselves stay where they are."""
     assert found.widths is not None
     attributes: dict[str, Any] = {"n_features_in_": sum(found.widths)}
@@ -230,10 +287,3 @@ def _data(found: Survey) -> TrainingData:
         attributes["_block_widths"] = found.widths
     nothing = np.empty(0)
     return TrainingData(None, nothing, attributes, nothing, nothing, classes=found.classes)
-
-
-# How each kind of estimator is fitted, by its class.
-FITS: dict[type, Callable[..., Any]] = {
-    LogisticRegression: fit_logistic,
-    GeneralizedLinearRegressor: fit_regression,
-}

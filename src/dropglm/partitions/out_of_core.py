@@ -5,11 +5,20 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from dropglm import checks
+from dropglm.estimators import GeneralizedLinearRegressor, LogisticRegression, LogisticRegressionCV
 from dropglm.partitions.engine import SerialEngine
-from dropglm.partitions.fitting import FITS
+from dropglm.partitions.fitting import fit_logistic, fit_regression
 from dropglm.partitions.rows import Rows, partition_name
+from dropglm.partitions.search import fit_logistic_cv
 
 Model = TypeVar("Model")
+
+# How each kind of estimator is fitted, by its class.
+FITS: dict[type, Callable[..., Any]] = {
+    LogisticRegression: fit_logistic,
+    LogisticRegressionCV: fit_logistic_cv,
+    GeneralizedLinearRegressor: fit_regression,
+}
 
 
 class Source(NamedTuple):
@@ -38,8 +47,9 @@ def fit(
 
     Parameters
     ----------
-    model : LogisticRegression, LinearRegression or PoissonRegressor
-        With the settings of the fit.
+    model : LogisticRegression, LogisticRegressionCV, LinearRegression or PoissonRegressor
+        With the settings of the fit. The restrictions of ``dropglm.dask.LogisticRegressionCV`` apply here as
+        well.
     partitions : sequence
         Labelled rows: functions without arguments, or whatever ``load`` takes, such as paths. A partition is
         (X, y) or (X, y, sample_weight), and must be the same each time it is read.

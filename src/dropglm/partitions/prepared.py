@@ -11,6 +11,7 @@ from dropglm.design import AnyDesign, BlockDesign, Design
 from dropglm.estimators.validation import class_numbers
 from dropglm.families import Family
 from dropglm.objective import Block, Labels
+from dropglm.partitions.folds import RowFolds
 from dropglm.partitions.rows import CheckedRows, naming
 from dropglm.penalties import Penalty
 
@@ -26,6 +27,7 @@ class Plan(NamedTuple):
     class_factors: np.ndarray | None  # factor of the weights of each class
     every_feature: bool  # whether partitions need features that they do not have, as for additive noise
     by_columns: bool  # whether to sort the entries by columns, which takes as long as ten evaluations
+    folds: RowFolds | None = None  # of a cross-validation
 
 
 class Target(NamedTuple):
@@ -36,6 +38,7 @@ class Target(NamedTuple):
     number: int | None = None  # of the class that is fitted against the rest; None for targets as they are
     labeled_share: float = 1.0  # factors of the penalty of labelled and of unlabelled rows
     unlabeled_share: float = 0.0
+    fold: int | None = None  # whose held-out rows are left out
 
 
 class Prepared(NamedTuple):
@@ -47,6 +50,13 @@ class Prepared(NamedTuple):
     y: np.ndarray | None  # class numbers or targets
     weights: np.ndarray
     K: int  # number of classes, 0 for targets that are not classes
+    folds: np.ndarray | None = None  # which fold holds out each row, or -1; None without cross-validation
+
+    def weights_without(self, fold: int | None) -> np.ndarray:
+        """Return the weights of the rows, 0 for those that a fold holds out."""
+        if fold is None or self.folds is None:
+            return self.weights
+        return np.where(self.folds == fold, 0.0, self.weights)
 
     def own(self, values: np.ndarray) -> np.ndarray:
         """Return the rows of an array that belong to the partition's own features."""
@@ -66,8 +76,8 @@ class Prepared(NamedTuple):
         if self.design is None:
             return None
         if self.y is not None:
-            labels = Labels(self.target(target), self.weights)
-            return Block(self.design, target.labeled_share * self.weights, labels)
+            weights = self.weights_without(target.fold)
+            return Block(self.design, target.labeled_share * weights, Labels(self.target(target), weights))
         if target.penalty is None or not target.unlabeled_share:
             return None
         return Block(self.design, target.unlabeled_share * self.weights)
@@ -80,14 +90,16 @@ def prepare(group: Sequence[CheckedRows], plan: Plan) -> list[Prepared]:
 
 def _prepare(rows: CheckedRows, plan: Plan) -> Prepared:
     K = 0 if plan.classes is None else len(plan.classes)
-    y, weights = rows.y, rows.weights
+    y, weights, folds = rows.y, rows.weights, None
     if y is not None and plan.classes is not None and len(y):
         with naming(rows.name):
             y = class_numbers(y, plan.classes)
         if plan.class_factors is not None:
             weights = weights * plan.class_factors[y]
+        if plan.folds is not None:
+            folds = plan.folds.of(rows.number, y)
     if rows.X.shape[0] == 0:
-        return Prepared(rows.name, None, None, y, weights, K)
+        return Prepared(rows.name, None, None, y, weights, K, folds)
     designs, numbers, places, start = [], [], [], 0
     blocks = rows.X.blocks if isinstance(rows.X, Blocks) else [rows.X]
     for number, (block, order) in enumerate(zip(blocks, plan.orders, strict=True)):
@@ -106,6 +118,7 @@ def _prepare(rows: CheckedRows, plan: Plan) -> Prepared:
         y,
         weights,
         K,
+        folds,
     )
 
 

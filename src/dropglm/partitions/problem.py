@@ -34,6 +34,7 @@ class PartitionedProblem(StagedProblem):
     mean: np.ndarray  # x̄, (d,)
     labels_first: bool = False
     checkpoint: ProblemCheckpoint | None = None
+    fold: int | None = None  # whose held-out rows are left out
     # Not a cached_property: until Python 3.12 it has one lock for all instances, and problems in threads of
     # their own, which wait for each other's requests, would wait forever.
     _l2_weights: list[np.ndarray] = field(default_factory=list, init=False, repr=False)
@@ -46,9 +47,9 @@ class PartitionedProblem(StagedProblem):
     def target(self, penalty: Penalty | None, discount: float) -> Target:
         """Return the problem as the partitions see it."""
         if penalty is None or discount == 0.0 or not self.some_unlabeled:
-            return Target(self.family, penalty, self.number)
+            return Target(self.family, penalty, self.number, fold=self.fold)
         share = self.weight / (self.weight + discount * self.unlabeled_weight)
-        return Target(self.family, penalty, self.number, share, share * discount)
+        return Target(self.family, penalty, self.number, share, share * discount, self.fold)
 
     def objective(self, penalty: Penalty | None, l2: np.ndarray, discount: float) -> Objective:
         """Return the function to minimise, given λ of every coefficient and the discount α."""

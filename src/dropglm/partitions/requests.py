@@ -5,7 +5,7 @@ A round answers a list of requests, of one problem or of several.
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,11 +18,11 @@ from dropglm.partitions.sums import Sums, add_sums, no_features, sums_of
 class Request(Protocol):
     """A sum over rows."""
 
-    def of(self, part: Prepared) -> Sums:
+    def of(self, part: Any) -> Sums:
         """Return the share of a partition."""
 
 
-def answer(group: Sequence[Prepared], requests: Sequence[Request]) -> list[Sums]:
+def answer(group: Sequence[Any], requests: Sequence[Request]) -> list[Sums]:
     """Return the shares of a group of partitions in the answers to all requests."""
     with np.errstate(over="ignore", invalid="ignore"):  # the solver sees what is not finite
         return [reduce(add_sums, map(request.of, group)) for request in requests]
@@ -86,16 +86,17 @@ def differs_from_mean(p: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 
 class MeanRow(NamedTuple):
-    """Weighted sum of the labelled rows."""
+    """Weighted sum of the labelled rows, without those that a fold holds out."""
 
     d: int
     dtype: np.dtype
+    fold: int | None = None
 
     def of(self, part: Prepared) -> Sums:
         """Return the share of a partition."""
         if part.design is None or part.y is None:
             return _nothing(0, (self.d, 1), self.dtype)
-        total = part.design.transposed_dot(part.weights[:, None])
+        total = part.design.transposed_dot(part.weights_without(self.fold)[:, None])
         return sums_of(np.empty(0), total, part.places, self.d)
 
 
@@ -121,8 +122,39 @@ class ClassCounts(NamedTuple):
         else:
             beta, intercept = self.coefficients
             y = self.target.family.mean(part.design.dot(part.own(beta)) + intercept)
-        both = part.weights[:, None] * np.hstack([y, 1.0 - y])
+        weights = part.weights if part.y is None else part.weights_without(self.target.fold)
+        both = weights[:, None] * np.hstack([y, 1.0 - y])
         return sums_of(np.empty(0), part.design.transposed_dot(both), part.places, d)
+
+
+class ClassTotals(NamedTuple):
+    """Sums of each feature over the labelled rows of each class, without those that a fold holds out."""
+
+    d: int
+    dtype: np.dtype
+    fold: int | None = None
+
+    def of(self, part: Prepared) -> Sums:
+        """Return the share of a partition."""
+        if part.design is None or part.y is None:
+            return _nothing(0, (self.d, part.K), self.dtype)
+        indicators = (part.y[:, None] == np.arange(part.K)).astype(np.float64)
+        totals = part.design.transposed_dot(part.weights_without(self.fold)[:, None] * indicators)
+        return sums_of(np.empty(0), totals, part.places, self.d)
+
+
+class WeightsByFold(NamedTuple):
+    """The weights of the labelled rows of each class that each fold holds out; numbers are (folds, K)."""
+
+    folds: int
+
+    def of(self, part: Prepared) -> Sums:
+        """Return the share of a partition."""
+        found = np.zeros((self.folds, part.K))
+        if part.y is not None and part.folds is not None:
+            held_out = part.folds >= 0
+            np.add.at(found, (part.folds[held_out], part.y[held_out]), part.weights[held_out])
+        return no_features(found.ravel())
 
 
 class Misclassified(NamedTuple):

@@ -6,7 +6,8 @@ convergence; a round starts when all that are still running wait for an answer.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from heapq import heappop, heappush
 from threading import Condition, local
 from typing import Any, TypeVar
 
@@ -58,35 +59,63 @@ class Rounds:
             raise own.error
         return own.answers
 
-    def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """Return ``[work(item) for item in items]``, all at a time, with common rounds."""
-        if len(items) < 2:
-            return [work(item) for item in items]
+    def each(
+        self,
+        work: Callable[[Item], Result],
+        items: Sequence[Item],
+        needs: Sequence[Sequence[int]] | None = None,
+        at_most: int | None = None,
+    ) -> list[Result]:
+        """Return ``[work(item) for item in items]``, all at a time, with common rounds.
 
-        def run(item: Item) -> Result:
+        Parameters
+        ----------
+        work : callable
+        items : sequence
+        needs : sequence of sequences of int, optional
+            The items that each item waits for, by their numbers, which are smaller than its own.
+        at_most : int, optional
+            How many items may be in progress at a time.
+        """
+        queue = _Queue([()] * len(items) if needs is None else needs)
+        limit = len(items) if at_most is None else min(at_most, len(items))
+        if limit < 2:
+            return [work(item) for item in items]
+        results: dict[int, Result] = {}
+        errors: list[BaseException] = []
+
+        def start() -> None:
+            """Start what is ready; the caller holds the lock."""
+            while queue.ready and self._running < limit and not self._stopped:
+                self._running += 1
+                pool.submit(run, heappop(queue.ready))
+
+        def run(k: int) -> None:
             self._inside.each = True
             try:
-                return work(item)
-            except BaseException:
+                results[k] = work(items[k])
+            except BaseException as error:
+                errors.append(error)
                 self._stopped = True
-                raise
-            finally:
-                with self._changed:
-                    self._running -= 1
-                    self._start_if_complete()
+            with self._changed:
+                self._running -= 1
+                queue.finish(k)
+                start()  # before the others' round, so that it waits for those that start
+                self._start_if_complete()
+                self._changed.notify_all()
 
-        self._running, self._stopped = len(items), False
-        with ThreadPoolExecutor(len(items), thread_name_prefix="dropglm-problem") as pool:
-            futures = [pool.submit(run, item) for item in items]
+        self._running, self._stopped = 0, False
+        with ThreadPoolExecutor(limit, thread_name_prefix="dropglm-problem") as pool:
             try:
-                wait(futures)
+                with self._changed:
+                    start()
+                    self._changed.wait_for(lambda: not self._running)
             except BaseException:
                 self._stopped = True
                 raise
-        errors = [error for future in futures if (error := future.exception()) is not None]
         for error in sorted(errors, key=lambda error: isinstance(error, CancelledError)):
             raise error
-        return [future.result() for future in futures]
+        return [results[k] for k in range(len(items))]
 
     def _start_if_complete(self) -> None:
         """Run a round if nobody else will ask before it; the caller holds the lock."""
@@ -94,6 +123,8 @@ class Rounds:
             return
         waiting, self._waiting = self._waiting, []
         try:
+            if self._stopped:
+                raise CancelledError
             answers = iter(self._round([request for one in waiting for request in one.requests]))
             for one in waiting:
                 one.answers = [next(answers) for _ in one.requests]
@@ -107,6 +138,25 @@ class Rounds:
     def _round(self, requests: Sequence[Request]) -> list[Sums]:
         self.count += 1
         return self.engine.total(answer, self.parts, list(requests), add_lists)
+
+
+class _Queue:
+    """The items that are ready, and those that wait for others."""
+
+    def __init__(self, needs: Sequence[Sequence[int]]) -> None:
+        self._needs = [set(others) for others in needs]
+        self._users: list[list[int]] = [[] for _ in needs]
+        for k, others in enumerate(self._needs):
+            for other in others:
+                self._users[other].append(k)
+        self.ready = [k for k, others in enumerate(self._needs) if not others]  # sorted, so it is a heap
+
+    def finish(self, k: int) -> None:
+        """Let the items that needed this one become ready."""
+        for other in self._users[k]:
+            self._needs[other].discard(k)
+            if not self._needs[other]:
+                heappush(self.ready, other)
 
 
 class _Waiting:

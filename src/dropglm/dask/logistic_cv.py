@@ -1,0 +1,64 @@
+"""Logistic regression with settings chosen by cross-validation on Dask."""
+
+from dropglm import estimators
+from dropglm.dask.classes import ClassPredictions
+from dropglm.dask.model import DaskModel
+from dropglm.partitions import fit_logistic_cv
+
+
+class LogisticRegressionCV(ClassPredictions, DaskModel, estimators.LogisticRegressionCV):
+    """Logistic regression with noise, l2, l2_weights and discount chosen by cross-validation on Dask.
+
+    The search is that of ``dropglm.LogisticRegressionCV``: the same folds, scores and choice for the same
+    rows in the same order. Rows stay on the workers, and so do the predictors of held-out rows; only sums
+    reach the client. A fold is a weight of 0 for its held-out rows. All folds, paths of the grid and classes
+    share the rounds in which the client asks the workers.
+
+    Parameters
+    ----------
+    dropout, noise_std, l2, expectation, discount, l2_weights, extend_l2, one_standard_error, race, \
+calibrate, naive_bayes, fit_intercept, multi_class, class_weight, tol, max_iter, random_state, verbose
+        As in ``dropglm.LogisticRegressionCV``. ``race=False`` takes fewer rounds but more evaluations. All
+        values of ``l2_weights`` must leave out the same blocks.
+    cv : int or None, default=None
+        Number of stratified folds of consecutive rows; None means five, also for few rows. Rows of weight 0
+        belong to no fold.
+    scoring : {"neg_log_loss", "accuracy"} or None, default="neg_log_loss"
+        None means accuracy.
+    rounds : 0
+        Rounds of naive Bayes are not possible.
+    n_jobs : int, default=None
+        Number of threads of the client; workers use one thread per task.
+    client : distributed.Client, default=None
+        The client; None means Dask's default client.
+
+    Attributes
+    ----------
+    dropout_, noise_std_, l2_, l2_weights_, discount_, best_params_, best_score_, best_scores_, best_index_, \
+best_estimator_, scale_, naive_bayes_, l2_at_edge_, cv_results_, classes_, coef_, intercept_, n_iter_, \
+multi_class_, result_, n_features_in_, feature_names_in_
+        As in ``dropglm.LogisticRegressionCV``. There is no ``cv_probabilities_``.
+
+    See Also
+    --------
+    dropglm.LogisticRegressionCV : The same for data in memory.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from dask.distributed import Client
+    >>> from dropglm.dask import LogisticRegressionCV
+    >>> client = Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0")
+    >>> rng = np.random.default_rng(0)
+    >>> X = (rng.random((200, 30)) < 0.3).astype(float)
+    >>> y = X[:, :5].sum(axis=1) > X[:, 5:10].sum(axis=1)
+    >>> model = LogisticRegressionCV(dropout=(0.5, 0.3), l2=(1.0, 0.1), cv=3)
+    >>> model = model.fit(da.from_array(X, chunks=(100, 30)), da.from_array(y, chunks=100))
+    >>> model.dropout_, model.l2_, model.l2_weights_
+    (0.3, 0.1, 'naive_bayes')
+    >>> client.close()
+    """
+
+    local = estimators.LogisticRegressionCV
+    fit_partitions = staticmethod(fit_logistic_cv)
