@@ -63,7 +63,7 @@ def predict(group: Sequence[Prepared], models: Sequence[FoldModel]) -> list[list
 
 def _predictors(part: Prepared, model: FoldModel) -> np.ndarray:
     K = sum(len(intercept) for _, intercept in model.problems)
-    if part.design is None or part.y is None:
+    if part.y is None:
         return np.empty((0, K))
     columns = [part.design.dot(part.own(beta)) + intercept for beta, intercept in model.problems]
     return np.hstack(columns)[part.folds == model.fold]

@@ -44,8 +44,7 @@ class Target(NamedTuple):
 class Prepared(NamedTuple):
     """The rows of a partition over its own features."""
 
-    name: str
-    design: AnyDesign | None  # None if there is no row
+    design: AnyDesign
     places: np.ndarray | None  # of its features among the coefficients, ascending; None if it has all
     y: np.ndarray | None  # class numbers or targets
     weights: np.ndarray
@@ -73,8 +72,6 @@ class Prepared(NamedTuple):
 
     def block(self, target: Target) -> Block | None:
         """Return the rows as a summand of a problem's objective, or None if they are not part of it."""
-        if self.design is None:
-            return None
         if self.y is not None:
             weights = self.weights_without(target.fold)
             return Block(self.design, target.labeled_share * weights, Labels(self.target(target), weights))
@@ -84,42 +81,64 @@ class Prepared(NamedTuple):
 
 
 def prepare(group: Sequence[CheckedRows], plan: Plan) -> list[Prepared]:
-    """Return partitions with their own features in the plan's order."""
-    return [_prepare(rows, plan) for rows in group]
+    """Return partitions with their own features in the plan's order.
+
+    Labelled partitions are joined to one, and so are unlabelled ones: a loop over the columns of one long
+    matrix is faster than over those of several short ones, and every result needs memory.
+    """
+    alike: dict[tuple[bool, ...], list[CheckedRows]] = {}
+    for rows in group:
+        alike.setdefault((rows.y is not None, *map(sparse.issparse, _blocks(rows.X))), []).append(rows)
+    return [_prepare(several, plan) for several in alike.values()]
 
 
-def _prepare(rows: CheckedRows, plan: Plan) -> Prepared:
-    K = 0 if plan.classes is None else len(plan.classes)
-    y, weights, folds = rows.y, rows.weights, None
-    if y is not None and plan.classes is not None and len(y):
-        with naming(rows.name):
-            y = class_numbers(y, plan.classes)
-        if plan.class_factors is not None:
-            weights = weights * plan.class_factors[y]
-        if plan.folds is not None:
-            folds = plan.folds.of(rows.number, y)
-    if rows.X.shape[0] == 0:
-        return Prepared(rows.name, None, None, y, weights, K, folds)
+def _prepare(several: Sequence[CheckedRows], plan: Plan) -> Prepared:
+    y, weights, folds = (
+        _joined(arrays) for arrays in zip(*(_targets(rows, plan) for rows in several), strict=True)
+    )
     designs, numbers, places, start = [], [], [], 0
-    blocks = rows.X.blocks if isinstance(rows.X, Blocks) else [rows.X]
-    for number, (block, order) in enumerate(zip(blocks, plan.orders, strict=True)):
+    by_block = zip(*(_blocks(rows.X) for rows in several), strict=True)
+    for number, (blocks, order) in enumerate(zip(by_block, plan.orders, strict=True)):
         if number in plan.left_out:
             continue
-        design, own = _design(block, order, plan)
+        design, own = _design(_joined(blocks), order, plan)
         designs.append(design)
         numbers.append(number)
         places.append(start + own)
         start += len(order)
     joined = np.concatenate(places)
     return Prepared(
-        rows.name,
         BlockDesign(designs, numbers) if plan.in_blocks else designs[0],
         None if len(joined) == start else joined.astype(np.int32 if start < 2**31 else np.int64),
         y,
         weights,
-        K,
+        0 if plan.classes is None else len(plan.classes),
         folds,
     )
+
+
+def _targets(rows: CheckedRows, plan: Plan) -> tuple[np.ndarray | None, np.ndarray, np.ndarray | None]:
+    """Return y as the fit needs it, the weights, and the folds."""
+    y, weights, folds = rows.y, rows.weights, None
+    if y is not None and plan.classes is not None:
+        with naming(rows.name):
+            y = class_numbers(y, plan.classes)
+        if plan.class_factors is not None:
+            weights = weights * plan.class_factors[y]
+        if plan.folds is not None:
+            folds = plan.folds.of(rows.number, y)
+    return y, weights, folds
+
+
+def _blocks(X: Any) -> Sequence[Any]:
+    return X.blocks if isinstance(X, Blocks) else (X,)
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """Return vectors or matrices one below the other; None if there are none."""
+    if len(parts) == 1 or parts[0] is None:
+        return parts[0]
+    return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
 def _design(block: Any, order: np.ndarray, plan: Plan) -> tuple[Design, np.ndarray]:

@@ -94,7 +94,7 @@ class MeanRow(NamedTuple):
 
     def of(self, part: Prepared) -> Sums:
         """Return the share of a partition."""
-        if part.design is None or part.y is None:
+        if part.y is None:
             return _nothing(0, (self.d, 1), self.dtype)
         total = part.design.transposed_dot(part.weights_without(self.fold)[:, None])
         return sums_of(np.empty(0), total, part.places, self.d)
@@ -115,7 +115,7 @@ class ClassCounts(NamedTuple):
         """Return the share of a partition."""
         d, K = self.shape
         counted = (part.y is not None) == (self.coefficients is None)
-        if part.design is None or not counted:
+        if not counted:
             return _nothing(0, (d, 2 * K), self.dtype)
         if self.coefficients is None:
             y = part.target(self.target)
@@ -136,7 +136,7 @@ class ClassTotals(NamedTuple):
 
     def of(self, part: Prepared) -> Sums:
         """Return the share of a partition."""
-        if part.design is None or part.y is None:
+        if part.y is None:
             return _nothing(0, (self.d, part.K), self.dtype)
         indicators = (part.y[:, None] == np.arange(part.K)).astype(np.float64)
         totals = part.design.transposed_dot(part.weights_without(self.fold)[:, None] * indicators)
@@ -166,7 +166,7 @@ class Misclassified(NamedTuple):
 
     def of(self, part: Prepared) -> Sums:
         """Return the share of a partition."""
-        if part.design is None or part.y is None:
+        if part.y is None:
             return no_features([0.0])
         y, eta = part.target(self.target), part.design.dot(part.own(self.beta)) + self.intercept
         if self.target.family.several:
@@ -183,7 +183,7 @@ class SignedSums(NamedTuple):
 
     def of(self, part: Prepared) -> Sums:
         """Return the share of a partition."""
-        if part.design is None or part.y is None:
+        if part.y is None:
             return _nothing(0, (self.d, 2), self.dtype)
         side = 2.0 * part.target(self.target) - 1.0
         both = part.design.transposed_dot(np.hstack([side, np.ones_like(side)]))
