@@ -1,9 +1,11 @@
 """Clients of a cluster that runs, or of one that is started on this machine."""
 
 import logging
+import signal
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 
 from distributed import Client, LocalCluster
 
@@ -32,7 +34,24 @@ def connected(address: str) -> Iterator[Client]:
 
 
 def _local_cluster() -> LocalCluster:
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _interrupts_later():
         warnings.filterwarnings("ignore", "Port .* is already in use", UserWarning)
         # Errors of tasks are raised here as well, so they need not be in a log on the terminal.
         return LocalCluster(n_workers=core_count(), threads_per_worker=1, silence_logs=logging.CRITICAL)
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Let an interrupt wait, and let threads that start meanwhile, and their processes, never see one.
+
+    A terminal sends Ctrl-C to all processes of a command, and workers would write tracebacks.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # unblocks interrupts in the thread that first starts a process
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
