@@ -8,9 +8,7 @@ import numpy as np
 
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.estimators.folds import FOLDS
-from dropglm.text.latent_prior import LatentPrior
 from dropglm.text.summary import Summary
-from dropglm.text.unlabeled_effect import effect_of
 from dropglm.text.vectorizer import NgramVectorizer
 
 
@@ -26,11 +24,11 @@ def summarize(
     sizes: dict[str, int],
     n_unlabeled: int,
     embedding: dict[str, Any] | None = None,
-    prior: LatentPrior | None = None,
+    effect: dict[str, Any] | None = None,
 ) -> Summary:
     """Summarise a fit to texts of classes of these sizes, to unlabelled texts and to embeddings.
 
-    ``found`` is the field ``search`` of the summary.
+    ``found`` and ``effect`` are the fields ``search`` and ``unlabeled_effect`` of the summary.
     """
     results = model.result_ if isinstance(model.result_, tuple) else (model.result_,)
     dropout = float(model.dropout) if isinstance(model.dropout, Real) else repr(model.dropout)
@@ -51,7 +49,7 @@ def summarize(
         iterations=int(sum(result.n_iter for result in results)),
         converged=all(result.status == "converged" for result in results),
         embedding=embedding,
-        unlabeled_effect=effect_of(search, prior) if search and n_unlabeled else None,
+        unlabeled_effect=effect,
     )
 
 
@@ -60,14 +58,12 @@ def class_sizes(counts: Mapping[Any, int]) -> dict[str, int]:
     return {str(label): count for label, count in sorted(counts.items())}
 
 
-def summarize_search(search: LogisticRegressionCV, y: np.ndarray) -> dict[str, Any]:
-    """Return the field ``search`` of a summary, given the labels y of the texts."""
+def summarize_search(search: LogisticRegressionCV, accuracy: float, never_held_out: int) -> dict[str, Any]:
+    """Return the field ``search`` of a summary, given its last figures."""
     scores, means = search.best_scores_, search.cv_results_["mean_test_score"]
     # Repeated draws of the folds are not independent of each other.
     independent = len(scores) if search.cv is not None else min(len(scores), FOLDS)
     error = float(scores.std(ddof=1) / np.sqrt(independent)) if len(scores) > 1 else None
-    held_out = ~np.isnan(search.cv_probabilities_[:, 0])
-    predicted = search.classes_[search.cv_probabilities_[held_out].argmax(axis=1)]
     return {
         "scoring": search.scoring if isinstance(search.scoring, str) else "score",
         "folds": len(scores),
@@ -75,7 +71,14 @@ def summarize_search(search: LogisticRegressionCV, y: np.ndarray) -> dict[str, A
         "score": search.best_score_,
         "standard_error": error,
         "within": int((means >= np.nanmax(means) - (error or 0.0)).sum()),
-        "accuracy": float(np.mean(predicted == y[held_out])),
+        "accuracy": accuracy,
         "l2_at_edge": search.l2_at_edge_,
-        "never_held_out": int((~held_out).sum()),
+        "never_held_out": never_held_out,
     }
+
+
+def held_out_figures(search: LogisticRegressionCV, y: np.ndarray) -> tuple[float, int]:
+    """Return the accuracy on held-out texts, and the number of texts that were never held out."""
+    held_out = ~np.isnan(search.cv_probabilities_[:, 0])
+    predicted = search.classes_[search.cv_probabilities_[held_out].argmax(axis=1)]
+    return float(np.mean(predicted == y[held_out])), int((~held_out).sum())

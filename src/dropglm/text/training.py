@@ -15,8 +15,9 @@ from dropglm.text.embedded_predictions import FittedState
 from dropglm.text.embedding_block import EmbeddingBlock, set_embedding_values, with_embeddings
 from dropglm.text.latent_prior import POWERS, LatentPrior
 from dropglm.text.ngram_rows import row_range
-from dropglm.text.summarizing import class_sizes, summarize, summarize_search
+from dropglm.text.summarizing import class_sizes, held_out_figures, summarize, summarize_search
 from dropglm.text.tuning import estimator_of, vectorizer_of
+from dropglm.text.unlabeled_effect import effect_of
 from dropglm.text.vectorizer import NgramVectorizer
 
 
@@ -140,7 +141,8 @@ def _finish(attempt: Attempt, texts: TrainingTexts) -> FittedState:
         model, head = block.split(model)
     if prior is not None:
         model = prior.fold(model)
-    found = None if search is None else summarize_search(search, texts.y)
+    found = None if search is None else summarize_search(search, *held_out_figures(search, texts.y))
     sizes, m = class_sizes(Counter(texts.y.tolist())), len(texts.unlabeled)
-    summary = summarize(vectorizer, model, search, found, sizes, m, embedding, prior)
+    effect = effect_of(search, prior) if search and m else None
+    summary = summarize(vectorizer, model, search, found, sizes, m, embedding, effect)
     return FittedState(vectorizer, model, search, summary, head)
