@@ -58,7 +58,8 @@ def assert_same_predictions(path, expected):
 def test_several_files_give_the_model_of_one_table(folder, address, tmp_path):
     out = tmp_path / "m.skops"
     tables = ("part-2.csv", "part-[01].csv")
-    done = run("train", *tables, "-u", "more.txt", "--dask", address, "-o", out, "--json", cwd=folder)
+    options = ("-u", "more.txt", "--no-tune", "--checkpoint", tmp_path / "checkpoint")
+    done = run("train", *tables, *options, "--dask", address, "-o", out, "--json", cwd=folder)
     assert done.exit_code == 0, done.stderr
     assert re.search(r"Dask runs with 2 workers, 2 threads; its dashboard is http://\S+/status", done.stderr)
     report = json.loads(done.stdout)
@@ -74,23 +75,23 @@ def test_blocks_of_one_file_give_the_same_model(folder, address, tmp_path, monke
     read = dask_tables.read_piece
     monkeypatch.setattr(dask_tables, "read_piece", lambda *piece: seen.append(piece) or read(*piece))
     out = tmp_path / "m.skops"
-    dropglm("train", "all.csv", "-u", "more.txt", "--dask", address, "-o", out, cwd=folder)
+    dropglm("train", "all.csv", "-u", "more.txt", "--no-tune", "--dask", address, "-o", out, cwd=folder)
     assert len(seen) > 10
     assert_same_predictions(out, folder / "local.skops")
 
 
 def test_labels_have_the_types_of_one_table(folder, address, tmp_path):
-    options = ("--label", "number", "--l2", "0.1", "--balanced")
+    options = ("--label", "number", "--l2", "0.1", "--balanced", "--no-tune")
     out, expected = tmp_path / "m.skops", tmp_path / "local.skops"
     dropglm("train", "part-*.csv", *options, "--dask", address, "--quiet", "-o", out, cwd=folder)
-    dropglm("train", "all.csv", *options, "--no-tune", "-o", expected, cwd=folder)
+    dropglm("train", "all.csv", *options, "-o", expected, cwd=folder)
     assert load_model(out).classes_.tolist() == [0, 1]
     assert_same_predictions(out, expected)
 
 
 def test_local_starts_one_worker_per_core(folder, tmp_path):
     out = tmp_path / "m.skops"
-    command = ("train", "parts", "-u", "more.txt", "--dask", "local", "--out", out)
+    command = ("train", "parts", "-u", "more.txt", "--no-tune", "--dask", "local", "--out", out)
     done = run_process(*command, cwd=folder, LOKY_MAX_CPU_COUNT="1")
     assert done.returncode == 0, done.stderr.decode()
     assert b"Dask runs with 1 worker, 1 thread; its dashboard is http://" in done.stderr
@@ -99,15 +100,25 @@ def test_local_starts_one_worker_per_core(folder, tmp_path):
     assert np.isin(pl.read_csv(tmp_path / "labels.csv")["predicted"], ["good", "bad"]).all()
 
 
+def test_settings_are_tuned_as_for_one_table(folder, address, tmp_path):
+    options = ("--folds", "3", "--ngram-weight", "0.5", "--ngram-weight", "1")
+    out, expected = tmp_path / "m.skops", tmp_path / "local.skops"
+    dropglm("train", "part-*.csv", *options, "--dask", address, "-o", out, cwd=folder)
+    dropglm("train", "all.csv", *options, "-o", expected, cwd=folder)
+    assert load_model(out).summary_.search["folds"] == 3
+    assert load_model(out).summary_.settings == load_model(expected).summary_.settings
+    assert_same_predictions(out, expected)
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
         (("--dask", "local", "--online"), "cannot be used with --online"),
         (("--dask", "local", "--validation", "0.2"), "cannot be used with --dask"),
         (("--dask", "local", "--baseline"), "cannot be used with --dask"),
-        (("--dask", "local", "--folds", "3"), "cannot be used with --dask"),
-        (("--dask", "local", "--l2", "1", "--l2", "0.1"), "give each setting one value"),
-        (("--dask", "local", "--tune"), "nothing is tuned"),
+        (("--dask", "local", "--latent", "9", "-u", "more.txt"), "cannot be used with --dask"),
+        (("--dask", "local", "--epochs", "2"), "can be used only with --online"),
+        (("--dask", "local", "--checkpoint", "c"), "unless --no-tune is given"),
         (("--dask", "nowhere"), "must be local or an address such as"),
         (("--dask", "tcp://host"), "must be local or an address such as"),
         (("part-0.csv",), "several tables need --dask"),

@@ -4,6 +4,7 @@ import os
 import pathlib
 import signal
 import time
+import warnings
 from itertools import pairwise
 
 import dask.array as da
@@ -105,7 +106,9 @@ def test_the_model_is_that_of_all_texts(client, count, K, settings):
     settings = {"tol": 1e-8, **settings}
     expected = text.TextClassifier(tune=False, **settings).fit(texts, y, weights, X_unlabeled=more)
     labelled = (parts(rows, count) for rows in (texts, y, weights))
-    model = TextClassifier(client=client, **settings).fit(*labelled, X_unlabeled=parts(more, count))
+    model = TextClassifier(tune=False, client=client, **settings).fit(
+        *labelled, X_unlabeled=parts(more, count)
+    )
     assert_same_model(model, expected)
     assert model.summary_.texts == expected.summary_.texts
     assert model.summary_.unlabeled == 60
@@ -140,7 +143,7 @@ def _same(rows, _):
 def test_all_kinds_of_collections_are_accepted(client):
     texts, y = corpus(60)
     expected = text.TextClassifier(tune=False, tol=1e-8).fit(texts, y)
-    model = TextClassifier(tol=1e-8, client=client)
+    model = TextClassifier(tune=False, tol=1e-8, client=client)
     bag, labels = db.from_sequence(texts, npartitions=4), db.from_sequence(y.tolist(), npartitions=4)
     frame = dd.from_pandas(pd.DataFrame({"text": texts, "label": y}), npartitions=4)
     futures = client.scatter([texts[:20], texts[20:]]), client.scatter([y[:20], y[20:]])
@@ -165,7 +168,7 @@ def test_all_kinds_of_collections_are_accepted(client):
 
 def test_files_are_those_of_local_models(client, tmp_path):
     texts, y = corpus(60)
-    model = TextClassifier(client=client).fit(parts(texts, 3), parts(y, 3))
+    model = TextClassifier(tune=False, client=client).fit(parts(texts, 3), parts(y, 3))
     local = model.to_local()
     assert type(local) is text.TextClassifier
     assert "client" not in local.get_params()
@@ -178,8 +181,49 @@ def test_files_are_those_of_local_models(client, tmp_path):
         assert pd.read_csv(tmp_path / "labels.csv").predicted.tolist() == local.predict(texts).tolist()
 
 
+TUNED = {"n_latent": 0, "rounds": 0, "cv": 5, "tol": 1e-7}
+
+
+def assert_same_figures(found, expected):
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        assert found[name] == (pytest.approx(value, rel=1e-5) if isinstance(value, float) else value), name
+
+
+@pytest.mark.usefixtures("in_float64")
+@pytest.mark.parametrize(
+    ("K", "settings"),
+    [
+        (2, {}),
+        (3, {"l2": (0.1, 0.01), "ngram_weight": (0.5, 1.0), "scoring": "accuracy"}),
+        (2, {"l2": 0.1, "discount": (0.0, 0.5), "naive_bayes": False, "dropout": (0.2, 0.7)}),
+        (2, {"calibrate": False, "naive_bayes": False, "l2_weights": ("uniform", "naive_bayes"), "l2": 0.1}),
+    ],
+)
+def test_tuning_chooses_the_settings_that_it_chooses_for_all_texts(client, K, settings):
+    """If that does without latent features and rounds, and with folds that are not shuffled."""
+    texts, y = corpus(100, K)
+    more, _ = corpus(40, K, seed=1)
+    settings = TUNED | settings
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # unlabelled texts do not help here
+        expected = text.TextClassifier(**settings).fit(texts, y, X_unlabeled=more)
+        model = TextClassifier(client=client, **settings)
+        model.fit(parts(texts, 4), parts(y, 4), X_unlabeled=parts(more, 2))
+    assert_same_model(model, expected, 1e-5)
+    ours, theirs = model.summary_, expected.summary_
+    assert ours.settings == theirs.settings
+    assert_same_figures(ours.search, theirs.search)
+    if "discount" in settings:
+        assert_same_figures(ours.unlabeled_effect, theirs.unlabeled_effect)
+    else:
+        assert ours.unlabeled_effect is None
+    assert_allclose(model.search_.best_score_, expected.search_.best_score_, rtol=1e-6)
+    assert model.to_local().summary_ == ours
+
+
 def test_errors_name_the_partition(client):
-    model, good = TextClassifier(client=client), corpus(40)
+    model, good = TextClassifier(tune=False, client=client), corpus(40)
     texts, y = good
 
     def fails_with(message, texts=texts, y=y, error=ValueError, model=model, **rest):
@@ -209,19 +253,21 @@ def test_errors_name_the_partition(client):
 
 def test_only_prepared_matrices_stay_on_the_workers(client, monkeypatch):
     kept, ask = [], Rounds.ask
-    before = {"list", "Rows", "check_partition", "to_matrix", "check_rows"}
+    texts_and_matrices = {"list", "Rows", "check_partition", "to_matrix", "check_rows"}
+    others = set(client.cluster.scheduler.tasks)  # of other tests
 
     def look(rounds, *requests):
         answers, tasks = ask(rounds, *requests), client.cluster.scheduler.tasks
-        kept.append({key.split("-")[0] for key, task in tasks.items() if task.state == "memory"})
+        own = (key for key, task in tasks.items() if key not in others and task.state == "memory")
+        kept.append({key.split("-")[0] for key in own})
         time.sleep(0.01)  # the scheduler releases within milliseconds what nobody needs
         return answers
 
     monkeypatch.setattr(Rounds, "ask", look)
     texts, y = corpus(40)
-    TextClassifier(client=client).fit(parts(texts, 3), parts(y, 3), X_unlabeled=parts(texts, 2))
+    TextClassifier(tune=False, client=client).fit(parts(texts, 3), parts(y, 3), X_unlabeled=parts(texts, 2))
     assert "prepare" in kept[-1]
-    assert not kept[-1] & before
+    assert not kept[-1] & texts_and_matrices
 
 
 def words_or_death(document):
@@ -238,7 +284,7 @@ def words_or_death(document):
 
 def test_coefficients_in_float32_agree_up_to_the_tolerance(client):
     texts, y = corpus(200, 3)
-    model = TextClassifier(client=client).fit(parts(texts, 5), parts(y, 5))
+    model = TextClassifier(tune=False, client=client).fit(parts(texts, 5), parts(y, 5))
     assert model.model_.coef_.dtype == np.float32
     assert_same_model(model, text.TextClassifier(tune=False).fit(texts, y), tolerance=1e-3)
 
@@ -252,6 +298,6 @@ def test_a_worker_that_is_killed_while_counting_does_not_change_the_model(tmp_pa
     with cluster, Client(cluster) as client:
         X = [client.submit(list, texts[k : k + 10], pure=False) for k in range(0, 60, 10)]
         target = [client.submit(list, y[k : k + 10].tolist(), pure=False) for k in range(0, 60, 10)]
-        model = TextClassifier(client=client, **settings).fit(X, target)
+        model = TextClassifier(tune=False, client=client, **settings).fit(X, target)
     assert (tmp_path / "killed").exists()
     assert_same_model(model, text.TextClassifier(tune=False, **settings).fit(texts, y))

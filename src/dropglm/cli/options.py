@@ -332,7 +332,7 @@ Dask = Annotated[
     _option(
         DASK,
         help="Train on the processes of a Dask cluster, which read the tables: the address of its scheduler, "
-        "such as tcp://HOST:8786, or local to start one process per core. Settings are not tuned.",
+        "such as tcp://HOST:8786, or local to start one process per core.",
         default_shown=False,
     ),
 ]
@@ -366,7 +366,8 @@ Checkpoint = Annotated[
     Path | None,
     _option(
         ONLINE,
-        help="File that stores the state during training; if it exists, training resumes from it.",
+        help="File that stores the state during training; if it exists, training resumes from it. With "
+        "--dask and --no-tune it is a folder.",
         default_shown=False,
     ),
 ]

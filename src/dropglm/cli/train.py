@@ -37,7 +37,7 @@ IN_MEMORY_ONLY = {
 NOT_WITH_DASK = {
     *("validation", "suspicious", "suspicious_out", "baseline"),
     *("embeddings", "embeddings_unlabeled", "embedder"),
-    *("latent", "rounds", "folds", "calibrate", "naive_bayes", "scoring"),
+    *("latent", "rounds"),
 }
 ONLINE_ONLY = {
     *("rule", "rate", "bits", "classes", "epochs", "bad_rows", "checkpoint", "every", "start_from"),
@@ -139,7 +139,8 @@ def train(
             quiet=quiet,
         )
         return
-    _refuse(given & ONLINE_ONLY, "can be used only with --online.")
+    own = ONLINE_ONLY if dask is None else ONLINE_ONLY - {"checkpoint"}
+    _refuse(given & own, "can be used only with --online.")
     from dropglm.estimators.scoring import SCORERS
     from dropglm.text import TextClassifier
     from dropglm.text.metrics import compute_metrics
@@ -192,14 +193,15 @@ def train(
     }
     if dask is not None:
         _refuse(given & NOT_WITH_DASK, "cannot be used with --dask.")
-        if several or (tune and "tune" in given):
-            raise typer.BadParameter("nothing is tuned; give each setting one value.", param_hint="--dask")
+        if tune:
+            _refuse(given & {"checkpoint"}, "cannot be used with --dask unless --no-tune is given.")
         train_dask(
             dask,
             tables,
             [str(path) for path in unlabeled or ()],
-            settings | {"tune": False},
+            settings,
             out,
+            checkpoint,
             columns=(text, label, unlabeled_text),
             how=(format, encoding, delimiter),
             json=json,

@@ -1,5 +1,6 @@
 """``dropglm train --dask``: from tables that the workers of a Dask cluster read to a model file."""
 
+import logging
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,7 @@ def train_dask(
     unlabeled: Sequence[str],
     settings: dict[str, Any],
     out: Path,
+    checkpoint: Path | None,
     *,
     columns: tuple[str, str, str | None],
     how: tuple[str | None, str | None, str | None],
@@ -53,15 +55,18 @@ def train_dask(
     from dropglm.dask.engine import DaskEngine
     from dropglm.dask.tables import table_partitions
 
+    # After an interrupt, a local scheduler may fail to forget tasks that nobody wants; it ends anyway.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     with _sentences(), connected(address) as client:
         if not quiet:
             terminal.message(dashboard(client))
         engine = DaskEngine(client)
         model = TextClassifier(**settings)
-        with Progress(f"Reading {len(files) + len(more):,} files", shown=not quiet):
+        count = len(files) + len(more)
+        with Progress(f"Reading {count:,} file{'s' * (count != 1)}", shown=not quiet):
             labelled = table_partitions(engine, files, text, label)
             others = table_partitions(engine, more, unlabeled_text or text, None) if more else []
-        model.fit_parts(engine, labelled, others)
+        model.fit_parts(engine, labelled, others, checkpoint)
     local = model.to_local()
     local.text_column_, local.label_column_ = text, label
     with Progress(f"Writing {out}", shown=not quiet):

@@ -22,14 +22,12 @@ class DaskModel(BaseEstimator):
     # The estimator for data in memory, and the function that fits it to partitions.
     local: ClassVar[Any]
     fit_partitions: ClassVar[Callable[..., Any]]
-    # Settings with another default than the local estimator's.
-    defaults: ClassVar[dict[str, Any]] = {}
     client: Any
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Add ``client`` to the settings of the local estimator."""
         super().__init_subclass__(**options)
-        cls.__init__ = _with_client(cls.local, cls.defaults)  # type: ignore[method-assign]
+        cls.__init__ = _with_client(cls.local)  # type: ignore[method-assign]
 
     def fit(
         self,
@@ -113,7 +111,7 @@ class DaskModel(BaseEstimator):
         return {**vars(self), "client": None}
 
 
-def _with_client(local: Any, defaults: dict[str, Any]) -> Callable[..., None]:
+def _with_client(local: Any) -> Callable[..., None]:
     """Return an ``__init__`` with the parameters of the local estimator and ``client``.
 
     scikit-learn reads the names of the settings from the signature.
@@ -122,14 +120,12 @@ def _with_client(local: Any, defaults: dict[str, Any]) -> Callable[..., None]:
 
     @wraps(inherited)
     def initialise(self: Any, *arguments: Any, client: Any = None, **settings: Any) -> None:
-        inherited(self, *arguments, **defaults | settings)
+        inherited(self, *arguments, **settings)
         self.client = client
 
     signature = inspect.signature(inherited)
     client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
-    own = [
-        parameter.replace(default=defaults.get(name, parameter.default))
-        for name, parameter in signature.parameters.items()
-    ]
-    initialise.__signature__ = signature.replace(parameters=[*own, client])  # type: ignore[attr-defined]
+    initialise.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), client]
+    )
     return initialise

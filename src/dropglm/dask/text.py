@@ -2,7 +2,7 @@
 
 from functools import partial
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from dropglm.dask.engine import client_from
 from dropglm.dask.model import DaskModel
 from dropglm.partitions import Engine
 from dropglm.text.partitioned import fit_texts
+from dropglm.text.unlabeled_effect import warn_unless_better
 
 
 class TextClassifier(DaskModel, text.TextClassifier):
@@ -22,8 +23,12 @@ class TextClassifier(DaskModel, text.TextClassifier):
     are released. The model is that of ``dropglm.TextClassifier`` with the same settings: coefficients agree
     up to the tolerance of the solver.
 
-    Settings are not tuned: ``tune`` is False by default and must be, so there is no cross-validation, hence
-    no latent features, no naive Bayes and no calibration. There are no embeddings either.
+    By default it chooses l2 and ``ngram_weight`` by cross-validation, calibrates and adds naive Bayes, as the
+    local classifier does, with the same grids. Some of what that does needs all rows in memory and is left
+    out: latent features (``n_latent``) and rounds of naive Bayes (``rounds``), so that unlabelled texts count
+    only for the vocabulary unless ``discount`` is positive; folds that are drawn several times if there are
+    few texts; and embeddings. ``cv`` is None or a number of folds, which consist of consecutive texts of each
+    class, and ``scoring`` is "neg_log_loss" or "accuracy".
 
     Parameters
     ----------
@@ -31,15 +36,15 @@ class TextClassifier(DaskModel, text.TextClassifier):
 ngram_weight, analyzer, stop_words, strip_accents, lowercase, token_pattern, strip_html, tune, dropout, l2, \
 discount, l2_weights, expectation, calibrate, naive_bayes, n_latent, rounds, embedder, class_weight, cv, \
 scoring, tol, max_iter, n_jobs, random_state, verbose
-        As in ``dropglm.TextClassifier`` with ``tune=False``; ``n_jobs`` is the number of threads of the
-        client, and workers use one thread per task.
+        As in ``dropglm.TextClassifier``, but for the limits above; ``n_jobs`` is the number of threads of
+        the client, and workers use one thread per task.
     client : distributed.Client, default=None
         The client; None means Dask's default client.
 
     Attributes
     ----------
-    classes_, n_features_in_, vectorizer_, model_, summary_, text_column_, label_column_
-        As in ``dropglm.TextClassifier``.
+    classes_, n_features_in_, vectorizer_, model_, search_, summary_, text_column_, label_column_
+        As in ``dropglm.TextClassifier``; there is no ``cv_probabilities_``.
 
     See Also
     --------
@@ -53,7 +58,7 @@ scoring, tol, max_iter, n_jobs, random_state, verbose
     >>> client = Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0")
     >>> texts = db.from_sequence(["a lovely film", "great fun", "a dull film", "boring"], npartitions=2)
     >>> y = db.from_sequence(["good", "good", "bad", "bad"], npartitions=2)
-    >>> model = TextClassifier(min_df=1, l2=0.1).fit(texts, y)
+    >>> model = TextClassifier(min_df=1, l2=0.1, tune=False).fit(texts, y)
     >>> model.predict(texts).compute()
     array(['good', 'good', 'bad', 'bad'], dtype='<U4')
     >>> model.to_local().predict(["a great film"])
@@ -62,12 +67,17 @@ scoring, tol, max_iter, n_jobs, random_state, verbose
     """
 
     local = text.TextClassifier
-    defaults: ClassVar[dict[str, Any]] = {"tune": False}
 
     def fit(  # type: ignore[override]
-        self, X: Any, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        X_unlabeled: Any = None,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> Self:
-        """Learn the vocabulary and fit the model.
+        """Learn the vocabulary, tune the settings and fit the model.
 
         Parameters
         ----------
@@ -80,6 +90,9 @@ scoring, tol, max_iter, n_jobs, random_state, verbose
             Weights of the texts with labels.
         X_unlabeled : like X, default=None
             Texts without labels.
+        checkpoint : str or path, default=None
+            A folder on the client for the state of the fit after each iteration, as for the linear
+            estimators; only if nothing is tuned.
 
         Returns
         -------
@@ -93,11 +106,18 @@ scoring, tol, max_iter, n_jobs, random_state, verbose
         unlabeled = []
         if X_unlabeled is not None:
             unlabeled = partitions_of(client, X_unlabeled, None, None, labeled=False)
-        return self.fit_parts(self._engine(client), labeled, unlabeled)
+        return self.fit_parts(self._engine(client), labeled, unlabeled, checkpoint)
 
-    def fit_parts(self, engine: Engine, labeled: list[Any], unlabeled: list[Any]) -> Self:
+    def fit_parts(
+        self,
+        engine: Engine,
+        labeled: list[Any],
+        unlabeled: list[Any],
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> Self:
         """Fit the model to partitions as an engine keeps them; see ``fit_texts``."""
-        self._fitted = fit_texts(self, engine, labeled, unlabeled)
+        self._fitted = fit_texts(self, engine, labeled, unlabeled, checkpoint)
+        warn_unless_better(self.summary_)
         return self
 
     def predict(self, X: Any, embeddings: Any = None) -> Any:
