@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from dropglm.design import AnyDesign
 from dropglm.noise import NO_NOISE
 from dropglm.objective.objective import term_of
 from dropglm.partitions.prepared import Prepared, Target
@@ -65,8 +66,7 @@ class Curvature(NamedTuple):
         if block is None:
             return _nothing(2 * K, self.beta.shape, self.beta.dtype)
         noise = NO_NOISE if self.target.penalty is None else self.target.penalty.noise
-        eta = block.design.dot(part.own(self.beta)) + self.intercept
-        A2 = self.target.family.own_variance(eta)
+        A2 = self.target.family.own_variance(_predictors(block.design, part.own(self.beta)) + self.intercept)
         w = np.zeros(len(A2)) if block.labels is None else block.labels.weights
         centre, spreads, p = part.own(self.mean), [], np.zeros(K)
         for k in range(K):
@@ -121,7 +121,7 @@ class ClassCounts(NamedTuple):
             y = part.target(self.target)
         else:
             beta, intercept = self.coefficients
-            y = self.target.family.mean(part.design.dot(part.own(beta)) + intercept)
+            y = self.target.family.mean(_predictors(part.design, part.own(beta)) + intercept)
         weights = part.weights if part.y is None else part.weights_without(self.target.fold)
         both = weights[:, None] * np.hstack([y, 1.0 - y])
         return sums_of(np.empty(0), part.design.transposed_dot(both), part.places, d)
@@ -168,7 +168,7 @@ class Misclassified(NamedTuple):
         """Return the share of a partition."""
         if part.y is None:
             return no_features([0.0])
-        y, eta = part.target(self.target), part.design.dot(part.own(self.beta)) + self.intercept
+        y, eta = part.target(self.target), _predictors(part.design, part.own(self.beta)) + self.intercept
         if self.target.family.several:
             return no_features([float((eta.argmax(axis=1) != y.argmax(axis=1)).sum())])
         return no_features([float(((eta > 0)[:, 0] != y[:, 0]).sum())])
@@ -188,6 +188,15 @@ class SignedSums(NamedTuple):
         side = 2.0 * part.target(self.target) - 1.0
         both = part.design.transposed_dot(np.hstack([side, np.ones_like(side)]))
         return sums_of(np.empty(0), both, part.places, self.d)
+
+
+def _predictors(design: AnyDesign, beta: np.ndarray) -> np.ndarray:
+    """Return Xβ; shape (n, K).
+
+    One set of coefficients goes through the columns, which an evaluation reads as well: rows that are stored
+    only for this would double the memory of a partition.
+    """
+    return NO_NOISE.moments(design, beta[:, 0])[0][:, None] if beta.shape[1] == 1 else design.dot(beta)
 
 
 def _nothing(numbers: int, shape: tuple[int, int], dtype: np.dtype) -> Sums:
