@@ -192,7 +192,9 @@ class Learner:
         labels = {number: str(label) for number, label in lesson.labels.items()}
         self._model = model = self.pool.fit(labels, self._model)
         names = {name: int(name) for name in model.classes}
-        snapshot = take_snapshot(lesson.version, model, names, len(labels), self._start, lesson.start_classes)
+        snapshot = take_snapshot(
+            lesson.version, model, names, frozenset(labels), self._start, lesson.start_classes
+        )
         _ = snapshot.words  # computed here, so that nobody waits for them
         excluded = self._is_copy.copy()
         excluded[lesson.answered] = True

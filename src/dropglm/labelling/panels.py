@@ -131,6 +131,8 @@ def suspects(session: LabellingSession, k: int = 20) -> list[Suspect]:
 def surest(session: LabellingSession, name: str, k: int = 20) -> list[tuple[int, float]]:
     """Return the texts without labels of whose class the model is surest, with their probabilities.
 
+    A text whose label was taken back is not among them until there is a model that has not learnt from it.
+
     Parameters
     ----------
     session : LabellingSession
@@ -148,7 +150,7 @@ def surest(session: LabellingSession, name: str, k: int = 20) -> list[tuple[int,
     copy_of = session.answers.numbers.copy_of
     found: list[tuple[int, float]] = []
     for number in np.argsort(-p, kind="stable").tolist():
-        if number in by_text or copy_of[number] != number:
+        if number in by_text or number in snapshot.labelled or copy_of[number] != number:
             continue
         found.append((number, float(p[number])))
         if len(found) == k:

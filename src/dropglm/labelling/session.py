@@ -1,6 +1,5 @@
 """Labelling of some texts, with a model that learns in the background; the state behind the page."""
 
-import math
 import os
 import threading
 import time
@@ -9,7 +8,6 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from dropglm.labelling.answers import Answer
 from dropglm.labelling.entries import (
     ClassAdded,
     ClassRemoved,
@@ -20,7 +18,7 @@ from dropglm.labelling.entries import (
     Skipped,
     Undone,
 )
-from dropglm.labelling.learner import Learner, Learnt, Lesson, Suspects
+from dropglm.labelling.learner import WORDS, Learner, Learnt, Lesson, Suspects
 from dropglm.labelling.snapshot import Guess, Snapshot
 from dropglm.labelling.stored_answers import StoredAnswers
 from dropglm.labelling.upcoming import Item, Upcoming
@@ -129,7 +127,7 @@ class LabellingSession:
         )
         with self.lock:
             self._learn()
-            self.current = self._next()
+            self._show(self._next())
 
     # What is known.
 
@@ -202,7 +200,10 @@ class LabellingSession:
             return self._after(number)
 
     def answer_all(self, labels: Mapping[int, str], *, seen: int | None = None) -> Item | None:
-        """Label several texts, by number, in one action, and return the next text to label."""
+        """Label several texts, by number, in one action, and return the next text to label.
+
+        Texts that have an answer keep it: it was given on purpose, perhaps after these texts were listed.
+        """
         with self.lock:
             self._check_seen(seen)
             if not labels:
@@ -210,6 +211,9 @@ class LabellingSession:
             for label in labels.values():
                 self._stored.check_class(label)
             labels = {self._number(number): label for number, label in labels.items()}  # copies share one
+            labels = {number: label for number, label in labels.items() if self.is_free(number)}
+            if not labels:
+                raise ValueError("All of these texts have an answer already.")
             texts = tuple(map(self.answers.numbers.reference, labels))
             self._stored.append(LabelledTogether(texts, tuple(labels.values()), round(time.time(), 2)))
             return self._after(*labels)
@@ -239,15 +243,15 @@ class LabellingSession:
             if action is None:
                 raise ValueError("There is nothing to undo.")
             numbers = [number for number in action.numbers if number >= 0]
-            before = {number: self.answers.by_text[number] for number in numbers}
+            sources = {number: self.answers.by_text[number].source for number in numbers}
             self._stored.append(Undone(round(time.time(), 2)))
             free = [number for number in numbers if self.is_free(number)]
             if len(numbers) == 1 and free:
                 if self.current is not None:
                     self._upcoming.put_back(self.current)
-                self.current = self._shown.get(free[0], _item(free[0], before[free[0]]))
+                self._show(self._shown.get(free[0], Item(free[0], sources[free[0]])))
             elif self.current is None:
-                self.current = self._next()
+                self._show(self._next())
             if action.numbers:
                 self._learn()
             return numbers
@@ -321,9 +325,21 @@ class LabellingSession:
         """Learn from new answers, move on if one of them is that of the current text, and return it."""
         if self.current is not None and self.current.number in numbers:
             self._shown[self.current.number] = self.current
-            self.current = self._next()
+            self._show(self._next())
         self._learn()
         return self.current
+
+    def _show(self, item: Item | None) -> None:
+        """Make a text the current one, with the guess of a model that has not learnt from its label."""
+        model = self.snapshot
+        if (
+            item is not None
+            and item.guess is None
+            and model is not None
+            and item.number not in model.labelled
+        ):
+            item = item._replace(guess=model.guess(item.number, WORDS))
+        self.current = item
 
     def _next(self) -> Item | None:
         return self._upcoming.take(self.is_free) or self._any_text()
@@ -334,7 +350,7 @@ class LabellingSession:
         for draws in (self._rng.integers(0, n, TRIES), self._rng.permutation(n)):
             for number in draws.tolist():
                 if copy_of[number] == number and self.is_free(number):
-                    return Item(number, "random", self.guess(number))
+                    return Item(number, "random")
         return None
 
     def _told(self, news: Learnt | Suspects) -> None:
@@ -345,11 +361,4 @@ class LabellingSession:
                 return
             self.snapshot = news.snapshot
             self._upcoming.replace(news.chosen, news.random)
-            if self.current is None:
-                self.current = self._next()
-
-
-def _item(number: int, answer: Answer) -> Item:
-    """Return the item of a text whose answer is taken back, as far as the journal has it."""
-    guess = None if answer.guess is None else Guess(answer.guess, math.nan, [])
-    return Item(number, answer.source, guess)
+            self._show(self.current or self._next())

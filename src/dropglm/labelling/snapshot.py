@@ -51,7 +51,9 @@ class Snapshot:
     version : int
         Number of entries of the journal that the model has learnt from.
     n_labels : int
-        Number of labels that it has learnt from.
+        Number of labels that it has learnt from; the model to start from counts as 50.
+    labelled : frozenset of int
+        Numbers of the texts whose labels it has learnt from.
     classes : list of int
         Numbers of its classes.
     probabilities : ndarray of shape (n, K)
@@ -64,6 +66,7 @@ class Snapshot:
 
     version: int
     n_labels: int
+    labelled: frozenset[int]
     classes: list[int]
     probabilities: np.ndarray
     model: Model
@@ -94,7 +97,7 @@ def take_snapshot(
     version: int,
     model: Model,
     names: Mapping[str, int],
-    n_labels: int,
+    labelled: frozenset[int],
     start: Model | None = None,
     start_names: Mapping[str, int] | None = None,
 ) -> Snapshot:
@@ -103,10 +106,10 @@ def take_snapshot(
     The blend is w p + (1 - w) p', where p are the probabilities of the model to start from, p' those of the
     new one and w = 50 / (50 + number of labels).
     """
-    trained = len(model.classes) > 1
+    trained, n_labels = len(model.classes) > 1, len(labelled)
     if start is None or start_names is None:
         classes = [names[name] for name in model.classes]
-        return Snapshot(version, n_labels, classes, model.probabilities, model, names)
+        return Snapshot(version, n_labels, labelled, classes, model.probabilities, model, names)
     w = START_WORTH / (START_WORTH + n_labels) if trained else 1.0
     classes = sorted({*(names[name] for name in model.classes), *start_names.values()})
     column = {number: place for place, number in enumerate(classes)}
@@ -116,4 +119,4 @@ def take_snapshot(
         p[:, [column[names[name]] for name in model.classes]] += (1.0 - w) * model.probabilities
     older = w > 0.5
     shown, shown_names = (start, start_names) if older else (model, names)
-    return Snapshot(version, n_labels + START_WORTH, classes, p, shown, shown_names)
+    return Snapshot(version, n_labels + START_WORTH, labelled, classes, p, shown, shown_names)

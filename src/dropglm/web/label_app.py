@@ -1,6 +1,5 @@
 """The page of ``dropglm label``: requests in, calls of the session out."""
 
-import math
 import secrets
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -146,7 +145,7 @@ class LabelPage:
         return {**self._text(item.number), "source": item.source, "guess": self._guess(item.guess)}
 
     def _guess(self, guess: Guess | None) -> dict[str, Any] | None:
-        if guess is None or math.isnan(guess.probability) or guess.label not in self.session.answers.names:
+        if guess is None or guess.label not in self.session.answers.names:
             return None
         return {
             "label": self.session.answers.names[guess.label],
