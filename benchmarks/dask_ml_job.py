@@ -1,4 +1,4 @@
-"""LogisticRegression of dask-ml on IMDB's bigrams, for ``benchmarks.dask_overhead``, in an environment of its own."""
+"""LogisticRegression of dask-ml on IMDB's bigrams, run by ``benchmarks.dask_overhead``."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What Dask costs: bare rounds, and fits to IMDB's bigrams by two processes beside the local fit on two threads.
+"""What Dask costs: bare rounds, and fits to IMDB's bigrams by two processes beside the local fit.
 
     DROPGLM_DATA=… python -m benchmarks.dask_overhead [--write] [--dask-ml PYTHON] [--spark PYTHON]
 
@@ -96,6 +96,7 @@ class TimedEngine(DaskEngine):
         self.rounds: list[tuple[float, float]] = []
 
     def total(self, work: Any, parts: Any, message: Any, add: Any) -> Any:
+        """Return the sum, and note the times of a round."""
         if work is not answer:
             return super().total(work, parts, message, add)
         start = time.perf_counter()
@@ -149,7 +150,7 @@ def fits_of(client: Client, times: int) -> tuple[float, float, TimedEngine, floa
         y = np.tile(y, times)
     repeats = REPEATS if times == 1 else 1  # the first fit of all compiles
     local, here = fastest(lambda: LogisticRegression(n_jobs=2).fit(X, y, X_unlabeled=Z), repeats)
-    del X, Z
+    X = Z = None
     parts = partitions_on(client, times)
     distributed, there = fastest(
         lambda: TimedLogisticRegression(n_jobs=2, client=client).fit(

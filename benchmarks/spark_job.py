@@ -1,4 +1,4 @@
-"""LogisticRegression of Spark ML on IMDB's bigrams, for ``benchmarks.dask_overhead``, in an environment of its own.
+"""LogisticRegression of Spark ML on IMDB's bigrams, run by ``benchmarks.dask_overhead``.
 
 Labelled rows only, with ½‖β‖² like dropglm's l2 = 1: Spark minimises the mean loss plus ½ regParam ‖β‖².
 """
