@@ -69,7 +69,10 @@ def test_workers_share_the_port_and_are_replaced(model_file):  # noqa: F811
         for _ in range(10):
             assert ask(address, "/predict", {"texts": ["a warm film"]}).status == 200
         code, seconds, printed = stopped(process, signal.SIGINT)
-    assert (code, printed) == (0, "dropglm: stopped.\n")
+    replaced, said = printed.splitlines()
+    assert f"worker {workers[0]} was ended by signal 9 and is replaced by " in replaced
+    assert int(replaced.rpartition(" ")[2]) in now
+    assert (code, said) == (0, "dropglm: stopped.")
     assert seconds < 8
 
 

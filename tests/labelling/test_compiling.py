@@ -2,8 +2,12 @@
 
 import threading
 import time
+from pathlib import Path
+
+import pytest
 
 from dropglm.labelling import LabellingSession
+from dropglm.labelling import compiling as compiling_module
 from dropglm.labelling.compiling import compiling
 from dropglm.labelling.learner import Learner
 from tests.cli.command import run_process
@@ -40,6 +44,20 @@ def test_the_process_ends_with_the_block():
     with compiling():
         pass
     assert time.perf_counter() - begin < 5.0
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="the state of processes is in /proc")
+def test_the_process_is_gone_when_it_has_ended(monkeypatch):
+    """Not a zombie that stays as long as texts are labelled."""
+    monkeypatch.setattr(compiling_module.sys, "executable", "/bin/true")
+    monkeypatch.setattr(compiling_module.os, "cpu_count", lambda: 2)
+    children = Path(f"/proc/self/task/{threading.get_native_id()}/children")
+    before = children.read_text().split()
+    with compiling():
+        deadline = time.monotonic() + 20
+        while children.read_text().split() != before:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
 
 
 def test_nobody_waits_for_functions_to_compile(tmp_path, monkeypatch):

@@ -132,6 +132,18 @@ def test_the_first_journals_are_read(tmp_path):
     assert entries_of(path) == [ClassAdded("a"), Labelled(both, "a", "bulk", None, 1.5), AnswerUndone(2.0)]
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.lists(entries, max_size=4), st.booleans())
+def test_line_ends_of_windows_and_a_byte_order_mark_are_accepted(tmp_path_factory, appended, has_mark):
+    path = tmp_path_factory.mktemp("journal") / "a.labels.jsonl"
+    whole = bytes_of(path, appended).replace(b"\n", b"\r\n")
+    path.write_bytes(b"\xef\xbb\xbf" * has_mark + whole)
+    with Journal(path) as journal:
+        assert (journal.entries, journal.dropped) == (appended, 0)
+        journal.append(Undone(1.0))
+    assert entries_of(path) == [*appended, Undone(1.0)]
+
+
 def test_zeros_at_the_end_are_an_incomplete_line(tmp_path):
     """After a loss of power, pages that were not written read as zeros."""
     path = tmp_path / "a.labels.jsonl"
@@ -148,7 +160,7 @@ def test_zeros_at_the_end_are_an_incomplete_line(tmp_path):
 def test_another_file_is_refused_and_not_touched(tmp_path, content):
     path = tmp_path / "reviews.csv"
     path.write_bytes(content)
-    with pytest.raises(JournalError, match=r"not a journal of labels|newer version"):
+    with pytest.raises(JournalError, match=r"not a journal of labels|another version"):
         Journal(path)
     assert path.read_bytes() == content
 

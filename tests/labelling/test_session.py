@@ -119,7 +119,7 @@ def test_a_bulk_answer_of_several_classes_is_one_action(path):
         assert progress(session).by_class == [("good", 2), ("bad", 2)]
         session.undo()
         assert session.answers.labels() == {first: "good"}
-        with pytest.raises(ValueError, match="no class 'none'"):
+        with pytest.raises(ValueError, match="no class “none”"):
             session.answer_all({third: "bad", fourth: "none"})
         assert session.answers.labels() == {first: "good"}
 
@@ -178,9 +178,9 @@ def test_undo_takes_back_changes_of_the_classes_but_not_those_of_the_start(path)
             assert session.answers.classes == classes
         assert session.current == current
         assert session.answers.labels() == {0: "good", 3: "odd"}
-        with pytest.raises(ValueError, match="'good' has labels"):
+        with pytest.raises(ValueError, match="“good” has labels"):
             session.remove_class("good")
-        with pytest.raises(ValueError, match="no class 'typo'"):
+        with pytest.raises(ValueError, match="no class “typo”"):
             session.remove_class("typo")
         session.remove_class("bad")
         assert session.answers.classes == ["good", "odd"]
@@ -198,7 +198,7 @@ def test_classes_are_added_and_renamed_and_survive_a_restart_with_the_old_names(
         for name in ("", " ", "a\nb", "x" * 101, "bad", None):
             with pytest.raises(ValueError, match="class"):
                 session.add_class(name)
-        with pytest.raises(ValueError, match="no class 'good'"):
+        with pytest.raises(ValueError, match="no class “good”"):
             session.answer("good")
         version = session.version
     with LabellingSession(TEXTS, path, classes=["good", "bad"], labels={3: "odd"}) as again:

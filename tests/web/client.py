@@ -29,7 +29,7 @@ def ask(address, path, body=None, method=None, headers=None):
     """Send a request to a path below an address; ``body`` is sent as it is if it is bytes, else as JSON."""
     parts = urlsplit(address)
     data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-    connection = HTTPConnection(parts.hostname, parts.port, timeout=20)
+    connection = HTTPConnection(parts.hostname, parts.port, timeout=60)
     try:
         connection.request(
             method or ("GET" if data is None else "POST"), parts.path + path.lstrip("/"), data, headers or {}

@@ -83,7 +83,7 @@ def test_what_cannot_be_stored_is_not_acknowledged(served, monkeypatch):
 @pytest.mark.parametrize(
     ("what", "content", "why"),
     [
-        ("answer", {"label": "none"}, "no class 'none'"),
+        ("answer", {"label": "none"}, "no class “none”"),
         ("answer", {"label": 1}, "label must be a text"),
         ("answer", {"label": "good", "number": 10**6}, "no text 1000000"),
         ("answer", {"label": "good", "number": "0"}, "number of a text"),
@@ -91,11 +91,11 @@ def test_what_cannot_be_stored_is_not_acknowledged(served, monkeypatch):
         ("answer_all", {"labels": []}, "no texts"),
         ("answer_all", {"labels": [[[], "good"]]}, "list of pairs"),
         ("answer_all", {"labels": [[10**6, "good"]]}, "no text 1000000"),
-        ("remove_class", {"name": "none"}, "no class 'none'"),
+        ("remove_class", {"name": "none"}, "no class “none”"),
         ("keep", {}, "number of a text"),
         ("keep", {"number": 0}, "no label to keep"),
         ("undo", {}, "nothing to undo"),
-        ("add_class", {"name": "good"}, "already a class 'good'"),
+        ("add_class", {"name": "good"}, "already a class “good”"),
         ("add_class", {"name": " "}, "needs a name"),
         ("export", {"what": "everything"}, "export"),
     ],

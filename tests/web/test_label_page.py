@@ -214,7 +214,7 @@ def test_classes_can_be_made_on_the_page_alone(open_page, browser):
     assert "1 of 80 labelled" in page.of("progress").text
     for name, why in (
         (" ", "A class needs a name, and this one is blank."),
-        ("good", "There is already a class 'good'."),
+        ("good", "There is already a class “good”."),
     ):
         page.of("new-name").send_keys(name, Keys.ENTER)
         page.wait(lambda why=why: page.message == why)

@@ -1,7 +1,10 @@
 """Ports, addresses, and the files of the pages."""
 
 import re
+import socket
 from importlib.resources import files
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -40,6 +43,14 @@ def test_addresses_can_be_opened():
         assert address_of(listener, "localhost", "secret") == f"http://localhost:{port}/secret/"
         assert address_of(listener, "::1") == f"http://[::1]:{port}/"
         assert "0.0.0.0" not in address_of(listener, "0.0.0.0")
+
+
+def test_a_public_address_is_in_numbers_which_phones_can_open(monkeypatch):
+    with listen(port=0) as listener:
+        host = urlsplit(address_of(listener, "0.0.0.0")).hostname
+        assert host == socket.gethostname() or not ip_address(host).is_unspecified
+        monkeypatch.setattr(socket, "socket", lambda *_: (_ for _ in ()).throw(OSError("no network")))
+        assert urlsplit(address_of(listener, "0.0.0.0")).hostname == socket.gethostname().lower()
 
 
 def test_a_public_server_answers_to_its_own_names():

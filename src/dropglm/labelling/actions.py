@@ -90,7 +90,7 @@ class Renamed(Action):
         return self.number in answers.names and self.name not in answers.classes
 
     def undo(self, answers: "Answers") -> None:
-        answers.class_names.rename(self.number, self.name)
+        answers.class_names.restore_name(self.number, self.name)
 
     def sentence(self, answers: "Answers") -> str:
         return f"the class {quoted(answers.names[self.number])} is {quoted(self.name)} again."

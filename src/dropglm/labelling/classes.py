@@ -60,6 +60,10 @@ class Classes:
         self._former[self.names[number]] = number
         self.names[number] = name
 
+    def restore_name(self, number: int, name: str) -> None:
+        """Give a class the name back that it had; the one in between is forgotten."""
+        self.names[number] = name
+
     def remove(self, number: int) -> None:
         """Remove a class."""
         self._former[self.names.pop(number)] = number

@@ -8,6 +8,7 @@ compile one function after the other.
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import SimpleNamespace
@@ -23,6 +24,8 @@ def compiling() -> Iterator[None]:
     process = None
     with suppress(OSError):
         process = subprocess.Popen(command, **quiet) if (os.cpu_count() or 1) > 1 else None
+    if process is not None:  # the system keeps a process that has ended until somebody asks for its status
+        threading.Thread(target=process.wait, name="compiling", daemon=True).start()
     try:
         yield
     finally:

@@ -2,7 +2,8 @@
 
 The file is JSON Lines: a line that says what the file is, then one line per entry. An entry is written and
 synchronised with the disk before ``append`` returns. If a crash interrupts this, the last line is incomplete;
-it was never acknowledged and is removed when the file is opened again.
+it was never acknowledged and is removed when the file is opened again. Line ends of Windows and a byte-order
+mark, which some editors add, are accepted.
 """
 
 import contextlib
@@ -17,7 +18,8 @@ from dropglm.files import FileError
 from dropglm.labelling.entries import Entry, from_record, to_record
 from dropglm.labelling.file_lock import lock_file
 
-HEADER = b'{"dropglm": "labels", "version": 1}\n'
+VERSION = 1
+HEADER = b'{"dropglm": "labels", "version": %d}\n' % VERSION
 
 
 class JournalError(FileError):
@@ -107,13 +109,8 @@ class Journal:
                 data = stream.read()
             end = data.rfind(b"\n") + 1
             lines = data[:end].splitlines(keepends=True)
-            if not data.startswith(HEADER) and not HEADER.startswith(data):
-                is_newer = data.startswith(HEADER.partition(b"1")[0])
-                raise JournalError(
-                    f"{self.path}: a newer version of dropglm wrote this file."
-                    if is_newer
-                    else f"{self.path}: this is not a journal of labels."
-                )
+            if lines or not HEADER.startswith(data):
+                self._check_header(lines[0] if lines else data)
             if lines and b"\0" in lines[-1]:
                 # After a loss of power, a page of the last write may be missing and read as zeros.
                 end -= len(lines.pop())
@@ -125,6 +122,17 @@ class Journal:
         except OSError as error:
             raise JournalError(f"{self.path}: {_reason(error)}.") from error
         return end
+
+    def _check_header(self, line: bytes) -> None:
+        """Raise an error unless the first line is that of a journal, with any line end or byte-order mark."""
+        try:
+            header = json.loads(line)
+        except ValueError:
+            header = None
+        if not isinstance(header, dict) or header.get("dropglm") != "labels":
+            raise JournalError(f"{self.path}: this is not a journal of labels.")
+        if header.get("version") != VERSION:
+            raise JournalError(f"{self.path}: another version of dropglm wrote this file.")
 
     def _parsed(self, lines: Iterable[bytes]) -> list[Entry]:
         entries = []

@@ -268,7 +268,7 @@ class LabellingSession:
             self._check_seen(seen)
             self._stored.check_class(old)
             if old != new:
-                self._stored.append(ClassRenamed(old, self._stored.new_name(new)))
+                self._stored.append(ClassRenamed(old, self._stored.new_name(new, old)))
 
     def remove_class(self, name: str, *, seen: int | None = None) -> None:
         """Remove a class that no text has."""

@@ -3,10 +3,12 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
+from dropglm.labelling.actions import quoted
 from dropglm.labelling.answers import Answers
 from dropglm.labelling.entries import ClassAdded, Entry, Labelled
 from dropglm.labelling.journal import Journal
 from dropglm.labelling.text_numbers import TextNumbers
+from dropglm.text.similar_classes import similar_classes
 
 LONGEST_NAME = 100  # characters of the name of a class
 
@@ -83,6 +85,11 @@ class StoredAnswers:
         if self._added:
             before, added = map(", ".join, self._added)
             found.append(f"Classes of the labels so far: {before}; new: {added}.")
+        for group in similar_classes(self.answers.classes):
+            found.append(
+                f"The classes {' and '.join(map(quoted, group))} differ only in case or in blanks; if they "
+                "mean the same, give their texts the same class."
+            )
         if len(self.answers.classes) == 1:
             found.append(
                 "There is only one class; add another one, since a model learns to tell classes apart."
@@ -92,20 +99,29 @@ class StoredAnswers:
     def check_class(self, name: str) -> None:
         """Raise an error if there is no such class."""
         if name not in self.answers.classes:
-            raise ValueError(f"There is no class {name!r}; add it first.")
+            raise ValueError(f"There is no class {quoted(name)}; add it first.")
 
-    def new_name(self, name: str) -> str:
-        """Return the name that a class is to get."""
+    def new_name(self, name: str, old: str | None = None) -> str:
+        """Return the name that a class is to get, which another one must not have, not even in other case.
+
+        ``old`` is the name that it has so far.
+        """
         name = _checked_name(name)
-        if name in self.answers.classes:
-            raise ValueError(f"There is already a class {name!r}.")
+        for other in self.answers.classes:
+            if other == name:
+                raise ValueError(f"There is already a class {quoted(name)}.")
+            if other != old and similar_classes([name, other]):
+                raise ValueError(
+                    f"There is already a class {quoted(other)}; names must differ in more than case and "
+                    "blanks."
+                )
         return name
 
     def check_unused(self, name: str) -> None:
         """Raise an error if there is no such class, or if a text has it."""
         self.check_class(name)
         if self.answers.is_used(self.class_number(name)):
-            raise ValueError(f"The class {name!r} has labels; rename it, or correct its labels first.")
+            raise ValueError(f"The class {quoted(name)} has labels; rename it, or correct its labels first.")
 
     def check_number(self, number: int) -> int:
         """Return the number of a text, of the first one among copies; raise an error if there is none."""

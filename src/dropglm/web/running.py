@@ -19,6 +19,8 @@ from dropglm.web.patience import PatientProtocol
 
 FIRST_PORT, PORTS = 8000, 20  # tried in turn if no port is given
 MAX_CONNECTIONS = 500
+# Addresses for documentation, which nobody has, by the name of all addresses of a family.
+FAR = {"0.0.0.0": "192.0.2.1", "::": "2001:db8::1"}
 KEEP_ALIVE = 60  # seconds between two requests
 LAST_REQUESTS = 1  # seconds for requests that are running when the server is told to stop
 
@@ -77,9 +79,23 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def address_of(listener: socket.socket, host: str, token: str | None = None) -> str:
-    """Return the web address of a server."""
-    name = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, in_address(host))
+    """Return the web address of a server; if it listens on all addresses, one that others can open."""
+    name = in_address(_own_number(host) if host in FAR else host)
     return f"http://{name}:{listener.getsockname()[1]}/" + (f"{token}/" if token else "")
+
+
+def _own_number(host: str) -> str:
+    """Return an address of this computer in its network; without a network, the computer's name.
+
+    Other devices, such as phones, often cannot find computers by name.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((FAR[host], 9))  # chooses the address to send from; nothing is sent
+            return str(probe.getsockname()[0])
+    except OSError:
+        return socket.gethostname()
 
 
 def open_browser(address: str) -> None:

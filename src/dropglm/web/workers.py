@@ -24,7 +24,7 @@ SECONDS_TO_STOP = 3.0
 def run_workers(make_app: Callable[[], ASGIApp], listener: socket.socket, workers: int) -> None:
     """Serve an application in several processes until Ctrl-C or SIGTERM.
 
-    A process that dies is replaced.
+    A process that dies is replaced, and a line on standard error says so.
 
     Parameters
     ----------
@@ -51,7 +51,9 @@ def run_workers(make_app: Callable[[], ASGIApp], listener: socket.socket, worker
                 seconds = time.monotonic() - started.pop(process)
                 if seconds < SECONDS_TO_START and (process.exitcode or 0) >= 0:  # not killed from outside
                     raise RuntimeError("A worker ended soon after its start; its messages say why.")
-                started[_started(make_app, listener)] = time.monotonic()
+                new = _started(make_app, listener)
+                started[new] = time.monotonic()
+                sys.stderr.write(f"{time.strftime('%H:%M:%S')} {_replaced(process, new)}\n")
     except _StopSignal:
         pass
     finally:
@@ -65,6 +67,12 @@ def run_workers(make_app: Callable[[], ASGIApp], listener: socket.socket, worker
             process.kill()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _replaced(old: SpawnProcess, new: SpawnProcess) -> str:
+    code = old.exitcode or 0
+    how = f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
+    return f"worker {old.pid} {how} and is replaced by {new.pid}"
 
 
 class _StopSignal(BaseException):

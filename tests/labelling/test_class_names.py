@@ -1,0 +1,37 @@
+"""Names of classes: which are refused, and which are added again."""
+
+import pytest
+
+from dropglm.labelling import LabellingSession
+
+TEXTS = ["a lovely film", "a dull film", "great fun", "boring"]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "a.labels.jsonl"
+
+
+def test_the_name_of_a_renaming_that_was_undone_is_free(path):
+    with LabellingSession(TEXTS, path, classes=["positive", "bad"]) as session:
+        session.rename_class("positive", "good")
+        session.undo()
+    with LabellingSession(TEXTS, path, classes=["good", "bad"]) as again:
+        assert again.answers.classes == ["positive", "bad", "good"]
+        assert again.answers.class_names.find("good") == 2
+
+
+def test_a_class_that_differs_only_in_case_or_blanks_is_refused(path):
+    with LabellingSession(TEXTS, path, classes=["not bad", "good"]) as session:
+        for name in ("Not bad", "NOT  BAD"):
+            for give in (session.add_class, lambda name: session.rename_class("good", name)):
+                with pytest.raises(ValueError, match="already a class “not bad”; names must differ in more"):
+                    give(name)
+        session.rename_class("not bad", "Not bad")  # no other class has this name
+        assert session.answers.classes == ["Not bad", "good"]
+
+
+def test_classes_of_the_table_that_differ_only_in_case_are_mentioned(path):
+    with LabellingSession(TEXTS, path, labels={0: "good", 1: "bad", 2: "Good"}) as session:
+        (notice,) = session.notices
+    assert notice.startswith("The classes “good” and “Good” differ only in case or in blanks;")
