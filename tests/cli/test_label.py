@@ -71,6 +71,24 @@ def test_labels_of_the_table_are_imported_once(folder, monkeypatch):
     assert len(seen) == 2
 
 
+def test_rows_without_text_are_counted(folder, monkeypatch):
+    monkeypatch.setattr("dropglm.web.running.run", lambda app, listener: None)
+    (folder / "b.jsonl").write_text('{"text": "a"}\n{"text": null}\n{"text": "b"}\n{"text": " "}\n')
+    done = run("label", "b.jsonl", "--classes", "x,y", "--no-browser", "--quiet", "--port", "0", cwd=folder)
+    assert done.exit_code == 0
+    assert done.stderr == "dropglm: 2 rows have no text; there is nothing to label in them.\n"
+
+
+def test_the_exported_model_can_be_the_start_model(folder, monkeypatch):
+    """It is in memory before an export replaces the file."""
+    from dropglm import TextClassifier
+
+    monkeypatch.setattr("dropglm.web.running.run", lambda app, listener: None)
+    TextClassifier(tune=False, min_df=1).fit(*texts(20)).save(folder / "a.model.skops")
+    out = dropglm("label", "a.csv", "--model", "a.model.skops", "--no-browser", "--port", "0", cwd=folder)
+    assert "0 labels so far" in out
+
+
 def test_classes_that_are_new_or_alone_are_mentioned(folder, monkeypatch):
     monkeypatch.setattr("dropglm.web.running.run", lambda app, listener: None)
 

@@ -1,4 +1,4 @@
-"""Names of classes: which are refused, and which are added again."""
+"""Names of classes and texts: which are refused, and which are added again."""
 
 import pytest
 
@@ -10,6 +10,19 @@ TEXTS = ["a lovely film", "a dull film", "great fun", "boring"]
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "a.labels.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("texts", "sentence"),
+    [
+        (["a", None], r"Text 1 \(counted from 0\) must be a string, got None\."),
+        ("a text", r"texts must be a list of strings, got a single string; put it into a list\."),
+    ],
+)
+def test_what_is_not_a_list_of_texts_is_refused_in_a_sentence(path, texts, sentence):
+    with pytest.raises(TypeError, match=f"^{sentence}$"):
+        LabellingSession(texts, path)
+    assert not path.exists()
 
 
 def test_the_name_of_a_renaming_that_was_undone_is_free(path):

@@ -29,7 +29,7 @@ def label_some(tmp_path):
 
     def label(name, column="review", **how):
         source = SourceTable(str(tmp_path / name), column, how)
-        found, _ = source.texts_and_labels(None, quiet=True)
+        found, *_ = source.texts_and_labels(None, quiet=True)
         session = LabellingSession(found, tmp_path / "a.labels.jsonl", classes=["good", "bad"])
         opened.append(session)
         for number in range(10, 50):
@@ -64,6 +64,28 @@ def test_predictions_have_all_rows_and_all_columns(tmp_path, label_some):
     assert found["id"].to_list() == TABLE["id"].to_list()
     assert found["label"].to_list() == [None] * 10 + TRUTH[10:50] + [None] * 10
     assert found["predicted"].to_list() == model.predict(TEXTS).tolist()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_rows_without_text_are_exported_without_label(tmp_path, label_some, suffix):
+    """They are not shown: the tenth text is that of row 12."""
+    missing = pl.Series("review", [None if suffix != "csv" else "", " "])
+    empty = TABLE[:2].with_columns(missing, pl.Series("id", ["x", "y"]))
+    tables.write(pl.concat([empty, TABLE]), tmp_path / f"a.{suffix}")
+    source = SourceTable(str(tmp_path / f"a.{suffix}"), "review", {})
+    found, _, n_without = source.texts_and_labels(None, quiet=True)
+    assert (found, n_without) == (TEXTS, 2)
+    session, rows = label_some(f"a.{suffix}")
+    assert write_labels(session, tmp_path / "out.csv", rows) == 40
+    assert (
+        pl.read_csv(tmp_path / "out.csv", infer_schema=False)["id"].to_list() == TABLE["id"][10:50].to_list()
+    )
+    write_predictions(session, train_model(session), tmp_path / "p.csv", rows)
+    found = pl.read_csv(tmp_path / "p.csv", infer_schema=False)
+    assert found["id"].to_list() == ["x", "y", *TABLE["id"]]
+    assert found["label"].to_list() == [None] * 12 + TRUTH[10:50] + [None] * 10
+    for name in ("predicted", "probability"):
+        assert found[name].is_null().to_list() == [True] * 2 + [False] * N
 
 
 def test_columns_that_cannot_be_exported_are_left_out(tmp_path, label_some):

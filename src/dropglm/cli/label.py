@@ -138,7 +138,7 @@ def label(
         from dropglm.web.token import page_token
 
         source = SourceTable(table, text, {"format": format, "encoding": encoding, "delimiter": delimiter})
-        texts, known = source.texts_and_labels(label, quiet=quiet)
+        texts, known, n_without = source.texts_and_labels(label, quiet=quiet)
         with listen(host, port) as listener:
             with (
                 naming(table),
@@ -160,12 +160,16 @@ def label(
                     read_rows=source.rows,
                 )
                 for path in exports.paths.values():
-                    check_output(path, "--labels", [table, model, journal])
+                    # The start model may be one that was exported: it is in memory by now.
+                    check_output(path, "--labels", [table, journal])
                 token = page_token(str(journal.resolve()))
                 app = label_app(
                     session, exports, name=Path(table).name, hosts=AllowedHosts(host), token=token
                 )
                 address = address_of(listener, host, token)
+                if n_without:
+                    rows = f"{n_without:,} row{' has' if n_without == 1 else 's have'}"
+                    terminal.message(f"{rows} no text; there is nothing to label in them.")
                 for notice in session.notices:
                     terminal.message(notice)
                 n_labels = len(session.answers.class_numbers())
@@ -215,29 +219,33 @@ def _class_names(given: str | None) -> list[str]:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """The table with the texts, and how it is written."""
+    """The table with the texts, and how it is written; rows without text are left out of labelling."""
 
     path: str
     text: str
     how: Mapping[str, Any]
 
-    def texts_and_labels(self, label: str | None, *, quiet: bool) -> tuple[list[str], Mapping[int, str]]:
-        """Return the texts, and the labels that some of them have."""
+    def texts_and_labels(self, label: str | None, *, quiet: bool) -> tuple[list[str], Mapping[int, str], int]:
+        """Return the texts, the labels that some of them have, and the number of rows without text."""
         from dropglm import tables
+        from dropglm.labelling.exports import has_text
         from dropglm.progress import Progress
 
         with Progress(f"Reading {self.path}", shown=not quiet):
-            frame: Any = tables.read(self.path, self.text, keep=[] if label is None else [label], **self.how)
+            rows: Any = tables.read(
+                self.path, self.text, keep=[] if label is None else [label], optional_text=True, **self.how
+            )
+        frame = rows.filter(has_text(rows[self.text]))
         given = [] if label is None else frame[label].to_list()
         known = {number: name.strip() for number, name in enumerate(given) if name and name.strip()}
-        return frame[self.text].to_list(), known
+        return frame[self.text].to_list(), known, rows.height - frame.height
 
     def rows(self) -> "Iterator[DataFrame]":
         """Read the table again, with all columns; the texts come first."""
         from dropglm import tables
 
         others = [name for name in tables.column_names(self.path, **self.how) if name != self.text]
-        return tables.batches(self.path, self.text, keep=others, **self.how)
+        return tables.batches(self.path, self.text, keep=others, optional_text=True, **self.how)
 
 
 def _start_model(path: Path, texts: list[str]) -> "TextModel":

@@ -2,15 +2,17 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from itertools import count
+from itertools import accumulate, count
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dropglm import tables
 from dropglm.labelling.session import LabellingSession
 from dropglm.tables.frames import import_polars
 
 if TYPE_CHECKING:
-    from polars import DataFrame
+    from polars import DataFrame, Series
 
     from dropglm.text import TextClassifier
 
@@ -37,7 +39,7 @@ def write_labels(
         The suffix decides the format.
     read_rows : callable, optional
         Returns the rows of the table that the texts come from, in frames whose first column has the texts.
-        Without it, there are no other columns.
+        Without it, there are no other columns. Rows without text are not those of a text of the session.
     """
     with session.lock:
         labels = session.answers.labels()
@@ -47,7 +49,7 @@ def write_labels(
     def labelled() -> "Iterator[DataFrame]":
         pl = import_polars()
         for numbers, frame in _rows(session, read_rows, [LABEL]):
-            label = pl.Series(LABEL, [labels.get(number) for number in numbers], pl.String)
+            label = pl.Series(LABEL, _by_row(numbers, labels.get), pl.String)
             yield frame.insert_column(1, label).filter(label.is_not_null())
 
     tables.write(labelled(), path)
@@ -105,7 +107,7 @@ def write_predictions(
         The suffix decides the format.
     read_rows : callable, optional
         As in ``write_labels``. The columns ``label``, which is missing where there is none, ``predicted`` and
-        ``probability`` follow the texts.
+        ``probability`` follow the texts; rows without text have none of them.
     """
     with session.lock:
         labels = session.answers.labels()
@@ -113,11 +115,18 @@ def write_predictions(
     def predicted() -> "Iterator[DataFrame]":
         pl = import_polars()
         for numbers, frame in _rows(session, read_rows, [LABEL, "predicted", "probability"]):
-            p = model.predict_proba(session.texts[numbers.start : numbers.stop])
+            known = [number for number in numbers if number is not None]
+            p = (
+                model.predict_proba([session.texts[number] for number in known])
+                if known
+                else np.empty((0, 1))
+            )
+            predicted = dict(zip(known, model.classes_[p.argmax(axis=1)].tolist(), strict=True))
+            probability = dict(zip(known, p.max(axis=1).round(4).tolist(), strict=True))
             ours = (
-                pl.Series(LABEL, [labels.get(number) for number in numbers], pl.String),
-                pl.Series("predicted", model.classes_[p.argmax(axis=1)].tolist()),
-                pl.Series("probability", p.max(axis=1).round(4)),
+                pl.Series(LABEL, _by_row(numbers, labels.get), pl.String),
+                pl.Series("predicted", _by_row(numbers, predicted.get), pl.String),
+                pl.Series("probability", _by_row(numbers, probability.get), pl.Float64),
             )
             for place, column in enumerate(ours, 1):
                 frame.insert_column(place, column)
@@ -128,18 +137,42 @@ def write_predictions(
 
 def _rows(
     session: LabellingSession, read_rows: ReadRows | None, ours: list[str]
-) -> "Iterator[tuple[range, DataFrame]]":
-    """Yield the rows of the table with the numbers of their texts; no column has one of our names."""
+) -> "Iterator[tuple[list[int | None], DataFrame]]":
+    """Yield the rows of the table with the numbers of their texts; no column has one of our names.
+
+    If rows are read, those without text have no number.
+    """
     texts = session.texts
     start = 0
     for frame in _only_texts(texts) if read_rows is None else read_rows():
-        numbers = range(start, start + frame.height)
-        start = numbers.stop
-        if read_rows is not None and frame.to_series(0).to_list() != list(texts[numbers.start : start]):
+        given = frame.to_series(0)
+        there = [True] * len(given) if read_rows is None else has_text(given).to_list()
+        after = accumulate(there, initial=start)
+        numbers = [number if one else None for number, one in zip(after, there, strict=False)]
+        stop = start + sum(there)
+        if read_rows is not None and given.filter(there).to_list() != list(texts[start:stop]):
             raise _changed()
+        start = stop
         yield numbers, frame.rename(_new_names(frame.columns, ours))
     if start != len(texts):
         raise _changed()
+
+
+def has_text(given: "Series") -> "Series":
+    """Return whether there is a text in each row: not null, and not only blanks.
+
+    Examples
+    --------
+    >>> from polars import Series
+    >>> has_text(Series(["a", " ", None, ""])).to_list()
+    [True, False, False, False]
+    """
+    return (given.str.strip_chars() != "").fill_null(False)
+
+
+def _by_row(numbers: list[int | None], get: Callable[[int], Any]) -> list[Any]:
+    """Return what each row has; rows without text have nothing."""
+    return [None if number is None else get(number) for number in numbers]
 
 
 def _only_texts(texts: Any) -> "Iterator[DataFrame]":

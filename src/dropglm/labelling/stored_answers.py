@@ -41,6 +41,7 @@ class StoredAnswers:
         classes: Iterable[str] = (),
         labels: Mapping[int, str] | None = None,
     ) -> None:
+        _check_texts(texts)
         self.answers = Answers(TextNumbers(texts))
         self.journal = Journal(path)
         try:
@@ -156,6 +157,16 @@ class StoredAnswers:
                 if number not in self._unclear
             )
         )
+
+
+def _check_texts(texts: Sequence[str]) -> None:
+    if isinstance(texts, str):
+        raise TypeError("texts must be a list of strings, got a single string; put it into a list.")
+    if set(map(type, texts)) <= {str}:  # fast, for very many texts
+        return
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(f"Text {number} (counted from 0) must be a string, got {text!r:.40}.")
 
 
 def _checked_name(name: str) -> str:

@@ -23,6 +23,8 @@ class Columns:
         Further columns, which are read as strings.
     mixed : bool, default=False
         Whether labels may have several types, such as 1 and "1" in the same JSON Lines file.
+    optional_text : bool, default=False
+        Whether texts may be missing.
 
     Examples
     --------
@@ -37,6 +39,7 @@ class Columns:
     label: str | None = None
     keep: tuple[str, ...] = ()
     mixed: bool = False
+    optional_text: bool = False
 
     def __post_init__(self) -> None:
         for name in self.names:

@@ -100,7 +100,7 @@ def check_complete(
     ``place`` returns the place of a row in the table, for the message about a missing label.
     """
     missing = frame[columns.text].is_null()
-    if missing.any():
+    if missing.any() and not columns.optional_text:
         raise TableError(f"{name}: row {start + _first(missing)} has no text (null in {columns.text!r}).")
     if columns.label is not None:
         missing = _missing_labels(frame[columns.label])

@@ -25,6 +25,7 @@ def read(
     label: str | None = None,
     *,
     keep: Iterable[str] = (),
+    optional_text: bool = False,
     format: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -43,6 +44,8 @@ def read(
         types, ``infer_type`` finds them.
     keep : iterable of str, default=()
         Further columns, read as strings; values may be missing.
+    optional_text : bool, default=False
+        Whether texts may be missing; they are then null. In a CSV, an empty text is an empty string.
     format : str or None, default=None
         A name in ``FORMATS``, with the compression if there is one (``"csv.gz"``); None uses the suffix.
     encoding : str or None, default=None
@@ -69,7 +72,7 @@ def read(
     >>> read(table, "text", "label", format="csv").rows()
     [('good, very', 1), ('bad', 0)]
     """
-    columns = Columns(text, label, tuple(keep))
+    columns = Columns(text, label, tuple(keep), optional_text=optional_text)
     table = Table(path, format, encoding, delimiter, max_row_length)
     frames = table.frames(columns, BATCH_SIZE, prompt=False)
     frame: DataFrame = import_polars().concat(frames, how="vertical_relaxed")
@@ -124,6 +127,7 @@ def batches(
     label: str | None = None,
     *,
     keep: Iterable[str] = (),
+    optional_text: bool = False,
     size: int = BATCH_SIZE,
     format: str | None = None,
     encoding: str | None = None,
@@ -143,7 +147,7 @@ def batches(
     [['a', 'b'], ['c']]
     """
     check_positive(size, "size")
-    columns = Columns(text, label, tuple(keep))
+    columns = Columns(text, label, tuple(keep), optional_text=optional_text)
     table = Table(path, format, encoding, delimiter, max_row_length)
     start = 1
     for frame in table.frames(columns, size, prompt=True):
