@@ -83,10 +83,10 @@ def assert_same_model(model, expected, tolerance=1e-6):
 @pytest.mark.parametrize(
     ("count", "K", "settings"),
     [
-        (1, 2, {}),
+        (1, 2, {"l2": 0.1}),
         (3, 3, {}),
-        (17, 2, {}),
-        (3, 2, {"l2_weights": "naive_bayes", "discount": 0.3, "class_weight": "balanced", "dropout": 0.3}),
+        (17, 2, {"l2": 0.1}),
+        (3, 2, {"l2_weights": "naive_bayes", "discount": 0.3, "class_weight": "balanced", "l2": 0.1}),
         (
             3,
             3,
@@ -142,8 +142,8 @@ def _same(rows, _):
 @pytest.mark.usefixtures("in_float64")
 def test_all_kinds_of_collections_are_accepted(client):
     texts, y = corpus(60)
-    expected = text.TextClassifier(tune=False, tol=1e-8).fit(texts, y)
-    model = TextClassifier(tune=False, tol=1e-8, client=client)
+    expected = text.TextClassifier(tune=False, tol=1e-8, l2=1.0).fit(texts, y)
+    model = TextClassifier(tune=False, tol=1e-8, l2=1.0, client=client)
     bag, labels = db.from_sequence(texts, npartitions=4), db.from_sequence(y.tolist(), npartitions=4)
     frame = dd.from_pandas(pd.DataFrame({"text": texts, "label": y}), npartitions=4)
     futures = client.scatter([texts[:20], texts[20:]]), client.scatter([y[:20], y[20:]])
@@ -247,6 +247,8 @@ def test_errors_name_the_partition(client):
         model.fit(texts, y)
     with pytest.raises(ValueError, match="requires y"):
         model.fit(parts(texts, 2))
+    with pytest.raises(ValueError, match="A search has no checkpoints"):
+        clone(model).set_params(tune=True).fit(parts(texts, 1), parts(y, 1), checkpoint="folder")
     with pytest.raises(ValueError, match="cannot have embeddings"):
         clone(model).set_params(embedder=len).fit(parts(texts, 1), parts(y, 1))
 
@@ -293,7 +295,7 @@ def test_coefficients_in_float32_agree_up_to_the_tolerance(client):
 def test_a_worker_that_is_killed_while_counting_does_not_change_the_model(tmp_path):
     texts, y = corpus(60)
     texts[30] = f"folder:{tmp_path}"
-    settings = {"analyzer": words_or_death, "tol": 1e-8, "ngram_range": (1, 1)}
+    settings = {"analyzer": words_or_death, "tol": 1e-8, "l2": 1.0, "ngram_range": (1, 1)}
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
     with cluster, Client(cluster) as client:
         X = [client.submit(list, texts[k : k + 10], pure=False) for k in range(0, 60, 10)]

@@ -63,6 +63,8 @@ def fit_texts(
     """
     # Check.
     check_settings(classifier)
+    if classifier.tune and checkpoint is not None:
+        raise ValueError("A search has no checkpoints; use tune=False, or leave checkpoint out.")
     if not labeled:
         raise ValueError("There is no partition of labelled texts.")
     texts = engine.keep(check_partition, [*labeled, *unlabeled], None)
@@ -113,8 +115,6 @@ def _fit(
     matrices.clear()
     # Only the fit itself needs the matrices from here on.
     if isinstance(estimator, LogisticRegressionCV):
-        if checkpoint is not None:
-            raise ValueError("A search has no checkpoints; use tune=False, or leave checkpoint out.")
         search = fit_logistic_cv(estimator.set_params(rounds=0), engine, rows.pop(0), rows.pop(0))
         model = search.best_estimator_
         accuracy = float(search.cv_results_["accuracy"][search.best_index_])
