@@ -131,6 +131,21 @@ def test_strange_and_long_texts_arrive_as_they_are(served):
     assert (len(answered["text"]), answered["length"]) == (CUT, len(TEXTS[61]))
 
 
+def test_recent_answers_begin_with_the_last_one_also_if_it_is_a_correction(served):
+    address, _, _ = served
+    for number in range(8):
+        act(address, "answer", label="good", number=number)
+    state = act(address, "answer", label="bad", number=1).json
+    assert [(one["number"], one["place"]) for one in state["recent"]] == [
+        (number, number) for number in (1, 7, 6, 5, 4, 3)
+    ]
+    assert [one["number"] for one in act(address, "undo").json["recent"]] == [7, 6, 5, 4, 3, 2]
+    listed = ask(address, "api/listed/1").json
+    assert (listed["label"], listed["place"]) == ("good", 1)
+    assert ask(address, "api/listed/20").json["place"] is None
+    assert ask(address, "api/listed/99").status == 404
+
+
 def test_panels_and_exports(served, tmp_path):
     address, session, exports = served
     act(address, "answer_all", labels=list(enumerate(TRUTH[:40])))

@@ -49,7 +49,7 @@ def open_page(browser, tmp_path):
 def test_texts_are_shown_as_they_are_and_run_nothing(open_page, browser):
     page, _ = open_page(STRANGE, classes=["a", "b"])
     seen = set()
-    while page.text != "All texts are labelled or skipped.":
+    while not page.text.startswith("All texts are labelled or skipped."):
         text = page.text
         if not page.of("show-all").get_property("hidden"):
             assert len(text) == 20_000
@@ -72,6 +72,7 @@ def test_each_action_is_said_and_undone_whole(open_page):
 
     page, session = open_page(classes=["good", "bad"])
     first = page.text
+    stays_in_place(page, page.of("skip"))
     page.moves_on(lambda: page.press("1"))
     assert page.message == ""
     second = page.text
@@ -113,16 +114,23 @@ def test_a_bulk_answer_of_two_classes_is_undone_by_one_key(open_page, browser):
     for id in ("surest", "accuracy-line"):
         page.wait(lambda id=id: "0 of 10 random texts answered" in page.of(id).text)
     assert page.of("surest-panel").size["height"] < 700  # search and export are not far below
+    accept = page.of("surest").find_element("tag name", "button")
+    line = page.of("surest").find_elements("css selector", "button.text")[-1]
+    page.moves_on(line.click)
+    page.moves_on(lambda: page.press("2"))  # an answer that the list must not overwrite
+    page.wait(lambda: accept.text == "Accept 19 as good")
     browser.execute_script(
         "const select = document.querySelector('#surest select'); select.value = 'bad';"
         "select.dispatchEvent(new Event('change'))"
     )
-    page.moves_on(page.of("surest").find_element("tag name", "button").click)
-    assert "Labelled 20 texts" in page.message
+    assert accept.text == "Label 19 texts"
+    page.moves_on(accept.click)
+    assert "Labelled 19 texts" in page.message
     assert len(session.answers.labels()) == 40
     page.moves_on(lambda: page.press("z"))
-    assert page.message == "Undone: the answers for 20 texts are taken back."
-    assert len(session.answers.labels()) == 20
+    assert page.message == "Undone: the answers for 19 texts are taken back."
+    assert len(session.answers.labels()) == 21
+    page.moves_on(lambda: page.press("z"))
     page.press("z")
     page.wait(lambda: page.message == "There is nothing to undo.")
 
@@ -134,15 +142,62 @@ def test_search_labels_a_text_and_shows_what_undo_did(open_page, browser):
     browser.execute_script("document.getElementById('search-form').requestSubmit()")
     page.wait(lambda: "1 text" in page.of("found").text)
     label = "return document.querySelector('#found select').value"
-    browser.execute_script(
-        "const select = document.querySelector('#found select'); select.value = 'good';"
-        "select.dispatchEvent(new Event('change')); document.activeElement.blur()"
-    )
+    assert [mark.text for mark in page.of("found").find_elements("tag name", "mark")] == ["great", "film"]
+
+    def choose(name):
+        browser.execute_script(
+            "const select = document.querySelector('#found select'); select.focus();"
+            "select.value = arguments[0]; select.dispatchEvent(new Event('change', { bubbles: true }))",
+            name,
+        )
+
+    choose("good")
     page.wait(lambda: page.message == "Labelled “a great film” as “good”.")
     assert session.answers.labels() == {0: "good"}
+    choose("")  # "no label" takes the label back
+    page.wait(lambda: page.message == "Skipped “a great film”.")
+    assert session.answers.labels() == {}
+    page.press("z")  # and keys are those of the page again, as the list has lost the focus
+    page.wait(lambda: browser.execute_script(label) == "good")
+    assert page.message == "Undone: “a great film” is “good” again."
     page.press("z")
     page.wait(lambda: browser.execute_script(label) == "")
     assert page.message == "Undone: “a great film” is no longer “good”."
+
+
+def test_a_text_of_a_list_is_shown_whole_and_labelled(open_page, browser):
+    from selenium.webdriver.common.keys import Keys
+
+    long = "so " * 300 + "rare-word " + "end " * 300
+    page, session = open_page([*TEXTS, long], classes=["good", "bad"])
+    before = page.text
+    page.open("search-panel")
+    page.of("search-words").send_keys("rare-word", Keys.ENTER)
+    page.wait(lambda: "1 text" in page.of("found").text)
+    assert "rare-word" in page.of("found").text  # though it is far from the beginning
+    line = page.of("found").find_element("css selector", "button.text")
+    page.moves_on(lambda: line.send_keys(Keys.ENTER))
+    assert page.text == long
+    assert [mark.text for mark in page.of("text").find_elements("tag name", "mark")] == ["rare-word"]
+    assert "not labelled" in page.row
+    page.moves_on(lambda: page.press(Keys.ARROW_RIGHT))
+    assert page.text == before
+    page.moves_on(line.click)
+    page.moves_on(lambda: page.press("2"))
+    assert (page.text, session.answers.labels()) == (before, {80: "bad"})
+    page.wait(lambda: browser.execute_script("return document.querySelector('#found select').value") == "bad")
+    page.moves_on(line.click)
+    assert "labelled bad" in page.row
+
+
+def test_a_slow_server_is_noticed(open_page, monkeypatch):
+    page, session = open_page(classes=["good", "bad"])
+    at_once = session.answer
+    monkeypatch.setattr(session, "answer", lambda *given, **how: (sleep(2), at_once(*given, **how))[1])
+    page.press("1")
+    page.wait(lambda: page.message == "Waiting for the server…")
+    page.wait(lambda: page.message == "")
+    assert len(session.answers.labels()) == 1
 
 
 def test_a_second_tab_stays_consistent(open_page, browser):
@@ -180,10 +235,9 @@ def test_a_key_does_not_label_a_text_that_has_just_appeared(open_page, browser, 
 
 
 def test_a_hidden_guess_stays_hidden_after_a_reload(open_page, browser):
-    page, session = open_page(labels={n: TRUTH_OF[TEXTS[n]] for n in range(20)})
-    assert session.wait(60)
-    page.label()
-    page.wait(lambda: page.of("guess-line").text.startswith("Guess:"))
+    page, _ = open_page(labels={n: TRUTH_OF[TEXTS[n]] for n in range(20)})
+    page.wait(lambda: page.of("guess-line").text.startswith("Guess:"), 60)  # of the first text, without a key
+    assert page.of("guess-line").text.endswith("Marked words speak for or against it.")
     assert page.driver.find_elements("css selector", "#text mark")
     page.press("g")
     page.wait(lambda: page.of("guess-line").text == "The guess is hidden.")
@@ -240,11 +294,28 @@ def test_a_class_without_labels_can_be_removed(open_page, browser):
     assert page.message.startswith("Removed the class “")
 
 
+def stays_in_place(page, button):
+    """Return the top of a button, which no message moves."""
+    top = button.location["y"]
+    say = "document.getElementById(arguments[0]).textContent = arguments[1]"
+    for where, said in (
+        ("learning", "Learning…"),
+        ("learning", ""),
+        ("message", "long one " * 40),
+        ("message", ""),
+    ):
+        page.driver.execute_script(say, where, said)
+        assert button.location["y"] == top
+    return top
+
+
 def test_the_page_fits_a_phone_and_works_by_tapping(open_page, browser, look):
     look(390, dark=True)
     page, _ = open_page(classes=["good", "bad" * 33])
     buttons = page.of("classes").find_elements("tag name", "button")
+    top = stays_in_place(page, buttons[0])
     page.moves_on(lambda: buttons[0].click())
+    assert buttons[0].location["y"] == top
     page.moves_on(lambda: page.of("undo").click())
     page.moves_on(lambda: page.of("skip").click())
     page.moves_on(lambda: page.of("back").click())

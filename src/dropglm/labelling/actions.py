@@ -123,7 +123,7 @@ def quoted(text: str) -> str:
     “a lovely film” “fun fun fun fun fun fun fun fun fun fun…”
     """
     # Blanks are joined only in the beginning of the text, which may be very long.
-    words = " ".join(text[: 4 * EXCERPT].split())
+    words = " ".join(text[: 4 * EXCERPT].split()) or "(empty text)"
     return f"“{words}”" if len(words) <= EXCERPT else f"“{words[: EXCERPT - 1].rstrip()}…”"
 
 

@@ -123,6 +123,15 @@ class Answers:
         """The action that would be undone next; None if there is none."""
         return next((action for action in reversed(self._actions) if action.can_undo(self)), None)
 
+    def recent(self, k: int) -> list[int]:
+        """Return the texts that were answered, corrected or confirmed last, the last one first."""
+        found: dict[int, None] = {}
+        for action in reversed(self._actions):
+            found |= dict.fromkeys(number for number in reversed(action.numbers) if number >= 0)
+            if len(found) >= k:
+                break
+        return list(found)[:k]
+
     def is_used(self, number: int) -> bool:
         """Return whether any answer has this class."""
         return any(answer.label == number for answer in self.by_text.values())

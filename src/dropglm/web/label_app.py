@@ -73,6 +73,7 @@ class LabelPage:
             "state": lambda request: self.state(),
             "panels": lambda request: self._panels(),
             "text/{number:int}": lambda request: self._whole(request.path_params["number"]),
+            "listed/{number:int}": lambda request: self._listed(request.path_params["number"]),
             "answered/{place:int}": lambda request: self._answered(request.path_params["place"]),
             "suspects": lambda request: self._suspects(),
             "surest": lambda request: self._surest(request.query_params.get("label", "")),
@@ -96,7 +97,7 @@ class LabelPage:
         with session.lock:
             numbers = progress(session)
             export = self.exports.state
-            answered = [number for number in session.answers.by_text if number >= 0]
+            places = self._places()
             last = session.answers.last
             return {
                 "run": self.run,
@@ -108,14 +109,18 @@ class LabelPage:
                 "n_rows": numbers.n_rows,
                 "n_labels": numbers.n_labels,
                 "n_skipped": numbers.n_skipped,
-                "n_answered": len(answered),
+                "n_answered": len(places),
                 "undo": None if last is None else last.sentence(session.answers),
                 "per_minute": numbers.per_minute,
                 "classes": numbers.by_class,
-                "recent": [self._excerpt(number, 120) for number in answered[-SHOWN_ANSWERS:]],
+                "recent": [
+                    self._excerpt(number, 120) | {"place": places[number]}
+                    for number in session.answers.recent(SHOWN_ANSWERS)
+                ],
                 "is_ready": session.is_ready,
                 "is_learning": session.is_learning,
                 "learnt": None if session.snapshot is None else session.snapshot.version,
+                "is_useful": session.snapshot is not None and session.snapshot.is_useful,
                 "problem": session.problem,
                 "notices": session.notices,
                 "export": export
@@ -164,25 +169,35 @@ class LabelPage:
             "is_answered": answer is not None,
         }
 
-    def _excerpt(self, number: int, cut: int = EXCERPT) -> dict[str, Any]:
-        # Blanks are joined only in the beginning of the text, which may be very long.
-        found = self._text(number, 4 * cut)
-        text = " ".join(found["text"].split())
-        return found | {"text": text if len(text) <= cut else f"{text[: cut - 1]}…"}
+    def _excerpt(self, number: int, cut: int = EXCERPT, start: int = 0) -> dict[str, Any]:
+        # Blanks are joined only in a part of the text, which may be very long.
+        part = self.session.texts[number][start : start + 4 * cut]
+        text = ("…" if start else "") + " ".join(part.split())
+        return self._text(number, 0) | {"text": text if len(text) <= cut else f"{text[: cut - 1]}…"}
 
-    def _whole(self, number: int) -> dict[str, Any]:
+    def _whole(self, number: int, cut: int | None = None) -> dict[str, Any]:
         if number >= len(self.session.texts):
             raise HTTPException(404, "There is no such text.")
         with self.session.lock:
-            return self._text(number, None)
+            return self._text(number, cut)
+
+    def _places(self) -> dict[int, int]:
+        """Return the places of the texts in the order in which they were first answered."""
+        numbers = (number for number in self.session.answers.by_text if number >= 0)
+        return {number: place for place, number in enumerate(numbers)}
+
+    def _listed(self, number: int) -> dict[str, Any]:
+        """Return a text of a list, with its place if it was answered."""
+        with self.session.lock:
+            return self._whole(number, CUT) | {"place": self._places().get(number), "guess": None}
 
     def _answered(self, place: int) -> dict[str, Any]:
         """Return a text that was answered, by its place in the order of answers."""
         with self.session.lock:
-            numbers = [number for number in self.session.answers.by_text if number >= 0]
+            numbers = list(self._places())
             if place >= len(numbers):
                 raise HTTPException(404, "There is no such answer.")
-            return self._text(numbers[place]) | {"place": place, "source": "answered", "guess": None}
+            return self._listed(numbers[place])
 
     def _suspects(self) -> dict[str, Any]:
         self.session.look_for_suspects()
@@ -203,7 +218,11 @@ class LabelPage:
     def _search(self, words: str) -> dict[str, Any]:
         found = search(self.session.answers.numbers, words)
         with self.session.lock:
-            return {"texts": [self._excerpt(number) for number in found.numbers], "total": found.total}
+            texts = [
+                self._excerpt(number, start=found.near(self.session.texts[number]))
+                for number in found.numbers
+            ]
+        return {"texts": texts, "total": found.total, "words": found.wanted}
 
     # Actions.
 

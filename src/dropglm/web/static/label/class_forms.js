@@ -52,7 +52,10 @@ export function startClassForms(act) {
     element("rename-new").focus();
   });
   element("rename-cancel").addEventListener("click", endEditing);
-  element("rename-old").addEventListener("change", showRemovable);
+  element("rename-old").addEventListener("change", () => {
+    showRemovable();
+    element("rename-new").focus();
+  });
   element("rename-form").addEventListener("submit", async (event) => {
     event.preventDefault();
     const names = { old: element("rename-old").value, new: element("rename-new").value.trim() };

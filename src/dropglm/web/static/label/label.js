@@ -1,21 +1,27 @@
 // The page of dropglm label. Texts are shown through textContent only, so that nothing in them is run.
-import { ask, send, ServerError } from "./requests.js";
-import { showMarked } from "./marks.js";
+import { ask, send, ServerError, whenSlow } from "./requests.js";
+import { showFoundWords, showMarked } from "./marks.js";
 import { showNumbers, showPanels } from "./numbers.js";
 import { showClassForms, startClassForms } from "./class_forms.js";
-import { showFound, showSurest, showSuspects } from "./lists.js";
-import { clear, element, make, percent, quoted } from "./parts.js";
+import { guessesHidden, showGuess, startGuesses } from "./guess.js";
+import { showButtons, showPressed } from "./class_buttons.js";
+import { KEYS, startKeys } from "./keys.js";
+import { renewLists, showFound, showSurest, showSuspects, startLists, updateLists } from "./lists.js";
+import { clear, element, make, quoted, visible } from "./parts.js";
 
-const KEYS = "1234567890qwertyuiop";
 const POLL = 1500; // milliseconds between two looks at the server
 const POLL_EXPORT = 250; // milliseconds while a file is being written
 const PANELS = 400; // milliseconds after an answer until the panels are drawn
 const SETTLE = 300; // milliseconds to notice that the text has changed by itself, before keys label it
-const HIDDEN = "dropglm-guesses-hidden"; // in the storage of the browser
+const WAITING = "Waiting for the server…";
+const DONE = "All texts are labelled or skipped. The labels, a model and its predictions are under Export.";
+const SOURCES = { random: "drawn at random", chosen: "chosen to teach the model", search: "found by search" };
+const LISTED = -1; // the place of a text without an answer that was opened from a list
+const QUICK = ["answer", "skip", "keep", "export"]; // actions after which lists need not be asked for again
 
 let state = null; // of the server
 let shown = null; // the text on the screen: the current one, or an answered one
-let place = null; // of an answered text in the order of answers; null for the current one
+let place = null; // of an answered text in the order of answers, or LISTED; null for the current one
 let trail = []; // places from which the answers of this page were given, for undo
 let isBusy = false; // an answer is on its way
 let isOffline = false;
@@ -27,7 +33,6 @@ let pollTimer = null;
 let isPolling = false;
 let isLooking = true; // the server has not finished looking for suspicious labels
 
-const guessesHidden = () => !element("guess-shown").checked;
 const classes = () => state.classes.map(([name]) => name);
 
 // The text and its classes.
@@ -39,19 +44,19 @@ function showText(isOwn = true) {
   if (isNew && !isOwn) settle();
   shown = current;
   box.classList.toggle("answered", place !== null);
-  box.classList.toggle("empty", !shown);
+  box.classList.toggle("empty", !shown || !shown.text.trim());
   element("show-all").hidden = !shown || shown.text.length >= shown.length;
-  const text = shown ? shown.text : "All texts are labelled or skipped.";
-  const words = shown && shown.guess && !guessesHidden() ? shown.guess.words : [];
+  const text = shown ? visible(shown.text) : DONE;
+  const words = (shown && shown.found) || (shown && shown.guess && !guessesHidden() ? shown.guess.words : []);
   // A text that is drawn again loses what is selected in it, and is read aloud again.
   if (drawn.text !== text || String(drawn.words) !== String(words)) {
-    showMarked(box, text, words);
+    (shown && shown.found ? showFoundWords : showMarked)(box, text, words);
     drawn = { text, words };
   }
   if (shown) element("show-all").textContent = `Show all ${shown.length.toLocaleString("en")} characters`;
   if (isNew) box.scrollTop = 0;
   showPlace();
-  showGuess();
+  showGuess(state, place === null ? shown : null);
   showClasses();
   element("back").disabled = place === 0 || state.n_answered === 0;
   element("forward").disabled = place === null;
@@ -76,62 +81,17 @@ function showPlace() {
   const row = `Row ${(shown.number + 1).toLocaleString("en")}`;
   if (place !== null) {
     const what = shown.label === null ? "skipped" : `labelled ${shown.label}`;
-    make(line, "span", `${row}, ${what}. Choose a class to correct it.`);
-    make(line, "span", `answer ${place + 1} of ${state.n_answered}`);
+    make(line, "span", place === LISTED ? `${row}, not labelled` : `${row}, ${what}. Choose a class to correct it.`);
+    make(line, "span", place === LISTED ? "from a list" : `answer ${place + 1} of ${state.n_answered}`);
   } else {
     make(line, "span", row);
-    make(line, "span", shown.source === "random" ? "drawn at random" : "chosen by the model");
+    make(line, "span", SOURCES[shown.source] || "");
   }
-}
-
-function showGuess() {
-  const line = clear(element("guess-line"));
-  if (!shown || place !== null || !shown.guess) {
-    if (place === null && shown) {
-      const isWaiting = state.is_ready && !state.is_learning && state.classes.length > 1;
-      line.textContent = state.problem || (isWaiting ? "Guesses start after a few labels of two classes." : "");
-    }
-    return;
-  }
-  if (guessesHidden()) {
-    line.textContent = "The guess is hidden.";
-    return;
-  }
-  line.append("Guess: ");
-  make(line, "b", shown.guess.label);
-  line.append(` ${percent(shown.guess.probability)}`);
-  const words = shown.guess.words.filter(([, weight]) => weight > 0).map(([word]) => word);
-  if (words.length) line.append(`, because of ${words.slice(0, 6).join(", ")}`);
 }
 
 function showClasses() {
-  const group = element("classes");
   const guessed = shown && shown.guess && place === null && !guessesHidden() ? shown.guess.label : null;
-  const names = classes();
-  const buttons = [...group.children];
-  names.forEach((name, number) => {
-    let button = buttons[number];
-    if (!button) {
-      button = make(group, "button");
-      button.type = "button";
-      make(button, "kbd");
-      make(button, "span").dir = "auto";
-      button.addEventListener("click", () => answer(state.classes[number][0], button));
-    }
-    const [key, label] = button.children;
-    key.textContent = KEYS[number] || "";
-    key.hidden = !KEYS[number];
-    label.textContent = name;
-    button.title = name;
-    button.setAttribute("aria-label", KEYS[number] ? `${name}, key ${KEYS[number]}` : name);
-    if (KEYS[number]) button.setAttribute("aria-keyshortcuts", KEYS[number]);
-    button.classList.toggle("guessed", name === guessed);
-    const isChosen = Boolean(shown) && shown.label === name;
-    button.classList.toggle("chosen", isChosen);
-    button.setAttribute("aria-pressed", String(isChosen));
-    button.disabled = !shown;
-  });
-  buttons.slice(names.length).forEach((button) => button.remove());
+  showButtons(classes(), { guessed, chosen: shown && shown.label, isDisabled: !shown }, assign);
   showClassForms(state.classes);
 }
 
@@ -150,7 +110,7 @@ function say(sentence, isError = false) {
   line.classList.toggle("error", isError);
 }
 
-const complain = (error) => say(error.message, true);
+const complain = (error) => say(error instanceof ServerError ? error.message : "The server does not answer.", true);
 
 // News of the server: after each action, and every now and then.
 
@@ -167,13 +127,17 @@ function take(news, { isOwn = false, isLate = false, says = "", found = null } =
   isOffline = false;
   if (!isOwn && !isSame) trail = [];
   if (isOwn || !isSame) place = found && found.place;
-  // A refit must not change the text that someone is reading, nor its guess.
-  if (isSame && place === null && shown && news.current && news.current.number === shown.number) state.current = shown;
+  // A refit must not change the text that someone is reading, nor its guess, but may bring the first one.
+  if (isSame && place === null && shown && news.current && news.current.number === shown.number) {
+    shown.guess ??= news.current.guess;
+    state.current = shown;
+  }
   if (found) showAnswered(found, !isLate);
   else showText(!old || (isOwn && !isLate));
   // The next text is drawn first, then everything else.
   requestAnimationFrame(() => setTimeout(() => showNumbers(state, go)));
   if (learnt !== news.learnt || !isSame) showPanelsSoon();
+  if (!isSame) updateLists(news.recent);
   if (element("suspects-panel").open && (!isSame || isLooking)) lookForSuspects();
 }
 
@@ -185,10 +149,13 @@ async function act(what, content = {}, { says = "", stays = false, to = stays ? 
   const from = place;
   try {
     const news = await send(what, { ...content, seen: state.version });
-    const found = to !== null && to < news.n_answered ? await ask(`answered/${to}`) : null;
+    const path = to === LISTED ? `listed/${shown.number}` : `answered/${to}`;
+    const found = to !== null && to < news.n_answered ? await ask(path) : null;
     if (what === "undo") trail.pop();
-    else if (news.version > state.version) trail.push(from);
-    take(news, { isOwn: true, isLate: performance.now() - began > SETTLE, says, found });
+    else if (news.version > state.version) trail.push(from === LISTED ? null : from);
+    const sentence = typeof says === "function" ? says(news.n_labels - state.n_labels) : says;
+    take(news, { isOwn: true, isLate: performance.now() - began > SETTLE, says: sentence, found });
+    if (!QUICK.includes(what)) renewLists().catch(complain);
     return true;
   } catch (error) {
     if (error.state) {
@@ -223,29 +190,25 @@ async function poll() {
 
 // What the annotator does.
 
-function answer(label, button) {
+// The place that is shown after the answer to the text at this one.
+const following = () => (place === null || place === LISTED ? null : place + 1);
+
+function assign(number) {
   if (!shown || settling !== null) return;
-  if (button) {
-    button.classList.add("pressed");
-    setTimeout(() => button.classList.remove("pressed"), 150);
-  }
-  if (place === null) act("answer", { label, number: shown.number });
-  else act("answer", { label, number: shown.number }, { says: `Labelled ${quoted(shown.text)} as ${quoted(label)}.`, to: place + 1 });
+  const label = classes()[number];
+  showPressed(number);
+  const says = place === null ? "" : `Labelled ${quoted(shown.text)} as ${quoted(label)}.`;
+  act("answer", { label, number: shown.number }, { says, to: following() });
 }
 
 function skip() {
   if (!shown || settling !== null) return;
-  act("skip", { number: shown.number }, { says: `Skipped ${quoted(shown.text)}.`, to: place === null ? null : place + 1 });
+  act("skip", { number: shown.number }, { says: `Skipped ${quoted(shown.text)}.`, to: following() });
 }
 
-async function undo() {
-  if (!state.undo) {
-    say("There is nothing to undo.");
-  } else if (await act("undo", {}, { says: `Undone: ${state.undo}`, to: trail.at(-1) ?? null })) {
-    // The lists show labels, which may have changed.
-    if (element("found").hasChildNodes()) showFound(act, classes).catch(complain);
-    if (element("surest").hasChildNodes()) showSurest(act, classes).catch(complain);
-  }
+function undo() {
+  if (state.undo) act("undo", {}, { says: `Undone: ${state.undo}`, to: trail.at(-1) ?? null });
+  else say("There is nothing to undo.");
 }
 
 async function go(to) {
@@ -265,13 +228,24 @@ async function go(to) {
 function showAnswered(found, isOwn = true) {
   const isNew = !shown || shown.number !== found.number;
   if (isNew && !isOwn) settle();
-  place = found.place;
+  place = found.place ?? LISTED;
   shown = found;
   showText();
 }
 
-const back = () => place === 0 || !state.n_answered || go((place === null ? state.n_answered : place) - 1);
-const forward = () => place === null || go(place + 1);
+// Shows a text of a list, with the words that were searched for.
+async function showListed(number, words) {
+  try {
+    const found = await ask(`listed/${number}`);
+    showAnswered(words.length ? { ...found, found: words } : found);
+    element("place").scrollIntoView({ block: "nearest" }); // on a phone, it is far above the lists
+  } catch (error) {
+    complain(error);
+  }
+}
+
+const back = () => place === 0 || !state.n_answered || go((following() === null ? state.n_answered : place) - 1);
+const forward = () => place === null || go(following());
 
 async function showAll() {
   const whole = await ask(`text/${shown.number}`);
@@ -282,7 +256,7 @@ async function showAll() {
 
 async function lookForSuspects() {
   try {
-    isLooking = await showSuspects(act);
+    isLooking = await showSuspects();
   } catch (error) {
     complain(error);
   }
@@ -309,12 +283,12 @@ const SHORTCUTS = {
 function suspect(which) {
   if (!element("suspects-panel").open) return;
   const first = element("suspects").querySelector("li");
-  if (first) first.querySelectorAll("button")[which].click();
+  if (first) first.querySelectorAll(".row button")[which].click();
 }
 
 function classKey(number) {
   if (number < state.classes.length) {
-    answer(state.classes[number][0], element("classes").children[number]);
+    assign(number);
   } else if (state.classes.length) {
     say(`The key ${KEYS[number]} has no class.`);
   } else {
@@ -323,51 +297,29 @@ function classKey(number) {
   }
 }
 
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || !state) return;
-  const target = event.target;
-  if (event.key === "Escape" && target.blur) target.blur();
-  if (target.matches("input:not([type=checkbox]), select, textarea")) return;
-  const number = event.repeat || event.key.length !== 1 ? -1 : KEYS.indexOf(event.key);
-  if (number >= 0) {
-    event.preventDefault();
-    classKey(number);
-  } else if (Object.hasOwn(SHORTCUTS, event.key)) {
-    event.preventDefault();
-    SHORTCUTS[event.key]();
-  }
-});
-
+startKeys({ isOn: () => state, assign: classKey, shortcuts: SHORTCUTS });
 element("back").addEventListener("click", back);
 element("forward").addEventListener("click", forward);
 element("undo").addEventListener("click", undo);
 element("skip").addEventListener("click", skip);
 element("show-all").addEventListener("click", () => showAll().catch(complain));
-try {
-  element("guess-shown").checked = !localStorage.getItem(HIDDEN);
-} catch {
-  // The browser may refuse to store anything.
-}
-element("guess-shown").addEventListener("change", () => {
-  showText();
-  try {
-    if (guessesHidden()) localStorage.setItem(HIDDEN, "1");
-    else localStorage.removeItem(HIDDEN);
-  } catch {
-    // Then guesses are shown again after a reload.
-  }
-});
+startGuesses(showText);
 element("help-button").addEventListener("click", () => {
   const help = element("help");
   help.hidden = !help.hidden;
   element("help-button").setAttribute("aria-expanded", String(!help.hidden));
 });
 startClassForms(act);
+startLists({ act, classes, show: showListed });
+whenSlow((isSlow) => {
+  if (isSlow) say(WAITING);
+  else if (element("message").textContent === WAITING) say("");
+});
 element("suspects-panel").addEventListener("toggle", () => element("suspects-panel").open && lookForSuspects());
-element("surest-show").addEventListener("click", () => showSurest(act, classes).catch(complain));
+element("surest-show").addEventListener("click", () => showSurest().catch(complain));
 element("search-form").addEventListener("submit", (event) => {
   event.preventDefault();
-  showFound(act, classes).catch(complain);
+  showFound().catch(complain);
 });
 for (const one of document.querySelectorAll("[data-export]")) {
   one.addEventListener("click", () => act("export", { what: one.dataset.export }, { stays: true }).then(poll));

@@ -1,23 +1,49 @@
 // Lists of texts beside the one to label: suspicious labels, the surest texts of a class, search.
 import { ask } from "./requests.js";
-import { button, clear, element, listOfTexts, make, percent, quoted } from "./parts.js";
+import { showFoundWords } from "./marks.js";
+import { button, clear, element, make, percent, quoted, visible } from "./parts.js";
 
+// What the page does: act, show a text with some words marked, and the names of the classes.
+let page = { act: null, show: null, classes: null };
+
+export function startLists(actions) {
+  page = actions;
+}
+
+const ofTexts = (n) => `${n.toLocaleString("en")} ${n === 1 ? "text" : "texts"}`;
 
 function quiet(parent, text) {
   make(parent, "p", text).className = "quiet";
 }
 
-function chooseClass(parent, label, classes, without, chosen) {
+function listOfTexts(parent, texts, controls, words = []) {
+  const list = make(parent, "ol");
+  list.className = "texts";
+  for (const one of texts) {
+    const item = make(list, "li");
+    item.dataset.number = one.number;
+    const line = button(item, "", () => page.show(one.number, words));
+    line.className = "text";
+    line.title = "Show this text";
+    const excerpt = make(line, "span");
+    excerpt.dir = "auto";
+    showFoundWords(excerpt, visible(one.text), words);
+    const row = make(item, "div");
+    row.className = "row";
+    controls(row, one);
+  }
+}
+
+function chooseClass(parent, label, without) {
   const select = make(parent, "select");
   select.setAttribute("aria-label", label);
   make(select, "option", without).value = "";
-  for (const name of classes) make(select, "option", name).value = name;
-  select.value = chosen;
+  for (const name of page.classes()) make(select, "option", name).value = name;
   return select;
 }
 
 // Returns whether the list may still change, because the server is looking.
-export async function showSuspects(act) {
+export async function showSuspects() {
   const { texts, is_looking: isLooking, known } = await ask("suspects");
   const box = clear(element("suspects"));
   if (texts.length) quiet(box, known);
@@ -26,50 +52,92 @@ export async function showSuspects(act) {
     const says = (what, label) => ({ says: `${what} ${quoted(one.text)} as ${quoted(label)}.`, stays: true });
     quiet(row, `labelled ${one.label}, predicted ${one.predicted} ${percent(one.probability)}`);
     button(row, `Fix: ${one.predicted}`, () =>
-      act("answer", { number: one.number, label: one.predicted }, says("Labelled", one.predicted)));
-    button(row, "Keep", () => act("keep", { number: one.number }, says("Kept", one.label)));
+      page.act("answer", { number: one.number, label: one.predicted }, says("Labelled", one.predicted)));
+    button(row, "Keep", () => page.act("keep", { number: one.number }, says("Kept", one.label)));
   });
   return isLooking;
 }
 
-export async function showSurest(act, classes) {
+// The surest texts of a class, which are accepted together.
+
+const surestLabels = () =>
+  [...element("surest").querySelectorAll("li")]
+    .map((row) => [Number(row.dataset.number), row.querySelector("select").value])
+    .filter(([, name]) => name);
+
+function showCount() {
+  const accept = element("surest").querySelector("p > button");
+  if (!accept) return;
+  const { label } = element("surest").dataset;
+  const labels = surestLabels();
+  const isMixed = labels.some(([, name]) => name !== label);
+  accept.textContent = isMixed ? `Label ${ofTexts(labels.length)}` : `Accept ${labels.length} as ${label}`;
+  accept.disabled = !labels.length;
+}
+
+export async function showSurest() {
   const label = element("surest-class").value;
   const { texts, known } = await ask(`surest?label=${encodeURIComponent(label)}`);
   const box = clear(element("surest"));
+  box.dataset.label = label;
   if (!texts.length) {
     quiet(box, "There is no model of this class yet.");
     return;
   }
   quiet(box, known);
-  const chosen = new Map(texts.map((one) => [one.number, label]));
-  const accept = button(make(box, "p"), `Accept ${texts.length} as ${label}`, async () => {
-    const labels = [...chosen].filter(([, name]) => name);
-    const says = `Labelled ${labels.length} ${labels.length === 1 ? "text" : "texts"}; one undo takes all of this back.`;
-    if (await act("answer_all", { labels }, { says, stays: true })) showSurest(act, classes).catch(() => {});
+  button(make(box, "p"), "", () => {
+    const says = (n) => `Labelled ${ofTexts(n)}; one undo takes all of this back.`;
+    page.act("answer_all", { labels: surestLabels() }, { says, stays: true });
   });
   listOfTexts(box, texts, (row, one) => {
-    const select = chooseClass(row, "Class of this text", classes(), "leave out", label);
-    select.addEventListener("change", () => {
-      chosen.set(one.number, select.value);
-      const names = [...chosen.values()].filter(Boolean);
-      const isMixed = names.some((name) => name !== label);
-      accept.textContent = isMixed ? `Label ${names.length} texts` : `Accept ${names.length} as ${label}`;
-      accept.disabled = !names.length;
-    });
+    const select = chooseClass(row, "Class of this text", "leave out");
+    select.value = label;
+    select.addEventListener("change", showCount);
     quiet(row, percent(one.probability));
   });
+  showCount();
 }
 
-export async function showFound(act, classes) {
-  const words = element("search-words").value;
-  const { texts, total } = await ask(`search?words=${encodeURIComponent(words)}`);
+// The texts that a search has found, with their labels.
+
+function setLabel(select, label, isAnswered) {
+  select.options[0].textContent = isAnswered ? "skipped" : "no label";
+  select.value = label ?? "";
+  select.dataset.label = select.value;
+}
+
+export async function showFound() {
+  const query = element("search-words").value;
+  const { texts, total, words } = await ask(`search?words=${encodeURIComponent(query)}`);
   const box = clear(element("found"));
-  quiet(box, `${total.toLocaleString("en")} ${total === 1 ? "text" : "texts"}${total > texts.length ? `, the first ${texts.length} are listed` : ""}`);
-  listOfTexts(box, texts, (row, one) => {
-    const select = chooseClass(row, "Label of this text", classes(), one.is_answered ? "skipped" : "no label", one.label || "");
-    select.addEventListener("change", () => {
-      const says = `Labelled ${quoted(one.text)} as ${quoted(select.value)}.`;
-      if (select.value) act("answer", { number: one.number, label: select.value }, { says, stays: true });
+  quiet(box, `${ofTexts(total)}${total > texts.length ? `, the first ${texts.length} are listed` : ""}`);
+  const controls = (row, one) => {
+    const select = chooseClass(row, "Label of this text", "");
+    setLabel(select, one.label, one.is_answered);
+    select.addEventListener("change", async () => {
+      const { number } = one;
+      const label = select.value;
+      const isDone = label
+        ? page.act("answer", { number, label }, { says: `Labelled ${quoted(one.text)} as ${quoted(label)}.`, stays: true })
+        : page.act("skip", { number }, { says: `Skipped ${quoted(one.text)}.`, stays: true });
+      if (!(await isDone)) select.value = select.dataset.label;
     });
-  });
+  };
+  listOfTexts(box, texts, controls, words);
+}
+
+// Texts that were answered meanwhile leave the surest ones; those that were found show their answers.
+export function updateLists(answered) {
+  for (const one of answered) {
+    const row = `li[data-number="${one.number}"]`;
+    element("surest").querySelector(row)?.remove();
+    const select = element("found").querySelector(`${row} select`);
+    if (select) setLabel(select, one.label, true);
+  }
+  showCount();
+}
+
+export async function renewLists() {
+  if (element("found").hasChildNodes()) await showFound();
+  if (element("surest").hasChildNodes()) await showSurest();
 }

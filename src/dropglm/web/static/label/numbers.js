@@ -1,7 +1,7 @@
 // Numbers of labels, recent answers, exports and the panels of the model.
 import { drawCurve } from "./curve.js";
 import { ask } from "./requests.js";
-import { button, clear, element, make, percent } from "./parts.js";
+import { button, clear, element, make, percent, visible } from "./parts.js";
 
 export function showNumbers(state, go) {
   document.title = `${state.n_labels} labels, ${state.name}`;
@@ -11,7 +11,7 @@ export function showNumbers(state, go) {
   if (state.n_skipped) parts.push(`${state.n_skipped} skipped`);
   if (state.per_minute) parts.push(`${state.per_minute < 10 ? state.per_minute.toFixed(1) : Math.round(state.per_minute)} per minute`);
   element("progress").textContent = parts.join(", ");
-  element("learning").textContent = state.problem ? "" : !state.is_ready ? "Preparing the model, which takes longer the first time; you can label meanwhile…" : state.is_learning ? "Learning…" : "";
+  element("learning").textContent = state.problem ? "" : !state.is_ready ? "Preparing the model…" : state.is_learning ? "Learning…" : "";
   const box = clear(element("counts"));
   const most = Math.max(1, ...state.classes.map(([, count]) => count));
   for (const [name, count] of state.classes) {
@@ -34,10 +34,10 @@ export function showNumbers(state, go) {
 function showRecent(state, go) {
   element("recent").hidden = !state.recent.length;
   const list = clear(element("recent").querySelector("ol"));
-  state.recent.toReversed().forEach((one, back) => {
-    const line = button(make(list, "li"), "", () => go(state.n_answered - 1 - back));
+  state.recent.forEach((one) => {
+    const line = button(make(list, "li"), "", () => go(one.place));
     make(line, "b", one.label === null ? "skipped" : one.label).dir = "auto";
-    make(line, "span", one.text).dir = "auto";
+    make(line, "span", visible(one.text)).dir = "auto";
     line.title = "Go back to this text";
   });
 }

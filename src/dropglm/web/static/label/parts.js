@@ -23,21 +23,11 @@ export function button(parent, words, action) {
   return made;
 }
 
-export function listOfTexts(parent, texts, controls) {
-  const list = make(parent, "ol");
-  list.className = "texts";
-  for (const one of texts) {
-    const item = make(list, "li");
-    make(item, "p", one.text).dir = "auto";
-    const row = make(item, "div");
-    row.className = "row";
-    controls(row, one);
-  }
-}
-
 export const percent = (share) => `${Math.round(100 * share)} %`;
 
+export const visible = (text) => (text.trim() ? text : "(empty text)");
+
 export function quoted(text) {
-  const words = text.slice(0, 4 * EXCERPT).trim().replace(/\s+/gu, " ");
+  const words = visible(text).slice(0, 4 * EXCERPT).trim().replace(/\s+/gu, " ");
   return `“${words.length <= EXCERPT ? words : `${words.slice(0, EXCERPT - 1).trimEnd()}…`}”`;
 }

@@ -13,16 +13,39 @@ async function answerOf(response) {
   return content;
 }
 
-export const ask = async (path) => answerOf(await fetch(`api/${path}`));
+const SLOW = 1500; // milliseconds until the page says that it is waiting
+let slow = 0; // requests that have taken longer
+let tell = () => {};
 
-const sendOnce = async (path, content) =>
-  answerOf(
-    await fetch(`api/${path}`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(content),
-    }),
-  );
+// Calls a function with true when the server lets a request wait, and with false when it has answered them all.
+export function whenSlow(callback) {
+  tell = callback;
+}
+
+async function answered(path, how) {
+  let isSlow = false;
+  const timer = setTimeout(() => {
+    isSlow = true;
+    slow += 1;
+    tell(true);
+  }, SLOW);
+  try {
+    return await answerOf(await fetch(`api/${path}`, how));
+  } finally {
+    clearTimeout(timer);
+    slow -= isSlow;
+    if (isSlow && !slow) tell(false);
+  }
+}
+
+export const ask = (path) => answered(path);
+
+const sendOnce = (path, content) =>
+  answered(path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(content),
+  });
 
 // A connection may break after the server has stored an answer. The server refuses to store it a second time.
 export async function send(what, content) {
