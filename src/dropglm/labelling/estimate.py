@@ -8,13 +8,17 @@ same bias and the variance of m/2 outcomes.
 
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 POWER = 2  # of the weights of outcomes
-# Fewer labels, or fewer points of the curve, say nothing about how it continues.
-FEWEST_LABELS, FEWEST_POINTS = 50, 5
+FEWEST_FOR_CURVE = 20  # fewer say nothing about how the curve continues
+LEVEL = 0.05  # at which the curve must be found to rise, one-sided
+# Mean and standard deviation of the exponent of learning curves: with 100 to 300 labels, it was 0.11 to 0.48
+# on six data sets (dropglm reproduce labelling). Without this prior, slopes that are just significant are
+# mostly too large, and the number of labels was 0.4 of the true one in the median.
+EXPONENT, SPREAD = 0.3, 0.15
 FARTHEST = 10.0  # a curve is not continued to more than so many times as many labels
 
 
@@ -87,52 +91,74 @@ def estimate_accuracy(correct: Sequence[bool], *, confidence: float = 0.95) -> A
     return AccuracyEstimate(share, min(low, share), max(high, share), m)
 
 
-def labels_for_one_point(n_labels: Sequence[int], accuracy: Sequence[float]) -> int | None:
+def labels_for_one_point(n_labels: Sequence[int], correct: Sequence[bool]) -> int | None:
     """Estimate how many more labels raise the accuracy by one percentage point.
 
-    The share of wrong predictions is taken to fall as a power of the number of labels, and this curve is
-    fitted to the accuracies so far.
+    The odds of a wrong prediction are taken to fall as a power of the number of labels. The exponent is
+    estimated from the outcomes and from what is usual for learning curves (a normal prior with mean 0.3 and
+    standard deviation 0.15).
 
     Parameters
     ----------
     n_labels : sequence of int
-        Numbers of labels so far, in increasing order.
-    accuracy : sequence of float
-        The accuracy that was estimated at each of them.
+        For each text drawn at random, in the order of labelling, the number of labels when it was labelled.
+    correct : sequence of bool
+        Whether the model predicted its label before, as in ``estimate_accuracy``.
 
     Returns
     -------
     int or None
-        None while it cannot be said: with fewer than five points or 50 labels, if the curve does not rise, or
-        if one point more would take more than ten times as many labels.
+        None while the outcomes do not support a number: if there are fewer than 20, if their trend test [1]_
+        does not find at a level of 5 per cent that the accuracy rises, or if one point more would take more
+        than ten times as many labels.
+
+    Notes
+    -----
+    With outcomes drawn by the accuracies of the 60 sessions of ``dropglm reproduce labelling``, one label in
+    five at random, a number is returned in 19, 24 and 28 per cent of the cases at 120, 200 and 300 labels;
+    94, 90 and 96 per cent of these numbers are between a third and three times the true one.
+
+    References
+    ----------
+    .. [1] P. Armitage (1955). Tests for linear trends in proportions and frequencies. Biometrics 11.
 
     Examples
     --------
-    >>> labels_for_one_point([25, 50, 100, 200], [0.60, 0.68, 0.74, 0.79])  # too few points
-    >>> labels_for_one_point([25, 50, 100, 200, 400], [0.60, 0.68, 0.74, 0.79, 0.83])
-    88
+    >>> n_labels = range(5, 205, 5)
+    >>> labels_for_one_point(n_labels, [True, False] * 20)  # no better than at first
+    >>> labels_for_one_point(n_labels, [True, False] * 10 + [True] * 20)
+    40
     """
-    n, a = np.asarray(n_labels, np.float64), np.asarray(accuracy, np.float64)
-    if n.shape != a.shape:
-        raise ValueError(f"n_labels and accuracy must have the same length, got {len(n)} and {len(a)}.")
-    usable = (n > 0) & np.isfinite(a)
-    n, a = n[usable], a[usable]
-    if len(n) < FEWEST_POINTS or n[-1] < FEWEST_LABELS:
+    n, wrong = np.asarray(n_labels, np.float64), 1.0 - np.asarray(correct, np.float64)
+    if n.shape != wrong.shape:
+        raise ValueError(f"n_labels and correct must have the same length, got {len(n)} and {len(wrong)}.")
+    if len(n) < FEWEST_FOR_CURVE or _trend(np.log(n), wrong) > NormalDist().inv_cdf(LEVEL):
         return None
-    # log error = log b - c log n; the variance of an estimate is about inversely proportional to n.
-    error = np.log(np.maximum(1.0 - a, 0.5 / n))
-    c, log_b = _line(np.log(n), error, n)
-    now = np.exp(log_b - c * np.log(n[-1]))
-    if not (c > 0.0 and now > 0.01):
+    log_odds, exponent = _odds_law(np.log(n / n[-1]), wrong)
+    goal = 1.0 / (1.0 + np.exp(-log_odds)) - 0.01
+    if goal <= 0.0 or exponent <= 0.0:
         return None
-    factor = (1.0 - 0.01 / now) ** (-1.0 / c)
-    return int(np.ceil(n[-1] * (factor - 1.0))) if factor <= FARTHEST else None
+    log_factor = (log_odds - np.log(goal / (1.0 - goal))) / exponent
+    return int(np.ceil(n[-1] * np.expm1(log_factor))) if log_factor <= np.log(FARTHEST) else None
 
 
-def _line(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
-    """Return minus the slope and the intercept of the weighted least-squares line."""
-    w = weights / weights.sum()
-    x_mean, y_mean = w @ x, w @ y
-    spread: Any = w @ (x - x_mean) ** 2
-    slope = w @ ((x - x_mean) * (y - y_mean)) / spread if spread > 0.0 else 0.0
-    return float(-slope), float(y_mean - slope * x_mean)
+def _trend(x: np.ndarray, wrong: np.ndarray) -> float:
+    """Return the slope of wrong predictions over x, divided by its standard error if there were no trend."""
+    share, x = wrong.mean(), x - x.mean()
+    variance = share * (1.0 - share) * (x @ x)
+    return float(x @ wrong / np.sqrt(variance)) if variance > 0.0 else 0.0
+
+
+def _odds_law(x: np.ndarray, wrong: np.ndarray) -> tuple[float, float]:
+    """Return a and c of the logistic model with log odds a - c x, with the prior of c."""
+    Z = np.column_stack([np.ones_like(x), -x])
+    prior, precision = np.array([0.0, EXPONENT]), np.diag([0.0, SPREAD**-2])
+    found = prior.copy()
+    for _ in range(50):
+        p = 1.0 / (1.0 + np.exp(-Z @ found))
+        gradient = Z.T @ (wrong - p) - precision @ (found - prior)
+        step = np.linalg.solve((Z.T * (p * (1.0 - p))) @ Z + precision, gradient)
+        found += step / max(1.0, np.abs(step).max())  # a full step could be too long
+        if np.abs(step).max() < 1e-9:
+            break
+    return float(found[0]), float(found[1])

@@ -83,7 +83,8 @@ def accuracy_curve(session: LabellingSession) -> tuple[list[CurvePoint], int | N
     """Return the estimated accuracy over the number of labels, and the labels needed for one more point.
 
     The estimate rests on the texts that were drawn at random and predicted before they were labelled; there
-    is none while there are fewer than ten of them.
+    is none while there are fewer than ten of them. The labels needed are None unless at least twenty of them
+    show that the accuracy rises; see ``labels_for_one_point``.
     """
     with session.lock:
         places = {number: place for place, number in enumerate(session.answers.class_numbers(), 1)}
@@ -96,8 +97,7 @@ def accuracy_curve(session: LabellingSession) -> tuple[list[CurvePoint], int | N
         for end in ends
         if FEWEST_OUTCOMES <= end <= len(outcomes)
     ]
-    more = labels_for_one_point([one.n_labels for one in points], [one.accuracy for one in points])
-    return points, more
+    return points, labels_for_one_point([place for place, _ in outcomes], right)
 
 
 def known_accuracy(session: LabellingSession) -> str:
