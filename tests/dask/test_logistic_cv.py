@@ -43,7 +43,9 @@ def test_the_search_is_that_of_rows_in_memory(client):
     assert_array_equal(found.predict(collections[0]).compute(), local.predict(X))
     assert_allclose(found.predict_log_proba(collections[0]).compute(), local.predict_log_proba(X))
     assert_array_equal(pickle.loads(pickle.dumps(found)).coef_, found.coef_)
-    assert local.score(X, y) == pytest.approx(expected.score(X, y), abs=1e-6)
+    score = expected.score(X, y, w)
+    assert found.score(X, y, w) == pytest.approx(score, abs=1e-6)
+    assert found.score(*collections[:3]) == pytest.approx(score, abs=1e-6)
 
 
 def test_dense_blocks_of_unknown_sizes(client):

@@ -61,7 +61,7 @@ def fit_parts(model, X, y, w=None, Z=None, *, count=3, form=sparse.csr_array, en
     ("K", "weighted", "unlabeled", "settings"),
     [
         (2, False, False, {}),
-        (3, True, True, {"dropout": 0.5}),
+        (3, True, True, {"dropout": 0.5, "discount": 0.1}),
         (2, True, True, {"naive_bayes": True}),
         (3, False, False, {"calibrate": False, "class_weight": "balanced", "cv": 3}),
         (3, False, False, {"expectation": "quadratic", "dropout": (0.5, 0.2)}),
@@ -77,7 +77,7 @@ def test_settings_scores_and_coefficients_are_as_in_memory(K, weighted, unlabele
     w, Z = w if weighted else None, Z if unlabeled else None
     model = LogisticRegressionCV(**EXACT, **settings)
     expected = model.fit(sparse.csr_array(X), y, w, None if Z is None else sparse.csr_array(Z))
-    for count in (1, 3, 17) if settings.keys() <= {"dropout"} else (3,):
+    for count in (1, 3, 17) if settings.keys() <= {"dropout", "discount"} else (3,):
         found = fit_parts(LogisticRegressionCV(**EXACT, **settings), X, y, w, Z, count=count)
         assert_same_search(found, expected)
 

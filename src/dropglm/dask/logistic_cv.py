@@ -1,9 +1,14 @@
 """Logistic regression with settings chosen by cross-validation on Dask."""
 
+from typing import Any
+
 from dropglm import estimators
 from dropglm.dask.classes import ClassPredictions
+from dropglm.dask.collections import is_collection, partitions_of
+from dropglm.dask.engine import client_from
 from dropglm.dask.model import DaskModel
 from dropglm.partitions import fit_logistic_cv
+from dropglm.partitions.held_out import add_scores, score_rows
 
 
 class LogisticRegressionCV(ClassPredictions, DaskModel, estimators.LogisticRegressionCV):
@@ -62,3 +67,26 @@ multi_class_, result_, n_features_in_, feature_names_in_
 
     local = estimators.LogisticRegressionCV
     fit_partitions = staticmethod(fit_logistic_cv)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the score of the predictions for X by ``scoring``.
+
+        Parameters
+        ----------
+        X : Dask array or data frame, list of delayed objects or futures, or data in memory
+        y : of the same kind, with the same partitions
+            The classes of the rows.
+        sample_weight : like y, default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+        """
+        local = self.to_local()
+        if not is_collection(X):
+            return local.score(X, y, sample_weight)
+        client = client_from(self.client)
+        rows = partitions_of(client, X, y, sample_weight, labeled=True)
+        total, weight = self._engine(client).total(score_rows, rows, local, add_scores)
+        return total / weight

@@ -12,8 +12,10 @@ import numpy as np
 from dropglm.estimators.blend import Blend, Quadratic, all_classes, loss_of_rows, others
 from dropglm.estimators.predictions import FittedLogistic
 from dropglm.estimators.scoring import ROW_SCORERS
+from dropglm.estimators.validation import class_numbers
 from dropglm.objective import Coefficients
 from dropglm.partitions.prepared import Prepared
+from dropglm.partitions.rows import Requirements, Rows, check_rows, naming
 from dropglm.partitions.sums import Sums, no_features
 
 # The name under which the predictors of naive Bayes are kept; those of candidates have numbers.
@@ -219,3 +221,20 @@ def mean_and_error(numbers: np.ndarray) -> tuple[float, float]:
     """
     mean, s2, s2d, s2d2 = map(float, numbers)
     return mean, float(np.sqrt(max(s2d2 - 2.0 * mean * s2d + mean * mean * s2, 0.0)))
+
+
+def score_rows(rows: Rows, model: Any) -> tuple[float, float]:
+    """Return the weighted sum of the scores of a partition by a fitted model, and the sum of its weights."""
+    checked = check_rows(rows, Requirements("labels"))
+    if not len(checked.weights):
+        return 0.0, 0.0
+    assert checked.y is not None
+    with naming(checked.name):
+        y = class_numbers(checked.y, model.classes_)
+        scores = ROW_SCORERS[model.scoring](model.predict_log_proba(checked.X), y)
+    return float(checked.weights @ scores), float(checked.weights.sum())
+
+
+def add_scores(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+    """Return the sums of two groups of partitions."""
+    return a[0] + b[0], a[1] + b[1]
