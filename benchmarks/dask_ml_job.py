@@ -4,13 +4,13 @@ import json
 import sys
 import time
 import warnings
+from importlib.metadata import version
 
 
 def main(path: str) -> None:
-    import dask
     import dask.array as da
-    import dask_ml
     import numpy as np
+    from dask.delayed import delayed
     from dask.distributed import Client, LocalCluster
     from dask_ml.linear_model import LogisticRegression
     from scipy import sparse
@@ -19,7 +19,7 @@ def main(path: str) -> None:
     file = np.load(path)
     X = sparse.csr_matrix((file["data"], file["indices"], file["indptr"]), shape=tuple(file["shape"]))
     y, n = file["y"].astype(np.int64), X.shape[0]
-    name = f"dask-ml {dask_ml.__version__} with Dask {dask.__version__}"
+    name = f"dask-ml {version('dask-ml')} with Dask {version('dask')}"
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
     with cluster, Client(cluster):
         found = {}
@@ -31,9 +31,7 @@ def main(path: str) -> None:
             if kind == "dense":
                 rows = [part[:, frequent].toarray() for part in rows]
             sizes = tuple(part.shape[0] for part in rows)
-            parts = [
-                da.from_delayed(dask.delayed(part), part.shape, part.dtype, meta=part[:0]) for part in rows
-            ]
+            parts = [da.from_delayed(delayed(part), part.shape, part.dtype, meta=part[:0]) for part in rows]
             model = LogisticRegression(solver="lbfgs", C=1.0, max_iter=100)
             try:
                 start = time.perf_counter()

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from functools import wraps
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, clone
 
@@ -23,6 +23,11 @@ class DaskModel(BaseEstimator):
     local: ClassVar[Any]
     fit_partitions: ClassVar[Callable[..., Any]]
     client: Any
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *arguments: Any, client: Any = None, **settings: Any) -> None:
+            """Set the settings; the signature of a subclass names all of them."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Add ``client`` to the settings of the local estimator."""
