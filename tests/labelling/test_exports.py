@@ -6,6 +6,7 @@ import pytest
 from dropglm import tables
 from dropglm.cli.label import SourceTable
 from dropglm.labelling import LabellingSession
+from dropglm.labelling.export_job import Exports
 from dropglm.labelling.exports import train_model, write_labels, write_predictions
 from dropglm.text import load_model
 from tests.cli.command import dropglm, texts
@@ -124,6 +125,36 @@ def test_a_table_that_has_changed_is_not_exported(tmp_path, label_some):
         with pytest.raises(ValueError, match="table has changed"):
             write_labels(session, tmp_path / "out.csv", rows)
         assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_file_of_an_earlier_run_is_kept(tmp_path, label_some):
+    """Within a run, an export replaces the one before; one that fails changes nothing."""
+    tables.write(TABLE, tmp_path / "a.csv")
+    session, rows = label_some("a.csv")
+    path, kept = tmp_path / "a.labelled.csv", tmp_path / "a.labelled.before.csv"
+    path.write_text("an older file")
+    kept.write_text("one from before that")
+
+    def export():
+        exports.start("labels")
+        exports.wait(60)
+        return exports.state.kept, exports.state.problem
+
+    exports = Exports(session, tmp_path / "a", read_rows=lambda: rows() if is_good else [])
+    is_good = False
+    assert export()[1].startswith("The table has changed since labelling began, so nothing was exported")
+    assert (path.read_text(), kept.read_text()) == ("an older file", "one from before that")
+    is_good = True
+    assert export() == (kept, None)
+    assert export() == (None, None)
+    assert kept.read_text() == "an older file"
+    assert path.read_text().count("\n") > 40
+    assert sorted(one.name for one in tmp_path.iterdir()) == [
+        "a.csv",
+        "a.labelled.before.csv",
+        "a.labelled.csv",
+        "a.labels.jsonl",
+    ]
 
 
 def _exported(opened, path):

@@ -2,7 +2,9 @@
 
 import pytest
 
-from dropglm.labelling import suspicious
+from dropglm.labelling import LabellingSession, suspicious
+from dropglm.labelling.panels import none_suspicious, suspects
+from dropglm.labelling.suspicious import look_for_suspicious
 
 
 def test_exchanged_labels_are_listed_first(topics):
@@ -22,3 +24,23 @@ def test_exchanged_labels_are_listed_first(topics):
 @pytest.mark.parametrize("labels", [{}, {0: "a"}, {0: "a", 1: "a"}, {0: "a", 1: "b"}], ids=len)
 def test_too_few_labels_say_nothing(topics, labels):
     assert suspicious(topics[0], labels) == []
+    assert not look_for_suspicious(topics[0], labels).is_telling
+
+
+@pytest.mark.parametrize(
+    ("period", "sentence"),
+    [
+        (1, "No label looks wrong to the model, whose accuracy is not known yet."),
+        (2, "The model is not good enough yet to tell wrong labels from right ones."),
+    ],
+)
+def test_an_empty_list_says_whether_the_model_could_tell(tmp_path, period, sentence):
+    """Every second label is exchanged, so that nothing can be learnt, or none."""
+    texts = [f"{word} {word} item{k}" for k in range(20) for word in ("lovely", "dull")]
+    labels = {k: "ab"[(k + k // 2 % period) % 2] for k in range(40)}
+    with LabellingSession(texts, tmp_path / "a.labels.jsonl", labels=labels) as session:
+        assert session.wait(120)
+        session.look_for_suspects()
+        assert session.wait(120)
+        assert suspects(session) == []
+        assert none_suspicious(session) == sentence

@@ -161,6 +161,7 @@ def test_panels_and_exports(served, tmp_path):
         assert state_of(address)["export"] | {"path": ""} == {
             "what": what,
             "path": "",
+            "kept": None,
             "is_running": False,
             "problem": None,
         }

@@ -1,5 +1,6 @@
 """Exports that run in the background, one at a time, to files beside the journal."""
 
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -25,16 +26,22 @@ class ExportState(NamedTuple):
     is_running : bool
     problem : str or None
         Why the file could not be written.
+    kept : Path or None
+        Where a file is now that was there before.
     """
 
     what: str
     path: Path
     is_running: bool
     problem: str | None = None
+    kept: Path | None = None
 
 
 class Exports:
     """Files of labels, of a trained model and of predictions, written when they are asked for.
+
+    A file that was there before the first export is kept, with ``.before`` in its name; later exports replace
+    those of the same run.
 
     Parameters
     ----------
@@ -75,6 +82,7 @@ class Exports:
         self._columns = {"text_column": text_column, "label_column": label_column}
         self._n_jobs = n_jobs
         self._model: tuple[int, TextClassifier] | None = None  # with the version of its labels
+        self._own: set[Path] = set()  # files that this run has written
         self._thread: threading.Thread | None = None
         self._writers: dict[str, Callable[[Path], object]] = {
             "labels": lambda path: write_labels(session, path, read_rows),
@@ -97,12 +105,28 @@ class Exports:
             self._thread.join(timeout)
 
     def _run(self, what: str, path: Path) -> None:
-        problem = None
+        problem = kept = None
         try:
-            self._writers[what](path)
+            kept = self._write(what, path)
         except Exception as error:  # reported to whoever asked for the file
             problem = str(error) or type(error).__name__
-        self.state = ExportState(what, path, False, problem)
+        self.state = ExportState(what, path, False, problem, kept)
+
+    def _write(self, what: str, path: Path) -> Path | None:
+        """Write the file, and return where a file of an earlier run is now."""
+        if path in self._own or not path.is_file():
+            self._writers[what](path)
+            self._own.add(path)
+            return None
+        copy = path.with_name(f".{path.name}.copy")
+        try:
+            shutil.copy2(path, copy)
+            self._writers[what](path)
+            self._own.add(path)
+            # Only now: if writing fails, the file that was kept before is still there.
+            return copy.replace(path.with_name(f"{path.stem}.before{path.suffix}"))
+        finally:
+            copy.unlink(missing_ok=True)
 
     def _trained(self) -> "TextClassifier":
         """Return a model of the present labels, the last one if they have not changed."""

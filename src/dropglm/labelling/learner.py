@@ -46,10 +46,14 @@ class Learnt(NamedTuple):
 
 
 class Suspects(NamedTuple):
-    """Labels that a model disagrees with; classes are numbers, as strings."""
+    """Labels that a model disagrees with; classes are numbers, as strings.
+
+    If ``is_telling`` is False, the model is not good enough to tell wrong labels from right ones.
+    """
 
     version: int
     found: "list[Disagreement]"
+    is_telling: bool
 
 
 class Learner:
@@ -210,8 +214,8 @@ class Learner:
         return Learnt(snapshot, items[0], items[1], time.perf_counter() - begin)
 
     def _suspects(self, lesson: Lesson) -> Suspects:
-        from dropglm.labelling.suspicious import suspicious
+        from dropglm.labelling.suspicious import look_for_suspicious
 
         assert self.pool is not None
         labels = {number: str(label) for number, label in lesson.labels.items()}
-        return Suspects(lesson.version, suspicious(self.pool, labels))
+        return Suspects(lesson.version, *look_for_suspicious(self.pool, labels))

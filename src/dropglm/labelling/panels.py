@@ -113,6 +113,16 @@ def known_accuracy(session: LabellingSession) -> str:
     return f"The model is right for about {share} of the texts ({low} to {high})."
 
 
+def none_suspicious(session: LabellingSession) -> str:
+    """Return a sentence for an empty list of suspicious labels: why there are none."""
+    found, (points, _) = session.suspects, accuracy_curve(session)
+    if found is None or not found.is_telling:
+        return "The model is not good enough yet to tell wrong labels from right ones."
+    if not points:
+        return "No label looks wrong to the model, whose accuracy is not known yet."
+    return f"No label looks wrong. {known_accuracy(session)}"
+
+
 def suspects(session: LabellingSession, k: int = 20) -> list[Suspect]:
     """Return the labels that look most wrong, as far as they were neither changed nor kept since.
 

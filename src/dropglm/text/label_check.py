@@ -114,10 +114,7 @@ def suspicious_labels(
     what a bore good bad 0.9
     """
     judged = _Judged.of(X, y, probabilities, classes)
-    truth = judged.truth[judged.known]
-    if not len(truth) or (judged.predicted[judged.known] == truth).mean() <= np.bincount(truth).max() / len(
-        truth
-    ):
+    if not judged.is_useful:
         return []
     usual = np.full(len(judged.labels), np.inf)
     for number in np.unique(judged.truth[judged.known]):
@@ -131,6 +128,22 @@ def suspicious_labels(
     # of six data sets, 2,000 labels, one in twenty exchanged), and no more on any of them.
     relative = judged.label_probability / np.maximum(usual[judged.truth], np.finfo(np.float64).tiny)
     return judged.listed(wrong, relative, count if k is None else min(k, count))
+
+
+def can_judge_labels(X: Sequence[str], y: Any, probabilities: Any, classes: Any) -> bool:
+    """Return whether predictions say anything about labels: they are right more often than one class is.
+
+    Otherwise ``suspicious_labels``, which has the same parameters, lists nothing.
+
+    Examples
+    --------
+    >>> p = [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]
+    >>> can_judge_labels(["one", "two", "three"], "aba", p, "ab")
+    True
+    >>> can_judge_labels(["one", "two", "three"], "aab", p, "ab")
+    False
+    """
+    return _Judged.of(X, y, probabilities, classes).is_useful
 
 
 class _Judged(NamedTuple):
@@ -157,6 +170,13 @@ class _Judged(NamedTuple):
             )
         known = ~np.isnan(p.sum(axis=1))
         return cls(X, labels, truth, p.argmax(axis=1), p.max(axis=1), p[np.arange(n), truth], known)
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether predictions are right more often than the most frequent class is."""
+        truth = self.truth[self.known]
+        right = np.count_nonzero(self.predicted[self.known] == truth)
+        return bool(len(truth) and right > np.bincount(truth).max())
 
     def listed(self, chosen: np.ndarray, key: np.ndarray, k: int | None) -> list[Disagreement]:
         """Return the chosen texts that have predictions, those with the smallest key first."""

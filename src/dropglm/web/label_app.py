@@ -17,6 +17,7 @@ from dropglm.labelling.panels import (
     FEWEST_OUTCOMES,
     accuracy_curve,
     known_accuracy,
+    none_suspicious,
     progress,
     surest,
     suspects,
@@ -127,6 +128,7 @@ class LabelPage:
                 and {
                     "what": export.what,
                     "path": str(export.path),
+                    "kept": None if export.kept is None else export.kept.name,
                     "is_running": export.is_running,
                     "problem": export.problem,
                 },
@@ -207,7 +209,8 @@ class LabelPage:
                 for one in suspects(self.session)
             ]
             looking = self.session.is_learning
-        return {"texts": found, "is_looking": looking, "known": known_accuracy(self.session)}
+        known = known_accuracy(self.session) if found else none_suspicious(self.session)
+        return {"texts": found, "is_looking": looking, "known": known}
 
     def _surest(self, label: str) -> dict[str, Any]:
         found = surest(self.session, label)

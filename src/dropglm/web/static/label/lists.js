@@ -47,7 +47,7 @@ export async function showSuspects() {
   const { texts, is_looking: isLooking, known } = await ask("suspects");
   const box = clear(element("suspects"));
   if (texts.length) quiet(box, known);
-  quiet(box, texts.length ? "Models that have not seen these labels predict another class." : isLooking ? "Looking…" : "None found.");
+  quiet(box, texts.length ? "Models that have not seen these labels predict another class." : isLooking ? "Looking…" : known);
   listOfTexts(box, texts, (row, one) => {
     const says = (what, label) => ({ says: `${what} ${quoted(one.text)} as ${quoted(label)}.`, stays: true });
     quiet(row, `labelled ${one.label}, predicted ${one.predicted} ${percent(one.probability)}`);

@@ -49,7 +49,7 @@ function showExport(job) {
   clear(element("export-link"));
   if (!job) return;
   line.classList.toggle("error", Boolean(job.problem));
-  line.textContent = job.problem || (isRunning ? (job.what === "labels" ? "Writing…" : "Training a model on all texts…") : `Written to ${job.path}`);
+  line.textContent = job.problem || (isRunning ? (job.what === "labels" ? "Writing…" : "Training a model on all texts…") : `Written to ${job.path}${job.kept ? `; the file of an earlier run is now ${job.kept}` : ""}`);
   if (!isRunning && !job.problem) {
     const link = make(element("export-link"), "a", "Download");
     link.href = `api/download/${job.what}`;
