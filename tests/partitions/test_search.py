@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from dropglm import LogisticRegressionCV, PerBlock
-from dropglm.partitions import SerialEngine, fit_logistic_cv
+from dropglm.partitions import SerialEngine, fit_logistic_cv, judge, search
 from tests.partitions.cases import coefficients, cuts_of, features, partitions, two_blocks
 
 CLOSE = {"rtol": 0.0, "atol": 1e-6}
@@ -126,6 +126,18 @@ def test_partitions_that_are_read_again_give_the_same_search():
     kept = fit_parts(LogisticRegressionCV(**settings), X, y)
     again = fit_parts(LogisticRegressionCV(**settings), X, y, engine=SerialEngine(rereads=True))
     assert_same_search(again, kept)
+
+
+@pytest.mark.parametrize("fits", [1, 3])
+def test_few_fits_at_a_time_give_the_same_search(monkeypatch, fits):
+    """Where coefficients are long, few fits run at a time, and predictors come in several parts."""
+    X, y, _, _ = data(2)
+    settings = {"dropout": (0.5, 0.3), "l2": (1.0, 0.3), "l2_weights": "uniform", "cv": 3, **EXACT}
+    expected = fit_parts(LogisticRegressionCV(**settings), X, y)
+    size = fits * 8 * np.count_nonzero(X.any(axis=0))
+    monkeypatch.setattr(judge, "MESSAGE", size)
+    monkeypatch.setattr(search, "MESSAGE", size)
+    assert_same_search(fit_parts(LogisticRegressionCV(**settings), X, y), expected)
 
 
 def test_all_folds_paths_and_classes_share_their_rounds():
