@@ -1,5 +1,6 @@
 """Problems that ask in common rounds."""
 
+import signal
 from threading import Lock
 
 import numpy as np
@@ -73,3 +74,24 @@ def test_an_error_ends_all_items():
         rounds.each(work, range(5), [(), (), (), (0,), (2,)])
     assert rounds.count == 4
     assert rounds.each(lambda k: rounds.ask(Add(k))[0].numbers[0], [1, 2]) == list(np.array([3.0, 6.0]))
+
+
+def test_an_interrupt_ends_a_round_at_once():
+    """It reaches the thread that runs the rounds, and the problems that wait for answers end with it."""
+
+    class Interrupting(SerialEngine):
+        def total(self, *arguments):
+            signal.raise_signal(signal.SIGINT)
+            raise AssertionError("not interrupted")
+
+    rounds, ended = Rounds(Interrupting(), []), []
+
+    def ask(item):
+        try:
+            rounds.ask()
+        finally:
+            ended.append(item)
+
+    with pytest.raises(KeyboardInterrupt):
+        rounds.each(ask, range(3))
+    assert sorted(ended) == [0, 1, 2]

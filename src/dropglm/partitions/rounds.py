@@ -53,7 +53,7 @@ class Rounds:
             if self._stopped:
                 raise CancelledError
             self._waiting.append(own)
-            self._start_if_complete()
+            self._changed.notify_all()
             self._changed.wait_for(lambda: own.done)
         if own.error is not None:
             raise own.error
@@ -101,7 +101,6 @@ class Rounds:
                 self._running -= 1
                 queue.finish(k)
                 start()  # before the others' round, so that it waits for those that start
-                self._start_if_complete()
                 self._changed.notify_all()
 
         self._running, self._stopped = 0, False
@@ -109,30 +108,44 @@ class Rounds:
             try:
                 with self._changed:
                     start()
-                    self._changed.wait_for(lambda: not self._running)
+                # In this thread, which an interrupt by the user reaches, and without the lock.
+                while waiting := self._next():
+                    self._answer(waiting)
             except BaseException:
-                self._stopped = True
+                with self._changed:
+                    self._stopped = True
+                    self._finish(self._waiting, CancelledError())
                 raise
         for error in sorted(errors, key=lambda error: isinstance(error, CancelledError)):
             raise error
         return [results[k] for k in range(len(items))]
 
-    def _start_if_complete(self) -> None:
-        """Run a round if nobody else will ask before it; the caller holds the lock."""
-        if not self._waiting or len(self._waiting) < self._running:
-            return
-        waiting, self._waiting = self._waiting, []
+    def _next(self) -> "list[_Waiting]":
+        """Return the requests of the next round, once all that are running wait; none at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._waiting) >= self._running)
+            waiting, self._waiting = self._waiting, []
+            return waiting
+
+    def _answer(self, waiting: "list[_Waiting]") -> None:
+        """Run a round; every problem ends with its error, if there is one."""
+        failed: BaseException | None = CancelledError()
         try:
-            if self._stopped:
-                raise CancelledError
-            answers = iter(self._round([request for one in waiting for request in one.requests]))
-            for one in waiting:
-                one.answers = [next(answers) for _ in one.requests]
-        except BaseException as error:  # every problem ends with it
-            for one in waiting:
-                one.error = error
+            if not self._stopped:
+                answers = iter(self._round([request for one in waiting for request in one.requests]))
+                for one in waiting:
+                    one.answers = [next(answers) for _ in one.requests]
+                failed = None
+        except Exception as error:
+            failed = error
+        finally:
+            with self._changed:
+                self._finish(waiting, failed)
+
+    def _finish(self, waiting: "list[_Waiting]", error: BaseException | None) -> None:
+        """Let problems continue; the caller holds the lock."""
         for one in waiting:
-            one.done = True
+            one.error, one.done = error, True
         self._changed.notify_all()
 
     def _round(self, requests: Sequence[Request]) -> list[Sums]:
