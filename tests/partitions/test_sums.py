@@ -85,6 +85,15 @@ def test_a_merged_survey_is_that_of_all_rows(rng):
         assert (found.weight, found.dtype, found.dense) == (60.0, np.float64, (False,))
 
 
+def test_long_lists_of_columns_are_merged_like_short_ones(rng, monkeypatch):
+    *_, (a, b, c, d) = surveys(rng)
+    short = merge(merge(a, b), merge(c, d))
+    monkeypatch.setattr("dropglm.partitions.survey.LONG", 0)
+    long = merge(merge(a, b), merge(c, d))
+    assert_array_equal(long.columns[0], short.columns[0])
+    assert_array_equal(long.counts[0], short.counts[0])
+
+
 def test_sparse_features_are_ordered_by_frequency(rng):
     X, _, found = surveys(rng, (0, 60))
     (order,) = orders_of(found[0], None)

@@ -58,10 +58,8 @@ def add_sums(a: Sums, b: Sums) -> Sums:
     if a.places is None and b.places is None:
         return Sums(numbers, a.values + b.values, None, a.d)
     if a.places is not None and b.places is not None:
-        size = len(a.places) + len(b.places)
-        places, values = np.empty(size, a.places.dtype), np.empty((size, a.values.shape[1]), a.values.dtype)
-        n = _merge(a.places, a.values, b.places, b.values, places, values)
-        return sums_of(numbers, values[:n], places[:n], a.d)
+        places, values = merge_ascending(a.places, a.values, b.places, b.values)
+        return sums_of(numbers, values, places, a.d)
     dense, few = (a, b) if a.places is None else (b, a)
     values = dense.values.copy()
     values[few.places] += few.values
@@ -71,6 +69,23 @@ def add_sums(a: Sums, b: Sums) -> Sums:
 def add_lists(a: list[Sums], b: list[Sums]) -> list[Sums]:
     """Return the sums of two lists of the same length, one by one."""
     return [add_sums(one, other) for one, other in zip(a, b, strict=True)]
+
+
+def merge_ascending(
+    a_places: np.ndarray, a_values: np.ndarray, b_places: np.ndarray, b_values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the union of two ascending sequences of places, and the sums of their values at each.
+
+    Examples
+    --------
+    >>> merge_ascending(np.array([1, 4]), np.array([10, 20]), np.array([0, 4]), np.array([1, 2]))
+    (array([0, 1, 4]), array([ 1, 10, 22]))
+    """
+    size = len(a_places) + len(b_places)
+    C = a_values[0].size if len(a_values) else 1
+    places, values = np.empty(size, a_places.dtype), np.empty((size, C), a_values.dtype)
+    n = _merge(a_places, a_values.reshape(-1, C), b_places, b_values.reshape(-1, C), places, values)
+    return places[:n], values[:n].reshape(n, *a_values.shape[1:])
 
 
 @kernel

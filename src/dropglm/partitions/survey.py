@@ -8,6 +8,11 @@ from scipy import sparse
 
 from dropglm.blocks import Blocks
 from dropglm.partitions.rows import CheckedRows
+from dropglm.partitions.sums import merge_ascending
+
+# So many columns are merged by a compiled loop: two lists of 14 and 6 million take 0.35 s, and 17 s with
+# np.unique, which sorts. Short lists would wait for the compiler.
+LONG = 1_000_000
 
 
 class Survey(NamedTuple):
@@ -120,6 +125,8 @@ def _occurrences(block: Any) -> tuple[np.ndarray, np.ndarray]:
 def _add_counts(
     a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
+    if len(a[0]) + len(b[0]) > LONG:
+        return merge_ascending(*a, *b)
     columns, places = np.unique(np.concatenate([a[0], b[0]]), return_inverse=True)
     counts = np.zeros(len(columns), np.int64)
     counts[places[: len(a[0])]] += a[1]
