@@ -15,7 +15,7 @@ class Item(NamedTuple):
     number : int
         Number of the text.
     source : str
-        ``"chosen"`` by the model, or ``"random"``.
+        ``"chosen"`` to learn from, ``"random"``, or how a text was found whose label was taken back.
     guess : Guess or None
         What the model predicts, before the text is labelled.
     """
@@ -46,9 +46,8 @@ class Upcoming:
     def __init__(self, random_share: float) -> None:
         self.random_share = random_share
         self._due = 0.0  # random texts that are to be shown, less those that were shown
-        self._first: deque[Item] = (
-            deque()
-        )  # shown before all others, such as a text that was left for another
+        # Shown before all others, such as a text that was left for another.
+        self._first: deque[Item] = deque()
         self._chosen: deque[Item] = deque()
         self._random: deque[Item] = deque()
 
