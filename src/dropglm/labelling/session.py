@@ -21,12 +21,10 @@ from dropglm.labelling.entries import (
 from dropglm.labelling.learner import WORDS, Learner, Learnt, Lesson, Suspects
 from dropglm.labelling.snapshot import Guess, Snapshot
 from dropglm.labelling.stored_answers import StoredAnswers
-from dropglm.labelling.upcoming import Item, Upcoming
+from dropglm.labelling.upcoming import Item, Upcoming, draw
 
 if TYPE_CHECKING:
     from dropglm.text.model import TextModel
-
-TRIES = 200  # to draw a text that was not answered, before all are looked at
 
 
 class ChangedError(ValueError):
@@ -342,16 +340,9 @@ class LabellingSession:
         self.current = item
 
     def _next(self) -> Item | None:
-        return self._upcoming.take(self.is_free) or self._any_text()
-
-    def _any_text(self) -> Item | None:
-        """Draw a text that was not answered; None if there is none."""
-        n, copy_of = len(self.texts), self.answers.numbers.copy_of
-        for draws in (self._rng.integers(0, n, TRIES), self._rng.permutation(n)):
-            for number in draws.tolist():
-                if copy_of[number] == number and self.is_free(number):
-                    return Item(number, "random")
-        return None
+        return self._upcoming.take(self.is_free) or draw(
+            self.answers.numbers.copy_of, self.is_free, self._rng
+        )
 
     def _told(self, news: Learnt | Suspects) -> None:
         """Take over what the learner has found; it calls this in its thread."""

@@ -1,10 +1,14 @@
 """The texts that are shown next, some chosen by the model and a fixed share drawn at random."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from dropglm.labelling.snapshot import Guess
+
+TRIES = 200  # to draw a text that was not answered, before all are looked at
 
 
 class Item(NamedTuple):
@@ -73,3 +77,19 @@ class Upcoming:
             self._due -= is_due and counts
             return self._random.popleft() if self._random else None
         return self._chosen.popleft()
+
+
+def draw(copy_of: Sequence[int], is_free: Callable[[int], bool], rng: np.random.Generator) -> Item | None:
+    """Draw a text that is free, and no copy of another one, before there is a model; None if there is none.
+
+    Examples
+    --------
+    >>> draw([0, 1, 1], lambda number: number > 0, np.random.default_rng(0))
+    Item(number=1, source='random', guess=None)
+    """
+    n = len(copy_of)
+    for draws in (rng.integers(0, n, TRIES), rng.permutation(n)):
+        for number in draws.tolist():
+            if copy_of[number] == number and is_free(number):
+                return Item(number, "random")
+    return None
