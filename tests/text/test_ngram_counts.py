@@ -130,7 +130,7 @@ def test_counts_of_parts_give_the_fit_on_all_texts(parts, settings):
         {"binary": False, "dtype": np.int64},
         {"n_jobs": 2, "ngram_range": (1, 3)},
     ],
-    ids=str,
+    ids=" ".join,  # functions have another address in each process
 )
 @pytest.mark.parametrize(
     "parts", [[["one, two one", "two"], [], ["", " "], ["three two one,two"]], [[]]], ids=len
