@@ -1,6 +1,7 @@
 """The linear estimators on Dask: the models of rows in memory, from any collection."""
 
 import pickle
+import time
 from itertools import pairwise
 
 import dask.array as da
@@ -19,6 +20,7 @@ from dropglm.dask import LinearRegression, LogisticRegression, PoissonRegressor
 from dropglm.dask.engine import DaskEngine
 from dropglm.partitions import SerialEngine, fit_logistic
 from dropglm.partitions.fitting import in_groups
+from dropglm.partitions.rounds import Rounds
 from dropglm.partitions.rows import Rows
 from tests.partitions.cases import (
     CLOSE,
@@ -107,7 +109,7 @@ def test_a_repeated_fit_and_the_serial_engine_give_the_same_bits(client, data):
     others = partitions(Z, cuts=cuts_of(len(Z), 4), labeled=False)
 
     def on(engine):
-        return coefficients(fit_logistic(dropglm.LogisticRegression(), engine, parts, others))
+        return coefficients(fit_logistic(dropglm.LogisticRegression(), engine, [*parts], [*others]))
 
     serial = SerialEngine()
     serial.slots = 2
@@ -166,3 +168,26 @@ def test_what_is_not_partitioned_is_refused(client, data):
         LogisticRegression().fit(da.from_array(X), da.from_array(y[1:]))
     with pytest.raises(ValueError, match="No partition has a labelled row"):
         LogisticRegression().fit(da.from_array(X[:0]), da.from_array(y[:0]))
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), LinearRegression()], ids=["classes", "numbers"])
+def test_only_prepared_rows_stay_on_the_workers(client, data, monkeypatch, model):
+    X, y = data[:2]
+    tasks, ask, kept = client.cluster.scheduler.tasks, Rounds.ask, []
+    others = set(tasks)  # of other tests
+
+    def in_memory():
+        own = [key for key, task in tasks.items() if key not in others and task.state == "memory"]
+        return {str(key).split("-")[0] for key in own}
+
+    def look(rounds, *requests):
+        answers, deadline = ask(rounds, *requests), time.monotonic() + 10.0
+        # The scheduler releases what nobody needs a little later.
+        while kept and in_memory() != {"prepare"} and time.monotonic() < deadline:
+            time.sleep(0.01)
+        kept.append(in_memory())
+        return answers
+
+    monkeypatch.setattr(Rounds, "ask", look)
+    model.set_params(client=client).fit(delayed_parts(X, 3), delayed_parts(y, 3))
+    assert kept[-1] == {"prepare"}

@@ -56,7 +56,7 @@ def two_blocks(X):
 def fit_parts(model, labeled, unlabeled=(), engine=None):
     """Fit a model to partitions."""
     fit = fit_logistic if isinstance(model, LogisticRegression) else fit_regression
-    return fit(model, engine or SerialEngine(), labeled, unlabeled)
+    return fit(model, engine or SerialEngine(), [*labeled], [*unlabeled])
 
 
 def coefficients(model):

@@ -73,16 +73,11 @@ class DaskModel(BaseEstimator):
         client = client_from(self.client)
         if X_unlabeled is None and unlabeled_weight is not None:
             raise ValueError("unlabeled_weight was given without X_unlabeled.")
-        # Without names, so that the rows are released as soon as they are prepared.
-        return type(self).fit_partitions(
-            self,
-            self._engine(client),
-            partitions_of(client, X, y, sample_weight, labeled=True),
-            []
-            if X_unlabeled is None
-            else partitions_of(client, X_unlabeled, None, unlabeled_weight, labeled=False),
-            **{} if checkpoint is None else {"checkpoint": checkpoint},
-        )
+        labeled = partitions_of(client, X, y, sample_weight, labeled=True)
+        unlabeled = []
+        if X_unlabeled is not None:
+            unlabeled = partitions_of(client, X_unlabeled, None, unlabeled_weight, labeled=False)
+        return type(self).fit_partitions(self, self._engine(client), labeled, unlabeled, checkpoint)
 
     def _engine(self, client: Any) -> Engine:
         return DaskEngine(client)

@@ -44,8 +44,8 @@ class Surveyed(NamedTuple):
 def fit_logistic(
     estimator: LogisticRegression,
     engine: Engine,
-    labeled: Sequence[Any],
-    unlabeled: Sequence[Any] = (),
+    labeled: list[Any],
+    unlabeled: list[Any] | tuple[()] = (),
     checkpoint: str | PathLike[str] | None = None,
 ) -> LogisticRegression:
     """Fit a classifier to partitions, and return it.
@@ -55,8 +55,9 @@ def fit_logistic(
     estimator : LogisticRegression
         With the settings of the fit.
     engine : Engine
-    labeled, unlabeled : sequences
-        Partitions as the engine keeps them: ``Rows``, checked when they are first used.
+    labeled, unlabeled : lists
+        Partitions as the engine keeps them: ``Rows``, checked when they are first used. Both lists are
+        emptied, so that an engine can release the rows as soon as they are prepared.
     checkpoint : str or path, optional
         A folder for the state after each iteration; removed at the end.
     """
@@ -64,7 +65,6 @@ def fit_logistic(
     check_settings(estimator)
     method = expectation_from(estimator.expectation)
     found = survey_classes(engine, labeled, unlabeled)
-    del labeled, unlabeled  # so that the engine can release them, unless the caller needs them
     classes = found.labeled.classes
     factors = class_factors(estimator.class_weight, classes, found.labeled.class_weights)
     by_class = factors * found.labeled.class_weights
@@ -127,8 +127,8 @@ def class_problem(
 def fit_regression(
     estimator: GeneralizedLinearRegressor,
     engine: Engine,
-    labeled: Sequence[Any],
-    unlabeled: Sequence[Any] = (),
+    labeled: list[Any],
+    unlabeled: list[Any] | tuple[()] = (),
     checkpoint: str | PathLike[str] | None = None,
 ) -> GeneralizedLinearRegressor:
     """Fit a regressor to partitions, and return it; the parameters are those of ``fit_logistic``."""
@@ -168,7 +168,7 @@ def fit_regression(
         )
 
 
-def survey_classes(engine: Engine, labeled: Sequence[Any], unlabeled: Sequence[Any]) -> Surveyed:
+def survey_classes(engine: Engine, labeled: list[Any], unlabeled: list[Any] | tuple[()]) -> Surveyed:
     """Check the partitions of a classifier, and return what ``survey_partitions`` returns."""
     found = survey_partitions(engine, labeled, unlabeled, Requirements("labels"))
     classes = found.labeled.classes
@@ -178,23 +178,24 @@ def survey_classes(engine: Engine, labeled: Sequence[Any], unlabeled: Sequence[A
 
 
 def survey_partitions(
-    engine: Engine, labeled: Sequence[Any], unlabeled: Sequence[Any], requirements: Requirements
+    engine: Engine, labeled: list[Any], unlabeled: list[Any] | tuple[()], requirements: Requirements
 ) -> Surveyed:
     """Check all partitions, and return those that have rows with what they contain."""
-    if not len(labeled):
+    if not labeled:
         raise ValueError("There is no partition of labelled rows.")
     parts, found = _survey(engine, labeled, requirements)
     if found.widths is None:
         raise ValueError("No partition has a labelled row of positive weight.")
-    others, without_labels = _survey(engine, unlabeled, requirements) if len(unlabeled) else ([], None)
+    others, without_labels = _survey(engine, unlabeled, requirements) if unlabeled else ([], None)
     if without_labels is None or without_labels.widths is None:
         return Surveyed(parts, [], found, None)
     check_columns(found, without_labels)
     return Surveyed(parts, others, found, without_labels)
 
 
-def _survey(engine: Engine, parts: Sequence[Any], requirements: Requirements) -> tuple[list[Any], Survey]:
+def _survey(engine: Engine, parts: list[Any], requirements: Requirements) -> tuple[list[Any], Survey]:
     checked = engine.keep(check_rows, parts, requirements)
+    parts.clear()
     found: Survey = engine.total(survey, checked, requirements.targets == "labels", merge)
     return [part for part, n in zip(checked, found.rows, strict=True) if n], found
 

@@ -53,10 +53,11 @@ class PartitionedProblem(StagedProblem):
 
     def objective(self, penalty: Penalty | None, l2: np.ndarray, discount: float) -> Objective:
         """Return the function to minimise, given λ of every coefficient and the discount α."""
+        mean = self.mean if self.fit_intercept else np.zeros_like(self.mean)
         return Objective.of_terms(
-            [PartitionedTerm(self.features, self.target(penalty, discount))],
+            [PartitionedTerm(self.features, self.target(penalty, discount), mean)],
             l2,
-            self.mean,
+            mean,
             fit_intercept=self.fit_intercept,
             threads=self.features.threads,
         )

@@ -131,8 +131,8 @@ class PartitionedFits(PathFits):
 def fit_logistic_cv(
     estimator: LogisticRegressionCV,
     engine: Engine,
-    labeled: Sequence[Any],
-    unlabeled: Sequence[Any] = (),
+    labeled: list[Any],
+    unlabeled: list[Any] | tuple[()] = (),
     checkpoint: None = None,
 ) -> LogisticRegressionCV:
     """Choose the settings of a classifier by cross-validation, fit it to partitions, and return it.
@@ -142,8 +142,9 @@ def fit_logistic_cv(
     estimator : LogisticRegressionCV
         With the grids of the search.
     engine : Engine
-    labeled, unlabeled : sequences
-        Partitions as the engine keeps them: ``Rows``, checked when they are first used.
+    labeled, unlabeled : lists
+        Partitions as the engine keeps them: ``Rows``, checked when they are first used. Both lists are
+        emptied, so that an engine can release the rows as soon as they are prepared.
     checkpoint : None
         A search has no checkpoint.
     """
@@ -156,10 +157,10 @@ def fit_logistic_cv(
     _check_supported(estimator)
     method = expectation_from(estimator.expectation)
     # Unlabelled rows without a part in the fits would only add features that stay 0.
-    if not (np.any(estimator.discount) or counts_unlabeled(estimator.l2_weights)):
-        unlabeled = ()
+    counted = np.any(estimator.discount) or counts_unlabeled(estimator.l2_weights)
+    if unlabeled and not counted:
+        unlabeled.clear()
     found = survey_classes(engine, labeled, unlabeled)
-    del labeled, unlabeled  # so that the engine can release them, unless the caller needs them
     classes = found.labeled.classes
     folds = folds_of(estimator.cv, classes, engine.total(count_classes, found.labeled_parts, classes, join))
     factors = class_factors(estimator.class_weight, classes, found.labeled.class_weights)
