@@ -35,7 +35,7 @@ from dropglm.partitions.sums import add_lists
 WORKERS, PARTITIONS = 2, 4
 SIZES = (742_000, 10_000)
 BARE_ROUNDS, REPEATS, PATIENCE = 30, 3, 300
-HEADER = ("", "time", "relative to the local fit", "bar")
+HEADER = ("", "time", "relative to the local fit", "target")
 
 
 @contextmanager
