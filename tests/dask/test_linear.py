@@ -14,6 +14,7 @@ from distributed import Client, LocalCluster
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import dropglm
 from dropglm.dask import LinearRegression, LogisticRegression, PoissonRegressor
@@ -191,3 +192,38 @@ def test_only_prepared_rows_stay_on_the_workers(client, data, monkeypatch, model
     monkeypatch.setattr(Rounds, "ask", look)
     model.set_params(client=client).fit(delayed_parts(X, 3), delayed_parts(y, 3))
     assert kept[-1] == {"prepare"}
+
+
+def test_empty_partitions_are_predicted(client, data):
+    X, y = data[:2]
+    model = LogisticRegression(client=client).fit(delayed_parts(X, 3), delayed_parts(y, 3))
+    rows = da.from_array(X, chunks=(20, X.shape[1]))[da.from_array(np.arange(len(X)) >= 25, chunks=20)]
+    assert_array_equal(model.predict(rows).compute(), model.predict(X[25:]))
+    assert_allclose(model.predict_proba(rows).compute(), model.predict_proba(X[25:]))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "sentence"),
+    [
+        ("tcp://x", TypeError, r"client must be a dask\.distributed\.Client, got 'tcp://x'\."),
+        (None, ValueError, r"The Dask client is closed; create another one"),
+    ],
+    ids=["address", "closed"],
+)
+def test_a_wrong_client_is_one_sentence(client, data, wrong, error, sentence):
+    if wrong is None:
+        wrong = Client(client.cluster, set_as_default=False)
+        wrong.close()
+    with pytest.raises(error, match=sentence):
+        LogisticRegression(client=wrong).fit(delayed_parts(data[0], 1), delayed_parts(data[1], 1))
+
+
+def test_continuous_targets_are_not_classes(client, data):
+    X = data[0]
+    with pytest.raises(ValueError, match=r"^Partition 0: row \d+ of y is .*, but a classifier needs labels"):
+        LogisticRegression(client=client).fit(delayed_parts(X, 1), delayed_parts(X[:, 0] + 0.5, 1))
+
+
+def test_models_are_fitted_before_they_predict(data):
+    with pytest.raises(NotFittedError):
+        LogisticRegression().predict(data[0])

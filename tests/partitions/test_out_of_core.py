@@ -171,3 +171,15 @@ def test_a_killed_process_is_continued_by_the_next(tmp_path):
     fewer, *coef = run("b", -1)
     assert_allclose(coef, expected, **CLOSE)
     assert fewer < 0.7 * reads
+
+
+def test_what_cannot_be_read_is_named():
+    with pytest.raises(TypeError, match=r"^Partition 0 is 'a\.npz', not a function; pass load=, which reads"):
+        fit(LogisticRegression(), ["a.npz"])
+
+    def load(path):
+        raise OSError("disk gone")
+
+    with pytest.raises(OSError, match="disk gone") as caught:
+        fit(LogisticRegression(), ["a.npz"], load=load)
+    assert caught.value.__notes__ == ["Partition 0 could not be read."]

@@ -83,7 +83,7 @@ def describe(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OSError) and error.strerror is not None:
         file = error.filename or ("standard output" if code == FAILED else "")
         return f"{file}{': ' if file else ''}{error.strerror}.", code
-    if is_about_input(error):
+    if is_about_input(error) and str(error):
         return in_options(str(error)), code
     return (
         f"internal error, {type(error).__name__}: {' '.join(str(error).split())}. Please report it with the "

@@ -102,6 +102,11 @@ def _sentences() -> Iterator[None]:
         yield
     except FileError:
         raise
+    except TimeoutError as error:
+        if str(error):
+            raise
+        terminal.message("Dask did not answer in time; the machine may be too busy. Try again.")
+        raise typer.Exit(FAILED) from error
     except (TypeError, ValueError) as error:
         if _is_ours(error):
             raise BadInputError(str(error)) from error

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from dropglm import checks
+
 
 class ClassPredictions:
     """Predictions of collections, or of data in memory; for subclasses of ``DaskModel``."""
@@ -23,6 +25,7 @@ class ClassPredictions:
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n,)
         """
+        checks.fitted(self, "classes_")
         return self._each(X, "predict", None, self.classes_.dtype)
 
     def predict_proba(self, X: Any) -> Any:
@@ -36,6 +39,7 @@ class ClassPredictions:
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n, K)
         """
+        checks.fitted(self, "classes_")
         return self._each(X, "predict_proba", len(self.classes_), np.float64)
 
     def predict_log_proba(self, X: Any) -> Any:
@@ -49,6 +53,7 @@ class ClassPredictions:
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n, K)
         """
+        checks.fitted(self, "classes_")
         return self._each(X, "predict_log_proba", len(self.classes_), np.float64)
 
     def decision_function(self, X: Any) -> Any:
@@ -62,5 +67,6 @@ class ClassPredictions:
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n,) or (n, K)
         """
+        checks.fitted(self, "classes_")
         K = len(self.classes_)
         return self._each(X, "decision_function", None if K == 2 else K, np.float64)

@@ -190,6 +190,10 @@ def _name_partition(error: Exception, parts: Sequence[Any]) -> None:
 def client_from(client: Client | None) -> Client:
     """Return the client, or Dask's default client."""
     if client is not None:
+        if not isinstance(client, Client):
+            raise TypeError(f"client must be a dask.distributed.Client, got {client!r}.")
+        if client.status == "closed":
+            raise ValueError("The Dask client is closed; create another one with dask.distributed.Client().")
         return client
     try:
         return default_client()

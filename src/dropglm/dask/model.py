@@ -2,10 +2,11 @@
 
 import inspect
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from dropglm.dask.collections import apply, is_collection, partitions_of
@@ -97,7 +98,9 @@ class DaskModel(BaseEstimator):
     def _each(self, X: Any, method: str, columns: int | None, dtype: Any) -> Any:
         """Return the predictions of a method of the local model, for a collection or for data in memory."""
         predict = getattr(self.to_local(), method)
-        return apply(X, predict, columns, dtype) if is_collection(X) else predict(X)
+        if not is_collection(X):
+            return predict(X)
+        return apply(X, partial(_predictions, predict, columns, dtype), columns, dtype)
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy that uses the same client."""
@@ -109,6 +112,13 @@ class DaskModel(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: everything but the client."""
         return {**vars(self), "client": None}
+
+
+def _predictions(predict: Callable[[Any], Any], columns: int | None, dtype: Any, part: Any) -> Any:
+    """Return the predictions of a partition, which may be empty."""
+    if len(part) if not hasattr(part, "shape") else part.shape[0]:
+        return predict(part)
+    return np.empty(0 if columns is None else (0, columns), dtype)
 
 
 def _with_client(local: Any) -> Callable[..., None]:

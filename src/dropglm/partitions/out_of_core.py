@@ -99,13 +99,20 @@ def fit(
 def read(source: Source, message: None) -> Rows:
     """Return the rows of a source."""
     number, partition, load, labeled = source
-    found = partition() if load is None else load(partition)
+    name = partition_name(number, labeled=labeled)
+    if load is None and not callable(partition):
+        raise TypeError(f"{name} is {partition!r}, not a function; pass load=, which reads a partition.")
+    try:
+        found = partition() if load is None else load(partition)
+    except Exception as error:
+        error.add_note(f"{name} could not be read.")
+        raise
     if not labeled and not isinstance(found, tuple):
         found = (found,)
     most = 3 if labeled else 2
     if not isinstance(found, tuple) or not most - 1 <= len(found) <= most:
         expected = "(X, y) or (X, y, sample_weight)" if labeled else "X or (X, unlabeled_weight)"
-        raise TypeError(f"{partition_name(number, labeled=labeled)} must be {expected}.")
+        raise TypeError(f"{name} must be {expected}.")
     if labeled:
         return Rows(number, *found)
     return Rows(number, found[0], None, found[1] if len(found) == 2 else None, labeled=False)
