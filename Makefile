@@ -7,7 +7,7 @@ CONSTRAINTS ?= constraints.txt
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test pytest test-oldest lint format bench bench-cores reproduce readme lock clean
+.PHONY: demo test pytest test-oldest lint format bench bench-cores reproduce readme docs lock clean
 
 demo: $(VENV)/.all
 	$(BIN)/dropglm reproduce --all --quick --out demo
@@ -55,6 +55,11 @@ reproduce: $(VENV)/.all
 readme: $(VENV)/.all
 	$(BIN)/python -m benchmarks.readme
 
+# The site, in docs/_build/html; warnings are errors. Runs the examples of the gallery that have changed.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --jobs auto --quiet docs docs/_build/html
+	@echo "Open docs/_build/html/index.html, or serve it: $(BIN)/python -m http.server --directory docs/_build/html"
+
 # One stamp per extra of pyproject.toml, all in one environment.
 $(VENV)/.%: pyproject.toml $(CONSTRAINTS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dropglm needs Python 3.11 or newer; set PYTHON=...")'
@@ -66,12 +71,13 @@ $(VENV)/.%: pyproject.toml $(CONSTRAINTS)
 lock:
 	rm -rf $(VENV)-lock
 	$(PYTHON) -m venv $(VENV)-lock
-	$(VENV)-lock/bin/python -m pip install --quiet '.[all,test,lint,bench]'
+	$(VENV)-lock/bin/python -m pip install --quiet '.[all,test,lint,docs,bench]'
 	{ head -1 constraints.txt; $(VENV)-lock/bin/python -m pip list --format=freeze | grep -viE '^(dropglm|pip|setuptools)='; } > constraints.new
 	mv constraints.new constraints.txt
 	rm -rf $(VENV)-lock
 
 clean:
 	rm -rf $(VENV) $(VENV)-oldest constraints-oldest.txt demo reproduced build dist
+	rm -rf docs/_build docs/gallery docs/reference/generated docs/reference/backreferences docs/sg_execution_times.rst
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -64,7 +64,7 @@ def page_block(run: ExperimentRun, pictures: str = "") -> str:
     """Return the protocol, the versions behind the results, figures if there are any, and the tables."""
     lines = run.lines
     tables = run.experiment.tabulate(lines)
-    headed = [f"### {each.title}\n\n{table(each.header, each.rows)}" for each in tables]
+    headed = [f"## {each.title}\n\n{table(each.header, each.rows)}" for each in tables]
     return "\n\n".join([*describe(run, lines), *([pictures] if pictures else []), *headed])
 
 

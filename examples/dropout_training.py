@@ -1,4 +1,8 @@
-"""Dropout compared with ridge on the paper's simulation: 100 runs of 75 training rows.
+"""
+Dropout compared with ridge
+===========================
+
+The paper's simulation: 100 runs of 75 training rows.
 
 There are 50 useful features, each active in 4 % of the rows, and 1,000 nuisance features that are always
 active. Ridge regression shrinks all features equally; the dropout penalty shrinks rare features less. Both

@@ -64,7 +64,7 @@ def test_blocks_are_replaced_the_same_way_each_time(root):
         assert "old" not in text
     assert "It squares.\n\n6 fits in less than a second, with dropglm" in texts["docs/paper/first.md"]
     assert (
-        "### Squares by seed\n\n| data | square |\n| --- | --- |\n| one | 0 |" in texts["docs/paper/first.md"]
+        "## Squares by seed\n\n| data | square |\n| --- | --- |\n| one | 0 |" in texts["docs/paper/first.md"]
     )
     assert "| second: largest square | 4.00 | 4.00 | 0.25 | +0.00 |" in texts["docs/results.md"]
     assert "- [Squares again](paper/second.md)" in texts["docs/results.md"]

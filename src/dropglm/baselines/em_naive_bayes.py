@@ -55,13 +55,13 @@ class EMNaiveBayes(NaiveBayes):
         Coefficients of the linear model: log P(w | c), or log P(w | c₁) - log P(w | c₀) for two classes.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept of the linear model: log P(c), or the difference for two classes.
-    log_posterior_ : ndarray of shape (n_iter_,)
+    log_posterior_ : ndarray
         Log posterior after each iteration, up to a constant.
     n_iter_ : int
         Number of iterations.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (d,)
         Names of the features, if X has names that are all strings.
 
     See Also

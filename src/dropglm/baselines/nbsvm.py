@@ -59,7 +59,7 @@ class NBSVM(CountsClassifier):
         Number of iterations of LinearSVC.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (d,)
         Names of the features, if X has names that are all strings.
 
     See Also

@@ -42,7 +42,7 @@ class SemiSupervisedNaiveBayes(NaiveBayes):
         Intercept of the linear model: log P(c), or the difference for two classes.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (d,)
         Names of the features, if X has names that are all strings.
 
     See Also

@@ -101,8 +101,8 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     best_index_ : int
         The row of these settings in ``cv_results_``, whose scores are those before any rounds.
     best_estimator_ : LogisticRegression
-        The model fitted to all rows; ``coef_`` is scale_ times the coefficients that minimise its objective,
-        plus naive_bayes_ times naive Bayes' log ratios.
+        The model fitted to all rows; ``coef_`` is ``scale_`` times the coefficients that minimise its
+        objective, plus ``naive_bayes_`` times naive Bayes' log ratios.
     scale_, naive_bayes_ : float
         These two factors; 1 and 0 without ``calibrate`` and ``naive_bayes``.
     rounds_ : list of Blend

@@ -13,12 +13,12 @@ class Logistic(Family):
 
     @staticmethod
     def log_partition(eta: np.ndarray) -> np.ndarray:
-        """A(η) = log(1 + e^η) = max(η, 0) + log(1 + e^-|η|)."""
+        """``A(η) = log(1 + e^η) = max(η, 0) + log(1 + e^-|η|)``."""
         return np.maximum(eta, 0.0) + np.log1p(np.exp(-np.abs(eta)))
 
     @staticmethod
     def mean(eta: np.ndarray) -> np.ndarray:
-        """A'(η) = p = e^min(η, 0) / (1 + e^-|η|)."""
+        """``A'(η) = p = e^min(η, 0) / (1 + e^-|η|)``."""
         return np.exp(np.minimum(eta, 0.0)) / (1.0 + np.exp(-np.abs(eta)))
 
     @staticmethod

@@ -39,17 +39,17 @@ class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, n_features_in_)
+    components_ : ndarray of shape (k, d)
         The singular vectors, of length 1 and orthogonal to each other.
-    singular_values_ : ndarray of shape (n_components_,)
+    singular_values_ : ndarray of shape (k,)
         The singular values, in decreasing order.
-    explained_share_ : ndarray of shape (n_components_,)
+    explained_share_ : ndarray of shape (k,)
         Squared singular values, divided by the sum of the squares of all entries.
     n_components_ : int
         Number of vectors.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (d,)
         Names of the features, if X is a data frame whose column names are strings.
 
     See Also
@@ -122,7 +122,7 @@ class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         Returns
         -------
-        ndarray of shape (n, n_components_)
+        ndarray of shape (n, k)
         """
         found, n = self._fit(X, X_unlabeled)
         return found.coordinates[:n].copy()
@@ -137,7 +137,7 @@ class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         Returns
         -------
-        ndarray of shape (n, n_components_)
+        ndarray of shape (n, k)
             In the type of X, float32 or float64.
         """
         check_is_fitted(self)
