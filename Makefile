@@ -29,6 +29,7 @@ lint: $(VENV)/.lint $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python .ci/docstrings.py
 
 format: $(VENV)/.lint
 	$(BIN)/ruff format .

@@ -137,11 +137,23 @@ class Blocks:
         return np.asarray(total)
 
     def toarray(self) -> np.ndarray:
-        """Return all columns as one dense array."""
+        """Return all columns as one dense array.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+            The blocks side by side.
+        """
         return np.hstack([block.toarray() if sparse.issparse(block) else block for block in self.blocks])
 
     def tocsr(self) -> "sparse.csr_array":
-        """Return all columns as one CSR array."""
+        """Return all columns as one CSR array.
+
+        Returns
+        -------
+        csr_array of shape (n, d)
+            The blocks side by side.
+        """
         return sparse.csr_array(sparse.hstack([sparse.csr_array(block) for block in self.blocks]))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:

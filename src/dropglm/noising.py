@@ -90,9 +90,9 @@ def noising_penalty(
         The multinomial family supports "quadratic" and "monte_carlo". A ``dropglm.penalties.Penalty`` class
         is accepted in place of a name.
     intercept : float, or array-like of shape (K,) for the multinomial family, default=0.0
-        b, which is neither noised nor penalised.
+        The intercept b, which is neither noised nor penalised.
     sample_weight : array-like of shape (n,), default=None
-        w; a row of weight 2 counts like two rows.
+        Weights w; a row of weight 2 counts like two rows.
     n_samples : int, default=1000
         Noised copies of each row, for "monte_carlo".
     random_state : int, RandomState, Generator or None, default=None

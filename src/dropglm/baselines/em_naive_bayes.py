@@ -111,7 +111,7 @@ class EMNaiveBayes(NaiveBayes):
 
         Returns
         -------
-        self : EMNaiveBayes
+        EMNaiveBayes
             The fitted model.
         """
         checks.not_negative(self.discount, "discount")

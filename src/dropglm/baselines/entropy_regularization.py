@@ -142,7 +142,7 @@ class EntropyRegularizedLogisticRegression(LogisticModel):
 
         Returns
         -------
-        self : EntropyRegularizedLogisticRegression
+        EntropyRegularizedLogisticRegression
             The fitted model.
         """
         checks.positive(self.l2, "l2")

@@ -116,7 +116,7 @@ class NBSVM(CountsClassifier):
 
         Returns
         -------
-        self : NBSVM
+        NBSVM
             The fitted model.
         """
         checks.positive(self.C, "C")

@@ -86,7 +86,7 @@ class SemiSupervisedNaiveBayes(NaiveBayes):
 
         Returns
         -------
-        self : SemiSupervisedNaiveBayes
+        SemiSupervisedNaiveBayes
             The fitted model.
         """
         counts = self._counted(X, y, sample_weight, X_unlabeled)

@@ -21,19 +21,23 @@ class LogisticRegressionCV(ClassPredictions, DaskModel, estimators.LogisticRegre
 
     Parameters
     ----------
-    dropout, noise_std, l2, expectation, discount, l2_weights, extend_l2, one_standard_error, race, \
-calibrate, naive_bayes, fit_intercept, multi_class, class_weight, tol, max_iter, random_state, verbose
-        As in ``dropglm.LogisticRegressionCV``. ``race=False`` takes fewer rounds but more evaluations. All
-        values of ``l2_weights`` must leave out the same blocks.
+    dropout, noise_std, l2, expectation, discount, l2_weights : as in dropglm.LogisticRegressionCV
+        Grids of settings. All values of ``l2_weights`` must leave out the same blocks.
     cv : int or None, default=None
         Number of stratified folds of consecutive rows; None means five, also for few rows. Rows of weight 0
         belong to no fold.
     scoring : {"neg_log_loss", "accuracy"} or None, default="neg_log_loss"
         None means accuracy.
+    extend_l2, one_standard_error, race, calibrate, naive_bayes : as in dropglm.LogisticRegressionCV
+        The search. ``race=False`` takes fewer rounds but more evaluations.
     rounds : 0
         Rounds of naive Bayes are not possible.
+    fit_intercept, multi_class, class_weight, tol, max_iter : as in dropglm.LogisticRegressionCV
+        The fits.
     n_jobs : int, default=None
         Number of threads of the client; workers use one thread per task.
+    random_state, verbose : as in dropglm.LogisticRegressionCV
+        Random seed, and whether to show progress.
     client : distributed.Client, default=None
         The client; None means Dask's default client.
 

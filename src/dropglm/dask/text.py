@@ -35,8 +35,8 @@ class TextClassifier(DaskModel, text.TextClassifier):
     ngram_range, min_df, max_df, max_features, binary, sublinear_tf, use_idf, norm, idf_power, \
 ngram_weight, analyzer, stop_words, strip_accents, lowercase, token_pattern, strip_html, tune, dropout, l2, \
 discount, l2_weights, expectation, calibrate, naive_bayes, n_latent, rounds, embedder, class_weight, cv, \
-scoring, tol, max_iter, n_jobs, random_state, verbose
-        As in ``dropglm.TextClassifier``, but for the limits above; ``n_jobs`` is the number of threads of
+scoring, tol, max_iter, n_jobs, random_state, verbose : as in dropglm.TextClassifier
+        With the limits above; ``n_jobs`` is the number of threads of
         the client, and workers use one thread per task.
     client : distributed.Client, default=None
         The client; None means Dask's default client.
@@ -115,7 +115,22 @@ scoring, tol, max_iter, n_jobs, random_state, verbose
         unlabeled: list[Any],
         checkpoint: str | PathLike[str] | None = None,
     ) -> Self:
-        """Fit the model to partitions as an engine keeps them; see ``fit_texts``."""
+        """Fit the model to partitions as an engine keeps them.
+
+        Parameters
+        ----------
+        engine : Engine
+            Who keeps and adds up the partitions.
+        labeled, unlabeled : lists
+            Partitions of texts.
+        checkpoint : str or path, optional
+            A folder for the state after each iteration; removed at the end.
+
+        Returns
+        -------
+        Self
+            The estimator itself.
+        """
         self._fitted = fit_texts(self, engine, labeled, unlabeled, checkpoint)
         warn_unless_better(self.summary_)
         return self

@@ -117,13 +117,61 @@ def load_dataset(
 
 
 def where(name: str, data_home: str | os.PathLike[str] | None = None) -> Path | None:
-    """Return the file of a data set, or None if it is not on this machine or the data set needs no file."""
+    """Return the file of a data set, or None if it is not on this machine or the data set needs no file.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set; see ``listing``.
+    data_home : str or path-like, default=None
+        Folder with data sets; None means ``$DROPGLM_DATA``, then the user's cache.
+
+    Returns
+    -------
+    Path or None
+        The file.
+
+    See Also
+    --------
+    fetch : Download the file if it is missing.
+
+    Examples
+    --------
+    >>> from dropglm.datasets import where
+    >>> where("simulation") is None  # needs no file
+    True
+    """
     entry = lookup(DATASETS, name, "data set")
     return None if entry.table is None else files.where(entry.table, data_home)
 
 
 def fetch(name: str, data_home: str | os.PathLike[str] | None = None, *, verbose: bool | None = None) -> Path:
-    """Return the file of a data set; download it if it is not on this machine."""
+    """Return the file of a data set; download it if it is not on this machine.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set; see ``listing``.
+    data_home : str or path-like, default=None
+        Folder with data sets; None means ``$DROPGLM_DATA``, then the user's cache.
+    verbose : bool, default=None
+        Whether to show progress; None means in a terminal only.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    See Also
+    --------
+    where : Look for the file without downloading it.
+
+    Examples
+    --------
+    >>> from dropglm.datasets import fetch
+    >>> fetch("imdb")  # doctest: +SKIP
+    PosixPath('/home/you/.cache/dropglm/imdb.parquet')
+    """
     entry = lookup(DATASETS, name, "data set")
     if entry.table is None:
         raise ValueError(f"name {name!r} needs no file; load_dataset({name!r}) generates the data set.")
@@ -137,12 +185,23 @@ class Listing:
     Attributes
     ----------
     name, summary, terms : str
+        Name, content, and licence or terms of use.
     rows : int or None
         Number of rows; None if an option sets it.
     megabytes : float or None
         Size of the download; None if there is none.
     path : Path or None
         The file, if it is on this machine.
+
+    See Also
+    --------
+    listing : Returns all of them.
+
+    Examples
+    --------
+    >>> from dropglm.datasets import listing
+    >>> [line.rows for line in listing() if line.name == "imdb"]
+    [100000]
     """
 
     name: str
@@ -155,6 +214,20 @@ class Listing:
 
 def listing(data_home: str | os.PathLike[str] | None = None) -> list[Listing]:
     """Return all data sets, each with its file if that is on this machine.
+
+    Parameters
+    ----------
+    data_home : str or path-like, default=None
+        Folder with data sets; None means ``$DROPGLM_DATA``, then the user's cache.
+
+    Returns
+    -------
+    list of Listing
+        One per data set.
+
+    See Also
+    --------
+    load_dataset : Load a data set by name.
 
     Examples
     --------

@@ -36,6 +36,17 @@ class BlockTransformer(ColumnTransformer, auto_wrap_output_keys=None):  # type: 
     verbose_feature_names_out : bool, str or callable, default=True
         Whether the names of features start with those of the transformers.
 
+    Attributes
+    ----------
+    transformers_ : list of tuples (name, fitted transformer, columns)
+        The fitted transformers, and what became of the other columns.
+    named_transformers_ : Bunch
+        The fitted transformers by name.
+    n_features_in_ : int
+        Number of columns of the table.
+    feature_names_in_ : ndarray of shape (n_features_in,)
+        Their names, if they are strings.
+
     See Also
     --------
     Blocks : What this returns.

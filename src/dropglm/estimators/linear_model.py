@@ -83,7 +83,8 @@ class SparsifyMixin(LinearModel):
 
         Returns
         -------
-        self
+        Self
+            The estimator itself.
         """
         check_is_fitted(self)
         if sparse.issparse(self.coef_):

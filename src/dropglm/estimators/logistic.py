@@ -47,8 +47,8 @@ class LogisticRegression(CallbackSupportMixin, SparsifyMixin, LogisticModel):
     noise_std : float >= 0 or PerBlock, default=0.0
         Standard deviation of Gaussian noise added to every feature.
     l2 : float >= 0, default=1.0
-        λ of the penalty ½λ‖β‖², added to the summed objective. With ``dropout=0`` the model is scikit-learn's
-        LogisticRegression with C = 1/l2.
+        Strength λ of the penalty ½λ‖β‖², added to the summed objective. With ``dropout=0`` the model is
+        scikit-learn's LogisticRegression with C = 1/l2.
     expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}, default="gaussian"
         How the expectation over the noise is computed:
 
@@ -59,7 +59,7 @@ class LogisticRegression(CallbackSupportMixin, SparsifyMixin, LogisticModel):
 
         A ``dropglm.penalties.Penalty`` class is accepted in place of a name.
     discount : float >= 0, default=0.1
-        α, the weight of an unlabelled row in the noise penalty relative to a labelled one.
+        Weight α of an unlabelled row in the noise penalty relative to a labelled one.
     l2_weights : {"uniform", "naive_bayes", "naive_bayes_unlabeled"}, float, array-like of shape (d,) or \
 PerBlock, default="uniform"
         How l2 is spread over the features:

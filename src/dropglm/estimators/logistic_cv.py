@@ -27,11 +27,11 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     noise_std : float >= 0, PerBlock or sequence of these, default=0.0
         Standard deviation of Gaussian noise added to every feature.
     l2 : float or sequence of float, default=(3.0, 1.0, 0.3)
-        λ of the penalty ½λ‖β‖², added to the summed objective.
+        Strength λ of the penalty ½λ‖β‖², added to the summed objective.
     expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}, default="gaussian"
         How the expectation over the noise is computed; see ``LogisticRegression``.
     discount : float or sequence of float, default=(1.0, 0.1)
-        α, the weight of an unlabelled row in the noise penalty relative to a labelled one. Only one value is
+        Weight α of an unlabelled row in the noise penalty relative to a labelled one. Only one value is
         tried if there are no unlabelled rows, since it has no effect then.
     l2_weights : "auto", str, float, array-like of shape (d,), PerBlock, or a sequence, default="auto"
         How l2 is spread over the features; see ``LogisticRegression``. "auto" tries "uniform" and, if no
@@ -251,12 +251,16 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         Parameters
         ----------
         X : array-like, sparse or Blocks of shape (n, d)
+            Features.
         y : array-like of shape (n,)
+            Labels.
         sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
 
         Returns
         -------
         float
+            The score; larger is better.
         """
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(scorer_from(self.scoring, self)(self, X, y, **weights))

@@ -34,8 +34,8 @@ class OnlineLogisticRegression(OnlineModel, LogisticModel):
         Step size ρ; None uses the rule's default. The rules with a square root ("adagrad", "sgd") divide it
         by the typical size of a row.
     l2 : float, default=0.0
-        λ of an L2 term in the problem of every step. It is applied once per row, so use small values such
-        as 1e-5.
+        Strength λ of an L2 term in the problem of every step. It is applied once per row, so use small
+        values such as 1e-5.
     power : {1, 0.5}, default=1
         For "dropout": 1 is the paper's A_t = diag(H_t), 0.5 its square root, as in AdaGrad.
     average : bool, default=False
@@ -131,7 +131,7 @@ class OnlineLogisticRegression(OnlineModel, LogisticModel):
 
         Returns
         -------
-        self : OnlineLogisticRegression
+        OnlineLogisticRegression
             The fitted model.
 
         Raises
@@ -171,7 +171,7 @@ class OnlineLogisticRegression(OnlineModel, LogisticModel):
 
         Returns
         -------
-        self : OnlineLogisticRegression
+        OnlineLogisticRegression
             The updated model.
 
         Raises
@@ -206,7 +206,7 @@ class OnlineLogisticRegression(OnlineModel, LogisticModel):
 
         Returns
         -------
-        self : OnlineLogisticRegression
+        OnlineLogisticRegression
             The model with those coefficients. ``l2`` does not shrink a coefficient before the first row that
             contains its feature.
         """
@@ -236,7 +236,7 @@ class OnlineLogisticRegression(OnlineModel, LogisticModel):
 
         Returns
         -------
-        model : LogisticRegression
+        LogisticRegression
             The same object.
         """
         from dropglm.estimators.logistic import LogisticRegression

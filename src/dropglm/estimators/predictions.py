@@ -39,6 +39,7 @@ class ClassPredictions(LinearPredictions):
         Parameters
         ----------
         X : array-like, sparse or Blocks of shape (n, d)
+            Features.
 
         Returns
         -------
@@ -54,10 +55,12 @@ class ClassPredictions(LinearPredictions):
         Parameters
         ----------
         X : array-like, sparse or Blocks of shape (n, d)
+            Features.
 
         Returns
         -------
         ndarray of shape (n,)
+            Classes.
         """
         model = self._snapshot()
         return model.classes_[self._best_class(model._predictors(X))]
@@ -82,6 +85,7 @@ class LogisticPredictions(ClassPredictions):
         Parameters
         ----------
         X : array-like, sparse or Blocks of shape (n, d)
+            Features.
 
         Returns
         -------
@@ -103,10 +107,12 @@ class LogisticPredictions(ClassPredictions):
         Parameters
         ----------
         X : array-like, sparse or Blocks of shape (n, d)
+            Features.
 
         Returns
         -------
         ndarray of shape (n, K)
+            In the order of ``classes_``.
         """
         model = self._snapshot()
         eta = model._predictors(X)

@@ -32,10 +32,23 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
     however many rows there are. That suits classification, where the ranking of the classes matters most,
     but it biases the predictions of a regression. Set ``l2`` or ``dropout`` where there are many features.
 
+    Parameters
+    ----------
+    dropout, noise_std, l2, expectation, discount, l2_weights, fit_intercept, tol : as in LinearRegression
+        The model.
+    max_iter, warm_start, n_jobs, random_state, verbose : as in LinearRegression
+        The fit.
+
     Attributes
     ----------
     family : Family class
         The distribution of y.
+
+    See Also
+    --------
+    LinearRegression : For real-valued targets.
+    PoissonRegressor : For counts.
+    dropglm.families.Family : What a family has.
 
     Examples
     --------
@@ -171,10 +184,12 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         Parameters
         ----------
         X : array-like, sparse or Blocks of shape (n, d)
+            Features.
 
         Returns
         -------
         ndarray of shape (n,)
+            Means of y.
         """
         return self.family.mean(self._snapshot()._predictors(X)[:, 0])
 
@@ -205,14 +220,14 @@ class LinearRegression(GeneralizedLinearRegressor):
     noise_std : float >= 0 or PerBlock, default=0.0
         Standard deviation of Gaussian noise added to every feature.
     l2 : float >= 0, default=1e-6
-        λ of the penalty ½λ‖β‖², added to the summed objective. The default is
+        Strength λ of the penalty ½λ‖β‖², added to the summed objective. The default is
         negligible for features of ordinary scale.
         With ``dropout=0`` it is the alpha of scikit-learn's Ridge.
     expectation : {"gaussian", "exact", "quadratic", "monte_carlo"}, default="gaussian"
         How the expectation over the noise is computed. "gaussian", "exact" and
         "quadratic" agree for this family; "monte_carlo" is the mean over 100 noised copies of the rows.
     discount : float >= 0, default=0.1
-        α, the weight of an unlabelled row in the noise penalty relative to a labelled one.
+        Weight α of an unlabelled row in the noise penalty relative to a labelled one.
     l2_weights : "uniform", float, array-like of shape (d,) or PerBlock, default="uniform"
         How l2 is spread over the features; ``math.inf`` in a PerBlock leaves a block out.
     fit_intercept : bool, default=True
@@ -280,7 +295,7 @@ class PoissonRegressor(GeneralizedLinearRegressor):
     noise_std : float >= 0 or PerBlock, default=0.0
         Standard deviation of Gaussian noise added to every feature.
     l2 : float >= 0, default=1e-6
-        λ of the penalty ½λ‖β‖², added to the summed objective. The default is
+        Strength λ of the penalty ½λ‖β‖², added to the summed objective. The default is
         negligible for features of ordinary scale.
         With ``dropout=0`` the model is scikit-learn's PoissonRegressor with alpha = l2 / n, where n is the
         sum of the weights.
@@ -289,7 +304,7 @@ class PoissonRegressor(GeneralizedLinearRegressor):
         noised predictor as normal; "exact" makes no approximation; "quadratic" is the paper's second-order
         expansion; "monte_carlo" is the mean over 100 noised copies of the rows.
     discount : float >= 0, default=0.1
-        α, the weight of an unlabelled row in the noise penalty relative to a labelled one.
+        Weight α of an unlabelled row in the noise penalty relative to a labelled one.
     l2_weights : "uniform", float, array-like of shape (d,) or PerBlock, default="uniform"
         How l2 is spread over the features; ``math.inf`` in a PerBlock leaves a block out.
     fit_intercept : bool, default=True

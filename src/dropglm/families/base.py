@@ -11,7 +11,18 @@ import numpy as np
 
 
 class Family(ABC):
-    """An exponential family; elementwise, or over the last axis of η for a family with K classes."""
+    """An exponential family; elementwise, or over the last axis of η for a family with K classes.
+
+    See Also
+    --------
+    dropglm.estimators.GeneralizedLinearRegressor : Fits a family of your own.
+
+    Examples
+    --------
+    >>> from dropglm.families import FAMILIES
+    >>> sorted(FAMILIES)
+    ['linear', 'logistic', 'multinomial', 'poisson']
+    """
 
     several: ClassVar[bool] = False  # whether η has K entries per row
 
@@ -23,42 +34,132 @@ class Family(ABC):
     @staticmethod
     @abstractmethod
     def log_partition(eta: np.ndarray) -> np.ndarray:
-        """A(η)."""
+        """Return A(η).
+
+        Parameters
+        ----------
+        eta : ndarray of shape (…) or (…, K)
+            Natural parameters η.
+
+        Returns
+        -------
+        ndarray of shape (…)
+            The log-partition function.
+        """
 
     @staticmethod
     @abstractmethod
     def mean(eta: np.ndarray) -> np.ndarray:
-        """A'(η)."""
+        """Return A'(η), the mean of y.
+
+        Parameters
+        ----------
+        eta : ndarray of shape (…) or (…, K)
+            Natural parameters η.
+
+        Returns
+        -------
+        ndarray, shape of eta
+            Means.
+        """
 
     @staticmethod
     @abstractmethod
     def variance(eta: np.ndarray) -> np.ndarray:
-        """A''(η)."""
+        """Return A''(η), the variance of y.
+
+        Parameters
+        ----------
+        eta : ndarray of shape (…) or (…, K)
+            Natural parameters η.
+
+        Returns
+        -------
+        ndarray, shape of eta, or (…, K, K)
+            Variances.
+        """
 
     @staticmethod
     @abstractmethod
     def third_cumulant(eta: np.ndarray) -> np.ndarray:
-        """A'''(η)."""
+        """Return A'''(η), the third cumulant of y.
+
+        Parameters
+        ----------
+        eta : ndarray of shape (…) or (…, K)
+            Natural parameters η.
+
+        Returns
+        -------
+        ndarray, shape of eta
+            Third cumulants.
+        """
 
     @classmethod
     def own_variance(cls, eta: np.ndarray) -> np.ndarray:
-        """The diagonal of A''(η) where it is a matrix, else A''(η); shape of eta."""
+        """Return the diagonal of A''(η) where it is a matrix, else A''(η).
+
+        Parameters
+        ----------
+        eta : ndarray of shape (…) or (…, K)
+            Natural parameters η.
+
+        Returns
+        -------
+        ndarray, shape of eta
+            Variances.
+        """
         return cls.variance(eta)
 
     @staticmethod
     @abstractmethod
     def natural_parameter(mean: np.ndarray) -> np.ndarray:
-        """η with A'(η) = mean, for a mean inside the range of A'."""
+        """Return η with A'(η) = mean.
+
+        Parameters
+        ----------
+        mean : ndarray
+            Means, inside the range of A'.
+
+        Returns
+        -------
+        ndarray, shape of mean
+            Natural parameters.
+        """
 
     @staticmethod
     @abstractmethod
     def conjugate(y: np.ndarray) -> np.ndarray:
-        """A*(y) = sup_η yη - A(η), so the loss A(η) - yη + A*(y) is 0 for a perfect fit; shape (…)."""
+        """Return A*(y) = sup_η yη - A(η), which makes the loss A(η) - yη + A*(y) of a perfect fit 0.
+
+        Parameters
+        ----------
+        y : ndarray
+            Targets.
+
+        Returns
+        -------
+        ndarray of shape (…)
+            The conjugate.
+        """
 
     @staticmethod
     @abstractmethod
     def sample(eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return samples of y given η."""
+        """Return samples of y given η.
+
+        Parameters
+        ----------
+        eta : ndarray of shape (…) or (…, K)
+            Natural parameters η.
+        rng : Generator
+            NumPy's random generator.
+
+        Returns
+        -------
+        ndarray
+            One y per row.
+        """
 
 
 def y_log_y(y: np.ndarray) -> np.ndarray:

@@ -6,7 +6,19 @@ from dropglm.families.base import Family
 
 
 class Linear(Family):
-    """Linear regression, y ~ N(η, 1)."""
+    """Linear regression, y ~ N(η, 1).
+
+    See Also
+    --------
+    Family : The interface.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dropglm.families import Linear
+    >>> Linear.log_partition(np.array([2.0]))
+    array([2.])
+    """
 
     @staticmethod
     def log_partition(eta: np.ndarray) -> np.ndarray:

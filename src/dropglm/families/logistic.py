@@ -9,7 +9,19 @@ from dropglm.families.base import Family, y_log_y
 
 
 class Logistic(Family):
-    """Logistic regression, y in {0, 1}."""
+    """Logistic regression, y in {0, 1}.
+
+    See Also
+    --------
+    Family : The interface.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dropglm.families import Logistic
+    >>> Logistic.mean(np.array([-800.0, 0.0, 800.0]))
+    array([0. , 0.5, 1. ])
+    """
 
     @staticmethod
     def log_partition(eta: np.ndarray) -> np.ndarray:

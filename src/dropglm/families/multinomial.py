@@ -10,7 +10,19 @@ from dropglm.families.base import Family, y_log_y
 
 
 class Multinomial(Family):
-    """Multinomial logistic regression, y in {0, …, K - 1}."""
+    """Multinomial logistic regression, y in {0, …, K - 1}.
+
+    See Also
+    --------
+    Family : The interface.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dropglm.families import Multinomial
+    >>> Multinomial.mean(np.zeros((1, 4)))
+    array([[0.25, 0.25, 0.25, 0.25]])
+    """
 
     several = True
 

@@ -10,7 +10,19 @@ from dropglm.families.base import Family, y_log_y
 
 
 class Poisson(Family):
-    """Poisson regression, y = 0, 1, 2, …"""
+    """Poisson regression, y = 0, 1, 2 and so on.
+
+    See Also
+    --------
+    Family : The interface.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dropglm.families import Poisson
+    >>> Poisson.variance(np.array([0.0]))
+    array([1.])
+    """
 
     @staticmethod
     def log_partition(eta: np.ndarray) -> np.ndarray:

@@ -33,6 +33,16 @@ class AccuracyEstimate(NamedTuple):
         Bounds of the interval.
     n : int
         Number of outcomes.
+
+    See Also
+    --------
+    estimate_accuracy : Returns an estimate.
+
+    Examples
+    --------
+    >>> from dropglm.labelling import estimate_accuracy
+    >>> estimate_accuracy([True, False, True, True]).n
+    4
     """
 
     accuracy: float
@@ -62,6 +72,10 @@ def estimate_accuracy(correct: Sequence[bool], *, confidence: float = 0.95) -> A
         The weight of an outcome grows with the square of its place, since the model was worse when the first
         ones were predicted. The interval is Wilson's [1]_, with as many outcomes as an unweighted mean of the
         same variance would have. Without outcomes, the accuracy is NaN and the interval is [0, 1].
+
+    See Also
+    --------
+    labels_for_one_point : How many more labels raise the accuracy.
 
     References
     ----------
@@ -111,6 +125,10 @@ def labels_for_one_point(n_labels: Sequence[int], correct: Sequence[bool]) -> in
         None while the outcomes do not support a number: if there are fewer than 20, if their trend test [1]_
         does not find at a level of 5 per cent that the accuracy rises, or if one point more would take more
         than ten times as many labels.
+
+    See Also
+    --------
+    estimate_accuracy : The accuracy so far.
 
     Notes
     -----

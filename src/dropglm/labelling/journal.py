@@ -42,6 +42,10 @@ class Journal:
     dropped : int
         Number of bytes of an incomplete last line that were removed when the file was opened.
 
+    See Also
+    --------
+    LabellingSession : Stores its answers in a journal.
+
     Examples
     --------
     >>> import tempfile
@@ -78,6 +82,11 @@ class Journal:
 
     def append(self, *entries: Entry) -> None:
         """Store entries on the disk: all of them, or none if there is an error.
+
+        Parameters
+        ----------
+        *entries : Entry
+            What to store.
 
         Raises
         ------

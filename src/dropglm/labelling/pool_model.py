@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 class PoolModel:
     """A model of the texts of a pool; ``TextPool.fit`` returns one.
 
+    Parameters
+    ----------
+    pool : TextPool
+        The texts.
+    classes : list of str
+        The classes of the labels, sorted.
+    predictor : Predictor, optional
+        The fitted model; None with fewer than two classes.
+    settings : Settings, optional
+        The settings that cross-validation has chosen; None with fewer than two classes.
+
     Attributes
     ----------
     classes : list of str
@@ -98,7 +109,7 @@ class PoolModel:
         Parameters
         ----------
         texts : iterable of str
-            m texts.
+            Texts.
 
         Returns
         -------

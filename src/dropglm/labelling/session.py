@@ -70,6 +70,11 @@ class LabellingSession:
     suspects : Suspects or None
         Labels that may be wrong, when they were last looked for.
 
+    See Also
+    --------
+    TextPool : The texts and models behind a session.
+    choose_texts : The texts to label next.
+
     Examples
     --------
     >>> import tempfile
@@ -161,11 +166,33 @@ class LabellingSession:
         return self._stored.notices
 
     def guess(self, number: int) -> Guess | None:
-        """Return what the newest model predicts for a text."""
+        """Return what the newest model predicts for a text.
+
+        Parameters
+        ----------
+        number : int
+            Number of the text.
+
+        Returns
+        -------
+        Guess or None
+            The prediction; None while there is no model.
+        """
         return None if self.snapshot is None else self.snapshot.guess(number)
 
     def is_free(self, number: int) -> bool:
-        """Return whether a text has neither a label nor was skipped."""
+        """Return whether a text has neither a label nor was skipped.
+
+        Parameters
+        ----------
+        number : int
+            Number of the text.
+
+        Returns
+        -------
+        bool
+            True if the text is still to be labelled.
+        """
         return self.answers.numbers.copy_of[number] not in self.answers.by_text
 
     # What an annotator does. Each method stores its entry before anything changes.
@@ -185,6 +212,11 @@ class LabellingSession:
             How another text was found: ``"search"`` or ``"bulk"``.
         seen : int, optional
             The version that the annotator has seen; there is an error if it is not the current one.
+
+        Returns
+        -------
+        Item or None
+            The next text to label; None if there are no more.
         """
         with self.lock:
             self._check_seen(seen)
@@ -201,6 +233,18 @@ class LabellingSession:
         """Label several texts, by number, in one action, and return the next text to label.
 
         Texts that have an answer keep it: it was given on purpose, perhaps after these texts were listed.
+
+        Parameters
+        ----------
+        labels : mapping of int to str
+            Names of classes, by number of the text.
+        seen : int, optional
+            The version that the annotator has seen; there is an error if it is not the current one.
+
+        Returns
+        -------
+        Item or None
+            The next text to label; None if there are no more.
         """
         with self.lock:
             self._check_seen(seen)
@@ -217,7 +261,20 @@ class LabellingSession:
             return self._after(*labels)
 
     def skip(self, number: int | None = None, *, seen: int | None = None) -> Item | None:
-        """Leave a text without a label, also if it had one, and return the next text to label."""
+        """Leave a text without a label, also if it had one, and return the next text to label.
+
+        Parameters
+        ----------
+        number : int, optional
+            Another text than the current one.
+        seen : int, optional
+            The version that the annotator has seen; there is an error if it is not the current one.
+
+        Returns
+        -------
+        Item or None
+            The next text to label; None if there are no more.
+        """
         with self.lock:
             self._check_seen(seen)
             number = self._number(number)
@@ -225,7 +282,15 @@ class LabellingSession:
             return self._after(number)
 
     def keep(self, number: int, *, seen: int | None = None) -> None:
-        """Confirm a label that looked suspicious."""
+        """Confirm a label that looked suspicious.
+
+        Parameters
+        ----------
+        number : int
+            Number of the text.
+        seen : int, optional
+            The version that the annotator has seen; there is an error if it is not the current one.
+        """
         with self.lock:
             self._check_seen(seen)
             number = self._number(number)
@@ -234,7 +299,18 @@ class LabellingSession:
             self._stored.append(Kept((self.answers.numbers.reference(number),), round(time.time(), 2)))
 
     def undo(self, *, seen: int | None = None) -> list[int]:
-        """Take the last action back and return its texts; a text that has no answer now is shown again."""
+        """Take the last action back and return its texts; a text that has no answer now is shown again.
+
+        Parameters
+        ----------
+        seen : int, optional
+            The version that the annotator has seen; there is an error if it is not the current one.
+
+        Returns
+        -------
+        list of int
+            Numbers of the texts whose answers were taken back.
+        """
         with self.lock:
             self._check_seen(seen)
             action = self.answers.last
@@ -255,13 +331,29 @@ class LabellingSession:
             return numbers
 
     def add_class(self, name: str, *, seen: int | None = None) -> None:
-        """Add a class."""
+        """Add a class.
+
+        Parameters
+        ----------
+        name : str
+            Name of the class.
+        seen : int, optional
+            The version that the annotator has seen; there is an error if it is not the current one.
+        """
         with self.lock:
             self._check_seen(seen)
             self._stored.append(ClassAdded(self._stored.new_name(name), is_undoable=True))
 
     def rename_class(self, old: str, new: str, *, seen: int | None = None) -> None:
-        """Rename a class; its labels have the new name from then on."""
+        """Rename a class; its labels have the new name from then on.
+
+        Parameters
+        ----------
+        old, new : str
+            The name so far, and the new one.
+        seen : int, optional
+            The version that the annotator has seen; there is an error if it is not the current one.
+        """
         with self.lock:
             self._check_seen(seen)
             self._stored.check_class(old)
@@ -269,7 +361,15 @@ class LabellingSession:
                 self._stored.append(ClassRenamed(old, self._stored.new_name(new, old)))
 
     def remove_class(self, name: str, *, seen: int | None = None) -> None:
-        """Remove a class that no text has."""
+        """Remove a class that no text has.
+
+        Parameters
+        ----------
+        name : str
+            Name of the class.
+        seen : int, optional
+            The version that the annotator has seen; there is an error if it is not the current one.
+        """
         with self.lock:
             self._check_seen(seen)
             self._stored.check_unused(name)
@@ -282,7 +382,18 @@ class LabellingSession:
                 self._learner.check(self._lesson())
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the model has learnt from all labels; return False if it takes longer."""
+        """Wait until the model has learnt from all labels; return False if it takes longer.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds to wait at most; by default without limit.
+
+        Returns
+        -------
+        bool
+            Whether the model has learnt from all labels.
+        """
         return self._learner.wait(timeout)
 
     def close(self) -> None:

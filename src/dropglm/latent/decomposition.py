@@ -46,6 +46,19 @@ class SingularVectors:
     fold_back : callable
         Returns V β, of shape (d, K), for β of shape (k, K): the coefficients of the features if β are the
         coefficients of the coordinates.
+
+    See Also
+    --------
+    singular_vectors : Computes them.
+    dropglm.LatentFeatures : The transformer around them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dropglm.latent import singular_vectors
+    >>> singular_vectors(np.diag([3.0, 2.0]), 1).vectors().round(2) + 0.0
+    array([[1.],
+           [0.]])
     """
 
     singular_values: np.ndarray
@@ -53,7 +66,13 @@ class SingularVectors:
     fold_back: Callable[[np.ndarray], np.ndarray]
 
     def vectors(self) -> np.ndarray:
-        """Return V, of shape (d, k), with orthonormal columns; computed anew on each call."""
+        """Return V, of shape (d, k), with orthonormal columns; computed anew on each call.
+
+        Returns
+        -------
+        ndarray of shape (d, k)
+            The vectors.
+        """
         k = len(self.singular_values)
         return self.fold_back(np.eye(k, dtype=self.coordinates.dtype))
 
@@ -90,6 +109,11 @@ def singular_vectors(
     Returns
     -------
     SingularVectors
+        The vectors, their singular values and the rows in their coordinates.
+
+    See Also
+    --------
+    dropglm.LatentFeatures : The transformer around this function.
 
     Examples
     --------

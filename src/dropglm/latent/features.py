@@ -98,13 +98,15 @@ class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         ----------
         X : array or sparse matrix of shape (n, n_features)
             Rows.
-        y : ignored
+        y : None
+            Ignored.
         X_unlabeled : array or sparse matrix of shape (m, n_features), optional
             More rows, with the same features.
 
         Returns
         -------
-        self
+        Self
+            The estimator itself.
         """
         self._fit(X, X_unlabeled)
         return self
@@ -116,13 +118,15 @@ class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         ----------
         X : array or sparse matrix of shape (n, n_features)
             Rows.
-        y : ignored
+        y : None
+            Ignored.
         X_unlabeled : array or sparse matrix of shape (m, n_features), optional
             More rows, with the same features.
 
         Returns
         -------
         ndarray of shape (n, k)
+            In the type of X, float32 or float64.
         """
         found, n = self._fit(X, X_unlabeled)
         return found.coordinates[:n].copy()

@@ -19,7 +19,22 @@ from dropglm.maths import vectors
 
 
 class Noise(ABC):
-    """Unbiased noise on the features."""
+    """Unbiased noise on the features: s² = relative · Σ_j x_j² β_j² + absolute · ‖β‖².
+
+    A subclass has the properties ``relative`` and ``absolute``, and ``sample``. All other methods
+    follow from these.
+
+    See Also
+    --------
+    Dropout : Drops features.
+    Gaussian : Adds Gaussian noise.
+
+    Examples
+    --------
+    >>> from dropglm.noise import Dropout
+    >>> Dropout(0.8).relative
+    4.0
+    """
 
     @property
     @abstractmethod
@@ -124,7 +139,20 @@ class Noise(ABC):
 
     @abstractmethod
     def sample(self, X: Matrix, rng: np.random.Generator) -> Matrix:
-        """Return a noised copy of X."""
+        """Return a noised copy of X.
+
+        Parameters
+        ----------
+        X : ndarray or CSR array of shape (n, d)
+            Rows.
+        rng : Generator
+            NumPy's random generator.
+
+        Returns
+        -------
+        ndarray or CSR array of shape (n, d)
+            The noised rows.
+        """
 
 
 def _joined(parts: list[np.ndarray]) -> np.ndarray:

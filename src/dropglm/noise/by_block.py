@@ -12,6 +12,15 @@ from dropglm.noise.base import Noise
 class NoiseByBlock(Noise):
     """One noise per block; the predictor's variance is the sum over the blocks.
 
+    Parameters
+    ----------
+    noises : tuple of Noise
+        One per block.
+
+    See Also
+    --------
+    dropglm.PerBlock : One value of a setting per block.
+
     Examples
     --------
     >>> from dropglm.design import BlockDesign, Design

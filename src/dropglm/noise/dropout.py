@@ -17,6 +17,15 @@ from dropglm.noise.base import Noise
 class Dropout(Noise):
     """Dropout with probability ``delta`` in [0, 1).
 
+    Parameters
+    ----------
+    delta : float in [0, 1)
+        Probability that a feature is dropped.
+
+    See Also
+    --------
+    Gaussian : Additive noise.
+
     Examples
     --------
     >>> Dropout(0.5).sample(np.ones((2, 4)), np.random.default_rng(0))

@@ -15,7 +15,23 @@ from dropglm.noise.base import Noise
 
 @dataclass(frozen=True)
 class Gaussian(Noise):
-    """Gaussian noise of standard deviation ``std`` on every feature."""
+    """Gaussian noise of standard deviation ``std`` on every feature.
+
+    Parameters
+    ----------
+    std : float
+        Standard deviation, not negative.
+
+    See Also
+    --------
+    Dropout : Noise that multiplies the features.
+
+    Examples
+    --------
+    >>> from dropglm.noise import Gaussian
+    >>> Gaussian(2.0).absolute
+    4.0
+    """
 
     std: float
 

@@ -15,6 +15,15 @@ class Together(Noise):
     The variances of independent noises add up. Dropout after additive noise would also drop the added noise,
     so noise that multiplies the features comes first and additive noise after it.
 
+    Parameters
+    ----------
+    noises : tuple of Noise
+        The noises, in the order in which they apply.
+
+    See Also
+    --------
+    NoiseByBlock : Another noise for each block of features.
+
     Examples
     --------
     >>> from dropglm.noise import Dropout, Gaussian

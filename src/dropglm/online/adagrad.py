@@ -23,7 +23,20 @@ class AdaGrad(Rule, _Settings):
     rate : float, default=1.0
         Step size ρ.
     initial : float, default=0.01
-        ε, the value of the sum before the first row.
+        The ε of the formula: the value of the sum before the first row.
+
+    See Also
+    --------
+    Rule : The interface.
+    dropglm.OnlineLogisticRegression : Learns by a rule.
+
+    Examples
+    --------
+    >>> from dropglm import OnlineLogisticRegression
+    >>> from dropglm.online import AdaGrad
+    >>> model = OnlineLogisticRegression(rule=AdaGrad(rate=0.5))
+    >>> model.fit([[0.0], [1.0]], ["a", "b"]).predict([[1.0]])
+    array(['b'], dtype='<U1')
     """
 
     __slots__ = ()

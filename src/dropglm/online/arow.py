@@ -28,6 +28,19 @@ class Arow(Rule, _Settings):
         The larger r, the less a single row changes the model.
     initial : float, default=1.0
         1/Σ_jj before the first row.
+
+    See Also
+    --------
+    Rule : The interface.
+    dropglm.OnlineLogisticRegression : Learns by a rule.
+
+    Examples
+    --------
+    >>> from dropglm import OnlineLogisticRegression
+    >>> from dropglm.online import Arow
+    >>> model = OnlineLogisticRegression(rule=Arow(r=0.5))
+    >>> model.fit([[0.0], [1.0]], ["a", "b"]).predict([[1.0]])
+    array(['b'], dtype='<U1')
     """
 
     __slots__ = ()

@@ -33,9 +33,23 @@ class DropoutDescent(Rule, _Settings):
     rate : float, default=0.75
         Step size ρ.
     initial : float, default=0.1
-        ε, the curvature before the first row; it acts as an L2 penalty around the starting point.
+        The ε of the formula: the curvature before the first row; it acts as an L2 penalty around the
+        starting point.
     power : {1, 0.5}, default=1
         Exponent of the sum; ½ is for comparison with AdaGrad.
+
+    See Also
+    --------
+    Rule : The interface.
+    dropglm.OnlineLogisticRegression : Learns by a rule.
+
+    Examples
+    --------
+    >>> from dropglm import OnlineLogisticRegression
+    >>> from dropglm.online import DropoutDescent
+    >>> model = OnlineLogisticRegression(rule=DropoutDescent(rate=0.5))
+    >>> model.fit([[0.0], [1.0]], ["a", "b"]).predict([[1.0]])
+    array(['b'], dtype='<U1')
     """
 
     __slots__ = ()

@@ -36,7 +36,27 @@ class DivergenceError(ValueError):
 
 
 class State(NamedTuple):
-    """Everything that later steps depend on."""
+    """Everything that later steps depend on.
+
+    Attributes
+    ----------
+    cells : ndarray of shape (K, d + 1, 2)
+        Coefficient and sum of each feature; the last column is that of the intercept.
+    histories : ndarray of shape (K, d + 1, 2) or (K, 0, 2)
+        What delayed updates need; empty without L2 and averaging.
+    time : ndarray of shape (3,)
+        Number of steps, the clock of L2 and averaging, and the sum of squared row sizes.
+
+    See Also
+    --------
+    Learner : Updates a state.
+
+    Examples
+    --------
+    >>> from dropglm.online import State
+    >>> State.new(10, 1, lazy=False, average=False).steps
+    0
+    """
 
     cells: np.ndarray  # (K, d + 1, 2), the last column for the intercept; see kernels
     histories: np.ndarray  # the same shape, or empty without L2 and averaging
@@ -63,11 +83,24 @@ class Learner:
     Parameters
     ----------
     rule : Rule
+        The update rule.
     state : State
         Updated in place.
     l2 : float
-        λ of the L2 term in the problem of every step.
+        Strength λ of the L2 term in the problem of every step.
     fit_intercept, average : bool
+        Whether there is an intercept, and whether predictions use the mean of the coefficients.
+
+    See Also
+    --------
+    dropglm.OnlineLogisticRegression : The estimator around it.
+
+    Examples
+    --------
+    >>> from dropglm.online import Learner, Sgd, State
+    >>> state = State.new(10, 1, lazy=False, average=False)
+    >>> Learner(Sgd(), state, l2=0.0, fit_intercept=True, average=False).coefficients().shape
+    (1, 11)
     """
 
     def __init__(self, rule: Any, state: State, *, l2: float, fit_intercept: bool, average: bool) -> None:

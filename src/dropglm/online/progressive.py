@@ -18,6 +18,18 @@ class ProgressiveScores(NamedTuple):
         Total weight of the rows that were predicted correctly.
     loss : float
         Weighted sum of the log losses, over the rows and the one-versus-rest problems.
+
+    See Also
+    --------
+    dropglm.OnlineLogisticRegression : Reports the scores of its stream.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dropglm.online import ProgressiveScores
+    >>> label = np.ones((1, 1))
+    >>> ProgressiveScores().add(np.zeros((1, 1)), label, np.array([True]), np.ones(1)).loss
+    0.6931
     """
 
     weight: float = 0.0

@@ -46,6 +46,10 @@ class Rule:
     NumPy functions only. ``increment``, ``initial_sum`` and ``metric`` must be defined; the others have
     defaults.
 
+    See Also
+    --------
+    dropglm.OnlineLogisticRegression : Learns by a rule.
+
     Examples
     --------
     >>> from typing import NamedTuple

@@ -19,10 +19,20 @@ def rule_from(rule: Any, rate: float | None = None, power: float = 1.0) -> Any:
     Parameters
     ----------
     rule : str or Rule
+        Name of a rule, or a rule.
     rate : float, default=None
         Step size; None means that of the rule.
     power : {1, 0.5}, default=1
         For rules that have it.
+
+    Returns
+    -------
+    Rule
+        The rule with these settings.
+
+    See Also
+    --------
+    Rule : The interface.
 
     Examples
     --------

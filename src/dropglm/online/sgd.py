@@ -21,6 +21,19 @@ class Sgd(Rule, _Settings):
     ----------
     rate : float, default=4.0
         Step size ρ.
+
+    See Also
+    --------
+    Rule : The interface.
+    dropglm.OnlineLogisticRegression : Learns by a rule.
+
+    Examples
+    --------
+    >>> from dropglm import OnlineLogisticRegression
+    >>> from dropglm.online import Sgd
+    >>> model = OnlineLogisticRegression(rule=Sgd(rate=2.0))
+    >>> model.fit([[0.0], [1.0]], ["a", "b"]).predict([[1.0]])
+    array(['b'], dtype='<U1')
     """
 
     __slots__ = ()

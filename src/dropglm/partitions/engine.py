@@ -25,6 +25,17 @@ class Engine(Protocol):
         Whether parts are computed anew for every ``total``; it does not pay then to prepare them at length.
     slots : int or None
         How many parts can be worked on at a time; None if it does not matter.
+
+    See Also
+    --------
+    SerialEngine : The parts one after the other, in this process.
+
+    Examples
+    --------
+    >>> from dropglm.partitions import Engine, SerialEngine
+    >>> engine: Engine = SerialEngine()
+    >>> engine.rereads
+    False
     """
 
     rereads: bool
@@ -51,6 +62,10 @@ class SerialEngine:
         all of them anew; if False, prepared parts stay in memory.
     threads : int
         How many parts each ``total`` works on at a time; the result does not depend on it.
+
+    See Also
+    --------
+    Engine : The interface.
 
     Examples
     --------

@@ -55,11 +55,31 @@ def fit_logistic(
     estimator : LogisticRegression
         With the settings of the fit.
     engine : Engine
+        Who keeps and adds up the partitions.
     labeled, unlabeled : lists
         Partitions as the engine keeps them: ``Rows``, checked when they are first used. Both lists are
         emptied, so that an engine can release the rows as soon as they are prepared.
     checkpoint : str or path, optional
         A folder for the state after each iteration; removed at the end.
+
+    Returns
+    -------
+    LogisticRegression
+        The fitted estimator.
+
+    See Also
+    --------
+    fit : Fits any of the models to partitions, without an engine of your own.
+
+    Examples
+    --------
+    >>> from dropglm import LogisticRegression
+    >>> from dropglm.partitions import Rows, SerialEngine, fit_logistic
+    >>> parts = [lambda: Rows(0, [[0.0], [1.0]], [0, 1]), lambda: Rows(1, [[0.0], [1.0]], [0, 1])]
+    >>> engine = SerialEngine()
+    >>> labeled = engine.keep(lambda load, message: load(), parts, None)
+    >>> fit_logistic(LogisticRegression(dropout=0.2), engine, labeled, []).predict([[1.0]])
+    array([1])
     """
     # Check.
     check_settings(estimator)
@@ -131,7 +151,39 @@ def fit_regression(
     unlabeled: list[Any] | tuple[()] = (),
     checkpoint: str | PathLike[str] | None = None,
 ) -> GeneralizedLinearRegressor:
-    """Fit a regressor to partitions, and return it; the parameters are those of ``fit_logistic``."""
+    """Fit a regressor to partitions, and return it.
+
+    Parameters
+    ----------
+    estimator : LinearRegression or PoissonRegressor
+        With the settings of the fit.
+    engine : Engine
+        Who keeps and adds up the partitions.
+    labeled, unlabeled : lists
+        Partitions as the engine keeps them: ``Rows``, checked when they are first used. Both lists are
+        emptied, so that an engine can release the rows as soon as they are prepared.
+    checkpoint : str or path, optional
+        A folder for the state after each iteration; removed at the end.
+
+    Returns
+    -------
+    LinearRegression or PoissonRegressor
+        The fitted estimator.
+
+    See Also
+    --------
+    fit : Fits any of the models to partitions, without an engine of your own.
+
+    Examples
+    --------
+    >>> from dropglm import LinearRegression
+    >>> from dropglm.partitions import Rows, SerialEngine, fit_regression
+    >>> parts = [lambda: Rows(0, [[0.0], [1.0]], [1.0, 3.0]), lambda: Rows(1, [[0.0], [1.0]], [1.0, 3.0])]
+    >>> engine = SerialEngine()
+    >>> labeled = engine.keep(lambda load, message: load(), parts, None)
+    >>> fit_regression(LinearRegression(), engine, labeled, []).coef_.round(2)
+    array([2.])
+    """
     # Check.
     check_settings(estimator)
     estimator._check_l2_weights()

@@ -68,6 +68,10 @@ def fit(
     model
         The fitted model.
 
+    See Also
+    --------
+    dropglm.dask : The same on a cluster.
+
     Examples
     --------
     >>> import numpy as np

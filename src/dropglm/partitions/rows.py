@@ -12,7 +12,31 @@ from dropglm.blocks import Blocks
 
 
 class Rows(NamedTuple):
-    """A partition: features and, for labelled rows, targets; weights are optional."""
+    """A partition: features and, for labelled rows, targets; weights are optional.
+
+    Attributes
+    ----------
+    number : int
+        Number of the partition, for messages.
+    X : array-like, sparse matrix, data frame or Blocks
+        Features.
+    y : array-like or None
+        Labels or targets; None for unlabelled rows.
+    weights : array-like or None
+        Weights of the rows; None means 1.
+    labeled : bool
+        Whether the rows have labels.
+
+    See Also
+    --------
+    fit_logistic : Fits a classifier to such partitions.
+
+    Examples
+    --------
+    >>> from dropglm.partitions import Rows
+    >>> Rows(0, [[1.0], [0.0]], ["a", "b"]).labeled
+    True
+    """
 
     number: int  # of the partition, for messages
     X: Any

@@ -142,11 +142,32 @@ def fit_logistic_cv(
     estimator : LogisticRegressionCV
         With the grids of the search.
     engine : Engine
+        Who keeps and adds up the partitions.
     labeled, unlabeled : lists
         Partitions as the engine keeps them: ``Rows``, checked when they are first used. Both lists are
         emptied, so that an engine can release the rows as soon as they are prepared.
     checkpoint : None
         A search has no checkpoint.
+
+    Returns
+    -------
+    LogisticRegressionCV
+        The fitted estimator.
+
+    See Also
+    --------
+    fit : Fits any of the models to partitions, without an engine of your own.
+
+    Examples
+    --------
+    >>> from dropglm import LogisticRegressionCV
+    >>> from dropglm.partitions import Rows, SerialEngine, fit_logistic_cv
+    >>> parts = [lambda: Rows(0, [[0.0], [1.0]], [0, 1]), lambda: Rows(1, [[0.0], [1.0]], [0, 1])]
+    >>> engine = SerialEngine()
+    >>> labeled = engine.keep(lambda load, message: load(), parts, None)
+    >>> model = LogisticRegressionCV(dropout=0.2, l2=(1.0, 0.1), l2_weights="uniform", cv=2)
+    >>> fit_logistic_cv(model, engine, labeled, []).predict([[1.0]])
+    array([1])
     """
     # Check.
     if checkpoint is not None:

@@ -28,6 +28,29 @@ class Penalty(ABC):
     """R(β) = Σ_i w_i (E[A(η̃_i)] - A(η_i)) with η̃_i = x̃_i·β + b: a sum over rows, the intercept not noised.
 
     Coefficients have shape (d, K), intercepts (K,); K is 1 except for the multinomial family.
+
+    Parameters
+    ----------
+    family : Family class
+        The distribution of y.
+    noise : Noise
+        The noise on the features.
+
+    See Also
+    --------
+    RowPenalty : A penalty that depends on the noise only through its variance.
+    dropglm.noising_penalty : R(β) as a function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dropglm.design import Design
+    >>> from dropglm.families import Logistic
+    >>> from dropglm.noise import Dropout
+    >>> from dropglm.penalties import EXPECTATIONS
+    >>> penalty = EXPECTATIONS["quadratic"].penalty_class(Logistic)(Logistic, Dropout(0.5))
+    >>> penalty.value(Design(np.eye(2)), np.ones((2, 1)), np.zeros(1), np.ones(2))
+    0.1966
     """
 
     # Two ways in which a classifier without l2 can have no finite minimum. The penalty tends to 0 as the
@@ -58,7 +81,29 @@ class Penalty(ABC):
 
 
 class RowPenalty(Penalty):
-    """A penalty Σ_i w_i r(η_i, s²_i) that depends on the noise only through the predictor's variance s²."""
+    """A penalty Σ_i w_i r(η_i, s²_i) that depends on the noise only through the predictor's variance s².
+
+    Parameters
+    ----------
+    family : Family class
+        The distribution of y.
+    noise : Noise
+        The noise on the features.
+
+    See Also
+    --------
+    Penalty : The interface of all penalties.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dropglm.families import Logistic
+    >>> from dropglm.noise import Dropout
+    >>> from dropglm.penalties import EXPECTATIONS
+    >>> penalty = EXPECTATIONS["gaussian"].penalty_class(Logistic)(Logistic, Dropout(0.5))
+    >>> penalty.rows(np.zeros(1), np.ones(1))[0].round(3)
+    array([0.113])
+    """
 
     @abstractmethod
     def rows(self, eta: np.ndarray, s2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -104,6 +149,10 @@ class Expectation:
     penalties : mapping of Family classes to Penalty classes
         A family that is not listed uses the entry of its nearest base class. The entry of ``Family`` itself
         serves every family with one predictor per row.
+
+    See Also
+    --------
+    Penalty : What computes R(β) for one family.
 
     Examples
     --------

@@ -28,6 +28,27 @@ class MonteCarlo(Penalty):
     """R(β) = Σ_i 1/S Σ_s A(η̃_i^s) - A(η_i) - A'(η_i)(η̃_i^s - η_i) over S = ``n_samples`` noised copies.
 
     Additive noise makes the copies dense, so it costs n·d·S even for sparse rows.
+
+    Parameters
+    ----------
+    family : Family class
+        The distribution of y.
+    noise : Noise
+        The noise on the features.
+    n_samples : int, default=1000
+        Number of noised copies of each row.
+    seed : int, default=0
+        Random seed; the copies depend on nothing else.
+
+    See Also
+    --------
+    Penalty : The interface of all penalties.
+
+    Examples
+    --------
+    >>> from dropglm import noising_penalty
+    >>> noising_penalty([1.0], [[1.0]], dropout=0.5, expectation="monte_carlo", random_state=0) > 0
+    True
     """
 
     spares_one_sided = True

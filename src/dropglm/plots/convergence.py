@@ -72,7 +72,8 @@ class ConvergenceDisplay:
 
         Returns
         -------
-        display : ConvergenceDisplay
+        ConvergenceDisplay
+            The display.
         """
         check_is_fitted(estimator)
         name = type(estimator).__name__
@@ -103,7 +104,8 @@ class ConvergenceDisplay:
 
         Returns
         -------
-        display : ConvergenceDisplay
+        ConvergenceDisplay
+            The display itself.
         """
         left, right = axes = two_panels(ax)
         lines = []

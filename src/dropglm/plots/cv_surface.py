@@ -89,7 +89,8 @@ class CVSurfaceDisplay:
 
         Returns
         -------
-        display : CVSurfaceDisplay
+        CVSurfaceDisplay
+            The display.
         """
         if not isinstance(estimator, (LogisticRegressionCV, TextClassifier)):
             raise TypeError(
@@ -136,7 +137,8 @@ class CVSurfaceDisplay:
 
         Returns
         -------
-        display : CVSurfaceDisplay
+        CVSurfaceDisplay
+            The display itself.
         """
         ax = one_panel(ax)
         # Cells rather than an image, since they stay sharp; the written values replace a colour bar.

@@ -67,15 +67,48 @@ class FisherDisplay:
         self.colors = colors_of(estimates, colors)
 
     def errors(self, name: str) -> np.ndarray:
-        """Return the relative errors of a rule; (n_runs, n_times, n_features)."""
+        """Return the relative errors of a rule.
+
+        Parameters
+        ----------
+        name : str
+            Name of a rule.
+
+        Returns
+        -------
+        ndarray of shape (n_runs, n_times, n_features)
+            Relative errors.
+        """
         return np.abs(self.estimates[name] / self.fisher - 1.0)
 
     def mean_error(self, name: str) -> np.ndarray:
-        """Return the mean error over the features, averaged over the runs; (n_times,)."""
+        """Return the mean error over the features, averaged over the runs.
+
+        Parameters
+        ----------
+        name : str
+            Name of a rule.
+
+        Returns
+        -------
+        ndarray of shape (n_times,)
+            Errors.
+        """
         return self.errors(name).mean(axis=(0, 2))
 
     def max_error(self, name: str) -> np.ndarray:
-        """Return the maximum error over the features, averaged over the runs; (n_times,)."""
+        """Return the maximum error over the features, averaged over the runs.
+
+        Parameters
+        ----------
+        name : str
+            Name of a rule.
+
+        Returns
+        -------
+        ndarray of shape (n_times,)
+            Errors.
+        """
         return self.errors(name).max(axis=2).mean(axis=0)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -91,7 +124,8 @@ class FisherDisplay:
 
         Returns
         -------
-        display : FisherDisplay
+        FisherDisplay
+            The display itself.
         """
         left, right = axes = two_panels(ax)
         lines, self.points_ = [], []

@@ -82,7 +82,8 @@ class LossExpansionDisplay:
 
         Returns
         -------
-        display : LossExpansionDisplay
+        LossExpansionDisplay
+            The display.
         """
         grid = np.linspace(-6.0, 6.0, 121) if eta is None else np.asarray(eta, float)
         loss, expansions = expanded_loss(probabilities, grid)
@@ -100,7 +101,8 @@ class LossExpansionDisplay:
 
         Returns
         -------
-        display : LossExpansionDisplay
+        LossExpansionDisplay
+            The display itself.
         """
         ax = one_panel(ax)
         (self.loss_line_,) = ax.plot(self.eta, self.loss, color=INK, linewidth=2, label="A(η)")

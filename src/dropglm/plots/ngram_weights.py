@@ -98,7 +98,8 @@ class NgramWeightsDisplay:
 
         Returns
         -------
-        display : NgramWeightsDisplay
+        NgramWeightsDisplay
+            The display.
         """
         if not isinstance(estimator, TextModel):
             raise TypeError(
@@ -139,7 +140,8 @@ class NgramWeightsDisplay:
 
         Returns
         -------
-        display : NgramWeightsDisplay
+        NgramWeightsDisplay
+            The display.
         """
         both = explanation.label, explanation.against
         sides = explanation.supporting[:k], explanation.opposing[:k]
@@ -162,7 +164,8 @@ class NgramWeightsDisplay:
 
         Returns
         -------
-        display : NgramWeightsDisplay
+        NgramWeightsDisplay
+            The display itself.
         """
         ax = one_panel(ax)
         color = {label: COLORS[k % len(COLORS)] for k, label in enumerate(self.classes)}

@@ -93,7 +93,8 @@ class PenaltyCurvesDisplay:
 
         Returns
         -------
-        display : PenaltyCurvesDisplay
+        PenaltyCurvesDisplay
+            The display.
         """
         levels = np.linspace(0.0, 1.5, 61) if noise_levels is None else np.asarray(noise_levels, float)
         penalties = row_penalties(probabilities, levels)
@@ -111,7 +112,8 @@ class PenaltyCurvesDisplay:
 
         Returns
         -------
-        display : PenaltyCurvesDisplay
+        PenaltyCurvesDisplay
+            The display itself.
         """
         ax = one_panel(ax)
         lines = []

@@ -94,7 +94,8 @@ class PenaltyPathDisplay:
 
         Returns
         -------
-        display : PenaltyPathDisplay
+        PenaltyPathDisplay
+            The display.
         """
         penalties = penalties_along(
             path, X, expectations=("exact", *expectations), dropout=dropout, noise_std=noise_std
@@ -102,7 +103,18 @@ class PenaltyPathDisplay:
         return cls(penalties.pop("exact"), penalties, title).plot(ax, **kwargs)
 
     def error(self, name: str) -> np.ndarray:
-        """Return the relative error of an approximation; (n_steps,)."""
+        """Return the relative error of an approximation.
+
+        Parameters
+        ----------
+        name : str
+            Name of an approximation.
+
+        Returns
+        -------
+        ndarray of shape (n_steps,)
+            Errors.
+        """
         return self.approximations[name] / self.exact - 1.0
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -117,7 +129,8 @@ class PenaltyPathDisplay:
 
         Returns
         -------
-        display : PenaltyPathDisplay
+        PenaltyPathDisplay
+            The display itself.
         """
         left, right = axes = two_panels(ax)
         steps = np.arange(1, len(self.exact) + 1)

@@ -75,11 +75,33 @@ class ProgressiveCurvesDisplay:
         self.colors = colors_of(curves, colors)
 
     def mean(self, name: str) -> np.ndarray:
-        """Return the mean over the runs; (n_times,)."""
+        """Return the mean over the runs.
+
+        Parameters
+        ----------
+        name : str
+            Name of a curve.
+
+        Returns
+        -------
+        ndarray of shape (n_times,)
+            Means.
+        """
         return self.curves[name].mean(axis=0)
 
     def std(self, name: str) -> np.ndarray:
-        """Return the standard deviation over the runs, 0 for a single run; (n_times,)."""
+        """Return the standard deviation over the runs, 0 for a single run.
+
+        Parameters
+        ----------
+        name : str
+            Name of a curve.
+
+        Returns
+        -------
+        ndarray of shape (n_times,)
+            Standard deviations.
+        """
         runs = self.curves[name]
         return runs.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(runs.shape[1])
 
@@ -95,7 +117,8 @@ class ProgressiveCurvesDisplay:
 
         Returns
         -------
-        display : ProgressiveCurvesDisplay
+        ProgressiveCurvesDisplay
+            The display itself.
         """
         ax = one_panel(ax)
         self.lines_, self.bands_, self.best_line_ = [], [], None

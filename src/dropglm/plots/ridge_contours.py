@@ -24,7 +24,7 @@ class RidgeContoursDisplay:
     peak : array-like of shape (2,)
         Maximum-likelihood estimate β̂.
     strength : float
-        λ of the scaled penalty. The plain penalty gets λ times the mean of diag(I).
+        Strength λ of the scaled penalty. The plain penalty gets λ times the mean of diag(I).
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class RidgeContoursDisplay:
         coef : array-like of shape (2,)
             The model's coefficients, taken as the maximum-likelihood estimate.
         strength : float, default=1.0
-            λ of the scaled penalty.
+            Strength λ of the scaled penalty.
         ax : array-like of 2 matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is created.
         **kwargs : dict
@@ -106,7 +106,8 @@ class RidgeContoursDisplay:
 
         Returns
         -------
-        display : RidgeContoursDisplay
+        RidgeContoursDisplay
+            The display.
         """
         return cls(fisher_information(X, probabilities), coef, strength).plot(ax, **kwargs)
 
@@ -122,7 +123,8 @@ class RidgeContoursDisplay:
 
         Returns
         -------
-        display : RidgeContoursDisplay
+        RidgeContoursDisplay
+            The display itself.
         """
         axes = two_panels(ax)
         x, y = (np.linspace(low, high, 201) for low, high in zip(*self._corners(), strict=True))

@@ -70,10 +70,12 @@ class TextAnalysis(NgramSettings):
         Parameters
         ----------
         doc : str, bytes, file object or path
+            The document.
 
         Returns
         -------
         str
+            Its text.
         """
         if self.input != "content":
             doc = lookup(INPUTS, self.input, "input")(doc)
@@ -117,6 +119,7 @@ class TextAnalysis(NgramSettings):
         Returns
         -------
         frozenset of str, or None
+            The words that are left out; None if there are none.
         """
         return stop_word_set(self.stop_words)
 

@@ -30,6 +30,7 @@ class NgramSettings:
         Parameters
         ----------
         text : str
+            The text.
 
         Returns
         -------

@@ -45,14 +45,14 @@ class TextClassifier(EmbeddedTextModel):
         Keep n-grams that occur in at most this many texts, labelled or not; a float is a share of the texts.
     max_features : int or None, default=None
         If given, keep only this many n-grams, the most frequent ones.
-    binary, sublinear_tf, use_idf, norm, idf_power
-        How n-grams are weighted; see ``NgramVectorizer``. By default a count c becomes 1 + ln c, times the
+    binary, sublinear_tf, use_idf, norm, idf_power : as in NgramVectorizer
+        How n-grams are weighted. By default a count c becomes 1 + ln c, times the
         inverse document frequency, and rows have length 1.
     ngram_weight : float, sequence of float or None, default=None
         Factor of an n-gram for each word after the first, or several values to choose from. None means 0.5,
         or the better of 0.5 and 1 if there are more than 1,000 texts with labels and at most ten classes.
-    analyzer, stop_words, strip_accents
-        What counts as an n-gram; see ``NgramVectorizer``.
+    analyzer, stop_words, strip_accents : as in NgramVectorizer
+        What counts as an n-gram.
     lowercase : bool, default=True
         Convert texts to lower case first.
     token_pattern : str, default=r"[\\w']+|[^\\w\\s]"
@@ -275,7 +275,8 @@ class TextClassifier(EmbeddedTextModel):
 
         Returns
         -------
-        self
+        Self
+            The estimator itself.
         """
         # Check.
         checks.yes_or_no(self.tune, "tune")

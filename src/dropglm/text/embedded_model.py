@@ -44,6 +44,7 @@ class EmbeddedTextModel(EmbeddedPredictions, TextModel):
         Returns
         -------
         float
+            Share of correct predictions.
         """
         from sklearn.metrics import accuracy_score
 

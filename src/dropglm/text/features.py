@@ -51,6 +51,7 @@ class NgramFeatures(TextAnalysis, WeightedFeatures):
         Returns
         -------
         CSR matrix of shape (n, n_features)
+            One row per text.
         """
         vocabulary = self._vocabulary()
         checks.fitted(self, "_tfidf")

@@ -40,6 +40,16 @@ def load_model(path: str | PathLike[str], embedder: Any = None) -> TextModel:
     See Also
     --------
     save_model : Write a model file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dropglm import TextClassifier, load_model, save_model
+    >>> model = TextClassifier(tune=False).fit(["so lovely", "so dull"], ["good", "bad"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/model.skops")
+    ...     load_model(f"{folder}/model.skops").predict(["lovely"])
+    array(['good'], dtype='<U4')
     """
     kind, state = model_files.read(path, *MODELS)
     with model_files.reporting_damage(path):

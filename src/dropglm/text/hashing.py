@@ -90,12 +90,15 @@ class NgramHasher(  # type: ignore[call-arg]
 
         Parameters
         ----------
-        X : ignored
-        y : ignored
+        X : None
+            Ignored.
+        y : None
+            Ignored.
 
         Returns
         -------
-        self
+        Self
+            The estimator itself.
         """
         self._check()
         for name in ("ngrams_", "n_texts_"):
@@ -113,11 +116,13 @@ class NgramHasher(  # type: ignore[call-arg]
         ----------
         X : iterable of str
             Texts.
-        y : ignored
+        y : None
+            Ignored.
 
         Returns
         -------
-        self
+        Self
+            The estimator itself.
         """
         if len(getattr(self, "ngrams_", ())) != self._check()[2]:
             self._forget_names()
@@ -132,11 +137,13 @@ class NgramHasher(  # type: ignore[call-arg]
         ----------
         X : iterable of str
             Texts.
-        y : ignored
+        y : None
+            Ignored.
 
         Returns
         -------
         CSR matrix of shape (n, 2**bits)
+            One row per text.
         """
         return self.fit().transform(X)
 
@@ -148,11 +155,13 @@ class NgramHasher(  # type: ignore[call-arg]
 
         Parameters
         ----------
-        input_features : ignored
+        input_features : None
+            Ignored.
 
         Returns
         -------
         ndarray of str objects, of shape (2**bits,)
+            Names, in the order of the columns.
         """
         size = self._check()[2]
         names = np.array([f"ngramhasher{j}" for j in range(size)], dtype=object)

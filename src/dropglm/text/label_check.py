@@ -55,6 +55,11 @@ def confident_mistakes(
     Returns
     -------
     list of Disagreement
+        Each has the row, the text, its label, the predicted class and its probability.
+
+    See Also
+    --------
+    suspicious_labels : Labels that may be wrong, by the probabilities of held-out texts.
 
     Examples
     --------
@@ -98,6 +103,11 @@ def suspicious_labels(
     list of Disagreement
         Texts whose predicted class differs from their label, those whose labels are least probable for their
         class first.
+
+    See Also
+    --------
+    confident_mistakes : All predictions that differ from the label.
+    dropglm.labelling.suspicious : The same for a pool of texts that is being labelled.
 
     References
     ----------

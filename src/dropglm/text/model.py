@@ -17,6 +17,29 @@ class TextModel(ClassifierMixin, TextPredictions, TextEstimator, ABC):
     """A text classifier; once fitted, it has ``vectorizer_``, ``model_``, ``classes_`` and ``summary_``.
 
     ``TextClassifier`` and ``OnlineTextClassifier`` derive from it.
+
+    Attributes
+    ----------
+    vectorizer_ : NgramVectorizer or NgramHasher
+        What turns texts into features.
+    model_ : LogisticRegression or OnlineLogisticRegression
+        The fitted model of the features.
+    classes_ : ndarray of shape (K,)
+        The classes, sorted.
+    summary_ : Summary
+        What was learnt from, and how well; print it.
+
+    See Also
+    --------
+    TextClassifier : Learns from all texts at once.
+    OnlineTextClassifier : Learns text by text.
+
+    Examples
+    --------
+    >>> from dropglm import TextClassifier
+    >>> from dropglm.text import TextModel
+    >>> isinstance(TextClassifier(), TextModel)
+    True
     """
 
     @abstractmethod
@@ -38,6 +61,7 @@ class TextModel(ClassifierMixin, TextPredictions, TextEstimator, ABC):
         Parameters
         ----------
         path : str or path-like
+            The model file.
 
         Raises
         ------
@@ -60,6 +84,7 @@ class TextModel(ClassifierMixin, TextPredictions, TextEstimator, ABC):
         Parameters
         ----------
         path : str or path-like
+            The model file.
         embedder : callable or object with a method ``encode``, default=None
             The embedder that the model was trained with; see ``load_model``.
 

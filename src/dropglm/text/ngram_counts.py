@@ -134,11 +134,12 @@ class NgramCounts:
         return np.concatenate([level.times for level in self._levels])
 
     def names(self) -> list[str]:
-        """Return the n-grams, with spaces between their tokens: single words first, then pairs, …
+        """Return the n-grams, with spaces between their tokens: single words first, then longer ones.
 
         Returns
         -------
         list of str
+            In the order of ``texts`` and ``times``.
         """
         words = decode_strings(self.trie.letters, self.trie.ends)
         spelling = self.trie.candidates(self.shortest, lambda n: (0, np.inf), self.n_texts).spelling

@@ -159,7 +159,7 @@ class OnlineTextClassifier(OnlineLearning, TextModel):
 
         Returns
         -------
-        self : OnlineTextClassifier
+        OnlineTextClassifier
             The fitted model.
         """
         hasher = self._new_hasher()
@@ -188,7 +188,7 @@ class OnlineTextClassifier(OnlineLearning, TextModel):
 
         Returns
         -------
-        self : OnlineTextClassifier
+        OnlineTextClassifier
             The updated model.
         """
         texts = X if isinstance(X, EncodedTexts) else check_texts(X)
@@ -221,7 +221,7 @@ class OnlineTextClassifier(OnlineLearning, TextModel):
 
         Returns
         -------
-        self : OnlineTextClassifier
+        OnlineTextClassifier
             The model with the classifier's coefficients and with its settings of n-grams. Its vocabulary is
             fixed, so memory does not grow.
         """

@@ -64,6 +64,7 @@ class TextPredictions:
         Returns
         -------
         ndarray of shape (n,)
+            Classes.
         """
         model, features = self._model_and_features(X, embeddings)
         return model.predict(features)
@@ -182,6 +183,7 @@ class TextPredictions:
         Parameters
         ----------
         text : str
+            The text.
         embedding : array-like of shape (k,), default=None
             The embedding of the text, if the model was trained with embeddings; None means that of its
             embedder.

@@ -193,11 +193,13 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         ----------
         X : iterable of str
             Texts: a list, a column of a data frame, a generator, or any other iterable of strings.
-        y : ignored
+        y : None
+            Ignored.
 
         Returns
         -------
-        self
+        Self
+            The estimator itself.
         """
         self._begin_fit()
         if self.vocabulary is None:
@@ -213,11 +215,13 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         ----------
         X : iterable of str
             Texts.
-        y : ignored
+        y : None
+            Ignored.
 
         Returns
         -------
         CSR matrix of shape (n, n_features)
+            One row per text.
         """
         counts = self._fit_counts(X)
         self._tfidf.apply(counts, checks.threads(self.n_jobs))
@@ -229,6 +233,7 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         Parameters
         ----------
         X : array or sparse matrix of shape (n, n_features)
+            Rows of features.
 
         Returns
         -------
@@ -247,11 +252,13 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
 
         Parameters
         ----------
-        input_features : ignored
+        input_features : None
+            Ignored.
 
         Returns
         -------
         ndarray of str objects, of shape (n_features,)
+            N-grams, in the order of the columns.
         """
         return np.array(self._vocabulary().names(), dtype=object)
 
@@ -270,6 +277,7 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         Returns
         -------
         NgramCounts
+            Counts of all n-grams, for ``fit_counts``.
         """
         self._begin_fit()
         (shortest, longest), threads = self._check_analysis(), checks.threads(self.n_jobs)
@@ -288,7 +296,8 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
 
         Returns
         -------
-        self
+        Self
+            The estimator itself.
 
         Examples
         --------
