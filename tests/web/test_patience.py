@@ -1,5 +1,6 @@
 """Connections of slow clients end; those of others go on."""
 
+import socket
 import time
 from contextlib import suppress
 
@@ -79,5 +80,15 @@ def test_a_client_that_does_not_read_is_cut_off(address):
         assert received_from(connection) < MUCH
 
 
-def test_a_client_that_reads_gets_everything(address):
+def test_a_client_that_reads_gets_everything_however_slowly(address, monkeypatch):
+    monkeypatch.setattr(patience, "ANSWER", 1.0)
     assert len(ask(address, "/much").body) == MUCH
+    received = 0
+    start = time.perf_counter()
+    with connect(address) as connection:
+        connection.sendall(b"GET /much HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        while part := connection.recv(1 << 20, socket.MSG_WAITALL):
+            received += len(part)
+            time.sleep(0.06)
+    assert time.perf_counter() - start > 2.0
+    assert received > MUCH

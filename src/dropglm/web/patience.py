@@ -1,6 +1,7 @@
 """Connections of slow clients end after some time, whatever part of a request they keep waiting for."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -17,11 +18,12 @@ class PatientProtocol(H11Protocol):
     """
 
     _deadline: asyncio.TimerHandle | None = None
+    _unread = 0  # bytes of the answer that the client had not read when it was last looked at
 
     def connection_made(self, transport: Any) -> None:
         """Start to wait for the first request."""
         super().connection_made(transport)
-        self._wait(HEADERS)
+        self._wait(HEADERS, self.transport.abort)
 
     def data_received(self, data: bytes) -> None:
         """Take the data; until they complete the headers, the time runs on."""
@@ -29,7 +31,7 @@ class PatientProtocol(H11Protocol):
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
         elif self._deadline is None:
-            self._wait(HEADERS)
+            self._wait(HEADERS, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
@@ -40,15 +42,25 @@ class PatientProtocol(H11Protocol):
         """Start to wait for a client that does not read."""
         super().pause_writing()
         self._stop_waiting()
-        self._wait(ANSWER)
+        self._unread = self.transport.get_write_buffer_size()
+        self._wait(ANSWER, self._look_at_reader)
 
     def resume_writing(self) -> None:
         """Continue, since the client has read."""
         self._stop_waiting()
         super().resume_writing()
 
-    def _wait(self, seconds: float) -> None:
-        self._deadline = self.loop.call_later(seconds, self.transport.abort)
+    def _look_at_reader(self) -> None:
+        """Wait on if the client has read some of the answer, which may be long, and else end."""
+        unread = self.transport.get_write_buffer_size()
+        if unread < self._unread:
+            self._unread = unread
+            self._wait(ANSWER, self._look_at_reader)
+        else:
+            self.transport.abort()
+
+    def _wait(self, seconds: float, then: Callable[[], None]) -> None:
+        self._deadline = self.loop.call_later(seconds, then)
 
     def _stop_waiting(self) -> None:
         if self._deadline is not None:
