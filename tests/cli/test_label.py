@@ -18,6 +18,7 @@ def folder(tmp_path):
         (("a.csv", "--label", "text"), "is the column with the texts"),
         (("a.csv", "--classes", "a,,b"), "names separated by commas"),
         (("a.csv", "--classes", "a,b,a"), "named twice"),
+        (("a.csv", "--classes", "a," + "b" * 101), "at most 100 characters, got 101: bbb"),
         (("a.csv", "--labels", "a.csv"), "also an input"),
         (("a.csv", "--labels", "none/a.jsonl"), "cannot be written"),
         (("a.csv", "--labels", "."), "is a folder"),

@@ -1,6 +1,9 @@
 """Everything that a fit needs is compiled beforehand, and nothing of that delays labelling."""
 
 import gc
+import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -72,3 +75,48 @@ def test_nobody_waits_for_functions_to_compile(tmp_path, monkeypatch):
         assert session.is_learning
     assert time.perf_counter() - begin < 10.0
     compiled.set()
+
+
+SLOW = """
+import sys, threading, time
+from dropglm.labelling.learner import Learner
+
+begun = threading.Event()
+
+def compile_slowly(self):
+    print("begins", flush=True)
+    begun.set()
+    time.sleep(SECONDS)
+    print("ends", flush=True)
+
+Learner._compile = compile_slowly
+"""
+
+
+def test_python_waits_for_functions_that_a_closed_session_compiles(tmp_path):
+    """If it ended before, machine code would be unloaded while it runs."""
+    script = SLOW.replace("SECONDS", "2.5") + (
+        "from dropglm.labelling import LabellingSession\n"
+        "with LabellingSession(['a film', 'a song'], sys.argv[1]): begun.wait(30)\n"
+        "print('closed', flush=True)"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "a.labels.jsonl")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.split()) == (0, ["begins", "closed", "ends"]), done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_the_command_ends_while_functions_are_compiled(tmp_path):
+    (tmp_path / "a.csv").write_text("text\na film\na song\n")
+    script = SLOW.replace("SECONDS", "60") + "from dropglm.cli import main\nmain()"
+    command = [sys.executable, "-c", script, "label", "a.csv", "--no-browser", "--port", "0"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        said = ""
+        for line in process.stdout:
+            said += line
+            if "Open " in said and "begins" in said:
+                break
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert rest.endswith("0 labels in a.labels.jsonl; run the command again to continue.\n")

@@ -1,5 +1,7 @@
 """``dropglm label``: a page in the browser, from a table of texts to labels and a model."""
 
+import atexit
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,11 +13,13 @@ import typer
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming
 from dropglm.cli.inputs_outputs import check_output
+from dropglm.labelling.classes import checked_name
 from dropglm.tables.source import check_file_exists
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
+    from dropglm.labelling.session import LabellingSession
     from dropglm.text.model import TextModel
 
 SUFFIX = ".labels.jsonl"
@@ -185,6 +189,14 @@ def label(
                     sys.setswitchinterval(before)
                 n_labels = len(session.answers.class_numbers())
             print(f"{_labels(n_labels)} in {journal}; run the command again to continue.")
+    atexit.register(_end_now, session)
+
+
+def _end_now(session: "LabellingSession") -> None:
+    """End the process at once if functions are still being compiled, for which Python would wait."""
+    if not session.has_ended:
+        sys.stdout.flush()
+        os._exit(0)
 
 
 def default_journal(table: str) -> Path:
@@ -212,6 +224,11 @@ def _class_names(given: str | None) -> list[str]:
     names = [name.strip() for name in given.split(",")] if given is not None else []
     if not all(names):
         raise typer.BadParameter("must be names separated by commas.", param_hint="--classes")
+    for name in names:
+        try:
+            checked_name(name)
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint="--classes") from None
     if len(set(names)) < len(names):
         raise typer.BadParameter("a class is named twice.", param_hint="--classes")
     return names

@@ -1,5 +1,7 @@
 """The names of classes by number, so that classes can be renamed and removed."""
 
+LONGEST_NAME = 100  # characters
+
 
 class Classes:
     """Names of classes by number, in the order in which they are shown.
@@ -72,3 +74,23 @@ class Classes:
         """Add a class that was removed, at its old place."""
         items = list(self.names.items())
         self.names = dict([*items[:place], (number, name), *items[place:]])
+
+
+def checked_name(name: str) -> str:
+    """Return the name of a class without blanks around it; raise an error if it cannot be one.
+
+    Examples
+    --------
+    >>> checked_name(" good ")
+    'good'
+    """
+    if isinstance(name, str) and not name.strip():
+        raise ValueError("A class needs a name, and this one is blank.")
+    if not isinstance(name, str) or not name.isprintable():
+        raise ValueError(f"The name of a class must be a line of text, got {name!r}.")
+    if len(name.strip()) > LONGEST_NAME:
+        raise ValueError(
+            f"The name of a class must have at most {LONGEST_NAME} characters, got {len(name.strip())}: "
+            f"{name.strip()[:30]}…"
+        )
+    return name.strip()

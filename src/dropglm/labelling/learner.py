@@ -3,6 +3,7 @@
 Compiled kernels and most of NumPy release the interpreter's lock, so that answers do not wait for a fit.
 """
 
+import atexit
 import contextlib
 import threading
 import time
@@ -109,6 +110,9 @@ class Learner:
         self._start: StartModel | None = None
         self._thread = threading.Thread(target=self._run, name="learner", daemon=True)
         self._thread.start()
+        # Python must not end while the thread compiles or runs machine code, which would be unloaded: now and
+        # then the process crashed.
+        atexit.register(self._end)
 
     @property
     def is_busy(self) -> bool:
@@ -135,13 +139,26 @@ class Learner:
         with self._changed:
             return self._changed.wait_for(lambda: not self.is_busy or self._is_closed, timeout)
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the thread has ended."""
+        return not self._thread.is_alive()
+
     def close(self) -> None:
-        """Stop after what is being learnt and wait for that, but not for functions that are compiled."""
+        """Stop after what is being learnt and wait for that, but not for functions that are compiled.
+
+        Python waits for these when it ends.
+        """
+        self._end(None if self.is_ready else LAST_SECONDS)
+        if self.has_ended:
+            atexit.unregister(self._end)
+
+    def _end(self, timeout: float | None = None) -> None:
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
         if threading.current_thread() is not self._thread:
-            self._thread.join(None if self.is_ready else LAST_SECONDS)
+            self._thread.join(timeout)
 
     def _run(self) -> None:
         try:

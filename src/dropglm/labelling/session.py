@@ -397,10 +397,19 @@ class LabellingSession:
         return self._learner.wait(timeout)
 
     def close(self) -> None:
-        """Stop learning and close the journal."""
+        """Stop learning and close the journal.
+
+        This does not wait for functions that are being compiled after an installation; Python does so when it
+        ends.
+        """
         self._learner.close()
         with self.lock:
             self._stored.journal.close()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether a session that was closed does nothing any more, not even compile functions."""
+        return self._learner.has_ended
 
     def __enter__(self) -> Self:
         return self

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dropglm.labelling.actions import quoted
 from dropglm.labelling.answers import Answers
+from dropglm.labelling.classes import checked_name
 from dropglm.labelling.entries import ClassAdded, Entry, Labelled
 from dropglm.labelling.journal import Journal
 from dropglm.labelling.text_numbers import TextNumbers
 from dropglm.text.similar_classes import similar_classes
-
-LONGEST_NAME = 100  # characters of the name of a class
 
 
 class StoredAnswers:
@@ -107,7 +106,7 @@ class StoredAnswers:
 
         ``old`` is the name that it has so far.
         """
-        name = _checked_name(name)
+        name = checked_name(name)
         for other in self.answers.classes:
             if other == name:
                 raise ValueError(f"There is already a class {quoted(name)}.")
@@ -138,7 +137,7 @@ class StoredAnswers:
         return number
 
     def _begin(self, classes: Iterable[str], labels: Mapping[int, str]) -> None:
-        names = dict.fromkeys(map(_checked_name, [*classes, *labels.values()]))
+        names = dict.fromkeys(map(checked_name, [*classes, *labels.values()]))
         # A class that was renamed is not added again under its old name.
         before, added = list(self.answers.classes), [n for n in names if self.answers.find_class(n) is None]
         self.append(*map(ClassAdded, added))
@@ -167,16 +166,6 @@ def _check_texts(texts: Sequence[str]) -> None:
     for number, text in enumerate(texts):
         if not isinstance(text, str):
             raise TypeError(f"Text {number} (counted from 0) must be a string, got {text!r:.40}.")
-
-
-def _checked_name(name: str) -> str:
-    if isinstance(name, str) and not name.strip():
-        raise ValueError("A class needs a name, and this one is blank.")
-    if not isinstance(name, str) or not name.isprintable():
-        raise ValueError(f"The name of a class must be a line of text, got {name!r}.")
-    if len(name.strip()) > LONGEST_NAME:
-        raise ValueError(f"The name of a class must have at most {LONGEST_NAME} characters.")
-    return name.strip()
 
 
 def _count(n: int, noun: str) -> str:
