@@ -138,6 +138,7 @@ function take(news, { isOwn = false, isLate = false, says = "", found = null } =
   requestAnimationFrame(() => setTimeout(() => showNumbers(state, go)));
   if (learnt !== news.learnt || !isSame) showPanelsSoon();
   if (!isSame) updateLists(news.recent);
+  if (old && !old.is_useful && news.is_useful) renewLists().catch(complain); // lists that said there is no model
   if (element("suspects-panel").open && (!isSame || isLooking)) lookForSuspects();
 }
 

@@ -81,7 +81,7 @@ export async function showSurest() {
   const box = clear(element("surest"));
   box.dataset.label = label;
   if (!texts.length) {
-    quiet(box, "There is no model of this class yet.");
+    quiet(box, "The model has not learnt this class yet.");
     return;
   }
   quiet(box, known);

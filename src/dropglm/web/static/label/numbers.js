@@ -4,7 +4,7 @@ import { ask } from "./requests.js";
 import { button, clear, element, make, percent, visible } from "./parts.js";
 
 export function showNumbers(state, go) {
-  document.title = `${state.n_labels} labels, ${state.name}`;
+  document.title = `${state.n_labels} ${state.n_labels === 1 ? "label" : "labels"}, ${state.name}`;
   element("title").textContent = state.name;
   const copies = state.n_rows > state.n_texts ? ` different texts (${state.n_rows.toLocaleString("en")} rows)` : "";
   const parts = [`${state.n_labels.toLocaleString("en")} of ${state.n_texts.toLocaleString("en")}${copies} labelled`];
@@ -24,7 +24,7 @@ export function showNumbers(state, go) {
     const meter = make(line, "meter");
     meter.max = most;
     meter.value = count;
-    meter.setAttribute("aria-label", `${count} labels of ${name}`);
+    meter.setAttribute("aria-label", `${count} ${count === 1 ? "label" : "labels"} of ${name}`);
   }
   if (!state.classes.length) make(box, "p", "None yet.").className = "quiet";
   showRecent(state, go);

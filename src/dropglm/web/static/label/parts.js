@@ -23,7 +23,8 @@ export function button(parent, words, action) {
   return made;
 }
 
-export const percent = (share) => `${Math.round(100 * share)} %`;
+// With a blank at which a line is not broken.
+export const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
 
 export const visible = (text) => (text.trim() ? text : "(empty text)");
 
