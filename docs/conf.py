@@ -58,7 +58,7 @@ sphinx_gallery_conf = {
     "doc_module": ("dropglm",),
     "reference_url": {"dropglm": None},
     "abort_on_example_error": True,
-    "matplotlib_animations": False,
+    "capture_repr": (),
     "min_reported_time": 5,
     "show_signature": False,
     "remove_config_comments": True,

@@ -2,18 +2,25 @@
 
 from typing import Any
 
-ORDER = ["dropout_training"]
+ORDER = [
+    *("unlabelled_texts", "compare_with_rivals", "explain_prediction", "words_of_classes"),
+    *("trust_probabilities", "wrong_labels", "what_to_label_next", "text_and_numbers"),
+    *("embeddings_beside_words", "related_words", "learn_from_stream", "which_settings"),
+    *("has_it_converged", "missing_at_prediction", "dropout_for_regression", "dropout_training"),
+    "shape_of_penalty",
+]
 
 
 class Order:
-    """Sort key of examples: their place in ``ORDER``, which lists all of them."""
+    """Sort key of examples: their place in ``ORDER``; those that it does not list come last."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
     def __call__(self, file: str) -> int:
         """Return the place of an example."""
-        return ORDER.index(file.removesuffix(".py"))
+        name = file.removesuffix(".py")
+        return ORDER.index(name) if name in ORDER else len(ORDER)
 
 
 def clean_up(gallery: dict[str, Any], file: str) -> None:
