@@ -79,6 +79,6 @@ lock:
 
 clean:
 	rm -rf $(VENV) $(VENV)-oldest constraints-oldest.txt demo reproduced build dist
-	rm -rf docs/_build docs/gallery docs/reference/generated docs/reference/backreferences docs/sg_execution_times.rst
+	rm -rf docs/_build docs/gallery docs/reference/generated docs/reference/backreferences docs/_figures docs/sg_execution_times.rst
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -23,9 +23,9 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
-    "matplotlib.sphinxext.plot_directive",
     # Ours, in _ext/.
     "commands",
+    "executed",
     "llms",
     "members",
     "table_dates",
@@ -67,12 +67,6 @@ sphinx_gallery_conf = {
     "reset_modules": ("matplotlib", "gallery_order.clean_up"),
     "parallel": False,
 }
-plot_formats = [("svg", 100)]
-plot_html_show_formats = False
-plot_html_show_source_link = False
-plot_include_source = False
-plot_rcparams = {"figure.constrained_layout.use": True, "svg.fonttype": "path", "svg.hashsalt": "dropglm"}
-plot_apply_rcparams = True
 
 # HTML.
 html_theme = "pydata_sphinx_theme"

@@ -14,6 +14,8 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 STOP = re.compile(r"^<!-- ([\w-]+): stop -->$", re.MULTILINE)
+# On other pages, {written PAGE NAME} is the day of a table.
+ELSEWHERE = re.compile(r"\{written (\S+) ([\w-]+)\}")
 
 
 def git(folder: Path, *arguments: str) -> str | None:
@@ -45,12 +47,20 @@ def day_of_table(page: Path, name: str) -> date | None:
 
 
 def add_dates(sphinx: Sphinx, docname: str, source: list[str]) -> None:
-    """Add the day below every table of a page."""
+    """Add the day below every table of a page, and where it is asked for."""
 
     def dated(mark: re.Match[str]) -> str:
         day = day_of_table(Path(sphinx.env.doc2path(docname)), mark[1])
         return mark[0] if day is None else f"{mark[0]}\n\n{{.written}}\nWritten on {day:%-d %B %Y}.\n"
 
+    def elsewhere(asked: re.Match[str]) -> str:
+        page = Path(sphinx.env.srcdir, asked[1])
+        if f"<!-- {asked[2]}: stop -->" not in page.read_text(encoding="utf-8"):
+            raise ValueError(f"{asked[1]} has no table {asked[2]}.")
+        day = day_of_table(page, asked[2])
+        return "" if day is None else f"{day:%Y-%m-%d}"
+
+    source[0] = ELSEWHERE.sub(elsewhere, source[0])
     if "stop -->" in source[0]:
         source[0] = STOP.sub(dated, source[0])
 
