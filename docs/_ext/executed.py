@@ -1,7 +1,7 @@
 """The directive ``executed``: a block of Python or of shell commands that runs when the site is built.
 
-The blocks of a page run in the order of the page, in one folder that is empty at first; what they print is shown
-below them, and an error in one of them is an error of the build.
+The blocks of a page run in the order of the page, in one folder that is empty at first; what they print is
+shown below them, and an error in one of them is an error of the build.
 
 :lines: shows only so many lines of what is printed, and …; 0 shows nothing.
 :figure: shows the figure that the block has drawn; the argument describes it.

@@ -21,7 +21,8 @@ def in_order(env: BuildEnvironment, docname: str, seen: set[str]) -> Iterator[st
 
 def first_sentence(env: BuildEnvironment, docname: str) -> str:
     """Return the first sentence of a page's first paragraph."""
-    paragraph = next(iter(env.get_doctree(docname).findall(nodes.paragraph)), None)
+    found = env.get_doctree(docname).findall(nodes.paragraph)
+    paragraph = next((each for each in found if isinstance(each.parent, nodes.section)), None)
     text = " ".join(paragraph.astext().split()) if paragraph is not None else ""
     return text if text.endswith(".") and ". " not in text else text.split(". ")[0].rstrip(".:") + "."
 

@@ -1,8 +1,8 @@
 """Run blocks of Python and of shell commands of one page, one after the other, in an empty folder.
 
-Each line of standard input is a block as JSON, and so is its result on standard output: what it printed, or the
-error. Python blocks share their names. A command that ends in & is a service on
-port 8765, which runs until the page is finished.
+Each line of standard input is a block as JSON, and so is its result on standard output: what it printed, or
+the error. Python blocks share their names. A command that ends in & is a service on port 8765, which runs
+until the page is finished.
 """
 
 import io
@@ -71,7 +71,7 @@ class Session:
                 done = subprocess.run(["bash", "-c", command], capture_output=True, encoding="utf-8")
                 if done.returncode:
                     raise RuntimeError(f"{command}: {done.stderr}")
-                printed.append(done.stdout)
+                printed.append(done.stdout if done.stdout.endswith("\n") else f"{done.stdout}\n")
         return re.sub(r" +$", "", "".join(printed), flags=re.MULTILINE).replace(self.port, PORT)
 
 
