@@ -35,6 +35,7 @@ exclude_patterns = ["_build", "_ext", "_templates", "gallery/**/*.ipynb", "**.py
 nitpicky = False  # types of parameters are written in words
 # Indented blocks are formulas.
 highlight_language = "text"
+smartquotes = False  # -- and A'' mean what they say
 
 # Pages. The Markdown files are read on their own as well, so links between them are paths of files.
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist"]
@@ -43,6 +44,7 @@ myst_heading_anchors = 4
 # Reference.
 autosummary_generate = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False  # the templates of autosummary list them
 numpydoc_xref_param_type = False
 
@@ -85,9 +87,9 @@ html_theme_options = {
     "logo": {"text": "dropglm", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "header_links_before_dropdown": 7,
     "navbar_align": "left",
-    "navbar_start": ["navbar-logo", "version-switcher"],
+    "navbar_start": ["navbar-logo"],
     "navbar_persistent": ["search-button"],
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["version-switcher", "theme-switcher"],
     "show_version_warning_banner": False,
     "switcher": {"json_url": f"{SITE}/switcher.json" if SITE else "switcher.json", "version_match": VERSION},
     "check_switcher": False,
@@ -99,4 +101,5 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_sidebars = {page: [] for page in ("index", "start", "which-tool")}  # there is nothing below them
 html_extra_path = ["switcher.json"]

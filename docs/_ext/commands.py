@@ -1,5 +1,6 @@
 """The directive ``dropglm-commands``: commands, arguments and options, from the program itself."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,12 @@ OTHER = "Options"
 def usage(command: Any, context: Any) -> str:
     """Return the line that shows how a command is called."""
     return " ".join([context.command_path, *command.collect_usage_pieces(context)])
+
+
+def marked(text: str) -> str:
+    """Return help as Markdown, with options as code."""
+    plain = text.replace("*", r"\*").replace("<", r"\<")
+    return re.sub(r"(?<![\w-])--[a-z][a-z-]*", r"`\g<0>`", plain)
 
 
 def described(parameter: Any, context: Any) -> tuple[str, str]:
@@ -38,13 +45,13 @@ def by_panel(command: Any) -> dict[str, list[Any]]:
 
 def markdown(command: Any, context: Any) -> Iterator[str]:
     """Yield lines of Markdown that describe a command and all commands below it."""
-    yield from (f"## {context.command_path}", "", (command.help or "").replace("\b\n", ""), "")
+    yield from (f"## {context.command_path}", "", marked((command.help or "").replace("\b\n", "")), "")
     yield from ("```text", usage(command, context), "```", "")
     for panel, parameters in by_panel(command).items():
         yield from (f"**{panel}**", "")
         for parameter in parameters:
             names, text = described(parameter, context)
-            yield from (f"`{names}`", f": {text}".replace("*", r"\*").replace("<", r"\<"), "")
+            yield from (f"`{names}`", f": {marked(text)}", "")
     if command.epilog:
         yield from (command.epilog, "")
     for name in command.list_commands(context) if hasattr(command, "list_commands") else ():

@@ -54,7 +54,7 @@ class Session:
             from matplotlib import pyplot
 
             Path(figure).parent.mkdir(parents=True, exist_ok=True)
-            pyplot.savefig(figure, metadata={"Date": None})
+            pyplot.savefig(figure, metadata={"Date": None}, bbox_inches="tight")
             pyplot.close("all")
         return printed.getvalue()
 
