@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dropglm.labelling.choice import choose_texts
+from dropglm.labelling.screen import WORDS
 from dropglm.labelling.snapshot import Snapshot, take_snapshot
 from dropglm.labelling.start_model import StartModel
 from dropglm.labelling.upcoming import Item
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from dropglm.text.label_check import Disagreement
     from dropglm.text.model import TextModel
 
-WORDS = 12  # behind a guess
 LAST_SECONDS = 1.0  # until the end, if the thread may be compiling
 QUEUE = 10  # texts that are ready to be shown, of each kind
 

@@ -6,8 +6,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
-import numpy as np
-
 from dropglm.labelling.entries import (
     ClassAdded,
     ClassRemoved,
@@ -18,10 +16,11 @@ from dropglm.labelling.entries import (
     Skipped,
     Undone,
 )
-from dropglm.labelling.learner import WORDS, Learner, Learnt, Lesson, Suspects
+from dropglm.labelling.learner import Learner, Learnt, Lesson, Suspects
+from dropglm.labelling.screen import Screen
 from dropglm.labelling.snapshot import Guess, Snapshot
 from dropglm.labelling.stored_answers import StoredAnswers
-from dropglm.labelling.upcoming import Item, Upcoming, draw
+from dropglm.labelling.upcoming import Item
 
 if TYPE_CHECKING:
     from dropglm.text.model import TextModel
@@ -110,16 +109,13 @@ class LabellingSession:
         self.snapshot: Snapshot | None = None
         self.suspects: Suspects | None = None
         self.lock = threading.RLock()
-        self._rng = np.random.default_rng(seed)
-        self._upcoming = Upcoming(float(random_share))
-        self._shown: dict[int, Item] = {}
         self._labels_version = 0  # version at the last change of a label
         start_classes = [] if start_from is None else [str(name) for name in start_from.classes_]
         self._stored = StoredAnswers(texts, path, [*classes, *start_classes], labels or {})
         self.answers = self._stored.answers
         self._start_classes = {name: self._stored.class_number(name) for name in start_classes}
         threads = max((os.cpu_count() or 1) - 1, 1) if n_jobs is None else n_jobs
-        self.current: Item | None = None
+        self._screen = Screen(float(random_share), self.answers.numbers.copy_of, self.is_free, seed)
         self._learner = Learner(
             texts,
             self._told,
@@ -130,9 +126,14 @@ class LabellingSession:
         )
         with self.lock:
             self._learn()
-            self._show(self._next())
+            self._screen.move_on()
 
     # What is known.
+
+    @property
+    def current(self) -> Item | None:
+        """The text to label now; None if all are labelled or skipped."""
+        return self._screen.current
 
     @property
     def path(self) -> os.PathLike[str]:
@@ -321,11 +322,9 @@ class LabellingSession:
             self._stored.append(Undone(round(time.time(), 2)))
             free = [number for number in numbers if self.is_free(number)]
             if len(numbers) == 1 and free:
-                if self.current is not None:
-                    self._upcoming.put_back(self.current)
-                self._show(self._shown.get(free[0], Item(free[0], sources[free[0]])))
+                self._screen.go_back_to(free[0], sources[free[0]])
             elif self.current is None:
-                self._show(self._next())
+                self._screen.move_on()
             if action.numbers:
                 self._learn()
             return numbers
@@ -442,27 +441,9 @@ class LabellingSession:
     def _after(self, *numbers: int) -> Item | None:
         """Learn from new answers, move on if one of them is that of the current text, and return it."""
         if self.current is not None and self.current.number in numbers:
-            self._shown[self.current.number] = self.current
-            self._show(self._next())
+            self._screen.move_on()
         self._learn()
         return self.current
-
-    def _show(self, item: Item | None) -> None:
-        """Make a text the current one, with the guess of a model that has not learnt from its label."""
-        model = self.snapshot
-        if (
-            item is not None
-            and item.guess is None
-            and model is not None
-            and item.number not in model.labelled
-        ):
-            item = item._replace(guess=model.guess(item.number, WORDS))
-        self.current = item
-
-    def _next(self) -> Item | None:
-        return self._upcoming.take(self.is_free) or draw(
-            self.answers.numbers.copy_of, self.is_free, self._rng
-        )
 
     def _told(self, news: Learnt | Suspects) -> None:
         """Take over what the learner has found; it calls this in its thread."""
@@ -471,5 +452,4 @@ class LabellingSession:
                 self.suspects = news
                 return
             self.snapshot = news.snapshot
-            self._upcoming.replace(news.chosen, news.random)
-            self._show(self.current or self._next())
+            self._screen.renew(news.snapshot, news.chosen, news.random)

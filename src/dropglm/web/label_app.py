@@ -1,6 +1,5 @@
 """The page of ``dropglm label``: requests in, calls of the session out."""
 
-import secrets
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -13,35 +12,19 @@ from starlette.types import ASGIApp
 
 from dropglm.labelling.export_job import Exports
 from dropglm.labelling.journal import JournalError
-from dropglm.labelling.panels import (
-    FEWEST_OUTCOMES,
-    accuracy_curve,
-    known_accuracy,
-    none_suspicious,
-    progress,
-    surest,
-    suspects,
-)
-from dropglm.labelling.search import search
 from dropglm.labelling.session import ChangedError, LabellingSession
-from dropglm.labelling.snapshot import Guess
-from dropglm.labelling.upcoming import Item
-from dropglm.text.words import only_words
 from dropglm.web.application import application
 from dropglm.web.hosts import AllowedHosts
 from dropglm.web.json_answers import json_answer
 from dropglm.web.json_bodies import read_json
+from dropglm.web.label_views import LabelViews
 from dropglm.web.pages import page_routes
 
-CUT = 20_000  # characters of a text that are shown at first
-EXCERPT = 400  # characters of a text in a list
-SHOWN_WORDS = 10  # of a class
 MAX_BYTES = 1 << 20  # of a request
-SHOWN_ANSWERS = 6  # in the list of recent answers
 
 
 class LabelPage:
-    """The routes of the page, and what they answer.
+    """The requests of the page.
 
     Parameters
     ----------
@@ -52,8 +35,8 @@ class LabelPage:
     """
 
     def __init__(self, session: LabellingSession, exports: Exports, name: str = "") -> None:
-        self.session, self.exports, self.name = session, exports, name
-        self.run = secrets.token_hex(4)  # a page notices that the server was started again
+        self.session, self.exports = session, exports
+        self.views = LabelViews(session, exports, name)
 
     def routes(self) -> list[Route]:
         """Return the routes of the page and of its requests."""
@@ -71,14 +54,14 @@ class LabelPage:
             "export": lambda given: self.exports.start(_text(given, "what")),
         }
         views: dict[str, Callable[[Request], Any]] = {
-            "state": lambda request: self.state(),
-            "panels": lambda request: self._panels(),
-            "text/{number:int}": lambda request: self._whole(request.path_params["number"]),
-            "listed/{number:int}": lambda request: self._listed(request.path_params["number"]),
-            "answered/{place:int}": lambda request: self._answered(request.path_params["place"]),
-            "suspects": lambda request: self._suspects(),
-            "surest": lambda request: self._surest(request.query_params.get("label", "")),
-            "search": lambda request: self._search(request.query_params.get("words", "")),
+            "state": lambda request: self.views.state(),
+            "panels": lambda request: self.views.panels(),
+            "text/{number:int}": lambda request: self.views.whole(request.path_params["number"]),
+            "listed/{number:int}": lambda request: self.views.listed(request.path_params["number"]),
+            "answered/{place:int}": lambda request: self.views.answered(request.path_params["place"]),
+            "suspects": lambda request: self.views.suspects(),
+            "surest": lambda request: self.views.surest(request.query_params.get("label", "")),
+            "search": lambda request: self.views.search(request.query_params.get("words", "")),
         }
         return [
             *page_routes("label"),
@@ -89,145 +72,6 @@ class LabelPage:
             ),
             Route("/api/download/{what}", self._download, methods=["GET"]),
         ]
-
-    # Views.
-
-    def state(self) -> dict[str, Any]:
-        """Return what every answer changes: the current text and the numbers of labels."""
-        session = self.session
-        with session.lock:
-            numbers = progress(session)
-            export = self.exports.state
-            places = self._places()
-            last = session.answers.last
-            return {
-                "run": self.run,
-                "version": session.version,
-                "name": self.name,
-                "file": str(session.path),
-                "current": None if session.current is None else self._item(session.current),
-                "n_texts": numbers.n_texts,
-                "n_rows": numbers.n_rows,
-                "n_labels": numbers.n_labels,
-                "n_skipped": numbers.n_skipped,
-                "n_answered": len(places),
-                "undo": None if last is None else last.sentence(session.answers),
-                "per_minute": numbers.per_minute,
-                "classes": numbers.by_class,
-                "recent": [
-                    self._excerpt(number, 120) | {"place": places[number]}
-                    for number in session.answers.recent(SHOWN_ANSWERS)
-                ],
-                "is_ready": session.is_ready,
-                "is_learning": session.is_learning,
-                "learnt": None if session.snapshot is None else session.snapshot.version,
-                "is_useful": session.snapshot is not None and session.snapshot.is_useful,
-                "problem": session.problem,
-                "notices": session.notices,
-                "export": export
-                and {
-                    "what": export.what,
-                    "path": str(export.path),
-                    "kept": None if export.kept is None else export.kept.name,
-                    "is_running": export.is_running,
-                    "problem": export.problem,
-                },
-            }
-
-    def _panels(self) -> dict[str, Any]:
-        points, more = accuracy_curve(self.session)
-        snapshot = self.session.snapshot
-        words = {} if snapshot is None else snapshot.words
-        with self.session.lock:
-            names, n_random = dict(self.session.answers.names), len(self.session.answers.outcomes())
-        return {
-            "curve": [[one.n_labels, one.accuracy, one.low, one.high, one.n] for one in points],
-            "more": more,
-            "n_random": n_random,
-            "n_needed": FEWEST_OUTCOMES,
-            "words": [[name, _first_words(words.get(number, []))] for number, name in names.items()],
-        }
-
-    def _item(self, item: Item) -> dict[str, Any]:
-        return {**self._text(item.number), "source": item.source, "guess": self._guess(item.guess)}
-
-    def _guess(self, guess: Guess | None) -> dict[str, Any] | None:
-        if guess is None or guess.label not in self.session.answers.names:
-            return None
-        return {
-            "label": self.session.answers.names[guess.label],
-            "probability": guess.probability,
-            "words": [(word, weight) for word, weight in guess.words if only_words(word)],
-        }
-
-    def _text(self, number: int, cut: int | None = CUT) -> dict[str, Any]:
-        text, answer = self.session.texts[number], self.session.answers.by_text.get(number)
-        label = None if answer is None or answer.label is None else self.session.answers.names[answer.label]
-        return {
-            "number": number,
-            "text": text[:cut],
-            "length": len(text),
-            "label": label,
-            "is_answered": answer is not None,
-        }
-
-    def _excerpt(self, number: int, cut: int = EXCERPT, start: int = 0) -> dict[str, Any]:
-        # Blanks are joined only in a part of the text, which may be very long.
-        part = self.session.texts[number][start : start + 4 * cut]
-        text = ("…" if start else "") + " ".join(part.split())
-        return self._text(number, 0) | {"text": text if len(text) <= cut else f"{text[: cut - 1]}…"}
-
-    def _whole(self, number: int, cut: int | None = None) -> dict[str, Any]:
-        if number >= len(self.session.texts):
-            raise HTTPException(404, "There is no such text.")
-        with self.session.lock:
-            return self._text(number, cut)
-
-    def _places(self) -> dict[int, int]:
-        """Return the places of the texts in the order in which they were first answered."""
-        numbers = (number for number in self.session.answers.by_text if number >= 0)
-        return {number: place for place, number in enumerate(numbers)}
-
-    def _listed(self, number: int) -> dict[str, Any]:
-        """Return a text of a list, with its place if it was answered."""
-        with self.session.lock:
-            return self._whole(number, CUT) | {"place": self._places().get(number), "guess": None}
-
-    def _answered(self, place: int) -> dict[str, Any]:
-        """Return a text that was answered, by its place in the order of answers."""
-        with self.session.lock:
-            numbers = list(self._places())
-            if place >= len(numbers):
-                raise HTTPException(404, "There is no such answer.")
-            return self._listed(numbers[place])
-
-    def _suspects(self) -> dict[str, Any]:
-        self.session.look_for_suspects()
-        with self.session.lock:
-            found = [
-                self._excerpt(one.number) | {"predicted": one.predicted, "probability": one.probability}
-                for one in suspects(self.session)
-            ]
-            looking = self.session.is_learning
-        known = known_accuracy(self.session) if found else none_suspicious(self.session)
-        return {"texts": found, "is_looking": looking, "known": known}
-
-    def _surest(self, label: str) -> dict[str, Any]:
-        found = surest(self.session, label)
-        with self.session.lock:
-            texts = [self._excerpt(number) | {"probability": round(p, 4)} for number, p in found]
-        return {"texts": texts, "known": known_accuracy(self.session)}
-
-    def _search(self, words: str) -> dict[str, Any]:
-        found = search(self.session.answers.numbers, words)
-        with self.session.lock:
-            texts = [
-                self._excerpt(number, start=found.near(self.session.texts[number]))
-                for number in found.numbers
-            ]
-        return {"texts": texts, "total": found.total, "words": found.wanted}
-
-    # Actions.
 
     def _answer(self, given: dict[str, Any]) -> None:
         number = _number(given)
@@ -251,12 +95,12 @@ class LabelPage:
                 # Not in another thread: each change of threads may wait for the thread that learns.
                 action(given)
             except ChangedError as error:
-                return json_answer({"error": str(error), "state": self.state()}, 409)
+                return json_answer({"error": str(error), "state": self.views.state()}, 409)
             except JournalError as error:
                 raise HTTPException(507, str(error)) from None
             except ValueError as error:
                 raise HTTPException(400, str(error)) from None
-            return json_answer(self.state())
+            return json_answer(self.views.state())
 
         return endpoint
 
@@ -292,11 +136,6 @@ def label_app(
         Write a line about each request to standard error.
     """
     return application(LabelPage(session, exports, name).routes(), hosts, token=token, log=log)
-
-
-def _first_words(words: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Return the first n-grams that consist of words; punctuation says little to a reader."""
-    return [(word, weight) for word, weight in words if only_words(word)][:SHOWN_WORDS]
 
 
 def _view(view: Callable[[Request], Any]) -> Callable[[Request], Awaitable[Response]]:
