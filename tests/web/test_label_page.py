@@ -322,3 +322,32 @@ def test_the_page_fits_a_phone_and_works_by_tapping(open_page, browser, look):
     page.moves_on(lambda: buttons[1].click())
     assert "1 of 80" in page.of("progress").text
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+
+
+def test_the_surest_texts_appear_when_there_is_a_model(open_page, browser):
+    page, _ = open_page(classes=["good", "bad"])
+    page.open("surest-panel")
+    page.of("surest-show").click()
+    page.wait(lambda: page.of("surest").text == "The model has not learnt this class yet.")
+    for _ in range(6):
+        page.label()
+    page.wait(lambda: page.of("surest").find_elements("tag name", "li"))
+
+
+DRAW = """
+const [points, done] = arguments;
+import("./static/curve.js").then(({ drawCurve }) => {
+  const box = document.getElementById("curve");
+  drawCurve(box, points);
+  const width = box.firstChild.viewBox.baseVal.width;
+  const texts = [...box.querySelectorAll("text")];
+  done(texts.filter((one) => one.getBBox().x < 0 || one.getBBox().x + one.getBBox().width > width).length);
+});
+"""
+
+
+def test_the_numbers_beside_the_curve_are_whole(open_page, browser):
+    open_page(classes=["good", "bad"])
+    for low in (0.0, 0.67):
+        points = [[50, 0.9, low, 1.0, 10], [12_345, 1.0, low, 1.0, 14]]
+        assert browser.execute_async_script(DRAW, points) == 0

@@ -2,7 +2,7 @@
 
 const WIDTH = 320;
 const HEIGHT = 150;
-const LEFT = 34;
+const LEFT = 42; // for "100 %"
 const BOTTOM = 20;
 const TOP = 8;
 const RIGHT = 8;

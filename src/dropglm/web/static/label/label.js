@@ -6,7 +6,7 @@ import { showClassForms, startClassForms } from "./class_forms.js";
 import { guessesHidden, showGuess, startGuesses } from "./guess.js";
 import { showButtons, showPressed } from "./class_buttons.js";
 import { KEYS, startKeys } from "./keys.js";
-import { renewLists, showFound, showSurest, showSuspects, startLists, updateLists } from "./lists.js";
+import { fillSurest, renewLists, showFound, showSurest, showSuspects, startLists, updateLists } from "./lists.js";
 import { clear, element, make, quoted, visible } from "./parts.js";
 
 const POLL = 1500; // milliseconds between two looks at the server
@@ -138,7 +138,7 @@ function take(news, { isOwn = false, isLate = false, says = "", found = null } =
   requestAnimationFrame(() => setTimeout(() => showNumbers(state, go)));
   if (learnt !== news.learnt || !isSame) showPanelsSoon();
   if (!isSame) updateLists(news.recent);
-  if (old && !old.is_useful && news.is_useful) renewLists().catch(complain); // lists that said there is no model
+  if (old && !old.is_useful && news.is_useful) fillSurest().catch(complain);
   if (element("suspects-panel").open && (!isSame || isLooking)) lookForSuspects();
 }
 

@@ -98,6 +98,12 @@ export async function showSurest() {
   showCount();
 }
 
+// Asks again if there was no model; a list that someone looks at stays as it is.
+export async function fillSurest() {
+  const box = element("surest");
+  if (box.hasChildNodes() && !box.querySelector("li")) await showSurest();
+}
+
 // The texts that a search has found, with their labels.
 
 function setLabel(select, label, isAnswered) {
