@@ -83,6 +83,7 @@ SITE = os.environ.get("DROPGLM_SITE", "").rstrip("/")
 html_baseurl = f"{SITE}/" if SITE else ""
 # The entry of switcher.json that this build is; a release sets it to its number.
 VERSION = os.environ.get("DROPGLM_DOCS_VERSION", "dev")
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "dropglm", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "header_links_before_dropdown": 7,

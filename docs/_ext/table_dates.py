@@ -58,7 +58,7 @@ def add_dates(sphinx: Sphinx, docname: str, source: list[str]) -> None:
         if f"<!-- {asked[2]}: stop -->" not in page.read_text(encoding="utf-8"):
             raise ValueError(f"{asked[1]} has no table {asked[2]}.")
         day = day_of_table(page, asked[2])
-        return "" if day is None else f"{day:%Y-%m-%d}"
+        return "" if day is None else f"{day:%Y\u2011%m\u2011%d}"
 
     source[0] = ELSEWHERE.sub(elsewhere, source[0])
     if "stop -->" in source[0]:
