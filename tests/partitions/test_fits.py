@@ -1,5 +1,7 @@
 """A fit to rows in partitions gives the coefficients of the fit to the same rows in memory."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from dropglm import LogisticRegression, PerBlock
+from dropglm.objective import Objective
 from dropglm.partitions import SerialEngine
+from dropglm.partitions.fitting import solver_of
 from tests.partitions.cases import (
     CLOSE,
     EXACT,
@@ -131,6 +135,39 @@ def test_partitions_read_again_give_the_same_bits(rng):
     assert_array_equal(coefficients(fit_parts(LogisticRegression(), parts)), first)
     again = fit_parts(LogisticRegression(**EXACT), parts, engine=SerialEngine(rereads=True))
     assert_allclose(coefficients(again), coefficients(fit_parts(LogisticRegression(**EXACT), parts)), **CLOSE)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_first_preconditioner_is_that_of_all_rows(rng, monkeypatch, kind):
+    """Also if a partition does not have all features."""
+    X = features(rng)
+    X[:50, 1] = 0.0
+    y, found, compute = target(rng, kind, X), [], Objective.preconditioner
+
+    def note(objective, point):
+        found.append(compute(objective, point))
+        return found[-1]
+
+    monkeypatch.setattr(Objective, "preconditioner", note)
+    model = MODELS[kind](dropout=0.3, l2=0.5)
+    for fit in (lambda: model.fit(sparse.csr_array(X), y), lambda: fit_parts(model, parts)):
+        parts = partitions(X, y, cuts=[0, 50, 90])
+        found.append(None)
+        fit()
+    first, again = (found[k + 1] for k, one in enumerate(found) if one is None)
+    assert_allclose(again, first, rtol=1e-12)
+
+
+def test_a_fit_remembers_more_steps_where_these_are_small(rng):
+    """As many as in memory if there is a checkpoint, which would write all of them."""
+    model, size = LogisticRegression(), SimpleNamespace
+
+    def steps(d, *others):
+        return solver_of(model, [size(size=d)], *others).memory_for(d)
+
+    assert [steps(d) for d in (10, 200_000, 2_000_000, 20_000_000)] == [100, 30, 16, 10]
+    assert steps(200_000, "folder") == 10
+    assert solver_of(model, [size(size=200_000)] * 10).memory == 16
 
 
 def test_float32_partitions_give_float32_coefficients(rng):

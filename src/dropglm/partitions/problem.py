@@ -44,6 +44,11 @@ class PartitionedProblem(StagedProblem):
         """Whether there are unlabelled rows."""
         return self.features.some_unlabeled
 
+    @property
+    def size(self) -> int:
+        """Number of coefficients, without the intercepts."""
+        return len(self.features.order) * len(self.mean_target)
+
     def target(self, penalty: Penalty | None, discount: float) -> Target:
         """Return the problem as the partitions see it."""
         if penalty is None or discount == 0.0 or not self.some_unlabeled:

@@ -30,54 +30,35 @@ def answer(group: Sequence[Any], requests: Sequence[Request]) -> list[Sums]:
 
 
 class Evaluate(NamedTuple):
-    """Value and gradient of a problem: numbers are f and ∂f/∂b, values ∂f/∂β."""
+    """Value and gradient of a problem: numbers are f and ∂f/∂b, values ∂f/∂β.
+
+    With a mean row x̄, the diagonal of the Fisher information follows: that of b among the numbers, that of β
+    as further columns of the values. A feature that a partition does not have differs from its mean even so
+    and has the curvature p x̄_j², with p = Σ_i w_i A''(η_i) over the rows of such partitions. The last numbers
+    are p, and the client adds this curvature.
+    """
 
     target: Target
     beta: np.ndarray  # (d, K)
     intercept: np.ndarray  # (K,)
+    mean: np.ndarray | None = None  # x̄, (d,)
 
     def of(self, part: Prepared) -> Sums:
         """Return the share of a partition."""
-        block = part.block(self.target)
+        block, (d, K) = part.block(self.target), self.beta.shape
         if block is None:
-            return _nothing(1 + len(self.intercept), self.beta.shape, self.beta.dtype)
+            numbers, columns = (1 + K, K) if self.mean is None else (1 + 3 * K, 2 * K)
+            return _nothing(numbers, (d, columns), self.beta.dtype)
         term = term_of(block, self.target.family, self.target.penalty)
         share = term.at(part.own(self.beta), self.intercept)
-        numbers = np.array([share.value, *share.by_intercept])
-        return sums_of(numbers, share.by_beta, part.places, len(self.beta))
-
-
-class Curvature(NamedTuple):
-    """Diagonal of the Fisher information of a problem; values are those of β.
-
-    Numbers are those of b, then p = Σ_i w_i A''(η_i) over the partitions that left out features which they do
-    not have. Such a feature has the curvature p x̄_j² even so, since it differs from its mean; the client adds
-    it.
-    """
-
-    target: Target
-    beta: np.ndarray
-    intercept: np.ndarray
-    mean: np.ndarray  # x̄, (d,)
-
-    def of(self, part: Prepared) -> Sums:
-        """Return the share of a partition."""
-        block, K = part.block(self.target), self.beta.shape[1]
-        if block is None:
-            return _nothing(2 * K, self.beta.shape, self.beta.dtype)
-        noise = NO_NOISE if self.target.penalty is None else self.target.penalty.noise
-        A2 = self.target.family.own_variance(_predictors(block.design, part.own(self.beta)) + self.intercept)
-        w = np.zeros(len(A2)) if block.labels is None else block.labels.weights
-        centre, spreads, p = part.own(self.mean), [], np.zeros(K)
-        for k in range(K):
-            weights = np.stack([w * A2[:, k], block.penalty_weights * A2[:, k]], axis=1)
-            spread = noise.spread(block.design, centre, weights)
-            if part.places is not None:
-                p[k] = weights[:, 0].sum()
-                spread -= differs_from_mean(p[[k]], centre)[:, 0]
-            spreads.append(spread)
-        numbers = np.concatenate([(w[:, None] * A2).sum(axis=0), p])
-        return sums_of(numbers, np.stack(spreads, axis=1), part.places, len(self.beta))
+        numbers, values = [[share.value], share.by_intercept], share.by_beta
+        if self.mean is not None:
+            centre = part.own(self.mean)
+            spread, w_A2 = term.fisher(share, centre)
+            p = np.zeros(K) if part.places is None else w_A2
+            numbers += [w_A2, p]
+            values = np.hstack([values, spread - differs_from_mean(p, centre)])
+        return sums_of(np.concatenate(numbers), values, part.places, d)
 
 
 def differs_from_mean(p: np.ndarray, mean: np.ndarray) -> np.ndarray:

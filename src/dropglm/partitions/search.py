@@ -237,7 +237,8 @@ def fit_logistic_cv(
     chosen, outcome, results = search.grid[best], search.outcomes[best], results_table(search, best)
     model = best_model(estimator, chosen.params, joint=joint)
     data = training_data(found.labeled)
-    model._solve(fits.problems(chosen.l2_weights), chosen.penalty, features, data, solver_of(model))
+    problems = fits.problems(chosen.l2_weights)
+    model._solve(problems, chosen.penalty, features, data, solver_of(model, problems))
     if estimator.calibrate or estimator.naive_bayes:
         ratios = held_out.naive_bayes_ratios([None])[0] if held_out.naive_bayes else None
         outcome.blend.apply_to(model, None if ratios is None else features.expand(ratios))

@@ -7,8 +7,7 @@ import numpy as np
 from dropglm.objective.terms import Coefficients, EvaluatedLine, Share, TermLine
 from dropglm.partitions.features import PartitionedFeatures
 from dropglm.partitions.prepared import Target
-from dropglm.partitions.requests import Curvature, Evaluate, Request, differs_from_mean
-from dropglm.partitions.sums import Sums
+from dropglm.partitions.requests import Evaluate, differs_from_mean
 from dropglm.solvers.lbfgs import REFRESHES
 
 
@@ -18,7 +17,7 @@ class PartitionedShare(Share):
 
     beta: np.ndarray
     intercept: np.ndarray
-    curvature: Sums | None  # if it was asked for in the same round
+    curvature: Coefficients | None  # if it was asked for in the same round
 
 
 class PartitionedTerm:
@@ -45,21 +44,8 @@ class PartitionedTerm:
 
     def at(self, beta: np.ndarray, intercept: np.ndarray) -> PartitionedShare:
         """Return value and gradient at these coefficients."""
-        requests: list[Request] = [Evaluate(self.target, beta, intercept)]
-        if self._expects_curvature:
-            requests.append(Curvature(self.target, beta, intercept, self.mean))
-        sums, *curvature = self.features.rounds.ask(*requests)
-        self.passes += 1 + len(requests)
-        self._expects_curvature = False
-        return PartitionedShare(
-            float(sums.numbers[0]),
-            sums.dense(),
-            sums.numbers[1:],
-            np.empty((0, len(intercept))),
-            beta.copy(),
-            intercept.copy(),
-            curvature[0] if curvature else None,
-        )
+        curved, self._expects_curvature = self._expects_curvature, False
+        return self._evaluate(beta, intercept, curved=curved)
 
     def along(self, here: Share, start: Coefficients, direction: Coefficients) -> TermLine:
         """Return the share along the ray start + step · direction.
@@ -73,9 +59,21 @@ class PartitionedTerm:
 
     def fisher(self, here: PartitionedShare, mean: np.ndarray) -> Coefficients:
         """Return the diagonal of the Fisher information of loss and penalty."""
-        sums = here.curvature
-        if sums is None:
-            (sums,) = self.features.rounds.ask(Curvature(self.target, here.beta, here.intercept, mean))
-            self.passes += 1
-        by_intercept, p = np.split(sums.numbers, [len(here.intercept)])
-        return sums.dense() + differs_from_mean(p, mean), by_intercept
+        curvature = here.curvature or self._evaluate(here.beta, here.intercept, curved=True).curvature
+        assert curvature is not None
+        return curvature
+
+    def _evaluate(self, beta: np.ndarray, intercept: np.ndarray, *, curved: bool) -> PartitionedShare:
+        """Return value, gradient and, if asked to, curvature in one round."""
+        K, mean = len(intercept), self.mean
+        (sums,) = self.features.rounds.ask(Evaluate(self.target, beta, intercept, mean if curved else None))
+        self.passes += 3 if curved else 2
+        value, by_intercept, w_A2, p = np.split(sums.numbers, [1, 1 + K, 1 + 2 * K])
+        by_beta, curvature = sums.dense(), None
+        if curved:
+            by_beta, spread = (np.ascontiguousarray(half) for half in np.hsplit(by_beta, 2))
+            curvature = spread + differs_from_mean(p, mean), w_A2
+        eta = np.empty((0, K))
+        return PartitionedShare(
+            float(value[0]), by_beta, by_intercept, eta, beta.copy(), intercept.copy(), curvature
+        )
