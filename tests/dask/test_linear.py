@@ -163,6 +163,10 @@ def test_what_is_not_partitioned_is_refused(client, data):
     X, y, _ = data
     with pytest.raises(TypeError, match=r"X must be a Dask array, .* the estimators of dropglm itself take"):
         LogisticRegression().fit(X, y)
+    with pytest.raises(TypeError, match=r"^y must be .*, got a list with an item of type ndarray;"):
+        LogisticRegression().fit(delayed_parts(X, 2), [*delayed_parts(y, 1), y])
+    with pytest.raises(TypeError, match=r"^X must be .*, got an empty list;"):
+        LogisticRegression().fit([], [])
     with pytest.raises(ValueError, match="y has 2 partitions, but X has 3"):
         LogisticRegression().fit(delayed_parts(X, 3), delayed_parts(y, 2))
     with pytest.raises(ValueError, match="y has 89 rows, but X has 90"):

@@ -137,6 +137,18 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path, data):
         fit(LogisticRegression(), sources(X, y), checkpoint=folder)
 
 
+def test_a_checkpoint_that_cannot_be_written_is_refused_before_rows_are_read(tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    for path, reason in (
+        (file, "is not a folder"),
+        (file / "inside", r"cannot be created \(Not a directory\)"),
+    ):
+        for model in (LogisticRegression(), LinearRegression()):
+            with pytest.raises(FileError, match=f"^The checkpoint {path} {reason}; choose another path.$"):
+                fit(model, failing([None], 0), checkpoint=path)
+
+
 PROGRAM = textwrap.dedent("""
     import os, signal, sys
     import numpy as np

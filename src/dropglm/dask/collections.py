@@ -62,8 +62,16 @@ def _parts(collection: Any, name: str, sizes: Any = None) -> list[Any]:
         return list(collection.to_delayed())
     raise TypeError(
         f"{name} must be a Dask array, data frame or bag, or a list of delayed objects or futures, got "
-        f"{type(collection).__name__}; the estimators of dropglm itself take data in memory."
+        f"{_kind(collection)}; the estimators of dropglm itself take data in memory."
     )
+
+
+def _kind(collection: Any) -> str:
+    """Return what a collection is that cannot be used."""
+    if not isinstance(collection, (list, tuple)):
+        return type(collection).__name__
+    others = (type(part).__name__ for part in collection if not isinstance(part, (Delayed, Future)))
+    return f"a list with an item of type {next(others)}" if collection else "an empty list"
 
 
 def _matching(collection: Any, name: str, parts: Sequence[Any], sizes: Any) -> list[Any]:

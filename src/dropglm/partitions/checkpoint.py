@@ -36,9 +36,8 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | os.PathLike[str], fingerprint: str) -> None:
-        self.path = Path(path)
+        self.path = checkpoint_folder(path)
         self.fingerprint = fingerprint
-        self.path.mkdir(parents=True, exist_ok=True)
 
     def on(self, problems: Sequence[Any]) -> list[Any]:
         """Return problems whose solver keeps its state here."""
@@ -109,6 +108,23 @@ class ProblemCheckpoint:
                 "or choose another path."
             )
         self.finished, self.current = content["finished"], content["current"] or None
+
+
+def checkpoint_folder(path: str | os.PathLike[str]) -> Path:
+    """Return the folder of a checkpoint, created if it does not exist.
+
+    Raises
+    ------
+    FileError
+        If that is not possible; a fit asks before it reads its rows.
+    """
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = "is not a folder" if folder.exists() else f"cannot be created ({error.strerror})"
+        raise FileError(f"The checkpoint {folder} {reason}; choose another path.") from None
+    return folder
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from dropglm.estimators.validation import TrainingData, check_settings, class_fa
 from dropglm.families import Family, Logistic, Multinomial, Poisson
 from dropglm.noise import Noise
 from dropglm.noising import expectation_from, noise_from, training_penalty
-from dropglm.partitions.checkpoint import checkpointed
+from dropglm.partitions.checkpoint import checkpoint_folder, checkpointed
 from dropglm.partitions.engine import Engine
 from dropglm.partitions.features import PartitionedFeatures
 from dropglm.partitions.folds import RowFolds
@@ -90,6 +90,8 @@ def fit_logistic(
     """
     # Check.
     check_settings(estimator)
+    if checkpoint is not None:
+        checkpoint_folder(checkpoint)
     method = expectation_from(estimator.expectation)
     found = survey_classes(engine, labeled, unlabeled)
     classes = found.labeled.classes
@@ -192,6 +194,8 @@ def fit_regression(
     """
     # Check.
     check_settings(estimator)
+    if checkpoint is not None:
+        checkpoint_folder(checkpoint)
     estimator._check_l2_weights()
     method = expectation_from(estimator.expectation)
     kind = "counts" if estimator.family is Poisson else "numbers"

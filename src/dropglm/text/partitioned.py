@@ -15,6 +15,7 @@ from dropglm import checks
 from dropglm.estimators import LogisticRegressionCV
 from dropglm.estimators.l2_weights import counts_unlabeled
 from dropglm.partitions import Engine, Rows, fit_logistic, fit_logistic_cv
+from dropglm.partitions.checkpoint import checkpoint_folder
 from dropglm.partitions.rows import naming, partition_name
 from dropglm.partitions.sums import Sums, add_sums, sums_of
 from dropglm.progress import Progress
@@ -65,6 +66,8 @@ def fit_texts(
     check_settings(classifier)
     if classifier.tune and checkpoint is not None:
         raise ValueError("A search has no checkpoints; use tune=False, or leave checkpoint out.")
+    if checkpoint is not None:
+        checkpoint_folder(checkpoint)  # before texts are counted
     if not labeled:
         raise ValueError("There is no partition of labelled texts.")
     texts = engine.keep(check_partition, [*labeled, *unlabeled], None)
