@@ -1,6 +1,8 @@
 """``dropglm train --dask``: tables that workers read, and the model file of a local training."""
 
+import io
 import json
+import logging
 import re
 
 import numpy as np
@@ -149,6 +151,21 @@ def test_errors_are_one_sentence(folder, address, monkeypatch):
     assert "gaps.csv: row 2 has no label" in error("gaps.csv")
     monkeypatch.setattr(connecting, "SECONDS", 0.5)
     assert "No Dask scheduler answers at tcp://127.0.0.1:9." in error("all.csv", where="tcp://127.0.0.1:9")
+
+
+def test_the_log_of_a_client_is_silent_while_it_is_connected(address):
+    """A scheduler that goes away is one sentence of ours."""
+    stream, logger = io.StringIO(), logging.getLogger("distributed")
+    handler = logging.StreamHandler(stream)
+    logger.addHandler(handler)
+    try:
+        with connecting.connected(address):
+            logging.getLogger("distributed.client").error("lost")
+        assert not stream.getvalue()
+        logger.error("found")
+        assert stream.getvalue() == "found\n"
+    finally:
+        logger.removeHandler(handler)
 
 
 def test_workers_that_cannot_see_a_file_say_so():

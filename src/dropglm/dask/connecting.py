@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from multiprocessing import resource_tracker
 
 from distributed import Client, LocalCluster
+from distributed.utils import silence_logging_cmgr
 
 from dropglm.cores import core_count
 
@@ -25,12 +26,14 @@ def connected(address: str) -> Iterator[Client]:
         with _local_cluster() as cluster, Client(cluster, set_as_default=False) as client:
             yield client
         return
-    try:
-        client = Client(address, timeout=SECONDS, set_as_default=False)
-    except (OSError, TimeoutError):
-        raise ConnectionError(f"No Dask scheduler answers at {address}.") from None
-    with client:
-        yield client
+    # A client whose scheduler goes away writes to the log, even tracebacks, though the fit raises an error.
+    with silence_logging_cmgr(logging.CRITICAL):
+        try:
+            client = Client(address, timeout=SECONDS, set_as_default=False)
+        except (OSError, TimeoutError):
+            raise ConnectionError(f"No Dask scheduler answers at {address}.") from None
+        with client:
+            yield client
 
 
 def _local_cluster() -> LocalCluster:
