@@ -49,7 +49,7 @@ class Session:
         """Return what Python prints; store the figure that it has drawn."""
         printed = io.StringIO()
         with redirect_stdout(printed):
-            exec(compile(code, "the page", "exec"), self.names)
+            exec(compile(code.replace(PORT, self.port), "the page", "exec"), self.names)
         if figure:
             from matplotlib import pyplot
 
