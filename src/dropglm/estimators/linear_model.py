@@ -99,3 +99,25 @@ class LinearClassifier(ClassifierMixin, ClassPredictions, LinearModel):
 
 class LogisticModel(LogisticPredictions, LinearClassifier):
     """A linear classifier that predicts probabilities, for several classes by ``multi_class_``."""
+
+    def to_sklearn(self) -> Any:
+        """Return the fitted model as an estimator of scikit-learn, which predicts the same without dropglm.
+
+        It has the coefficients, but not the settings: fitted again, it is another model. If the model was
+        fitted to Blocks, X must be their columns side by side.
+
+        Returns
+        -------
+        sklearn.linear_model.LogisticRegression or sklearn.multiclass.OneVsRestClassifier
+            The second if there are more than two classes and ``multi_class_`` is "ovr".
+
+        Examples
+        --------
+        >>> from dropglm import LogisticRegression
+        >>> X, y = [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [2.0, 0.0]], ["a", "b", "b", "a"]
+        >>> LogisticRegression(dropout=0.5).fit(X, y).to_sklearn().predict([[0.0, 2.0]])
+        array(['b'], dtype='<U1')
+        """
+        from dropglm.estimators.sklearn_models import sklearn_classifier
+
+        return sklearn_classifier(self._snapshot())

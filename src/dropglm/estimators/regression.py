@@ -193,6 +193,27 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         """
         return self.family.mean(self._snapshot()._predictors(X)[:, 0])
 
+    def to_sklearn(self) -> Any:
+        """Return the fitted model as a regressor of scikit-learn, which predicts the same without dropglm.
+
+        It has the coefficients, but not the settings: fitted again, it is another model. If the model was
+        fitted to Blocks, X must be their columns side by side.
+
+        Returns
+        -------
+        sklearn.linear_model.LinearRegression or sklearn.linear_model.PoissonRegressor
+
+        Examples
+        --------
+        >>> from dropglm import LinearRegression
+        >>> X, y = [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [2.0, 0.0]], [1.0, 3.0, 2.0, 2.0]
+        >>> LinearRegression(dropout=0.1).fit(X, y).to_sklearn().predict([[0.0, 2.0]]).round(2)
+        array([3.33])
+        """
+        from dropglm.estimators.sklearn_models import sklearn_regressor
+
+        return sklearn_regressor(self._snapshot())
+
     def _check_l2_weights(self) -> None:
         given = self.l2_weights
         for value in given.values if isinstance(given, PerBlock) else [given]:

@@ -46,6 +46,10 @@ class EmbeddedPredictions(TextPredictions):
         fitted = self._fitted_state()
         return fitted.vectorizer, fitted.model
 
+    def _linear_parts(self) -> tuple[NgramFeatures, LogisticPredictions, EmbeddingHead | None]:
+        fitted = self._fitted_state()
+        return fitted.vectorizer, fitted.model, fitted.head
+
     @property
     def _uses_embeddings(self) -> bool:
         """Whether predictions need embeddings, given ones or those of the embedder."""

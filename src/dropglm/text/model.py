@@ -101,6 +101,34 @@ class TextModel(ClassifierMixin, TextPredictions, TextEstimator, ABC):
             model = cls._from_file(state)
         return model if embedder is None else model._with_embedder(embedder)
 
+    def to_sklearn(self) -> Any:
+        """Return the fitted model as a pipeline of scikit-learn, which predicts the same without dropglm.
+
+        Settings for which the pipeline still needs dropglm are those of ``NgramVectorizer.to_sklearn``.
+        Models of hashed n-grams and models with embeddings are refused.
+
+        Returns
+        -------
+        sklearn.pipeline.Pipeline
+            A vectorizer, "ngrams", and a classifier, "model".
+
+        See Also
+        --------
+        NgramVectorizer.to_sklearn : The vectorizer of the pipeline.
+        LogisticRegression.to_sklearn : The classifier of the pipeline.
+
+        Examples
+        --------
+        >>> from dropglm import TextClassifier
+        >>> model = TextClassifier(tune=False, min_df=1).fit(["good film", "bad film"], ["pos", "neg"])
+        >>> model.to_sklearn().predict(["a good story"])
+        array(['pos'], dtype='<U3')
+        """
+        from dropglm.text.sklearn_pipeline import sklearn_pipeline
+
+        check_is_fitted(self, "model_")
+        return sklearn_pipeline(*self._linear_parts())
+
     @classmethod
     def _from_file(cls, state: dict[str, Any]) -> Self:
         """Rebuild the model and its columns, which files of version 0.2.0 and earlier do not have."""

@@ -45,6 +45,10 @@ class TextPredictions:
         checks.fitted(self, "model_")
         return self.vectorizer_, self.model_
 
+    def _linear_parts(self) -> tuple[TextFeatures, LogisticPredictions, Any]:
+        """Return the vectorizer, the model of its n-grams, and the coefficients of embeddings or None."""
+        return *self._fitted_parts(), None
+
     @property
     def n_features_in_(self) -> int:
         """Number of n-grams, or of columns to which n-grams are hashed."""

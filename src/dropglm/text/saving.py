@@ -46,11 +46,22 @@ def model_state(vectorizer: "NgramVectorizer", model: "LogisticRegression") -> d
 def saved_settings(classifier: Any) -> dict[str, Any]:
     """Return the settings of a text classifier, in types that a file can hold."""
     settings = {name: value for name, value in classifier.get_params().items() if name not in NOT_SAVED}
-    pattern = classifier.token_pattern
-    if isinstance(pattern, re.Pattern):
-        flags = "".join(letter for letter in "aimsx" if pattern.flags & getattr(re, letter.upper()))
-        settings["token_pattern"] = f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
+    settings["token_pattern"] = plain_pattern(classifier.token_pattern)
     return settings | {name: saved_setting(name, settings[name]) for name in OBJECTS if name in settings}
+
+
+def plain_pattern(pattern: Any) -> Any:
+    """Return a token pattern as a string, with its flags, if it is a compiled one.
+
+    Examples
+    --------
+    >>> plain_pattern(re.compile("[a-z]+", re.IGNORECASE))
+    '(?i)[a-z]+'
+    """
+    if not isinstance(pattern, re.Pattern):
+        return pattern
+    flags = "".join(letter for letter in "aimsx" if pattern.flags & getattr(re, letter.upper()))
+    return f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
 
 
 def vectorizer_settings(vectorizer: Any) -> dict[str, Any]:

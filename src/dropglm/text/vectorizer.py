@@ -319,6 +319,31 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
             self._set_vocabulary(given._with_counts(texts), total.n_texts)
         return self
 
+    def to_sklearn(self) -> Any:
+        """Return the fitted vectorizer as one of scikit-learn, which gives the same matrix without dropglm.
+
+        Only two combinations of settings need dropglm still, since they need its ``Preprocessor``:
+        ``strip_html`` with a ``token_pattern`` or ``analyzer`` other than the defaults of dropglm and
+        scikit-learn, and ``strip_html`` with ``strip_accents``.
+
+        Returns
+        -------
+        sklearn.feature_extraction.text.TfidfVectorizer
+            Or a ``CountVectorizer``, if counts are not weighted. Its ``idf_`` is ``idf_`` to the power
+            ``idf_power``, times the weights of longer n-grams.
+
+        Examples
+        --------
+        >>> vectorizer = NgramVectorizer(ngram_range=(1, 2)).fit(["It's dull!", "Dull<br />film", ""])
+        >>> vectorizer.to_sklearn().transform(["A dull<br>film"]).toarray()
+        array([[0., 1., 0., 1., 1., 0., 0.]], dtype=float32)
+        """
+        from dropglm.text.sklearn_pipeline import sklearn_vectorizer
+
+        self._vocabulary()
+        checks.fitted(self, "_tfidf")
+        return sklearn_vectorizer(self)
+
     def _fit_counts(self, X: Iterable[Any]) -> Any:
         """Learn the vocabulary and return the matrix before it is weighted."""
         self._begin_fit()

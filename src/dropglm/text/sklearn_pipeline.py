@@ -1,0 +1,92 @@
+"""Fitted vectorizers and text models as scikit-learn's own.
+
+A feature of scikit-learn's ``TfidfVectorizer`` is tf(c) · idf_j, divided by the norm of the row. With
+idf_j^p · b^(n - 1) in the place of idf_j, it is ours for all settings of weights. Both convert texts to lower
+case and remove accents in the same way. HTML tags, which scikit-learn does not remove, are left to the token
+pattern: they match it outside of its group, so they become empty tokens, and these are stop words.
+"""
+
+import re
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.pipeline import Pipeline
+
+from dropglm.estimators.sklearn_models import sklearn_classifier
+from dropglm.text.analysis import TextAnalysis
+from dropglm.text.hashed_features import HashedFeatures
+from dropglm.text.preprocessing import HTML_TAG
+from dropglm.text.saving import plain_pattern
+from dropglm.text.tokens import RUNS
+
+OVERRIDDEN = ("decode", "build_preprocessor", "build_tokenizer", "build_analyzer")
+SHARED = ("input", "encoding", "decode_error", "ngram_range", "binary", "lowercase", "strip_accents")
+
+
+def sklearn_pipeline(vectorizer: Any, model: Any, head: Any = None) -> Pipeline:
+    """Return a vectorizer and a classifier of scikit-learn that predict like ours."""
+    if head is not None:
+        raise ValueError(
+            "The model uses embeddings, which a pipeline of scikit-learn cannot compute; train it without an "
+            "embedder."
+        )
+    return Pipeline([("ngrams", sklearn_vectorizer(vectorizer)), ("model", sklearn_classifier(model))])
+
+
+def sklearn_vectorizer(vectorizer: Any) -> CountVectorizer:
+    """Return scikit-learn's ``TfidfVectorizer``, or its ``CountVectorizer`` if counts are not weighted."""
+    if isinstance(vectorizer, HashedFeatures):
+        raise ValueError(
+            "N-grams are hashed with a function that scikit-learn does not have; train a TextClassifier, or "
+            "an OnlineTextClassifier that starts from one (start_from)."
+        )
+    changed = [
+        name for name in OVERRIDDEN if getattr(type(vectorizer), name) is not getattr(TextAnalysis, name)
+    ]
+    if changed:
+        raise ValueError(
+            f"{type(vectorizer).__name__} overrides {', '.join(changed)}, so scikit-learn's vectorizer would "
+            "differ from it; pass a preprocessor, tokenizer or analyzer instead."
+        )
+    weights, names = vectorizer._tfidf, vectorizer._vocabulary().names()
+    settings = {name: getattr(vectorizer, name) for name in SHARED} | _analysis(vectorizer)
+    settings |= {
+        "ngram_range": tuple(vectorizer.ngram_range),
+        "vocabulary": names,
+        "dtype": weights.factors.dtype.type,
+    }
+    if not (len(weights.factors) or weights.sublinear_tf or weights.norm):
+        counts = CountVectorizer(**settings)
+        counts._validate_vocabulary()
+        return counts
+    tfidf = TfidfVectorizer(**settings, norm=weights.norm, sublinear_tf=weights.sublinear_tf)
+    # Without factors they are 1: its other setting, use_idf=False, cannot be set without a fit.
+    tfidf.idf_ = weights.factors if len(weights.factors) else np.ones(len(names), weights.factors.dtype)
+    return tfidf
+
+
+def _analysis(vectorizer: Any) -> dict[str, Any]:
+    """Return the settings that say how a text becomes n-grams."""
+    words = vectorizer.analyzer == "word"
+    stop_words = vectorizer.get_stop_words() if words else None
+    settings: dict[str, Any] = {
+        "analyzer": vectorizer.analyzer,
+        "preprocessor": vectorizer.preprocessor,
+        "tokenizer": vectorizer.tokenizer if words else None,
+        "token_pattern": None,
+        "stop_words": None if stop_words is None else sorted(stop_words),
+    }
+    if words and vectorizer.tokenizer is None:
+        settings["token_pattern"] = plain_pattern(vectorizer.token_pattern)
+    if callable(vectorizer.analyzer) or vectorizer.preprocessor is not None or not vectorizer.strip_html:
+        return settings
+    pattern = settings["token_pattern"]
+    if pattern in RUNS and vectorizer.strip_accents is None:
+        # None of these patterns matches more than the first character of a tag, and the tag comes first.
+        tokens = re.sub(r"^\(\?u\)", "", pattern)
+        settings["token_pattern"] = f"{HTML_TAG.pattern}|({tokens})"
+        settings["stop_words"] = ["", *(settings["stop_words"] or ())]
+    else:
+        settings["preprocessor"] = vectorizer.build_preprocessor()
+    return settings
