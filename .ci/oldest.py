@@ -17,6 +17,7 @@ EXTRAS = (
     "plots",
     "data",
     "label",
+    "export",
     "test",
 )  # not the linters, not the benchmarks' rivals
 

@@ -22,7 +22,7 @@ from benchmarks.markdown import ROOT, fill, table
 from dropglm.experiments import few_labels_methods
 from dropglm.experiments.few_labels_methods import LABELED_ONLY, WITH_UNLABELED
 
-PAGES = ("README.md", "docs/training.md", "docs/mathematics.md", "docs/dask.md")
+PAGES = ("README.md", "docs/training.md", "docs/mathematics.md", "docs/dask.md", "docs/exporting.md")
 PICTURE = "docs/accuracy.svg"
 RIVALS = (*LABELED_ONLY, *WITH_UNLABELED)
 FENCE = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)

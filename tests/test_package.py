@@ -155,7 +155,7 @@ def test_every_import_is_a_declared_dependency():
     modules = {module.partition(".")[0] for path in files for module in imported(path)}
     declared = names(PROJECT["dependencies"]) | names(
         each
-        for extra in ("tables", "models", "plots", "data", "cli", "label", "dask")
+        for extra in ("tables", "models", "plots", "data", "cli", "label", "dask", "export")
         for each in PROJECT["optional-dependencies"][extra]
     )
     declared.add("distributed")  # by dask[distributed]

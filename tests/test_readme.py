@@ -38,7 +38,7 @@ def test_shell_examples_do_what_the_readme_shows(tmp_path):
     """The texts depend on the versions installed, so figures are compared and not characters."""
     blocks = list(readme.examples(README, ("sh", "console")))
     outputs = [output for code, _ in blocks for output in readme.run_shell(code, tmp_path)]
-    exported, trained, evaluated, explained, predicted, online = outputs
+    exported, trained, evaluated, explained, predicted, online, *_ = outputs
     (shown,) = (shown for _, shown in blocks if shown is not None)
     assert "300 texts" in exported
     found, expected = (float(re.search(r"accuracy (0\.\d+)", text)[1]) for text in (trained, shown))
@@ -56,6 +56,14 @@ def test_shell_examples_do_what_the_readme_shows(tmp_path):
     assert "masked" in explained
     assert json.loads(predicted)["predicted"] in classes
     assert "<svg" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_shell_examples_of_the_page_on_exports_write_their_files(tmp_path):
+    page = (ROOT / "docs" / "exporting.md").read_text(encoding="utf-8")
+    for code, _ in readme.examples(page, ("sh", "console")):
+        readme.run_shell(code, tmp_path)
+    for name in ("pipeline.skops", "model.onnx", "model.json", "card.md"):
+        assert (tmp_path / name).stat().st_size > 1000
 
 
 def test_tables_have_the_numbers_of_the_pages_that_were_measured(tmp_path):

@@ -65,6 +65,7 @@ _find, __dir__ = lazy_names(
             "OnlineLogisticRegression",
             "PoissonRegressor",
         ),
+        "exports": (),
         "labelling": (),
         "latent": ("LatentFeatures",),
         "noising": ("noising_penalty",),

@@ -7,13 +7,13 @@ import sys
 
 import numpy as np
 import pytest
+from benchmarks.unicode_texts import ODD, random_texts
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from dropglm import NgramVectorizer, OnlineTextClassifier, TextClassifier
 from dropglm.text.preprocessing import Preprocessor
 from dropglm.text.tokens import WORDS_OF_TWO_LETTERS
-from tests.unicode_texts import ODD, random_texts
 
 WORDS = ["good", "bad", "Dull", "film", "it's", "ΟΔΟΣ", "İstanbul", "naïve", "x2", "京都"]
 TEXTS = random_texts(300, seed=1, words=WORDS)

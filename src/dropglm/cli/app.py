@@ -8,10 +8,12 @@ import typer
 from typer.core import TyperGroup
 
 from dropglm import __version__
+from dropglm.cli.card import card
 from dropglm.cli.data import app as data
 from dropglm.cli.errors import EXIT_CODES, report_errors
 from dropglm.cli.evaluate import evaluate
 from dropglm.cli.explain import explain
+from dropglm.cli.export import export
 from dropglm.cli.label import label
 from dropglm.cli.predict import predict
 from dropglm.cli.reproduce import reproduce
@@ -60,7 +62,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     epilog=EXIT_CODES,
 )
-for command in (train, predict, evaluate, explain, label, serve, reproduce):
+for command in (train, predict, evaluate, explain, label, serve, export, card, reproduce):
     app.command()(command)
 app.add_typer(data, name="data")
 

@@ -10,12 +10,14 @@ from sklearn.multiclass import OneVsRestClassifier
 from dropglm.families import Family, Linear, Poisson
 
 
-def sklearn_classifier(model: Any) -> Any:
+def sklearn_classifier(model: Any, dtype: Any = None) -> Any:
     """Return scikit-learn's ``LogisticRegression``, or one per class in a ``OneVsRestClassifier``.
 
-    ``model`` has ``coef_``, ``intercept_``, ``classes_`` and ``multi_class_``.
+    ``model`` has ``coef_``, ``intercept_``, ``classes_`` and ``multi_class_``. The coefficients keep their
+    type unless another one is given.
     """
-    coef, intercept, classes = _dense(model.coef_), np.array(model.intercept_), np.array(model.classes_)
+    coef, intercept = (np.array(part, dtype) for part in (_dense(model.coef_), model.intercept_))
+    classes = np.array(model.classes_)
     if len(classes) == 2 or model.multi_class_ == "multinomial":
         return _with_names(_logistic(coef, intercept, classes), model)
     # Its attributes differ between versions, so a fit to almost nothing sets them.

@@ -31,10 +31,12 @@ def sklearn_pipeline(vectorizer: Any, model: Any, head: Any = None) -> Pipeline:
             "The model uses embeddings, which a pipeline of scikit-learn cannot compute; train it without an "
             "embedder."
         )
-    return Pipeline([("ngrams", sklearn_vectorizer(vectorizer)), ("model", sklearn_classifier(model))])
+    # Sums over the n-grams of a text are in the type of the result, which single precision is too coarse for.
+    ngrams = sklearn_vectorizer(vectorizer, np.float64)
+    return Pipeline([("ngrams", ngrams), ("model", sklearn_classifier(model, np.float64))])
 
 
-def sklearn_vectorizer(vectorizer: Any) -> CountVectorizer:
+def sklearn_vectorizer(vectorizer: Any, dtype: Any = None) -> CountVectorizer:
     """Return scikit-learn's ``TfidfVectorizer``, or its ``CountVectorizer`` if counts are not weighted."""
     if isinstance(vectorizer, HashedFeatures):
         raise ValueError(
@@ -54,7 +56,7 @@ def sklearn_vectorizer(vectorizer: Any) -> CountVectorizer:
     settings |= {
         "ngram_range": tuple(vectorizer.ngram_range),
         "vocabulary": names,
-        "dtype": weights.factors.dtype.type,
+        "dtype": dtype or weights.factors.dtype.type,
     }
     if not (len(weights.factors) or weights.sublinear_tf or weights.norm):
         counts = CountVectorizer(**settings)
@@ -62,7 +64,8 @@ def sklearn_vectorizer(vectorizer: Any) -> CountVectorizer:
         return counts
     tfidf = TfidfVectorizer(**settings, norm=weights.norm, sublinear_tf=weights.sublinear_tf)
     # Without factors they are 1: its other setting, use_idf=False, cannot be set without a fit.
-    tfidf.idf_ = weights.factors if len(weights.factors) else np.ones(len(names), weights.factors.dtype)
+    factors = weights.factors if len(weights.factors) else np.ones(len(names))
+    tfidf.idf_ = factors.astype(settings["dtype"])
     return tfidf
 
 

@@ -1,6 +1,7 @@
 """Texts of random characters, for comparisons of what splits them into tokens."""
 
 import sys
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,7 +12,7 @@ ODD += list("İıΣσςΑάßẞŉǅǆÅΩKſﬁ０９²½Ⅷ٣ा́̇ͅʰ’·\
 TAGS = ["<br />", "</p>", "<a href='Σ'>", "<İ>", "<b", "< i>", "<1>", "<<u>>", "<é>", "<p\n>"]
 
 
-def random_texts(n, seed=0, words=()):
+def random_texts(n: int, seed: int = 0, words: Sequence[str] = ()) -> list[str]:
     """Return texts of characters from all of Unicode, odd ones, tags and the given words."""
     rng = np.random.default_rng(seed)
     every = [chr(code) for code in range(1, sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]

@@ -1,0 +1,47 @@
+"""``dropglm card``: a model card."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dropglm.cli import options, terminal
+from dropglm.cli.inputs_outputs import check_output
+from dropglm.files import replacing
+
+
+def card(
+    model: options.ModelFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Markdown file to write; by default standard output.",
+            show_default=False,
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of the model; by default that of its file.",
+            show_default=False,
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+) -> None:
+    """Write a model card: training data, settings, scores and limits, as far as the model file has them."""
+    from dropglm.exports import model_card
+    from dropglm.text.saved_model import load_saved_model
+
+    if out is not None:
+        check_output(out, "--out", (model,))
+    page = model_card(load_saved_model(model), name or model.stem)
+    if out is None:
+        sys.stdout.write(page)
+        return
+    with replacing(out) as stream:
+        stream.write(page.encode())
+    terminal.message(f"wrote {out}.")

@@ -1,0 +1,78 @@
+"""``dropglm export``: a model for programs without dropglm."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dropglm.cli import options, terminal
+from dropglm.cli.inputs_outputs import check_output
+
+FORMATS = "Formats"
+
+
+def _file(help: str) -> object:
+    return typer.Option(help=help, show_default=False, rich_help_panel=FORMATS)
+
+
+def export(
+    model: options.ModelFile,
+    onnx: Annotated[
+        Path | None,
+        _file(
+            "File to write for onnxruntime 1.17 or newer (opset 20): texts in, labels and probabilities out."
+        ),
+    ] = None,
+    sklearn: Annotated[
+        Path | None,
+        _file(
+            "File to write for scikit-learn: a pipeline of its own classes, as .skops (no code in it) or "
+            ".pkl (a pickle, which runs code when it is opened)."
+        ),
+    ] = None,
+    json: Annotated[
+        Path | None,
+        _file(
+            "File to write for other languages, in the format of docs/exporting.md; .json.gz is compressed."
+        ),
+    ] = None,
+) -> None:
+    """Write a model for programs without dropglm, which predict the same labels and probabilities."""
+    from dropglm import exports
+    from dropglm.exports.sklearn_file import FORMATS as SUFFIXES
+    from dropglm.text.saved_model import load_saved_model
+
+    chosen = {"--onnx": onnx, "--sklearn": sklearn, "--json": json}
+    given = [path for path in chosen.values() if path is not None]
+    if not given:
+        raise typer.BadParameter("name at least one file to write.", param_hint=" / ".join(chosen))
+    for option, path in chosen.items():
+        if path is not None:
+            check_output(path, option, (model,))
+            if sum(path.resolve() == other.resolve() for other in given) > 1:
+                raise typer.BadParameter(
+                    f"{path} is given twice; name one file per format.", param_hint=option
+                )
+    if sklearn is not None and sklearn.suffix.lower() not in SUFFIXES:
+        raise typer.BadParameter(
+            f"{sklearn} must end in {' or '.join(SUFFIXES)}, which says how it is written.",
+            param_hint="--sklearn",
+        )
+    classifier = load_saved_model(model)
+    if sklearn is not None:
+        needed = exports.write_sklearn(classifier, sklearn)
+        _say(
+            sklearn, "a pickle, which runs code when it is opened" if sklearn.suffix.lower() == ".pkl" else ""
+        )
+        if needed:
+            terminal.message(f"{sklearn} needs dropglm still, for {' and '.join(needed)}.")
+    if onnx is not None:
+        exports.write_onnx(classifier, onnx)
+        _say(onnx)
+    if json is not None:
+        exports.write_json(classifier, json)
+        _say(json)
+
+
+def _say(path: Path, what: str = "") -> None:
+    terminal.message(f"wrote {path}{', ' if what else ''}{what}.")

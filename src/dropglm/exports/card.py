@@ -1,0 +1,176 @@
+"""Model cards: what a model file says about its model, in Markdown."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from dropglm.text.hashed_features import HashedFeatures
+from dropglm.text.predictions import TextPredictions
+from dropglm.text.summary import Summary
+
+FEW_TEXTS = 30
+MOST_CLASSES = 50
+NGRAMS = 10
+SCORES = ("cross-validation", "unlabelled texts", "progressive")
+# What no model file knows, and readers of a card want to know.
+QUESTIONS = (
+    "where the texts come from, in which languages and from which time",
+    "who labelled them, how, and how often two people agree",
+    "what the model is meant for, and what it must not be used for",
+    "how well it does on texts of other sources (`dropglm evaluate MODEL TABLE`)",
+)
+
+
+def model_card(model: TextPredictions, name: str = "a text classifier") -> str:
+    """Return a model card: data, settings, scores and limits, as far as the fitted model knows them.
+
+    Parameters
+    ----------
+    model : TextClassifier or OnlineTextClassifier
+    name : str
+        Title of the card.
+
+    Returns
+    -------
+    str
+        Markdown.
+
+    Examples
+    --------
+    >>> from dropglm import TextClassifier
+    >>> model = TextClassifier(tune=False, min_df=1).fit(["good film", "bad film"], ["pos", "neg"])
+    >>> print(model_card(model, "films").splitlines()[2][:45])
+    Assigns a text to one of 2 classes: neg, pos.
+    """
+    sections = [
+        _head(model, name),
+        _data(model),
+        _settings(model),
+        _scores(model),
+        _learnt(model),
+        _limits(model),
+    ]
+    sections.append("## To be added by hand\n\nThe model file does not say\n\n" + _items(QUESTIONS))
+    return "\n\n".join(sections) + "\n"
+
+
+def _head(model: TextPredictions, name: str) -> str:
+    classes = [plain(label) for label in model.classes_[:MOST_CLASSES]]
+    listed = ", ".join(classes) + (", …" if len(model.classes_) > MOST_CLASSES else "")
+    return (
+        f"# Model card: {plain(name)}\n\nAssigns a text to one of {len(model.classes_):,} classes: {listed}. "
+        "A linear model of the words and n-grams of a text, trained with dropglm."
+    )
+
+
+def _data(model: TextPredictions) -> str:
+    sizes, total = model.summary_.texts, sum(model.summary_.texts.values())
+    rows = [(plain(label), f"{n:,}", f"{n / total:.1%}") for label, n in list(sizes.items())[:MOST_CLASSES]]
+    rows.append(("**all**", f"{total:,}", ""))
+    lines = []
+    if isinstance(model.summary_, Summary) and model.summary_.unlabeled:
+        lines.append(f"{model.summary_.unlabeled:,} texts without labels were used as well.")
+    if model.text_column_ and model.label_column_:
+        text, label = plain(model.text_column_), plain(model.label_column_)
+        lines.append(f"The columns of the training table were {text} (texts) and {label} (labels).")
+    return "\n\n".join(
+        ["## Training data", _table(("class", "texts", "share"), rows), *filter(None, [" ".join(lines)])]
+    )
+
+
+def _settings(model: TextPredictions) -> str:
+    vectorizer: Any = model._linear_parts()[0]
+    summary = model.summary_
+    lines = dict(summary.lines())
+    steps = [
+        "texts are converted to lower case" if vectorizer.lowercase else "upper and lower case differ",
+        *(["HTML tags become blanks"] if vectorizer.strip_html else []),
+        f"tokens match `{vectorizer.token_pattern}`"
+        if _splits_words(vectorizer)
+        else f"analyzer {_analyzer(vectorizer)}",
+        f"n-grams of {vectorizer.ngram_range[0]} to {vectorizer.ngram_range[1]} tokens, {lines['n-grams']}",
+    ]
+    settings = [(name, f"{value}") for name, value in summary.settings.items() if value is not None]
+    embedding = [f"embeddings: {lines['embeddings']}"] if "embeddings" in lines else []
+    return "## Settings\n\n" + _items([*steps, *embedding]) + "\n\n" + _table(("setting", "value"), settings)
+
+
+def _splits_words(vectorizer: Any) -> bool:
+    return isinstance(vectorizer, HashedFeatures) or vectorizer.analyzer == "word"
+
+
+def _analyzer(vectorizer: Any) -> str:
+    return getattr(vectorizer.analyzer, "__name__", repr(vectorizer.analyzer))
+
+
+def _scores(model: TextPredictions) -> str:
+    found = [(name, text) for name, text in model.summary_.lines() if name in SCORES]
+    if not found:
+        text = (
+            "None: the settings were given, so nothing was held out. `dropglm evaluate MODEL TABLE` measures "
+            "the model."
+        )
+    else:
+        told = "\n".join(f"- {name}: {text}" for name, text in found)
+        text = (
+            f"{told}\n\nOn texts of the training table that the model had not seen; texts of other sources "
+            "may be harder."
+        )
+    return f"## Scores\n\n{text}"
+
+
+def _learnt(model: TextPredictions) -> str:
+    top = list(model.top_features(NGRAMS).items())[:MOST_CLASSES]
+    rows = [(plain(label), ", ".join(plain(entry.ngram) for entry in entries)) for label, entries in top]
+    return "## N-grams that favour each class\n\n" + _table(
+        ("class", "n-grams, the most important first"), rows
+    )
+
+
+def _limits(model: TextPredictions) -> str:
+    summary = model.summary_
+    limits = ["Every text gets one of the classes above, also one that belongs to none of them."]
+    if not model._uses_embeddings:
+        p = model.predict_proba([""])[0]
+        best = int(p.argmax())
+        limits.append(
+            "Words that are in no n-gram of the model are ignored. A text without known words is assigned to "
+            f"{plain(model.classes_[best])}, with probability {p[best]:.2f}."
+        )
+    rare = [plain(label) for label, n in summary.texts.items() if n < FEW_TEXTS]
+    if rare:
+        limits.append(
+            f"Classes with fewer than {FEW_TEXTS} training texts: {', '.join(rare[:MOST_CLASSES])}."
+        )
+    if isinstance(summary, Summary):
+        calibrated = summary.settings.get("scale") is not None
+        fitted = "were fitted to held-out texts of the training table" if calibrated else "are not calibrated"
+        limits.append(f"Probabilities {fitted}; where classes are more or less frequent, they are off.")
+        if not summary.converged:
+            limits.append("The fit did not converge, so the coefficients are not final.")
+    hashed = isinstance(model._linear_parts()[0], HashedFeatures)
+    kept = "one n-gram for each column in use" if hashed else "all n-grams of its vocabulary"
+    limits.append(
+        f"The model file contains words of the training texts ({kept}); take care if these are private."
+    )
+    return "## Limits\n\n" + _items(limits)
+
+
+def plain(value: object) -> str:
+    r"""Return text that Markdown shows as it is, on one line.
+
+    Examples
+    --------
+    >>> print(plain("a|b *c*\n<br>"))
+    a\|b \*c\* \<br\>
+    """
+    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", " ".join(str(value).split()))
+
+
+def _items(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ("---",) * len(header), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

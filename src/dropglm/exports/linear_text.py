@@ -1,0 +1,127 @@
+"""A fitted text model as its parts: how tokens are found, n-grams and their factors, and coefficients.
+
+Other programs can do what is described here. A model that needs more is refused, with what to do instead.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from dropglm.text.hashed_features import HashedFeatures
+from dropglm.text.predictions import TextPredictions
+from dropglm.text.prepared import Runs
+from dropglm.text.saving import plain_pattern
+from dropglm.text.tokens import RUNS
+from dropglm.text.vocabulary import Vocabulary
+
+LINKS = {"multinomial": "softmax", "ovr": "normalized_logistic"}
+
+
+@dataclass(frozen=True)
+class LinearText:
+    """The parts of a text model.
+
+    Attributes
+    ----------
+    classes : list
+        The classes, as plain strings, numbers or booleans.
+    lowercase, strip_html : bool
+        Whether texts are first converted to lower case, and whether tags then become blanks.
+    runs : Runs
+        The characters that tokens consist of.
+    stop_words : list of str
+        Tokens to drop before n-grams are formed.
+    ngram_range : pair of int
+        The smallest and the largest n.
+    vocabulary : Vocabulary
+        The n-grams.
+    factors : ndarray of shape (d,)
+        Their factors.
+    tf : {"binary", "count", "log"}
+        What is multiplied by the factor of an n-gram: 1, its count c in the text, or 1 + ln c.
+    norm : {"l1", "l2"} or None
+        The norm by which the features of a text are divided.
+    coef : ndarray of shape (K, d)
+    intercept : ndarray of shape (K,)
+    link : {"logistic", "softmax", "normalized_logistic"}
+        How predictors become probabilities; with "logistic", K is 1 and the predictor is that of the second
+        class.
+    """
+
+    classes: list[Any]
+    lowercase: bool
+    strip_html: bool
+    runs: Runs
+    stop_words: list[str]
+    ngram_range: tuple[int, int]
+    vocabulary: Vocabulary
+    factors: np.ndarray
+    tf: str
+    norm: str | None
+    coef: np.ndarray
+    intercept: np.ndarray
+    link: str
+
+    @classmethod
+    def of(cls, model: TextPredictions, target: str) -> Self:
+        """Take a fitted model apart, for files of a kind that errors name ``target``.
+
+        Raises
+        ------
+        ValueError
+            If these parts are not all of the model.
+        """
+        vectorizer: Any
+        vectorizer, fitted, head = model._linear_parts()
+        if head is not None:
+            raise ValueError(
+                f"The model uses embeddings, which {target} cannot compute; train it without --embedder and "
+                "--embeddings."
+            )
+        if isinstance(vectorizer, HashedFeatures):
+            raise ValueError(
+                f"The model hashes its n-grams, with a function that {target} does not have; train it "
+                "without --online, or with --start-from and a model that was trained without."
+            )
+        runs = _runs(vectorizer, target)
+        weights, vocabulary = vectorizer._tfidf, vectorizer._vocabulary()
+        factors = weights.factors if len(weights.factors) else np.ones(len(vocabulary), weights.factors.dtype)
+        coef = fitted.coef_.toarray() if hasattr(fitted.coef_, "toarray") else np.asarray(fitted.coef_)
+        return cls(
+            classes=np.asarray(fitted.classes_).tolist(),
+            lowercase=bool(vectorizer.lowercase),
+            strip_html=bool(vectorizer.strip_html),
+            runs=runs,
+            stop_words=sorted(vectorizer.get_stop_words() or ()),
+            ngram_range=(int(vectorizer.ngram_range[0]), int(vectorizer.ngram_range[1])),
+            vocabulary=vocabulary,
+            factors=factors,
+            tf="binary" if vectorizer.binary else "log" if weights.sublinear_tf else "count",
+            norm=weights.norm,
+            coef=coef,
+            intercept=np.asarray(fitted.intercept_),
+            link="logistic" if len(coef) == 1 else LINKS[fitted.multi_class_],
+        )
+
+
+def _runs(vectorizer: Any, target: str) -> Runs:
+    """Return how tokens are found; refuse what the target cannot do."""
+    instead = "export it to scikit-learn, or train it again with the default"
+    for name, default in (
+        ("analyzer", "word"),
+        ("strip_accents", None),
+        ("preprocessor", None),
+        ("tokenizer", None),
+    ):
+        value = getattr(vectorizer, name)
+        if value != default:
+            shown = getattr(value, "__name__", repr(value))
+            raise ValueError(f"The model has {name}={shown}, which {target} does not support; {instead}.")
+    pattern = plain_pattern(vectorizer.token_pattern)
+    if pattern not in RUNS:
+        raise ValueError(
+            f"The model has token_pattern={pattern!r}, which {target} does not support, only the defaults of "
+            f"dropglm and scikit-learn; {instead}."
+        )
+    return RUNS[pattern]

@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+from benchmarks.unicode_texts import random_texts
+
+from dropglm import OnlineTextClassifier, TextClassifier
+from dropglm.text.tokens import WORDS_OF_TWO_LETTERS
+
+WORDS = ["good", "bad", "Dull", "film", "it's", "ΟΔΟΣ", "İstanbul", "naïve", "x2", "京都"]
+TEXTS = random_texts(300, seed=1, words=WORDS)
+NEW = [*random_texts(1000, seed=2, words=WORDS), "", "<br>", "good " * 400, "Σ", "ΑΣ", "ΑΣ.", "Α.Σ́Β"]
+
+
+def labels(K):
+    return np.array(["ja", "nein", "weiß nicht"])[[len(text) % K for text in TEXTS]]
+
+
+def online():
+    """One model per class, with n-grams of a classifier."""
+    start = TextClassifier(tune=False, sublinear_tf=False).fit(TEXTS, labels(3))
+    return OnlineTextClassifier().start_from(start).partial_fit(TEXTS, labels(3))
+
+
+MODELS = {
+    "two classes": lambda: TextClassifier(cv=2, l2=0.1, ngram_range=(1, 3)).fit(TEXTS, labels(2)),
+    "three classes": lambda: TextClassifier(tune=False, stop_words=["good", "2"]).fit(TEXTS, labels(3)),
+    "words of two letters": lambda: TextClassifier(
+        tune=False, token_pattern=WORDS_OF_TWO_LETTERS, ngram_range=(2, 3), lowercase=False, norm="l1"
+    ).fit(TEXTS, labels(2) == "ja"),
+    "presence": lambda: TextClassifier(
+        tune=False,
+        binary=True,
+        sublinear_tf=False,
+        use_idf=False,
+        norm=None,
+        strip_html=False,
+        ngram_weight=1.0,
+    ).fit(TEXTS, [len(text) % 3 for text in TEXTS]),
+    "one class against the rest": online,
+}
+
+
+@pytest.fixture(scope="session", params=list(MODELS))
+def model(request):
+    return MODELS[request.param]()

@@ -1,0 +1,68 @@
+"""Exported models predict what the model itself predicts, on texts of random Unicode."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks import exports
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.pipeline import Pipeline
+
+from dropglm.exports import write_json, write_onnx, write_sklearn
+from tests.exports.conftest import NEW
+
+READERS = Path(exports.READERS)
+
+
+@pytest.mark.parametrize("export", list(exports.EXPORTS))
+def test_labels_and_probabilities_are_the_same(model, export, tmp_path):
+    if export.endswith("JavaScript") and shutil.which("node") is None:
+        pytest.skip("Node is not installed")
+    expected = exports.ours(model).both(NEW)
+    labels, probabilities = exports.EXPORTS[export](model, tmp_path).both(NEW)
+    assert len(np.unique(expected[0])) > 1
+    assert_array_equal(labels, expected[0])
+    assert_allclose(probabilities, expected[1], rtol=0, atol=1e-6)
+
+
+def test_an_onnx_file_says_what_it_needs_and_takes_any_number_of_texts(model, tmp_path):
+    import onnx
+    import onnxruntime
+
+    path = tmp_path / "model.onnx"
+    write_onnx(model, path)
+    loaded = onnx.load(path)
+    onnx.checker.check_model(loaded)
+    assert {each.domain: each.version for each in loaded.opset_import} == {
+        "": 20,
+        "ai.onnx.ml": 3,
+        "com.microsoft": 1,
+    }
+    session = onnxruntime.InferenceSession(path)
+    assert [each.name for each in session.get_outputs()] == ["label", "probabilities"]
+    none = session.run(None, {"text": np.array([], object)})
+    assert [part.shape for part in none] == [(0,), (0, len(model.classes_))]
+    label, _ = session.run(None, {"text": np.array(["good"], object)})
+    assert label.tolist() == model.predict(["good"]).tolist()
+
+
+def test_a_file_is_the_same_whenever_it_is_written(model, tmp_path):
+    for name, write in {"a.json.gz": write_json, "a.json": write_json, "a.onnx": write_onnx}.items():
+        write(model, tmp_path / name)
+        first = (tmp_path / name).read_bytes()
+        write(model, tmp_path / name)
+        assert (tmp_path / name).read_bytes() == first
+
+
+def test_a_pipeline_is_read_without_trusting_anything(model, tmp_path):
+    import skops.io
+
+    assert write_sklearn(model, tmp_path / "pipeline.skops") == []
+    assert skops.io.get_untrusted_types(file=tmp_path / "pipeline.skops") == []
+    assert isinstance(skops.io.load(tmp_path / "pipeline.skops"), Pipeline)
+
+
+@pytest.mark.parametrize("name", ["read_model.py", "read_model.mjs"])
+def test_readers_have_sixty_lines(name):
+    assert len((READERS / name).read_text(encoding="utf-8").splitlines()) <= 60
