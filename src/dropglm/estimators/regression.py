@@ -202,6 +202,7 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         Returns
         -------
         sklearn.linear_model.LinearRegression or sklearn.linear_model.PoissonRegressor
+            The regressor of the same name.
 
         Examples
         --------

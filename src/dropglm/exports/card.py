@@ -27,13 +27,18 @@ def model_card(model: TextPredictions, name: str = "a text classifier") -> str:
     Parameters
     ----------
     model : TextClassifier or OnlineTextClassifier
-    name : str
+        A fitted model.
+    name : str, default="a text classifier"
         Title of the card.
 
     Returns
     -------
     str
         Markdown.
+
+    See Also
+    --------
+    TextClassifier.summary_ : The same facts as an object.
 
     Examples
     --------

@@ -26,7 +26,12 @@ def write_json(model: TextPredictions, path: str | PathLike[str]) -> None:
         A fitted model of words, with one of the two built-in token patterns, without ``strip_accents``,
         embeddings and hashing.
     path : str or path-like
-        If it ends in ``.gz``, the file is compressed.
+        File to write. If the name ends in ``.gz``, the file is compressed.
+
+    See Also
+    --------
+    write_onnx : The same for onnxruntime.
+    write_sklearn : The same for scikit-learn.
 
     Examples
     --------

@@ -36,6 +36,23 @@ def write_onnx(model: TextPredictions, path: str | PathLike[str]) -> None:
         A fitted model of words, with one of the two built-in token patterns, without ``strip_accents``,
         embeddings and hashing.
     path : str or path-like
+        File to write.
+
+    See Also
+    --------
+    write_json : The same for all other languages.
+    write_sklearn : The same for scikit-learn.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, numpy, onnxruntime
+    >>> from dropglm import TextClassifier
+    >>> model = TextClassifier(tune=False, min_df=1).fit(["good film", "bad film"], ["pos", "neg"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_onnx(model, pathlib.Path(folder) / "model.onnx")
+    ...     session = onnxruntime.InferenceSession(pathlib.Path(folder) / "model.onnx")
+    >>> session.run(["label"], {"text": numpy.array(["a GOOD film", "bad"])})
+    [array(['pos', 'neg'], dtype=object)]
     """
     import_extra("onnx", "export", "ONNX files need")
     content = onnx_model(LinearText.of(model, "ONNX")).SerializeToString()

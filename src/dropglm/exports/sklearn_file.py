@@ -33,6 +33,23 @@ def write_sklearn(model: TextPredictions, path: str | PathLike[str]) -> list[str
     list of str
         What the file needs besides scikit-learn: names of functions and classes of dropglm or of yours, which
         are given to ``skops.io.load`` as ``trusted``. Empty for the default settings.
+
+    See Also
+    --------
+    TextClassifier.to_sklearn : The pipeline itself.
+    write_onnx : The same for onnxruntime.
+    write_json : The same for other languages.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, skops.io
+    >>> from dropglm import TextClassifier
+    >>> model = TextClassifier(tune=False, min_df=1).fit(["good film", "bad film"], ["pos", "neg"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_sklearn(model, pathlib.Path(folder) / "model.skops")
+    ...     skops.io.load(pathlib.Path(folder) / "model.skops").predict(["a good story"])
+    []
+    array(['pos'], dtype='<U3')
     """
     from dropglm.text.sklearn_pipeline import sklearn_pipeline
 
