@@ -7,7 +7,7 @@ CONSTRAINTS ?= constraints.txt
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test pytest test-oldest lint format bench bench-cores reproduce readme docs lock clean
+.PHONY: demo test pytest test-oldest lint format bench bench-cores reproduce readme docs dist lock clean
 
 demo: $(VENV)/.all
 	$(BIN)/dropglm reproduce --all --quick --out demo
@@ -61,6 +61,15 @@ readme: $(VENV)/.all
 docs: $(VENV)/.docs
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m sphinx --fail-on-warning --keep-going --jobs auto --quiet docs docs/_build/html
 	@echo "Open docs/_build/html/index.html, or serve it: $(BIN)/python -m http.server --directory docs/_build/html"
+
+# The wheel and the source distribution in dist/, each installed and tried in an environment of its own.
+dist:
+	rm -rf dist $(VENV)-dist
+	$(PYTHON) -m venv $(VENV)-dist
+	$(subst $(VENV)/,$(VENV)-dist/,$(BIN))/python -m pip install --quiet --disable-pip-version-check build
+	$(subst $(VENV)/,$(VENV)-dist/,$(BIN))/python -m build --outdir dist
+	$(PYTHON) .ci/dist.py dist
+	rm -rf $(VENV)-dist
 
 # One stamp per extra of pyproject.toml, all in one environment.
 $(VENV)/.%: pyproject.toml $(CONSTRAINTS)

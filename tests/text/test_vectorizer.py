@@ -330,7 +330,7 @@ def test_public_attributes_are_the_documented_ones():
     documented = {"fit", "fit_transform", "transform", "get_feature_names_out", "tokenize"}
     documented |= {"vocabulary_", "ngrams_", "n_texts_", "idf_", "fixed_vocabulary_"}
     documented |= {"count", "fit_counts", "inverse_transform", "decode", "get_stop_words"}
-    documented |= {"build_analyzer", "build_preprocessor", "build_tokenizer"}
+    documented |= {"build_analyzer", "build_preprocessor", "build_tokenizer", "to_sklearn"}
     of_scikit_learn = {"get_params", "set_params", "get_metadata_routing"}
     public = {name for name in dir(vectorizer) if not name.startswith("_")} - set(vectorizer.get_params())
     assert public - of_scikit_learn == documented
