@@ -22,7 +22,7 @@ def test_a_model_is_exported_to_all_formats_at_once(place):
     )
     assert done.exit_code == 0
     assert done.stderr.splitlines() == [
-        f"dropglm: wrote {name}." for name in ("pipeline.skops", "m.onnx", "m.json.gz")
+        f"dropglm: wrote {name}." for name in ("m.onnx", "m.json.gz", "pipeline.skops")
     ]
     import onnxruntime
     import skops.io

@@ -9,6 +9,7 @@ from benchmarks import exports
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.pipeline import Pipeline
 
+from dropglm import TextClassifier
 from dropglm.exports import write_json, write_onnx, write_sklearn
 from tests.exports.conftest import NEW
 
@@ -45,6 +46,16 @@ def test_an_onnx_file_says_what_it_needs_and_takes_any_number_of_texts(model, tm
     assert [part.shape for part in none] == [(0,), (0, len(model.classes_))]
     label, _ = session.run(None, {"text": np.array(["good"], object)})
     assert label.tolist() == model.predict(["good"]).tolist()
+
+
+def test_a_vocabulary_without_longer_ngrams_is_exported(tmp_path):
+    model = TextClassifier(tune=False).fit(["so good", "bad", "good", "bad film"], [1, 0, 1, 0])
+    assert not any(" " in name for name in model.vectorizer_.get_feature_names_out())
+    texts = ["so good", "a bad film"]
+    found = exports.in_onnxruntime(model, tmp_path).both(texts)
+    other, difference = exports.differences(exports.ours(model).both(texts), found)
+    assert other == 0
+    assert difference < 1e-6
 
 
 def test_a_file_is_the_same_whenever_it_is_written(model, tmp_path):

@@ -44,10 +44,22 @@ def test_models_that_need_more_are_refused(model, message, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("suffix", [".skops", ".pkl"])
-def test_what_a_pipeline_needs_of_dropglm_is_named(suffix, tmp_path):
-    model = classifier(token_pattern=r"\w+")
-    assert write_sklearn(model, tmp_path / f"p{suffix}") == ["dropglm.text.preprocessing.Preprocessor"]
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({"token_pattern": r"\w+"}, ["Preprocessor"]),
+        ({"strip_accents": "unicode"}, ["Preprocessor", "strip_unicode"]),
+        ({"strip_accents": "unicode", "strip_html": False}, []),
+    ],
+)
+def test_what_a_pipeline_needs_of_dropglm_is_named(settings, names, tmp_path):
+    import skops.io
+
+    model, path = classifier(**settings), tmp_path / "p.skops"
+    needed = write_sklearn(model, path)
+    assert needed == [f"dropglm.text.preprocessing.{name}" for name in names]
+    assert skops.io.load(path, trusted=needed).predict(TEXTS).tolist() == model.predict(TEXTS).tolist()
+    assert write_sklearn(model, tmp_path / "p.pkl") == needed
 
 
 def test_the_name_says_how_a_pipeline_is_written(tmp_path):

@@ -59,6 +59,13 @@ def export(
             param_hint="--sklearn",
         )
     classifier = load_saved_model(model)
+    # Those that refuse more models come first.
+    if onnx is not None:
+        exports.write_onnx(classifier, onnx)
+        _say(onnx)
+    if json is not None:
+        exports.write_json(classifier, json)
+        _say(json)
     if sklearn is not None:
         needed = exports.write_sklearn(classifier, sklearn)
         _say(
@@ -66,12 +73,6 @@ def export(
         )
         if needed:
             terminal.message(f"{sklearn} needs dropglm still, for {' and '.join(needed)}.")
-    if onnx is not None:
-        exports.write_onnx(classifier, onnx)
-        _say(onnx)
-    if json is not None:
-        exports.write_json(classifier, json)
-        _say(json)
 
 
 def _say(path: Path, what: str = "") -> None:

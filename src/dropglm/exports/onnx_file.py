@@ -93,6 +93,8 @@ def onnx_model(parts: LinearText) -> Any:
         opset_imports=[helper.make_opsetid(*pair) for pair in opsets.items()],
         ir_version=IR_VERSION,
         producer_name="dropglm",
+        doc_string="Texts in (n strings); labels and probabilities out, in the order of the classes "
+        f"{', '.join(map(str, parts.classes))}.",
     )
 
 
@@ -132,7 +134,7 @@ def _columns(graph: Graph, tokens: str, parts: LinearText) -> list[str]:
     last = _numbered(graph, tokens, {word: k for k, word in enumerate(words)}, V)
     code, numbers, known, found = last, spelling[:, 0], V, []
     lengths = parts.vocabulary._lengths
-    for n in range(1, spelling.shape[1] + 1):
+    for n in range(1, int(lengths.max()) + 1):
         if n > 1:
             longer = lengths >= n
             keys = np.where(longer, numbers * (V + 1) + spelling[:, n - 1], -1)

@@ -60,6 +60,7 @@ def write_sklearn(model: TextPredictions, path: str | PathLike[str]) -> list[str
         stream.write(content)
     settings = pipeline["ngrams"].get_params()
     functions = [settings[name] for name in ("preprocessor", "strip_accents", "analyzer", "tokenizer")]
+    functions.append(getattr(settings["preprocessor"], "strip_accents", None))
     return [_name(function) for function in functions if callable(function)]
 
 
