@@ -14,7 +14,7 @@ from dropglm.maths.compile import kernel, part
 from dropglm.objective.logistic_rows import evaluate
 from dropglm.solvers.lbfgs import REFRESHES
 from dropglm.solvers.line_search import CURVATURE, MAX_TRIALS, Trial, narrow
-from dropglm.solvers.memory import _combine, _multiply, _solve, _square
+from dropglm.solvers.memory import _combine, _multiply, _square, solve
 
 # How a fit ended; the last one leaves it to the general solver to say why.
 CONVERGED, MAX_ITER, STALLED, FAILED = range(4)
@@ -283,7 +283,7 @@ def _set_combination(memory):
     a, products, slots = memory.a, memory.products[0], memory.slots
     m, used = a.size, slots[: slots[-1]]
     sg, yg, gg = products[:m], products[m : 2 * m], products[2 * m]
-    return _solve(used, memory.sy, memory.yy[0], sg, yg, gg, a, memory.e)
+    return solve(used, memory.sy, memory.yy[0], sg, yg, gg, a, memory.e)
 
 
 @part

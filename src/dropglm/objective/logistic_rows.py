@@ -6,10 +6,9 @@ Other families and penalties go through NumPy. For the default of every classifi
 thirty calls of NumPy per step, which took most of the time of a fit with few rows.
 """
 
-import math
-
 import numpy as np
 
+from dropglm.families.pointwise import logistic
 from dropglm.maths.compile import fused_kernel
 from dropglm.maths.shared_loops import take_piece
 from dropglm.maths.smoothed_softplus import add_components
@@ -44,11 +43,8 @@ def evaluate(cuts, tickets, step, eta, s2, ray, y, w, pi, noisy, end, slopes, su
             add_components(distance, variance, tails[0], tails[1], tails[2])
         value, slope = 0.0, 0.0
         for i in range(size):
-            e = math.exp(-distance[i])
-            positive = eta_end[i] > 0.0
-            softplus = math.log1p(e) + (distance[i] if positive else 0.0)
-            p = (1.0 if positive else e) / (1.0 + e)
-            sign = 1.0 if positive else -1.0
+            softplus, p, _, _ = logistic(eta_end[i])
+            sign = 1.0 if eta_end[i] > 0.0 else -1.0
             # Rounding could give -1e-17 for tiny s².
             r = max(tails[0, i] - tails[0, size + i], 0.0)
             value += w_part[i] * (softplus - y_part[i] * eta_end[i]) + pi_part[i] * r

@@ -136,13 +136,13 @@ class Memory:
     def _set_combination(self) -> None:
         """Set a, e and scale of Hg = scale · P⁻¹(g - Σ a_i y_i) + Σ e_i s_i, and the slope along -Hg."""
         self.a, self.e = np.zeros((2, len(self.s)))
-        self.scale, self.slope = _solve(
+        self.scale, self.slope = solve(
             self._slots(), self.sy, self.yy, self.sg, self.yg, self.gg, self.a, self.e
         )
 
 
 @kernel
-def _solve(slots, sy, yy, sg, yg, gg, a, e):
+def solve(slots, sy, yy, sg, yg, gg, a, e):
     """The two loops of the recursion, on inner products; sets a and e, and returns scale and slope."""
     for p in range(slots.size - 1, -1, -1):
         i = slots[p]

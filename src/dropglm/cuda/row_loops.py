@@ -1,0 +1,141 @@
+"""The rows of P problems: the value of f at a step along a ray, its derivatives, and its curvature.
+
+    f_i = w_i (A(η_i) - y_i η_i) + π_i r(η_i, s²_i)
+
+A problem has a column of weights, of penalty weights and of labels; problems of the same fold or class share
+theirs. Families and penalties are chosen by their number, so that one compiled kernel serves
+all.
+"""
+
+import math
+
+from numba import cuda, float64
+
+from dropglm.cuda.passes import add_lanes
+from dropglm.cuda.runtime import THREADS, kernel
+from dropglm.families import pointwise as families
+from dropglm.penalties import pointwise as penalties
+
+logistic, linear, poisson = families.logistic, families.linear, families.poisson
+quadratic, gaussian_logistic = penalties.quadratic, penalties.gaussian_logistic
+gaussian_poisson = penalties.gaussian_poisson
+
+# Numbers of the families and penalties in kernels; 0 means no penalty.
+FAMILY = {family: number for number, family in enumerate(families.POINTWISE)}
+PENALTY = {penalty: number for number, penalty in enumerate(penalties.POINTWISE, start=1)}
+
+# What ``evaluate`` sums over the rows: f, its derivative with respect to the step, ∂f/∂η and ∂f/∂s².
+SUMS = 4
+
+
+@cuda.jit(device=True)
+def family_at(family, eta):
+    """A, A', A'' and A'''."""
+    if family == 0:
+        return logistic(eta)
+    if family == 1:
+        return linear(eta)
+    return poisson(eta)
+
+
+@cuda.jit(device=True)
+def penalty_at(penalty, eta, s2, A2, A3):
+    """R and its derivatives with respect to η and s²."""
+    if penalty == 1:
+        return quadratic(eta, s2, A2, A3)
+    if penalty == 2:
+        return gaussian_logistic(eta, s2, A2, A3)
+    if penalty == 3:
+        return gaussian_poisson(eta, s2, A2, A3)
+    return 0.0, 0.0, 0.0
+
+
+@kernel
+def evaluate(
+    columns, G, family, penalty, steps, shift, eta, s2, ray,
+    y, w, pi, column_of_y, column_of_w, column_of_pi, share, eta_end, s2_end, by_eta, by_s2, first, sums,
+):  # fmt: skip
+    """Set η and s² at the end of the step, the slopes there, and the sums of each block of rows.
+
+    ``shift`` is what the intercept and additive noise add to the rows of the ray. The sums are those from
+    ``first`` on. Problems whose step is NaN are left alone.
+    """
+    buffer = cuda.shared.array(THREADS, float64)
+    thread = cuda.threadIdx.x
+    place = cuda.blockIdx.y * G + thread % G
+    rows = THREADS // G
+    p = columns[min(place, columns.size - 1)]
+    step, weight = steps[p], share[p]
+    active = place < columns.size and not math.isnan(step)
+    shift_u, shift_c, shift_q = shift[0, p], shift[1, p], shift[2, p]
+    value, slope, sum_eta, sum_s2 = 0.0, 0.0, 0.0, 0.0
+    for i in range(cuda.blockIdx.x * rows + thread // G, eta.shape[0], cuda.gridDim.x * rows):
+        if active:
+            u, c, q = ray[0, i, p] + shift_u, ray[1, i, p] + shift_c, ray[2, i, p] + shift_q
+            eta_i = eta[i, p] + step * u
+            # Rounding could make s² slightly negative where coefficients vanish.
+            s2_i = max(s2[i, p] + step * (2.0 * c + step * q), 0.0)
+            w_i, pi_i = w[i, column_of_w[p]], weight * pi[i, column_of_pi[p]]
+            y_i = y[i, column_of_y[p]]
+            A, A1, A2, A3 = family_at(family, eta_i)
+            r, r_eta, r_s2 = penalty_at(penalty, eta_i, s2_i, A2, A3)
+            r_i = w_i * (A1 - y_i) + pi_i * r_eta
+            q_i = pi_i * r_s2
+            value += w_i * (A - y_i * eta_i) + pi_i * r
+            slope += r_i * u + q_i * 2.0 * (c + step * q)
+            sum_eta += r_i
+            sum_s2 += q_i
+            eta_end[i, p] = eta_i
+            s2_end[i, p] = s2_i
+            by_eta[i, p] = r_i
+            by_s2[i, p] = q_i
+    for number in range(SUMS):
+        buffer[thread] = (
+            value if number == 0 else slope if number == 1 else sum_eta if number == 2 else sum_s2
+        )
+        add_lanes(buffer, G, THREADS // G)
+        if thread < G and active:
+            sums[first + cuda.blockIdx.x, number, p] = buffer[thread]
+        cuda.syncthreads()
+
+
+@kernel
+def curvatures(
+    columns, G, family, eta, w, pi, column_of_w, column_of_pi, share, relative, loss, both, first, sums
+):
+    """W A'' of each row, and (w + ρ π) A''; the sums of w A'' and π A'' over each block of rows."""
+    buffer = cuda.shared.array(THREADS, float64)
+    thread = cuda.threadIdx.x
+    place = cuda.blockIdx.y * G + thread % G
+    rows = THREADS // G
+    p = columns[min(place, columns.size - 1)]
+    active = place < columns.size
+    sum_loss, sum_penalty = 0.0, 0.0
+    for i in range(cuda.blockIdx.x * rows + thread // G, eta.shape[0], cuda.gridDim.x * rows):
+        if active:
+            _, _, A2, _ = family_at(family, eta[i, p])
+            by_loss, by_penalty = w[i, column_of_w[p]] * A2, share[p] * pi[i, column_of_pi[p]] * A2
+            loss[i, p] = by_loss
+            both[i, p] = by_loss + relative[p] * by_penalty
+            sum_loss += by_loss
+            sum_penalty += by_penalty
+    for number in range(2):
+        buffer[thread] = sum_loss if number == 0 else sum_penalty
+        add_lanes(buffer, G, THREADS // G)
+        if thread < G and active:
+            sums[first + cuda.blockIdx.x, number, p] = buffer[thread]
+        cuda.syncthreads()
+
+
+@kernel
+def accept(columns, G, eta_end, s2_end, eta, s2):
+    """Let the ends of the steps become the points of these problems."""
+    thread = cuda.threadIdx.x
+    place = cuda.blockIdx.y * G + thread % G
+    rows = THREADS // G
+    if place >= columns.size:
+        return
+    p = columns[place]
+    for i in range(cuda.blockIdx.x * rows + thread // G, eta.shape[0], cuda.gridDim.x * rows):
+        eta[i, p] = eta_end[i, p]
+        s2[i, p] = s2_end[i, p]

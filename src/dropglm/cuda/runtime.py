@@ -1,0 +1,146 @@
+"""The GPU, or Numba's simulation of one: what is there, its arrays, and how kernels are compiled and called."""
+
+import os
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+
+from dropglm.extras import import_extra
+
+SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
+
+# Threads of a block. A simulated thread is a thread of Python, so few are enough.
+THREADS = 4 if SIMULATED else 256
+# Blocks of a loop in which every thread takes several items: enough to occupy any GPU.
+MAX_BLOCKS = 2 if SIMULATED else 1024
+
+
+@cache
+def numba_cuda() -> Any:
+    """Return Numba's module of kernels, or raise an error that says what is missing."""
+    import_extra("numba_cuda", "cuda", 'device="cuda" needs')
+    from numba import config, cuda
+
+    if not cuda.is_available():
+        raise RuntimeError(
+            'device="cuda" needs an NVIDIA GPU and its driver, and none was found; use device="cpu".'
+        )
+    # It warns of loops over few rows, which are short anyway.
+    config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+    return cuda
+
+
+@cache
+def array_module() -> Any:
+    """Return CuPy, or NumPy if the GPU is simulated."""
+    numba_cuda()
+    return np if SIMULATED else import_extra("cupy", "cuda", 'device="cuda" needs')
+
+
+def to_host(array: Any) -> np.ndarray:
+    """Return an array of the GPU as one of NumPy."""
+    return array if isinstance(array, np.ndarray) else array.get()
+
+
+def to_device(numbers: np.ndarray, array: Any) -> None:
+    """Copy numbers of the host to an array of the GPU."""
+    if SIMULATED:
+        array[:] = numbers
+    else:
+        array.set(numbers)
+
+
+def view(array: Any) -> Any:
+    """Return the form of an array that kernels take.
+
+    Kernels accept arrays of CuPy as well, but find out their type and address anew in each call, which takes
+    longer than most kernels.
+    """
+    if SIMULATED:
+        return array
+    return numba_cuda().as_cuda_array(array, sync=False)
+
+
+def free_memory() -> int:
+    """Return the bytes that can still be allocated."""
+    if SIMULATED:
+        return 1 << 30
+    xp = array_module()
+    free, _ = xp.cuda.runtime.memGetInfo()
+    pool = xp.get_default_memory_pool()
+    return int(free + pool.total_bytes() - pool.used_bytes())
+
+
+def kernel(function: Callable) -> Any:
+    """Compile a loop for the GPU when it is first called."""
+    return numba_cuda().jit(function) if SIMULATED else numba_cuda().jit(function, cache=True)
+
+
+class Stream:
+    """The order in which kernels run; a series of them can be recorded and played again.
+
+    To call a kernel takes Numba about 0.1 ms, far longer than most kernels run; to play a recorded series
+    takes some 10 µs.
+    """
+
+    def __init__(self) -> None:
+        self._recorded: dict[str, Any] = {}
+        if not SIMULATED:
+            self._cupy = array_module().cuda.Stream(non_blocking=True)
+            self._numba = numba_cuda().external_stream(self._cupy.ptr)
+
+    def __enter__(self) -> Self:
+        if not SIMULATED:
+            array_module().cuda.Device().synchronize()
+            self._cupy.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if not SIMULATED:
+            self._cupy.synchronize()
+            self._cupy.__exit__(*error)
+
+    def call(self, loop: Any, grid: tuple[int, ...], *arguments: Any) -> None:
+        """Call a kernel with this many blocks."""
+        if SIMULATED:
+            loop[grid, THREADS](*arguments)
+        else:
+            loop[grid, THREADS, self._numba](*arguments)
+
+    def play(self, name: str, work: Callable[[], None]) -> None:
+        """Call work, which calls kernels only: the first time as it is, later from a recording."""
+        if SIMULATED:
+            work()
+        elif name not in self._recorded:
+            self._recorded[name] = None
+            work()  # compiles what is new
+        elif self._recorded[name] is None:
+            self._cupy.begin_capture()
+            try:
+                work()
+            finally:
+                graph = self._cupy.end_capture()
+            self._recorded[name] = graph
+            graph.launch(self._cupy)
+        else:
+            self._recorded[name].launch(self._cupy)
+
+    def forget(self) -> None:
+        """Forget all recordings, since kernels will be called with other arguments."""
+        self._recorded.clear()
+
+
+def divided(problems: int) -> int:
+    """Return how many neighbouring threads of a block work on neighbouring problems: a power of 2, up to 32.
+
+    Examples
+    --------
+    >>> divided(1), divided(3)
+    (1, 4)
+    """
+    G = 1
+    while G < min(problems, 32, THREADS):
+        G *= 2
+    return G

@@ -1,0 +1,82 @@
+"""Matrices of features on their way to the GPU: canonical form, and features ordered by frequency."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from dropglm.cuda.matrix import DenseMatrix, DeviceMatrix, SparseMatrix
+from dropglm.cuda.runtime import array_module, to_host
+from dropglm.design.prepare import canonical
+
+# A sparse matrix on the GPU as indptr, indices, values (empty if all are 1) and the number of columns; or a
+# dense array.
+Sparse = tuple[Any, Any, Any, int]
+
+
+def is_on_gpu(X: Any) -> bool:
+    """Return whether X is an array or a sparse matrix of CuPy."""
+    return type(X).__module__.partition(".")[0] in ("cupy", "cupyx")
+
+
+def upload(matrices: Sequence[Any], dtype: np.dtype, threads: int) -> tuple[np.ndarray, list[DeviceMatrix]]:
+    """Return the features that occur in any of the matrices, and the matrices with only these, on the GPU.
+
+    Parameters
+    ----------
+    matrices : sequence of ndarray, scipy sparse, cupy.ndarray or cupyx sparse
+        All with the same features, and all sparse or all dense.
+    dtype : dtype
+        Of the matrices on the GPU.
+    threads : int
+        Number of threads for what is prepared on the host.
+
+    Returns
+    -------
+    order : ndarray of int
+        The features that occur; of sparse matrices, the most frequent first.
+    matrices : list of DeviceMatrix
+    """
+    xp = array_module()
+    if not _is_sparse(matrices[0]):
+        arrays = [xp.asarray(X, dtype=dtype) for X in matrices]
+        occurs = sum((X != 0).any(axis=0).astype(np.int32) for X in arrays)
+        order = xp.flatnonzero(occurs)
+        kept = [X if len(order) == X.shape[1] else X[:, order] for X in arrays]
+        return to_host(order), [DenseMatrix(xp.ascontiguousarray(X)) for X in kept]
+    parts = [_sparse(X, dtype, threads) for X in matrices]
+    d = parts[0][3]
+    counts = sum(xp.bincount(indices, minlength=d) for _, indices, _, _ in parts)
+    order = xp.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
+    rank = xp.zeros(d, np.int32)
+    rank[order] = xp.arange(len(order), dtype=np.int32)
+    if any(len(values) for _, _, values, _ in parts):
+        parts = [
+            (indptr, indices, values if len(values) else xp.ones(len(indices), dtype), d)
+            for indptr, indices, values, d in parts
+        ]
+    return to_host(order), [
+        SparseMatrix(indptr, rank[indices], values, len(order)) for indptr, indices, values, _ in parts
+    ]
+
+
+def _is_sparse(X: Any) -> bool:
+    return sparse.issparse(X) or (is_on_gpu(X) and hasattr(X, "indptr"))
+
+
+def _sparse(X: Any, dtype: np.dtype, threads: int) -> Sparse:
+    """Return a sparse matrix in canonical form on the GPU."""
+    xp = array_module()
+    if is_on_gpu(X):
+        csr = X.tocsr()
+        if not csr.has_canonical_format or bool((csr.data == 0).any()):
+            csr = csr.copy() if csr is X else csr
+            csr.sum_duplicates()
+            csr.eliminate_zeros()
+        ones = bool((csr.data == 1).all())
+    else:
+        csr, all_ones = canonical(sparse.csr_array(X), threads)
+        ones = bool(all_ones)
+    values = xp.empty(0, dtype) if ones else xp.asarray(csr.data, dtype=dtype)
+    return xp.asarray(csr.indptr, dtype=np.int64), xp.asarray(csr.indices, dtype=np.int32), values, X.shape[1]
