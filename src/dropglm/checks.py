@@ -12,6 +12,7 @@ from scipy import sparse
 
 from dropglm.blocks import Blocks
 from dropglm.cores import core_count
+from dropglm.gpu_arrays import from_dlpack, is_on_gpu, to_host
 
 
 def number(given: Any, name: str) -> None:
@@ -115,6 +116,9 @@ def features(X: Any, name: str = "X") -> Any:
     """Return X as a finite float array, or as valid CSR or CSC, with at least one row and column."""
     if isinstance(X, Blocks):
         raise TypeError(f"{name} must be a single matrix here, not Blocks; use its tocsr() or toarray().")
+    X = from_dlpack(X)
+    if is_on_gpu(X):
+        return _features_on_gpu(X, name)
     if not _is_sound(X):
         X = _checked(X, name, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
     if sparse.issparse(X):
@@ -133,6 +137,21 @@ def _is_sound(X: Any) -> bool:
         return bool(np.isfinite((X.data if sparse.issparse(X) else X).sum()))
 
 
+def _features_on_gpu(X: Any, name: str) -> Any:
+    """Return a matrix of CuPy with floating-point numbers, all of them finite."""
+    if X.ndim != 2:
+        raise ValueError(f"{name} has the wrong shape: {X.shape}, but it needs rows and columns.")
+    if min(X.shape) == 0:
+        raise ValueError(f"{name} has the wrong shape: {X.shape}; it needs at least one row and one column.")
+    if X.dtype.kind not in "buif":
+        raise TypeError(f"{name} is not a numeric array: its type is {X.dtype}.")
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    if not bool(np.isfinite(getattr(X, "data", X) if hasattr(X, "indptr") else X).all()):
+        raise ValueError(f"Input {name} contains NaN or infinity.")
+    return X
+
+
 def features_or_blocks(X: Any, name: str = "X") -> Any:
     """Return X as ``features`` does, or as Blocks of one type if it is Blocks."""
     if not isinstance(X, Blocks):
@@ -146,7 +165,7 @@ def is_unnamed(X: Any) -> bool:
 
     scikit-learn takes 0.06 s to import what it looks for names with.
     """
-    return isinstance(X, (np.ndarray, sparse.csr_array, Blocks))
+    return isinstance(X, (np.ndarray, sparse.csr_array, Blocks)) or is_on_gpu(from_dlpack(X))
 
 
 def same_names(X_unlabeled: Any, names: Any) -> None:
@@ -177,6 +196,7 @@ def numbers(array: Any, name: str) -> np.ndarray:
     """Return a finite float64 array of at least one dimension."""
     if isinstance(array, float) and isfinite(array):
         return np.array([array])
+    array = to_host(array)
     if np.isscalar(array) or getattr(array, "ndim", 1) == 0:
         array = [array]
     return np.asarray(_checked(array, name, ensure_2d=False, allow_nd=True, dtype=np.float64))

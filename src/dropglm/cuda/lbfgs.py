@@ -22,6 +22,9 @@ from dropglm.solvers import History, Result, Status
 from dropglm.solvers.lbfgs import REFRESHES
 from dropglm.solvers.line_search import MAX_TRIALS
 
+# Vectors of one number per coefficient that a fit needs: pairs, θ, direction, gradients, preconditioner.
+LONG_VECTORS = 2 * MEMORY + 6
+
 # Called after each iteration with its number, the numbers of the problems that it served, and the values of
 # all; a true return value stops all of them.
 Watch = Callable[[int, np.ndarray, np.ndarray], bool]
@@ -64,8 +67,9 @@ class _Batch:
         # direction, and the number of pairs with the place of a new one.
         self.s, self.y = (Pair.of(xp.zeros((MEMORY, d + 1, P), problems.dtype)) for _ in range(2))
         self.old = Pair.of(xp.zeros((d + 1, P), problems.dtype))
-        self.a, self.e = (Pair.of(xp.zeros((MEMORY, P))) for _ in range(2))
-        self.scale = Pair.of(xp.ones(P))
+        self.coefficients = xp.zeros((2 * MEMORY + 1, P))
+        self.a, self.e = (Pair.of(part) for part in (self.coefficients[:MEMORY], self.coefficients[MEMORY:-1]))
+        self.scale = Pair.of(self.coefficients[-1])
         self.pairs = Pair.of(xp.zeros(2, np.int32))
         # Inner products, as in ``solvers/memory.py``, of each problem.
         self.sy, self.yy = np.zeros((2, P, MEMORY, MEMORY))
@@ -101,7 +105,7 @@ class _Batch:
             self._arrive(active, n_iter % MEMORY, steps)
             self.fresh[:] = n_iter + 1 in REFRESHES
             if n_iter + 1 in REFRESHES:
-                self._precondition(active)
+                self._precondition(active, active=True)
             self._solve(active.numbers)
             self._note(active.numbers, steps)
             if watch is not None and watch(n_iter + 1, active.numbers, self.value):
@@ -125,7 +129,7 @@ class _Batch:
                 "coefficients are too large; scale them down."
             )
         self.old.array[:] = objective.gradient.array
-        self._precondition(everyone)
+        self._precondition(everyone, active=True)
         self._solve(everyone.numbers)
         self._note(everyone.numbers, np.full(self.P, np.nan))
 
@@ -139,7 +143,7 @@ class _Batch:
     def _play(self, name: str, work: Callable[[], None]) -> None:
         """Call the kernels of a step for the active group."""
         if self.objective.records:
-            self.stream.play(name, work)
+            self.stream.play(name, self.objective.kind, work)
         else:
             work()
 
@@ -148,7 +152,7 @@ class _Batch:
         if n_iter >= self.min_iter:
             stale = numbers[(self.norm[numbers] <= self.tol) & ~self.fresh[numbers]]
             if len(stale):  # the norm has to be small with the curvature of this point
-                self._precondition(Group.with_partners(stale, self.P, self.stream))
+                self._precondition(Group.with_partners(stale, self.P, self.stream), active=False)
                 self._solve(numbers)
                 self.norm[stale] = self._norm(stale)
                 for p in stale.tolist():
@@ -247,18 +251,28 @@ class _Batch:
         self.gg[numbers] = products[numbers, 2 * MEMORY]
         return products[:, 2 * MEMORY + 1], products[:, 2 * MEMORY + 2]
 
-    def _precondition(self, group: Group) -> None:
-        """Compute the preconditioner at the current points, and all products that depend on it."""
+    def _precondition(self, group: Group, *, active: bool) -> None:
+        """Compute the preconditioner at the current points, and all products that depend on it.
+
+        ``active`` says whether the group is that of all problems that have not ended.
+        """
         objective, numbers = self.objective, group.numbers
         to_device(np.array([len(self.order), -1], np.int32), self.pairs.array)
-        objective.precondition(group)
-        if self.order:
+
+        def precondition() -> None:
+            objective.precondition(group)
             memory = self.pairs.view, self.y.view, objective.inverse.view, objective.sums
-            objective.loop(group, vector_loops.square, *memory, depth=len(self.order))
+            objective.loop(group, vector_loops.square, *memory, depth=MEMORY)
             objective.add_products(group, MEMORY * MEMORY, objective.squares.view)
+            self._multiply(group)
+
+        if active:
+            self._play("precondition", precondition)
+        else:
+            precondition()
+        if self.order:
             squares = to_host(objective.squares.array).T.reshape(self.P, MEMORY, MEMORY)
             self.yy[numbers] = squares[numbers]
-        self._multiply(group)
         self._set_products(to_host(objective.report), numbers)
         self.fresh[numbers] = True
 
@@ -267,9 +281,7 @@ class _Batch:
         products = self.sy, self.yy, self.sg, self.yg, self.gg
         order = np.array(self.order, np.int64)
         a, e, scale = solve_each(numbers, order, self.usable, products, self.slope)
-        to_device(np.ascontiguousarray(a.T), self.a.array)
-        to_device(np.ascontiguousarray(e.T), self.e.array)
-        to_device(scale, self.scale.array)
+        to_device(np.vstack([a.T, e.T, scale]), self.coefficients)
 
     def _norm(self, numbers: np.ndarray) -> np.ndarray:
         """√(gᵀHg / 2f), the larger of the two."""

@@ -73,10 +73,13 @@ class DeviceMatrix(Protocol):
     ----------
     calls_kernels_only : bool
         Whether its passes can be recorded.
+    kind : str
+        How it is stored; the types of the kernels' arguments depend on it.
     """
 
     shape: tuple[int, int]
     calls_kernels_only: bool
+    kind: str
 
     def moments(self, group: Group, beta: Pair, eta: Pair, t: Pair) -> None:
         """Set η = Xβ and t = X²β²."""
@@ -110,6 +113,7 @@ class SparseMatrix:
     """
 
     calls_kernels_only = True
+    kind = "sparse"
 
     def __init__(self, indptr: Any, indices: Any, values: Any, d: int) -> None:
         xp = array_module()
@@ -235,6 +239,7 @@ class DenseMatrix:
     """
 
     calls_kernels_only = False
+    kind = "dense"
 
     def __init__(self, X: Any) -> None:
         self.X = X

@@ -81,7 +81,9 @@ class DeviceObjective:
         )
         self.squares = Pair.of(xp.zeros((MEMORY * MEMORY, P)))
         self.sums = view(xp.zeros((len(self.states) * MAX_BLOCKS, max(PRODUCTS, MEMORY * MEMORY), P)))
-        self.records = all(matrix.calls_kernels_only for rows in problems.row_sets for _, matrix in rows.blocks)
+        matrices = [matrix for rows in problems.row_sets for _, matrix in rows.blocks]
+        self.records = all(matrix.calls_kernels_only for matrix in matrices)
+        self.kind = str(self.dtype), P % 2, *(matrix.kind for matrix in matrices)
 
     def start(self, group: Group) -> tuple[np.ndarray, np.ndarray]:
         """Compute the rows' η and s² at θ; return Σ λ β² and b of each problem."""

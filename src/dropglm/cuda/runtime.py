@@ -1,9 +1,10 @@
 """The GPU, or Numba's simulation of one: what is there, its arrays, and how kernels are compiled and called."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -73,6 +74,22 @@ def free_memory() -> int:
     return int(free + pool.total_bytes() - pool.used_bytes())
 
 
+@contextmanager
+def out_of_memory(what: str, size: int) -> Iterator[None]:
+    """Say how much memory is needed and what to do if the GPU does not have it."""
+    if not SIMULATED:
+        failure = array_module().cuda.memory.OutOfMemoryError
+    else:
+        failure = MemoryError
+    try:
+        yield
+    except failure:
+        raise MemoryError(
+            f"{what} needs about {size / 2**30:.1f} GiB of the GPU's memory besides its rows, of which "
+            f"{free_memory() / 2**30:.1f} GiB are free; use float32, fewer features, or device=\"cpu\"."
+        ) from None
+
+
 def kernel(function: Callable) -> Any:
     """Compile a loop for the GPU when it is first called."""
     return numba_cuda().jit(function) if SIMULATED else numba_cuda().jit(function, cache=True)
@@ -84,6 +101,9 @@ class Stream:
     To call a kernel takes Numba about 0.1 ms, far longer than most kernels run; to play a recorded series
     takes some 10 µs.
     """
+
+    # Series that were called before in this process, so that their kernels are compiled and loaded.
+    _known: ClassVar[set[tuple[Any, ...]]] = set()
 
     def __init__(self) -> None:
         self._recorded: dict[str, Any] = {}
@@ -109,23 +129,22 @@ class Stream:
         else:
             loop[grid, THREADS, self._numba](*arguments)
 
-    def play(self, name: str, work: Callable[[], None]) -> None:
-        """Call work, which calls kernels only: the first time as it is, later from a recording."""
-        if SIMULATED:
-            work()
-        elif name not in self._recorded:
-            self._recorded[name] = None
-            work()  # compiles what is new
-        elif self._recorded[name] is None:
+    def play(self, name: str, kind: tuple[Any, ...], work: Callable[[], None]) -> None:
+        """Call work, which calls kernels only: the first time as it is, later from a recording.
+
+        ``kind`` describes the types of the kernels' arguments.
+        """
+        if SIMULATED or (name, *kind) not in self._known:
+            self._known.add((name, *kind))
+            work()  # compiles what is new, which cannot be recorded
+            return
+        if name not in self._recorded:
             self._cupy.begin_capture()
             try:
                 work()
             finally:
-                graph = self._cupy.end_capture()
-            self._recorded[name] = graph
-            graph.launch(self._cupy)
-        else:
-            self._recorded[name].launch(self._cupy)
+                self._recorded[name] = self._cupy.end_capture()
+        self._recorded[name].launch(self._cupy)
 
     def forget(self) -> None:
         """Forget all recordings, since kernels will be called with other arguments."""

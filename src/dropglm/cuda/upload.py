@@ -9,15 +9,11 @@ from scipy import sparse
 from dropglm.cuda.matrix import DenseMatrix, DeviceMatrix, SparseMatrix
 from dropglm.cuda.runtime import array_module, to_host
 from dropglm.design.prepare import canonical
+from dropglm.gpu_arrays import is_on_gpu
 
 # A sparse matrix on the GPU as indptr, indices, values (empty if all are 1) and the number of columns; or a
 # dense array.
 Sparse = tuple[Any, Any, Any, int]
-
-
-def is_on_gpu(X: Any) -> bool:
-    """Return whether X is an array or a sparse matrix of CuPy."""
-    return type(X).__module__.partition(".")[0] in ("cupy", "cupyx")
 
 
 def upload(matrices: Sequence[Any], dtype: np.dtype, threads: int) -> tuple[np.ndarray, list[DeviceMatrix]]:

@@ -89,6 +89,10 @@ class AnyFeatures(FeatureOrder, ABC):
     def smallest(self) -> tuple[float, ...]:
         """Of each block, the smallest entry of labelled rows, or 0 if none is negative."""
 
+    def zeros(self, K: int) -> Any:
+        """Return coefficients of all features, of shape (K, d)."""
+        return np.zeros((K, self.d), self.dtype)
+
     @abstractmethod
     def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Return ``[work(item) for item in items]``, several at a time."""

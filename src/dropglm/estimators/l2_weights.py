@@ -107,11 +107,14 @@ class L2Weights:
         fit predicts.
     left_out : frozenset of int
         Numbers of the blocks of features that are left out of the model.
+    uses_labels : bool
+        Whether the weights depend on the labels, and so differ between folds and classes.
     """
 
     compute: Callable[[Sequence[CountedRows]], np.ndarray]
     counts_unlabeled: bool = False
     left_out: frozenset[int] = frozenset()
+    uses_labels: bool = True
 
 
 def uniform(rows: Sequence[CountedRows]) -> np.ndarray:
@@ -140,7 +143,7 @@ def naive_bayes(rows: Sequence[CountedRows]) -> np.ndarray:
 
 
 L2_WEIGHTS: dict[str, L2Weights] = {
-    "uniform": L2Weights(uniform),
+    "uniform": L2Weights(uniform, uses_labels=False),
     "naive_bayes": L2Weights(naive_bayes),
     "naive_bayes_unlabeled": L2Weights(naive_bayes, counts_unlabeled=True),
 }
@@ -168,7 +171,8 @@ def l2_weights_from(given: Any, features: FeatureOrder) -> L2Weights:
         return np.concatenate(weights)
 
     counts_unlabeled = any(rule.counts_unlabeled for rule in rules.values())
-    return L2Weights(compute, counts_unlabeled, left_out)
+    uses_labels = any(rule.uses_labels for rule in rules.values())
+    return L2Weights(compute, counts_unlabeled, left_out, uses_labels)
 
 
 def counts_unlabeled(given: Any) -> bool:
@@ -213,4 +217,4 @@ def _rule(given: Any, order: np.ndarray, features: FeatureOrder, width: int | No
             f"l2_weights must not be negative, but that of feature {int(np.argmin(weights))} is."
         )
     selected = weights[order, None].astype(features.dtype)
-    return L2Weights(lambda rows: np.repeat(selected, rows[0].shape[1], axis=1))
+    return L2Weights(lambda rows: np.repeat(selected, rows[0].shape[1], axis=1), uses_labels=False)

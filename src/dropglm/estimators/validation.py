@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from dropglm import checks
 from dropglm.blocks import Blocks
+from dropglm.gpu_arrays import is_on_gpu, to_host
 
 # Modules of scikit-learn that may call fit without splitting what they pass on.
 PASSING_ON = ("sklearn.base", "sklearn.callback", "sklearn.compose", "sklearn.pipeline", "sklearn.utils")
@@ -174,6 +175,7 @@ def check_target(estimator: Any, y: Any, n: int) -> np.ndarray:
     """Return y as an array with one entry per row."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    y = to_host(y)
     if not _is_vector(y):
         y = column_or_1d(y, warn=True)
     if len(y) != n:
@@ -250,6 +252,7 @@ def _kept(X: Any, weights: np.ndarray, *others: np.ndarray) -> tuple[Any, ...]:
     kept = weights > 0
     if kept.all():
         return X, weights, *others
-    if sparse.issparse(X):
+    if sparse.issparse(X) or (is_on_gpu(X) and hasattr(X, "tocsr")):
         X = X.tocsr()
-    return X[kept], weights[kept], *(other[kept] for other in others)
+    rows = np.flatnonzero(kept) if is_on_gpu(X) else kept
+    return X[rows], weights[kept], *(other[kept] for other in others)

@@ -1,0 +1,107 @@
+"""Feature matrices on the GPU, as far as code that works with arrays of NumPy uses them.
+
+The same operations as ``dropglm.design.Design``: coefficients and numbers of rows come from the host and go
+back to it. Fits do not use them; what happens once per fit, fold or class does.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from dropglm.cuda.matrix import DenseMatrix, DeviceMatrix, Group, Pair, Slopes
+from dropglm.cuda.runtime import Stream, array_module, to_host
+
+
+class DeviceBlock(NamedTuple):
+    """A block of columns: its number among the blocks, its columns, and a design of them."""
+
+    number: int
+    columns: slice
+    design: "DeviceDesign"
+
+
+class DeviceDesign:
+    """Matrices on the GPU side by side, with the same rows.
+
+    Parameters
+    ----------
+    matrices : sequence of DeviceMatrix
+    numbers : sequence of int, optional
+        Numbers of the blocks among those of the user, if some were left out.
+    """
+
+    rows = None  # never on the host
+    threads = 1
+
+    def __init__(self, matrices: Sequence[DeviceMatrix], numbers: Sequence[int] | None = None) -> None:
+        self.matrices = list(matrices)
+        self.numbers = list(range(len(matrices)) if numbers is None else numbers)
+        ends = np.cumsum([matrix.shape[1] for matrix in matrices]).tolist()
+        self.places = [slice(end - matrix.shape[1], end) for matrix, end in zip(matrices, ends, strict=True)]
+        self.shape = (matrices[0].shape[0], ends[-1])
+        self.dtype = matrices[0].dtype
+
+    @property
+    def blocks(self) -> tuple[DeviceBlock, ...]:
+        """The blocks."""
+        designs = [self] if len(self.matrices) == 1 else [DeviceDesign([one]) for one in self.matrices]
+        return tuple(map(DeviceBlock, self.numbers, self.places, designs))
+
+    @property
+    def smallest(self) -> float:
+        """The smallest entry, or 0 if no entry is negative."""
+        entries = [one.X if isinstance(one, DenseMatrix) else one.rows[2].array for one in self.matrices]
+        return min([0.0, *(float(values.min()) for values in entries if values.size)])
+
+    def without(self, numbers: Collection[int]) -> Self:
+        """Return the design without the blocks of these numbers; the others keep theirs."""
+        kept = [place for place, number in enumerate(self.numbers) if number not in numbers]
+        return type(self)([self.matrices[k] for k in kept], [self.numbers[k] for k in kept])
+
+    def take(self, rows: np.ndarray) -> Self:
+        """Return a design of some of the rows, with the same features."""
+        chosen = array_module().asarray(rows)
+        return type(self)([matrix.take(chosen) for matrix in self.matrices], self.numbers)
+
+    def dot(self, beta: np.ndarray) -> np.ndarray:
+        """Return Xβ for coefficients of shape (d, K); shape (n, K), float64."""
+        xp, K = array_module(), beta.shape[1]
+        total = np.zeros((self.shape[0], K))
+        with Stream() as stream:
+            group = Group.of(np.arange(K), K, stream)
+            for place, matrix in zip(self.places, self.matrices, strict=True):
+                part = xp.ascontiguousarray(xp.asarray(beta[place], dtype=self.dtype))
+                eta, t = (Pair.of(xp.zeros((self.shape[0], K))) for _ in range(2))
+                matrix.moments(group, Pair.of(part), eta, t)
+                total += to_host(eta.array)
+        return total
+
+    def transposed_dot(self, r: np.ndarray) -> np.ndarray:
+        """Return Xᵀr for r of shape (n, K); shape (d, K), in X's dtype."""
+        return self._sums(r, np.zeros_like(r))[0]
+
+    def backward(
+        self, beta: np.ndarray, slopes: np.ndarray, relative: float = 1.0, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return Xᵀr + 2ρ β·(X²)ᵀq for r and q as the columns of ``slopes``; shape (d,)."""
+        linear, squares = self._sums(slopes[:, :1], slopes[:, 1:])
+        gradient = linear[:, 0] + (2.0 * relative * beta * squares[:, 0]).astype(self.dtype)
+        if out is None:
+            return gradient
+        out[:] = gradient
+        return out
+
+    def _sums(self, r: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return Xᵀr and (X²)ᵀq."""
+        xp, K = array_module(), r.shape[1]
+        found: list[tuple[Any, Any]] = []
+        with Stream() as stream:
+            group = Group.of(np.arange(K), K, stream)
+            slopes = Slopes(*(Pair.of(xp.asarray(np.ascontiguousarray(one, self.dtype))) for one in (r, q)))
+            for matrix in self.matrices:
+                linear, squares = (Pair.of(xp.zeros((matrix.shape[1], K), self.dtype)) for _ in range(2))
+                matrix.column_sums(group, slopes, linear, squares, add=False)
+                found.append((to_host(linear.array), to_host(squares.array)))
+        linears, all_squares = zip(*found, strict=True)
+        return np.concatenate(linears), np.concatenate(all_squares)

@@ -1,0 +1,111 @@
+"""The rows of a fit on a GPU, and where a fit runs."""
+
+from collections.abc import Callable, Collection, Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from dropglm import checks
+from dropglm.blocks import Blocks
+from dropglm.dependencies import each_in_teams
+from dropglm.estimators.features import AnyFeatures, FeatureOrder, Features, Item, Result
+from dropglm.gpu_arrays import is_on_gpu
+from dropglm.registry import lookup
+
+# Whether a fit runs on a GPU; None means that it depends on where X is.
+DEVICES = {"cpu": False, "cuda": True}
+
+
+def features_of(estimator: Any, X: Any, X_unlabeled: Any) -> Any:
+    """Return the rows of a fit, in memory or on a GPU, as the estimator's ``device`` says."""
+    device, threads = estimator.device, checks.threads(estimator.n_jobs)
+    on_gpu = is_on_gpu(X) if device is None else lookup(DEVICES, device, "device")
+    if not on_gpu:
+        if is_on_gpu(X) or is_on_gpu(X_unlabeled):
+            raise ValueError('X is on a GPU, but device="cpu"; use device=None, or pass X.get().')
+        return Features(X, X_unlabeled, threads)
+    return DeviceFeatures(X, X_unlabeled, threads)
+
+
+class DeviceFeatures(AnyFeatures):
+    """Labelled and unlabelled rows on a GPU, over the features that occur.
+
+    Parameters
+    ----------
+    X : ndarray, scipy sparse or Blocks of shape (n, d), or a matrix of CuPy
+    X_unlabeled : of shape (m, d), optional
+    threads : int
+        Number of threads for what is done on the host.
+
+    Attributes
+    ----------
+    labeled, unlabeled : DeviceDesign, None without unlabelled rows
+    """
+
+    def __init__(self, X: Any, X_unlabeled: Any = None, threads: int = 1) -> None:
+        from dropglm.cuda.design import DeviceDesign
+        from dropglm.cuda.upload import upload
+
+        given = [part for part in (X, X_unlabeled) if part is not None]
+        in_blocks = isinstance(X, Blocks)
+        widths = X.widths if in_blocks else (X.shape[1],)
+        dtype = np.dtype(X.dtype)
+        orders, matrices = [], []
+        for number in range(len(widths)):
+            parts = [part.blocks[number] if in_blocks else part for part in given]
+            order, uploaded = upload(parts, dtype, threads)
+            orders.append(order)
+            matrices.append(uploaded)
+        super().__init__(orders, widths, dtype, in_blocks=in_blocks, some_unlabeled=len(given) == 2)
+        self.labeled, *unlabeled = (DeviceDesign(parts) for parts in zip(*matrices, strict=True))
+        self.unlabeled = unlabeled[0] if unlabeled else None
+        self.from_gpu = is_on_gpu(X)
+        self._threads = threads
+
+    def without(self, numbers: Collection[int]) -> "DeviceFeatures":
+        """Return the features without the blocks of these numbers, whose coefficients are 0."""
+        if not numbers:
+            return self
+        rest = copy(self)
+        FeatureOrder.__init__(
+            rest,
+            self.orders,
+            self.widths,
+            self.dtype,
+            in_blocks=True,
+            some_unlabeled=self.some_unlabeled,
+            left_out=self.left_out.union(numbers),
+        )
+        rest.labeled = self.labeled.without(numbers)
+        if self.unlabeled is not None:
+            rest.unlabeled = self.unlabeled.without(numbers)
+        return rest
+
+    def zeros(self, K: int) -> Any:
+        """Return coefficients of all features, of shape (K, d), where X was given."""
+        if not self.from_gpu:
+            return super().zeros(K)
+        from dropglm.cuda.runtime import array_module
+
+        return array_module().zeros((K, self.d), self.dtype)
+
+    def expand(self, beta: Any) -> Any:
+        """Return the (K, d) array of all features, given β of the host or of the GPU."""
+        coef = self.zeros(beta.shape[1])
+        coef[:, self.order] = beta.T if self.from_gpu or not is_on_gpu(beta) else beta.T.get()
+        return coef
+
+    @property
+    def smallest(self) -> tuple[float, ...]:
+        """Of each block, the smallest entry of labelled rows, or 0 if none is negative."""
+        return tuple(block.design.smallest for block in self.labeled.blocks)
+
+    @property
+    def threads(self) -> int:
+        """Number of threads for what is done on the host."""
+        return self._threads
+
+    def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Return ``[work(item) for item in items]``, with one item per thread."""
+        return each_in_teams(work, items, self.threads)

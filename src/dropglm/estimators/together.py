@@ -1,0 +1,266 @@
+"""Fits of many problems at once, on a GPU: classes against the rest, folds, points of a grid.
+
+The stages of a fit are those of ``stages.py``. All problems of a batch go through a stage together.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dropglm.estimators.device_features import DeviceFeatures
+from dropglm.estimators.problem import Problem
+from dropglm.estimators.stages import ROUGH_TOL, Solution
+from dropglm.families import Family
+from dropglm.gpu_arrays import to_host
+from dropglm.noise import NO_NOISE
+from dropglm.objective import Coefficients
+from dropglm.penalties import Penalty
+from dropglm.solvers import LBFGS
+
+# Share of the free memory that a batch may take.
+SHARE = 0.8
+
+
+class Task(NamedTuple):
+    """A problem with its settings."""
+
+    problem: Problem
+    penalty: Penalty | None
+    l2: float
+    discount: float
+    start: Coefficients | None = None
+
+
+class Fitted(NamedTuple):
+    """A solution, and the predictors of all labelled rows, on the GPU."""
+
+    solution: Solution
+    eta: Any  # (n,)
+
+
+# Called after each iteration with its number, the numbers of tasks and the objective of each; a true return
+# value stops all of them.
+Watch = Callable[[int, np.ndarray, np.ndarray], bool]
+
+
+def solve_together(tasks: Sequence[Task], solver: LBFGS, watch: Watch | None = None) -> list[Fitted]:
+    """Solve all tasks, which share their features and their kind of penalty, in as few batches as fit.
+
+    Coefficients of the solutions are arrays of the GPU.
+    """
+    from dropglm.cuda.runtime import out_of_memory
+
+    check_supported(tasks[0].problem.family, [task.penalty for task in tasks])
+    size = _batch_size(tasks)
+    fitted: list[Fitted] = []
+    for first in range(0, len(tasks), size):
+        batch = list(tasks[first : first + size])
+        # Passes over an even number of problems are faster.
+        padded = [*batch, batch[-1]] if len(batch) > 2 and len(batch) % 2 else batch
+        with out_of_memory("A fit", _bytes_per_task(tasks[0]) * len(padded)):
+            fitted += _solve_batch(padded, solver, watch)[: len(batch)]
+    return fitted
+
+
+def check_supported(family: type[Family], penalties: Sequence[Penalty | None]) -> None:
+    """Raise an error if a GPU cannot fit this family or a penalty."""
+    from dropglm.cuda.row_loops import FAMILY, PENALTY
+
+    if family.several:
+        raise ValueError(
+            'A multinomial model is not available on a GPU; use multi_class="ovr", or device="cpu".'
+        )
+    others = {type(one) for one in penalties if one is not None and type(one) not in PENALTY}
+    if family not in FAMILY or others:
+        raise ValueError(
+            "On a GPU, the expectation must be 'gaussian' or 'quadratic', and the family one of dropglm's; "
+            'use device="cpu" for others.'
+        )
+
+
+def _solve_batch(tasks: Sequence[Task], solver: LBFGS, watch: Watch | None) -> list[Fitted]:
+    """Take all tasks through the stages of a fit."""
+    problem = tasks[0].problem
+    rough = replace(solver, tol=max(solver.tol, ROUGH_TOL))
+    discounts = np.array([task.discount if task.penalty is not None else 0.0 for task in tasks])
+    some_unlabeled = problem.some_unlabeled
+    predicts_labels = problem.l2_weights.counts_unlabeled and some_unlabeled
+    from_nothing = all(task.start is None for task in tasks)
+    stages = []
+    if from_nothing and problem.labels_first and some_unlabeled and discounts.any():
+        stages.append((rough, np.zeros_like(discounts)))
+    if predicts_labels:
+        stages.append((rough, discounts))
+    stages.append((solver, discounts))
+
+    batch = _Batch(tasks)
+    for number, (stage_solver, stage_discounts) in enumerate(stages, start=1):
+        is_last = number == len(stages)
+        if is_last and predicts_labels:
+            batch.count_predictions()
+        batch.solve(stage_solver, stage_discounts, watch if is_last else None)
+    return batch.fitted()
+
+
+class _Batch:
+    """Problems on the GPU, and their coefficients so far."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        from dropglm.cuda.runtime import array_module
+
+        self.xp = array_module()
+        self.tasks = tasks
+        self.features: DeviceFeatures = tasks[0].problem.features  # type: ignore[assignment]
+        self.d = self.features.labeled.shape[1]
+        problems = [task.problem for task in tasks]
+        self.y = _Table((id(one.y), one.y[:, 0]) for one in problems)
+        self.w = _Table((id(one.weights), one.weights) for one in problems)
+        self.mean = _Table((_mean_key(one), _mean(one)) for one in problems)
+        self.l2_weights = _Table((_weights_key(one), lambda one=one: one.labeled_l2_weights[:, 0]) for one in problems)
+        self.theta = self._start()
+        self.minimum: Any = None
+
+    def _start(self) -> Any:
+        """Return θ of all problems at their starts."""
+        theta = self.xp.zeros((self.d + 1, len(self.tasks)), self.features.dtype)
+        for p, task in enumerate(self.tasks):
+            beta, b = task.problem.null_model() if task.start is None else task.start
+            at_mean = 0.0
+            if task.start is not None:
+                at_mean = float(np.dot(_mean(task.problem), to_host(beta)[:, 0]))
+                theta[: self.d, p] = self.xp.asarray(beta[:, 0])
+            theta[self.d, p] = float(b[0]) + at_mean
+        return theta
+
+    def solve(self, solver: LBFGS, discounts: np.ndarray, watch: Watch | None) -> None:
+        """Minimise the objectives of a stage, from the coefficients so far on."""
+        from dropglm.cuda.lbfgs import minimize
+
+        self.minimum = minimize(
+            self._problems(discounts),
+            self.theta,
+            tol=solver.tol,
+            max_iter=solver.max_iter,
+            min_iter=solver.min_iter,
+            watch=watch,
+        )
+        self.theta = self.minimum.theta
+
+    def _problems(self, discounts: np.ndarray) -> Any:
+        from dropglm.cuda.problems import Problems
+        from dropglm.cuda.row_loops import FAMILY, PENALTY
+
+        tasks, family, P = self.tasks, self.tasks[0].problem.family, len(self.tasks)
+        noises = [NO_NOISE if task.penalty is None else task.penalty.noise for task in tasks]
+        penalty = next((type(task.penalty) for task in tasks if task.penalty is not None), None)
+        numbers = self.features.labeled.numbers
+        constants = [
+            float(np.sum(one.weights * family.conjugate(one.y[:, 0]))) for one in (task.problem for task in tasks)
+        ]
+        return Problems(
+            self._row_sets(discounts),
+            FAMILY[family],
+            0 if penalty is None else PENALTY[penalty],
+            np.array(constants),
+            np.array([[noise.of_block(k).relative for noise in noises] for k in numbers], np.float64),
+            np.array([[noise.of_block(k).absolute for noise in noises] for k in numbers], np.float64),
+            np.array([task.l2 for task in tasks], np.float64),
+            self.l2_weights.columns(self.features.dtype),
+            self.l2_weights.places,
+            self.mean.columns(self.features.dtype),
+            self.mean.places,
+            tasks[0].problem.fit_intercept,
+            self.features.dtype,
+        )
+
+    def _row_sets(self, discounts: np.ndarray) -> list[Any]:
+        """Return the labelled rows and, if their penalty counts, the unlabelled ones; see ``semi_supervised``."""
+        from dropglm.cuda.problems import RowSet
+
+        P, unlabeled_weights = len(self.tasks), self.tasks[0].problem.unlabeled_weights
+        labeled, unlabeled = self.features.labeled, self.features.unlabeled
+        y, w = self.y.columns(np.float64), self.w.columns(np.float64)
+        n = w.sum(axis=0)[self.w.places]
+        m = 0.0 if unlabeled_weights is None else float(unlabeled_weights.sum())
+        share = n / (n + discounts * m)
+        places = self.y.places, self.w.places, self.w.places
+        blocks = list(zip(labeled.places, labeled.matrices, strict=True))
+        sets = [RowSet(blocks, y, w, w, *places, share)]
+        if unlabeled is not None and unlabeled_weights is not None and discounts.any():
+            blocks = list(zip(unlabeled.places, unlabeled.matrices, strict=True))
+            pi, none, first = unlabeled_weights[:, None], np.zeros((len(unlabeled_weights), 1)), np.zeros(P, int)
+            sets.append(RowSet(blocks, none, none, pi, first, first, first, share * discounts))
+        return sets
+
+    def count_predictions(self) -> None:
+        """Let the weights of l2 count unlabelled rows with the labels that are predicted so far."""
+        def weights_of(p: int) -> np.ndarray:
+            beta = to_host(self.theta[: self.d, p : p + 1])
+            coefficients = beta, self.minimum.intercept[p : p + 1]
+            return self.tasks[p].problem.l2_weights_with_predictions(coefficients)[:, 0]
+
+        self.l2_weights = _Table((p, weights_of(p)) for p in range(len(self.tasks)))
+
+    def fitted(self) -> list[Fitted]:
+        """Return the solutions of all tasks."""
+        minimum = self.minimum
+        return [
+            Fitted(
+                Solution(self.theta[: self.d, p : p + 1], minimum.intercept[p : p + 1], result),
+                minimum.eta[0][:, p],
+            )
+            for p, result in enumerate(minimum.results)
+        ]
+
+
+class _Table:
+    """Columns that several problems share, and the column of each problem."""
+
+    def __init__(self, items: Any) -> None:
+        place_of: dict[Hashable, int] = {}
+        self._columns: list[np.ndarray] = []
+        places = []
+        for key, column in items:
+            if key not in place_of:
+                place_of[key] = len(place_of)
+                self._columns.append(column() if callable(column) else column)
+            places.append(place_of[key])
+        self.places = np.array(places)
+
+    def columns(self, dtype: Any) -> np.ndarray:
+        """Return all columns as one array."""
+        return np.stack(self._columns, axis=1).astype(dtype, copy=False)
+
+
+def _mean(problem: Problem) -> np.ndarray:
+    """Return x̄, or zeros if there is no intercept that it could be separated from."""
+    return problem._mean if problem.fit_intercept else np.zeros_like(problem._mean)
+
+
+def _mean_key(problem: Problem) -> Hashable:
+    return id(problem) if problem.mean is None else id(problem.mean)
+
+
+def _weights_key(problem: Problem) -> Hashable:
+    return id(problem) if problem.l2_weights.uses_labels else id(problem.l2_weights)
+
+
+def _bytes_per_task(task: Task) -> int:
+    """Return about how much memory of the GPU the fit of a task takes, besides the rows."""
+    from dropglm.cuda.lbfgs import LONG_VECTORS
+
+    features: Any = task.problem.features
+    n, d = features.labeled.shape
+    if features.unlabeled is not None and task.discount:
+        n += features.unlabeled.shape[0]
+    # Per row: η and s² twice, the ray, and the slopes.
+    return int(d * LONG_VECTORS * features.dtype.itemsize + n * (7 * 8 + 2 * features.dtype.itemsize))
+
+
+def _batch_size(tasks: Sequence[Task]) -> int:
+    """Return how many tasks fit into the memory of the GPU at the same time."""
+    from dropglm.cuda.runtime import free_memory
+
+    return max(2, int(SHARE * free_memory() / _bytes_per_task(tasks[0])) // 2 * 2)

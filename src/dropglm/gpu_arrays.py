@@ -1,0 +1,41 @@
+"""Arrays that live on a GPU, as far as the rest of the package has to recognise them.
+
+Neither CuPy nor a GPU is needed to ask.
+"""
+
+from typing import Any
+
+from dropglm.extras import import_extra
+
+CUDA_DEVICES = (2, 13)  # DLPack's numbers of device memory and of managed memory
+
+
+def is_on_gpu(X: Any) -> bool:
+    """Return whether X is an array or a sparse matrix of CuPy.
+
+    Examples
+    --------
+    >>> is_on_gpu([[1.0, 2.0]])
+    False
+    """
+    return type(X).__module__.partition(".")[0] in ("cupy", "cupyx")
+
+
+def from_dlpack(X: Any) -> Any:
+    """Return an array of another library that is on a GPU as one of CuPy, without a copy; others as they are."""
+    device = getattr(X, "__dlpack_device__", None)
+    if is_on_gpu(X) or device is None or not hasattr(X, "__dlpack__"):
+        return X
+    try:
+        kind = int(device()[0])
+    except (TypeError, ValueError, RuntimeError, BufferError):  # no array of numbers, or not on any device
+        return X
+    if kind not in CUDA_DEVICES:
+        return X
+    return import_extra("cupy", "cuda", "Arrays on a GPU need").from_dlpack(X)
+
+
+def to_host(X: Any) -> Any:
+    """Return an array of a GPU as one of NumPy or SciPy; anything else as it is."""
+    X = from_dlpack(X)
+    return X.get() if is_on_gpu(X) else X
