@@ -39,3 +39,17 @@ def to_host(X: Any) -> Any:
     """Return an array of a GPU as one of NumPy or SciPy; anything else as it is."""
     X = from_dlpack(X)
     return X.get() if is_on_gpu(X) else X
+
+
+def like(array: Any, numbers: Any) -> Any:
+    """Return numbers of NumPy as an array of CuPy if ``array`` is one; strings stay with NumPy."""
+    if not is_on_gpu(array) or numbers.dtype.kind not in "biuf":
+        return numbers
+    return import_extra("cupy", "cuda", "Arrays on a GPU need").asarray(numbers)
+
+
+def predictors_on_gpu(X: Any, coef: Any, intercept: Any) -> Any:
+    """Return Xβ + b for rows X of CuPy; shape (n, K), an array of CuPy."""
+    cupy = import_extra("cupy", "cuda", "Arrays on a GPU need")
+    coef = cupy.atleast_2d(cupy.asarray(coef.toarray() if hasattr(coef, "toarray") else coef))
+    return X @ cupy.ascontiguousarray(coef.T) + cupy.atleast_1d(cupy.asarray(intercept))

@@ -84,9 +84,7 @@ class DeviceMatrix(Protocol):
     def moments(self, group: Group, beta: Pair, eta: Pair, t: Pair) -> None:
         """Set η = Xβ and t = X²β²."""
 
-    def ray(
-        self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool
-    ) -> None:
+    def ray(self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
 
     def backward(
@@ -159,9 +157,7 @@ class SparseMatrix:
         rows = E, self._zero, *self._row_views
         pairs.call(passes.moments, blocks, width, *rows, _form(beta, width), eta.view, t.view)
 
-    def ray(
-        self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool
-    ) -> None:
+    def ray(self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
         pairs, width = _by_two(group)
         E, blocks = self._lanes(pairs)
@@ -252,9 +248,7 @@ class DenseMatrix:
         _put(group, self.X @ beta.array, eta.array, False)
         _put(group, self.squares @ (beta.array * beta.array), t.array, False)
 
-    def ray(
-        self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool
-    ) -> None:
+    def ray(self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
         b, d = beta.array, direction.array
         products = self.X @ d, self.squares @ (b * d), self.squares @ (d * d)

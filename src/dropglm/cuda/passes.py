@@ -166,9 +166,7 @@ def backward(
     if place >= columns.size or j >= indptr.size - 1:
         return
     p = columns[place]
-    sum_r, sum_q, other_r, other_q = sum_slopes(
-        indptr[j], indptr[j + 1], 1, zero, indices, values, r, q, p
-    )
+    sum_r, sum_q, other_r, other_q = sum_slopes(indptr[j], indptr[j + 1], 1, zero, indices, values, r, q, p)
     put(j, width * p, sum_r, sum_q, beta, relative, zero, add, out, squares)
     if width == 2:
         put(j, 2 * p + 1, other_r, other_q, beta, relative, zero, add, out, squares)

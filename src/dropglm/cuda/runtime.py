@@ -86,7 +86,7 @@ def out_of_memory(what: str, size: int) -> Iterator[None]:
     except failure:
         raise MemoryError(
             f"{what} needs about {size / 2**30:.1f} GiB of the GPU's memory besides its rows, of which "
-            f"{free_memory() / 2**30:.1f} GiB are free; use float32, fewer features, or device=\"cpu\"."
+            f'{free_memory() / 2**30:.1f} GiB are free; use float32, fewer features, or device="cpu".'
         ) from None
 
 

@@ -43,6 +43,8 @@ class DeviceFeatures(AnyFeatures):
     labeled, unlabeled : DeviceDesign, None without unlabelled rows
     """
 
+    solves_together = True
+
     def __init__(self, X: Any, X_unlabeled: Any = None, threads: int = 1) -> None:
         from dropglm.cuda.design import DeviceDesign
         from dropglm.cuda.upload import upload
@@ -81,6 +83,14 @@ class DeviceFeatures(AnyFeatures):
         if self.unlabeled is not None:
             rest.unlabeled = self.unlabeled.without(numbers)
         return rest
+
+    def like_coefficients(self, numbers: np.ndarray) -> Any:
+        """Return numbers of the host in the type of the coefficients, and where these are."""
+        if not self.from_gpu:
+            return super().like_coefficients(numbers)
+        from dropglm.cuda.runtime import array_module
+
+        return array_module().asarray(numbers, dtype=self.dtype)
 
     def zeros(self, K: int) -> Any:
         """Return coefficients of all features, of shape (K, d), where X was given."""

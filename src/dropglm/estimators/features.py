@@ -89,6 +89,13 @@ class AnyFeatures(FeatureOrder, ABC):
     def smallest(self) -> tuple[float, ...]:
         """Of each block, the smallest entry of labelled rows, or 0 if none is negative."""
 
+    # Whether problems that share the features are solved at the same time, rather than one per thread.
+    solves_together = False
+
+    def like_coefficients(self, numbers: np.ndarray) -> Any:
+        """Return numbers of the host in the type of the coefficients, and where these are."""
+        return numbers.astype(self.dtype)
+
     def zeros(self, K: int) -> Any:
         """Return coefficients of all features, of shape (K, d)."""
         return np.zeros((K, self.d), self.dtype)

@@ -17,6 +17,7 @@ from dropglm.estimators.l2_weights import L2Weights
 from dropglm.estimators.logistic import targets_of
 from dropglm.estimators.paths import Job, PathFits
 from dropglm.estimators.problem import Problem
+from dropglm.estimators.together import problem_class
 from dropglm.estimators.validation import TrainingData
 from dropglm.families import Logistic, Multinomial
 from dropglm.objective import Block, Labels, mean_row
@@ -73,7 +74,7 @@ class FoldFits(PathFits):
     def problem(self, rule: L2Weights, job: Job) -> Problem:
         """Return what the fits of a job share, with these l2 weights."""
         # Naive-Bayes weights depend on the labels: on those of the fold's own rows only.
-        return Problem(
+        return problem_class(self.features)(
             self.features.without(rule.left_out),
             self.family,
             self.targets[job.problem],

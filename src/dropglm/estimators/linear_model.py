@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dropglm import checks
 from dropglm.blocks import Blocks
+from dropglm.gpu_arrays import to_host
 from dropglm.estimators.predictions import ClassPredictions, LinearPredictions, LogisticPredictions
 
 
@@ -21,7 +22,7 @@ class LinearModel(LinearPredictions, BaseEstimator):
 
     def _dense_coef(self) -> np.ndarray:
         """Return the coefficients as a dense array of shape (K, d)."""
-        return np.atleast_2d(self.coef_.toarray() if sparse.issparse(self.coef_) else self.coef_)
+        return np.atleast_2d(self.coef_.toarray() if sparse.issparse(self.coef_) else to_host(self.coef_))
 
     def _set_fitted(self, **attributes: Any) -> None:
         """Set all fitted attributes at once, so that a prediction in another thread sees old or new ones."""

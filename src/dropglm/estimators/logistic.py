@@ -9,14 +9,17 @@ import numpy as np
 from dropglm import checks
 from dropglm.blocks import PerBlock, block_count
 from dropglm.estimators.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
-from dropglm.estimators.features import AnyFeatures, Features
+from dropglm.estimators.device_features import features_of
+from dropglm.estimators.features import AnyFeatures
 from dropglm.estimators.l2_weights import L2Weights, l2_weights_from
 from dropglm.estimators.linear_model import LogisticModel, SparsifyMixin
 from dropglm.estimators.problem import Problem, previous_coefficients
-from dropglm.estimators.stages import StagedProblem, diverging_because
+from dropglm.estimators.stages import Solution, StagedProblem, Task, diverging_because
+from dropglm.estimators.together import problem_class, solve_together
 from dropglm.estimators.validation import TrainingData, check_classification, check_settings
 from dropglm.estimators.warning import warn_no_minimum, warn_unless_converged
 from dropglm.families import Logistic, Multinomial
+from dropglm.gpu_arrays import to_host
 from dropglm.noise import Noise
 from dropglm.noising import expectation_from, noise_from, training_penalty
 from dropglm.objective import Block, Labels, mean_row
@@ -90,6 +93,9 @@ PerBlock, default="uniform"
         Start from the coefficients of the previous fit; without effect for "naive_bayes_unlabeled".
     n_jobs : int, default=None
         Number of threads; None means 1, -1 all cores.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to fit: "cuda" is an NVIDIA GPU, which needs the extra ``cuda``; None is where X is. If X is a
+        matrix of CuPy, so are ``coef_``, ``intercept_`` and predictions.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the noised copies, for "monte_carlo".
     verbose : int, default=0
@@ -153,6 +159,7 @@ PerBlock, default="uniform"
         max_iter: int = 200,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        device: str | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -169,6 +176,7 @@ PerBlock, default="uniform"
         self.max_iter = max_iter
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -213,7 +221,7 @@ PerBlock, default="uniform"
         joint = fits_jointly(self.multi_class, K, method, noisy=bool(noise.parts))
         family = Multinomial if joint else Logistic
         penalty = training_penalty(method, family, noise, self.random_state)
-        features = Features(data.X, data.X_unlabeled, checks.threads(self.n_jobs))
+        features = features_of(self, data.X, data.X_unlabeled)
         l2_weights = l2_weights_from(self.l2_weights, features)
         features = features.without(l2_weights.left_out)
         problems = problems_of(
@@ -231,7 +239,7 @@ PerBlock, default="uniform"
     ) -> Self:
         """Solve one joint problem, or one per class against the rest, and set the fitted attributes."""
         joint = problems[0].family.several
-        coef = np.zeros((len(data.classes) if joint else len(problems), features.d), features.dtype)
+        coef = features.zeros(len(data.classes) if joint else len(problems))
         intercept = np.zeros(len(coef))
         # Predicted labels must not depend on an earlier fit.
         warm = self.warm_start and not problems[0].l2_weights.counts_unlabeled
@@ -239,8 +247,8 @@ PerBlock, default="uniform"
         multi_class = "multinomial" if joint else "ovr"
         with FitObservers(self, data, len(problems)) as observers:
 
-            def solve(k: int) -> tuple[Result, str | None]:
-                problem, rows = problems[k], slice(None) if joint else slice(k, k + 1)
+            def task(k: int) -> Task:
+                rows = slice(None) if joint else slice(k, k + 1)
 
                 def attributes(beta: np.ndarray, b: np.ndarray) -> dict[str, Any]:
                     so_far, b_so_far = coef.copy(), intercept.astype(coef.dtype)
@@ -253,13 +261,22 @@ PerBlock, default="uniform"
                     }
 
                 start = None if initial is None else (initial[0][:, rows], initial[1][rows])
-                watch, own = observers.next_problem(attributes), replace(solver, threads=features.threads)
-                solution = problem.solve(penalty, self.l2, self.discount, own, start, watch)
-                coef[rows], intercept[rows] = features.expand(solution.beta), solution.intercept
-                return solution.result, diverging_because(problem, penalty, self.l2, solution)
+                watch = observers.next_problem(attributes)
+                return Task(problems[k], penalty, self.l2, self.discount, start, watch)
 
-            numbers = range(len(problems))
-            solved = [solve(k) for k in numbers] if observers.in_order else features.each(solve, numbers)
+            def store(k: int, solution: Solution) -> tuple[Result, str | None]:
+                rows = slice(None) if joint else slice(k, k + 1)
+                coef[rows], intercept[rows] = features.expand(solution.beta), solution.intercept
+                return solution.result, diverging_because(problems[k], penalty, self.l2, solution)
+
+            own, numbers = replace(solver, threads=features.threads), range(len(problems))
+            if features.solves_together and not observers.in_order:
+                solutions = solve_together([task(k) for k in numbers], own)
+                solved = [store(k, solution) for k, solution in enumerate(solutions)]
+            elif observers.in_order:
+                solved = [store(k, task(k).solve(own)) for k in numbers]
+            else:
+                solved = features.each(lambda k: store(k, task(k).solve(own)), numbers)
             results, reasons = [result for result, _ in solved], [reason for _, reason in solved]
 
             if joint:
@@ -267,7 +284,7 @@ PerBlock, default="uniform"
             self._set_fitted(
                 classes_=data.classes,
                 coef_=coef,
-                intercept_=intercept.astype(coef.dtype),
+                intercept_=features.like_coefficients(intercept),
                 multi_class_=multi_class,
                 n_iter_=np.array([result.n_iter for result in results]),
                 result_=results[0] if len(results) == 1 else tuple(results),
@@ -276,7 +293,7 @@ PerBlock, default="uniform"
         warn_unless_converged(self, results)
         reason = next(filter(None, reasons), None)
         if reason is not None:
-            warn_no_minimum(reason, coef)
+            warn_no_minimum(reason, to_host(coef))
         return self
 
 
@@ -291,7 +308,7 @@ def fits_jointly(multi_class: str, K: int, method: Expectation, *, noisy: bool) 
 
 def problems_of(
     data: TrainingData,
-    features: Features,
+    features: Any,
     l2_weights: L2Weights,
     fit_intercept: bool,
     *,
@@ -302,7 +319,7 @@ def problems_of(
     targets = targets_of(data, joint=joint)
     mean = mean_row([Block(features.labeled, data.weights, Labels(targets[0], data.weights))])
     return [
-        Problem(
+        problem_class(features)(
             features,
             Multinomial if joint else Logistic,
             target,

@@ -83,6 +83,9 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         Maximum number of iterations of the solver, per fit.
     n_jobs : int, default=None
         Number of threads; None means 1, -1 all cores.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to fit: "cuda" is an NVIDIA GPU, which needs the extra ``cuda``; None is where X is. If X is a
+        matrix of CuPy, so are ``coef_``, ``intercept_`` and predictions.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the noised copies, for "monte_carlo".
     verbose : int, default=0
@@ -172,6 +175,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         tol: float = 1e-4,
         max_iter: int = 200,
         n_jobs: int | None = None,
+        device: str | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -195,6 +199,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 

@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm import checks
 from dropglm.blocks import block_count
 from dropglm.estimators.best import Reach, find_best
-from dropglm.estimators.features import Features
+from dropglm.estimators.device_features import features_of
+from dropglm.estimators.device_fits import fold_fits_class
 from dropglm.estimators.fold_fits import FoldFits
 from dropglm.estimators.folds import folds_from
 from dropglm.estimators.grid import Candidate, candidates_of, grids_of, l2_weights_grid, noises_of
@@ -96,7 +96,7 @@ def search_settings(
     if not (any(grids["discount"]) or counts_unlabeled(estimator.l2_weights)):
         X_unlabeled = unlabeled_weight = None
     in_fits = data.X_unlabeled if X_unlabeled is not None else None
-    features = Features(data.X, in_fits, checks.threads(estimator.n_jobs))
+    features = features_of(estimator, data.X, in_fits)
     if estimator.naive_bayes and features.labeled.blocks[0].design.smallest < 0.0:
         raise ValueError("naive_bayes=True needs non-negative features; use naive_bayes=False.")
     counts_predicted = bool(estimator.rounds and estimator.naive_bayes and data.X_unlabeled is not None)
@@ -108,7 +108,7 @@ def search_settings(
     # Search.
     rows = HeldOutRows(features, folds)
     reach = Reach(estimator, grids["l2"])
-    fits = FoldFits(
+    fits = fold_fits_class(features)(
         data,
         rows,
         joint=joint,

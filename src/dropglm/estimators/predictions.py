@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from dropglm.families import Logistic, Multinomial
+from dropglm.gpu_arrays import is_on_gpu, like, predictors_on_gpu, to_host
 
 ENTRIES = 1 << 16  # products of entries and coefficients that are computed at a time
 
@@ -27,10 +28,13 @@ class LinearPredictions:
 
     def _predictors(self, X: Any) -> np.ndarray:
         """Return Xβ + b for new rows; shape (n, K)."""
-        coef = self.coef_ if hasattr(self.coef_, "toarray") else np.atleast_2d(self.coef_)
+        if is_on_gpu(X):
+            return predictors_on_gpu(X, self.coef_, self.intercept_)
+        coef, intercept = to_host(self.coef_), np.atleast_1d(to_host(self.intercept_))
+        coef = coef if hasattr(coef, "toarray") else np.atleast_2d(coef)
         single = coef.dtype == X.dtype == np.float32 and isinstance(coef, np.ndarray)
         eta = _product(X, coef) if single and getattr(X, "format", None) == "csr" else X @ coef.T
-        return np.asarray(eta.toarray() if hasattr(eta, "toarray") else eta) + np.atleast_1d(self.intercept_)
+        return np.asarray(eta.toarray() if hasattr(eta, "toarray") else eta) + intercept
 
 
 def _product(X: Any, coef: np.ndarray) -> np.ndarray:
@@ -84,7 +88,8 @@ class ClassPredictions(LinearPredictions):
             Classes.
         """
         model = self._snapshot()
-        return model.classes_[self._best_class(model._predictors(X))]
+        best = self._best_class(model._predictors(X))
+        return like(best, model.classes_[to_host(best)])
 
     @staticmethod
     def _best_class(eta: np.ndarray) -> np.ndarray:

@@ -9,11 +9,13 @@ from sklearn.base import RegressorMixin
 from dropglm import checks
 from dropglm.blocks import PerBlock, block_count
 from dropglm.estimators.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
-from dropglm.estimators.features import AnyFeatures, Features
+from dropglm.estimators.device_features import features_of
+from dropglm.estimators.features import AnyFeatures
 from dropglm.estimators.l2_weights import l2_weights_from
 from dropglm.estimators.linear_model import SparsifyMixin
-from dropglm.estimators.problem import Problem, previous_coefficients
+from dropglm.estimators.problem import previous_coefficients
 from dropglm.estimators.stages import StagedProblem
+from dropglm.estimators.together import problem_class
 from dropglm.estimators.validation import TrainingData, check_regression, check_settings
 from dropglm.estimators.warning import warn_unless_converged
 from dropglm.families import Family, Linear, Poisson
@@ -76,6 +78,7 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         max_iter: int = 200,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        device: str | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -90,6 +93,7 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         self.max_iter = max_iter
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -132,11 +136,11 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
 
         # Build the problem.
         penalty = training_penalty(method, self.family, noise, self.random_state)
-        features = Features(data.X, data.X_unlabeled, checks.threads(self.n_jobs))
+        features = features_of(self, data.X, data.X_unlabeled)
         self._check_l2_weights()
         l2_weights = l2_weights_from(self.l2_weights, features)
         features = features.without(l2_weights.left_out)
-        problem = Problem(
+        problem = problem_class(features)(
             features,
             self.family,
             data.y[:, None],
@@ -262,6 +266,9 @@ class LinearRegression(GeneralizedLinearRegressor):
         Start from the coefficients of the previous fit.
     n_jobs : int, default=None
         Number of threads; None means 1, -1 all cores.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to fit: "cuda" is an NVIDIA GPU, which needs the extra ``cuda``; None is where X is. If X is a
+        matrix of CuPy, so are ``coef_`` and predictions.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the noised copies, for "monte_carlo".
     verbose : int, default=0
@@ -339,6 +346,9 @@ class PoissonRegressor(GeneralizedLinearRegressor):
         Start from the coefficients of the previous fit.
     n_jobs : int, default=None
         Number of threads; None means 1, -1 all cores.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to fit: "cuda" is an NVIDIA GPU, which needs the extra ``cuda``; None is where X is. If X is a
+        matrix of CuPy, so are ``coef_`` and predictions.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the noised copies, for "monte_carlo".
     verbose : int, default=0

@@ -129,6 +129,21 @@ class StagedProblem(ABC):
         """Return whether a feature without additive noise is never negative and occurs in one class only."""
 
 
+class Task(NamedTuple):
+    """A problem with the settings of a fit."""
+
+    problem: StagedProblem
+    penalty: Penalty | None
+    l2: float
+    discount: float
+    start: Coefficients | None = None
+    watch: Watch | None = None
+
+    def solve(self, solver: LBFGS) -> Solution:
+        """Solve the problem alone."""
+        return self.problem.solve(self.penalty, self.l2, self.discount, solver, self.start, self.watch)
+
+
 def _callback(watch: Watch, objective: Objective) -> Callable[[int, Point], bool]:
     return lambda number, point: watch(number, point.value, lambda: objective.split(point.theta))
 

@@ -3,15 +3,17 @@
 The stages of a fit are those of ``stages.py``. All problems of a batch go through a stage together.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dropglm.estimators.device_features import DeviceFeatures
+from dropglm.estimators.features import AnyFeatures
 from dropglm.estimators.problem import Problem
-from dropglm.estimators.stages import ROUGH_TOL, Solution
+from dropglm.estimators.stages import ROUGH_TOL, Solution, Task, Watch
 from dropglm.families import Family
 from dropglm.gpu_arrays import to_host
 from dropglm.noise import NO_NOISE
@@ -23,33 +25,41 @@ from dropglm.solvers import LBFGS
 SHARE = 0.8
 
 
-class Task(NamedTuple):
-    """A problem with its settings."""
-
-    problem: Problem
-    penalty: Penalty | None
-    l2: float
-    discount: float
-    start: Coefficients | None = None
-
-
 class Fitted(NamedTuple):
-    """A solution, and the predictors of all labelled rows, on the GPU."""
+    """A solution, and the predictors of all labelled rows; both on the GPU."""
 
     solution: Solution
     eta: Any  # (n,)
 
 
-# Called after each iteration with its number, the numbers of tasks and the objective of each; a true return
-# value stops all of them.
-Watch = Callable[[int, np.ndarray, np.ndarray], bool]
+class DeviceProblem(Problem):
+    """A problem whose rows are on a GPU."""
+
+    def solve(
+        self,
+        penalty: Penalty | None,
+        l2: float,
+        discount: float,
+        solver: LBFGS,
+        start: Coefficients | None = None,
+        watch: Watch | None = None,
+    ) -> Solution:
+        """Minimise the objective; without ``start``, from the model with β = 0."""
+        return solve_together([Task(self, penalty, l2, discount, start, watch)], solver)[0]
 
 
-def solve_together(tasks: Sequence[Task], solver: LBFGS, watch: Watch | None = None) -> list[Fitted]:
-    """Solve all tasks, which share their features and their kind of penalty, in as few batches as fit.
+def problem_class(features: AnyFeatures) -> type[Problem]:
+    """Return the class of problems with these features."""
+    return DeviceProblem if features.solves_together else Problem
 
-    Coefficients of the solutions are arrays of the GPU.
-    """
+
+def solve_together(tasks: Sequence[Task], solver: LBFGS) -> list[Solution]:
+    """Return the solutions of tasks that share their features; their coefficients are on the GPU."""
+    return [one.solution for one in fit_together(tasks, solver)]
+
+
+def fit_together(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
+    """Solve tasks that share their features and their kind of penalty, in as few batches as fit."""
     from dropglm.cuda.runtime import out_of_memory
 
     check_supported(tasks[0].problem.family, [task.penalty for task in tasks])
@@ -60,7 +70,7 @@ def solve_together(tasks: Sequence[Task], solver: LBFGS, watch: Watch | None = N
         # Passes over an even number of problems are faster.
         padded = [*batch, batch[-1]] if len(batch) > 2 and len(batch) % 2 else batch
         with out_of_memory("A fit", _bytes_per_task(tasks[0]) * len(padded)):
-            fitted += _solve_batch(padded, solver, watch)[: len(batch)]
+            fitted += _solve_batch(padded, solver)[: len(batch)]
     return fitted
 
 
@@ -80,7 +90,7 @@ def check_supported(family: type[Family], penalties: Sequence[Penalty | None]) -
         )
 
 
-def _solve_batch(tasks: Sequence[Task], solver: LBFGS, watch: Watch | None) -> list[Fitted]:
+def _solve_batch(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
     """Take all tasks through the stages of a fit."""
     problem = tasks[0].problem
     rough = replace(solver, tol=max(solver.tol, ROUGH_TOL))
@@ -100,7 +110,7 @@ def _solve_batch(tasks: Sequence[Task], solver: LBFGS, watch: Watch | None) -> l
         is_last = number == len(stages)
         if is_last and predicts_labels:
             batch.count_predictions()
-        batch.solve(stage_solver, stage_discounts, watch if is_last else None)
+        batch.solve(stage_solver, stage_discounts, watched=is_last)
     return batch.fitted()
 
 
@@ -118,7 +128,9 @@ class _Batch:
         self.y = _Table((id(one.y), one.y[:, 0]) for one in problems)
         self.w = _Table((id(one.weights), one.weights) for one in problems)
         self.mean = _Table((_mean_key(one), _mean(one)) for one in problems)
-        self.l2_weights = _Table((_weights_key(one), lambda one=one: one.labeled_l2_weights[:, 0]) for one in problems)
+        self.l2_weights = _Table(
+            (_weights_key(one), lambda one=one: one.labeled_l2_weights[:, 0]) for one in problems
+        )
         self.theta = self._start()
         self.minimum: Any = None
 
@@ -134,7 +146,7 @@ class _Batch:
             theta[self.d, p] = float(b[0]) + at_mean
         return theta
 
-    def solve(self, solver: LBFGS, discounts: np.ndarray, watch: Watch | None) -> None:
+    def solve(self, solver: LBFGS, discounts: np.ndarray, *, watched: bool) -> None:
         """Minimise the objectives of a stage, from the coefficients so far on."""
         from dropglm.cuda.lbfgs import minimize
 
@@ -144,9 +156,24 @@ class _Batch:
             tol=solver.tol,
             max_iter=solver.max_iter,
             min_iter=solver.min_iter,
-            watch=watch,
+            watch=self._watch if watched and any(task.watch for task in self.tasks) else None,
         )
         self.theta = self.minimum.theta
+
+    def _watch(self, n_iter: int, numbers: np.ndarray, values: np.ndarray) -> bool:
+        """Call what observes the tasks of these numbers; return whether one of them stops the fit."""
+        answers = [
+            watch(n_iter, float(values[p]), partial(self._coefficients, p))
+            for p in numbers.tolist()
+            if (watch := self.tasks[p].watch) is not None
+        ]
+        return any(answers)
+
+    def _coefficients(self, p: int) -> Coefficients:
+        """Return β and b of a problem at the current iteration, on the host."""
+        theta = to_host(self.theta[:, p])
+        beta = theta[: self.d, None]
+        return beta, np.array([theta[self.d] - float(_mean(self.tasks[p].problem) @ beta[:, 0])])
 
     def _problems(self, discounts: np.ndarray) -> Any:
         from dropglm.cuda.problems import Problems
@@ -157,7 +184,8 @@ class _Batch:
         penalty = next((type(task.penalty) for task in tasks if task.penalty is not None), None)
         numbers = self.features.labeled.numbers
         constants = [
-            float(np.sum(one.weights * family.conjugate(one.y[:, 0]))) for one in (task.problem for task in tasks)
+            float(np.sum(one.weights * family.conjugate(one.y[:, 0])))
+            for one in (task.problem for task in tasks)
         ]
         return Problems(
             self._row_sets(discounts),
@@ -190,12 +218,17 @@ class _Batch:
         sets = [RowSet(blocks, y, w, w, *places, share)]
         if unlabeled is not None and unlabeled_weights is not None and discounts.any():
             blocks = list(zip(unlabeled.places, unlabeled.matrices, strict=True))
-            pi, none, first = unlabeled_weights[:, None], np.zeros((len(unlabeled_weights), 1)), np.zeros(P, int)
+            pi, none, first = (
+                unlabeled_weights[:, None],
+                np.zeros((len(unlabeled_weights), 1)),
+                np.zeros(P, int),
+            )
             sets.append(RowSet(blocks, none, none, pi, first, first, first, share * discounts))
         return sets
 
     def count_predictions(self) -> None:
         """Let the weights of l2 count unlabelled rows with the labels that are predicted so far."""
+
         def weights_of(p: int) -> np.ndarray:
             beta = to_host(self.theta[: self.d, p : p + 1])
             coefficients = beta, self.minimum.intercept[p : p + 1]
