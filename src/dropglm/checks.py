@@ -57,6 +57,14 @@ def threads(n_jobs: int | None) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, core_count() + 1 + int(n_jobs))
 
 
+def on_cpu(estimator: Any) -> None:
+    """Raise an error if an estimator is to be fitted on a GPU, where its kind of fit is not available."""
+    if getattr(estimator, "device", None) not in (None, "cpu"):
+        raise ValueError(
+            f"Fits to partitions run on CPUs only, but device={estimator.device!r}; use device=None."
+        )
+
+
 def fitted(model: Any, attribute: str) -> None:
     """Raise scikit-learn's ``NotFittedError`` unless the model has that attribute."""
     if not hasattr(model, attribute):

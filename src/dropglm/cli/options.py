@@ -122,6 +122,12 @@ Embedder = Annotated[
 ]
 Json = Annotated[bool, _option(OUTPUT, "--json", help="Write JSON to standard output.")]
 Quiet = Annotated[bool, _option(OUTPUT, "--quiet", "-q", help="Do not show progress on standard error.")]
+Device = Annotated[
+    str | None,
+    _option(
+        OUTPUT, metavar="[cpu|cuda]", help="Where to fit: cuda is an NVIDIA GPU (extra cuda); default cpu."
+    ),
+]
 Threads = Annotated[int, _option(OUTPUT, callback=_not_zero, help="Number of threads; -1 uses all cores.")]
 OutFormat = Annotated[
     str | None,

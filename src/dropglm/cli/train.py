@@ -32,12 +32,12 @@ IN_MEMORY_ONLY = {
     *("embeddings", "embeddings_unlabeled", "embedder"),
     *("min_df", "max_df", "max_features", "analyzer", "stop_words", "expectation", "balanced"),
     *("tune", "dropout", "discount", "l2_weights", "folds", "calibrate", "naive_bayes", "scoring"),
-    *("latent", "rounds"),
+    *("latent", "rounds", "device"),
 }
 NOT_WITH_DASK = {
     *("validation", "suspicious", "suspicious_out", "baseline"),
     *("embeddings", "embeddings_unlabeled", "embedder"),
-    *("latent", "rounds"),
+    *("latent", "rounds", "device"),
 }
 ONLINE_ONLY = {
     *("rule", "rate", "bits", "classes", "epochs", "bad_rows", "checkpoint", "every", "start_from"),
@@ -97,6 +97,7 @@ def train(
     delimiter: options.Delimiter = None,
     seed: options.Seed = 0,
     threads: options.Threads = -1,
+    device: options.Device = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -141,6 +142,7 @@ def train(
         return
     own = ONLINE_ONLY if dask is None else ONLINE_ONLY - {"checkpoint"}
     _refuse(given & own, "can be used only with --online.")
+    from dropglm.estimators.device_features import DEVICES, check_device
     from dropglm.estimators.scoring import SCORERS
     from dropglm.text import TextClassifier
     from dropglm.text.metrics import compute_metrics
@@ -158,6 +160,9 @@ def train(
 
     _check_names(expectation, l2_weights or [], scoring)
     check_name("--analyzer", analyzer, ("word", "char", "char_wb"))
+    if device is not None:
+        check_name("--device", device, DEVICES)
+        check_device(device)
     if stop_words is not None:
         check_name("--stop-words", stop_words, ("english",))
     _check_numbers(dropout or [], l2 or [], discount or [], ngram_weight or [])
@@ -188,6 +193,7 @@ def train(
         "cv": folds,
         "scoring": scoring,
         "n_jobs": threads,
+        "device": device,
         "random_state": seed,
         "verbose": terminal.verbosity(quiet),
     }

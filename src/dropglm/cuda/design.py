@@ -86,7 +86,9 @@ class DeviceDesign:
     ) -> np.ndarray:
         """Return Xᵀr + 2ρ β·(X²)ᵀq for r and q as the columns of ``slopes``; shape (d,)."""
         linear, squares = self._sums(slopes[:, :1], slopes[:, 1:])
-        gradient = linear[:, 0] + (2.0 * relative * beta * squares[:, 0]).astype(self.dtype)
+        gradient = linear[:, 0]
+        if slopes[:, 1].any():
+            gradient = gradient + (2.0 * relative * beta * squares[:, 0]).astype(self.dtype)
         if out is None:
             return gradient
         out[:] = gradient

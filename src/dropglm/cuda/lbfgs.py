@@ -25,6 +25,11 @@ from dropglm.solvers.line_search import MAX_TRIALS
 # Vectors of one number per coefficient that a fit needs: pairs, θ, direction, gradients, preconditioner.
 LONG_VECTORS = 2 * MEMORY + 6
 
+# A group is made anew when at most this share of its problems is running.
+KEPT = 0.6
+# The curvature is computed anew when more than this share of the running problems seems to have converged.
+WAITING = 0.1
+
 # Called after each iteration with its number, the numbers of the problems that it served, and the values of
 # all; a true return value stops all of them.
 Watch = Callable[[int, np.ndarray, np.ndarray], bool]
@@ -68,9 +73,7 @@ class _Batch:
         self.s, self.y = (Pair.of(xp.zeros((MEMORY, d + 1, P), problems.dtype)) for _ in range(2))
         self.old = Pair.of(xp.zeros((d + 1, P), problems.dtype))
         self.coefficients = xp.zeros((2 * MEMORY + 1, P))
-        self.a, self.e = (
-            Pair.of(part) for part in (self.coefficients[:MEMORY], self.coefficients[MEMORY:-1])
-        )
+        self.a, self.e = (Pair.of(part) for part in (self.coefficients[:MEMORY], self.coefficients[MEMORY:-1]))
         self.scale = Pair.of(self.coefficients[-1])
         self.pairs = Pair.of(xp.zeros(2, np.int32))
         # Inner products, as in ``solvers/memory.py``, of each problem.
@@ -87,30 +90,30 @@ class _Batch:
 
     def run(self, watch: Watch | None) -> Minimum:
         """Minimise."""
-        active = Group.of(np.arange(self.P), self.P, self.stream)
-        self._start(active)
-        first_value = self.value.copy()
+        everyone = Group.of(np.arange(self.P), self.P, self.stream)
+        self._start(everyone)
+        first_value, group, running = self.value.copy(), everyone, everyone.numbers
         for n_iter in count():
-            numbers = self._unfinished(active.numbers, n_iter)
-            if not len(numbers):
+            running = self._unfinished(group, running, n_iter)
+            if not len(running):
                 break
-            active = self._group(numbers, active)
-            steps = self._search(active)
-            stalled = np.isnan(steps[numbers])
-            for p in numbers[stalled].tolist():
+            group = self._group(running, group)
+            steps = self._search(group, running)
+            stalled = np.isnan(steps[running])
+            for p in running[stalled].tolist():
                 # At a perfect fit f is 0, so the gradient is compared with the objective at the start.
                 perfect = 0.5 * self.gg[p] <= np.finfo(self.objective.dtype).eps * first_value[p]
                 self.status[p] = Status.CONVERGED if perfect else Status.STALLED
-            if stalled.all():
+            running = running[~stalled]
+            if not len(running):
                 break
-            active = self._group(numbers[~stalled], active)
-            self._arrive(active, n_iter % MEMORY, steps)
-            self.fresh[:] = n_iter + 1 in REFRESHES
+            self._arrive(group, running, n_iter % MEMORY, steps)
+            self.fresh[:] = False
             if n_iter + 1 in REFRESHES:
-                self._precondition(active, active=True)
-            self._solve(active.numbers)
-            self._note(active.numbers, steps)
-            if watch is not None and watch(n_iter + 1, active.numbers, self.value):
+                self._precondition(group, running)
+            self._solve(running)
+            self._note(running, steps)
+            if watch is not None and watch(n_iter + 1, running, self.value):
                 break
         results = [self._result(p) for p in range(self.P)]
         eta = tuple(state.eta.array for state in self.objective.states)
@@ -131,56 +134,61 @@ class _Batch:
                 "coefficients are too large; scale them down."
             )
         self.old.array[:] = objective.gradient.array
-        self._precondition(everyone, active=True)
+        self._precondition(everyone, everyone.numbers)
         self._solve(everyone.numbers)
         self._note(everyone.numbers, np.full(self.P, np.nan))
 
-    def _group(self, numbers: np.ndarray, active: Group) -> Group:
-        """Return the group of these problems, which are among the active ones."""
-        if len(numbers) == len(active.numbers):
-            return active
+    def _group(self, running: np.ndarray, group: Group) -> Group:
+        """Return the problems to work on: some that have ended stay in the group.
+
+        To call the kernels for another group takes as long as many iterations of recorded ones.
+        """
+        if len(running) > KEPT * len(group.numbers):
+            return group
         self.stream.forget()
-        return Group.of(numbers, self.P, self.stream)
+        return Group.of(running, self.P, self.stream)
 
     def _play(self, name: str, work: Callable[[], None]) -> None:
-        """Call the kernels of a step for the active group."""
+        """Call the kernels of a step for the group."""
         if self.objective.records:
             self.stream.play(name, self.objective.kind, work)
         else:
             work()
 
-    def _unfinished(self, numbers: np.ndarray, n_iter: int) -> np.ndarray:
+    def _unfinished(self, group: Group, running: np.ndarray, n_iter: int) -> np.ndarray:
         """Set the status of problems that have ended; return the numbers of the others."""
         if n_iter >= self.min_iter:
-            stale = numbers[(self.norm[numbers] <= self.tol) & ~self.fresh[numbers]]
-            if len(stale):  # the norm has to be small with the curvature of this point
-                self._precondition(Group.with_partners(stale, self.P, self.stream), active=False)
-                self._solve(numbers)
-                self.norm[stale] = self._norm(stale)
-                for p in stale.tolist():
+            # The norm has to be small with the curvature of this point, which is computed for the whole group
+            # when some of its problems wait for it.
+            waiting = (self.norm[running] <= self.tol) & ~self.fresh[running]
+            if waiting.sum() > (WAITING * len(running) if n_iter < self.max_iter else 0):
+                self._precondition(group, running)
+                self._solve(running)
+                self.norm[running] = self._norm(running)
+                for p in running.tolist():
                     value, _, step = self.seen[p][-1]
                     self.seen[p][-1] = value, float(self.norm[p]), step
-            for p in numbers[self.norm[numbers] <= self.tol].tolist():
+            for p in running[(self.norm[running] <= self.tol) & self.fresh[running]].tolist():
                 self.status[p] = Status.CONVERGED
         if n_iter == self.max_iter:
-            for p in numbers.tolist():
+            for p in running.tolist():
                 self.status[p] = self.status[p] or Status.MAX_ITER
-        return np.array([p for p in numbers.tolist() if self.status[p] is None], np.int64)
+        return np.array([p for p in running.tolist() if self.status[p] is None], np.int64)
 
-    def _search(self, active: Group) -> np.ndarray:
+    def _search(self, group: Group, running: np.ndarray) -> np.ndarray:
         """Return a step of each problem that satisfies the Wolfe conditions; NaN if none descends."""
         objective = self.objective
-        searches = Searches(self.value, self.slope, active.numbers)
+        searches = Searches(self.value, self.slope, running)
 
         def aim() -> None:
             history = self.pairs, self.a, self.e, self.scale, self.s, self.y
             point = objective.inverse, objective.gradient, objective.theta
             objective.loop(
-                *(active, vector_loops.combine, *(pair.view for pair in (*history, *point))),
+                *(group, vector_loops.combine, *(pair.view for pair in (*history, *point))),
                 *(*objective.coefficients, objective.direction.view, objective.sums),
             )
-            objective.aim(active)
-            objective.evaluate(active)
+            objective.aim(group)
+            objective.evaluate(group)
 
         for trial in range(MAX_TRIALS + 1):
             if trial == MAX_TRIALS and not len(searches.settle()):
@@ -188,7 +196,7 @@ class _Batch:
             steps = searches.steps
             to_device(steps, objective.steps.array)
             if trial:
-                self._play("another step", lambda: objective.evaluate(active))
+                self._play("another step", lambda: objective.evaluate(group))
             else:
                 self._play("first step", aim)
             if trial == MAX_TRIALS:
@@ -196,7 +204,9 @@ class _Batch:
             report = to_host(objective.report)
             crossed, square, (value, slope) = report[0], report[1], report[BY_ROWS][:2]
             half_l2 = 0.5 * self._l2_norm_at(report, steps)
-            searches.narrow(objective.problems.constant + value + half_l2, slope + crossed + steps * square)
+            searches.narrow(
+                objective.problems.constant + value + half_l2, slope + crossed + steps * square
+            )
             if not len(searches.open):
                 break
         self.value = searches.values
@@ -206,19 +216,19 @@ class _Batch:
         crossed, square = report[:2]
         return self.l2_norm + steps * (2.0 * crossed + steps * square)
 
-    def _arrive(self, active: Group, slot: int, steps: np.ndarray) -> None:
+    def _arrive(self, group: Group, numbers: np.ndarray, slot: int, steps: np.ndarray) -> None:
         """Go to the ends of the steps, and add them to the memory as the pair at this place."""
-        objective, numbers = self.objective, active.numbers
+        objective = self.objective
         if slot in self.order:
             self.order.remove(slot)
         self.order.append(slot)
-        to_device(steps, objective.steps.array)
+        to_device(np.nan_to_num(steps), objective.steps.array)
         to_device(np.array([len(self.order), slot], np.int32), self.pairs.array)
 
         def arrive() -> None:
-            objective.move(active)
-            objective.differentiate(active)
-            self._multiply(active)
+            objective.move(group)
+            objective.differentiate(group)
+            self._multiply(group)
 
         self._play("arrive", arrive)
         report = to_host(objective.report)
@@ -251,12 +261,9 @@ class _Batch:
         self.gg[numbers] = products[numbers, 2 * MEMORY]
         return products[:, 2 * MEMORY + 1], products[:, 2 * MEMORY + 2]
 
-    def _precondition(self, group: Group, *, active: bool) -> None:
-        """Compute the preconditioner at the current points, and all products that depend on it.
-
-        ``active`` says whether the group is that of all problems that have not ended.
-        """
-        objective, numbers = self.objective, group.numbers
+    def _precondition(self, group: Group, numbers: np.ndarray) -> None:
+        """Compute the preconditioner at the current points, and all products that depend on it."""
+        objective = self.objective
         to_device(np.array([len(self.order), -1], np.int32), self.pairs.array)
 
         def precondition() -> None:
@@ -266,10 +273,7 @@ class _Batch:
             objective.add_products(group, MEMORY * MEMORY, objective.squares.view)
             self._multiply(group)
 
-        if active:
-            self._play("precondition", precondition)
-        else:
-            precondition()
+        self._play("precondition", precondition)
         if self.order:
             squares = to_host(objective.squares.array).T.reshape(self.P, MEMORY, MEMORY)
             self.yy[numbers] = squares[numbers]

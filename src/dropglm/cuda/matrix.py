@@ -24,7 +24,7 @@ class Pair(NamedTuple):
     @classmethod
     def of(cls, array: Any) -> "Pair":
         """Return all forms of an array."""
-        even = array.ndim == 2 and array.shape[1] % 2 == 0 and array.dtype.kind == "f" and array.size
+        even = array.ndim == 2 and array.shape[1] % 2 == 0 and array.dtype.kind == "f"
         complex_type = np.result_type(array.dtype, np.complex64)
         return cls(array, view(array), view(array.view(complex_type)) if even else None)
 
@@ -46,13 +46,6 @@ class Group(NamedTuple):
         columns = view(array_module().asarray(numbers, dtype=np.int32))
         by_two = Group.of(np.unique(numbers // 2), 1, stream) if P % 2 == 0 else None
         return cls(numbers, columns, G, -(-len(numbers) // G), stream, by_two)
-
-    @classmethod
-    def with_partners(cls, numbers: np.ndarray, P: int, stream: Stream) -> "Group":
-        """Return the group of these problems and of those that passes over X cannot separate from them."""
-        if P % 2 == 0:
-            numbers = np.unique(np.concatenate([numbers // 2 * 2, numbers // 2 * 2 + 1]))
-        return cls.of(numbers, P, stream)
 
     def call(self, loop: Any, blocks: int, *arguments: Any) -> None:
         """Call a kernel for all problems of the group, with this many blocks for rows or features."""
@@ -84,7 +77,9 @@ class DeviceMatrix(Protocol):
     def moments(self, group: Group, beta: Pair, eta: Pair, t: Pair) -> None:
         """Set η = Xβ and t = X²β²."""
 
-    def ray(self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool) -> None:
+    def ray(
+        self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool
+    ) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
 
     def backward(
@@ -133,7 +128,7 @@ class SparseMatrix:
         self.columns = tuple(Pair.of(part) for part in by_column)
         self.frequent = int((counts > FREQUENT).sum())
         self._set_chunks(before, counts[: self.frequent])
-        self._nothing = Pair.of(xp.zeros((0, 1), self.dtype))
+        self._nothing = Pair.of(xp.zeros((0, 2), self.dtype))
         self._one = Pair.of(xp.ones(1))
         self._sums: Any = None
 
@@ -157,7 +152,9 @@ class SparseMatrix:
         rows = E, self._zero, *self._row_views
         pairs.call(passes.moments, blocks, width, *rows, _form(beta, width), eta.view, t.view)
 
-    def ray(self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool) -> None:
+    def ray(
+        self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool
+    ) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
         pairs, width = _by_two(group)
         E, blocks = self._lanes(pairs)
@@ -193,13 +190,15 @@ class SparseMatrix:
         pairs, width = _by_two(group)
         before, row_of, values = (part.view for part in self.columns)
         entries, per_block = (row_of, values), THREADS // pairs.G
-        r, q = _form(slopes.r, width), _form(slopes.q, width)
-        ends = beta.view, relative.view
+        r, q, coefficients, sums_r, sums_q = (
+            _form(pair, width) for pair in (slopes.r, slopes.q, beta, out, squares)
+        )
+        types = self._zero, np.result_type(self.dtype, np.complex64).type(1j) if width == 2 else self._zero
         rare = self.shape[1] - self.frequent
         if rare:
             pairs.call(
-                *(passes.backward, -(-rare // per_block), width, self._zero, self.frequent, before),
-                *(*entries, *ends, r, q, add, out.view, squares.view),
+                *(passes.backward, -(-rare // per_block), width, *types, self.frequent, before, *entries),
+                *(coefficients, relative.view, r, q, add, sums_r, sums_q),
             )
         if self.frequent:
             sums = self._partial_sums(slopes.r.array.shape[1])
@@ -208,8 +207,8 @@ class SparseMatrix:
             chunks = E, self._zero, self._starts, self._stops
             pairs.call(passes.backward_chunks, blocks, width, *chunks, *entries, r, q, sums)
             pairs.call(
-                *(passes.add_chunks, -(-self.frequent // per_block), width, self._zero),
-                *(self._chunks_before, sums, *ends, add, out.view, squares.view),
+                *(passes.add_chunks, -(-self.frequent // per_block), width, *types, self._chunks_before),
+                *(sums, coefficients, relative.view, add, sums_r, sums_q),
             )
 
     def _lanes(self, group: Group) -> tuple[int, int]:
@@ -248,7 +247,9 @@ class DenseMatrix:
         _put(group, self.X @ beta.array, eta.array, False)
         _put(group, self.squares @ (beta.array * beta.array), t.array, False)
 
-    def ray(self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool) -> None:
+    def ray(
+        self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool
+    ) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
         b, d = beta.array, direction.array
         products = self.X @ d, self.squares @ (b * d), self.squares @ (d * d)

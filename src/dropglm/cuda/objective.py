@@ -144,7 +144,7 @@ class DeviceObjective:
         """Compute the gradient at the ends of the steps that were evaluated last."""
         for number, state in enumerate(self.states):
             ends = state.eta_end.view, state.s2_end.view, state.eta.view, state.s2.view
-            group.call(row_loops.accept, self._blocks(state.n, group), *ends)
+            group.call(row_loops.accept, self._blocks(state.n, group), self.steps.view, *ends)
             for block, (_, matrix) in enumerate(state.blocks):
                 where = self.beta_of[block], self.relative[block], state.slopes, self.gradient_of[block]
                 matrix.backward(group, *where, add=number > 0)

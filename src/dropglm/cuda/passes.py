@@ -146,18 +146,26 @@ def sum_slopes(k, stop, E, zero, indices, values, r, q, p):
 
 
 @cuda.jit(device=True)
-def put(j, p, sum_r, sum_q, beta, relative, zero, add, out, squares):
-    """Set, or add to, out[j, p]: Σ x r + 2ρβ Σ x² q; if β is empty, Σ x r, and Σ x² q in ``squares``."""
+def put(j, p, width, sum_r, sum_q, other_r, other_q, beta, relative, unit, zero, add, out, squares):
+    """Set, or add to, out[j, p]: Σ x r + 2ρβ Σ x² q; if β is empty, Σ x r, and Σ x² q in ``squares``.
+
+    ``unit`` is i where numbers of two problems are a complex one, else 0.
+    """
     if beta.size:
-        sum_r += 2.0 * relative[p] * beta[j, p] * sum_q
+        own = beta[j, p]
+        sum_r += zero + 2.0 * relative[width * p] * own.real * sum_q
+        if width == 2:
+            other_r += zero + 2.0 * relative[2 * p + 1] * own.imag * other_q
     else:
-        squares[j, p] = (squares[j, p] if add else zero) + sum_q
-    out[j, p] = (out[j, p] if add else zero) + sum_r
+        total_q = sum_q + other_q * unit
+        squares[j, p] = squares[j, p] + total_q if add else total_q
+    total_r = sum_r + other_r * unit
+    out[j, p] = out[j, p] + total_r if add else total_r
 
 
 @kernel
 def backward(
-    columns, G, width, zero, start, indptr, indices, values, beta, relative, r, q, add, out, squares
+    columns, G, width, zero, unit, start, indptr, indices, values, beta, relative, r, q, add, out, squares
 ):
     """Xᵀr + 2ρ β·(X²)ᵀq for the features from ``start`` on, which have few entries: one thread each."""
     thread = cuda.threadIdx.x
@@ -166,10 +174,10 @@ def backward(
     if place >= columns.size or j >= indptr.size - 1:
         return
     p = columns[place]
-    sum_r, sum_q, other_r, other_q = sum_slopes(indptr[j], indptr[j + 1], 1, zero, indices, values, r, q, p)
-    put(j, width * p, sum_r, sum_q, beta, relative, zero, add, out, squares)
-    if width == 2:
-        put(j, 2 * p + 1, other_r, other_q, beta, relative, zero, add, out, squares)
+    sum_r, sum_q, other_r, other_q = sum_slopes(
+        indptr[j], indptr[j + 1], 1, zero, indices, values, r, q, p
+    )
+    put(j, p, width, sum_r, sum_q, other_r, other_q, beta, relative, unit, zero, add, out, squares)
 
 
 @kernel
@@ -195,17 +203,18 @@ def backward_chunks(columns, G, width, E, zero, starts, stops, indices, values, 
 
 
 @kernel
-def add_chunks(columns, G, width, zero, chunks_before, sums, beta, relative, add, out, squares):
+def add_chunks(columns, G, width, zero, unit, chunks_before, sums, beta, relative, add, out, squares):
     """Xᵀr + 2ρ β·(X²)ᵀq of the frequent features, given the sums over their chunks."""
     thread = cuda.threadIdx.x
     place = cuda.blockIdx.y * G + thread % G
     j = cuda.blockIdx.x * (THREADS // G) + thread // G
     if place >= columns.size or j >= chunks_before.size - 1:
         return
-    for part in range(width):
-        p = width * columns[place] + part
-        sum_r, sum_q = zero, zero
-        for chunk in range(chunks_before[j], chunks_before[j + 1]):
-            sum_r += sums[0, chunk, p]
-            sum_q += sums[1, chunk, p]
-        put(j, p, sum_r, sum_q, beta, relative, zero, add, out, squares)
+    p = columns[place]
+    sum_r, sum_q, other_r, other_q = zero, zero, zero, zero
+    for chunk in range(chunks_before[j], chunks_before[j + 1]):
+        sum_r += sums[0, chunk, width * p]
+        sum_q += sums[1, chunk, width * p]
+        other_r += sums[0, chunk, width * p + width - 1]
+        other_q += sums[1, chunk, width * p + width - 1]
+    put(j, p, width, sum_r, sum_q, other_r, other_q, beta, relative, unit, zero, add, out, squares)

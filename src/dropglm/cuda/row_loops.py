@@ -128,14 +128,16 @@ def curvatures(
 
 
 @kernel
-def accept(columns, G, eta_end, s2_end, eta, s2):
-    """Let the ends of the steps become the points of these problems."""
+def accept(columns, G, steps, eta_end, s2_end, eta, s2):
+    """Let the ends of the steps become the points of these problems, unless they do not move."""
     thread = cuda.threadIdx.x
     place = cuda.blockIdx.y * G + thread % G
     rows = THREADS // G
     if place >= columns.size:
         return
     p = columns[place]
+    if steps[p] == 0.0:
+        return
     for i in range(cuda.blockIdx.x * rows + thread // G, eta.shape[0], cuda.gridDim.x * rows):
         eta[i, p] = eta_end[i, p]
         s2[i, p] = s2_end[i, p]

@@ -1,16 +1,20 @@
 """The GPU, or Numba's simulation of one: what is there, its arrays, and how kernels are compiled and called."""
 
-import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numba import config
 
 from dropglm.extras import import_extra
 
-SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
+SIMULATED = bool(config.ENABLE_CUDASIM)
+if SIMULATED:
+    # Threads of a simulated block wait for each other in turns, of 5 ms each by default.
+    sys.setswitchinterval(1e-5)
 
 # Threads of a block. A simulated thread is a thread of Python, so few are enough.
 THREADS = 4 if SIMULATED else 256
@@ -22,10 +26,10 @@ MAX_BLOCKS = 2 if SIMULATED else 1024
 def numba_cuda() -> Any:
     """Return Numba's module of kernels, or raise an error that says what is missing."""
     import_extra("numba_cuda", "cuda", 'device="cuda" needs')
-    from numba import config, cuda
+    from numba import cuda
 
     if not cuda.is_available():
-        raise RuntimeError(
+        raise ValueError(
             'device="cuda" needs an NVIDIA GPU and its driver, and none was found; use device="cpu".'
         )
     # It warns of loops over few rows, which are short anyway.
@@ -160,6 +164,6 @@ def divided(problems: int) -> int:
     (1, 4)
     """
     G = 1
-    while G < min(problems, 32, THREADS):
+    while min(problems, 32, THREADS) > G:
         G *= 2
     return G

@@ -17,6 +17,14 @@ from dropglm.registry import lookup
 DEVICES = {"cpu": False, "cuda": True}
 
 
+def check_device(device: str) -> None:
+    """Raise an error unless fits can run on this device."""
+    if lookup(DEVICES, device, "device"):
+        from dropglm.cuda.runtime import array_module
+
+        array_module()
+
+
 def features_of(estimator: Any, X: Any, X_unlabeled: Any) -> Any:
     """Return the rows of a fit, in memory or on a GPU, as the estimator's ``device`` says."""
     device, threads = estimator.device, checks.threads(estimator.n_jobs)

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dropglm import checks
 from dropglm.blocks import Blocks
-from dropglm.gpu_arrays import to_host
 from dropglm.estimators.predictions import ClassPredictions, LinearPredictions, LogisticPredictions
+from dropglm.gpu_arrays import to_host
 
 
 class LinearModel(LinearPredictions, BaseEstimator):

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from dropglm import checks
 from dropglm.blocks import PerBlock, block_count
 from dropglm.estimators.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
 from dropglm.estimators.device_features import features_of

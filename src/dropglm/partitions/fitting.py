@@ -99,6 +99,7 @@ def fit_logistic(
     by_class = factors * found.labeled.class_weights
 
     # Build one problem, or one per class against the rest.
+    checks.on_cpu(estimator)
     features = PartitionedFeatures(found.labeled, found.unlabeled, checks.threads(estimator.n_jobs))
     noise = noise_from(estimator.dropout, estimator.noise_std, features.block_count)
     joint = fits_jointly(estimator.multi_class, len(classes), method, noisy=bool(noise.parts))
@@ -204,6 +205,7 @@ def fit_regression(
         raise ValueError("y is 0 in every row, so the best mean is 0, which no finite coefficients give.")
 
     # Build the problem.
+    checks.on_cpu(estimator)
     features = PartitionedFeatures(found.labeled, found.unlabeled, checks.threads(estimator.n_jobs))
     noise = noise_from(estimator.dropout, estimator.noise_std, features.block_count)
     penalty = training_penalty(method, estimator.family, noise, estimator.random_state)

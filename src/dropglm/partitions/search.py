@@ -187,6 +187,7 @@ def fit_logistic_cv(
     factors = class_factors(estimator.class_weight, classes, found.labeled.class_weights)
 
     # Build the grid.
+    checks.on_cpu(estimator)
     features = PartitionedFeatures(found.labeled, found.unlabeled, checks.threads(estimator.n_jobs))
     grids = grids_of(estimator, features.block_count)
     noises = noises_of(grids, features.block_count)

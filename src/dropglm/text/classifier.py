@@ -109,6 +109,9 @@ class TextClassifier(EmbeddedTextModel):
         Maximal number of iterations of a fit.
     n_jobs : int or None, default=None
         Number of threads; None means 1, -1 all cores.
+    device : {"cpu", "cuda"} or None, default=None
+        Where models are fitted to the features of the texts: "cuda" is an NVIDIA GPU, which needs the extra
+        ``cuda``; None means the CPU.
     random_state : int, RandomState, Generator or None, default=None
         Random seed; it matters for ``expectation="monte_carlo"`` only.
     verbose : int, default=0
@@ -206,6 +209,7 @@ class TextClassifier(EmbeddedTextModel):
         tol: float = 1e-4,
         max_iter: int = 200,
         n_jobs: int | None = None,
+        device: str | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -242,6 +246,7 @@ class TextClassifier(EmbeddedTextModel):
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
