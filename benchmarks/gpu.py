@@ -9,11 +9,12 @@ to the model, medians of five. CPU fits have two threads.
 
 import argparse
 import json
-import platform
+import os
 import time
 import zlib
 from collections.abc import Callable
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from scipy import sparse
 from benchmarks.markdown import table
 
 PAGE = Path(__file__).parent.parent / "docs" / "measured-gpu.md"
+Rows = list[tuple[str, ...]]
 GRID: dict[str, Any] = {"dropout": (0.8, 0.65, 0.5, 0.35, 0.2), "l2": (10.0, 3.0, 1.0, 0.3)}
 
 
@@ -51,8 +53,13 @@ def prepare(path: Path) -> None:
     packed = zlib.compress(json.dumps(texts).encode(), 9)
     np.savez_compressed(
         path,
-        steps=np.ascontiguousarray(steps), indptr=X.indptr, shape=X.shape, y=imdb(2).y,
-        texts=np.frombuffer(packed, np.uint8), labels=labels.astype("U"), is_test=is_test,
+        steps=np.ascontiguousarray(steps),
+        indptr=X.indptr,
+        shape=X.shape,
+        y=imdb(2).y,
+        texts=np.frombuffer(packed, np.uint8),
+        labels=labels.astype("U"),
+        is_test=is_test,
     )
 
 
@@ -120,7 +127,7 @@ def bandwidth() -> float:
     return 2 * source.nbytes / (float(np.median(times)) / 1e3)
 
 
-def passes(data: Data) -> list[tuple[str, ...]]:
+def passes(data: Data) -> Rows:
     """Measure the passes over the rows for 1, 8 and 64 problems."""
     import cupy
 
@@ -131,7 +138,8 @@ def passes(data: Data) -> list[tuple[str, ...]]:
     from dropglm.cuda.upload import upload
 
     order, (matrix,) = upload([data.X], np.dtype(np.float32), 1)
-    (n, d), nnz, speed, rows = matrix.shape, data.X.nnz, bandwidth(), []
+    (n, d), nnz, speed = matrix.shape, data.X.nnz, bandwidth()
+    rows: Rows = []
     mean = np.asarray(data.X.mean(axis=0)).reshape(-1, 1)[order].astype(np.float32)
     for P in (1, 8, 64):
         first, ones, share = np.zeros(P, int), np.ones((n, 1)), np.ones(P)
@@ -142,57 +150,51 @@ def passes(data: Data) -> list[tuple[str, ...]]:
         )
         theta = cupy.asarray(np.random.default_rng(0).normal(scale=0.01, size=(d + 1, P)), dtype=np.float32)
         with Stream() as stream:
-            objective, group = DeviceObjective(problems, theta), Group.of(np.arange(P), P, stream)
-            objective.start(group)
-            state, beta, rho = objective.states[0], objective.beta_of[0], objective.relative[0]
-
-            def forward() -> None:
-                matrix.moments(group, beta, state.eta, state.s2)
-
-            def along() -> None:
-                matrix.ray(group, beta, objective.direction_of[0], rho, state.ray, add=False)
-
-            def back() -> None:
-                matrix.backward(group, beta, rho, state.slopes, objective.gradient_of[0], add=False)
-
-            def sweep() -> None:
-                forward()
-                objective.evaluate(group)
-                back()
-
-            # The fewest bytes if nothing were cached: the indices, and P numbers per entry and operand.
-            loaded = {"η and t": 4 + 4 * P, "along a ray": 4 + 8 * P, "gradient": 4 + 8 * P}
-            works = {"η and t": forward, "along a ray": along, "gradient": back}
-            for name, work in works.items():
+            group = Group.of(np.arange(P), P, stream)
+            for name, loaded, work in _works(DeviceObjective(problems, theta), matrix, group):
                 taken = on_device(work, stream)
-                per_second = nnz * loaded[name] / (taken / 1e3)
-                rows.append(
-                    (
-                        name,
-                        str(P),
-                        f"{taken:.3f} ms",
-                        f"{per_second / 1e12:.1f} TB/s",
-                        f"{per_second / speed:.0%}",
-                    )
+                per_second = nnz * loaded / (taken / 1e3)
+                speeds = (
+                    (f"{per_second / 1e12:.1f} TB/s", f"{per_second / speed:.0%}") if loaded else ("", "")
                 )
-            rows.append(
-                (
-                    "rows alone",
-                    str(P),
-                    f"{on_device(lambda: objective.evaluate(group), stream):.3f} ms",
-                    "",
-                    "",
-                )
-            )
-            rows.append(
-                ("**sweep: value and gradient**", str(P), f"**{on_device(sweep, stream):.3f} ms**", "", "")
-            )
-            del objective
+                rows.append((name, str(P), f"{taken:.3f} ms", *speeds))
     rows.append(("copy of 2 GiB", "", "", f"{speed / 1e12:.1f} TB/s", "100%"))
     return rows
 
 
-def fits(data: Data) -> list[tuple[str, ...]]:
+def _works(objective: Any, matrix: Any, group: Any) -> list[tuple[str, int, Callable[[], None]]]:
+    """Return names of passes, the bytes that an entry loads if nothing is cached, and the passes."""
+    objective.start(group)
+    state, beta, rho = objective.states[0], objective.beta_of[0], objective.relative[0]
+
+    def forward() -> None:
+        matrix.moments(group, beta, state.eta, state.s2)
+
+    def along() -> None:
+        matrix.ray(group, beta, objective.direction_of[0], rho, state.ray, add=False)
+
+    def back() -> None:
+        matrix.backward(group, beta, rho, state.slopes, objective.gradient_of[0], add=False)
+
+    def rows() -> None:
+        objective.evaluate(group)
+
+    def sweep() -> None:
+        forward()
+        rows()
+        back()
+
+    P = objective.P
+    return [
+        ("η and t", 4 + 4 * P, forward),
+        ("along a ray", 4 + 8 * P, along),
+        ("gradient", 4 + 8 * P, back),
+        ("rows alone", 0, rows),
+        ("**sweep: value and gradient**", 0, sweep),
+    ]
+
+
+def fits(data: Data) -> Rows:
     """Measure single fits, from the GPU's memory and from the host's, beside the CPU."""
     import cupyx
 
@@ -203,7 +205,7 @@ def fits(data: Data) -> list[tuple[str, ...]]:
         shape=data.X.shape,
     )
     cpu_time, cpu = seconds(lambda: LogisticRegression(n_jobs=2).fit(data.X, data.y), 2)
-    rows = [("two cores of the CPU", f"{cpu_time * 1e3:.0f} ms", f"{cpu.result_.n_iter}", "", "")]
+    rows: Rows = [("two cores of the CPU", f"{cpu_time * 1e3:.0f} ms", f"{cpu.result_.n_iter}", "", "")]
     cases = {
         "GPU, X in its memory": lambda: LogisticRegression().fit(X, data.y),
         "GPU, X in the host's memory": lambda: LogisticRegression(device="cuda").fit(data.X, data.y),
@@ -223,38 +225,39 @@ def fits(data: Data) -> list[tuple[str, ...]]:
     return rows
 
 
-def search(data: Data) -> list[tuple[str, ...]]:
+def search(data: Data) -> Rows:
     """Measure a search of 60 points with 5 folds and the final fit, beside the CPU."""
     from dropglm import LogisticRegressionCV
 
     weights = np.random.default_rng(0).uniform(0.5, 2.0, size=data.X.shape[1])
-    rows = []
-    for name, settings in {"GPU": {"device": "cuda", "n_jobs": 16}, "16 cores": {"n_jobs": 16}}.items():
+    rows: Rows = []
+    for name, device in {"GPU": "cuda", "16 cores": "cpu"}.items():
         model = LogisticRegressionCV(
             **GRID,
             l2_weights=["uniform", "naive_bayes", weights],
             scoring="accuracy",
             extend_l2=False,
-            **settings,
+            device=device,
+            n_jobs=16,
         )
-        taken, _ = seconds(lambda model=model: model.fit(data.X, data.y), 3 if name == "GPU" else 1)
+        taken, _ = seconds(partial(model.fit, data.X, data.y), 3 if name == "GPU" else 1)
         chosen = f"dropout {model.dropout_}, l2 {model.l2_}, {model.best_index_}"
         rows.append((name, f"**{taken:.2f} s**", chosen, f"{model.best_score_:.4f}"))
     return rows
 
 
-def newsgroups(data: Data) -> list[tuple[str, ...]]:
+def newsgroups(data: Data) -> Rows:
     """Measure a tuned text classifier on 20 newsgroups."""
     from dropglm import TextClassifier
     from dropglm.text.training import count_ngrams
     from dropglm.text.tuning import NGRAM_WEIGHTS
 
-    rows = []
-    for name, settings in {"GPU": {"device": "cuda"}, "16 cores": {}}.items():
-        model = TextClassifier(n_jobs=16, random_state=0, **settings)
+    rows: Rows = []
+    for name, device in {"GPU": "cuda", "16 cores": "cpu"}.items():
+        model = TextClassifier(n_jobs=16, random_state=0, device=device)
         repeats = 3 if name == "GPU" else 1
-        counting, _ = seconds(lambda model=model: count_ngrams(model, data.texts, NGRAM_WEIGHTS[0]), repeats)
-        whole, _ = seconds(lambda model=model: model.fit(data.texts, data.groups), repeats)
+        counting, _ = seconds(partial(count_ngrams, model, data.texts, NGRAM_WEIGHTS[0]), repeats)
+        whole, _ = seconds(partial(model.fit, data.texts, data.groups), repeats)
         right = 100 * np.mean(model.predict(data.test_texts) == data.test_groups)
         rows.append(
             (name, f"{whole:.2f} s", f"{counting:.2f} s", f"**{whole - counting:.2f} s**", f"{right:.2f}")
@@ -278,7 +281,7 @@ def main() -> None:
 
     data = load(arguments.data)
     gpu = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    works: dict[str, tuple[str, tuple[str, ...], Callable[[Data], list[tuple[str, ...]]]]] = {
+    works: dict[str, tuple[str, tuple[str, ...], Callable[[Data], Rows]]] = {
         "passes": (
             "One pass over IMDB's bigrams",
             ("pass", "problems", "time", "bytes loaded per second", "of a copy's"),
@@ -309,8 +312,8 @@ def main() -> None:
     }
     parts = [
         "# Measured on a GPU\n",
-        f"`make bench-gpu` wrote this page on {date.today():%Y-%m-%d}, on one {gpu} and {platform.processor() or 'x86_64'} "
-        f"cores; {cupy.__name__} {cupy.__version__}. IMDB: {data.X.shape[0]:,} rows, {data.X.shape[1]:,} binary "
+        f"`make bench-gpu` wrote this page on {date.today():%Y-%m-%d}, on one {gpu} with {os.cpu_count()} "
+        f"CPU cores and CuPy {cupy.__version__}. IMDB: {data.X.shape[0]:,} rows, {data.X.shape[1]:,} binary "
         f"features, {data.X.nnz:,} entries, float32.\n",
     ]
     for name in arguments.sections:

@@ -8,14 +8,15 @@ import numpy as np
 from dropglm import LogisticRegression
 from dropglm.maths.smoothed_softplus import _INVERSE_TAUS, _WEIGHTS
 
+Rows = list[tuple[str, ...]]
 GAPS = (1e-4, 1e-6)
 
 
-def rivals(data: Any) -> list[tuple[str, ...]]:
+def rivals(data: Any) -> Rows:
     """Measure the time that others take until the objective is close to its minimum."""
     ours = LogisticRegression(tol=1e-6, device="cuda", max_iter=1000).fit(data.X, data.y)
     best = ours.result_.objective
-    rows = []
+    rows: Rows = []
     for gap in GAPS:
         tol, taken, model = np.sqrt(gap), np.inf, ours
         for _ in range(4):
@@ -52,7 +53,7 @@ def _gap(value: float, best: float) -> str:
     return f"{value / best - 1.0:+.1e}"
 
 
-def torch_lbfgs(data: Any, best: float) -> list[tuple[str, ...]]:
+def torch_lbfgs(data: Any, best: float) -> Rows:
     """Minimise the same objective by automatic differentiation and PyTorch's L-BFGS."""
     import torch
 
@@ -79,7 +80,7 @@ def torch_lbfgs(data: Any, best: float) -> list[tuple[str, ...]]:
         penalty = tail(eta.abs(), t) - tail(eta.abs(), torch.zeros_like(t))
         return loss.sum() + penalty.sum() + 0.5 * (beta.double() ** 2).sum()
 
-    rows = []
+    rows: Rows = []
     for attempt in range(2):  # the first one loads libraries
         beta = torch.zeros(csr.shape[1], device="cuda", requires_grad=True)
         b = torch.zeros((), device="cuda", dtype=torch.float64, requires_grad=True)

@@ -22,7 +22,7 @@ def is_on_gpu(X: Any) -> bool:
 
 
 def from_dlpack(X: Any) -> Any:
-    """Return an array of another library that is on a GPU as one of CuPy, without a copy; others as they are."""
+    """Return an array of another library on a GPU as one of CuPy, without a copy; others as they are."""
     device = getattr(X, "__dlpack_device__", None)
     if is_on_gpu(X) or device is None or not hasattr(X, "__dlpack__"):
         return X

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dropglm.cuda.matrix import DenseMatrix, DeviceMatrix, Group, Pair, Slopes
+from dropglm.cuda.matrix import DeviceMatrix, Group, Pair, Slopes
 from dropglm.cuda.runtime import Stream, array_module, to_host
 
 
@@ -51,7 +51,7 @@ class DeviceDesign:
     @property
     def smallest(self) -> float:
         """The smallest entry, or 0 if no entry is negative."""
-        entries = [one.X if isinstance(one, DenseMatrix) else one.rows[2].array for one in self.matrices]
+        entries = [matrix.entries for matrix in self.matrices]
         return min([0.0, *(float(values.min()) for values in entries if values.size)])
 
     def without(self, numbers: Collection[int]) -> Self:

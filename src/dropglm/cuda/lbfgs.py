@@ -73,7 +73,9 @@ class _Batch:
         self.s, self.y = (Pair.of(xp.zeros((MEMORY, d + 1, P), problems.dtype)) for _ in range(2))
         self.old = Pair.of(xp.zeros((d + 1, P), problems.dtype))
         self.coefficients = xp.zeros((2 * MEMORY + 1, P))
-        self.a, self.e = (Pair.of(part) for part in (self.coefficients[:MEMORY], self.coefficients[MEMORY:-1]))
+        self.a, self.e = (
+            Pair.of(part) for part in (self.coefficients[:MEMORY], self.coefficients[MEMORY:-1])
+        )
         self.scale = Pair.of(self.coefficients[-1])
         self.pairs = Pair.of(xp.zeros(2, np.int32))
         # Inner products, as in ``solvers/memory.py``, of each problem.
@@ -204,9 +206,7 @@ class _Batch:
             report = to_host(objective.report)
             crossed, square, (value, slope) = report[0], report[1], report[BY_ROWS][:2]
             half_l2 = 0.5 * self._l2_norm_at(report, steps)
-            searches.narrow(
-                objective.problems.constant + value + half_l2, slope + crossed + steps * square
-            )
+            searches.narrow(objective.problems.constant + value + half_l2, slope + crossed + steps * square)
             if not len(searches.open):
                 break
         self.value = searches.values

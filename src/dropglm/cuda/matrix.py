@@ -71,15 +71,18 @@ class DeviceMatrix(Protocol):
     """
 
     shape: tuple[int, int]
+    dtype: np.dtype
     calls_kernels_only: bool
     kind: str
+
+    @property
+    def entries(self) -> Any:
+        """The stored values; empty if all of them are 1."""
 
     def moments(self, group: Group, beta: Pair, eta: Pair, t: Pair) -> None:
         """Set η = Xβ and t = X²β²."""
 
-    def ray(
-        self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool
-    ) -> None:
+    def ray(self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
 
     def backward(
@@ -145,6 +148,11 @@ class SparseMatrix:
         stops = xp.minimum(starts + CHUNK, before[feature + 1])
         self._starts, self._stops, self._chunks_before = map(view, (starts, stops, chunks_before))
 
+    @property
+    def entries(self) -> Any:
+        """The stored values; empty if all of them are 1."""
+        return self.rows[2].array
+
     def moments(self, group: Group, beta: Pair, eta: Pair, t: Pair) -> None:
         """Set η = Xβ and t = X²β²."""
         pairs, width = _by_two(group)
@@ -152,9 +160,7 @@ class SparseMatrix:
         rows = E, self._zero, *self._row_views
         pairs.call(passes.moments, blocks, width, *rows, _form(beta, width), eta.view, t.view)
 
-    def ray(
-        self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool
-    ) -> None:
+    def ray(self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
         pairs, width = _by_two(group)
         E, blocks = self._lanes(pairs)
@@ -215,7 +221,7 @@ class SparseMatrix:
         """Return the number of threads for a row and problem, and the number of blocks."""
         E = 1
         # With many problems, threads for different entries of a row pay less.
-        while E < min(THREADS // group.G, 64 // group.G + 2) and E * ENTRIES < self._entries_per_row:
+        while min(THREADS // group.G, 64 // group.G + 2) > E and self._entries_per_row > E * ENTRIES:
             E *= 2
         return E, -(-self.shape[0] // (THREADS // (group.G * E)))
 
@@ -242,14 +248,17 @@ class DenseMatrix:
         self.shape = X.shape
         self.dtype = X.dtype
 
+    @property
+    def entries(self) -> Any:
+        """The stored values."""
+        return self.X
+
     def moments(self, group: Group, beta: Pair, eta: Pair, t: Pair) -> None:
         """Set η = Xβ and t = X²β²."""
         _put(group, self.X @ beta.array, eta.array, False)
         _put(group, self.squares @ (beta.array * beta.array), t.array, False)
 
-    def ray(
-        self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool
-    ) -> None:
+    def ray(self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
         b, d = beta.array, direction.array
         products = self.X @ d, self.squares @ (b * d), self.squares @ (d * d)

@@ -7,8 +7,8 @@ without atomic operations, so results are the same each time.
 
 The passes wait for memory most of the time. So four entries are loaded at a time, and two problems by one
 thread where P is even: their coefficients are then the two parts of a complex number, ``width`` is 2 and
-``columns`` lists pairs of problems. On an H200, η and t of 64 problems took 0.46 ms instead of 0.75 ms (IMDB's
-bigrams). All values of X are 1 if ``values`` is empty. ``zero`` has the type of the sums of a thread.
+``columns`` lists pairs of problems. On an H200, η and t of 64 problems took 0.46 ms instead of 0.75 ms
+(IMDB's bigrams). All values of X are 1 if ``values`` is empty. ``zero`` has the type of the sums of a thread.
 """
 
 from numba import cuda, float64
@@ -83,8 +83,8 @@ def ray(columns, G, width, E, zero, indptr, indices, values, beta, direction, re
         k, stop = indptr[i] + thread // G % E, indptr[i + 1]
         if values.size == 0:
             while k + E < stop:
-                j, l = indices[k], indices[k + E]
-                a, b, c, d = direction[j, p], direction[l, p], beta[j, p], beta[l, p]
+                j, h = indices[k], indices[k + E]
+                a, b, c, d = direction[j, p], direction[h, p], beta[j, p], beta[h, p]
                 sum_1 += a.real + b.real
                 sum_2 += c.real * a.real + d.real * b.real
                 sum_3 += a.real * a.real + b.real * b.real
@@ -174,9 +174,7 @@ def backward(
     if place >= columns.size or j >= indptr.size - 1:
         return
     p = columns[place]
-    sum_r, sum_q, other_r, other_q = sum_slopes(
-        indptr[j], indptr[j + 1], 1, zero, indices, values, r, q, p
-    )
+    sum_r, sum_q, other_r, other_q = sum_slopes(indptr[j], indptr[j + 1], 1, zero, indices, values, r, q, p)
     put(j, p, width, sum_r, sum_q, other_r, other_q, beta, relative, unit, zero, add, out, squares)
 
 

@@ -1,4 +1,4 @@
-"""The GPU, or Numba's simulation of one: what is there, its arrays, and how kernels are compiled and called."""
+"""The GPU, or Numba's simulation of one: its arrays, and how kernels are compiled and called."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -81,10 +81,7 @@ def free_memory() -> int:
 @contextmanager
 def out_of_memory(what: str, size: int) -> Iterator[None]:
     """Say how much memory is needed and what to do if the GPU does not have it."""
-    if not SIMULATED:
-        failure = array_module().cuda.memory.OutOfMemoryError
-    else:
-        failure = MemoryError
+    failure = MemoryError if SIMULATED else array_module().cuda.memory.OutOfMemoryError
     try:
         yield
     except failure:

@@ -6,7 +6,7 @@ The same for rows in memory and for rows that are spread over partitions.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -132,7 +132,7 @@ class StagedProblem(ABC):
 class Task(NamedTuple):
     """A problem with the settings of a fit."""
 
-    problem: StagedProblem
+    problem: Any  # a StagedProblem
     penalty: Penalty | None
     l2: float
     discount: float

@@ -122,7 +122,7 @@ class _Batch:
 
         self.xp = array_module()
         self.tasks = tasks
-        self.features: DeviceFeatures = tasks[0].problem.features  # type: ignore[assignment]
+        self.features: DeviceFeatures = tasks[0].problem.features
         self.d = self.features.labeled.shape[1]
         problems = [task.problem for task in tasks]
         self.y = _Table((id(one.y), one.y[:, 0]) for one in problems)
@@ -179,7 +179,7 @@ class _Batch:
         from dropglm.cuda.problems import Problems
         from dropglm.cuda.row_loops import FAMILY, PENALTY
 
-        tasks, family, P = self.tasks, self.tasks[0].problem.family, len(self.tasks)
+        tasks, family = self.tasks, self.tasks[0].problem.family
         noises = [NO_NOISE if task.penalty is None else task.penalty.noise for task in tasks]
         penalty = next((type(task.penalty) for task in tasks if task.penalty is not None), None)
         numbers = self.features.labeled.numbers
@@ -204,7 +204,7 @@ class _Batch:
         )
 
     def _row_sets(self, discounts: np.ndarray) -> list[Any]:
-        """Return the labelled rows and, if their penalty counts, the unlabelled ones; see ``semi_supervised``."""
+        """Return the labelled rows and, if their penalty counts, the others, as ``semi_supervised`` does."""
         from dropglm.cuda.problems import RowSet
 
         P, unlabeled_weights = len(self.tasks), self.tasks[0].problem.unlabeled_weights
