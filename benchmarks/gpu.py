@@ -270,14 +270,16 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--prepare", action="store_true", help="write the data instead of measuring")
     parser.add_argument("--out", type=Path, default=PAGE)
-    parser.add_argument("--sections", nargs="*", default=["passes", "fits", "search", "newsgroups", "rivals"])
+    parser.add_argument(
+        "--sections", nargs="*", default=["passes", "kernels", "fits", "search", "newsgroups", "rivals"]
+    )
     arguments = parser.parse_args()
     if arguments.prepare:
         prepare(arguments.data)
         return
     import cupy
 
-    from benchmarks.gpu_rivals import rivals
+    from benchmarks.gpu_rivals import raw_kernels, rivals
 
     data = load(arguments.data)
     gpu = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
@@ -286,6 +288,11 @@ def main() -> None:
             "One pass over IMDB's bigrams",
             ("pass", "problems", "time", "bytes loaded per second", "of a copy's"),
             passes,
+        ),
+        "kernels": (
+            "Numba and raw kernels",
+            ("", "time on the GPU", "time of a call in Python"),
+            raw_kernels,
         ),
         "fits": (
             "One fit to IMDB's bigrams, at the default tolerance",

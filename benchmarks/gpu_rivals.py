@@ -1,4 +1,4 @@
-"""Others on the same data as ``benchmarks.gpu``: PyTorch on the GPU with the same objective, scikit-learn."""
+"""Others on the same data as ``benchmarks.gpu``: raw kernels, PyTorch with the same objective, scikit-learn."""
 
 import time
 from typing import Any
@@ -10,6 +10,69 @@ from dropglm.maths.smoothed_softplus import _INVERSE_TAUS, _WEIGHTS
 
 Rows = list[tuple[str, ...]]
 GAPS = (1e-4, 1e-6)
+
+
+# η and t of 64 problems by rows, as one would write it in C: a warp per row and 64 problems.
+SOURCE = """
+extern "C" __global__ void moments(int n, const long long* indptr, const unsigned int* indices,
+                                   const float2* beta, double* eta, double* t) {
+    int i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (i >= n) return;
+    float2 a = {0, 0}, b = {0, 0};
+    #pragma unroll 4
+    for (long long k = indptr[i]; k < indptr[i + 1]; k++) {
+        float2 x = beta[(long long)indices[k] * 32 + lane];
+        a.x += x.x; a.y += x.y; b.x += x.x * x.x; b.y += x.y * x.y;
+    }
+    long long at = (long long)i * 64 + 2 * lane;
+    eta[at] = a.x; eta[at + 1] = a.y; t[at] = b.x; t[at + 1] = b.y;
+}
+"""
+
+
+def raw_kernels(data: Any) -> Rows:
+    """Compare a kernel of Numba with a raw kernel of CuPy: its time, and the time of a call in Python."""
+    import cupy
+
+    from dropglm.cuda.matrix import Group, Pair
+    from dropglm.cuda.runtime import Stream
+    from dropglm.cuda.upload import upload
+
+    _, (matrix,) = upload([data.X], np.dtype(np.float32), 1)
+    (n, d), P = matrix.shape, 64
+    raw = cupy.RawKernel(SOURCE, "moments")
+    beta = Pair.of(cupy.asarray(np.random.default_rng(0).normal(size=(d, P)), dtype=np.float32))
+    eta, t, other_eta, other_t = (Pair.of(cupy.zeros((n, P))) for _ in range(4))
+    indptr, indices, _ = (part.array for part in matrix.rows)
+    with Stream() as stream:
+        group = Group.of(np.arange(P), P, stream)
+        arguments = np.int32(n), indptr, indices, beta.array, other_eta.array, other_t.array
+        works = {
+            "Numba": lambda: matrix.moments(group, beta, eta, t),
+            "CuPy's raw kernel": lambda: raw((-(-n // 8),), (256,), arguments),
+        }
+        rows: Rows = []
+        for name, work in works.items():
+            for _ in range(3):
+                work()
+            calls, times = [], []
+            for _ in range(50):
+                before, after = cupy.cuda.Event(), cupy.cuda.Event()
+                cupy.cuda.get_current_stream().synchronize()
+                before.record()
+                start = time.perf_counter()
+                work()
+                calls.append(time.perf_counter() - start)
+                work()
+                work()
+                after.record()
+                after.synchronize()
+                times.append(cupy.cuda.get_elapsed_time(before, after) / 3)
+            call, taken = np.median(calls) * 1e6, np.median(times)
+            rows.append((f"η and t of 64 problems, {name}", f"{taken:.3f} ms", f"{call:.0f} µs"))
+        difference = float(abs(eta.array - other_eta.array).max())
+    rows.append(("largest difference of the two η", f"{difference:.1e}", ""))
+    return rows
 
 
 def rivals(data: Any) -> Rows:

@@ -21,7 +21,7 @@ def logistic(eta):
     positive = eta > 0.0
     p = (1.0 if positive else e) / (1.0 + e)
     A2 = e / ((1.0 + e) * (1.0 + e))
-    return math.log1p(e) + (eta if positive else 0.0), p, A2, A2 * (1.0 - 2.0 * p)
+    return math.log1p(e) + (eta if positive else 0.0), p, A2, -A2 * math.tanh(0.5 * eta)
 
 
 @inlined

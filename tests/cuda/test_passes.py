@@ -1,0 +1,119 @@
+"""The kernels that pass over X equal NumPy's products, for every storage and number of problems."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+KINDS = ("dense", "csr", "binary")
+
+
+@pytest.fixture(params=KINDS)
+def X(request):
+    from tests.cuda.data import rows
+
+    return rows(request.param)
+
+
+@pytest.fixture(params=(1, 3, 4))
+def P(request):
+    return request.param
+
+
+@pytest.fixture
+def setting(X, P):
+    """The matrix on the GPU, the same as an array, a group of all problems, and coefficients."""
+    from dropglm.cuda.matrix import Group
+    from dropglm.cuda.runtime import Stream
+    from tests.cuda.data import on_gpu
+
+    matrix, order = on_gpu(X)
+    A = (X.toarray() if hasattr(X, "toarray") else X)[:, order]
+    beta, direction = np.random.default_rng(1).normal(size=(2, A.shape[1], P))
+    with Stream() as stream:
+        yield matrix, A, Group.of(np.arange(P), P, stream), beta, direction
+
+
+def pair(array):
+    from dropglm.cuda.matrix import Pair
+    from tests.cuda.data import device
+
+    return Pair.of(device(array))
+
+
+def test_moments_are_products_with_the_features_and_their_squares(setting):
+    from tests.cuda.data import host
+
+    matrix, A, group, beta, _ = setting
+    eta, t = (pair(np.zeros((len(A), beta.shape[1]))) for _ in range(2))
+    matrix.moments(group, pair(beta), eta, t)
+    assert_allclose(host(eta.array), A @ beta, atol=1e-13)
+    assert_allclose(host(t.array), A**2 @ beta**2, atol=1e-13)
+
+
+def test_a_ray_has_the_moments_at_every_step(setting):
+    """η(β + step·d) = η + step·u and ρt(β + step·d) = ρt + 2·step·c + step²·q."""
+    from tests.cuda.data import host
+
+    matrix, A, group, beta, direction = setting
+    rho = np.linspace(0.5, 2.0, beta.shape[1])
+    out = pair(np.full((3, len(A), beta.shape[1]), 7.0))
+    matrix.ray(group, pair(beta), pair(direction), pair(rho), out, add=False)
+    u, c, q = host(out.array)
+    step, moved = 0.7, beta + 0.7 * direction
+    assert_allclose(A @ beta + step * u, A @ moved, atol=1e-13)
+    s2 = rho * (A**2 @ beta**2) + step * (2 * c + step * q)
+    assert_allclose(s2, rho * (A**2 @ moved**2), atol=1e-12)
+
+
+@pytest.mark.parametrize("add", [False, True])
+def test_backward_is_the_gradient_of_a_function_of_the_moments(setting, add):
+    from dropglm.cuda.matrix import Slopes
+    from tests.cuda.data import host
+
+    matrix, A, group, beta, _ = setting
+    r, q = np.random.default_rng(2).normal(size=(2, len(A), beta.shape[1]))
+    rho = np.linspace(0.5, 2.0, beta.shape[1])
+    out = pair(np.ones_like(beta))
+    matrix.backward(group, pair(beta), pair(rho), Slopes(pair(r), pair(q)), out, add=add)
+    assert_allclose(host(out.array), A.T @ r + 2 * rho * beta * (A.T**2 @ q) + add, atol=1e-12)
+
+
+def test_column_sums_are_those_of_features_and_squares(setting):
+    from dropglm.cuda.matrix import Slopes
+    from tests.cuda.data import host
+
+    matrix, A, group, beta, _ = setting
+    r, q = np.random.default_rng(2).normal(size=(2, len(A), beta.shape[1]))
+    linear, squares = pair(np.zeros_like(beta)), pair(np.zeros_like(beta))
+    matrix.column_sums(group, Slopes(pair(r), pair(q)), linear, squares, add=False)
+    assert_allclose(host(linear.array), A.T @ r, atol=1e-12)
+    assert_allclose(host(squares.array), A.T**2 @ q, atol=1e-12)
+
+
+def test_frequent_features_are_summed_in_chunks(monkeypatch):
+    """A feature with more entries than a chunk has the same sums."""
+    from dropglm.cuda import matrix as module
+    from dropglm.cuda.design import DeviceDesign
+    from tests.cuda.data import on_gpu, rows
+
+    monkeypatch.setattr(module, "FREQUENT", 2)
+    monkeypatch.setattr(module, "CHUNK", 3)
+    X = rows("csr", n=11)
+    matrix, order = on_gpu(X)
+    assert matrix.frequent > 1
+    assert matrix.chunk_count > matrix.frequent
+    r = np.random.default_rng(0).normal(size=(11, 2))
+    assert_allclose(DeviceDesign([matrix]).transposed_dot(r), X.toarray()[:, order].T @ r, atol=1e-12)
+
+
+def test_designs_take_rows_and_multiply(X):
+    from dropglm.cuda.design import DeviceDesign
+    from tests.cuda.data import on_gpu
+
+    matrix, order = on_gpu(X)
+    A = (X.toarray() if hasattr(X, "toarray") else X)[:, order]
+    design, some = DeviceDesign([matrix, matrix]), np.array([4, 0, 7])
+    beta = np.random.default_rng(0).normal(size=(2 * A.shape[1], 2))
+    assert_allclose(design.take(some).dot(beta), np.hstack([A, A])[some] @ beta, atol=1e-12)
+    assert design.smallest == min(0.0, A.min())
+    assert design.without([0]).numbers == [1]
