@@ -1,4 +1,4 @@
-"""Others on the same data as ``benchmarks.gpu``: raw kernels, PyTorch with the same objective, scikit-learn."""
+"""Others on the data of ``benchmarks.gpu``: raw kernels, PyTorch with the same objective, scikit-learn."""
 
 import time
 from typing import Any
@@ -38,7 +38,7 @@ def raw_kernels(data: Any) -> Rows:
     from dropglm.cuda.runtime import Stream
     from dropglm.cuda.upload import upload
 
-    _, (matrix,) = upload([data.X], np.dtype(np.float32), 1)
+    matrix: Any = upload([data.X], np.dtype(np.float32), 1)[1][0]
     (n, d), P = matrix.shape, 64
     raw = cupy.RawKernel(SOURCE, "moments")
     beta = Pair.of(cupy.asarray(np.random.default_rng(0).normal(size=(d, P)), dtype=np.float32))

@@ -153,7 +153,7 @@ def test_a_text_classifier_fits_on_the_gpu():
     [
         ({"expectation": "exact"}, "the expectation must be 'gaussian' or 'quadratic'"),
         ({"expectation": "monte_carlo"}, "the expectation must be 'gaussian' or 'quadratic'"),
-        ({"device": "gpu"}, "device='gpu'"),
+        ({"device": "gpu"}, "device 'gpu' is unknown"),
     ],
 )
 def test_what_a_gpu_cannot_fit_is_refused(settings, message):

@@ -5,7 +5,7 @@ back to it. Fits do not use them; what happens once per fit, fold or class does.
 """
 
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -29,12 +29,16 @@ class DeviceDesign:
     matrices : sequence of DeviceMatrix
     numbers : sequence of int, optional
         Numbers of the blocks among those of the user, if some were left out.
+    threads : int
+        Number of threads for what is done on the host.
     """
 
     rows = None  # never on the host
-    threads = 1
 
-    def __init__(self, matrices: Sequence[DeviceMatrix], numbers: Sequence[int] | None = None) -> None:
+    def __init__(
+        self, matrices: Sequence[DeviceMatrix], numbers: Sequence[int] | None = None, threads: int = 1
+    ) -> None:
+        self.threads = threads
         self.matrices = list(matrices)
         self.numbers = list(range(len(matrices)) if numbers is None else numbers)
         ends = np.cumsum([matrix.shape[1] for matrix in matrices]).tolist()
@@ -45,7 +49,9 @@ class DeviceDesign:
     @property
     def blocks(self) -> tuple[DeviceBlock, ...]:
         """The blocks."""
-        designs = [self] if len(self.matrices) == 1 else [DeviceDesign([one]) for one in self.matrices]
+        designs = [self]
+        if len(self.matrices) > 1:
+            designs = [DeviceDesign([one], threads=self.threads) for one in self.matrices]
         return tuple(map(DeviceBlock, self.numbers, self.places, designs))
 
     @property
@@ -57,12 +63,12 @@ class DeviceDesign:
     def without(self, numbers: Collection[int]) -> Self:
         """Return the design without the blocks of these numbers; the others keep theirs."""
         kept = [place for place, number in enumerate(self.numbers) if number not in numbers]
-        return type(self)([self.matrices[k] for k in kept], [self.numbers[k] for k in kept])
+        return type(self)([self.matrices[k] for k in kept], [self.numbers[k] for k in kept], self.threads)
 
     def take(self, rows: np.ndarray) -> Self:
         """Return a design of some of the rows, with the same features."""
         chosen = array_module().asarray(rows)
-        return type(self)([matrix.take(chosen) for matrix in self.matrices], self.numbers)
+        return type(self)([matrix.take(chosen) for matrix in self.matrices], self.numbers, self.threads)
 
     def dot(self, beta: np.ndarray) -> np.ndarray:
         """Return Xβ for coefficients of shape (d, K); shape (n, K), float64."""
@@ -79,31 +85,33 @@ class DeviceDesign:
 
     def transposed_dot(self, r: np.ndarray) -> np.ndarray:
         """Return Xᵀr for r of shape (n, K); shape (d, K), in X's dtype."""
-        return self._sums(r, np.zeros_like(r))[0]
+        return self._sums(r)[0]
 
     def backward(
         self, beta: np.ndarray, slopes: np.ndarray, relative: float = 1.0, out: np.ndarray | None = None
     ) -> np.ndarray:
         """Return Xᵀr + 2ρ β·(X²)ᵀq for r and q as the columns of ``slopes``; shape (d,)."""
-        linear, squares = self._sums(slopes[:, :1], slopes[:, 1:])
+        linear, squares = self._sums(slopes[:, :1], slopes[:, 1:] if slopes[:, 1].any() else None)
         gradient = linear[:, 0]
-        if slopes[:, 1].any():
+        if squares is not None:
             gradient = gradient + (2.0 * relative * beta * squares[:, 0]).astype(self.dtype)
         if out is None:
             return gradient
         out[:] = gradient
         return out
 
-    def _sums(self, r: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return Xᵀr and (X²)ᵀq."""
+    def _sums(self, r: np.ndarray, q: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return Xᵀr and, if there is a q, (X²)ᵀq."""
         xp, K = array_module(), r.shape[1]
-        found: list[tuple[Any, Any]] = []
+        linears, all_squares = [], []
         with Stream() as stream:
             group = Group.of(np.arange(K), K, stream)
-            slopes = Slopes(*(Pair.of(xp.asarray(np.ascontiguousarray(one, self.dtype))) for one in (r, q)))
+            first = Pair.of(xp.asarray(np.ascontiguousarray(r, self.dtype)))
+            second = first if q is None else Pair.of(xp.asarray(np.ascontiguousarray(q, self.dtype)))
             for matrix in self.matrices:
                 linear, squares = (Pair.of(xp.zeros((matrix.shape[1], K), self.dtype)) for _ in range(2))
-                matrix.column_sums(group, slopes, linear, squares, add=False)
-                found.append((to_host(linear.array), to_host(squares.array)))
-        linears, all_squares = zip(*found, strict=True)
-        return np.concatenate(linears), np.concatenate(all_squares)
+                matrix.column_sums(group, Slopes(first, second), linear, squares, add=False)
+                linears.append(to_host(linear.array))
+                if q is not None:
+                    all_squares.append(to_host(squares.array))
+        return np.concatenate(linears), np.concatenate(all_squares) if all_squares else None

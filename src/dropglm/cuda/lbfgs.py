@@ -26,7 +26,7 @@ from dropglm.solvers.line_search import MAX_TRIALS
 LONG_VECTORS = 2 * MEMORY + 6
 
 # A group is made anew when at most this share of its problems is running.
-KEPT = 0.6
+KEPT = 0.8
 # The curvature is computed anew when more than this share of the running problems seems to have converged.
 WAITING = 0.1
 

@@ -68,7 +68,9 @@ class DeviceFeatures(AnyFeatures):
             orders.append(order)
             matrices.append(uploaded)
         super().__init__(orders, widths, dtype, in_blocks=in_blocks, some_unlabeled=len(given) == 2)
-        self.labeled, *unlabeled = (DeviceDesign(parts) for parts in zip(*matrices, strict=True))
+        self.labeled, *unlabeled = (
+            DeviceDesign(parts, threads=threads) for parts in zip(*matrices, strict=True)
+        )
         self.unlabeled = unlabeled[0] if unlabeled else None
         self.from_gpu = is_on_gpu(X)
         self._threads = threads
