@@ -7,7 +7,7 @@ from dropglm.cuda.runtime import array_module
 from dropglm.cuda.upload import upload
 
 
-def rows(kind, n=9, d=7, seed=0):
+def rows(kind, n=7, d=5, seed=0):
     """Return a matrix of this kind: dense, csr or binary; features occur more or less often."""
     rng = np.random.default_rng(seed)
     X = (rng.random((n, d)) < np.linspace(0.9, 0.2, d)).astype(float)

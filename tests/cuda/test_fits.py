@@ -16,10 +16,10 @@ from dropglm import (
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge")
 
-STEPS = 3
+STEPS = 2
 
 
-def data(kind="csr", n=12, classes=2):
+def data(kind="csr", n=8, classes=2):
     from tests.cuda.data import rows
 
     X = rows(kind, n=n)
@@ -45,7 +45,7 @@ def test_a_few_iterations_equal_those_of_the_cpu(case):
     model, settings, unlabeled = CASES[case]
     kind = "binary" if "weights" in case else "csr"
     X, y = data(kind)
-    more = {"X_unlabeled": data(kind, n=8)[0]} if unlabeled else {}
+    more = {"X_unlabeled": data(kind, n=5)[0]} if unlabeled else {}
     weights = np.linspace(0.5, 2.0, len(y))
     fits = [
         model(**settings, device=device, max_iter=STEPS, tol=1e-12).fit(X, y, sample_weight=weights, **more)
@@ -58,7 +58,7 @@ def test_a_few_iterations_equal_those_of_the_cpu(case):
 
 @pytest.mark.parametrize("kind", ["dense", "binary"])
 def test_classes_move_through_the_passes_together(kind):
-    X, y = data(kind, n=15, classes=3)
+    X, y = data(kind, n=9, classes=3)
     weights = np.linspace(0.5, 2.0, X.shape[1])
     fits = [
         LogisticRegression(device=device, max_iter=STEPS, tol=1e-12, l2_weights=weights).fit(X, y)
@@ -82,16 +82,16 @@ def test_blocks_have_their_own_noise():
 
 def test_a_fit_converges_to_the_optimum_of_the_cpu():
     X, y = data()
-    cpu, cuda = (LogisticRegression(tol=1e-7, device=device).fit(X, y) for device in ("cpu", "cuda"))
+    cpu, cuda, again = (
+        LogisticRegression(tol=1e-4, l2=3.0, device=device).fit(X, y) for device in ("cpu", "cuda", "cuda")
+    )
     assert cuda.result_.status == "converged"
     assert_allclose(cuda.coef_, cpu.coef_, atol=1e-6)
-    again = LogisticRegression(tol=1e-7, device="cuda").fit(X, y)
     assert np.array_equal(again.coef_, cuda.coef_)
 
 
 def test_problems_end_when_they_converge_and_keep_their_solution():
     """A strong and a weak penalty, in one batch, end after different numbers of iterations."""
-    from dropglm.cuda import lbfgs
     from dropglm.estimators.device_features import DeviceFeatures
     from dropglm.estimators.stages import Task
     from dropglm.estimators.together import DeviceProblem, fit_together
@@ -99,31 +99,30 @@ def test_problems_end_when_they_converge_and_keep_their_solution():
     from dropglm.solvers import LBFGS
     from tests.cuda.data import host
 
-    X, y = data(n=14)
+    X, y = data()
     problem = DeviceProblem(DeviceFeatures(X), Logistic, y[:, None].astype(float), np.ones(len(y)))
-    strong, weak = 30.0, 0.01
+    strong, weak = 100.0, 0.5
     tasks = [Task(problem, None, l2, 0.0) for l2 in (strong, weak)]
-    fitted = fit_together(tasks, LBFGS(tol=1e-6))
+    fitted = fit_together(tasks, LBFGS(tol=1e-4))
     iterations = [one.solution.result.n_iter for one in fitted]
     assert iterations[0] < iterations[1]
     for l2, one in zip((strong, weak), fitted, strict=True):
-        cpu = LogisticRegression(dropout=0.0, l2=l2, tol=1e-6).fit(X, y)
+        cpu = LogisticRegression(dropout=0.0, l2=l2, tol=1e-4).fit(X, y)
         coef = problem.features.expand(host(one.solution.beta))
-        assert_allclose(coef, cpu.coef_, atol=1e-5)
+        assert_allclose(coef, cpu.coef_, atol=1e-6)
         eta = X @ coef[0] + one.solution.intercept
         assert_allclose(host(one.eta), eta, atol=1e-9)
-    assert lbfgs.KEPT < 1.0
 
 
 def test_a_search_chooses_as_on_the_cpu():
-    X, y = data("binary", n=20)
+    X, y = data("binary", n=12)
     settings = {
         "dropout": 0.5,
         "l2": (3.0, 0.3),
         "l2_weights": "uniform",
         "cv": 2,
         "extend_l2": False,
-        "max_iter": 8,
+        "max_iter": 3,
     }
     cpu, cuda = (LogisticRegressionCV(**settings, device=device).fit(X, y) for device in ("cpu", "cuda"))
     assert cuda.best_params_ == cpu.best_params_
@@ -142,7 +141,7 @@ def test_callbacks_and_progress_see_the_iterations(capfd):
 def test_a_text_classifier_fits_on_the_gpu():
     texts = ["good fun", "bad film", "good film", "bad fun", "so good", "so bad"]
     y = ["good" if "good" in text else "bad" for text in texts]
-    settings = {"tune": False, "ngram_range": (1, 1), "min_df": 1, "max_iter": 3}
+    settings = {"tune": False, "ngram_range": (1, 1), "min_df": 1, "max_iter": 1}
     cpu, cuda = (TextClassifier(**settings, device=device).fit(texts, y) for device in ("cpu", "cuda"))
     # The features are float32.
     assert_allclose(cuda.predict_proba(texts), cpu.predict_proba(texts), atol=1e-5)
@@ -190,7 +189,7 @@ def test_problems_that_do_not_fit_together_are_fitted_in_batches(monkeypatch):
         together, "_solve_batch", lambda tasks, solver: sizes.append(len(tasks)) or solve(tasks, solver)
     )
     monkeypatch.setattr(together, "_batch_size", lambda tasks: 2)
-    X, y = data("binary", n=15, classes=3)
+    X, y = data("binary", n=9, classes=3)
     fits = [LogisticRegression(device=device, max_iter=2, tol=1e-12).fit(X, y) for device in ("cpu", "cuda")]
     assert sizes == [2, 1]
     assert_allclose(fits[1].coef_, fits[0].coef_, rtol=1e-9, atol=1e-12)

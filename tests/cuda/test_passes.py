@@ -14,7 +14,7 @@ def X(request):
     return rows(request.param)
 
 
-@pytest.fixture(params=(1, 3, 4))
+@pytest.fixture(params=(1, 4))
 def P(request):
     return request.param
 
@@ -112,7 +112,7 @@ def test_designs_take_rows_and_multiply(X):
 
     matrix, order = on_gpu(X)
     A = (X.toarray() if hasattr(X, "toarray") else X)[:, order]
-    design, some = DeviceDesign([matrix, matrix]), np.array([4, 0, 7])
+    design, some = DeviceDesign([matrix, matrix]), np.array([4, 0, 6])
     beta = np.random.default_rng(0).normal(size=(2 * A.shape[1], 2))
     assert_allclose(design.take(some).dot(beta), np.hstack([A, A])[some] @ beta, atol=1e-12)
     assert design.smallest == min(0.0, A.min())
