@@ -20,9 +20,9 @@ class LogisticRegression(ClassPredictions, DaskModel, estimators.LogisticRegress
     Parameters
     ----------
     dropout, noise_std, l2, expectation, discount, l2_weights, fit_intercept, multi_class, class_weight, \
-tol, max_iter, warm_start, n_jobs, random_state, verbose : as in dropglm.LogisticRegression
-        ``n_jobs`` is the number of threads of the client; workers use one thread per task. With
-        ``expectation="monte_carlo"`` the noised copies depend on the partitions.
+tol, max_iter, warm_start, n_jobs, device, random_state, verbose : as in dropglm.LogisticRegression
+        ``n_jobs`` is the number of threads of the client; workers use one thread per task. ``device`` must be
+        None or "cpu". With ``expectation="monte_carlo"`` the noised copies depend on the partitions.
     client : distributed.Client, default=None
         The client; None means Dask's default client.
 
@@ -81,8 +81,8 @@ class LinearRegression(_Regressor, estimators.LinearRegression):
     Parameters
     ----------
     dropout, noise_std, l2, expectation, discount, l2_weights, fit_intercept, tol, max_iter, warm_start, \
-n_jobs, random_state, verbose : as in dropglm.LinearRegression
-        ``n_jobs`` is the number of threads of the client.
+n_jobs, device, random_state, verbose : as in dropglm.LinearRegression
+        ``n_jobs`` is the number of threads of the client; ``device`` must be None or "cpu".
     client : distributed.Client, default=None
         The client; None means Dask's default client.
 
@@ -117,8 +117,8 @@ class PoissonRegressor(_Regressor, estimators.PoissonRegressor):
     Parameters
     ----------
     dropout, noise_std, l2, expectation, discount, l2_weights, fit_intercept, tol, max_iter, warm_start, \
-n_jobs, random_state, verbose : as in dropglm.PoissonRegressor
-        ``n_jobs`` is the number of threads of the client.
+n_jobs, device, random_state, verbose : as in dropglm.PoissonRegressor
+        ``n_jobs`` is the number of threads of the client; ``device`` must be None or "cpu".
     client : distributed.Client, default=None
         The client; None means Dask's default client.
 

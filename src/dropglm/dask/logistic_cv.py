@@ -36,6 +36,8 @@ class LogisticRegressionCV(ClassPredictions, DaskModel, estimators.LogisticRegre
         The fits.
     n_jobs : int, default=None
         Number of threads of the client; workers use one thread per task.
+    device : {"cpu"} or None, default=None
+        Fits on Dask run on CPUs.
     random_state, verbose : as in dropglm.LogisticRegressionCV
         Random seed, and whether to show progress.
     client : distributed.Client, default=None

@@ -35,7 +35,7 @@ class TextClassifier(DaskModel, text.TextClassifier):
     ngram_range, min_df, max_df, max_features, binary, sublinear_tf, use_idf, norm, idf_power, \
 ngram_weight, analyzer, stop_words, strip_accents, lowercase, token_pattern, strip_html, tune, dropout, l2, \
 discount, l2_weights, expectation, calibrate, naive_bayes, n_latent, rounds, embedder, class_weight, cv, \
-scoring, tol, max_iter, n_jobs, random_state, verbose : as in dropglm.TextClassifier
+scoring, tol, max_iter, n_jobs, device, random_state, verbose : as in dropglm.TextClassifier
         With the limits above; ``n_jobs`` is the number of threads of
         the client, and workers use one thread per task.
     client : distributed.Client, default=None

@@ -37,7 +37,7 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
     ----------
     dropout, noise_std, l2, expectation, discount, l2_weights, fit_intercept, tol : as in LinearRegression
         The model.
-    max_iter, warm_start, n_jobs, random_state, verbose : as in LinearRegression
+    max_iter, warm_start, n_jobs, device, random_state, verbose : as in LinearRegression
         The fit.
 
     Attributes
