@@ -5,7 +5,9 @@ The simulation must be chosen before Numba's kernels are imported, and it is cho
 
 import importlib.util
 import sys
+import threading
 
+import numpy as np
 import pytest
 from numba import config
 
@@ -21,9 +23,27 @@ def _is_real():
         return False
 
 
+def _shared_array(self, shape, dtype, alignment=None):
+    """Numba's simulated shared memory, but only one thread of a block at a time looks whether it is there.
+
+    Without the lock, two threads that come at the same time get different arrays, and sums are wrong.
+    """
+    frame = sys._getframe(1)
+    place = frame.f_code.co_filename, frame.f_lineno
+    with LOCK:
+        if place not in self._allocations:
+            self._allocations[place] = np.empty(shape, as_dtype(dtype))
+        return self._allocations[place]
+
+
+LOCK = threading.Lock()
 REAL = _is_real()
-if not REAL:
+if not REAL and importlib.util.find_spec("numba_cuda") is not None:
     config.ENABLE_CUDASIM = 1
+    from numba.cuda.simulator.kernelapi import FakeCUDAShared
+    from numba.np.numpy_support import as_dtype
+
+    FakeCUDAShared.array = _shared_array
 
 
 @pytest.fixture(autouse=True)
