@@ -1,7 +1,6 @@
 """The rows of a fit on a GPU, and where a fit runs."""
 
-from collections.abc import Callable, Collection, Sequence
-from copy import copy
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from dropglm import checks
 from dropglm.blocks import Blocks
 from dropglm.dependencies import each_in_teams
-from dropglm.estimators.features import AnyFeatures, FeatureOrder, Features, Item, Result
+from dropglm.estimators.features import Features, FeaturesOfRows, Item, Result
 from dropglm.gpu_arrays import is_on_gpu
 from dropglm.registry import lookup
 
@@ -36,7 +35,7 @@ def features_of(estimator: Any, X: Any, X_unlabeled: Any) -> Any:
     return DeviceFeatures(X, X_unlabeled, threads)
 
 
-class DeviceFeatures(AnyFeatures):
+class DeviceFeatures(FeaturesOfRows):
     """Labelled and unlabelled rows on a GPU, over the features that occur.
 
     Parameters
@@ -75,25 +74,6 @@ class DeviceFeatures(AnyFeatures):
         self.from_gpu = is_on_gpu(X)
         self._threads = threads
 
-    def without(self, numbers: Collection[int]) -> "DeviceFeatures":
-        """Return the features without the blocks of these numbers, whose coefficients are 0."""
-        if not numbers:
-            return self
-        rest = copy(self)
-        FeatureOrder.__init__(
-            rest,
-            self.orders,
-            self.widths,
-            self.dtype,
-            in_blocks=True,
-            some_unlabeled=self.some_unlabeled,
-            left_out=self.left_out.union(numbers),
-        )
-        rest.labeled = self.labeled.without(numbers)
-        if self.unlabeled is not None:
-            rest.unlabeled = self.unlabeled.without(numbers)
-        return rest
-
     def like_coefficients(self, numbers: np.ndarray) -> Any:
         """Return numbers of the host in the type of the coefficients, and where these are."""
         if not self.from_gpu:
@@ -115,11 +95,6 @@ class DeviceFeatures(AnyFeatures):
         coef = self.zeros(beta.shape[1])
         coef[:, self.order] = beta.T if self.from_gpu or not is_on_gpu(beta) else beta.T.get()
         return coef
-
-    @property
-    def smallest(self) -> tuple[float, ...]:
-        """Of each block, the smallest entry of labelled rows, or 0 if none is negative."""
-        return tuple(block.design.smallest for block in self.labeled.blocks)
 
     @property
     def threads(self) -> int:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from copy import copy
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -105,7 +105,43 @@ class AnyFeatures(FeatureOrder, ABC):
         """Return ``[work(item) for item in items]``, several at a time."""
 
 
-class Features(AnyFeatures):
+class FeaturesOfRows(AnyFeatures):
+    """Features with designs of labelled and unlabelled rows.
+
+    Attributes
+    ----------
+    labeled, unlabeled : designs of the rows, None without unlabelled rows
+    """
+
+    labeled: Any
+    unlabeled: Any
+
+    def without(self, numbers: Collection[int]) -> Self:
+        """Return the features without the blocks of these numbers, whose coefficients are 0."""
+        if not numbers:
+            return self
+        rest = copy(self)
+        FeatureOrder.__init__(
+            rest,
+            self.orders,
+            self.widths,
+            self.dtype,
+            in_blocks=True,
+            some_unlabeled=self.some_unlabeled,
+            left_out=self.left_out.union(numbers),
+        )
+        rest.labeled = self.labeled.without(numbers)
+        if self.unlabeled is not None:
+            rest.unlabeled = self.unlabeled.without(numbers)
+        return rest
+
+    @property
+    def smallest(self) -> tuple[float, ...]:
+        """Of each block, the smallest entry of labelled rows, or 0 if none is negative."""
+        return tuple(block.design.smallest for block in self.labeled.blocks)
+
+
+class Features(FeaturesOfRows):
     """Labelled and unlabelled rows over the features that occur.
 
     Parameters
@@ -136,31 +172,6 @@ class Features(AnyFeatures):
             BlockDesign(parts) if in_blocks else parts[0] for parts in zip(*designs, strict=True)
         )
         self.unlabeled = unlabeled[0] if unlabeled else None
-
-    def without(self, numbers: Collection[int]) -> "Features":
-        """Return the features without the blocks of these numbers, whose coefficients are 0."""
-        if not numbers:
-            return self
-        rest = copy(self)
-        FeatureOrder.__init__(
-            rest,
-            self.orders,
-            self.widths,
-            self.dtype,
-            in_blocks=True,
-            some_unlabeled=self.some_unlabeled,
-            left_out=self.left_out.union(numbers),
-        )
-        assert isinstance(self.labeled, BlockDesign)
-        rest.labeled = self.labeled.without(numbers)
-        if self.unlabeled is not None:
-            rest.unlabeled = self.unlabeled.without(numbers)
-        return rest
-
-    @property
-    def smallest(self) -> tuple[float, ...]:
-        """Of each block, the smallest entry of labelled rows, or 0 if none is negative."""
-        return tuple(block.design.smallest for block in self.labeled.blocks)
 
     @property
     def threads(self) -> int:

@@ -8,6 +8,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRe
 from sklearn.multiclass import OneVsRestClassifier
 
 from dropglm.families import Family, Linear, Poisson
+from dropglm.gpu_arrays import to_host
 
 
 def sklearn_classifier(model: Any, dtype: Any = None) -> Any:
@@ -16,7 +17,7 @@ def sklearn_classifier(model: Any, dtype: Any = None) -> Any:
     ``model`` has ``coef_``, ``intercept_``, ``classes_`` and ``multi_class_``. The coefficients keep their
     type unless another one is given.
     """
-    coef, intercept = (np.array(part, dtype) for part in (_dense(model.coef_), model.intercept_))
+    coef, intercept = (np.array(part, dtype) for part in (_dense(model.coef_), to_host(model.intercept_)))
     classes = np.array(model.classes_)
     if len(classes) == 2 or model.multi_class_ == "multinomial":
         return _with_names(_logistic(coef, intercept, classes), model)
@@ -55,7 +56,7 @@ def sklearn_regressor(model: Any) -> Any:
 
 def _dense(coef: Any) -> np.ndarray:
     """Return a copy of the coefficients, of shape (K, d)."""
-    return np.atleast_2d(coef.toarray() if hasattr(coef, "toarray") else np.array(coef))
+    return np.atleast_2d(coef.toarray() if hasattr(coef, "toarray") else np.array(to_host(coef)))
 
 
 def _with_names(copy: Any, model: Any) -> Any:
