@@ -40,7 +40,7 @@ def family_at(family, eta):
 
 @cuda.jit(device=True)
 def penalty_at(penalty, eta, s2, A2, A3):
-    """R and its derivatives with respect to η and s²."""
+    """Return r and its derivatives with respect to η and s²."""
     if penalty == 1:
         return quadratic(eta, s2, A2, A3)
     if penalty == 2:
@@ -103,7 +103,7 @@ def evaluate(
 def curvatures(
     columns, G, family, eta, w, pi, column_of_w, column_of_pi, share, relative, loss, both, first, sums
 ):
-    """W A'' of each row, and (w + ρ π) A''; the sums of w A'' and π A'' over each block of rows."""
+    """Set w A'' and (w + ρ π) A'' of each row, and the sums of w A'' and π A'' over each block of rows."""
     buffer = cuda.shared.array(THREADS, float64)
     thread = cuda.threadIdx.x
     place = cuda.blockIdx.y * G + thread % G

@@ -39,7 +39,7 @@ def combine(
     columns, G, pairs, a, e, scale, s, y, inverse, g, theta, l2, l2_weights, column_of_l2,
     mean, column_of_mean, absolute, block_of, direction, sums,
 ):  # fmt: skip
-    """D = -(scale · P⁻¹(g - Σ a_i y_i) + Σ e_i s_i) over the first pairs[0] pairs, and products with it."""
+    """Set d = -(scale · P⁻¹(g - Σ a_i y_i) + Σ e_i s_i) over pairs[0] pairs, and sum products with it."""
     buffer = cuda.shared.array(THREADS, float64)
     thread = cuda.threadIdx.x
     place = cuda.blockIdx.y * G + thread % G

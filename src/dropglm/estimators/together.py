@@ -268,7 +268,7 @@ class _Table:
 
 
 def _mean(problem: Problem) -> np.ndarray:
-    """Return x̄, or zeros if there is no intercept that it could be separated from."""
+    """Return x̄, or zeros without an intercept."""
     return problem._mean if problem.fit_intercept else np.zeros_like(problem._mean)
 
 
