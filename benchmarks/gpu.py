@@ -151,7 +151,7 @@ def passes(data: Data) -> Rows:
         )
         theta = cupy.asarray(np.random.default_rng(0).normal(scale=0.01, size=(d + 1, P)), dtype=np.float32)
         with Stream() as stream:
-            group = Group.of(np.arange(P), P, stream)
+            group = Group(P, stream)
             for name, loaded, work in _works(DeviceObjective(problems, theta), matrix, group):
                 taken = on_device(work, stream)
                 per_second = nnz * loaded / (taken / 1e3)
@@ -165,8 +165,8 @@ def passes(data: Data) -> Rows:
 
 def _works(objective: Any, matrix: Any, group: Any) -> list[tuple[str, int, Callable[[], None]]]:
     """Return names of passes, the bytes that an entry loads if nothing is cached, and the passes."""
-    objective.start(group)
     state, beta, rho = objective.states[0], objective.beta_of[0], objective.relative[0]
+    matrix.moments(group, beta, state.eta, state.s2)
 
     def forward() -> None:
         matrix.moments(group, beta, state.eta, state.s2)
@@ -175,7 +175,7 @@ def _works(objective: Any, matrix: Any, group: Any) -> list[tuple[str, int, Call
         matrix.ray(group, beta, objective.direction_of[0], rho, state.ray, add=False)
 
     def back() -> None:
-        matrix.backward(group, beta, rho, state.slopes, objective.gradient_of[0], add=False)
+        matrix.backward(group, beta, objective.twice[0], state.slopes, objective.by_features_of[0], add=False)
 
     def rows() -> None:
         objective.evaluate(group)

@@ -41,11 +41,11 @@ def raw_kernels(data: Any) -> Rows:
     matrix: Any = upload([data.X], np.dtype(np.float32), 1)[1][0]
     (n, d), P = matrix.shape, 64
     raw = cupy.RawKernel(SOURCE, "moments")
-    beta = Pair.of(cupy.asarray(np.random.default_rng(0).normal(size=(d, P)), dtype=np.float32))
-    eta, t, other_eta, other_t = (Pair.of(cupy.zeros((n, P))) for _ in range(4))
+    beta = Pair(cupy.asarray(np.random.default_rng(0).normal(size=(d, P)), dtype=np.float32))
+    eta, t, other_eta, other_t = (Pair(cupy.zeros((n, P))) for _ in range(4))
     indptr, indices, _ = (part.array for part in matrix.rows)
     with Stream() as stream:
-        group = Group.of(np.arange(P), P, stream)
+        group = Group(P, stream)
         arguments = np.int32(n), indptr, indices, beta.array, other_eta.array, other_t.array
         works = {
             "Numba": lambda: matrix.moments(group, beta, eta, t),

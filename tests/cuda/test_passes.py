@@ -30,14 +30,14 @@ def setting(X, P):
     A = (X.toarray() if hasattr(X, "toarray") else X)[:, order]
     beta, direction = np.random.default_rng(1).normal(size=(2, A.shape[1], P))
     with Stream() as stream:
-        yield matrix, A, Group.of(np.arange(P), P, stream), beta, direction
+        yield matrix, A, Group(P, stream), beta, direction
 
 
 def pair(array):
     from dropglm.cuda.matrix import Pair
     from tests.cuda.data import device
 
-    return Pair.of(device(array))
+    return Pair(device(array))
 
 
 def test_moments_are_products_with_the_features_and_their_squares(setting):
@@ -74,7 +74,7 @@ def test_backward_is_the_gradient_of_a_function_of_the_moments(setting, add):
     r, q = np.random.default_rng(2).normal(size=(2, len(A), beta.shape[1]))
     rho = np.linspace(0.5, 2.0, beta.shape[1])
     out = pair(np.ones_like(beta))
-    matrix.backward(group, pair(beta), pair(rho), Slopes(pair(r), pair(q)), out, add=add)
+    matrix.backward(group, pair(beta), pair(2.0 * rho), Slopes(pair(r), pair(q)), out, add=add)
     assert_allclose(host(out.array), A.T @ r + 2 * rho * beta * (A.T**2 @ q) + add, atol=1e-12)
 
 

@@ -75,11 +75,11 @@ class DeviceDesign:
         xp, K = array_module(), beta.shape[1]
         total = np.zeros((self.shape[0], K))
         with Stream() as stream:
-            group = Group.of(np.arange(K), K, stream)
+            group = Group(K, stream)
             for place, matrix in zip(self.places, self.matrices, strict=True):
                 part = xp.ascontiguousarray(xp.asarray(beta[place], dtype=self.dtype))
-                eta, t = (Pair.of(xp.zeros((self.shape[0], K))) for _ in range(2))
-                matrix.moments(group, Pair.of(part), eta, t)
+                eta, t = (Pair(xp.zeros((self.shape[0], K))) for _ in range(2))
+                matrix.moments(group, Pair(part), eta, t)
                 total += to_host(eta.array)
         return total
 
@@ -105,11 +105,11 @@ class DeviceDesign:
         xp, K = array_module(), r.shape[1]
         linears, all_squares = [], []
         with Stream() as stream:
-            group = Group.of(np.arange(K), K, stream)
-            first = Pair.of(xp.asarray(np.ascontiguousarray(r, self.dtype)))
-            second = first if q is None else Pair.of(xp.asarray(np.ascontiguousarray(q, self.dtype)))
+            group = Group(K, stream)
+            first = Pair(xp.asarray(np.ascontiguousarray(r, self.dtype)))
+            second = first if q is None else Pair(xp.asarray(np.ascontiguousarray(q, self.dtype)))
             for matrix in self.matrices:
-                linear, squares = (Pair.of(xp.zeros((matrix.shape[1], K), self.dtype)) for _ in range(2))
+                linear, squares = (Pair(xp.zeros((matrix.shape[1], K), self.dtype)) for _ in range(2))
                 matrix.column_sums(group, Slopes(first, second), linear, squares, add=False)
                 linears.append(to_host(linear.array))
                 if q is not None:

@@ -1,37 +1,40 @@
 """L-BFGS for many problems at once, each with its own steps and its own end.
 
 The method, its preconditioner and its line search are those of ``dropglm.solvers``. Here every pass over the
-rows, and every loop over the features, serves all problems that have not ended. Long vectors stay on the
-GPU; the host decides on steps, by a few numbers per problem.
+rows, and every loop over the features, serves all problems that have not ended. A round is the same series of
+kernels each time, which is recorded once: aim along the next direction, try one or two steps, and arrive.
+A problem that needs more trials stays where it is, and goes on in the next round. After a round the host
+reads a few numbers per problem; it decides who has converged and when the curvature is computed anew.
 """
 
 from collections.abc import Callable
-from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm.cuda import vector_loops
+from dropglm.cuda import decisions, vector_loops
+from dropglm.cuda.decisions import GG, INTERCEPT, ITERATIONS, MOVED, NORM, POINT, STALLED, STEP, TRIAL, VALUE
 from dropglm.cuda.matrix import Group, Pair
-from dropglm.cuda.objective import BY_ROWS, MULTIPLIED, SHIFT, DeviceObjective
+from dropglm.cuda.objective import DeviceObjective
 from dropglm.cuda.problems import Problems
-from dropglm.cuda.runtime import Stream, array_module, to_device, to_host
-from dropglm.cuda.searches import Searches, solve_each
+from dropglm.cuda.runtime import Stream, array_module, to_host, view
 from dropglm.cuda.vector_loops import MEMORY, PRODUCTS
 from dropglm.solvers import History, Result, Status
 from dropglm.solvers.lbfgs import REFRESHES
-from dropglm.solvers.line_search import MAX_TRIALS
 
 # Vectors of one number per coefficient that a fit needs: pairs, θ, direction, gradients, preconditioner.
-LONG_VECTORS = 2 * MEMORY + 6
+LONG_VECTORS = 2 * MEMORY + 5
 
-# A group is made anew when at most this share of its problems is running.
-KEPT = 0.8
+# Steps that are tried in a round. Of the steps on IMDB's bigrams, 78 % are taken at the first trial, and all
+# others at the second.
+TRIALS_PER_ROUND = 2
+# Grids are made anew, for fewer problems, when at most this share of them is left.
+KEPT = 0.5
 # The curvature is computed anew when more than this share of the running problems seems to have converged.
-WAITING = 0.1
+WAITING = 0.25
 
-# Called after each iteration with its number, the numbers of the problems that it served, and the values of
-# all; a true return value stops all of them.
+# Called after each round with the number of the iteration, the numbers of the problems that have moved, and
+# the values of all; a true return value stops all of them.
 Watch = Callable[[int, np.ndarray, np.ndarray], bool]
 
 
@@ -68,234 +71,192 @@ class _Batch:
         self.stream, self.P = stream, P
         self.tol, self.max_iter, self.min_iter = tol, max_iter, min_iter
         self.objective = DeviceObjective(problems, theta)
-        # On the GPU: pairs (s, y), the last gradient, and what the host decides: the coefficients of the
-        # direction, and the number of pairs with the place of a new one.
-        self.s, self.y = (Pair.of(xp.zeros((MEMORY, d + 1, P), problems.dtype)) for _ in range(2))
-        self.old = Pair.of(xp.zeros((d + 1, P), problems.dtype))
-        self.coefficients = xp.zeros((2 * MEMORY + 1, P))
-        self.a, self.e = (
-            Pair.of(part) for part in (self.coefficients[:MEMORY], self.coefficients[MEMORY:-1])
-        )
-        self.scale = Pair.of(self.coefficients[-1])
-        self.pairs = Pair.of(xp.zeros(2, np.int32))
-        # Inner products, as in ``solvers/memory.py``, of each problem.
-        self.sy, self.yy = np.zeros((2, P, MEMORY, MEMORY))
-        self.sg, self.yg = np.zeros((2, P, MEMORY))
-        self.gg, self.slope = np.zeros((2, P))
-        self.usable = np.zeros((P, MEMORY), np.bool_)
-        self.order: list[int] = []  # places of the pairs, oldest first
-        # At the current point.
-        self.value, self.l2_norm, self.intercept, self.norm = np.zeros((4, P))
-        self.fresh = np.ones(P, np.bool_)  # whether the preconditioner was computed there
+        # Pairs (s, y), and the gradient at the current point.
+        self.s, self.y = (Pair(xp.zeros((MEMORY, d + 1, P), problems.dtype)) for _ in range(2))
+        self.gradient = Pair(xp.zeros((d + 1, P), problems.dtype))
+        # Coefficients of the next direction, and the inner products of ``solvers/memory.py``.
+        self.a, self.e = (view(xp.zeros((MEMORY, P))) for _ in range(2))
+        self.scale = Pair(xp.zeros(P))
+        self.sy, self.yy = (view(xp.zeros((P, MEMORY, MEMORY))) for _ in range(2))
+        self.sg, self.yg = (view(xp.zeros((P, MEMORY))) for _ in range(2))
+        self.usable = view(xp.zeros((P, MEMORY), np.bool_))
+        self.multiplied, self.squares = (view(xp.zeros((count, P))) for count in (PRODUCTS, MEMORY**2))
+        # Numbers of pairs so far, and the place of the next one; see ``decisions`` for the other two.
+        self.pairs, self.slot = (view(xp.zeros(P, np.int32)) for _ in range(2))
+        self.point, self.trial = (Pair(xp.zeros((rows, P))) for rows in (POINT, TRIAL))
+        self.fresh = np.ones(P, np.bool_)  # whether the preconditioner was computed at the current point
         self.status: list[str | None] = [None] * P
+        self.runs = np.ones(P, np.bool_)
+        self.now = np.zeros((POINT, P))  # what the host knows of ``point``
         self.seen: list[list[tuple[float, float, float]]] = [[] for _ in range(P)]
 
     def run(self, watch: Watch | None) -> Minimum:
         """Minimise."""
-        everyone = Group.of(np.arange(self.P), self.P, self.stream)
-        self._start(everyone)
-        first_value, group, running = self.value.copy(), everyone, everyone.numbers
-        for n_iter in count():
-            running = self._unfinished(group, running, n_iter)
+        self._make_groups(self.P)
+        self._start()
+        first_value = self.now[VALUE].copy()
+        while True:
+            waiting = self._settle()
+            running = np.flatnonzero(self.runs)
             if not len(running):
                 break
-            group = self._group(running, group)
-            steps = self._search(group, running)
-            stalled = np.isnan(steps[running])
-            for p in running[stalled].tolist():
+            if len(waiting) > WAITING * len(running):
+                self._precondition(waiting)
+                self._correct(waiting)
+                continue
+            if len(running) <= KEPT * self.moving.capacity:
+                self._make_groups(len(running))
+            moving = np.setdiff1d(running, waiting, assume_unique=True)
+            self.moving.choose(moving)
+            self._play("round", self._round)
+            self._read()
+            moved = moving[self.now[MOVED, moving] > 0.0]
+            stalled = moving[self.now[STALLED, moving] > 0.0]
+            if len(stalled):
                 # At a perfect fit f is 0, so the gradient is compared with the objective at the start.
-                perfect = 0.5 * self.gg[p] <= np.finfo(self.objective.dtype).eps * first_value[p]
-                self.status[p] = Status.CONVERGED if perfect else Status.STALLED
-            running = running[~stalled]
-            if not len(running):
+                eps = np.finfo(self.objective.dtype).eps
+                perfect = 0.5 * self.now[GG, stalled] <= eps * first_value[stalled]
+                self._end(stalled[perfect], Status.CONVERGED)
+                self._end(stalled[~perfect], Status.STALLED)
+            if not len(moved):
+                continue
+            self.fresh[moved] = False
+            n_iter = int(self.now[ITERATIONS, moved].max())
+            if n_iter in REFRESHES:
+                self._precondition(moved)
+            self._note(moved)
+            if watch is not None and watch(n_iter, moved, self.now[VALUE]):
                 break
-            self._arrive(group, running, n_iter % MEMORY, steps)
-            self.fresh[:] = False
-            if n_iter + 1 in REFRESHES:
-                self._precondition(group, running)
-            self._solve(running)
-            self._note(running, steps)
-            if watch is not None and watch(n_iter + 1, running, self.value):
-                break
-        results = [self._result(p) for p in range(self.P)]
         eta = tuple(state.eta.array for state in self.objective.states)
-        return Minimum(self.objective.theta.array, self.intercept, eta, results)
+        results = [self._result(p) for p in range(self.P)]
+        return Minimum(self.objective.theta.array, self.now[INTERCEPT].copy(), eta, results)
 
-    def _start(self, everyone: Group) -> None:
-        """Compute value, gradient and preconditioner at the start."""
-        objective = self.objective
-        self.l2_norm, self.intercept = objective.start(everyone)
-        objective.evaluate(everyone)
-        objective.differentiate(everyone)
-        by_rows = to_host(objective.report)[BY_ROWS]
-        self.value = objective.problems.constant + by_rows[0] + 0.5 * self.l2_norm
-        total = to_host(objective.gradient.array.sum(axis=0, dtype=np.float64))
-        if not np.isfinite([self.value, total]).all():
-            raise ValueError(
-                "The objective is not finite at the starting point: the features, the targets or the initial "
-                "coefficients are too large; scale them down."
-            )
-        self.old.array[:] = objective.gradient.array
-        self._precondition(everyone, everyone.numbers)
-        self._solve(everyone.numbers)
-        self._note(everyone.numbers, np.full(self.P, np.nan))
-
-    def _group(self, running: np.ndarray, group: Group) -> Group:
-        """Return the problems to work on: some that have ended stay in the group.
-
-        To call the kernels for another group takes as long as many iterations of recorded ones.
-        """
-        if len(running) > KEPT * len(group.numbers):
-            return group
+    def _make_groups(self, capacity: int) -> None:
+        """Make grids for this many problems; kernels have to be recorded again."""
         self.stream.forget()
-        return Group.of(running, self.P, self.stream)
+        self.moving, self.renewing = (Group(self.P, self.stream, capacity) for _ in range(2))
 
     def _play(self, name: str, work: Callable[[], None]) -> None:
-        """Call the kernels of a step for the group."""
+        """Call the kernels of a series."""
         if self.objective.records:
             self.stream.play(name, self.objective.kind, work)
         else:
             work()
 
-    def _unfinished(self, group: Group, running: np.ndarray, n_iter: int) -> np.ndarray:
-        """Set the status of problems that have ended; return the numbers of the others."""
-        if n_iter >= self.min_iter:
-            # The norm has to be small with the curvature of this point, which is computed for the whole group
-            # when some of its problems wait for it.
-            waiting = (self.norm[running] <= self.tol) & ~self.fresh[running]
-            if waiting.sum() > (WAITING * len(running) if n_iter < self.max_iter else 0):
-                self._precondition(group, running)
-                self._solve(running)
-                self.norm[running] = self._norm(running)
-                for p in running.tolist():
-                    value, _, step = self.seen[p][-1]
-                    self.seen[p][-1] = value, float(self.norm[p]), step
-            for p in running[(self.norm[running] <= self.tol) & self.fresh[running]].tolist():
-                self.status[p] = Status.CONVERGED
-        if n_iter == self.max_iter:
-            for p in running.tolist():
-                self.status[p] = self.status[p] or Status.MAX_ITER
-        return np.array([p for p in running.tolist() if self.status[p] is None], np.int64)
-
-    def _search(self, group: Group, running: np.ndarray) -> np.ndarray:
-        """Return a step of each problem that satisfies the Wolfe conditions; NaN if none descends."""
-        objective = self.objective
-        searches = Searches(self.value, self.slope, running)
-
-        def aim() -> None:
-            history = self.pairs, self.a, self.e, self.scale, self.s, self.y
-            point = objective.inverse, objective.gradient, objective.theta
-            objective.loop(
-                *(group, vector_loops.combine, *(pair.view for pair in (*history, *point))),
-                *(*objective.coefficients, objective.direction.view, objective.sums),
+    def _start(self) -> None:
+        """Compute value, gradient and preconditioner at θ, as after a step of length 1 from 0 along θ."""
+        objective, everyone = self.objective, self.moving
+        # With these numbers, ``combine`` sets the direction to -(-1 · 1 · θ).
+        self.gradient.array[:] = objective.theta.array
+        objective.theta.array[:] = 0.0
+        objective.inverse.array[:] = 1.0
+        self.scale.array[:] = -1.0
+        objective.steps.array[:] = 1.0
+        self._aim(everyone)
+        objective.evaluate(everyone)
+        sums = objective.constant, objective.along, objective.intercepts, objective.by_rows
+        everyone.decide(decisions.begin, *sums, self.point.view, objective.taken.view, self.slot)
+        objective.move(everyone)
+        self._multiply(everyone)
+        self._precondition(np.arange(self.P))
+        if not np.isfinite(self.now[[VALUE, GG]]).all():
+            raise ValueError(
+                "The objective is not finite at the starting point: the features, the targets or the initial "
+                "coefficients are too large; scale them down."
             )
-            objective.aim(group)
+        self.now[STEP] = np.nan
+        self._note(np.arange(self.P))
+
+    def _settle(self) -> np.ndarray:
+        """End problems; return those that would have converged if the curvature were that of their point."""
+        running = np.flatnonzero(self.runs)
+        n_iter = self.now[ITERATIONS, running]
+        small = (self.now[NORM, running] <= self.tol) & (n_iter >= self.min_iter)
+        fresh = self.fresh[running]
+        self._end(running[small & fresh], Status.CONVERGED)
+        self._end(running[~small & (n_iter >= self.max_iter)], Status.MAX_ITER)
+        return running[small & ~fresh]
+
+    def _end(self, numbers: np.ndarray, status: str) -> None:
+        self.runs[numbers] = False
+        for p in numbers.tolist():
+            self.status[p] = status
+
+    def _round(self) -> None:
+        """Call the kernels of an iteration."""
+        objective, group = self.objective, self.moving
+        sums = objective.constant, objective.along, objective.by_rows
+        search = self.pairs, self.point.view, self.trial.view, objective.steps.view, objective.taken.view
+        self._aim(group)
+        for _ in range(TRIALS_PER_ROUND):
             objective.evaluate(group)
+            group.decide(decisions.judge, *sums, *search, self.slot)
+        objective.move(group)
+        self._multiply(group)
+        group.decide(decisions.turn, objective.along, objective.intercepts, self.multiplied, *self._memory)
 
-        for trial in range(MAX_TRIALS + 1):
-            if trial == MAX_TRIALS and not len(searches.settle()):
-                break
-            steps = searches.steps
-            to_device(steps, objective.steps.array)
-            if trial:
-                self._play("another step", lambda: objective.evaluate(group))
-            else:
-                self._play("first step", aim)
-            if trial == MAX_TRIALS:
-                break
-            report = to_host(objective.report)
-            crossed, square, (value, slope) = report[0], report[1], report[BY_ROWS][:2]
-            half_l2 = 0.5 * self._l2_norm_at(report, steps)
-            searches.narrow(objective.problems.constant + value + half_l2, slope + crossed + steps * square)
-            if not len(searches.open):
-                break
-        self.value = searches.values
-        return searches.result
+    @property
+    def _memory(self) -> tuple[Any, ...]:
+        """What the decisions about the next direction read and write."""
+        products = self.pairs, self.usable, self.sy, self.yy, self.sg, self.yg
+        steps = self.objective.steps.view, self.objective.taken.view
+        next_direction = self.a, self.e, self.scale.view
+        return *products, *next_direction, self.point.view, self.trial.view, *steps, self.slot
 
-    def _l2_norm_at(self, report: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        crossed, square = report[:2]
-        return self.l2_norm + steps * (2.0 * crossed + steps * square)
-
-    def _arrive(self, group: Group, numbers: np.ndarray, slot: int, steps: np.ndarray) -> None:
-        """Go to the ends of the steps, and add them to the memory as the pair at this place."""
+    def _aim(self, group: Group) -> None:
+        """Call the kernels that compute the next direction, and what searches along it need."""
         objective = self.objective
-        if slot in self.order:
-            self.order.remove(slot)
-        self.order.append(slot)
-        to_device(np.nan_to_num(steps), objective.steps.array)
-        to_device(np.array([len(self.order), slot], np.int32), self.pairs.array)
-
-        def arrive() -> None:
-            objective.move(group)
-            objective.differentiate(group)
-            self._multiply(group)
-
-        self._play("arrive", arrive)
-        report = to_host(objective.report)
-        old_sg, old_yg = self.sg.copy(), self.yg.copy()
-        sy, yy = self._set_products(report, numbers)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            good = (sy > 0.0) & (yy > 0.0) & np.isfinite(sy / yy)
-        # Products with the new y are differences of products with two gradients.
-        self.sy[numbers, :, slot] = (self.sg - old_sg)[numbers]
-        self.yy[numbers, :, slot] = self.yy[numbers, slot, :] = (self.yg - old_yg)[numbers]
-        self.sy[numbers, slot, :] = 0.0
-        self.sy[numbers, slot, slot], self.yy[numbers, slot, slot] = sy[numbers], yy[numbers]
-        self.usable[numbers, slot] = good[numbers]
-        self.l2_norm[numbers] = self._l2_norm_at(report, steps)[numbers]
-        self.intercept[numbers] += (steps * report[SHIFT][0])[numbers]
+        blocks = objective.loops(objective.d + 1, group)
+        history = self.pairs, self.a, self.e, self.scale.view, self.s.view, self.y.view
+        here = objective.inverse.view, self.gradient.view, objective.theta.view
+        out = *objective.coefficients, objective.direction.view, objective.sums
+        group.call(vector_loops.combine, blocks, *history, *here, *out)
+        objective.aim(group)
 
     def _multiply(self, group: Group) -> None:
-        """Call the kernels for the products of the pairs with the gradient."""
+        """Call the kernels for the gradient, the new pair, and the products of pairs with the gradient."""
         objective = self.objective
-        pairs = self.pairs.view, objective.steps.view, self.s.view, self.y.view
-        point = objective.inverse.view, objective.gradient.view, self.old.view, objective.direction.view
-        objective.loop(group, vector_loops.multiply, *pairs, *point, objective.sums)
-        objective.add_products(group, PRODUCTS, objective.multiplied)
+        blocks = objective.loops(objective.d + 1, group)
+        step = self.pairs, self.slot, objective.taken.view
+        rows = objective.by_rows, objective.problems.fit_intercept
+        there = objective.theta.view, *objective.coefficients, objective.by_features.view
+        memory = self.s.view, self.y.view, objective.inverse.view, self.gradient.view
+        out = objective.direction.view, objective.sums
+        group.call(vector_loops.multiply, blocks, *step, *rows, *there, *memory, *out)
+        objective.add_blocks(group, blocks, PRODUCTS, self.multiplied)
 
-    def _set_products(self, report: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Set the products with the gradient; return s·y and y·P⁻¹y of the new pair, if any."""
-        products = report[MULTIPLIED].T
-        self.sg[numbers] = products[numbers, :MEMORY]
-        self.yg[numbers] = products[numbers, MEMORY : 2 * MEMORY]
-        self.gg[numbers] = products[numbers, 2 * MEMORY]
-        return products[:, 2 * MEMORY + 1], products[:, 2 * MEMORY + 2]
-
-    def _precondition(self, group: Group, numbers: np.ndarray) -> None:
-        """Compute the preconditioner at the current points, and all products that depend on it."""
-        objective = self.objective
-        to_device(np.array([len(self.order), -1], np.int32), self.pairs.array)
+    def _precondition(self, numbers: np.ndarray) -> None:
+        """Compute the preconditioner at the points of some problems, and all products that depend on it."""
+        objective, group = self.objective, self.renewing
 
         def precondition() -> None:
             objective.precondition(group)
-            memory = self.pairs.view, self.y.view, objective.inverse.view, objective.sums
-            objective.loop(group, vector_loops.square, *memory, depth=MEMORY)
-            objective.add_products(group, MEMORY * MEMORY, objective.squares.view)
+            blocks = objective.loops(objective.d + 1, group)
+            squared = self.pairs, self.y.view, objective.inverse.view, objective.sums
+            group.call(vector_loops.square, blocks, *squared, depth=MEMORY)
+            objective.add_blocks(group, blocks, MEMORY**2, self.squares)
             self._multiply(group)
+            group.decide(decisions.change_metric, self.squares, self.multiplied, *self._memory)
 
+        group.choose(numbers)
         self._play("precondition", precondition)
-        if self.order:
-            squares = to_host(objective.squares.array).T.reshape(self.P, MEMORY, MEMORY)
-            self.yy[numbers] = squares[numbers]
-        self._set_products(to_host(objective.report), numbers)
+        self._read()
         self.fresh[numbers] = True
 
-    def _solve(self, numbers: np.ndarray) -> None:
-        """Set the coefficients of the next directions, and the slopes along them."""
-        products = self.sy, self.yy, self.sg, self.yg, self.gg
-        order = np.array(self.order, np.int64)
-        a, e, scale = solve_each(numbers, order, self.usable, products, self.slope)
-        to_device(np.vstack([a.T, e.T, scale]), self.coefficients)
+    def _read(self) -> None:
+        self.now = np.array(to_host(self.point.array))
 
-    def _norm(self, numbers: np.ndarray) -> np.ndarray:
-        """√(gᵀHg / 2f), the larger of the two."""
-        value = np.maximum(self.value[numbers], np.finfo(np.float64).tiny)
-        return np.sqrt(np.maximum(self.gg[numbers], -self.slope[numbers]) / (2.0 * value))
+    def _note(self, numbers: np.ndarray) -> None:
+        for p, *point in zip(
+            numbers.tolist(), *self.now[[VALUE, NORM, STEP]][:, numbers].tolist(), strict=True
+        ):
+            self.seen[p].append((point[0], point[1], point[2]))
 
-    def _note(self, numbers: np.ndarray, steps: np.ndarray) -> None:
-        self.norm[numbers] = self._norm(numbers)
-        for p in numbers.tolist():
-            self.seen[p].append((float(self.value[p]), float(self.norm[p]), float(steps[p])))
+    def _correct(self, numbers: np.ndarray) -> None:
+        """Replace the last norms by those with the curvature of the point."""
+        for p, norm in zip(numbers.tolist(), self.now[NORM, numbers].tolist(), strict=True):
+            value, _, step = self.seen[p][-1]
+            self.seen[p][-1] = value, norm, step
 
     def _result(self, p: int) -> Result:
         history = History(*map(np.array, zip(*self.seen[p], strict=True)))

@@ -1,11 +1,12 @@
 """Feature matrices on the GPU: the passes over rows and columns, for several problems at once."""
 
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from dropglm.cuda import passes
-from dropglm.cuda.runtime import THREADS, Stream, array_module, divided, view
+from dropglm.cuda.runtime import BITS, THREADS, Stream, array_module, divided, to_device, view
 
 # Features with more entries than this are frequent: their entries are cut into chunks.
 FREQUENT = 64
@@ -14,42 +15,89 @@ CHUNK = 1024
 ENTRIES = 16
 
 
-class Pair(NamedTuple):
-    """An array of CuPy, and the same memory in the form that kernels take."""
+class Pair:
+    """An array of CuPy, and the same memory in the forms that kernels take.
 
-    array: Any
-    view: Any
-    by_two: Any  # with two neighbouring numbers as a complex one; None if their number is odd
+    Parameters
+    ----------
+    array : array of the GPU
+    """
 
-    @classmethod
-    def of(cls, array: Any) -> "Pair":
-        """Return all forms of an array."""
-        even = array.ndim == 2 and array.shape[1] % 2 == 0 and array.dtype.kind == "f"
-        complex_type = np.result_type(array.dtype, np.complex64)
-        return cls(array, view(array), view(array.view(complex_type)) if even else None)
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    @cached_property
+    def view(self) -> Any:
+        """The array."""
+        return view(self.array)
+
+    def flat(self, width: int) -> Any:
+        """Return all numbers in a row; with a width of 2, two neighbours as a complex one."""
+        return self._flat_by_two if width == 2 else self._flat
+
+    @cached_property
+    def _flat(self) -> Any:
+        return view(self.array.reshape(-1))
+
+    @cached_property
+    def _flat_by_two(self) -> Any:
+        return view(self.array.reshape(-1).view(np.result_type(self.array.dtype, np.complex64)))
 
 
-class Group(NamedTuple):
-    """Some of the problems, and how the threads of a block are divided."""
+class Group:
+    """Some of the problems, and how the threads of a block are divided.
 
-    numbers: np.ndarray
-    columns: Any  # the numbers, in the form that kernels take
-    G: int  # neighbouring threads that work on neighbouring problems
-    blocks: int  # blocks for all problems
-    stream: Stream
-    by_two: "Group | None" = None  # the numbers of pairs of problems, if there is an even number of them
+    Parameters
+    ----------
+    P : int
+        The number of all problems.
+    stream : Stream
+    capacity : int, optional
+        The largest number of problems in the group; P by default. The grids of kernels are made for it.
+    pairs : bool
+        Whether there is a group of pairs of problems as well, if P is even.
 
-    @classmethod
-    def of(cls, numbers: np.ndarray, P: int, stream: Stream) -> "Group":
-        """Return the group of the problems of these numbers, out of P."""
-        G = divided(len(numbers))
-        columns = view(array_module().asarray(numbers, dtype=np.int32))
-        by_two = Group.of(np.unique(numbers // 2), 1, stream) if P % 2 == 0 else None
-        return cls(numbers, columns, G, -(-len(numbers) // G), stream, by_two)
+    Attributes
+    ----------
+    numbers : ndarray of int
+        The problems, at first all of them.
+    """
 
-    def call(self, loop: Any, blocks: int, *arguments: Any) -> None:
+    def __init__(self, P: int, stream: Stream, capacity: int | None = None, *, pairs: bool = True) -> None:
+        self.stream = stream
+        self.capacity = P if capacity is None else capacity
+        # 2^g neighbouring threads work on neighbouring problems.
+        self.g = divided(self.capacity)
+        self.blocks = -(-self.capacity // (1 << self.g))
+        # Whole blocks of threads, for kernels in which one thread has one problem.
+        size = max(self.blocks << self.g, -(-self.capacity // THREADS) * THREADS)
+        self._columns = array_module().full(size, -1, np.int32)
+        self.columns = view(self._columns)
+        self.by_two: Group | None = None
+        if pairs and P % 2 == 0:
+            self.by_two = Group(P // 2, stream, min(P // 2, self.capacity), pairs=False)
+        self.numbers = np.empty(0, np.int64)
+        if self.capacity == P:
+            self.choose(np.arange(P))
+
+    def choose(self, numbers: np.ndarray) -> None:
+        """Let these problems be the group."""
+        if np.array_equal(numbers, self.numbers):
+            return
+        self.numbers = numbers
+        columns = np.full(len(self._columns), -1, np.int32)
+        columns[: len(numbers)] = numbers
+        to_device(columns, self._columns)
+        if self.by_two is not None:
+            self.by_two.choose(np.unique(numbers // 2))
+
+    def call(self, loop: Any, blocks: int, *arguments: Any, depth: int = 1) -> None:
         """Call a kernel for all problems of the group, with this many blocks for rows or features."""
-        self.stream.call(loop, (blocks, self.blocks), self.columns, self.G, *arguments)
+        self.stream.call(loop, (blocks, self.blocks, depth), self.columns, self.g, *arguments)
+
+    def decide(self, loop: Any, *arguments: Any) -> None:
+        """Call a kernel in which one thread has one problem."""
+        self.stream.call(loop, (-(-self.capacity // THREADS),), self.columns, *arguments)
 
 
 class Slopes(NamedTuple):
@@ -86,9 +134,9 @@ class DeviceMatrix(Protocol):
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
 
     def backward(
-        self, group: Group, beta: Pair, relative: Pair, slopes: Slopes, out: Pair, *, add: bool
+        self, group: Group, beta: Pair, twice: Pair, slopes: Slopes, out: Pair, *, add: bool
     ) -> None:
-        """Set, or add to, ``out``: Xᵀr + 2ρ β·(X²)ᵀq."""
+        """Set, or add to, ``out``: Xᵀr + 2ρ β·(X²)ᵀq, given 2ρ in the type of X."""
 
     def column_sums(self, group: Group, slopes: Slopes, linear: Pair, squares: Pair, *, add: bool) -> None:
         """Set, or add, Xᵀr to ``linear`` and (X²)ᵀq to ``squares``."""
@@ -119,7 +167,7 @@ class SparseMatrix:
         self._zero = self.dtype.type(0.0)
         # Unsigned, since Numba checks signed indices for wrap-around.
         indices = indices.astype(np.uint32, copy=False)
-        self.rows = tuple(Pair.of(part) for part in (indptr, indices, values))
+        self.rows = tuple(Pair(part) for part in (indptr, indices, values))
         self._row_views = [part.view for part in self.rows]
         self._entries_per_row = len(indices) / max(n, 1)
         order = xp.argsort(indices, kind="stable")
@@ -128,11 +176,10 @@ class SparseMatrix:
         before = xp.zeros(d + 1, np.int64)
         before[1:] = xp.cumsum(counts)
         by_column = before, row_of, values[order] if len(values) else values
-        self.columns = tuple(Pair.of(part) for part in by_column)
+        self.columns = tuple(Pair(part) for part in by_column)
         self.frequent = int((counts > FREQUENT).sum())
         self._set_chunks(before, counts[: self.frequent])
-        self._nothing = Pair.of(xp.zeros((0, 2), self.dtype))
-        self._one = Pair.of(xp.ones(1))
+        self._nothing = Pair(xp.zeros((0, 2), self.dtype))
         self._sums: Any = None
 
     def _set_chunks(self, before: Any, counts: Any) -> None:
@@ -155,28 +202,28 @@ class SparseMatrix:
 
     def moments(self, group: Group, beta: Pair, eta: Pair, t: Pair) -> None:
         """Set η = Xβ and t = X²β²."""
-        pairs, width = _by_two(group)
-        E, blocks = self._lanes(pairs)
-        rows = E, self._zero, *self._row_views
-        pairs.call(passes.moments, blocks, width, *rows, _form(beta, width), eta.view, t.view)
+        pairs, width, stride = _by_two(group, beta)
+        e, blocks = self._lanes(pairs)
+        rows = e, self._zero, *self._row_views
+        pairs.call(passes.moments, blocks, width, *rows, stride, beta.flat(width), eta.view, t.view)
 
     def ray(self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
-        pairs, width = _by_two(group)
-        E, blocks = self._lanes(pairs)
-        rows = E, self._zero, *self._row_views
-        along = _form(beta, width), _form(direction, width), relative.view
+        pairs, width, stride = _by_two(group, beta)
+        e, blocks = self._lanes(pairs)
+        rows = e, self._zero, *self._row_views
+        along = stride, beta.flat(width), direction.flat(width), relative.view
         pairs.call(passes.ray, blocks, width, *rows, *along, add, out.view)
 
     def backward(
-        self, group: Group, beta: Pair, relative: Pair, slopes: Slopes, out: Pair, *, add: bool
+        self, group: Group, beta: Pair, twice: Pair, slopes: Slopes, out: Pair, *, add: bool
     ) -> None:
-        """Set, or add to, ``out``: Xᵀr + 2ρ β·(X²)ᵀq."""
-        self._sum_columns(group, beta, relative, slopes, add, out, self._nothing)
+        """Set, or add to, ``out``: Xᵀr + 2ρ β·(X²)ᵀq, given 2ρ in the type of X."""
+        self._sum_columns(group, beta, twice, slopes, add, out, self._nothing)
 
     def column_sums(self, group: Group, slopes: Slopes, linear: Pair, squares: Pair, *, add: bool) -> None:
         """Set, or add, Xᵀr to ``linear`` and (X²)ᵀq to ``squares``."""
-        self._sum_columns(group, self._nothing, self._one, slopes, add, linear, squares)
+        self._sum_columns(group, self._nothing, self._nothing, slopes, add, linear, squares)
 
     def take(self, rows: Any) -> "SparseMatrix":
         """Return some of the rows, with the same features."""
@@ -191,39 +238,41 @@ class SparseMatrix:
         return SparseMatrix(before, indices[places], values[places] if len(values) else values, self.shape[1])
 
     def _sum_columns(
-        self, group: Group, beta: Pair, relative: Pair, slopes: Slopes, add: bool, out: Pair, squares: Pair
+        self, group: Group, beta: Pair, twice: Pair, slopes: Slopes, add: bool, out: Pair, squares: Pair
     ) -> None:
-        pairs, width = _by_two(group)
+        pairs, width, stride = _by_two(group, out)
         before, row_of, values = (part.view for part in self.columns)
-        entries, per_block = (row_of, values), THREADS // pairs.G
+        entries, per_block = (row_of, values), THREADS >> pairs.g
         r, q, coefficients, sums_r, sums_q = (
-            _form(pair, width) for pair in (slopes.r, slopes.q, beta, out, squares)
+            pair.flat(width) for pair in (slopes.r, slopes.q, beta, out, squares)
         )
+        factors = coefficients, twice.flat(1)
         types = self._zero, np.result_type(self.dtype, np.complex64).type(1j) if width == 2 else self._zero
         rare = self.shape[1] - self.frequent
         if rare:
             pairs.call(
                 *(passes.backward, -(-rare // per_block), width, *types, self.frequent, before, *entries),
-                *(coefficients, relative.view, r, q, add, sums_r, sums_q),
+                *(stride, *factors, r, q, add, sums_r, sums_q),
             )
         if self.frequent:
             sums = self._partial_sums(slopes.r.array.shape[1])
-            E = min(per_block, 32 if pairs.G == 1 else 2)
-            blocks = -(-self.chunk_count // (per_block // E))
-            chunks = E, self._zero, self._starts, self._stops
-            pairs.call(passes.backward_chunks, blocks, width, *chunks, *entries, r, q, sums)
+            e = min(BITS - pairs.g, 5 if pairs.g == 0 else 1)
+            blocks = -(-self.chunk_count // (per_block >> e))
+            chunks = e, self._zero, self._starts, self._stops
+            pairs.call(passes.backward_chunks, blocks, width, *chunks, *entries, stride, r, q, sums)
             pairs.call(
                 *(passes.add_chunks, -(-self.frequent // per_block), width, *types, self._chunks_before),
-                *(sums, coefficients, relative.view, add, sums_r, sums_q),
+                *(sums, stride, *factors, add, sums_r, sums_q),
             )
 
     def _lanes(self, group: Group) -> tuple[int, int]:
-        """Return the number of threads for a row and problem, and the number of blocks."""
-        E = 1
+        """Return log₂ of the number of threads for a row and problem, and the number of blocks."""
+        e = 0
         # With many problems, threads for different entries of a row pay less.
-        while min(THREADS // group.G, 64 // group.G + 2) > E and self._entries_per_row > E * ENTRIES:
-            E *= 2
-        return E, -(-self.shape[0] // (THREADS // (group.G * E)))
+        most = min(THREADS, 64 + (2 << group.g)) >> group.g
+        while 1 << e < most and self._entries_per_row > ENTRIES << e:
+            e += 1
+        return e, -(-self.shape[0] // (THREADS >> (group.g + e)))
 
     def _partial_sums(self, problems: int) -> Any:
         if self._sums is None or self._sums.shape[2] != problems:
@@ -266,10 +315,10 @@ class DenseMatrix:
             _put(group, product if place == 0 else relative.array * product, out.array[place], add)
 
     def backward(
-        self, group: Group, beta: Pair, relative: Pair, slopes: Slopes, out: Pair, *, add: bool
+        self, group: Group, beta: Pair, twice: Pair, slopes: Slopes, out: Pair, *, add: bool
     ) -> None:
-        """Set, or add to, ``out``: Xᵀr + 2ρ β·(X²)ᵀq."""
-        by_q = 2.0 * relative.array * beta.array * (self.squares.T @ slopes.q.array)
+        """Set, or add to, ``out``: Xᵀr + 2ρ β·(X²)ᵀq, given 2ρ in the type of X."""
+        by_q = twice.array * beta.array * (self.squares.T @ slopes.q.array)
         _put(group, self.X.T @ slopes.r.array + by_q, out.array, add)
 
     def column_sums(self, group: Group, slopes: Slopes, linear: Pair, squares: Pair, *, add: bool) -> None:
@@ -282,13 +331,10 @@ class DenseMatrix:
         return DenseMatrix(self.X[rows])
 
 
-def _by_two(group: Group) -> tuple[Group, int]:
-    """Return the group for passes over X, and how many problems a thread works on."""
-    return (group, 1) if group.by_two is None else (group.by_two, 2)
-
-
-def _form(pair: Pair, width: int) -> Any:
-    return pair.by_two if width == 2 else pair.view
+def _by_two(group: Group, coefficients: Pair) -> tuple[Group, int, np.uint32]:
+    """Return the group for passes over X, how many problems a thread works on, and the stride of a feature."""
+    P = coefficients.array.shape[1]
+    return (group, 1, np.uint32(P)) if group.by_two is None else (group.by_two, 2, np.uint32(P // 2))
 
 
 def _put(group: Group, product: Any, out: Any, add: bool) -> None:

@@ -12,7 +12,7 @@ import math
 from numba import cuda, float64
 
 from dropglm.cuda.passes import add_lanes
-from dropglm.cuda.runtime import THREADS, kernel
+from dropglm.cuda.runtime import BITS, THREADS, kernel
 from dropglm.families import pointwise as families
 from dropglm.penalties import pointwise as penalties
 
@@ -52,92 +52,93 @@ def penalty_at(penalty, eta, s2, A2, A3):
 
 @kernel
 def evaluate(
-    columns, G, family, penalty, steps, shift, eta, s2, ray,
+    columns, g, family, penalty, steps, along, intercepts, eta, s2, ray,
     y, w, pi, column_of_y, column_of_w, column_of_pi, share, eta_end, s2_end, by_eta, by_s2, first, sums,
 ):  # fmt: skip
     """Set η and s² at the end of the step, the slopes there, and the sums of each block of rows.
 
-    ``shift`` is what the intercept and additive noise add to the rows of the ray. The sums are those from
-    ``first`` on. Problems whose step is NaN are left alone.
+    ``along`` has the sums of ``vector_loops.combine`` and ``intercepts`` the last row of the direction: what
+    the intercept and additive noise add to all rows of the ray. The sums are those from ``first`` on. Problems
+    whose step is NaN are left alone.
     """
+    if columns[cuda.blockIdx.y << g] < 0:
+        return
     buffer = cuda.shared.array(THREADS, float64)
     thread = cuda.threadIdx.x
-    place = cuda.blockIdx.y * G + thread % G
-    rows = THREADS // G
-    p = columns[min(place, columns.size - 1)]
+    own = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    p = max(own, 0)
     step, weight = steps[p], share[p]
-    active = place < columns.size and not math.isnan(step)
-    shift_u, shift_c, shift_q = shift[0, p], shift[1, p], shift[2, p]
+    active = own >= 0 and not math.isnan(step)
+    shift_u, shift_c, shift_q = intercepts[p] - along[2, p], along[3, p], along[4, p]
     value, slope, sum_eta, sum_s2 = 0.0, 0.0, 0.0, 0.0
-    for i in range(cuda.blockIdx.x * rows + thread // G, eta.shape[0], cuda.gridDim.x * rows):
-        if active:
-            u, c, q = ray[0, i, p] + shift_u, ray[1, i, p] + shift_c, ray[2, i, p] + shift_q
-            eta_i = eta[i, p] + step * u
-            # Rounding could make s² slightly negative where coefficients vanish.
-            s2_i = max(s2[i, p] + step * (2.0 * c + step * q), 0.0)
-            w_i, pi_i = w[i, column_of_w[p]], weight * pi[i, column_of_pi[p]]
-            y_i = y[i, column_of_y[p]]
-            A, A1, A2, A3 = family_at(family, eta_i)
-            r, r_eta, r_s2 = penalty_at(penalty, eta_i, s2_i, A2, A3)
-            r_i = w_i * (A1 - y_i) + pi_i * r_eta
-            q_i = pi_i * r_s2
-            value += w_i * (A - y_i * eta_i) + pi_i * r
-            slope += r_i * u + q_i * 2.0 * (c + step * q)
-            sum_eta += r_i
-            sum_s2 += q_i
-            eta_end[i, p] = eta_i
-            s2_end[i, p] = s2_i
-            by_eta[i, p] = r_i
-            by_s2[i, p] = q_i
+    stop = eta.shape[0] if active else 0
+    rows = THREADS >> g
+    for i in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
+        u, c, q = ray[0, i, p] + shift_u, ray[1, i, p] + shift_c, ray[2, i, p] + shift_q
+        eta_i = eta[i, p] + step * u
+        # Rounding could make s² slightly negative where coefficients vanish.
+        s2_i = max(s2[i, p] + step * (2.0 * c + step * q), 0.0)
+        w_i, pi_i = w[i, column_of_w[p]], weight * pi[i, column_of_pi[p]]
+        y_i = y[i, column_of_y[p]]
+        A, A1, A2, A3 = family_at(family, eta_i)
+        r, r_eta, r_s2 = penalty_at(penalty, eta_i, s2_i, A2, A3)
+        r_i = w_i * (A1 - y_i) + pi_i * r_eta
+        q_i = pi_i * r_s2
+        value += w_i * (A - y_i * eta_i) + pi_i * r
+        slope += r_i * u + q_i * 2.0 * (c + step * q)
+        sum_eta += r_i
+        sum_s2 += q_i
+        eta_end[i, p] = eta_i
+        s2_end[i, p] = s2_i
+        by_eta[i, p] = r_i
+        by_s2[i, p] = q_i
     for number in range(SUMS):
         buffer[thread] = (
             value if number == 0 else slope if number == 1 else sum_eta if number == 2 else sum_s2
         )
-        add_lanes(buffer, G, THREADS // G)
-        if thread < G and active:
+        add_lanes(buffer, g, BITS - g)
+        if thread < 1 << g and active:
             sums[first + cuda.blockIdx.x, number, p] = buffer[thread]
         cuda.syncthreads()
 
 
 @kernel
 def curvatures(
-    columns, G, family, eta, w, pi, column_of_w, column_of_pi, share, relative, loss, both, first, sums
+    columns, g, family, eta, w, pi, column_of_w, column_of_pi, share, relative, loss, both, first, sums
 ):
     """Set w A'' and (w + ρ π) A'' of each row, and the sums of w A'' and π A'' over each block of rows."""
+    if columns[cuda.blockIdx.y << g] < 0:
+        return
     buffer = cuda.shared.array(THREADS, float64)
     thread = cuda.threadIdx.x
-    place = cuda.blockIdx.y * G + thread % G
-    rows = THREADS // G
-    p = columns[min(place, columns.size - 1)]
-    active = place < columns.size
+    own = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    p = max(own, 0)
     sum_loss, sum_penalty = 0.0, 0.0
-    for i in range(cuda.blockIdx.x * rows + thread // G, eta.shape[0], cuda.gridDim.x * rows):
-        if active:
-            _, _, A2, _ = family_at(family, eta[i, p])
-            by_loss, by_penalty = w[i, column_of_w[p]] * A2, share[p] * pi[i, column_of_pi[p]] * A2
-            loss[i, p] = by_loss
-            both[i, p] = by_loss + relative[p] * by_penalty
-            sum_loss += by_loss
-            sum_penalty += by_penalty
+    stop = eta.shape[0] if own >= 0 else 0
+    rows = THREADS >> g
+    for i in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
+        _, _, A2, _ = family_at(family, eta[i, p])
+        by_loss, by_penalty = w[i, column_of_w[p]] * A2, share[p] * pi[i, column_of_pi[p]] * A2
+        loss[i, p] = by_loss
+        both[i, p] = by_loss + relative[p] * by_penalty
+        sum_loss += by_loss
+        sum_penalty += by_penalty
     for number in range(2):
         buffer[thread] = sum_loss if number == 0 else sum_penalty
-        add_lanes(buffer, G, THREADS // G)
-        if thread < G and active:
+        add_lanes(buffer, g, BITS - g)
+        if thread < 1 << g and own >= 0:
             sums[first + cuda.blockIdx.x, number, p] = buffer[thread]
         cuda.syncthreads()
 
 
 @kernel
-def accept(columns, G, steps, eta_end, s2_end, eta, s2):
-    """Let the ends of the steps become the points of these problems, unless they do not move."""
+def accept(columns, g, taken, eta_end, s2_end, eta, s2):
+    """Let the ends of the steps become the points of the problems that take one."""
     thread = cuda.threadIdx.x
-    place = cuda.blockIdx.y * G + thread % G
-    rows = THREADS // G
-    if place >= columns.size:
+    p = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    if p < 0 or taken[p] == 0.0:
         return
-    p = columns[place]
-    if steps[p] == 0.0:
-        return
-    for i in range(cuda.blockIdx.x * rows + thread // G, eta.shape[0], cuda.gridDim.x * rows):
+    rows = THREADS >> g
+    for i in range(cuda.blockIdx.x * rows + (thread >> g), eta.shape[0], cuda.gridDim.x * rows):
         eta[i, p] = eta_end[i, p]
         s2[i, p] = s2_end[i, p]

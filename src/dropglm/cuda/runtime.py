@@ -16,8 +16,9 @@ if SIMULATED:
     # Threads of a simulated block wait for each other in turns, of 5 ms each by default.
     sys.setswitchinterval(1e-5)
 
-# Threads of a block. A simulated thread is a thread of Python, so few are enough.
-THREADS = 4 if SIMULATED else 256
+# Threads of a block, 2^BITS. A simulated thread is a thread of Python, so few are enough.
+BITS = 2 if SIMULATED else 8
+THREADS = 1 << BITS
 # Blocks of a loop in which every thread takes several items: enough to occupy any GPU.
 MAX_BLOCKS = 2 if SIMULATED else 1024
 
@@ -153,14 +154,11 @@ class Stream:
 
 
 def divided(problems: int) -> int:
-    """Return how many neighbouring threads of a block work on neighbouring problems: a power of 2, up to 32.
+    """Return log₂ of how many neighbouring threads of a block work on neighbouring problems, up to 32.
 
     Examples
     --------
     >>> divided(1), divided(3)
-    (1, 4)
+    (0, 2)
     """
-    G = 1
-    while min(problems, 32, THREADS) > G:
-        G *= 2
-    return G
+    return min((problems - 1).bit_length(), 5, BITS)

@@ -7,7 +7,7 @@ one problem and several features; sums over features are computed per block, and
 from numba import cuda, float64
 
 from dropglm.cuda.passes import add_lanes
-from dropglm.cuda.runtime import THREADS, kernel
+from dropglm.cuda.runtime import BITS, THREADS, kernel
 
 # Steps that L-BFGS remembers.
 MEMORY = 10
@@ -17,126 +17,175 @@ ALONG = 5
 # What ``multiply`` sums: s_i·g and y_i·P⁻¹g of each pair, g·P⁻¹g, and s·y and y·P⁻¹y of the new pair.
 PRODUCTS = 2 * MEMORY + 3
 
+# Instead of the place of a new pair: the gradient is new but there is no pair, or neither is new.
+NO_PAIR = -1
+NOTHING_NEW = -2
+
 
 @kernel
-def add_blocks(G, blocks, sums, out):
+def add_blocks(g, blocks, sums, out):
     """Σ over blocks of sums[block, number, p]; the first dimension of the grid are the numbers."""
     buffer = cuda.shared.array(THREADS, float64)
     thread, number = cuda.threadIdx.x, cuda.blockIdx.x
-    p = cuda.blockIdx.y * G + thread % G
+    p = (cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))
     total = 0.0
     if p < sums.shape[2]:
-        for block in range(thread // G, blocks, THREADS // G):
+        for block in range(thread >> g, blocks, THREADS >> g):
             total += sums[block, number, p]
     buffer[thread] = total
-    add_lanes(buffer, G, THREADS // G)
-    if thread < G and p < sums.shape[2]:
+    add_lanes(buffer, g, BITS - g)
+    if thread < 1 << g and p < sums.shape[2]:
         out[number, p] = buffer[thread]
 
 
 @kernel
 def combine(
-    columns, G, pairs, a, e, scale, s, y, inverse, g, theta, l2, l2_weights, column_of_l2,
+    columns, g, pairs, a, e, scale, s, y, inverse, gradient, theta, l2, l2_weights, column_of_l2,
     mean, column_of_mean, absolute, block_of, direction, sums,
 ):  # fmt: skip
-    """Set d = -(scale · P⁻¹(g - Σ a_i y_i) + Σ e_i s_i) over pairs[0] pairs, and sum products with it."""
+    """Set d = -(scale · P⁻¹(g - Σ a_i y_i) + Σ e_i s_i), and sum products with it.
+
+    ``pairs`` has the numbers of pairs so far, of which the last are kept.
+    """
+    if columns[cuda.blockIdx.y << g] < 0:
+        return
     buffer = cuda.shared.array(THREADS, float64)
     thread = cuda.threadIdx.x
-    place = cuda.blockIdx.y * G + thread % G
-    rows = THREADS // G
-    p = columns[min(place, columns.size - 1)]
-    active = place < columns.size
-    d, count = mean.shape[0], pairs[0]
+    own = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    p = max(own, 0)
+    rows, d, count = THREADS >> g, mean.shape[0], min(pairs[p], MEMORY)
     crossed, square, at_mean, noise_crossed, noise_square = 0.0, 0.0, 0.0, 0.0, 0.0
-    for j in range(cuda.blockIdx.x * rows + thread // G, d + 1, cuda.gridDim.x * rows):
-        if active:
-            total = -float64(g[j, p])
-            for i in range(count):
-                total += a[i, p] * y[i, j, p]
-            total *= scale[p] * inverse[j, p]
-            for i in range(count):
-                total -= e[i, p] * s[i, j, p]
-            direction[j, p] = total
-            if j < d:
-                beta = float64(theta[j, p])
-                weighted = l2[p] * l2_weights[j, column_of_l2[p]] * total
-                crossed += weighted * beta
-                square += weighted * total
-                at_mean += mean[j, column_of_mean[p]] * total
-                weighted = absolute[block_of[j], p] * total
-                noise_crossed += weighted * beta
-                noise_square += weighted * total
+    stop = d + 1 if own >= 0 else 0
+    for j in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
+        total = -float64(gradient[j, p])
+        for i in range(count):
+            total += a[i, p] * y[i, j, p]
+        total *= scale[p] * inverse[j, p]
+        for i in range(count):
+            total -= e[i, p] * s[i, j, p]
+        direction[j, p] = total
+        if j < d:
+            beta = float64(theta[j, p])
+            weighted = l2[p] * l2_weights[j, column_of_l2[p]] * total
+            crossed += weighted * beta
+            square += weighted * total
+            at_mean += mean[j, column_of_mean[p]] * total
+            weighted = absolute[block_of[j], p] * total
+            noise_crossed += weighted * beta
+            noise_square += weighted * total
     for number in range(ALONG):
-        own = crossed
+        part = crossed
         if number == 1:
-            own = square
+            part = square
         elif number == 2:
-            own = at_mean
+            part = at_mean
         elif number == 3:
-            own = noise_crossed
+            part = noise_crossed
         elif number == 4:
-            own = noise_square
-        buffer[thread] = own
-        add_lanes(buffer, G, rows)
-        if thread < G and active:
+            part = noise_square
+        buffer[thread] = part
+        add_lanes(buffer, g, BITS - g)
+        if thread < 1 << g and own >= 0:
             sums[cuda.blockIdx.x, number, p] = buffer[thread]
         cuda.syncthreads()
 
 
 @kernel
-def set_shift(columns, along, direction, fit_intercept, shift):
-    """What the direction adds to u, c and q of every row: the intercept, and additive noise."""
-    place = cuda.blockIdx.x * THREADS + cuda.threadIdx.x
-    if place < columns.size:
-        p = columns[place]
-        last = direction.shape[0] - 1
-        shift[0, p] = direction[last, p] - along[2, p] if fit_intercept else 0.0
-        shift[1, p] = along[3, p]
-        shift[2, p] = along[4, p]
-
-
-@kernel
-def move(columns, G, steps, direction, theta):
+def move(columns, g, taken, direction, theta):
     """θ += step · d."""
     thread = cuda.threadIdx.x
-    place = cuda.blockIdx.y * G + thread % G
-    rows = THREADS // G
-    if place >= columns.size:
+    p = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    if p < 0 or taken[p] == 0.0:
         return
-    p = columns[place]
-    for j in range(cuda.blockIdx.x * rows + thread // G, theta.shape[0], cuda.gridDim.x * rows):
-        theta[j, p] += steps[p] * direction[j, p]
+    rows = THREADS >> g
+    for j in range(cuda.blockIdx.x * rows + (thread >> g), theta.shape[0], cuda.gridDim.x * rows):
+        theta[j, p] += taken[p] * direction[j, p]
 
 
 @kernel
-def complete_gradient(
-    columns, G, by_rows, fit_intercept, theta, l2, l2_weights, column_of_l2, mean, column_of_mean,
-    absolute, block_of, gradient,
+def multiply(
+    columns, g, pairs, slot, taken, by_rows, fit_intercept, theta, l2, l2_weights, column_of_l2,
+    mean, column_of_mean, absolute, block_of, by_features, s, y, inverse, gradient, direction, sums,
 ):  # fmt: skip
-    """∂/∂β - x̄ ∂/∂b + λβ, given ∂/∂β of the rows, and ∂/∂b in the last place.
+    """Complete the gradient after a step, store the new pair, and sum products of pairs with the gradient.
 
-    ``by_rows`` are the sums of ``row_loops.evaluate``; additive noise adds 2 · absolute · Σ ∂f/∂s² · β.
+    The gradient is ∂/∂β - x̄ ∂/∂b + λβ, and ∂/∂b in the last place. ``by_features`` is ∂/∂β of the rows;
+    ``by_rows`` has the sums of ``row_loops.evaluate``: additive noise adds 2 · absolute · Σ ∂f/∂s² · β.
     """
-    thread = cuda.threadIdx.x
-    place = cuda.blockIdx.y * G + thread % G
-    rows = THREADS // G
-    if place >= columns.size:
+    if columns[cuda.blockIdx.y << g] < 0:
         return
-    p = columns[place]
-    d = mean.shape[0]
+    buffer = cuda.shared.array(THREADS, float64)
+    own = cuda.local.array(PRODUCTS, float64)
+    thread = cuda.threadIdx.x
+    problem = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    p = max(problem, 0)
+    rows, d, new = THREADS >> g, mean.shape[0], slot[p]
+    count = min(pairs[p] + (1 if new >= 0 else 0), MEMORY)
     slope = by_rows[2, p] if fit_intercept else 0.0
-    for j in range(cuda.blockIdx.x * rows + thread // G, d + 1, cuda.gridDim.x * rows):
-        if j == d:
-            gradient[j, p] = slope
-        else:
-            factor = l2[p] * l2_weights[j, column_of_l2[p]]
-            factor += 2.0 * absolute[block_of[j], p] * by_rows[3, p]
-            gradient[j, p] += factor * theta[j, p] - slope * mean[j, column_of_mean[p]]
+    for number in range(PRODUCTS):
+        own[number] = 0.0
+    stop = d + 1 if problem >= 0 else 0
+    for j in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
+        before = gradient[j, p]
+        now = float64(before)
+        if new > NOTHING_NEW:
+            now = slope
+            if j < d:
+                factor = l2[p] * l2_weights[j, column_of_l2[p]]
+                factor += 2.0 * absolute[block_of[j], p] * by_rows[3, p]
+                now = by_features[j, p] + factor * theta[j, p] - slope * mean[j, column_of_mean[p]]
+            gradient[j, p] = now
+            now = float64(gradient[j, p])
+        scaled = inverse[j, p] * now
+        own[2 * MEMORY] += scaled * now
+        if new >= 0:
+            s[new, j, p] = taken[p] * direction[j, p]
+            y[new, j, p] = now - before
+            change = float64(y[new, j, p])
+            own[2 * MEMORY + 1] += s[new, j, p] * change
+            own[2 * MEMORY + 2] += change * change * inverse[j, p]
+        for i in range(MEMORY):
+            if i < count:
+                own[i] += s[i, j, p] * now
+                own[MEMORY + i] += y[i, j, p] * scaled
+    for number in range(PRODUCTS):
+        buffer[thread] = own[number]
+        add_lanes(buffer, g, BITS - g)
+        if thread < 1 << g and problem >= 0:
+            sums[cuda.blockIdx.x, number, p] = buffer[thread]
+        cuda.syncthreads()
+
+
+@kernel
+def square(columns, g, pairs, y, inverse, sums):
+    """y_i·P⁻¹y_k of all pairs with k <= i; the third dimension of the grid is i."""
+    if columns[cuda.blockIdx.y << g] < 0:
+        return
+    buffer = cuda.shared.array(THREADS, float64)
+    own = cuda.local.array(MEMORY, float64)
+    thread, i = cuda.threadIdx.x, cuda.blockIdx.z
+    problem = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    p = max(problem, 0)
+    rows = THREADS >> g
+    for k in range(MEMORY):
+        own[k] = 0.0
+    stop = y.shape[1] if problem >= 0 and i < pairs[p] else 0
+    for j in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
+        scaled = float64(inverse[j, p]) * y[i, j, p]
+        for k in range(MEMORY):
+            if k <= i:
+                own[k] += scaled * y[k, j, p]
+    for k in range(MEMORY):
+        buffer[thread] = own[k]
+        add_lanes(buffer, g, BITS - g)
+        if thread < 1 << g and problem >= 0:
+            sums[cuda.blockIdx.x, i * MEMORY + k, p] = buffer[thread]
+        cuda.syncthreads()
 
 
 @kernel
 def complete_diagonal(
-    columns, G, by_rows, fit_intercept, l2, l2_weights, column_of_l2, mean, column_of_mean,
+    columns, g, by_rows, fit_intercept, l2, l2_weights, column_of_l2, mean, column_of_mean,
     absolute, block_of, linear, tiny, inverse,
 ):  # fmt: skip
     """P⁻¹, the inverse of Σ p (x - x̄)² + ρ q x² + absolute · Σ q + λ.
@@ -145,14 +194,12 @@ def complete_diagonal(
     row of positive weight may have no curvature; any positive number will do.
     """
     thread = cuda.threadIdx.x
-    place = cuda.blockIdx.y * G + thread % G
-    rows = THREADS // G
-    if place >= columns.size:
+    p = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    if p < 0:
         return
-    p = columns[place]
-    d = mean.shape[0]
+    rows, d = THREADS >> g, mean.shape[0]
     total = by_rows[0, p] if fit_intercept else 0.0
-    for j in range(cuda.blockIdx.x * rows + thread // G, d + 1, cuda.gridDim.x * rows):
+    for j in range(cuda.blockIdx.x * rows + (thread >> g), d + 1, cuda.gridDim.x * rows):
         curvature = total
         if j < d:
             m = float64(mean[j, column_of_mean[p]])
@@ -160,73 +207,3 @@ def complete_diagonal(
             fixed = l2[p] * l2_weights[j, column_of_l2[p]] + absolute[block_of[j], p] * by_rows[1, p]
             curvature = spread + fixed
         inverse[j, p] = 1.0 / curvature if curvature > tiny else 1.0
-
-
-@kernel
-def multiply(columns, G, pairs, steps, s, y, inverse, g, old, direction, sums):
-    """s_i·g and y_i·P⁻¹g of pairs[0] pairs, g·P⁻¹g, and s·y and y·P⁻¹y of the new pair.
-
-    If pairs[1] is not negative, s = step · direction and y = g - old of that pair are set first, and ``old``
-    becomes g.
-    """
-    buffer = cuda.shared.array(THREADS, float64)
-    own = cuda.local.array(PRODUCTS, float64)
-    thread = cuda.threadIdx.x
-    place = cuda.blockIdx.y * G + thread % G
-    rows = THREADS // G
-    p = columns[min(place, columns.size - 1)]
-    active = place < columns.size
-    count, slot = pairs[0], pairs[1]
-    for number in range(PRODUCTS):
-        own[number] = 0.0
-    for j in range(cuda.blockIdx.x * rows + thread // G, g.shape[0], cuda.gridDim.x * rows):
-        if active:
-            gradient = float64(g[j, p])
-            scaled = inverse[j, p] * gradient
-            own[2 * MEMORY] += scaled * gradient
-            if slot >= 0:
-                s[slot, j, p] = steps[p] * direction[j, p]
-                y[slot, j, p] = gradient - old[j, p]
-                old[j, p] = g[j, p]
-                change = float64(y[slot, j, p])
-                own[2 * MEMORY + 1] += s[slot, j, p] * change
-                own[2 * MEMORY + 2] += change * change * inverse[j, p]
-            for i in range(MEMORY):
-                if i < count:
-                    own[i] += s[i, j, p] * gradient
-                    own[MEMORY + i] += y[i, j, p] * scaled
-    for number in range(PRODUCTS):
-        buffer[thread] = own[number]
-        add_lanes(buffer, G, rows)
-        if thread < G and active:
-            sums[cuda.blockIdx.x, number, p] = buffer[thread]
-        cuda.syncthreads()
-
-
-@kernel
-def square(columns, G, pairs, y, inverse, sums):
-    """y_i·P⁻¹y_k of all pairs; the third dimension of the grid is i."""
-    buffer = cuda.shared.array(THREADS, float64)
-    own = cuda.local.array(MEMORY, float64)
-    thread, i = cuda.threadIdx.x, cuda.blockIdx.z
-    place = cuda.blockIdx.y * G + thread % G
-    rows = THREADS // G
-    p = columns[min(place, columns.size - 1)]
-    active = place < columns.size
-    count = pairs[0]
-    if i >= count:
-        return
-    for k in range(MEMORY):
-        own[k] = 0.0
-    for j in range(cuda.blockIdx.x * rows + thread // G, y.shape[1], cuda.gridDim.x * rows):
-        if active:
-            scaled = float64(inverse[j, p]) * y[i, j, p]
-            for k in range(MEMORY):
-                if k < count:
-                    own[k] += scaled * y[k, j, p]
-    for k in range(MEMORY):
-        buffer[thread] = own[k]
-        add_lanes(buffer, G, rows)
-        if thread < G and active:
-            sums[cuda.blockIdx.x, i * MEMORY + k, p] = buffer[thread]
-        cuda.syncthreads()

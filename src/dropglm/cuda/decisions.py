@@ -1,0 +1,147 @@
+"""What L-BFGS decides between the loops, for each problem: on steps, pairs and the next direction.
+
+The rules are those of ``solvers/line_search.py`` and ``solvers/memory.py``, compiled for the GPU: one thread
+decides for one problem. So the host has to wait only once in an iteration, to see who has converged.
+"""
+
+import math
+
+from numba import cuda, int64
+
+from dropglm.cuda.runtime import THREADS, kernel
+from dropglm.cuda.vector_loops import MEMORY, NO_PAIR, NOTHING_NEW
+from dropglm.solvers.line_search import CURVATURE, MAX_TRIALS, Trial, narrow
+from dropglm.solvers.memory import solve as solve_on_cpu
+
+# Rows of ``point``: the value at the current point, the slope along the next direction, Σ λβ², b, √(gᵀHg / 2f),
+# g·P⁻¹g, the step that led there, the number of iterations, whether no step descends, and whether the problem
+# has moved in this round.
+VALUE, SLOPE, L2_NORM, INTERCEPT, NORM, GG, STEP, ITERATIONS, STALLED, MOVED = range(10)
+POINT = 10
+# Rows of ``trial``: step, value and slope of the longest step known to be too short and of the shortest too
+# long, the number of trials, whether the next one is taken in any case, and the value at the last one.
+LOW, HIGH, TRIALS, LAST, TRIED_VALUE = 0, 3, 6, 7, 8
+TRIAL = 9
+
+SMALLEST = 2.3e-308
+
+solve = cuda.jit(device=True)(solve_on_cpu.py_func)
+
+
+@kernel
+def begin(columns, constant, along, intercepts, by_rows, point, taken, slot):
+    """Set the values at the start, which is a step of length 1 from θ = 0."""
+    p = columns[cuda.blockIdx.x * THREADS + cuda.threadIdx.x]
+    if p >= 0:
+        point[L2_NORM, p] = along[1, p]
+        point[INTERCEPT, p] = intercepts[p] - along[2, p]
+        point[VALUE, p] = constant[p] + by_rows[0, p] + 0.5 * along[1, p]
+        taken[p], slot[p] = 1.0, NO_PAIR
+
+
+@kernel
+def judge(columns, constant, along, by_rows, pairs, point, trial, steps, taken, slot):
+    """Take the step that was tried, if it satisfies the Wolfe conditions, or choose the next one to try.
+
+    The step of a problem that searches no more is NaN.
+    """
+    p = columns[cuda.blockIdx.x * THREADS + cuda.threadIdx.x]
+    if p < 0 or math.isnan(steps[p]):
+        return
+    step = steps[p]
+    l2_norm = point[L2_NORM, p] + step * (2.0 * along[0, p] + step * along[1, p])
+    value = constant[p] + by_rows[0, p] + 0.5 * l2_norm
+    slope = by_rows[1, p] + along[0, p] + step * along[1, p]
+    start = Trial(0.0, point[VALUE, p], point[SLOPE, p])
+    low = Trial(trial[LOW, p], trial[LOW + 1, p], trial[LOW + 2, p])
+    high = Trial(trial[HIGH, p], trial[HIGH + 1, p], trial[HIGH + 2, p])
+    found, low, high, next_step = narrow(start, low, high, Trial(step, value, slope), CURVATURE)
+    trial[LOW, p], trial[LOW + 1, p], trial[LOW + 2, p] = low.step, low.value, low.slope
+    trial[HIGH, p], trial[HIGH + 1, p], trial[HIGH + 2, p] = high.step, high.value, high.slope
+    trial[TRIALS, p] += 1.0
+    found = found or trial[LAST, p] > 0.0
+    if not found and trial[TRIALS, p] >= MAX_TRIALS:
+        # The longest step that descends has to do.
+        next_step, trial[LAST, p] = low.step, 1.0
+        if not low.value < start.value:
+            point[STALLED, p] = 1.0
+    if not start.slope < 0.0:
+        point[STALLED, p] = 1.0
+    steps[p] = next_step
+    if point[STALLED, p] > 0.0:
+        steps[p] = math.nan
+    elif found:
+        trial[TRIED_VALUE, p] = value
+        steps[p], taken[p], slot[p] = math.nan, step, pairs[p] % MEMORY
+
+
+@cuda.jit(device=True)
+def aim(p, pairs, usable, sy, yy, sg, yg, a, e, scale, point, trial, steps):
+    """Set the coefficients of the next direction, and start the search along it."""
+    slots = cuda.local.array(MEMORY, int64)
+    count, size = min(pairs[p], MEMORY), 0
+    for k in range(count):
+        place = (pairs[p] - count + k) % MEMORY
+        a[place, p], e[place, p] = 0.0, 0.0
+        if usable[p, place]:
+            slots[size] = place
+            size += 1
+    scale[p], slope = solve(slots[:size], sy[p], yy[p], sg[p], yg[p], point[GG, p], a[:, p], e[:, p])
+    value = point[VALUE, p]
+    point[SLOPE, p] = slope
+    point[NORM, p] = math.sqrt(max(point[GG, p], -slope) / (2.0 * max(value, SMALLEST)))
+    trial[LOW, p], trial[LOW + 1, p], trial[LOW + 2, p] = 0.0, value, slope
+    trial[HIGH, p], trial[HIGH + 1, p], trial[HIGH + 2, p] = math.inf, value, slope
+    trial[TRIALS, p], trial[LAST, p] = 0.0, 0.0
+    steps[p] = 1.0
+
+
+@kernel
+def turn(
+    columns, along, intercepts, multiplied, pairs, usable, sy, yy, sg, yg, a, e, scale,
+    point, trial, steps, taken, slot,
+):  # fmt: skip
+    """Arrive at the ends of the steps that were taken: remember them, and aim anew."""
+    p = columns[cuda.blockIdx.x * THREADS + cuda.threadIdx.x]
+    if p < 0:
+        return
+    new, step = slot[p], taken[p]
+    slot[p], taken[p], point[MOVED, p] = NOTHING_NEW, 0.0, 0.0
+    if new < 0:
+        return
+    point[MOVED, p], point[STEP, p] = 1.0, step
+    point[ITERATIONS, p] += 1.0
+    point[VALUE, p] = trial[TRIED_VALUE, p]
+    point[L2_NORM, p] += step * (2.0 * along[0, p] + step * along[1, p])
+    point[INTERCEPT, p] += step * (intercepts[p] - along[2, p])
+    # Products with the new y are differences of products with two gradients.
+    for i in range(MEMORY):
+        sy[p, i, new] = multiplied[i, p] - sg[p, i]
+        yy[p, i, new] = multiplied[MEMORY + i, p] - yg[p, i]
+        yy[p, new, i] = yy[p, i, new]
+        sy[p, new, i] = 0.0
+        sg[p, i], yg[p, i] = multiplied[i, p], multiplied[MEMORY + i, p]
+    s_y, y_y = multiplied[2 * MEMORY + 1, p], multiplied[2 * MEMORY + 2, p]
+    sy[p, new, new], yy[p, new, new] = s_y, y_y
+    usable[p, new] = s_y > 0.0 and y_y > 0.0 and math.isfinite(s_y / y_y)
+    pairs[p] += 1
+    point[GG, p] = multiplied[2 * MEMORY, p]
+    aim(p, pairs, usable, sy, yy, sg, yg, a, e, scale, point, trial, steps)
+
+
+@kernel
+def change_metric(
+    columns, squares, multiplied, pairs, usable, sy, yy, sg, yg, a, e, scale, point, trial, steps, taken, slot
+):  # fmt: skip
+    """Aim anew, given all products with another preconditioner."""
+    p = columns[cuda.blockIdx.x * THREADS + cuda.threadIdx.x]
+    if p < 0:
+        return
+    slot[p], taken[p] = NOTHING_NEW, 0.0
+    for i in range(MEMORY):
+        sg[p, i], yg[p, i] = multiplied[i, p], multiplied[MEMORY + i, p]
+        for k in range(i + 1):
+            yy[p, i, k] = squares[i * MEMORY + k, p]
+            yy[p, k, i] = yy[p, i, k]
+    point[GG, p] = multiplied[2 * MEMORY, p]
+    aim(p, pairs, usable, sy, yy, sg, yg, a, e, scale, point, trial, steps)
