@@ -10,13 +10,16 @@ from scipy.special import logsumexp
 
 from dropglm.estimators.blend import (
     HALF,
-    PIECE,
     PRIOR_ALONE,
     PRIORS,
     PRIORS_BESIDE_OTHERS,
     Blend,
+    BlendedRows,
+    HeldOutBlends,
     fit_blend,
+    losses_of,
 )
+from dropglm.estimators.blend_kernels import BLOCK
 
 
 @st.composite
@@ -124,17 +127,99 @@ def test_predictors_that_are_too_small_by_a_factor_are_restored(K, rng):
 
 
 @pytest.mark.parametrize("K", [1, 4])
-def test_many_rows_are_divided_among_threads(K, rng):
-    """The result does not depend on the number of threads, nor on how the weight of a row is divided."""
+def test_many_rows_are_as_good_as_few_with_larger_weights(K, rng):
     n, copies = 50, 500
     eta, nu, y = rng.normal(size=(n, K)), rng.normal(size=(n, K)), rng.integers(max(2, K), size=n)
     many = np.tile(eta, (copies, 1)), np.tile(nu, (copies, 1)), np.tile(y, copies)
-    assert n * copies > 2 * PIECE
-    weights = np.full(n * copies, 1.0 / copies)
+    assert n * copies > 2 * BLOCK
     once = fit_blend(eta, nu, y, np.ones(n), calibrate=True)
-    one, three = (fit_blend(*many, weights, calibrate=True, threads=threads) for threads in (1, 3))
-    assert one == three
-    assert_allclose(one, once, rtol=1e-6)
+    assert_allclose(fit_blend(*many, np.full(n * copies, 1.0 / copies), calibrate=True), once, rtol=1e-6)
+
+
+def loss_with_numpy(t, c, eta, nu, y, weights):
+    """Value, gradient and Hessian of the loss, by softmax: means and covariances of η and ν."""
+    eta, nu = all_classes(eta), all_classes(nu)
+    total, rows = t * eta + c * nu, np.arange(len(y))
+    value = weights @ (logsumexp(total, axis=1) - total[rows, y])
+    p = np.exp(total - logsumexp(total, axis=1)[:, None])
+    parts = np.stack([part - part[rows, y][:, None] for part in (eta, nu)])
+    means = np.einsum("ik,aik->ia", p, parts)
+    squares = np.einsum("ik,aik,bik->iab", p, parts, parts)
+    covariances = squares - means[:, :, None] * means[:, None, :]
+    return value, weights @ means, np.einsum("i,iab->ab", weights, covariances)
+
+
+@settings(max_examples=100)
+@given(predictors(), st.sampled_from([0.2, 1.0, 30.0]), st.sampled_from([0.0, 0.5, 2.0]))
+def test_the_loss_and_its_derivatives_are_those_of_softmax(case, t, c):
+    eta, nu, y, weights = case
+    s = spread_of(nu)
+    value, gradient, hessian = loss_with_numpy(t, c, eta, nu, y, weights)
+    scale = np.array([1.0, 1.0 / s])  # the factors are t and s c
+    size = t * weights.sum()
+    found = BlendedRows(eta, nu, y, weights, calibrate=True, spread=s).loss([t, s * c])
+    assert_allclose(found.value, value, rtol=1e-12, atol=1e-12 * size)
+    assert_allclose(found.gradient, gradient * scale, rtol=1e-12, atol=1e-12 * size)
+    assert_allclose(found.hessian, hessian * np.outer(scale, scale), rtol=1e-12, atol=1e-11 * size)
+
+
+@settings(max_examples=30)
+@given(predictors())
+def test_factors_that_are_not_part_of_a_blend_have_no_derivatives(case):
+    eta, nu, y, weights = case
+    both = BlendedRows(eta, nu, y, weights, calibrate=True).loss([1.0, 0.5])
+    second = BlendedRows(eta, nu, y, weights, calibrate=False).loss([0.5])
+    assert second == (both.value, both.gradient[1:], [both.hessian[1][1:]])
+    both = BlendedRows(eta, nu, y, weights, calibrate=True).loss([2.0, 0.0])
+    first = BlendedRows(eta, None, y, weights, calibrate=True).loss([2.0])
+    assert_allclose(
+        [first.value, first.gradient[0], first.hessian[0][0]],
+        [both.value, both.gradient[0], both.hessian[0][0]],
+        rtol=1e-15,
+    )
+    assert np.shape(first.hessian) == (1, 1)
+
+
+@settings(max_examples=30)
+@given(predictors())
+def test_the_derivatives_are_finite_differences(case):
+    rows = BlendedRows(*case, calibrate=True)
+    x, h = np.array([0.7, 0.4]), 1e-5
+    here = rows.loss(x)
+    for k, move in enumerate(h * np.eye(2)):
+        above, below = rows.loss(x + move), rows.loss(x - move)
+        assert_allclose((above.value - below.value) / (2 * h), here.gradient[k], rtol=1e-5, atol=1e-5)
+        differences = np.subtract(above.gradient, below.gradient) / (2 * h)
+        assert_allclose(differences, here.hessian[k], rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("K", [2, 3, 7])
+@pytest.mark.parametrize("size", [1.0, 1000.0])
+def test_losses_are_minus_log_probabilities(K, size, rng):
+    n = 2 * BLOCK + 3
+    eta, y = size * rng.normal(size=(n, K)), rng.integers(K, size=n)
+    expected = logsumexp(eta, axis=1) - eta[np.arange(n), y]
+    assert_allclose(losses_of(eta, y), expected, rtol=1e-12, atol=1e-12)
+    assert_allclose(losses_of(np.asfortranarray(eta), y.astype(np.int32)), expected, rtol=1e-12, atol=1e-12)
+    if K == 2:
+        assert_allclose(losses_of(eta[:, [1]] - eta[:, [0]], y), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("K", [1, 3])
+def test_a_predictor_that_is_not_a_number_has_no_loss(K, rng):
+    eta, y = rng.normal(size=(6, K)), np.array([0, 1] * 3)
+    eta[2, 0] = np.nan
+    assert_allclose(np.isnan(losses_of(eta, y)), np.arange(6) == 2)
+
+
+def test_blends_of_the_same_rows_share_naive_bayes(rng):
+    y, weights = rng.integers(3, size=200), rng.random(200)
+    nu, etas = rng.normal(size=(200, 3)), rng.normal(size=(4, 200, 3))
+    shared = HeldOutBlends(nu, y, weights)
+    for eta in etas:
+        for calibrate in (False, True):
+            expected = fit_blend(eta, nu, y, weights, calibrate=calibrate)
+            assert shared.fit(eta, calibrate=calibrate) == expected
 
 
 def test_a_blend_is_linear():

@@ -10,12 +10,11 @@ are few labels.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm.threads import each, even_ranges
+from dropglm.estimators.blend_kernels import several_classes, two_classes
 
 
 class Prior(NamedTuple):
@@ -46,8 +45,6 @@ PRIORS_BESIDE_OTHERS = Priors(PRIOR_ALONE, Prior(mean=0.0, strength=30.0, smalle
 # ν with a smaller spread is rounding error: held-out rows share no informative feature with the others.
 SMALLEST_SPREAD = 1e-6
 MAX_NEWTON = 50  # iterations; five are usual
-# Numbers per task. They fit into the cache, and with more than 10,000 rows BLAS would use threads of its own.
-PIECE = 1 << 13
 
 
 class Blend(NamedTuple):
@@ -78,7 +75,6 @@ def fit_blend(
     *,
     calibrate: bool,
     priors: Priors = PRIORS,
-    threads: int = 1,
 ) -> Blend:
     """Return the blend with the least loss of held-out rows.
 
@@ -100,8 +96,6 @@ def fit_blend(
         If False, t = 1.
     priors : Priors
         Those of t and of s c.
-    threads : int
-        Number of threads, which share the rows.
 
     Returns
     -------
@@ -115,112 +109,188 @@ def fit_blend(
     >>> round(fit_blend(eta, None, y, np.ones(10000), calibrate=True).scale, 2)
     2.2
     """
-    # The predictors are a fixed part plus factor · part: t η and (s c) (ν / s). Only differences from those
-    # of the row's own class matter.
-    eta = others(eta, y)
-    parts = [eta] if calibrate else []
-    spread = 0.0 if nu is None else _spread(nu)
-    adds_nu = nu is not None and spread > SMALLEST_SPREAD
-    if adds_nu:
-        parts.append(others(nu, y) / spread)
-    used = [priors.scale if adds_nu else PRIOR_ALONE] * calibrate + [priors.naive_bayes] * adds_nu
-    pieces = even_ranges(len(y), max(1, PIECE // eta.shape[1]))
+    return HeldOutBlends(nu, y, weights).fit(eta, calibrate=calibrate, priors=priors)
 
-    def loss(factors: np.ndarray) -> Quadratic:
-        def of_rows(bounds: tuple[int, int]) -> Quadratic:
-            rows = slice(*bounds)
-            start = 0.0 if calibrate else eta[rows]
-            return loss_of_rows(factors, start, [part[rows] for part in parts], weights[rows])
 
-        found = each(of_rows, pieces, threads)
-        return Quadratic(*(sum(column) for column in zip(*found, strict=True)))
+class HeldOutBlends:
+    """What the blends of several models share that predict the same held-out rows.
 
-    factors = best_factors(loss, used)
-    scale = float(factors[0]) if calibrate else 1.0
-    return Blend(scale, float(factors[-1] / spread) if adds_nu else 0.0)
+    Parameters
+    ----------
+    nu, y, weights
+        As for ``fit_blend``.
+    """
+
+    def __init__(self, nu: np.ndarray | None, y: np.ndarray, weights: np.ndarray) -> None:
+        self.y, self.weights = y, weights
+        spread = 0.0 if nu is None else _spread(nu)
+        self.spread = spread if spread > SMALLEST_SPREAD else 0.0
+        self.nu = nu if self.spread else None
+
+    def fit(self, eta: np.ndarray, *, calibrate: bool, priors: Priors = PRIORS) -> Blend:
+        """Return the blend of a model with these predictors."""
+        adds_nu = self.nu is not None
+        used = [priors.scale if adds_nu else PRIOR_ALONE] * calibrate + [priors.naive_bayes] * adds_nu
+        if not used:
+            return Blend()
+        rows = BlendedRows(eta, self.nu, self.y, self.weights, calibrate=calibrate, spread=self.spread)
+        factors = best_factors(rows.loss, used)
+        return Blend(factors[0] if calibrate else 1.0, factors[-1] / self.spread if adds_nu else 0.0)
 
 
 class Quadratic(NamedTuple):
-    """Value, gradient and Hessian of a function at a point."""
+    """Value, gradient and Hessian of a function at a point.
 
-    value: Any
-    gradient: Any
-    hessian: Any
+    They are plain numbers: with two factors, NumPy would take longer than the loss of 25,000 rows.
+    """
+
+    value: float
+    gradient: list[float]
+    hessian: list[list[float]]
 
 
-def best_factors(loss: Callable[[np.ndarray], Quadratic], priors: Sequence[Prior]) -> np.ndarray:
+Loss = Callable[[Sequence[float]], Quadratic]
+
+
+def best_factors(loss: Loss, priors: Sequence[Prior]) -> list[float]:
     """Return the factors that minimise a loss and the penalties of their priors, one of each."""
     if not priors:
-        return np.empty(0)
-    mean, strength, smallest = np.transpose(priors)
+        return []
 
-    def penalised(factors: np.ndarray) -> Quadratic:
+    def penalised(factors: Sequence[float]) -> Quadratic:
         value, gradient, hessian = loss(factors)
-        deviation = factors - mean
+        deviations = [factor - prior.mean for factor, prior in zip(factors, priors, strict=True)]
+        slopes = [prior.strength * deviation for prior, deviation in zip(priors, deviations, strict=True)]
         return Quadratic(
-            value + float(0.5 * (strength * deviation) @ deviation),
-            gradient + strength * deviation,
-            hessian + np.diag(strength),
+            value + 0.5 * _dot(slopes, deviations),
+            [own + slope for own, slope in zip(gradient, slopes, strict=True)],
+            [
+                [own + prior.strength * (j == k) for j, own in enumerate(row)]
+                for k, (row, prior) in enumerate(zip(hessian, priors, strict=True))
+            ],
         )
 
-    return _minimum(penalised, np.maximum(mean, smallest), smallest)
+    smallest = [prior.smallest for prior in priors]
+    return _minimum(penalised, [max(prior.mean, prior.smallest) for prior in priors], smallest)
 
 
-def loss_of_rows(factors: np.ndarray, start: Any, parts: list[np.ndarray], weights: np.ndarray) -> Quadratic:
-    """Return the loss of some rows, whose predictors are a start plus factors times parts."""
-    total = start + sum(factor * part for factor, part in zip(factors, parts, strict=True))
-    # -log P(own class) = log (1 + Σ_k e^total_k). Sums over a single column would take most of the time.
-    one = total.shape[1] == 1
-    largest = np.maximum(total[:, 0] if one else total.max(axis=1), 0.0)
-    p = np.exp(total - largest[:, None])
-    partition = np.exp(-largest) + (p[:, 0] if one else p.sum(axis=1))
-    p /= partition[:, None]
-    expected = [np.einsum("ij,ij->i", p, part) for part in parts]
-    hessian = np.empty((len(parts), len(parts)))
-    for a, b in product(range(len(parts)), repeat=2):
-        covariance = np.einsum("ij,ij,ij->i", p, parts[a], parts[b]) - expected[a] * expected[b]
-        hessian[a, b] = weights @ covariance
-    value = float(weights @ (largest + np.log(partition)))
-    return Quadratic(value, np.array([weights @ mean for mean in expected]), hessian)
-
-
-def _minimum(
-    function: Callable[[np.ndarray], Quadratic], start: np.ndarray, smallest: np.ndarray
-) -> np.ndarray:
+def _minimum(function: Loss, start: list[float], smallest: list[float]) -> list[float]:
     """Return the minimum of a strictly convex function with lower bounds, by Newton's method."""
     x, here = start, function(start)
     for _ in range(MAX_NEWTON):
-        free = (x > smallest) | (here.gradient < 0.0)
-        if not free.any():
+        free = [k for k in range(len(x)) if x[k] > smallest[k] or here.gradient[k] < 0.0]
+        if not free:
             break
-        step = np.zeros_like(x)
-        step[free] = -np.linalg.solve(here.hessian[np.ix_(free, free)], here.gradient[free])
+        step = _newton_step(here, free)
         # A full step that is clipped at a bound still descends, once it is short enough.
         for halvings in range(MAX_NEWTON):
-            moved = np.maximum(x + 0.5**halvings * step, smallest)
+            ends = (a + 0.5**halvings * b for a, b in zip(x, step, strict=True))
+            moved = [max(end, low) for end, low in zip(ends, smallest, strict=True)]
             there = function(moved)
+            slope = _dot(here.gradient, [b - a for a, b in zip(x, moved, strict=True)])
             rounding = 1e-13 * abs(here.value)
-            if there.value <= here.value + 1e-4 * here.gradient @ (moved - x) + rounding:
+            if there.value <= here.value + 1e-4 * slope + rounding:
                 break
         # The error after a step is about the square of that before.
-        decrement, x, here = -here.gradient @ step, moved, there
+        decrement, x, here = -_dot(here.gradient, step), moved, there
         if not decrement > 1e-9 * abs(here.value):
             break
     return x
+
+
+def _newton_step(here: Quadratic, free: list[int]) -> list[float]:
+    """Return the Newton step of one or two factors, of which only those that are free move."""
+    _, g, h = here
+    if len(free) == 2:
+        determinant = h[0][0] * h[1][1] - h[0][1] * h[1][0]
+        return [
+            (h[0][1] * g[1] - h[1][1] * g[0]) / determinant,
+            (h[1][0] * g[0] - h[0][0] * g[1]) / determinant,
+        ]
+    return [-g[k] / h[k][k] if k in free else 0.0 for k in range(len(g))]
+
+
+def _dot(a: Sequence[float], b: Sequence[float]) -> float:
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+class BlendedRows:
+    """Held-out rows with predictors t η + c ν, and their loss.
+
+    Parameters
+    ----------
+    eta, nu, y, weights
+        As for ``fit_blend``.
+    calibrate : bool
+        Whether t is one of the factors; else t = 1.
+    spread : float
+        s; the other factor, if there is ν, is s c.
+
+    Attributes
+    ----------
+    losses : ndarray of shape (n,)
+        The losses of the rows where ``loss`` was evaluated last.
+    """
+
+    def __init__(
+        self,
+        eta: np.ndarray,
+        nu: np.ndarray | None,
+        y: np.ndarray,
+        weights: np.ndarray,
+        *,
+        calibrate: bool,
+        spread: float = 1.0,
+    ) -> None:
+        self._calibrate, self._adds_nu = calibrate, nu is not None
+        self._spread = 1.0 if nu is None else spread
+        parts = [np.ascontiguousarray(part, np.float64) for part in (eta, eta if nu is None else nu)]
+        self._loop = two_classes if parts[0].shape[1] == 1 else several_classes
+        self._parts = [part.ravel() for part in parts] if self._loop is two_classes else parts
+        self._y, self._weights = np.ascontiguousarray(y, np.int64), np.ascontiguousarray(weights, np.float64)
+        self.losses = np.empty(len(y))
+
+    def loss(self, factors: Sequence[float]) -> Quadratic:
+        """Return the loss as a function of the factors: of t if calibrated, and of s c if there is ν."""
+        t = float(factors[0]) if self._calibrate else 1.0
+        s = self._spread
+        c = float(factors[-1]) / s if self._adds_nu else 0.0
+        sums = np.empty(6)
+        self._loop(t, c, *self._parts, self._y, self._weights, self.losses, sums)
+        value, by_t, by_c, tt, tc, cc = sums.tolist()
+        gradient, hessian = [by_t, by_c / s], [[tt, tc / s], [tc / s, cc / (s * s)]]
+        used = slice(0 if self._calibrate else 1, 2 if self._adds_nu else 1)
+        return Quadratic(value, gradient[used], [row[used] for row in hessian[used]])
+
+
+def losses_of(eta: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the log loss of each row, -log P(own class) = log Σ_k e^(η_k - η_own).
+
+    Parameters
+    ----------
+    eta : ndarray of shape (n, K), or (n, 1) for two classes
+        Predictors, or log probabilities.
+    y : ndarray of shape (n,)
+        Numbers of the classes.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> losses_of(np.array([[0.0], [2.0]]), np.array([1, 0])).round(3)
+    array([0.693, 2.127])
+    """
+    rows = BlendedRows(eta, None, y, np.ones(len(y)), calibrate=False)
+    rows.loss(())
+    return rows.losses
 
 
 def all_classes(eta: Any) -> np.ndarray:
     """Return predictors of all classes; for two classes, that of the first is 0."""
     eta = np.asarray(eta, np.float64)
     return np.hstack([np.zeros_like(eta), eta]) if eta.shape[1] == 1 else eta
-
-
-def others(eta: Any, y: np.ndarray) -> np.ndarray:
-    """Return the predictors of the other classes minus that of a row's own class; shape (n, K - 1)."""
-    eta = all_classes(eta)
-    own = np.zeros(eta.shape, np.bool_)
-    own[np.arange(len(y)), y] = True
-    return eta[~own].reshape(len(y), -1) - eta[own][:, None]
 
 
 def _spread(nu: np.ndarray) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.dependencies import each_in_teams
-from dropglm.estimators.blend import PRIORS, PRIORS_BESIDE_OTHERS, Blend, Priors, fit_blend
+from dropglm.estimators.blend import PRIORS, PRIORS_BESIDE_OTHERS, HeldOutBlends, Priors
 from dropglm.estimators.grid import Candidate
 from dropglm.estimators.held_out_rows import HeldOutRows
 from dropglm.estimators.l2_weights import L2Weights
@@ -14,7 +14,7 @@ from dropglm.estimators.logistic import LogisticRegression
 from dropglm.estimators.naive_bayes import log_ratios
 from dropglm.estimators.outcome import Outcome
 from dropglm.estimators.paths import Fit
-from dropglm.estimators.scoring import RowScorer, takes_weights
+from dropglm.estimators.scoring import ROW_SCORERS, RowScorer, softmax_predictors, takes_weights
 from dropglm.estimators.validation import TrainingData
 from dropglm.families import Multinomial
 
@@ -32,7 +32,8 @@ class HeldOut:
     scorer : callable
         A scorer of scikit-learn.
     row_scorer : callable or None
-        Returns the score of each row, given log probabilities and classes, if the score is their mean.
+        Returns the score of each row, given predictors and classes, if the score is their mean; then the
+        scorer is not called.
     joint : bool
         Whether more than two classes are fitted in one multinomial model.
     weighted : bool
@@ -67,15 +68,20 @@ class HeldOut:
         self.priors = priors
         self.rows = np.concatenate([fold.test for fold in folds])
         self.ends = np.cumsum([len(fold.test) for fold in folds])
+        self.y = data.y[self.rows]
         times = np.bincount(self.rows, minlength=len(data.y))
+        self.several_times = bool(times.max(initial=0) > 1)  # whether a row is held out by several folds
         self.weights = (data.weights / np.maximum(times, 1))[self.rows]  # a row counts once
+        self._score_weights = self.score_weights[self.rows]
+        self._starts = np.concatenate([[0], self.ends[:-1]])
+        self._weight_sums = np.add.reduceat(self._score_weights, self._starts)
         self.naive_bayes = naive_bayes
         self._nu: list[np.ndarray] = []  # naive Bayes' predictors, fold by fold
         # Rows are scored by their predictors, which this model returns unchanged.
         K = 1 if len(data.classes) == 2 else len(data.classes)
         self.identity = LogisticRegression()
-        softmax = joint or calibrate or naive_bayes
-        self.identity.multi_class_ = "multinomial" if softmax else "ovr"
+        self.softmax = joint or calibrate or naive_bayes
+        self.identity.multi_class_ = "multinomial" if self.softmax else "ovr"
         self.identity.classes_, self.identity.n_features_in_ = data.classes, K
         self.identity.coef_, self.identity.intercept_ = np.eye(K), np.zeros(K)
 
@@ -94,44 +100,55 @@ class HeldOut:
             self._nu.append(self.held_out.dot(fold, ratios.astype(self.features.labeled.dtype)))
 
     def outcomes(self, items: Sequence[tuple[Candidate, tuple[Fit, ...]]]) -> list[Outcome]:
-        """Return the outcomes of candidates, given their fits to the first folds."""
-        return each_in_teams(self._outcome, items, self.features.threads)
+        """Return the outcomes of candidates, given their fits to the same first folds."""
+        stop = len(items[0][1])
+        n = int(self.ends[stop - 1])
+        adding = {self._adds_nu(candidate.l2_weights) for candidate, _ in items}
+        nu = {adds: np.concatenate(self._nu[:stop]) if adds else None for adds in adding}
+        blends = {adds: HeldOutBlends(nu[adds], self.y[:n], self.weights[:n]) for adds in adding}
 
-    def _outcome(self, item: tuple[Candidate, tuple[Fit, ...]]) -> Outcome:
-        """Blend the held-out predictors of a candidate, and score them."""
-        candidate, fits = item
-        eta = np.concatenate([np.hstack(fit.eta) for fit in fits])
-        blend, eta = self.blend(eta, candidate.l2_weights)
-        return Outcome(fits, blend, eta, self.scores(eta), self.row_scores(eta))
+        def outcome(item: tuple[Candidate, tuple[Fit, ...]]) -> Outcome:
+            """Blend the held-out predictors of a candidate, and score them."""
+            candidate, fits = item
+            adds = self._adds_nu(candidate.l2_weights)
+            eta = np.empty((n, self.identity.n_features_in_))
+            for fit, part in zip(fits, np.split(eta, self.ends[: len(fits) - 1]), strict=True):
+                np.concatenate(fit.eta, axis=1, out=part)
+            priors = self.priors or self._priors_of(candidate.l2_weights)
+            blend = blends[adds].fit(eta, calibrate=self.calibrate, priors=priors)
+            eta = blend(eta, nu[adds])
+            row_scores = self.row_scores(eta)
+            return Outcome(fits, blend, eta, self.scores(eta, row_scores), row_scores)
 
-    def blend(self, eta: np.ndarray, l2_weights: L2Weights) -> tuple[Blend, np.ndarray]:
-        """Return the blend that fits the rows best, and the blended predictors."""
+        return each_in_teams(outcome, items, self.features.threads)
+
+    def _adds_nu(self, l2_weights: L2Weights) -> bool:
+        """Return whether naive Bayes, which is of the first block, is added to a candidate's predictors."""
+        return self.naive_bayes and 0 not in l2_weights.left_out
+
+    def _priors_of(self, l2_weights: L2Weights) -> Priors:
         blocks = len(self.features.widths) - len(l2_weights.left_out)
-        n = len(eta)
-        # naive Bayes is of the first block
-        adds_nu = self.naive_bayes and 0 not in l2_weights.left_out
-        nu = np.concatenate(self._nu)[:n] if adds_nu else None
-        blend = fit_blend(
-            eta,
-            nu,
-            self.data.y[self.rows[:n]],
-            self.weights[:n],
-            calibrate=self.calibrate,
-            priors=self.priors or (PRIORS_BESIDE_OTHERS if blocks > 1 else PRIORS),
-            threads=self.features.threads,
-        )
-        return blend, blend(eta, nu)
+        return PRIORS_BESIDE_OTHERS if blocks > 1 else PRIORS
 
     @property
     def score_weights(self) -> np.ndarray:
         """Weights of the labelled rows within the score of a fold."""
         return self.data.sample_weights if self.weighted else np.ones(len(self.data.y))
 
-    def scores(self, eta: np.ndarray) -> np.ndarray:
-        """Return the score of every fold; NaN for folds without predictors."""
+    def scores(self, eta: np.ndarray, row_scores: np.ndarray | None = None) -> np.ndarray:
+        """Return the score of every fold; NaN for folds without predictors.
+
+        ``row_scores`` are those of the same rows, if they are known.
+        """
         scores = np.full(len(self.folds), np.nan)
-        parts = np.split(eta, self.ends[self.ends < len(eta)])
-        for fold, part in enumerate(parts):
+        n, count = len(eta), int(np.searchsorted(self.ends, len(eta), side="right"))
+        if row_scores is None:
+            row_scores = self.row_scores(eta)
+        if row_scores is not None:
+            sums = np.add.reduceat(self._score_weights[:n] * row_scores, self._starts[:count])
+            scores[:count] = sums / self._weight_sums[:count]
+            return scores
+        for fold, part in enumerate(np.split(eta, self.ends[: count - 1])):
             rows = self.folds[fold].test
             weights = {"sample_weight": self.data.sample_weights[rows]} if self.weighted else {}
             y = self.data.classes[self.data.y[rows]]
@@ -142,14 +159,17 @@ class HeldOut:
         """Return the score of every row, if the score is their mean."""
         if self.row_scorer is None:
             return None
-        return self.row_scorer(self.identity.predict_log_proba(eta), self.data.y[self.rows[: len(eta)]])
+        return self.row_scorer(softmax_predictors(eta, softmax=self.softmax), self.y[: len(eta)])
 
     def accuracy(self, outcome: Outcome, folds: int) -> float:
         """Return the share of the held-out rows of the first folds with the right prediction.
 
         A row counts once.
         """
-        log_p, times = self._log_probabilities(outcome.eta[: self.ends[folds - 1]])
+        eta = outcome.eta[: self.ends[folds - 1]]
+        if not self.several_times:
+            return float(ROW_SCORERS["accuracy"](eta, self.y[: len(eta)]).mean())
+        log_p, times = self._log_probabilities(eta)
         held_out = times > 0
         return float(np.mean(log_p[held_out].argmax(axis=1) == self.data.y[held_out]))
 
@@ -165,8 +185,8 @@ class HeldOut:
         rows = self.rows[: len(eta)]
         times = np.bincount(rows, minlength=len(self.data.y))
         total = np.zeros((len(self.data.y), log_p.shape[1]))
-        if times.max(initial=0) <= 1:
-            total[rows] = log_p
-        else:
+        if self.several_times:
             np.add.at(total, rows, log_p)
+        else:
+            total[rows] = log_p
         return total, times

@@ -17,7 +17,7 @@ import numpy as np
 from dropglm.blocks import Blocks
 from dropglm.dependencies import each_in_teams
 from dropglm.design import Design
-from dropglm.estimators.blend import Blend, Prior, Priors, all_classes, fit_blend
+from dropglm.estimators.blend import Blend, Prior, Priors, all_classes, fit_blend, losses_of
 from dropglm.estimators.naive_bayes import ratios_of
 from dropglm.families import Multinomial
 
@@ -97,23 +97,15 @@ class Rounds:
         rows by every member; the latter are overwritten.
         """
         rounds: list[Round] = []
-        losses = self._losses(eta)
+        losses = losses_of(eta, self.y)
         for number in range(count):
             found = each_in_teams(
                 self._count, list(zip(self.members, eta_unlabeled, strict=True)), self.threads
             )
             nu = np.concatenate([one.held_out for one in found])
-            blend = fit_blend(
-                eta,
-                nu,
-                self.y,
-                self.held_out_weights,
-                calibrate=True,
-                priors=ROUND_PRIORS,
-                threads=self.threads,
-            )
+            blend = fit_blend(eta, nu, self.y, self.held_out_weights, calibrate=True, priors=ROUND_PRIORS)
             eta, previous = blend(eta, nu), losses
-            losses = self._losses(eta)
+            losses = losses_of(eta, self.y)
             if self._is_worse(losses - previous):
                 break
             rounds.append(Round(blend, found[-1].ratios, eta))
@@ -132,11 +124,6 @@ class Rounds:
         totals += self.unlabeled.transposed_dot(self.unlabeled_weights[:, None] * p)
         r = ratios_of(totals, floor=FLOOR, pseudo_total=PSEUDO_TOTAL).astype(self.labeled.dtype)
         return Counted(r, self.labeled.dot(r)[member.held_out])
-
-    def _losses(self, eta: np.ndarray) -> np.ndarray:
-        """Return the log loss of each held-out row."""
-        eta = all_classes(eta)
-        return Multinomial.log_partition(eta) - eta[np.arange(len(eta)), self.y]
 
     def _is_worse(self, differences: np.ndarray) -> bool:
         """Return whether the mean loss of held-out rows has grown by more than its standard error."""

@@ -9,19 +9,23 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.estimators.blend import losses_of
 from dropglm.estimators.validation import class_numbers
+from dropglm.families import Logistic
 from dropglm.registry import lookup
 
-# Returns the score of every row, given log probabilities of shape (n, K) and numbers of the classes.
+# Returns the score of every row, given predictors whose softmax are the probabilities, of shape (n, K), or
+# (n, 1) for two classes, and numbers of the classes.
 RowScorer = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def _log_probabilities(log_p: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return log_p[np.arange(len(y)), y]
+def _log_probabilities(eta: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return -losses_of(eta, y)
 
 
-def _hits(log_p: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return (log_p.argmax(axis=1) == y).astype(np.float64)
+def _hits(eta: np.ndarray, y: np.ndarray) -> np.ndarray:
+    best = eta[:, 0] > 0.0 if eta.shape[1] == 1 else eta.argmax(axis=1)
+    return (best == y).astype(np.float64)
 
 
 # Scores that are means over rows. They are defined also if a fold has no row of some class.
@@ -63,6 +67,14 @@ def scorer_from(scoring: Any, estimator: Any) -> Any:
     from sklearn.metrics import check_scoring
 
     return check_scoring(estimator, scoring=scoring)
+
+
+def softmax_predictors(eta: np.ndarray, *, softmax: bool) -> np.ndarray:
+    """Return predictors whose softmax are the probabilities: η itself, or log σ(η) of one against the rest.
+
+    With one against the rest and more than two classes, probabilities are σ(η), scaled to sum to 1.
+    """
+    return eta if softmax or eta.shape[1] == 1 else -Logistic.log_partition(-eta)
 
 
 def row_scorer_of(scoring: Any) -> RowScorer | None:

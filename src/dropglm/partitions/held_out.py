@@ -5,13 +5,13 @@ of naive Bayes, and scored, as sums over rows; only sums reach the client.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm.estimators.blend import Blend, Quadratic, all_classes, loss_of_rows, others
-from dropglm.estimators.predictions import FittedLogistic
-from dropglm.estimators.scoring import ROW_SCORERS
+from dropglm.estimators.blend import Blend, BlendedRows, Quadratic, all_classes
+from dropglm.estimators.scoring import ROW_SCORERS, softmax_predictors
 from dropglm.estimators.validation import class_numbers
 from dropglm.objective import Coefficients
 from dropglm.partitions.prepared import Prepared
@@ -106,26 +106,24 @@ class BlendLoss(NamedTuple):
     stop: int
     calibrate: bool  # whether the first factor is that of the predictors; else these have factor 1
     spread: float  # of naive Bayes' predictors, whose factor is the last; 0 if they are not added
-    factors: np.ndarray
+    factors: Sequence[float]
 
     def of(self, part: HeldOutRows) -> Sums:
         """Return the share of a partition."""
         rows, P = part.first(self.stop), len(self.factors)
         if not len(rows):
             return no_features(np.zeros(1 + P + P * P))
-        y = part.y[rows]
-        eta = others(part.eta[self.key][rows], y)
-        parts = [eta] * self.calibrate
-        if self.spread:
-            parts.append(others(part.eta[NAIVE_BAYES][rows], y) / self.spread)
-        start = 0.0 if self.calibrate else eta
-        value, gradient, hessian = loss_of_rows(self.factors, start, parts, part.weights[rows])
-        return no_features(np.concatenate([[value], gradient, hessian.ravel()]))
+        eta, nu = part.eta[self.key][rows], part.eta[NAIVE_BAYES][rows] if self.spread else None
+        blended = BlendedRows(
+            eta, nu, part.y[rows], part.weights[rows], calibrate=self.calibrate, spread=self.spread
+        )
+        value, gradient, hessian = blended.loss(self.factors)
+        return no_features([value, *gradient, *chain.from_iterable(hessian)])
 
 
 def quadratic_of(numbers: np.ndarray, P: int) -> Quadratic:
     """Return the loss and its derivatives by P factors, given the numbers of ``BlendLoss``."""
-    return Quadratic(float(numbers[0]), numbers[1 : 1 + P], numbers[1 + P :].reshape(P, P))
+    return Quadratic(float(numbers[0]), numbers[1 : 1 + P].tolist(), numbers[1 + P :].reshape(P, P).tolist())
 
 
 class Spread(NamedTuple):
@@ -148,19 +146,14 @@ class Scoring(NamedTuple):
     name: str | None  # of ``ROW_SCORERS``
     softmax: bool  # whether the probabilities of several classes are softmax(η)
 
-    def log_probabilities(self, part: HeldOutRows, rows: np.ndarray, key: int, blend: Blend) -> np.ndarray:
-        """Return the log probabilities of some rows by a blended candidate; shape (n, K)."""
+    def predictors(self, part: HeldOutRows, rows: np.ndarray, key: int, blend: Blend) -> np.ndarray:
+        """Return what a row scorer takes for some rows, predicted by a blended candidate."""
         nu = part.eta[NAIVE_BAYES][rows] if blend.naive_bayes else None
-        eta = blend(part.eta[key][rows], nu)
-        K = eta.shape[1]
-        multi_class = "multinomial" if self.softmax else "ovr"
-        return FittedLogistic(np.arange(part.K), np.eye(K), np.zeros(K), multi_class, K).predict_log_proba(
-            eta
-        )
+        return softmax_predictors(blend(part.eta[key][rows], nu), softmax=self.softmax)
 
     def of_rows(self, part: HeldOutRows, rows: np.ndarray, key: int, blend: Blend) -> np.ndarray:
         """Return the score of some rows by a blended candidate; shape (n,)."""
-        return ROW_SCORERS[self.name](self.log_probabilities(part, rows, key, blend), part.y[rows])
+        return ROW_SCORERS[self.name](self.predictors(part, rows, key, blend), part.y[rows])
 
 
 class ScoresByFold(NamedTuple):
@@ -176,10 +169,10 @@ class ScoresByFold(NamedTuple):
         rows = part.first(self.stop)
         if not len(rows):
             return no_features(np.zeros(2 * self.stop))
-        log_p = self.scoring.log_probabilities(part, rows, self.key, self.blend)
+        eta = self.scoring.predictors(part, rows, self.key, self.blend)
         y, folds = part.y[rows], part.folds[rows]
-        scores = part.sample_weights[rows] * ROW_SCORERS[self.scoring.name](log_p, y)
-        hits = ROW_SCORERS["accuracy"](log_p, y)
+        scores = part.sample_weights[rows] * ROW_SCORERS[self.scoring.name](eta, y)
+        hits = ROW_SCORERS["accuracy"](eta, y)
         return no_features(
             np.concatenate([np.bincount(folds, column, minlength=self.stop) for column in (scores, hits)])
         )

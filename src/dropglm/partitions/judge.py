@@ -185,13 +185,12 @@ class PartitionedHeldOut:
         priors = [self.priors.scale if adds_nu else PRIOR_ALONE] * self.calibrate
         priors += [self.priors.naive_bayes] * adds_nu
 
-        def loss(factors: np.ndarray) -> Quadratic:
+        def loss(factors: Sequence[float]) -> Quadratic:
             (sums,) = self.rounds.ask(BlendLoss(key, stop, self.calibrate, spread, factors))
             return quadratic_of(sums.numbers, len(factors))
 
         factors = best_factors(loss, priors)
-        scale = float(factors[0]) if self.calibrate else 1.0
-        return Blend(scale, float(factors[-1] / spread) if adds_nu else 0.0)
+        return Blend(factors[0] if self.calibrate else 1.0, factors[-1] / spread if adds_nu else 0.0)
 
 
 def _chunks(models: Iterable[FoldModel]) -> Iterator[list[FoldModel]]:
