@@ -3,7 +3,10 @@
 Neither CuPy nor a GPU is needed to ask.
 """
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from dropglm.extras import import_extra
 
@@ -46,6 +49,19 @@ def like(array: Any, numbers: Any) -> Any:
     if not is_on_gpu(array) or numbers.dtype.kind not in "biuf":
         return numbers
     return import_extra("cupy", "cuda", "Arrays on a GPU need").asarray(numbers)
+
+
+def concatenate(arrays: Sequence[Any]) -> Any:
+    """Return arrays one below the other; on the GPU if one of them is there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> concatenate([np.zeros((1, 2)), np.ones((1, 2))]).tolist()
+    [[0.0, 0.0], [1.0, 1.0]]
+    """
+    on_gpu = next((array for array in arrays if is_on_gpu(array)), None)
+    return np.concatenate(arrays if on_gpu is None else [like(on_gpu, to_host(one)) for one in arrays])
 
 
 def predictors_on_gpu(X: Any, coef: Any, intercept: Any) -> Any:

@@ -91,7 +91,7 @@ def test_a_fit_converges_to_the_optimum_of_the_cpu():
 
 
 def test_problems_end_when_they_converge_and_keep_their_solution():
-    """A strong and a weak penalty, in one batch, end after different numbers of iterations."""
+    """Strong and weak penalties, in one batch, end after different numbers of iterations."""
     from dropglm.estimators.device_features import DeviceFeatures
     from dropglm.estimators.stages import Task
     from dropglm.estimators.together import DeviceProblem, fit_together
@@ -99,14 +99,16 @@ def test_problems_end_when_they_converge_and_keep_their_solution():
     from dropglm.solvers import LBFGS
     from tests.cuda.data import host
 
-    X, y = data()
+    X, y = data(n=12)
     problem = DeviceProblem(DeviceFeatures(X), Logistic, y[:, None].astype(float), np.ones(len(y)))
-    strong, weak = 100.0, 0.5
-    tasks = [Task(problem, None, l2, 0.0) for l2 in (strong, weak)]
+    # Neighbours share passes, whether or not both of them go on.
+    strengths = (100.0, 0.1, 0.5, 3.0)
+    tasks = [Task(problem, None, l2, 0.0) for l2 in strengths]
     fitted = fit_together(tasks, LBFGS(tol=1e-4))
     iterations = [one.solution.result.n_iter for one in fitted]
-    assert iterations[0] < iterations[1]
-    for l2, one in zip((strong, weak), fitted, strict=True):
+    assert iterations[0] < iterations[2] < iterations[1]
+    for l2, one in zip(strengths, fitted, strict=True):
+        assert one.solution.result.status == "converged"
         cpu = LogisticRegression(dropout=0.0, l2=l2, tol=1e-4).fit(X, y)
         coef = problem.features.expand(host(one.solution.beta))
         assert_allclose(coef, cpu.coef_, atol=1e-3)  # both are within the tolerance of the minimum

@@ -1,11 +1,11 @@
 """Feature matrices on the GPU, as far as code that works with arrays of NumPy uses them.
 
-The same operations as ``dropglm.design.Design``: coefficients and numbers of rows come from the host and go
-back to it. Fits do not use them; what happens once per fit, fold or class does.
+The same operations as ``dropglm.design.Design``: numbers of rows come from the host and go back to it,
+numbers of features stay on the GPU. Fits do not use them; what happens once per fit, fold or class does.
 """
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -70,8 +70,8 @@ class DeviceDesign:
         chosen = array_module().asarray(rows)
         return type(self)([matrix.take(chosen) for matrix in self.matrices], self.numbers, self.threads)
 
-    def dot(self, beta: np.ndarray) -> np.ndarray:
-        """Return Xβ for coefficients of shape (d, K); shape (n, K), float64."""
+    def dot(self, beta: Any) -> np.ndarray:
+        """Return Xβ for coefficients of shape (d, K), of the host or of the GPU; shape (n, K), float64."""
         xp, K = array_module(), beta.shape[1]
         total = np.zeros((self.shape[0], K))
         with Stream() as stream:
@@ -83,35 +83,15 @@ class DeviceDesign:
                 total += to_host(eta.array)
         return total
 
-    def transposed_dot(self, r: np.ndarray) -> np.ndarray:
-        """Return Xᵀr for r of shape (n, K); shape (d, K), in X's dtype."""
-        return self._sums(r)[0]
-
-    def backward(
-        self, beta: np.ndarray, slopes: np.ndarray, relative: float = 1.0, out: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return Xᵀr + 2ρ β·(X²)ᵀq for r and q as the columns of ``slopes``; shape (d,)."""
-        linear, squares = self._sums(slopes[:, :1], slopes[:, 1:] if slopes[:, 1].any() else None)
-        gradient = linear[:, 0]
-        if squares is not None:
-            gradient = gradient + (2.0 * relative * beta * squares[:, 0]).astype(self.dtype)
-        if out is None:
-            return gradient
-        out[:] = gradient
-        return out
-
-    def _sums(self, r: np.ndarray, q: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return Xᵀr and, if there is a q, (X²)ᵀq."""
+    def transposed_dot(self, r: np.ndarray) -> Any:
+        """Return Xᵀr for r of shape (n, K); an array of the GPU of shape (d, K), in X's dtype."""
         xp, K = array_module(), r.shape[1]
-        linears, all_squares = [], []
         with Stream() as stream:
             group = Group(K, stream)
-            first = Pair(xp.asarray(np.ascontiguousarray(r, self.dtype)))
-            second = first if q is None else Pair(xp.asarray(np.ascontiguousarray(q, self.dtype)))
-            for matrix in self.matrices:
-                linear, squares = (Pair(xp.zeros((matrix.shape[1], K), self.dtype)) for _ in range(2))
-                matrix.column_sums(group, Slopes(first, second), linear, squares, add=False)
-                linears.append(to_host(linear.array))
-                if q is not None:
-                    all_squares.append(to_host(squares.array))
-        return np.concatenate(linears), np.concatenate(all_squares) if all_squares else None
+            slopes = Pair(xp.asarray(np.ascontiguousarray(r, self.dtype)))
+            sums = xp.zeros((self.shape[1], K), self.dtype)
+            for place, matrix in zip(self.places, self.matrices, strict=True):
+                # The second sums, those of squares, are not used.
+                squares = Pair(xp.zeros((matrix.shape[1], K), self.dtype))
+                matrix.column_sums(group, Slopes(slopes, slopes), Pair(sums[place]), squares, add=False)
+        return sums

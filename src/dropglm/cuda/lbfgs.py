@@ -18,7 +18,7 @@ from dropglm.cuda.matrix import Group, Pair
 from dropglm.cuda.objective import DeviceObjective
 from dropglm.cuda.problems import Problems
 from dropglm.cuda.runtime import Stream, array_module, to_host, view
-from dropglm.cuda.vector_loops import MEMORY, PRODUCTS
+from dropglm.cuda.vector_loops import MEMORY, NOTHING_NEW, PART, PRODUCTS
 from dropglm.solvers import History, Result, Status
 from dropglm.solvers.lbfgs import REFRESHES
 
@@ -71,8 +71,9 @@ class _Batch:
         self.stream, self.P = stream, P
         self.tol, self.max_iter, self.min_iter = tol, max_iter, min_iter
         self.objective = DeviceObjective(problems, theta)
-        # Pairs (s, y), and the gradient at the current point.
+        # Pairs (s, y), the distance of two of them in memory, and the gradient at the current point.
         self.s, self.y = (Pair(xp.zeros((MEMORY, d + 1, P), problems.dtype)) for _ in range(2))
+        self.size = np.uint64((d + 1) * P)
         self.gradient = Pair(xp.zeros((d + 1, P), problems.dtype))
         # Coefficients of the next direction, and the inner products of ``solvers/memory.py``.
         self.a, self.e = (view(xp.zeros((MEMORY, P))) for _ in range(2))
@@ -82,7 +83,7 @@ class _Batch:
         self.usable = view(xp.zeros((P, MEMORY), np.bool_))
         self.multiplied, self.squares = (view(xp.zeros((count, P))) for count in (PRODUCTS, MEMORY**2))
         # Numbers of pairs so far, and the place of the next one; see ``decisions`` for the other two.
-        self.pairs, self.slot = (view(xp.zeros(P, np.int32)) for _ in range(2))
+        self.pairs, self.slot = view(xp.zeros(P, np.int32)), Pair(xp.zeros(P, np.int32))
         self.point, self.trial = (Pair(xp.zeros((rows, P))) for rows in (POINT, TRIAL))
         self.fresh = np.ones(P, np.bool_)  # whether the preconditioner was computed at the current point
         self.status: list[str | None] = [None] * P
@@ -155,9 +156,10 @@ class _Batch:
         self._aim(everyone)
         objective.evaluate(everyone)
         sums = objective.constant, objective.along, objective.intercepts, objective.by_rows
-        everyone.decide(decisions.begin, *sums, self.point.view, objective.taken.view, self.slot)
+        everyone.decide(decisions.begin, *sums, self.point.view, objective.taken.view, self.slot.view)
         objective.move(everyone)
         self._multiply(everyone)
+        self.slot.array[:] = NOTHING_NEW
         self._precondition(np.arange(self.P))
         if not np.isfinite(self.now[[VALUE, GG]]).all():
             raise ValueError(
@@ -190,7 +192,7 @@ class _Batch:
         self._aim(group)
         for _ in range(TRIALS_PER_ROUND):
             objective.evaluate(group)
-            group.decide(decisions.judge, *sums, *search, self.slot)
+            group.decide(decisions.judge, *sums, *search, self.slot.view)
         objective.move(group)
         self._multiply(group)
         group.decide(decisions.turn, objective.along, objective.intercepts, self.multiplied, *self._memory)
@@ -201,15 +203,15 @@ class _Batch:
         products = self.pairs, self.usable, self.sy, self.yy, self.sg, self.yg
         steps = self.objective.steps.view, self.objective.taken.view
         next_direction = self.a, self.e, self.scale.view
-        return *products, *next_direction, self.point.view, self.trial.view, *steps, self.slot
+        return *products, *next_direction, self.point.view, self.trial.view, *steps, self.slot.view
 
     def _aim(self, group: Group) -> None:
         """Call the kernels that compute the next direction, and what searches along it need."""
         objective = self.objective
         blocks = objective.loops(objective.d + 1, group)
-        history = self.pairs, self.a, self.e, self.scale.view, self.s.view, self.y.view
-        here = objective.inverse.view, self.gradient.view, objective.theta.view
-        out = *objective.coefficients, objective.direction.view, objective.sums
+        history = self.size, self.pairs, self.a, self.e, self.scale.view, self.s.flat(1), self.y.flat(1)
+        here = objective.inverse.flat(1), self.gradient.flat(1), objective.theta.flat(1)
+        out = *objective.coefficients, objective.direction.flat(1), objective.sums
         group.call(vector_loops.combine, blocks, *history, *here, *out)
         objective.aim(group)
 
@@ -217,11 +219,11 @@ class _Batch:
         """Call the kernels for the gradient, the new pair, and the products of pairs with the gradient."""
         objective = self.objective
         blocks = objective.loops(objective.d + 1, group)
-        step = self.pairs, self.slot, objective.taken.view
+        step = self.size, self.pairs, self.slot.view, objective.taken.view
         rows = objective.by_rows, objective.problems.fit_intercept
-        there = objective.theta.view, *objective.coefficients, objective.by_features.view
-        memory = self.s.view, self.y.view, objective.inverse.view, self.gradient.view
-        out = objective.direction.view, objective.sums
+        there = objective.theta.flat(1), *objective.coefficients, objective.by_features.flat(1)
+        memory = self.s.flat(1), self.y.flat(1), objective.inverse.flat(1), self.gradient.flat(1)
+        out = objective.direction.flat(1), objective.sums
         group.call(vector_loops.multiply, blocks, *step, *rows, *there, *memory, *out)
         objective.add_blocks(group, blocks, PRODUCTS, self.multiplied)
 
@@ -232,8 +234,8 @@ class _Batch:
         def precondition() -> None:
             objective.precondition(group)
             blocks = objective.loops(objective.d + 1, group)
-            squared = self.pairs, self.y.view, objective.inverse.view, objective.sums
-            group.call(vector_loops.square, blocks, *squared, depth=MEMORY)
+            squared = self.size, self.pairs, self.y.flat(1), objective.inverse.flat(1), objective.sums
+            group.call(vector_loops.square, blocks, *squared, depth=MEMORY // PART)
             objective.add_blocks(group, blocks, MEMORY**2, self.squares)
             self._multiply(group)
             group.decide(decisions.change_metric, self.squares, self.multiplied, *self._memory)

@@ -172,7 +172,8 @@ class SparseMatrix:
         self._entries_per_row = len(indices) / max(n, 1)
         order = xp.argsort(indices, kind="stable")
         row_of = (xp.searchsorted(indptr, order, side="right") - 1).astype(np.uint32)
-        counts = xp.bincount(indices.astype(np.int64), minlength=d)
+        counts = xp.zeros(d, np.int32)
+        xp.add.at(counts, indices, 1)
         before = xp.zeros(d + 1, np.int64)
         before[1:] = xp.cumsum(counts)
         by_column = before, row_of, values[order] if len(values) else values

@@ -65,9 +65,9 @@ class DeviceObjective:
             view(xp.asarray(problems.absolute)),
             view(xp.asarray(block_of)),
         ]
-        self.beta_of, self.direction_of, self.by_features_of, self.inverse_of = (
+        self.beta_of, self.direction_of, self.by_features_of = (
             [Pair(whole.array[columns]) for columns in blocks]
-            for whole in (self.theta, self.direction, self.by_features, self.inverse)
+            for whole in (self.theta, self.direction, self.by_features)
         )
         self.intercepts = view(self.direction.array[d])
         self.constant = view(xp.asarray(problems.constant))
@@ -112,7 +112,7 @@ class DeviceObjective:
     def move(self, group: Group) -> None:
         """Go to the ends of the steps that are taken, and compute the derivatives of the rows there."""
         blocks = self.loops(self.d + 1, group)
-        group.call(vector_loops.move, blocks, self.taken.view, self.direction.view, self.theta.view)
+        group.call(vector_loops.move, blocks, self.taken.view, self.direction.flat(1), self.theta.flat(1))
         for number, state in enumerate(self.states):
             ends = state.eta_end.view, state.s2_end.view, state.eta.view, state.s2.view
             group.call(row_loops.accept, self.loops(state.n, group), self.taken.view, *ends)
@@ -123,7 +123,8 @@ class DeviceObjective:
     def precondition(self, group: Group) -> None:
         """Compute ``inverse``, that of the diagonal of the Fisher information plus λ.
 
-        Overwrites the direction and the slopes of rows, which are not needed after a step.
+        Overwrites the direction, the derivatives by features and the slopes of rows, which are not needed
+        after a step. The first two are overwritten for the other problem of a pair as well.
         """
         problems, first = self.problems, 0
         for number, state in enumerate(self.states):
@@ -134,14 +135,14 @@ class DeviceObjective:
                     *(*state.tables[1:], *state.places[1:], state.share, self.relative[block].view),
                     *(state.slopes.r.view, state.slopes.q.view, first, self.sums),
                 )
-                where = state.slopes, self.direction_of[block], self.inverse_of[block]
+                where = state.slopes, self.direction_of[block], self.by_features_of[block]
                 matrix.column_sums(group, *where, add=number > 0)
             first += blocks
         self.add_blocks(group, first, 2, self.along)
         group.call(
             *(vector_loops.complete_diagonal, self.loops(self.d + 1, group), self.along),
-            *(problems.fit_intercept, *self.coefficients, self.direction.view),
-            *(float(np.finfo(self.dtype).tiny), self.inverse.view),
+            *(problems.fit_intercept, *self.coefficients, self.direction.flat(1), self.by_features.flat(1)),
+            *(float(np.finfo(self.dtype).tiny), self.inverse.flat(1)),
         )
 
     def add_blocks(self, group: Group, blocks: int, count: int, out: Any) -> None:

@@ -21,15 +21,19 @@ from dropglm.cuda.runtime import THREADS, kernel
 
 
 @cuda.jit(device=True)
-def add_lanes(buffer, g, e):
-    """Sum a number per thread over the 2^e threads of the same problem and row, into the first of them."""
+def add_lanes(buffer, count, g, e):
+    """Sum numbers of each thread over the 2^e threads of the same problem and row, into the first of them.
+
+    ``buffer`` is shared memory of shape (..., THREADS), of which the first ``count`` rows are summed.
+    """
     thread = cuda.threadIdx.x
     inside = thread & ((1 << (g + e)) - 1)
     half = 1 << (g + e) >> 1
     cuda.syncthreads()
     while half >= 1 << g:
         if inside < half:
-            buffer[thread] += buffer[thread + half]
+            for number in range(count):
+                buffer[number, thread] += buffer[number, thread + half]
         half >>= 1
         cuda.syncthreads()
 
@@ -68,8 +72,7 @@ def moments(columns, g, width, e, zero, indptr, indices, values, stride, beta, e
             k += E
     buffer[0, thread], buffer[1, thread] = sum_1, sum_2
     buffer[2, thread], buffer[3, thread] = other_1, other_2
-    for number in range(2 * width):
-        add_lanes(buffer[number], g, e)
+    add_lanes(buffer, 2 * width, g, e)
     if thread & ((1 << (g + e)) - 1) < 1 << g and own >= 0 and i < indptr.size - 1:
         for part in range(width):
             eta[i, width * own + part] = buffer[2 * part, thread]
@@ -117,8 +120,7 @@ def ray(columns, g, width, e, zero, indptr, indices, values, stride, beta, direc
             k += E
     buffer[0, thread], buffer[1, thread], buffer[2, thread] = sum_1, sum_2, sum_3
     buffer[3, thread], buffer[4, thread], buffer[5, thread] = other_1, other_2, other_3
-    for number in range(3 * width):
-        add_lanes(buffer[number], g, e)
+    add_lanes(buffer, 3 * width, g, e)
     if thread & ((1 << (g + e)) - 1) < 1 << g and own >= 0 and i < indptr.size - 1:
         for part in range(width):
             problem = width * own + part
@@ -211,8 +213,7 @@ def backward_chunks(columns, g, width, e, zero, starts, stops, indices, values, 
         )
     buffer[0, thread], buffer[1, thread] = sum_r, sum_q
     buffer[2, thread], buffer[3, thread] = other_r, other_q
-    for number in range(2 * width):
-        add_lanes(buffer[number], g, e)
+    add_lanes(buffer, 2 * width, g, e)
     if thread & ((1 << (g + e)) - 1) < 1 << g and own >= 0 and chunk < starts.size:
         for part in range(width):
             for number in range(2):

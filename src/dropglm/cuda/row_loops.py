@@ -58,12 +58,12 @@ def evaluate(
     """Set η and s² at the end of the step, the slopes there, and the sums of each block of rows.
 
     ``along`` has the sums of ``vector_loops.combine`` and ``intercepts`` the last row of the direction: what
-    the intercept and additive noise add to all rows of the ray. The sums are those from ``first`` on. Problems
-    whose step is NaN are left alone.
+    the intercept and additive noise add to all rows of the ray. The sums are those from ``first`` on.
+    Problems whose step is NaN are left alone.
     """
     if columns[cuda.blockIdx.y << g] < 0:
         return
-    buffer = cuda.shared.array(THREADS, float64)
+    buffer = cuda.shared.array((SUMS, THREADS), float64)
     thread = cuda.threadIdx.x
     own = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
     p = max(own, 0)
@@ -92,14 +92,12 @@ def evaluate(
         s2_end[i, p] = s2_i
         by_eta[i, p] = r_i
         by_s2[i, p] = q_i
-    for number in range(SUMS):
-        buffer[thread] = (
-            value if number == 0 else slope if number == 1 else sum_eta if number == 2 else sum_s2
-        )
-        add_lanes(buffer, g, BITS - g)
-        if thread < 1 << g and active:
-            sums[first + cuda.blockIdx.x, number, p] = buffer[thread]
-        cuda.syncthreads()
+    buffer[0, thread], buffer[1, thread] = value, slope
+    buffer[2, thread], buffer[3, thread] = sum_eta, sum_s2
+    add_lanes(buffer, SUMS, g, BITS - g)
+    if thread < 1 << g and active:
+        for number in range(SUMS):
+            sums[first + cuda.blockIdx.x, number, p] = buffer[number, thread]
 
 
 @kernel
@@ -109,7 +107,7 @@ def curvatures(
     """Set w A'' and (w + ρ π) A'' of each row, and the sums of w A'' and π A'' over each block of rows."""
     if columns[cuda.blockIdx.y << g] < 0:
         return
-    buffer = cuda.shared.array(THREADS, float64)
+    buffer = cuda.shared.array((2, THREADS), float64)
     thread = cuda.threadIdx.x
     own = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
     p = max(own, 0)
@@ -123,12 +121,11 @@ def curvatures(
         both[i, p] = by_loss + relative[p] * by_penalty
         sum_loss += by_loss
         sum_penalty += by_penalty
-    for number in range(2):
-        buffer[thread] = sum_loss if number == 0 else sum_penalty
-        add_lanes(buffer, g, BITS - g)
-        if thread < 1 << g and own >= 0:
-            sums[first + cuda.blockIdx.x, number, p] = buffer[thread]
-        cuda.syncthreads()
+    buffer[0, thread], buffer[1, thread] = sum_loss, sum_penalty
+    add_lanes(buffer, 2, g, BITS - g)
+    if thread < 1 << g and own >= 0:
+        for number in range(2):
+            sums[first + cuda.blockIdx.x, number, p] = buffer[number, thread]
 
 
 @kernel

@@ -43,7 +43,9 @@ def upload(matrices: Sequence[Any], dtype: np.dtype, threads: int) -> tuple[np.n
         return to_host(order), [DenseMatrix(xp.ascontiguousarray(X)) for X in kept]
     parts = [_sparse(X, dtype, threads) for X in matrices]
     d = parts[0][3]
-    counts = sum(xp.bincount(indices, minlength=d) for _, indices, _, _ in parts)
+    counts = xp.zeros(d, np.int32)
+    for _, indices, _, _ in parts:
+        xp.add.at(counts, indices, 1)  # far faster than CuPy's bincount
     order = xp.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
     rank = xp.zeros(d, np.int32)
     rank[order] = xp.arange(len(order), dtype=np.int32)

@@ -9,7 +9,7 @@ from dropglm import checks
 from dropglm.blocks import Blocks
 from dropglm.dependencies import each_in_teams
 from dropglm.estimators.features import Features, FeaturesOfRows, Item, Result
-from dropglm.gpu_arrays import is_on_gpu
+from dropglm.gpu_arrays import is_on_gpu, to_host
 from dropglm.registry import lookup
 
 # Whether a fit runs on a GPU; None means that it depends on where X is.
@@ -90,11 +90,18 @@ class DeviceFeatures(FeaturesOfRows):
 
         return array_module().zeros((K, self.d), self.dtype)
 
+    def mean_row(self, weights: np.ndarray) -> Any:
+        """Return x̄, the weighted mean of the labelled rows, on the GPU; shape (d',)."""
+        return self.labeled.transposed_dot((weights / weights.sum())[:, None])[:, 0]
+
     def expand(self, beta: Any) -> Any:
-        """Return the (K, d) array of all features, given β of the host or of the GPU."""
-        coef = self.zeros(beta.shape[1])
-        coef[:, self.order] = beta.T if self.from_gpu or not is_on_gpu(beta) else beta.T.get()
-        return coef
+        """Return the (K, d) array of all features, given β of the host or of the GPU, where X was given."""
+        from dropglm.cuda.runtime import array_module
+
+        xp = array_module()
+        coef = xp.zeros((beta.shape[1], self.d), self.dtype)
+        coef[:, xp.asarray(self.order)] = xp.asarray(beta).T
+        return coef if self.from_gpu else to_host(coef)
 
     @property
     def threads(self) -> int:

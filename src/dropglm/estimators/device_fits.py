@@ -77,7 +77,7 @@ class DeviceFits(FoldFits):
             keeps = self.keeps(grid[number])
             parts[number, fold, k] = Fit(
                 ((to_host(solution.beta), solution.intercept),) if keeps else (),
-                (np.ascontiguousarray(to_host(eta[self.folds[fold].test])[:, None]),),
+                (eta[self.folds[fold].test][:, None],),
                 seconds,
                 solution.result.n_iter,
                 solution.result.status == Status.CONVERGED,

@@ -11,6 +11,7 @@ from scipy import sparse
 from dropglm.blocks import Blocks
 from dropglm.dependencies import each_in_teams
 from dropglm.design import BlockDesign, Design, Matrix, frequency_order
+from dropglm.objective import sum_of_rows
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -134,6 +135,10 @@ class FeaturesOfRows(AnyFeatures):
         if self.unlabeled is not None:
             rest.unlabeled = self.unlabeled.without(numbers)
         return rest
+
+    def mean_row(self, weights: np.ndarray) -> Any:
+        """Return x̄, the weighted mean of the labelled rows, where coefficients are computed; shape (d',)."""
+        return sum_of_rows(self.labeled, weights / weights.sum())
 
     @property
     def smallest(self) -> tuple[float, ...]:

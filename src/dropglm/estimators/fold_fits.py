@@ -20,7 +20,6 @@ from dropglm.estimators.problem import Problem
 from dropglm.estimators.together import problem_class
 from dropglm.estimators.validation import TrainingData
 from dropglm.families import Logistic, Multinomial
-from dropglm.objective import Block, Labels, mean_row
 
 
 class FoldFits(PathFits):
@@ -63,9 +62,7 @@ class FoldFits(PathFits):
         self.held_out.prepare(folds)
         for fold, blocks in product(folds, left_out):
             if (fold, blocks) not in self._means:
-                design, weights = self.features.without(blocks).labeled, self.weights(fold)
-                rows = Block(design, weights, Labels(self.targets[0], weights))
-                self._means[fold, blocks] = mean_row([rows])
+                self._means[fold, blocks] = self.features.without(blocks).mean_row(self.weights(fold))
 
     def weights(self, fold: int) -> np.ndarray:
         """Return the weights of the rows in the fits to a fold."""

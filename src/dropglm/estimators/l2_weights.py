@@ -16,6 +16,7 @@ from dropglm.blocks import PerBlock, values_by_block
 from dropglm.design import AnyDesign
 from dropglm.estimators.features import FeatureOrder
 from dropglm.estimators.warning import stacklevel
+from dropglm.gpu_arrays import concatenate
 from dropglm.registry import lookup
 
 # Log ratios closer to 0 than this are replaced by it, so no weight exceeds 10,000.
@@ -132,7 +133,7 @@ def naive_bayes(rows: Sequence[CountedRows]) -> np.ndarray:
     """
     if any(part.smallest < 0.0 for part in rows):
         raise ValueError("Naive-Bayes l2_weights need non-negative features; use l2_weights='uniform'.")
-    in_class, in_others = np.hsplit(np.asarray(sum(part.counts() for part in rows)), 2)
+    in_class, in_others = np.hsplit(_sum([part.counts() for part in rows]), 2)
     smoothing = sum(part.weight for part in rows) / rows[0].weight
     # Features that occur only in rows without weight or label are not part of the vocabulary.
     seen = in_class + in_others > 0.0
@@ -140,6 +141,10 @@ def naive_bayes(rows: Sequence[CountedRows]) -> np.ndarray:
     frequencies = [part / part.sum(axis=0) for part in smoothed]
     r = np.log(np.where(seen, frequencies[0], 1.0)) - np.log(np.where(seen, frequencies[1], 1.0))
     return np.maximum(np.abs(r), SMALLEST_LOG_RATIO).astype(rows[0].dtype) ** -2
+
+
+def _sum(counts: Sequence[Any]) -> Any:
+    return counts[0] if len(counts) == 1 else sum(counts[1:], counts[0])
 
 
 L2_WEIGHTS: dict[str, L2Weights] = {
@@ -168,7 +173,7 @@ def l2_weights_from(given: Any, features: FeatureOrder) -> L2Weights:
         for place, number in enumerate(rows[0].block_numbers):
             counted = rows if rules[number].counts_unlabeled else rows[:1]
             weights.append(rules[number].compute([part.block(place) for part in counted]))
-        return np.concatenate(weights)
+        return concatenate(weights)
 
     counts_unlabeled = any(rule.counts_unlabeled for rule in rules.values())
     uses_labels = any(rule.uses_labels for rule in rules.values())

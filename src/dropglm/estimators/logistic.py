@@ -21,7 +21,6 @@ from dropglm.families import Logistic, Multinomial
 from dropglm.gpu_arrays import to_host
 from dropglm.noise import Noise
 from dropglm.noising import expectation_from, noise_from, training_penalty
-from dropglm.objective import Block, Labels, mean_row
 from dropglm.penalties import Expectation, Penalty
 from dropglm.registry import lookup
 from dropglm.solvers import LBFGS, Result
@@ -266,12 +265,17 @@ PerBlock, default="uniform"
             def store(k: int, solution: Solution) -> tuple[Result, str | None]:
                 rows = slice(None) if joint else slice(k, k + 1)
                 coef[rows], intercept[rows] = features.expand(solution.beta), solution.intercept
+                return judged(k, solution)
+
+            def judged(k: int, solution: Solution) -> tuple[Result, str | None]:
                 return solution.result, diverging_because(problems[k], penalty, self.l2, solution)
 
             own, numbers = replace(solver, threads=features.threads), range(len(problems))
             if features.solves_together and not observers.in_order:
                 solutions = solve_together([task(k) for k in numbers], own)
-                solved = [store(k, solution) for k, solution in enumerate(solutions)]
+                coef = features.expand(np.concatenate([one.beta for one in solutions], axis=1))
+                intercept = np.concatenate([one.intercept for one in solutions])
+                solved = [judged(k, solution) for k, solution in enumerate(solutions)]
             elif observers.in_order:
                 solved = [store(k, task(k).solve(own)) for k in numbers]
             else:
@@ -316,7 +320,7 @@ def problems_of(
 ) -> list[Problem]:
     """Return one problem for two classes or a joint model, else one per class against the rest."""
     targets = targets_of(data, joint=joint)
-    mean = mean_row([Block(features.labeled, data.weights, Labels(targets[0], data.weights))])
+    mean = features.mean_row(data.weights)
     return [
         problem_class(features)(
             features,

@@ -3,6 +3,7 @@
 import numpy as np
 
 from dropglm.design import AnyDesign
+from dropglm.gpu_arrays import is_on_gpu
 from dropglm.threads import each, even_ranges
 
 PIECE = 1 << 16  # ratios per task; they fit into the cache
@@ -51,7 +52,7 @@ def log_ratios(design: AnyDesign, y: np.ndarray, weights: np.ndarray) -> np.ndar
     found = ratios_of(totals, threads=first.threads)
     if len(found) == design.shape[1]:
         return found
-    r = np.zeros((design.shape[1], found.shape[1]))
+    r = np.zeros_like(found, shape=(design.shape[1], found.shape[1]))
     r[columns] = found
     return r
 
@@ -67,7 +68,7 @@ def ratios_of(
 
     Parameters
     ----------
-    totals : ndarray of shape (d, K)
+    totals : ndarray of shape (d, K), or an array of CuPy
         n_kj, the total of feature j in class k.
     floor : float
         ε.
@@ -87,8 +88,8 @@ def ratios_of(
     """
     several = totals.shape[1] > 2
     grand_total = totals.sum()
-    r = np.empty((len(totals), totals.shape[1] if several else 1))
-    of_class = totals.sum(axis=0) / grand_total if grand_total else np.zeros(totals.shape[1])
+    r = np.empty_like(totals, shape=(len(totals), totals.shape[1] if several else 1))
+    of_class = totals.sum(axis=0) / grand_total if grand_total else np.zeros_like(totals[0])
 
     def fill(bounds: tuple[int, int]) -> None:
         part = totals[slice(*bounds)]
@@ -103,5 +104,6 @@ def ratios_of(
         own[by_feature[:, 0] <= 0.0] = 0.0
         r[slice(*bounds)] = own if several else own[:, [1]] - own[:, [0]]
 
-    each(fill, even_ranges(len(totals), max(1, PIECE // totals.shape[1])), threads)
+    piece = len(totals) if is_on_gpu(totals) else PIECE // totals.shape[1]
+    each(fill, even_ranges(len(totals), max(1, piece)), threads)
     return r

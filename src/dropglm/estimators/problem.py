@@ -12,7 +12,7 @@ from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights, LabeledRows
 from dropglm.estimators.stages import Solution, StagedProblem, is_one_sided
 from dropglm.families import Family
 from dropglm.noise import Noise
-from dropglm.objective import Block, Coefficients, Labels, Objective, mean_row, semi_supervised
+from dropglm.objective import Block, Coefficients, Labels, Objective, semi_supervised
 from dropglm.penalties import Penalty
 from dropglm.solvers import LBFGS, Callback, Result
 
@@ -57,12 +57,15 @@ class Problem(StagedProblem):
 
     def null_model(self) -> Coefficients:
         """Return β = 0 and the best intercept for it."""
-        K = self.y.shape[1]
-        beta = np.zeros((self.features.labeled.shape[1], K), self.features.labeled.dtype)
+        shape = self.features.labeled.shape[1], self.y.shape[1]
+        return np.zeros(shape, self.features.labeled.dtype), self.null_intercept()
+
+    def null_intercept(self) -> np.ndarray:
+        """Return the best intercept for β = 0; shape (K,)."""
         if not self.fit_intercept:
-            return beta, np.zeros(K)
+            return np.zeros(self.y.shape[1])
         mean = (self.weights[:, None] * self.y).sum(axis=0) / self.weights.sum()
-        return beta, self.family.natural_parameter(mean)
+        return self.family.natural_parameter(mean)
 
     @cached_property
     def labeled_l2_weights(self) -> np.ndarray:
@@ -120,7 +123,7 @@ class Problem(StagedProblem):
     @cached_property
     def _mean(self) -> np.ndarray:
         """x̄, which takes one pass over the rows and is shared by all points of a grid."""
-        return mean_row([self._labeled]) if self.mean is None else self.mean
+        return self.features.mean_row(self.weights) if self.mean is None else self.mean
 
 
 def previous_coefficients(

@@ -3,7 +3,7 @@
 The stages of a fit are those of ``stages.py``. All problems of a batch go through a stage together.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -26,10 +26,10 @@ SHARE = 0.8
 
 
 class Fitted(NamedTuple):
-    """A solution, and the predictors of all labelled rows; both on the GPU."""
+    """A solution, whose coefficients are on the GPU, and the predictors of all labelled rows."""
 
     solution: Solution
-    eta: Any  # (n,)
+    eta: np.ndarray  # (n,)
 
 
 class DeviceProblem(Problem):
@@ -127,23 +127,23 @@ class _Batch:
         problems = [task.problem for task in tasks]
         self.y = _Table((id(one.y), one.y[:, 0]) for one in problems)
         self.w = _Table((id(one.weights), one.weights) for one in problems)
-        self.mean = _Table((_mean_key(one), _mean(one)) for one in problems)
-        self.l2_weights = _Table(
-            (_weights_key(one), lambda one=one: one.labeled_l2_weights[:, 0]) for one in problems
-        )
+        self.mean = _Table((_mean_key(one), partial(_mean, one)) for one in problems)
+        self.l2_weights = _Table((_weights_key(one), partial(_l2_weights, one)) for one in problems)
+        self.constant = _Table((id(one), partial(_constant, one)) for one in problems)
         self.theta = self._start()
         self.minimum: Any = None
 
     def _start(self) -> Any:
         """Return θ of all problems at their starts."""
         theta = self.xp.zeros((self.d + 1, len(self.tasks)), self.features.dtype)
+        null = _Table((id(task.problem), partial(_null_intercept, task.problem)) for task in self.tasks)
+        c = null.columns(np.float64)[null.places]
         for p, task in enumerate(self.tasks):
-            beta, b = task.problem.null_model() if task.start is None else task.start
-            at_mean = 0.0
             if task.start is not None:
-                at_mean = float(np.dot(_mean(task.problem), to_host(beta)[:, 0]))
-                theta[: self.d, p] = self.xp.asarray(beta[:, 0])
-            theta[self.d, p] = float(b[0]) + at_mean
+                beta = self.xp.asarray(task.start[0][:, 0])
+                theta[: self.d, p] = beta
+                c[p] = float(task.start[1][0]) + float(self.xp.dot(self.xp.asarray(_mean(task.problem)), beta))
+        theta[self.d] = self.xp.asarray(c)
         return theta
 
     def solve(self, solver: LBFGS, discounts: np.ndarray, *, watched: bool) -> None:
@@ -173,7 +173,7 @@ class _Batch:
         """Return β and b of a problem at the current iteration, on the host."""
         theta = to_host(self.theta[:, p])
         beta = theta[: self.d, None]
-        return beta, np.array([theta[self.d] - float(_mean(self.tasks[p].problem) @ beta[:, 0])])
+        return beta, np.array([theta[self.d] - float(to_host(_mean(self.tasks[p].problem)) @ beta[:, 0])])
 
     def _problems(self, discounts: np.ndarray) -> Any:
         from dropglm.cuda.problems import Problems
@@ -183,21 +183,17 @@ class _Batch:
         noises = [NO_NOISE if task.penalty is None else task.penalty.noise for task in tasks]
         penalty = next((type(task.penalty) for task in tasks if task.penalty is not None), None)
         numbers = self.features.labeled.numbers
-        constants = [
-            float(np.sum(one.weights * family.conjugate(one.y[:, 0])))
-            for one in (task.problem for task in tasks)
-        ]
         return Problems(
             self._row_sets(discounts),
             FAMILY[family],
             0 if penalty is None else PENALTY[penalty],
-            np.array(constants),
+            self.constant.columns(np.float64)[self.constant.places],
             np.array([[noise.of_block(k).relative for noise in noises] for k in numbers], np.float64),
             np.array([[noise.of_block(k).absolute for noise in noises] for k in numbers], np.float64),
             np.array([task.l2 for task in tasks], np.float64),
-            self.l2_weights.columns(self.features.dtype),
+            self.l2_weights.columns_on_gpu(self.features.dtype),
             self.l2_weights.places,
-            self.mean.columns(self.features.dtype),
+            self.mean.columns_on_gpu(self.features.dtype),
             self.mean.places,
             tasks[0].problem.fit_intercept,
             self.features.dtype,
@@ -229,9 +225,8 @@ class _Batch:
     def count_predictions(self) -> None:
         """Let the weights of l2 count unlabelled rows with the labels that are predicted so far."""
 
-        def weights_of(p: int) -> np.ndarray:
-            beta = to_host(self.theta[: self.d, p : p + 1])
-            coefficients = beta, self.minimum.intercept[p : p + 1]
+        def weights_of(p: int) -> Any:
+            coefficients = self.theta[: self.d, p : p + 1], self.minimum.intercept[p : p + 1]
             return self.tasks[p].problem.l2_weights_with_predictions(coefficients)[:, 0]
 
         self.l2_weights = _Table((p, weights_of(p)) for p in range(len(self.tasks)))
@@ -239,21 +234,25 @@ class _Batch:
     def fitted(self) -> list[Fitted]:
         """Return the solutions of all tasks."""
         minimum = self.minimum
+        eta = to_host(self.xp.ascontiguousarray(minimum.eta[0].T))
         return [
-            Fitted(
-                Solution(self.theta[: self.d, p : p + 1], minimum.intercept[p : p + 1], result),
-                minimum.eta[0][:, p],
-            )
+            Fitted(Solution(self.theta[: self.d, p : p + 1], minimum.intercept[p : p + 1], result), eta[p])
             for p, result in enumerate(minimum.results)
         ]
 
 
 class _Table:
-    """Columns that several problems share, and the column of each problem."""
+    """Columns that several problems share, and the column of each problem.
 
-    def __init__(self, items: Any) -> None:
+    Parameters
+    ----------
+    items : iterable of (hashable, array or callable that returns one)
+        The key of each problem's column, and the column; where a key comes again, its column is ignored.
+    """
+
+    def __init__(self, items: Iterable[tuple[Hashable, Any]]) -> None:
         place_of: dict[Hashable, int] = {}
-        self._columns: list[np.ndarray] = []
+        self._columns: list[Any] = []
         places = []
         for key, column in items:
             if key not in place_of:
@@ -264,10 +263,17 @@ class _Table:
 
     def columns(self, dtype: Any) -> np.ndarray:
         """Return all columns as one array."""
-        return np.stack(self._columns, axis=1).astype(dtype, copy=False)
+        return np.stack(self._columns, axis=-1).astype(dtype, copy=False)
+
+    def columns_on_gpu(self, dtype: Any) -> Any:
+        """Return all columns as one array of the GPU."""
+        from dropglm.cuda.runtime import array_module
+
+        xp = array_module()
+        return xp.stack([xp.asarray(column, dtype=dtype) for column in self._columns], axis=-1)
 
 
-def _mean(problem: Problem) -> np.ndarray:
+def _mean(problem: Problem) -> Any:
     """Return x̄, or zeros without an intercept."""
     return problem._mean if problem.fit_intercept else np.zeros_like(problem._mean)
 
@@ -276,8 +282,21 @@ def _mean_key(problem: Problem) -> Hashable:
     return id(problem) if problem.mean is None else id(problem.mean)
 
 
+def _l2_weights(problem: Problem) -> Any:
+    return problem.labeled_l2_weights[:, 0]
+
+
 def _weights_key(problem: Problem) -> Hashable:
     return id(problem) if problem.l2_weights.uses_labels else id(problem.l2_weights)
+
+
+def _constant(problem: Problem) -> float:
+    """Σ w A*(y), which makes the loss of a perfect fit 0."""
+    return float(np.sum(problem.weights * problem.family.conjugate(problem.y[:, 0])))
+
+
+def _null_intercept(problem: Problem) -> float:
+    return float(problem.null_intercept()[0])
 
 
 def _bytes_per_task(task: Task) -> int:

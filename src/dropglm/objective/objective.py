@@ -13,6 +13,7 @@ from typing import Self
 
 import numpy as np
 
+from dropglm.design import AnyDesign
 from dropglm.families import Family
 from dropglm.maths import vectors
 from dropglm.noise import NO_NOISE
@@ -189,11 +190,14 @@ def mean_row(blocks: Sequence[Block]) -> np.ndarray:
     """Return x̄, the weighted mean of the labelled rows; shape (d,)."""
     labeled = [(block.design, block.labels.weights) for block in blocks if block.labels is not None]
     total = sum(float(w.sum()) for _, w in labeled)
-    means = []
-    for design, w in labeled:
-        slopes = np.stack([w / total, np.zeros_like(w)], axis=1)
-        means.append(NO_NOISE.pull_back(design, np.zeros(design.shape[1], design.dtype), slopes))
+    means = [sum_of_rows(design, w / total) for design, w in labeled]
     return means[0] if len(means) == 1 else np.sum(means, axis=0)
+
+
+def sum_of_rows(design: AnyDesign, weights: np.ndarray) -> np.ndarray:
+    """Return Σ w_i x_i; shape (d,)."""
+    slopes = np.stack([weights, np.zeros_like(weights)], axis=1)
+    return NO_NOISE.pull_back(design, np.zeros(design.shape[1], design.dtype), slopes)
 
 
 def term_of(block: Block, family: type[Family], penalty: Penalty | None) -> Term:
