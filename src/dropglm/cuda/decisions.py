@@ -6,7 +6,7 @@ decides for one problem. So the host has to wait only once in an iteration, to s
 
 import math
 
-from numba import cuda, int64
+from numba import cuda, float64, int64
 
 from dropglm.cuda.runtime import THREADS, kernel
 from dropglm.cuda.vector_loops import MEMORY, NO_PAIR, NOTHING_NEW
@@ -26,17 +26,6 @@ TRIAL = 9
 SMALLEST = 2.3e-308
 
 solve = cuda.jit(device=True)(solve_on_cpu.py_func)
-
-
-@kernel
-def begin(columns, constant, along, intercepts, by_rows, point, taken, slot):
-    """Set the values at the start, which is a step of length 1 from θ = 0."""
-    p = columns[cuda.blockIdx.x * THREADS + cuda.threadIdx.x]
-    if p >= 0:
-        point[L2_NORM, p] = along[1, p]
-        point[INTERCEPT, p] = intercepts[p] - along[2, p]
-        point[VALUE, p] = constant[p] + by_rows[0, p] + 0.5 * along[1, p]
-        taken[p], slot[p] = 1.0, NO_PAIR
 
 
 @kernel
@@ -72,7 +61,8 @@ def judge(columns, constant, along, by_rows, pairs, point, trial, steps, taken, 
         steps[p] = math.nan
     elif found:
         trial[TRIED_VALUE, p] = value
-        steps[p], taken[p], slot[p] = math.nan, step, pairs[p] % MEMORY
+        steps[p], taken[p] = math.nan, step
+        slot[p] = pairs[p] % MEMORY if point[ITERATIONS, p] >= 0.0 else NO_PAIR
 
 
 @cuda.jit(device=True)
@@ -82,11 +72,11 @@ def aim(p, pairs, usable, sy, yy, sg, yg, a, e, scale, point, trial, steps):
     count, size = min(pairs[p], MEMORY), 0
     for k in range(count):
         place = (pairs[p] - count + k) % MEMORY
-        a[place, p], e[place, p] = 0.0, 0.0
+        a[place], e[place] = 0.0, 0.0
         if usable[p, place]:
             slots[size] = place
             size += 1
-    scale[p], slope = solve(slots[:size], sy[p], yy[p], sg[p], yg[p], point[GG, p], a[:, p], e[:, p])
+    scale[p], slope = solve(slots[:size], sy, yy, sg, yg, point[GG, p], a, e)
     value = point[VALUE, p]
     point[SLOPE, p] = slope
     point[NORM, p] = math.sqrt(max(point[GG, p], -slope) / (2.0 * max(value, SMALLEST)))
@@ -98,50 +88,57 @@ def aim(p, pairs, usable, sy, yy, sg, yg, a, e, scale, point, trial, steps):
 
 @kernel
 def turn(
-    columns, along, intercepts, multiplied, pairs, usable, sy, yy, sg, yg, a, e, scale,
+    columns, along, intercepts, squares, multiplied, pairs, usable, sy, yy, sg, yg, a, e, scale,
     point, trial, steps, taken, slot,
 ):  # fmt: skip
-    """Arrive at the ends of the steps that were taken: remember them, and aim anew."""
-    p = columns[cuda.blockIdx.x * THREADS + cuda.threadIdx.x]
+    """Arrive at the ends of the steps that were taken, and aim anew; a block has one problem.
+
+    A problem that has not taken a step aims anew if it has another preconditioner, with ``squares`` of
+    y_i·P⁻¹y_k; else ``squares`` is empty, and it stays as it is.
+    """
+    p = columns[cuda.blockIdx.x]
     if p < 0:
         return
-    new, step = slot[p], taken[p]
-    slot[p], taken[p], point[MOVED, p] = NOTHING_NEW, 0.0, 0.0
-    if new < 0:
-        return
-    point[MOVED, p], point[STEP, p] = 1.0, step
-    point[ITERATIONS, p] += 1.0
-    point[VALUE, p] = trial[TRIED_VALUE, p]
-    point[L2_NORM, p] += step * (2.0 * along[0, p] + step * along[1, p])
-    point[INTERCEPT, p] += step * (intercepts[p] - along[2, p])
-    # Products with the new y are differences of products with two gradients.
-    for i in range(MEMORY):
-        sy[p, i, new] = multiplied[i, p] - sg[p, i]
-        yy[p, i, new] = multiplied[MEMORY + i, p] - yg[p, i]
-        yy[p, new, i] = yy[p, i, new]
-        sy[p, new, i] = 0.0
-        sg[p, i], yg[p, i] = multiplied[i, p], multiplied[MEMORY + i, p]
-    s_y, y_y = multiplied[2 * MEMORY + 1, p], multiplied[2 * MEMORY + 2, p]
-    sy[p, new, new], yy[p, new, new] = s_y, y_y
-    usable[p, new] = s_y > 0.0 and y_y > 0.0 and math.isfinite(s_y / y_y)
-    pairs[p] += 1
-    point[GG, p] = multiplied[2 * MEMORY, p]
-    aim(p, pairs, usable, sy, yy, sg, yg, a, e, scale, point, trial, steps)
-
-
-@kernel
-def change_metric(
-    columns, squares, multiplied, pairs, usable, sy, yy, sg, yg, a, e, scale, point, trial, steps, taken, slot
-):  # fmt: skip
-    """Aim anew, given all products with another preconditioner."""
-    p = columns[cuda.blockIdx.x * THREADS + cuda.threadIdx.x]
-    if p < 0:
-        return
-    slot[p], taken[p] = NOTHING_NEW, 0.0
-    for i in range(MEMORY):
-        sg[p, i], yg[p, i] = multiplied[i, p], multiplied[MEMORY + i, p]
-        for k in range(i + 1):
-            yy[p, i, k] = squares[i * MEMORY + k, p]
-            yy[p, k, i] = yy[p, i, k]
-    point[GG, p] = multiplied[2 * MEMORY, p]
-    aim(p, pairs, usable, sy, yy, sg, yg, a, e, scale, point, trial, steps)
+    thread, new, step, renews = cuda.threadIdx.x, slot[p], taken[p], squares.size > 0
+    # The recursion reads these numbers one after the other, so they have to be close by.
+    matrices = cuda.shared.array((2, MEMORY, MEMORY), float64)
+    vectors = cuda.shared.array((4, MEMORY), float64)
+    own_sy, own_yy = matrices[0], matrices[1]
+    own_sg, own_yg, own_a, own_e = vectors[0], vectors[1], vectors[2], vectors[3]
+    for number in range(thread, MEMORY * MEMORY, THREADS):
+        i, k = number // MEMORY, number % MEMORY
+        own_sy[i, k] = sy[p, i, k]
+        own_yy[i, k] = squares[number, p] if renews else yy[p, i, k]
+        # Products with the new y are differences of products with two gradients.
+        if new >= 0 and (i == new or k == new):
+            other = i + k - new
+            own_yy[i, k] = multiplied[MEMORY + other, p] - yg[p, other]
+            own_sy[i, k] = multiplied[i, p] - sg[p, i] if k == new else 0.0
+            if i == k:
+                own_sy[i, k], own_yy[i, k] = multiplied[2 * MEMORY + 1, p], multiplied[2 * MEMORY + 2, p]
+    for i in range(thread, MEMORY, THREADS):
+        own_sg[i], own_yg[i] = multiplied[i, p], multiplied[MEMORY + i, p]
+    cuda.syncthreads()
+    if thread == 0:
+        point[MOVED, p] = 0.0
+        if new > NOTHING_NEW:
+            point[MOVED, p], point[STEP, p] = 1.0, step
+            point[ITERATIONS, p] += 1.0
+            point[VALUE, p] = trial[TRIED_VALUE, p]
+            point[L2_NORM, p] += step * (2.0 * along[0, p] + step * along[1, p])
+            point[INTERCEPT, p] += step * (intercepts[p] - along[2, p])
+        if new >= 0:
+            s_y, y_y = own_sy[new, new], own_yy[new, new]
+            usable[p, new] = s_y > 0.0 and y_y > 0.0 and math.isfinite(s_y / y_y)
+            pairs[p] += 1
+        if renews or new > NOTHING_NEW:
+            point[GG, p] = multiplied[2 * MEMORY, p]
+            aim(p, pairs, usable, own_sy, own_yy, own_sg, own_yg, own_a, own_e, scale, point, trial, steps)
+        slot[p], taken[p] = NOTHING_NEW, 0.0
+    cuda.syncthreads()
+    if renews or new > NOTHING_NEW:
+        for number in range(thread, MEMORY * MEMORY, THREADS):
+            i, k = number // MEMORY, number % MEMORY
+            sy[p, i, k], yy[p, i, k] = own_sy[i, k], own_yy[i, k]
+        for i in range(thread, MEMORY, THREADS):
+            sg[p, i], yg[p, i], a[i, p], e[i, p] = own_sg[i], own_yg[i], own_a[i], own_e[i]

@@ -13,7 +13,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm.cuda import decisions, vector_loops
-from dropglm.cuda.decisions import GG, INTERCEPT, ITERATIONS, MOVED, NORM, POINT, STALLED, STEP, TRIAL, VALUE
+from dropglm.cuda.decisions import (
+    GG,
+    INTERCEPT,
+    ITERATIONS,
+    LAST,
+    MOVED,
+    NORM,
+    POINT,
+    SLOPE,
+    STALLED,
+    STEP,
+    TRIAL,
+    VALUE,
+)
 from dropglm.cuda.matrix import Group, Pair
 from dropglm.cuda.objective import DeviceObjective
 from dropglm.cuda.problems import Problems
@@ -81,9 +94,10 @@ class _Batch:
         self.sy, self.yy = (view(xp.zeros((P, MEMORY, MEMORY))) for _ in range(2))
         self.sg, self.yg = (view(xp.zeros((P, MEMORY))) for _ in range(2))
         self.usable = view(xp.zeros((P, MEMORY), np.bool_))
-        self.multiplied, self.squares = (view(xp.zeros((count, P))) for count in (PRODUCTS, MEMORY**2))
+        counts = PRODUCTS, MEMORY**2, 0
+        self.multiplied, self.squares, self.nothing = (view(xp.zeros((count, P))) for count in counts)
         # Numbers of pairs so far, and the place of the next one; see ``decisions`` for the other two.
-        self.pairs, self.slot = view(xp.zeros(P, np.int32)), Pair(xp.zeros(P, np.int32))
+        self.pairs, self.slot = view(xp.zeros(P, np.int32)), view(xp.full(P, NOTHING_NEW, np.int32))
         self.point, self.trial = (Pair(xp.zeros((rows, P))) for rows in (POINT, TRIAL))
         self.fresh = np.ones(P, np.bool_)  # whether the preconditioner was computed at the current point
         self.status: list[str | None] = [None] * P
@@ -145,21 +159,18 @@ class _Batch:
             work()
 
     def _start(self) -> None:
-        """Compute value, gradient and preconditioner at θ, as after a step of length 1 from 0 along θ."""
-        objective, everyone = self.objective, self.moving
+        """Compute value, gradient and preconditioner at θ, which is the end of a step of length 1 from 0."""
+        objective = self.objective
         # With these numbers, ``combine`` sets the direction to -(-1 · 1 · θ).
         self.gradient.array[:] = objective.theta.array
         objective.theta.array[:] = 0.0
         objective.inverse.array[:] = 1.0
         self.scale.array[:] = -1.0
+        # The step is taken in any case, and adds no pair.
         objective.steps.array[:] = 1.0
-        self._aim(everyone)
-        objective.evaluate(everyone)
-        sums = objective.constant, objective.along, objective.intercepts, objective.by_rows
-        everyone.decide(decisions.begin, *sums, self.point.view, objective.taken.view, self.slot.view)
-        objective.move(everyone)
-        self._multiply(everyone)
-        self.slot.array[:] = NOTHING_NEW
+        self.trial.array[LAST] = 1.0
+        self.point.array[[SLOPE, ITERATIONS]] = -1.0
+        self._play("round", self._round)
         self._precondition(np.arange(self.P))
         if not np.isfinite(self.now[[VALUE, GG]]).all():
             raise ValueError(
@@ -192,18 +203,20 @@ class _Batch:
         self._aim(group)
         for _ in range(TRIALS_PER_ROUND):
             objective.evaluate(group)
-            group.decide(decisions.judge, *sums, *search, self.slot.view)
+            group.decide(decisions.judge, *sums, *search, self.slot)
         objective.move(group)
         self._multiply(group)
-        group.decide(decisions.turn, objective.along, objective.intercepts, self.multiplied, *self._memory)
+        self._turn(group, self.nothing)
 
-    @property
-    def _memory(self) -> tuple[Any, ...]:
-        """What the decisions about the next direction read and write."""
+    def _turn(self, group: Group, squares: Any) -> None:
+        """Call the kernel that decides on the next directions."""
+        objective = self.objective
+        arrived = objective.along, objective.intercepts, squares, self.multiplied
         products = self.pairs, self.usable, self.sy, self.yy, self.sg, self.yg
-        steps = self.objective.steps.view, self.objective.taken.view
         next_direction = self.a, self.e, self.scale.view
-        return *products, *next_direction, self.point.view, self.trial.view, *steps, self.slot.view
+        steps = objective.steps.view, objective.taken.view, self.slot
+        points = self.point.view, self.trial.view
+        group.decide(decisions.turn, *arrived, *products, *next_direction, *points, *steps, per_block=1)
 
     def _aim(self, group: Group) -> None:
         """Call the kernels that compute the next direction, and what searches along it need."""
@@ -219,7 +232,7 @@ class _Batch:
         """Call the kernels for the gradient, the new pair, and the products of pairs with the gradient."""
         objective = self.objective
         blocks = objective.loops(objective.d + 1, group)
-        step = self.size, self.pairs, self.slot.view, objective.taken.view
+        step = self.size, self.pairs, self.slot, objective.taken.view
         rows = objective.by_rows, objective.problems.fit_intercept
         there = objective.theta.flat(1), *objective.coefficients, objective.by_features.flat(1)
         memory = self.s.flat(1), self.y.flat(1), objective.inverse.flat(1), self.gradient.flat(1)
@@ -238,7 +251,7 @@ class _Batch:
             group.call(vector_loops.square, blocks, *squared, depth=MEMORY // PART)
             objective.add_blocks(group, blocks, MEMORY**2, self.squares)
             self._multiply(group)
-            group.decide(decisions.change_metric, self.squares, self.multiplied, *self._memory)
+            self._turn(group, self.squares)
 
         group.choose(numbers)
         self._play("precondition", precondition)

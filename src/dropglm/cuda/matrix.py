@@ -95,9 +95,9 @@ class Group:
         """Call a kernel for all problems of the group, with this many blocks for rows or features."""
         self.stream.call(loop, (blocks, self.blocks, depth), self.columns, self.g, *arguments)
 
-    def decide(self, loop: Any, *arguments: Any) -> None:
-        """Call a kernel in which one thread has one problem."""
-        self.stream.call(loop, (-(-self.capacity // THREADS),), self.columns, *arguments)
+    def decide(self, loop: Any, *arguments: Any, per_block: int = THREADS) -> None:
+        """Call a kernel in which one thread, or one block, has one problem."""
+        self.stream.call(loop, (-(-self.capacity // per_block),), self.columns, *arguments)
 
 
 class Slopes(NamedTuple):

@@ -152,4 +152,4 @@ class DeviceObjective:
 
     def loops(self, items: int, group: Group) -> int:
         """Return the number of blocks of a loop over rows or features."""
-        return min(MAX_BLOCKS, -(-items // (THREADS >> group.g)))
+        return min(-(-MAX_BLOCKS // group.blocks), -(-items // (THREADS >> group.g)))

@@ -19,8 +19,9 @@ if SIMULATED:
 # Threads of a block, 2^BITS. A simulated thread is a thread of Python, so few are enough.
 BITS = 2 if SIMULATED else 8
 THREADS = 1 << BITS
-# Blocks of a loop in which every thread takes several items: enough to occupy any GPU.
-MAX_BLOCKS = 2 if SIMULATED else 1024
+# Blocks of a loop in which every thread takes several items: enough to occupy any GPU, but few, since their
+# sums have to be added up.
+MAX_BLOCKS = 2 if SIMULATED else 512
 
 
 @cache
