@@ -16,9 +16,9 @@ def rows(kind, n=7, d=5, seed=0):
     return X if kind == "dense" else sparse.csr_array(X)
 
 
-def on_gpu(X):
+def on_gpu(X, dtype=np.float64):
     """Return the matrix on the GPU, and the order of its features."""
-    order, (matrix,) = upload([X], np.dtype(np.float64), 1)
+    order, (matrix,) = upload([X], np.dtype(dtype), 1)
     return matrix, order
 
 

@@ -14,23 +14,31 @@ def X(request):
     return rows(request.param)
 
 
-@pytest.fixture(params=(1, 4))
-def P(request):
+@pytest.fixture(params=[(1, np.float64), (3, np.float64), (4, np.float32)], ids=str)
+def problems(request):
+    """The number of problems, and their type; an even number of float32 share words."""
     return request.param
 
 
 @pytest.fixture
-def setting(X, P):
+def setting(X, problems):
     """The matrix on the GPU, the same as an array, a group of all problems, and coefficients."""
     from dropglm.cuda.matrix import Group
     from dropglm.cuda.runtime import Stream
     from tests.cuda.data import on_gpu
 
-    matrix, order = on_gpu(X)
+    P, dtype = problems
+    matrix, order = on_gpu(X, dtype)
     A = (X.toarray() if hasattr(X, "toarray") else X)[:, order]
-    beta, direction = np.random.default_rng(1).normal(size=(2, A.shape[1], P))
+    beta, direction = np.random.default_rng(1).normal(size=(2, A.shape[1], P)).astype(dtype)
     with Stream() as stream:
         yield matrix, A, Group(P, stream), beta, direction
+
+
+def assert_close(array, expected, dtype):
+    from tests.cuda.data import host
+
+    assert_allclose(host(array), expected, atol=1e-12 if dtype == np.float64 else 1e-5)
 
 
 def pair(array):
@@ -41,13 +49,11 @@ def pair(array):
 
 
 def test_moments_are_products_with_the_features_and_their_squares(setting):
-    from tests.cuda.data import host
-
     matrix, A, group, beta, _ = setting
     eta, t = (pair(np.zeros((len(A), beta.shape[1]))) for _ in range(2))
     matrix.moments(group, pair(beta), eta, t)
-    assert_allclose(host(eta.array), A @ beta, atol=1e-13)
-    assert_allclose(host(t.array), A**2 @ beta**2, atol=1e-13)
+    assert_close(eta.array, A @ beta, beta.dtype)
+    assert_close(t.array, A**2 @ beta**2, beta.dtype)
 
 
 def test_a_ray_has_the_moments_at_every_step(setting):
@@ -60,34 +66,32 @@ def test_a_ray_has_the_moments_at_every_step(setting):
     matrix.ray(group, pair(beta), pair(direction), pair(rho), out, add=False)
     u, c, q = host(out.array)
     step, moved = 0.7, beta + 0.7 * direction
-    assert_allclose(A @ beta + step * u, A @ moved, atol=1e-13)
+    assert_close(A @ beta + step * u, A @ moved, beta.dtype)
     s2 = rho * (A**2 @ beta**2) + step * (2 * c + step * q)
-    assert_allclose(s2, rho * (A**2 @ moved**2), atol=1e-12)
+    assert_close(s2, rho * (A**2 @ moved**2), beta.dtype)
 
 
 @pytest.mark.parametrize("add", [False, True])
 def test_backward_is_the_gradient_of_a_function_of_the_moments(setting, add):
     from dropglm.cuda.matrix import Slopes
-    from tests.cuda.data import host
 
     matrix, A, group, beta, _ = setting
-    r, q = np.random.default_rng(2).normal(size=(2, len(A), beta.shape[1]))
+    r, q = np.random.default_rng(2).normal(size=(2, len(A), beta.shape[1])).astype(beta.dtype)
     rho = np.linspace(0.5, 2.0, beta.shape[1])
     out = pair(np.ones_like(beta))
-    matrix.backward(group, pair(beta), pair(2.0 * rho), Slopes(pair(r), pair(q)), out, add=add)
-    assert_allclose(host(out.array), A.T @ r + 2 * rho * beta * (A.T**2 @ q) + add, atol=1e-12)
+    matrix.backward(group, pair(beta), pair((2.0 * rho).astype(beta.dtype)), Slopes(pair(r), pair(q)), out, add=add)
+    assert_close(out.array, A.T @ r + 2 * rho * beta * (A.T**2 @ q) + add, beta.dtype)
 
 
 def test_column_sums_are_those_of_features_and_squares(setting):
     from dropglm.cuda.matrix import Slopes
-    from tests.cuda.data import host
 
     matrix, A, group, beta, _ = setting
-    r, q = np.random.default_rng(2).normal(size=(2, len(A), beta.shape[1]))
+    r, q = np.random.default_rng(2).normal(size=(2, len(A), beta.shape[1])).astype(beta.dtype)
     linear, squares = pair(np.zeros_like(beta)), pair(np.zeros_like(beta))
     matrix.column_sums(group, Slopes(pair(r), pair(q)), linear, squares, add=False)
-    assert_allclose(host(linear.array), A.T @ r, atol=1e-12)
-    assert_allclose(host(squares.array), A.T**2 @ q, atol=1e-12)
+    assert_close(linear.array, A.T @ r, beta.dtype)
+    assert_close(squares.array, A.T**2 @ q, beta.dtype)
 
 
 def test_frequent_features_are_summed_in_chunks(monkeypatch):

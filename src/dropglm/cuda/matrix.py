@@ -32,16 +32,16 @@ class Pair:
         return view(self.array)
 
     def flat(self, width: int) -> Any:
-        """Return all numbers in a row; with a width of 2, two neighbours as a complex one."""
-        return self._flat_by_two if width == 2 else self._flat
+        """Return all numbers in a row; with a width of 2, two neighbours of 32 bits as one word."""
+        return self._words if width == 2 else self._flat
 
     @cached_property
     def _flat(self) -> Any:
         return view(self.array.reshape(-1))
 
     @cached_property
-    def _flat_by_two(self) -> Any:
-        return view(self.array.reshape(-1).view(np.result_type(self.array.dtype, np.complex64)))
+    def _words(self) -> Any:
+        return view(self.array.reshape(-1).view(np.uint64))
 
 
 class Group:
@@ -248,11 +248,10 @@ class SparseMatrix:
             pair.flat(width) for pair in (slopes.r, slopes.q, beta, out, squares)
         )
         factors = coefficients, twice.flat(1)
-        types = self._zero, np.result_type(self.dtype, np.complex64).type(1j) if width == 2 else self._zero
         rare = self.shape[1] - self.frequent
         if rare:
             pairs.call(
-                *(passes.backward, -(-rare // per_block), width, *types, self.frequent, before, *entries),
+                *(passes.backward, -(-rare // per_block), width, self._zero, self.frequent, before, *entries),
                 *(stride, *factors, r, q, add, sums_r, sums_q),
             )
         if self.frequent:
@@ -262,7 +261,7 @@ class SparseMatrix:
             chunks = e, self._zero, self._starts, self._stops
             pairs.call(passes.backward_chunks, blocks, width, *chunks, *entries, stride, r, q, sums)
             pairs.call(
-                *(passes.add_chunks, -(-self.frequent // per_block), width, *types, self._chunks_before),
+                *(passes.add_chunks, -(-self.frequent // per_block), width, self._zero, self._chunks_before),
                 *(sums, stride, *factors, add, sums_r, sums_q),
             )
 
@@ -335,7 +334,9 @@ class DenseMatrix:
 def _by_two(group: Group, coefficients: Pair) -> tuple[Group, int, np.uint32]:
     """Return the group for passes over X, how many problems a thread works on, and the stride of a feature."""
     P = coefficients.array.shape[1]
-    return (group, 1, np.uint32(P)) if group.by_two is None else (group.by_two, 2, np.uint32(P // 2))
+    if group.by_two is None or coefficients.array.dtype != np.float32:
+        return group, 1, np.uint32(P)
+    return group.by_two, 2, np.uint32(P // 2)
 
 
 def _put(group: Group, product: Any, out: Any, add: bool) -> None:

@@ -5,19 +5,20 @@ block are divided into 2^g neighbours that work on neighbouring problems, times 
 a row or column among them, times as many rows or columns as remain. All sums are in a fixed order, without
 atomic operations, so results are the same each time.
 
-``columns`` lists the problems, padded with -1 to whole blocks. Where P is even, one thread works on two
-problems: their coefficients are then the two parts of a complex number, ``width`` is 2 and ``columns`` lists
+``columns`` lists the problems, padded with -1 to whole blocks. If P is even and numbers have 32 bits, one
+thread works on two problems, whose numbers are one word of 64 bits: ``width`` is then 2, and ``columns`` lists
 pairs of problems. All values of X are 1 if ``values`` is empty. ``zero`` has the type of the sums of a thread.
 
 What these loops have most of are instructions that compute addresses (on an H200, 34 of them per entry kept
-the memory waiting). So coefficients and slopes are flat, with ``stride`` problems or pairs per feature or
+the memory waiting). So coefficients and slopes are flat arrays of words, with ``stride`` words per feature or
 row: a product of two unsigned numbers of 32 bits is one instruction, a division by 2^g none. Four entries
 are loaded at a time.
 """
 
-from numba import cuda, float64, uint32
+from numba import cuda, float64, uint32, uint64
 
 from dropglm.cuda.runtime import THREADS, kernel
+from dropglm.cuda.words import joined, parts
 
 
 @cuda.jit(device=True)
@@ -50,25 +51,28 @@ def moments(columns, g, width, e, zero, indptr, indices, values, stride, beta, e
     i = cuda.blockIdx.x * (THREADS >> (g + e)) + (thread >> (g + e))
     sum_1, sum_2, other_1, other_2 = zero, zero, zero, zero
     if i < indptr.size - 1:
-        E, stop = 1 << e, indptr[i + 1]
-        k = indptr[i] + ((thread >> g) & (E - 1))
+        E, stop = uint64(1 << e), uint64(indptr[i + 1])
+        k = uint64(indptr[i] + ((thread >> g) & ((1 << e) - 1)))
         if values.size == 0:
-            while k + 3 * E < stop:
-                a, b = beta[indices[k] * stride + p], beta[indices[k + E] * stride + p]
-                c, d = beta[indices[k + 2 * E] * stride + p], beta[indices[k + 3 * E] * stride + p]
-                sum_1 += (a.real + b.real) + (c.real + d.real)
-                sum_2 += (a.real * a.real + b.real * b.real) + (c.real * c.real + d.real * d.real)
-                other_1 += (a.imag + b.imag) + (c.imag + d.imag)
-                other_2 += (a.imag * a.imag + b.imag * b.imag) + (c.imag * c.imag + d.imag * d.imag)
-                k += 4 * E
+            while k + E + E + E < stop:
+                a, other_a = parts(beta[indices[k] * stride + p])
+                b, other_b = parts(beta[indices[k + E] * stride + p])
+                c, other_c = parts(beta[indices[k + E + E] * stride + p])
+                d, other_d = parts(beta[indices[k + E + E + E] * stride + p])
+                sum_1 += (a + b) + (c + d)
+                sum_2 += (a * a + b * b) + (c * c + d * d)
+                other_1 += (other_a + other_b) + (other_c + other_d)
+                other_2 += (other_a * other_a + other_b * other_b) + (other_c * other_c + other_d * other_d)
+                k += E + E + E + E
         while k < stop:
-            a = beta[indices[k] * stride + p]
+            a, other_a = parts(beta[indices[k] * stride + p])
             if values.size:
                 a *= values[k]
-            sum_1 += a.real
-            sum_2 += a.real * a.real
-            other_1 += a.imag
-            other_2 += a.imag * a.imag
+                other_a *= values[k]
+            sum_1 += a
+            sum_2 += a * a
+            other_1 += other_a
+            other_2 += other_a * other_a
             k += E
     buffer[0, thread], buffer[1, thread] = sum_1, sum_2
     buffer[2, thread], buffer[3, thread] = other_1, other_2
@@ -92,31 +96,37 @@ def ray(columns, g, width, e, zero, indptr, indices, values, stride, beta, direc
     sum_1, sum_2, sum_3 = zero, zero, zero
     other_1, other_2, other_3 = zero, zero, zero
     if i < indptr.size - 1:
-        E, stop = 1 << e, indptr[i + 1]
-        k = indptr[i] + ((thread >> g) & (E - 1))
+        E, stop = uint64(1 << e), uint64(indptr[i + 1])
+        k = uint64(indptr[i] + ((thread >> g) & ((1 << e) - 1)))
         if values.size == 0:
             while k + E < stop:
                 j, h = indices[k] * stride + p, indices[k + E] * stride + p
-                a, b, c, d = direction[j], direction[h], beta[j], beta[h]
-                sum_1 += a.real + b.real
-                sum_2 += c.real * a.real + d.real * b.real
-                sum_3 += a.real * a.real + b.real * b.real
-                other_1 += a.imag + b.imag
-                other_2 += c.imag * a.imag + d.imag * b.imag
-                other_3 += a.imag * a.imag + b.imag * b.imag
-                k += 2 * E
+                a, other_a = parts(direction[j])
+                b, other_b = parts(direction[h])
+                c, other_c = parts(beta[j])
+                d, other_d = parts(beta[h])
+                sum_1 += a + b
+                sum_2 += c * a + d * b
+                sum_3 += a * a + b * b
+                other_1 += other_a + other_b
+                other_2 += other_c * other_a + other_d * other_b
+                other_3 += other_a * other_a + other_b * other_b
+                k += E + E
         while k < stop:
             j = indices[k] * stride + p
-            a, c = direction[j], beta[j]
+            a, other_a = parts(direction[j])
+            c, other_c = parts(beta[j])
             if values.size:
                 a *= values[k]
                 c *= values[k]
-            sum_1 += a.real
-            sum_2 += c.real * a.real
-            sum_3 += a.real * a.real
-            other_1 += a.imag
-            other_2 += c.imag * a.imag
-            other_3 += a.imag * a.imag
+                other_a *= values[k]
+                other_c *= values[k]
+            sum_1 += a
+            sum_2 += c * a
+            sum_3 += a * a
+            other_1 += other_a
+            other_2 += other_c * other_a
+            other_3 += other_a * other_a
             k += E
     buffer[0, thread], buffer[1, thread], buffer[2, thread] = sum_1, sum_2, sum_3
     buffer[3, thread], buffer[4, thread], buffer[5, thread] = other_1, other_2, other_3
@@ -134,50 +144,67 @@ def sum_slopes(k, stop, E, zero, indices, values, stride, r, q, p):
     """Σ x r_i and Σ x² q_i of both problems over every E-th entry from k on, where ``indices`` are rows."""
     sum_r, sum_q, other_r, other_q = zero, zero, zero, zero
     if values.size == 0:
-        while k + 3 * E < stop:
+        while k + E + E + E < stop:
             i0, i1 = indices[k] * stride + p, indices[k + E] * stride + p
-            i2, i3 = indices[k + 2 * E] * stride + p, indices[k + 3 * E] * stride + p
-            a, b, c, d = r[i0], r[i1], r[i2], r[i3]
-            sum_r += (a.real + b.real) + (c.real + d.real)
-            other_r += (a.imag + b.imag) + (c.imag + d.imag)
-            a, b, c, d = q[i0], q[i1], q[i2], q[i3]
-            sum_q += (a.real + b.real) + (c.real + d.real)
-            other_q += (a.imag + b.imag) + (c.imag + d.imag)
-            k += 4 * E
+            i2, i3 = indices[k + E + E] * stride + p, indices[k + E + E + E] * stride + p
+            a, other_a = parts(r[i0])
+            b, other_b = parts(r[i1])
+            c, other_c = parts(r[i2])
+            d, other_d = parts(r[i3])
+            sum_r += (a + b) + (c + d)
+            other_r += (other_a + other_b) + (other_c + other_d)
+            a, other_a = parts(q[i0])
+            b, other_b = parts(q[i1])
+            c, other_c = parts(q[i2])
+            d, other_d = parts(q[i3])
+            sum_q += (a + b) + (c + d)
+            other_q += (other_a + other_b) + (other_c + other_d)
+            k += E + E + E + E
     while k < stop:
         i = indices[k] * stride + p
-        a, b = r[i], q[i]
+        a, other_a = parts(r[i])
+        b, other_b = parts(q[i])
         if values.size:
             a *= values[k]
+            other_a *= values[k]
             b *= values[k] * values[k]
-        sum_r += a.real
-        other_r += a.imag
-        sum_q += b.real
-        other_q += b.imag
+            other_b *= values[k] * values[k]
+        sum_r += a
+        other_r += other_a
+        sum_q += b
+        other_q += other_b
         k += E
     return sum_r, sum_q, other_r, other_q
 
 
 @cuda.jit(device=True)
-def put(at, p, width, sum_r, sum_q, other_r, other_q, beta, twice, unit, add, out, squares):
+def put(words, at, first, second, add):
+    """Set, or add to, the numbers in a word."""
+    if add:
+        before, other = parts(words[at])
+        first += before
+        second += other
+    words[at] = joined(first, second, words[at])
+
+
+@cuda.jit(device=True)
+def put_sums(at, p, width, sum_r, sum_q, other_r, other_q, beta, twice, add, out, squares):
     """Set, or add to, out[at]: Σ x r + 2ρβ Σ x² q; if β is empty, Σ x r, and Σ x² q in ``squares``.
 
-    ``twice`` is 2ρ. ``unit`` is i where numbers of two problems are a complex one, else 0.
+    ``twice`` is 2ρ.
     """
     if beta.size:
-        own = beta[at]
-        sum_r += twice[width * p] * own.real * sum_q
-        other_r += twice[width * p + width - 1] * own.imag * other_q
+        own, other = parts(beta[at])
+        sum_r += twice[width * p] * own * sum_q
+        other_r += twice[width * p + width - 1] * other * other_q
     else:
-        total_q = sum_q + other_q * unit
-        squares[at] = squares[at] + total_q if add else total_q
-    total_r = sum_r + other_r * unit
-    out[at] = out[at] + total_r if add else total_r
+        put(squares, at, sum_q, other_q, add)
+    put(out, at, sum_r, other_r, add)
 
 
 @kernel
 def backward(
-    columns, g, width, zero, unit, start, indptr, indices, values, stride, beta, twice, r, q, add, out, squares
+    columns, g, width, zero, start, indptr, indices, values, stride, beta, twice, r, q, add, out, squares
 ):  # fmt: skip
     """Xᵀr + 2ρ β·(X²)ᵀq for the features from ``start`` on, which have few entries: one thread each."""
     thread = cuda.threadIdx.x
@@ -187,11 +214,10 @@ def backward(
         return
     p = uint32(own)
     sum_r, sum_q, other_r, other_q = sum_slopes(
-        indptr[j], indptr[j + 1], 1, zero, indices, values, stride, r, q, p
+        uint64(indptr[j]), uint64(indptr[j + 1]), uint64(1), zero, indices, values, stride, r, q, p
     )
-    put(
-        uint32(j) * stride + p, p, width, sum_r, sum_q, other_r, other_q, beta, twice, unit, add, out, squares
-    )
+    at = uint32(j) * stride + p
+    put_sums(at, p, width, sum_r, sum_q, other_r, other_q, beta, twice, add, out, squares)
 
 
 @kernel
@@ -206,10 +232,9 @@ def backward_chunks(columns, g, width, e, zero, starts, stops, indices, values, 
     chunk = cuda.blockIdx.x * (THREADS >> (g + e)) + (thread >> (g + e))
     sum_r, sum_q, other_r, other_q = zero, zero, zero, zero
     if chunk < starts.size:
-        E = 1 << e
-        k = starts[chunk] + ((thread >> g) & (E - 1))
+        k = uint64(starts[chunk] + ((thread >> g) & ((1 << e) - 1)))
         sum_r, sum_q, other_r, other_q = sum_slopes(
-            k, stops[chunk], E, zero, indices, values, stride, r, q, p
+            k, uint64(stops[chunk]), uint64(1 << e), zero, indices, values, stride, r, q, p
         )
     buffer[0, thread], buffer[1, thread] = sum_r, sum_q
     buffer[2, thread], buffer[3, thread] = other_r, other_q
@@ -221,7 +246,7 @@ def backward_chunks(columns, g, width, e, zero, starts, stops, indices, values, 
 
 
 @kernel
-def add_chunks(columns, g, width, zero, unit, chunks_before, sums, stride, beta, twice, add, out, squares):
+def add_chunks(columns, g, width, zero, chunks_before, sums, stride, beta, twice, add, out, squares):
     """Xᵀr + 2ρ β·(X²)ᵀq of the frequent features, given the sums over their chunks."""
     thread = cuda.threadIdx.x
     own = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
@@ -235,6 +260,5 @@ def add_chunks(columns, g, width, zero, unit, chunks_before, sums, stride, beta,
         sum_q += sums[1, chunk, width * own]
         other_r += sums[0, chunk, width * own + width - 1]
         other_q += sums[1, chunk, width * own + width - 1]
-    put(
-        uint32(j) * stride + p, p, width, sum_r, sum_q, other_r, other_q, beta, twice, unit, add, out, squares
-    )
+    at = uint32(j) * stride + p
+    put_sums(at, p, width, sum_r, sum_q, other_r, other_q, beta, twice, add, out, squares)

@@ -11,8 +11,8 @@ import math
 
 from numba import cuda, float64
 
-from dropglm.cuda.passes import add_lanes
-from dropglm.cuda.runtime import BITS, THREADS, kernel
+from dropglm.cuda.block_sums import SUMMED, put_sums
+from dropglm.cuda.runtime import THREADS, kernel
 from dropglm.families import pointwise as families
 from dropglm.penalties import pointwise as penalties
 
@@ -63,7 +63,8 @@ def evaluate(
     """
     if columns[cuda.blockIdx.y << g] < 0:
         return
-    buffer = cuda.shared.array((SUMS, THREADS), float64)
+    buffer = cuda.shared.array((SUMMED, THREADS), float64)
+    totals = cuda.local.array(SUMS, float64)
     thread = cuda.threadIdx.x
     own = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
     p = max(own, 0)
@@ -92,12 +93,8 @@ def evaluate(
         s2_end[i, p] = s2_i
         by_eta[i, p] = r_i
         by_s2[i, p] = q_i
-    buffer[0, thread], buffer[1, thread] = value, slope
-    buffer[2, thread], buffer[3, thread] = sum_eta, sum_s2
-    add_lanes(buffer, SUMS, g, BITS - g)
-    if thread < 1 << g and active:
-        for number in range(SUMS):
-            sums[first + cuda.blockIdx.x, number, p] = buffer[number, thread]
+    totals[0], totals[1], totals[2], totals[3] = value, slope, sum_eta, sum_s2
+    put_sums(buffer, totals, SUMS, g, p, active, first + cuda.blockIdx.x, 0, sums)
 
 
 @kernel
@@ -107,7 +104,8 @@ def curvatures(
     """Set w A'' and (w + ρ π) A'' of each row, and the sums of w A'' and π A'' over each block of rows."""
     if columns[cuda.blockIdx.y << g] < 0:
         return
-    buffer = cuda.shared.array((2, THREADS), float64)
+    buffer = cuda.shared.array((SUMMED, THREADS), float64)
+    totals = cuda.local.array(2, float64)
     thread = cuda.threadIdx.x
     own = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
     p = max(own, 0)
@@ -121,11 +119,8 @@ def curvatures(
         both[i, p] = by_loss + relative[p] * by_penalty
         sum_loss += by_loss
         sum_penalty += by_penalty
-    buffer[0, thread], buffer[1, thread] = sum_loss, sum_penalty
-    add_lanes(buffer, 2, g, BITS - g)
-    if thread < 1 << g and own >= 0:
-        for number in range(2):
-            sums[first + cuda.blockIdx.x, number, p] = buffer[number, thread]
+    totals[0], totals[1] = sum_loss, sum_penalty
+    put_sums(buffer, totals, 2, g, p, own >= 0, first + cuda.blockIdx.x, 0, sums)
 
 
 @kernel

@@ -19,6 +19,8 @@ if SIMULATED:
 # Threads of a block, 2^BITS. A simulated thread is a thread of Python, so few are enough.
 BITS = 2 if SIMULATED else 8
 THREADS = 1 << BITS
+# log₂ of the numbers of each thread that are summed over a block at a time.
+SUMMED_BITS = 1 if SIMULATED else 3
 # Blocks of a loop in which every thread takes several items: enough to occupy any GPU, but few, since their
 # sums have to be added up.
 MAX_BLOCKS = 2 if SIMULATED else 512
@@ -159,7 +161,7 @@ def divided(problems: int) -> int:
 
     Examples
     --------
-    >>> divided(1), divided(3)
-    (0, 2)
+    >>> divided(1), divided(2)
+    (0, 1)
     """
-    return min((problems - 1).bit_length(), 5, BITS)
+    return min((problems - 1).bit_length(), BITS - SUMMED_BITS)

@@ -10,8 +10,8 @@ at a time, even if some of the five are not used yet; those are 0.
 
 from numba import cuda, float64, uint64
 
-from dropglm.cuda.passes import add_lanes
-from dropglm.cuda.runtime import BITS, THREADS, kernel
+from dropglm.cuda.block_sums import SUMMED, add_threads, put_sums
+from dropglm.cuda.runtime import THREADS, kernel
 
 # Steps that L-BFGS remembers, and how many of them are loaded at a time.
 MEMORY = 10
@@ -21,9 +21,8 @@ PART = 5
 ALONG = 5
 # What ``multiply`` sums: s_i·g and y_i·P⁻¹g of each pair, g·P⁻¹g, and s·y and y·P⁻¹y of the new pair.
 PRODUCTS = 2 * MEMORY + 3
-
-# Sums of a thread that are added up over a block at a time; they have to fit into its shared memory.
-BUFFER = 8
+# What a block of ``square`` sums.
+SQUARES = PART * MEMORY
 
 # Instead of the place of a new pair: the gradient is new but there is no pair, or neither is new.
 NO_PAIR = -1
@@ -33,15 +32,15 @@ NOTHING_NEW = -2
 @kernel
 def add_blocks(g, blocks, sums, out):
     """Σ over blocks of sums[block, number, p]; the first dimension of the grid are the numbers."""
-    buffer = cuda.shared.array((1, THREADS), float64)
+    buffer = cuda.shared.array((SUMMED, THREADS), float64)
     thread, number = cuda.threadIdx.x, cuda.blockIdx.x
     p = (cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))
-    total = 0.0
+    for k in range(SUMMED):
+        buffer[k, thread] = 0.0
     if p < sums.shape[2]:
         for block in range(thread >> g, blocks, THREADS >> g):
-            total += sums[block, number, p]
-    buffer[0, thread] = total
-    add_lanes(buffer, 1, g, BITS - g)
+            buffer[0, thread] += sums[block, number, p]
+    add_threads(buffer, g)
     if thread < 1 << g and p < sums.shape[2]:
         out[number, p] = buffer[0, thread]
 
@@ -57,8 +56,10 @@ def combine(
     """
     if columns[cuda.blockIdx.y << g] < 0:
         return
-    buffer = cuda.shared.array((ALONG, THREADS), float64)
-    by_y, by_s = cuda.local.array(MEMORY, float64), cuda.local.array(MEMORY, float64)
+    buffer = cuda.shared.array((SUMMED, THREADS), float64)
+    by_y = cuda.local.array(MEMORY, float64)
+    by_s = cuda.local.array(MEMORY, float64)
+    totals = cuda.local.array(ALONG, float64)
     thread = cuda.threadIdx.x
     own = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
     p = max(own, 0)
@@ -87,12 +88,8 @@ def combine(
             weighted = absolute[block_of[j], p] * total
             noise_crossed += weighted * beta
             noise_square += weighted * total
-    buffer[0, thread], buffer[1, thread], buffer[2, thread] = crossed, square, at_mean
-    buffer[3, thread], buffer[4, thread] = noise_crossed, noise_square
-    add_lanes(buffer, ALONG, g, BITS - g)
-    if thread < 1 << g and own >= 0:
-        for number in range(ALONG):
-            sums[cuda.blockIdx.x, number, p] = buffer[number, thread]
+    totals[0], totals[1], totals[2], totals[3], totals[4] = crossed, square, at_mean, noise_crossed, noise_square
+    put_sums(buffer, totals, ALONG, g, p, own >= 0, cuda.blockIdx.x, 0, sums)
 
 
 @kernel
@@ -121,7 +118,7 @@ def multiply(
     """
     if columns[cuda.blockIdx.y << g] < 0:
         return
-    buffer = cuda.shared.array((BUFFER, THREADS), float64)
+    buffer = cuda.shared.array((SUMMED, THREADS), float64)
     own = cuda.local.array(PRODUCTS, float64)
     thread = cuda.threadIdx.x
     problem = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
@@ -159,15 +156,7 @@ def multiply(
                     pair = at + uint64(first + k) * size
                     own[first + k] += s[pair] * now
                     own[MEMORY + first + k] += y[pair] * scaled
-    for first in range(0, PRODUCTS, BUFFER):
-        for k in range(BUFFER):
-            if first + k < PRODUCTS:
-                buffer[k, thread] = own[first + k]
-        add_lanes(buffer, BUFFER, g, BITS - g)
-        if thread < 1 << g and problem >= 0:
-            for k in range(min(BUFFER, PRODUCTS - first)):
-                sums[cuda.blockIdx.x, first + k, p] = buffer[k, thread]
-        cuda.syncthreads()
+    put_sums(buffer, own, PRODUCTS, g, p, problem >= 0, cuda.blockIdx.x, 0, sums)
 
 
 @kernel
@@ -175,16 +164,15 @@ def square(columns, g, size, pairs, y, inverse, sums):
     """y_i·P⁻¹y_k of all pairs; the third dimension of the grid is one part of the i."""
     if columns[cuda.blockIdx.y << g] < 0:
         return
-    buffer = cuda.shared.array((MEMORY, THREADS), float64)
-    own = cuda.local.array((PART, MEMORY), float64)
+    buffer = cuda.shared.array((SUMMED, THREADS), float64)
+    own = cuda.local.array(SQUARES, float64)
     here = cuda.local.array(MEMORY, float64)
     thread, start = cuda.threadIdx.x, cuda.blockIdx.z * PART
     problem = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
     p = max(problem, 0)
     rows, P = THREADS >> g, pairs.size
-    for i in range(PART):
-        for k in range(MEMORY):
-            own[i, k] = 0.0
+    for number in range(SQUARES):
+        own[number] = 0.0
     stop = inverse.size // P if problem >= 0 and start < pairs[p] else 0
     for j in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
         at = uint64(j * P + p)
@@ -193,15 +181,8 @@ def square(columns, g, size, pairs, y, inverse, sums):
         for i in range(PART):
             scaled = inverse[at] * y[at + uint64(start + i) * size]
             for k in range(MEMORY):
-                own[i, k] += scaled * here[k]
-    for i in range(PART):
-        for k in range(MEMORY):
-            buffer[k, thread] = own[i, k]
-        add_lanes(buffer, MEMORY, g, BITS - g)
-        if thread < 1 << g and problem >= 0:
-            for k in range(MEMORY):
-                sums[cuda.blockIdx.x, (start + i) * MEMORY + k, p] = buffer[k, thread]
-        cuda.syncthreads()
+                own[i * MEMORY + k] += scaled * here[k]
+    put_sums(buffer, own, SQUARES, g, p, problem >= 0, cuda.blockIdx.x, start * MEMORY, sums)
 
 
 @kernel

@@ -1,0 +1,53 @@
+"""Sums over the threads of a block, for each problem."""
+
+from numba import cuda
+
+from dropglm.cuda.runtime import BITS, SUMMED_BITS
+
+# How many numbers of each thread are summed at a time; they have to fit into the shared memory of a block.
+SUMMED = 1 << SUMMED_BITS
+
+
+@cuda.jit(device=True)
+def put_sums(buffer, own, count, g, p, active, block, first, sums):
+    """Sum the first ``count`` numbers of ``own`` over threads, and put them into sums[block, first:, p].
+
+    ``buffer`` is shared memory of shape (SUMMED, THREADS). 2^g neighbouring threads have different problems;
+    those of problems that are not active contribute, but set nothing.
+    """
+    thread = cuda.threadIdx.x
+    for start in range(0, count, SUMMED):
+        for k in range(SUMMED):
+            buffer[k, thread] = own[start + k] if start + k < count else 0.0
+        add_threads(buffer, g)
+        if thread < 1 << g and active:
+            for k in range(min(SUMMED, count - start)):
+                sums[block, first + start + k, p] = buffer[k, thread]
+        cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def add_threads(buffer, g):
+    """Sum each row over the threads of each problem, into the first of them.
+
+    All threads take part: one adds SUMMED numbers of a row, then half as many threads two each, and so on.
+    """
+    thread = cuda.threadIdx.x
+    lane = thread & ((1 << g) - 1)
+    row = thread >> (BITS - SUMMED_BITS)
+    # 2^b threads have the same row and problem.
+    b = BITS - SUMMED_BITS - g
+    part = (thread >> g) & ((1 << b) - 1)
+    cuda.syncthreads()
+    total = 0.0
+    for k in range(SUMMED):
+        total += buffer[row, ((part + (k << b)) << g) + lane]
+    cuda.syncthreads()
+    buffer[row, (part << g) + lane] = total
+    half = 1 << b >> 1
+    cuda.syncthreads()
+    while half >= 1:
+        if part < half:
+            buffer[row, (part << g) + lane] += buffer[row, ((part + half) << g) + lane]
+        half >>= 1
+        cuda.syncthreads()
