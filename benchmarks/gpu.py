@@ -141,7 +141,7 @@ def passes(data: Data) -> Rows:
     order, (matrix,) = upload([data.X], np.dtype(np.float32), 1)
     (n, d), nnz, speed = matrix.shape, data.X.nnz, bandwidth()
     rows: Rows = []
-    mean = np.asarray(data.X.mean(axis=0)).reshape(-1, 1)[order].astype(np.float32)
+    mean = np.asarray(data.X.mean(axis=0)).reshape(-1, 1)[order.get()].astype(np.float32)
     for P in (1, 8, 64):
         first, ones, share = np.zeros(P, int), np.ones((n, 1)), np.ones(P)
         labeled = RowSet([(slice(0, d), matrix)], data.y[:, None], ones, ones, first, first, first, share)
@@ -172,7 +172,7 @@ def _works(objective: Any, matrix: Any, group: Any) -> list[tuple[str, int, Call
         matrix.moments(group, beta, state.eta, state.s2)
 
     def along() -> None:
-        matrix.ray(group, beta, objective.direction_of[0], rho, state.ray, add=False)
+        matrix.ray(group, objective.ends_of[0], rho, state.ray, add=False)
 
     def back() -> None:
         matrix.backward(group, beta, objective.twice[0], state.slopes, objective.by_features_of[0], add=False)

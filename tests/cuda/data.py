@@ -19,7 +19,7 @@ def rows(kind, n=7, d=5, seed=0):
 def on_gpu(X, dtype=np.float64):
     """Return the matrix on the GPU, and the order of its features."""
     order, (matrix,) = upload([X], np.dtype(dtype), 1)
-    return matrix, order
+    return matrix, host(order)
 
 
 def host(array):

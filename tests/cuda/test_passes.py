@@ -14,9 +14,9 @@ def X(request):
     return rows(request.param)
 
 
-@pytest.fixture(params=[(1, np.float64), (3, np.float64), (4, np.float32)], ids=str)
+@pytest.fixture(params=[(1, np.float64), (3, np.float64), (1, np.float32), (4, np.float32)], ids=str)
 def problems(request):
-    """The number of problems, and their type; an even number of float32 share words."""
+    """The number of problems, and their type; numbers of 32 bits are loaded two at a time."""
     return request.param
 
 
@@ -58,12 +58,17 @@ def test_moments_are_products_with_the_features_and_their_squares(setting):
 
 def test_a_ray_has_the_moments_at_every_step(setting):
     """η(β + step·d) = η + step·u and ρt(β + step·d) = ρt + 2·step·c + step²·q."""
+    from dropglm.cuda.matrix import Ends
     from tests.cuda.data import host
 
     matrix, A, group, beta, direction = setting
     rho = np.linspace(0.5, 2.0, beta.shape[1])
     out = pair(np.full((3, len(A), beta.shape[1]), 7.0))
-    matrix.ray(group, pair(beta), pair(direction), pair(rho), out, add=False)
+    ends = Ends(pair(beta), pair(direction))
+    if beta.dtype == np.float32 and beta.shape[1] == 1:
+        both = np.hstack([beta, direction])
+        ends = ends._replace(words=pair(both.view(np.uint64)[:, 0]))
+    matrix.ray(group, ends, pair(rho), out, add=False)
     u, c, q = host(out.array)
     step, moved = 0.7, beta + 0.7 * direction
     assert_close(A @ beta + step * u, A @ moved, beta.dtype)

@@ -70,8 +70,9 @@ def aim(p, pairs, usable, sy, yy, sg, yg, a, e, scale, point, trial, steps):
     """Set the coefficients of the next direction, and start the search along it."""
     slots = cuda.local.array(MEMORY, int64)
     count, size = min(pairs[p], MEMORY), 0
+    oldest = pairs[p] % MEMORY if pairs[p] > MEMORY else 0
     for k in range(count):
-        place = (pairs[p] - count + k) % MEMORY
+        place = oldest + k if oldest + k < MEMORY else oldest + k - MEMORY
         a[place], e[place] = 0.0, 0.0
         if usable[p, place]:
             slots[size] = place

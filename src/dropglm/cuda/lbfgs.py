@@ -121,7 +121,7 @@ class _Batch:
                 continue
             if len(running) <= KEPT * self.moving.capacity:
                 self._make_groups(len(running))
-            moving = np.setdiff1d(running, waiting, assume_unique=True)
+            moving = np.setdiff1d(running, waiting, assume_unique=True) if len(waiting) else running
             self.moving.choose(moving)
             self._play("round", self._round)
             self._read()
@@ -224,7 +224,7 @@ class _Batch:
         blocks = objective.loops(objective.d + 1, group)
         history = self.size, self.pairs, self.a, self.e, self.scale.view, self.s.flat(1), self.y.flat(1)
         here = objective.inverse.flat(1), self.gradient.flat(1), objective.theta.flat(1)
-        out = *objective.coefficients, objective.direction.flat(1), objective.sums
+        out = *objective.coefficients, objective.direction.flat(1), objective.ends.view, objective.sums
         group.call(vector_loops.combine, blocks, *history, *here, *out)
         objective.aim(group)
 

@@ -107,6 +107,18 @@ class Slopes(NamedTuple):
     q: Pair
 
 
+class Ends(NamedTuple):
+    """β and a direction d, of shape (d, P) each.
+
+    One problem alone has them as words of both as well, in the form that kernels take: then the passes over
+    IMDB's bigrams load 8 bytes from one place instead of 4 bytes from two.
+    """
+
+    beta: Pair
+    direction: Pair
+    words: Pair | None = None
+
+
 class DeviceMatrix(Protocol):
     """A matrix X of shape (n, d) on the GPU. Coefficients are (d, P), numbers of rows (n, P).
 
@@ -130,7 +142,7 @@ class DeviceMatrix(Protocol):
     def moments(self, group: Group, beta: Pair, eta: Pair, t: Pair) -> None:
         """Set η = Xβ and t = X²β²."""
 
-    def ray(self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool) -> None:
+    def ray(self, group: Group, ends: Ends, relative: Pair, out: Pair, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
 
     def backward(
@@ -172,15 +184,13 @@ class SparseMatrix:
         self._entries_per_row = len(indices) / max(n, 1)
         order = xp.argsort(indices, kind="stable")
         row_of = (xp.searchsorted(indptr, order, side="right") - 1).astype(np.uint32)
-        counts = xp.zeros(d, np.int32)
-        xp.add.at(counts, indices, 1)
-        before = xp.zeros(d + 1, np.int64)
-        before[1:] = xp.cumsum(counts)
+        before = xp.searchsorted(indices[order], xp.arange(d + 1, dtype=np.uint32))
+        counts = xp.diff(before)
         by_column = before, row_of, values[order] if len(values) else values
         self.columns = tuple(Pair(part) for part in by_column)
         self.frequent = int((counts > FREQUENT).sum())
         self._set_chunks(before, counts[: self.frequent])
-        self._nothing = Pair(xp.zeros((0, 2), self.dtype))
+        self._nothing, self._no_words = Pair(xp.zeros((0, 2), self.dtype)), Pair(xp.zeros(0, np.uint64))
         self._sums: Any = None
 
     def _set_chunks(self, before: Any, counts: Any) -> None:
@@ -208,13 +218,15 @@ class SparseMatrix:
         rows = e, self._zero, *self._row_views
         pairs.call(passes.moments, blocks, width, *rows, stride, beta.flat(width), eta.view, t.view)
 
-    def ray(self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool) -> None:
+    def ray(self, group: Group, ends: Ends, relative: Pair, out: Pair, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
-        pairs, width, stride = _by_two(group, beta)
+        pairs, width, stride = _by_two(group, ends.beta)
         e, blocks = self._lanes(pairs)
         rows = e, self._zero, *self._row_views
-        along = stride, beta.flat(width), direction.flat(width), relative.view
-        pairs.call(passes.ray, blocks, width, *rows, *along, add, out.view)
+        words = ends.beta.flat(width), ends.direction.flat(width)
+        if ends.words is not None:
+            words = ends.words.view, self._no_words.view
+        pairs.call(passes.ray, blocks, width, *rows, stride, *words, relative.view, add, out.view)
 
     def backward(
         self, group: Group, beta: Pair, twice: Pair, slopes: Slopes, out: Pair, *, add: bool
@@ -307,9 +319,9 @@ class DenseMatrix:
         _put(group, self.X @ beta.array, eta.array, False)
         _put(group, self.squares @ (beta.array * beta.array), t.array, False)
 
-    def ray(self, group: Group, beta: Pair, direction: Pair, relative: Pair, out: Pair, *, add: bool) -> None:
+    def ray(self, group: Group, ends: Ends, relative: Pair, out: Pair, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
-        b, d = beta.array, direction.array
+        b, d = ends.beta.array, ends.direction.array
         products = self.X @ d, self.squares @ (b * d), self.squares @ (d * d)
         for place, product in enumerate(products):
             _put(group, product if place == 0 else relative.array * product, out.array[place], add)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.cuda import row_loops, vector_loops
-from dropglm.cuda.matrix import Group, Pair, Slopes
+from dropglm.cuda.matrix import Ends, Group, Pair, Slopes
 from dropglm.cuda.problems import Problems, RowSet
 from dropglm.cuda.runtime import MAX_BLOCKS, THREADS, array_module, view
 from dropglm.cuda.vector_loops import ALONG, MEMORY, PRODUCTS
@@ -55,7 +55,9 @@ class DeviceObjective:
         self.relative = [Pair(xp.asarray(row)) for row in problems.relative]
         self.twice = [Pair(xp.asarray(2.0 * row, dtype=self.dtype)) for row in problems.relative]
         blocks = [columns for columns, _ in problems.row_sets[0].blocks]
-        block_of = np.concatenate([np.full(c.stop - c.start, k, np.uint8) for k, c in enumerate(blocks)])
+        block_of = xp.zeros(d, np.uint8)
+        for number, columns in enumerate(blocks):
+            block_of[columns] = number
         self.coefficients = [
             view(xp.asarray(problems.l2)),
             view(xp.asarray(problems.l2_weights)),
@@ -63,12 +65,19 @@ class DeviceObjective:
             view(xp.asarray(problems.mean)),
             view(xp.asarray(problems.column_of_mean, dtype=np.int32)),
             view(xp.asarray(problems.absolute)),
-            view(xp.asarray(block_of)),
+            view(block_of),
         ]
         self.beta_of, self.direction_of, self.by_features_of = (
             [Pair(whole.array[columns]) for columns in blocks]
             for whole in (self.theta, self.direction, self.by_features)
         )
+        # θ and the direction of one problem alone, as words.
+        alone = P == 1 and self.dtype == np.float32
+        self.ends = Pair(xp.zeros(d + 1 if alone else 0, np.uint64))
+        self.ends_of = [
+            Ends(beta, direction, Pair(self.ends.array[columns]) if alone else None)
+            for beta, direction, columns in zip(self.beta_of, self.direction_of, blocks, strict=True)
+        ]
         self.intercepts = view(self.direction.array[d])
         self.constant = view(xp.asarray(problems.constant))
         # Steps along the direction to be tried, NaN for none; and those that are taken, 0 for none.
@@ -84,8 +93,7 @@ class DeviceObjective:
         self.add_blocks(group, self.loops(self.d + 1, group), ALONG, self.along)
         for state in self.states:
             for number, (_, matrix) in enumerate(state.blocks):
-                ends = self.beta_of[number], self.direction_of[number], self.relative[number]
-                matrix.ray(group, *ends, state.ray, add=number > 0)
+                matrix.ray(group, self.ends_of[number], self.relative[number], state.ray, add=number > 0)
 
     def evaluate(self, group: Group) -> None:
         """Compute the sums over rows at the steps along the ray; problems with the step NaN keep theirs."""

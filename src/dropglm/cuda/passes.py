@@ -83,9 +83,22 @@ def moments(columns, g, width, e, zero, indptr, indices, values, stride, beta, e
             t[i, width * own + part] = buffer[2 * part + 1, thread]
 
 
+@cuda.jit(device=True)
+def ends_of(beta, direction, at, zero):
+    """β, d and those of the other problem; if ``direction`` is empty, β and d of one problem are a word."""
+    first, second = parts(beta[at])
+    if direction.size == 0:
+        return first, second, zero, zero
+    third, fourth = parts(direction[at])
+    return first, third, second, fourth
+
+
 @kernel
 def ray(columns, g, width, e, zero, indptr, indices, values, stride, beta, direction, relative, add, out):
-    """Xd, ρ X²(β·d) and ρ X²d², as out[0], out[1] and out[2]; added to them if ``add``."""
+    """Xd, ρ X²(β·d) and ρ X²d², as out[0], out[1] and out[2]; added to them if ``add``.
+
+    If ``direction`` is empty, ``beta`` has words of β and d.
+    """
     if columns[cuda.blockIdx.y << g] < 0:
         return
     buffer = cuda.shared.array((6, THREADS), float64)
@@ -100,11 +113,8 @@ def ray(columns, g, width, e, zero, indptr, indices, values, stride, beta, direc
         k = uint64(indptr[i] + ((thread >> g) & ((1 << e) - 1)))
         if values.size == 0:
             while k + E < stop:
-                j, h = indices[k] * stride + p, indices[k + E] * stride + p
-                a, other_a = parts(direction[j])
-                b, other_b = parts(direction[h])
-                c, other_c = parts(beta[j])
-                d, other_d = parts(beta[h])
+                c, a, other_c, other_a = ends_of(beta, direction, indices[k] * stride + p, zero)
+                d, b, other_d, other_b = ends_of(beta, direction, indices[k + E] * stride + p, zero)
                 sum_1 += a + b
                 sum_2 += c * a + d * b
                 sum_3 += a * a + b * b
@@ -113,9 +123,7 @@ def ray(columns, g, width, e, zero, indptr, indices, values, stride, beta, direc
                 other_3 += other_a * other_a + other_b * other_b
                 k += E + E
         while k < stop:
-            j = indices[k] * stride + p
-            a, other_a = parts(direction[j])
-            c, other_c = parts(beta[j])
+            c, a, other_c, other_a = ends_of(beta, direction, indices[k] * stride + p, zero)
             if values.size:
                 a *= values[k]
                 c *= values[k]

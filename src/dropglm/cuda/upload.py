@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from dropglm.cuda.matrix import DenseMatrix, DeviceMatrix, SparseMatrix
-from dropglm.cuda.runtime import array_module, to_host
+from dropglm.cuda.runtime import array_module
 from dropglm.design.prepare import canonical
 from dropglm.gpu_arrays import is_on_gpu
 
@@ -16,7 +16,7 @@ from dropglm.gpu_arrays import is_on_gpu
 Sparse = tuple[Any, Any, Any, int]
 
 
-def upload(matrices: Sequence[Any], dtype: np.dtype, threads: int) -> tuple[np.ndarray, list[DeviceMatrix]]:
+def upload(matrices: Sequence[Any], dtype: np.dtype, threads: int) -> tuple[Any, list[DeviceMatrix]]:
     """Return the features that occur in any of the matrices, and the matrices with only these, on the GPU.
 
     Parameters
@@ -30,7 +30,7 @@ def upload(matrices: Sequence[Any], dtype: np.dtype, threads: int) -> tuple[np.n
 
     Returns
     -------
-    order : ndarray of int
+    order : array of the GPU, of int
         The features that occur; of sparse matrices, the most frequent first.
     matrices : list of DeviceMatrix
     """
@@ -40,7 +40,7 @@ def upload(matrices: Sequence[Any], dtype: np.dtype, threads: int) -> tuple[np.n
         occurs = sum((X != 0).any(axis=0).astype(np.int32) for X in arrays)
         order = xp.flatnonzero(occurs)
         kept = [X if len(order) == X.shape[1] else X[:, order] for X in arrays]
-        return to_host(order), [DenseMatrix(xp.ascontiguousarray(X)) for X in kept]
+        return order, [DenseMatrix(xp.ascontiguousarray(X)) for X in kept]
     parts = [_sparse(X, dtype, threads) for X in matrices]
     d = parts[0][3]
     counts = xp.zeros(d, np.int32)
@@ -54,7 +54,7 @@ def upload(matrices: Sequence[Any], dtype: np.dtype, threads: int) -> tuple[np.n
             (indptr, indices, values if len(values) else xp.ones(len(indices), dtype), d)
             for indptr, indices, values, d in parts
         ]
-    return to_host(order), [
+    return order, [
         SparseMatrix(indptr, rank[indices], values, len(order)) for indptr, indices, values, _ in parts
     ]
 

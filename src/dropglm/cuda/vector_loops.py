@@ -12,6 +12,7 @@ from numba import cuda, float64, uint64
 
 from dropglm.cuda.block_sums import SUMMED, add_threads, put_sums
 from dropglm.cuda.runtime import THREADS, kernel
+from dropglm.cuda.words import joined
 
 # Steps that L-BFGS remembers, and how many of them are loaded at a time.
 MEMORY = 10
@@ -48,11 +49,12 @@ def add_blocks(g, blocks, sums, out):
 @kernel
 def combine(
     columns, g, size, pairs, a, e, scale, s, y, inverse, gradient, theta, l2, l2_weights, column_of_l2,
-    mean, column_of_mean, absolute, block_of, direction, sums,
+    mean, column_of_mean, absolute, block_of, direction, ends, sums,
 ):  # fmt: skip
     """Set d = -(scale · P⁻¹(g - Σ a_i y_i) + Σ e_i s_i), and sum products with it.
 
-    ``pairs`` has the numbers of pairs so far, of which the last are kept.
+    ``pairs`` has the numbers of pairs so far, of which the last are kept. Unless ``ends`` is empty, it becomes
+    words of θ and d.
     """
     if columns[cuda.blockIdx.y << g] < 0:
         return
@@ -79,6 +81,8 @@ def combine(
                     along += by_s[first + k] * s[pair]
         total = total * (scale[p] * inverse[at]) - along
         direction[at] = total
+        if ends.size:
+            ends[at] = joined(theta[at], direction[at], ends[at])
         if j < d:
             beta = float64(theta[at])
             weighted = l2[p] * l2_weights[j, column_of_l2[p]] * total

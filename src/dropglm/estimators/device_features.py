@@ -66,7 +66,9 @@ class DeviceFeatures(FeaturesOfRows):
             order, uploaded = upload(parts, dtype, threads)
             orders.append(order)
             matrices.append(uploaded)
-        super().__init__(orders, widths, dtype, in_blocks=in_blocks, some_unlabeled=len(given) == 2)
+        self._orders_on_gpu = orders
+        on_host = [to_host(order) for order in orders]
+        super().__init__(on_host, widths, dtype, in_blocks=in_blocks, some_unlabeled=len(given) == 2)
         self.labeled, *unlabeled = (
             DeviceDesign(parts, threads=threads) for parts in zip(*matrices, strict=True)
         )
@@ -98,9 +100,14 @@ class DeviceFeatures(FeaturesOfRows):
         """Return the (K, d) array of all features, given β of the host or of the GPU, where X was given."""
         from dropglm.cuda.runtime import array_module
 
-        xp = array_module()
+        xp, beta = array_module(), array_module().asarray(beta)
         coef = xp.zeros((beta.shape[1], self.d), self.dtype)
-        coef[:, xp.asarray(self.order)] = xp.asarray(beta).T
+        start = done = 0
+        for number, (order, width) in enumerate(zip(self._orders_on_gpu, self.widths, strict=True)):
+            if number not in self.left_out:
+                coef[:, start + order] = beta[done : done + len(order)].T
+                done += len(order)
+            start += width
         return coef if self.from_gpu else to_host(coef)
 
     @property

@@ -63,8 +63,8 @@ class FeatureOrder:
         self.block_count = len(widths) if in_blocks else None
         self.left_out = frozenset(left_out)
         starts = np.cumsum((0, *widths))
-        kept = [starts[k] + order for k, order in enumerate(orders) if k not in self.left_out]
-        self.order = np.concatenate(kept)
+        kept = [starts[k] + order if k else order for k, order in enumerate(orders) if k not in self.left_out]
+        self.order = kept[0] if len(kept) == 1 else np.concatenate(kept)
 
     def select(self, coef: np.ndarray) -> np.ndarray:
         """Return β of the features that occur, given a (K, d) array for all features; shape (d', K)."""

@@ -157,7 +157,7 @@ def diverging_because(
     problem: StagedProblem, penalty: Penalty | None, l2: float, solution: Solution
 ) -> str | None:
     """Return why the coefficients can grow without bound, or None if there is no sign of it."""
-    if (l2 * problem.labeled_l2_weights).any():
+    if l2 and problem.labeled_l2_weights.any():
         return None
     if penalty is None or penalty.vanishes:
         if not problem.is_separated(solution):
