@@ -128,31 +128,39 @@ def bandwidth() -> float:
     return 2 * source.nbytes / (float(np.median(times)) / 1e3)
 
 
-def passes(data: Data) -> Rows:
-    """Measure the passes over the rows for 1, 8 and 64 problems."""
+def objective_of(data: Data, P: int) -> Any:
+    """Return the objective of P problems with IMDB's bigrams, at random coefficients."""
     import cupy
 
-    from dropglm.cuda.matrix import Group
     from dropglm.cuda.objective import DeviceObjective
     from dropglm.cuda.problems import Problems, RowSet
-    from dropglm.cuda.runtime import Stream
     from dropglm.cuda.upload import upload
 
     order, (matrix,) = upload([data.X], np.dtype(np.float32), 1)
-    (n, d), nnz, speed = matrix.shape, data.X.nnz, bandwidth()
-    rows: Rows = []
+    n, d = matrix.shape
     mean = np.asarray(data.X.mean(axis=0)).reshape(-1, 1)[order.get()].astype(np.float32)
+    first, ones, share = np.zeros(P, int), np.ones((n, 1)), np.ones(P)
+    labeled = RowSet([(slice(0, d), matrix)], data.y[:, None], ones, ones, first, first, first, share)
+    problems = Problems(
+        *([labeled], 0, 2, np.zeros(P), np.ones((1, P)), np.zeros((1, P)), share),
+        *(np.ones((d, 1), np.float32), first, mean, first, True, np.dtype(np.float32)),
+    )
+    theta = cupy.asarray(np.random.default_rng(0).normal(scale=0.01, size=(d + 1, P)), dtype=np.float32)
+    return DeviceObjective(problems, theta)
+
+
+def passes(data: Data) -> Rows:
+    """Measure the passes over the rows for 1, 8 and 64 problems."""
+    from dropglm.cuda.matrix import Group
+    from dropglm.cuda.runtime import Stream
+
+    nnz, speed = data.X.nnz, bandwidth()
+    rows: Rows = []
     for P in (1, 8, 64):
-        first, ones, share = np.zeros(P, int), np.ones((n, 1)), np.ones(P)
-        labeled = RowSet([(slice(0, d), matrix)], data.y[:, None], ones, ones, first, first, first, share)
-        problems = Problems(
-            *([labeled], 0, 2, np.zeros(P), np.ones((1, P)), np.zeros((1, P)), share),
-            *(np.ones((d, 1), np.float32), first, mean, first, True, np.dtype(np.float32)),
-        )
-        theta = cupy.asarray(np.random.default_rng(0).normal(scale=0.01, size=(d + 1, P)), dtype=np.float32)
+        objective = objective_of(data, P)
         with Stream() as stream:
             group = Group(P, stream)
-            for name, loaded, work in _works(DeviceObjective(problems, theta), matrix, group):
+            for name, loaded, work in _works(objective, objective.states[0].blocks[0][1], group):
                 taken = on_device(work, stream)
                 per_second = nnz * loaded / (taken / 1e3)
                 speeds = (
@@ -294,7 +302,9 @@ def main() -> None:
     parser.add_argument("--prepare", action="store_true", help="write the data instead of measuring")
     parser.add_argument("--out", type=Path, default=PAGE)
     parser.add_argument(
-        "--sections", nargs="*", default=["passes", "kernels", "fits", "search", "newsgroups", "rivals"]
+        "--sections",
+        nargs="*",
+        default=["passes", "profile", "kernels", "fits", "search", "newsgroups", "rivals"],
     )
     arguments = parser.parse_args()
     if arguments.quote:
@@ -307,6 +317,7 @@ def main() -> None:
         return
     import cupy
 
+    from benchmarks.gpu_profile import HEADER, profile
     from benchmarks.gpu_rivals import raw_kernels, rivals
 
     data = load(arguments.data)
@@ -316,6 +327,11 @@ def main() -> None:
             "One pass over IMDB's bigrams",
             ("pass", "problems", "time", "bytes loaded per second", "of a copy's"),
             passes,
+        ),
+        "profile": (
+            "The same passes under Nsight Compute, which lowers the clock",
+            HEADER,
+            lambda data: profile(arguments.data),
         ),
         "kernels": (
             "Numba and raw kernels",

@@ -48,6 +48,20 @@ def test_a_search_takes_matrices_of_cupy(both):
     assert_allclose(cuda.coef_.get(), cpu.coef_, atol=1e-2)
 
 
+def test_rows_that_do_not_fit_are_moved_by_the_driver(both, monkeypatch, real_gpu):
+    from dropglm.cuda import runtime
+
+    X, _, y = both
+    expected = LogisticRegression(device="cuda").fit(X, y)
+    allocated = []
+    allocate = real_gpu.cuda.malloc_managed
+    monkeypatch.setattr(real_gpu.cuda, "malloc_managed", lambda n: allocated.append(n) or allocate(n))
+    monkeypatch.setattr(runtime, "free_memory", lambda: 0)
+    model = LogisticRegression(device="cuda").fit(X, y)
+    assert allocated
+    assert np.array_equal(model.coef_, expected.coef_)
+
+
 def test_tensors_of_pytorch_come_through_dlpack(real_gpu):
     torch = pytest.importorskip("torch")
     X, y = rows("dense", n=40), np.arange(40) * 7 % 5 % 2

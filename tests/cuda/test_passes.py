@@ -84,7 +84,9 @@ def test_backward_is_the_gradient_of_a_function_of_the_moments(setting, add):
     r, q = np.random.default_rng(2).normal(size=(2, len(A), beta.shape[1])).astype(beta.dtype)
     rho = np.linspace(0.5, 2.0, beta.shape[1])
     out = pair(np.ones_like(beta))
-    matrix.backward(group, pair(beta), pair((2.0 * rho).astype(beta.dtype)), Slopes(pair(r), pair(q)), out, add=add)
+    matrix.backward(
+        group, pair(beta), pair((2.0 * rho).astype(beta.dtype)), Slopes(pair(r), pair(q)), out, add=add
+    )
     assert_close(out.array, A.T @ r + 2 * rho * beta * (A.T**2 @ q) + add, beta.dtype)
 
 

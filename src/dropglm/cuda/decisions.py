@@ -1,7 +1,7 @@
 """What L-BFGS decides between the loops, for each problem: on steps, pairs and the next direction.
 
 The rules are those of ``solvers/line_search.py`` and ``solvers/memory.py``, compiled for the GPU: one thread
-decides for one problem. So the host has to wait only once in an iteration, to see who has converged.
+or block decides for one problem. So the host waits only once in an iteration, to see who has converged.
 """
 
 import math
@@ -13,9 +13,9 @@ from dropglm.cuda.vector_loops import MEMORY, NO_PAIR, NOTHING_NEW
 from dropglm.solvers.line_search import CURVATURE, MAX_TRIALS, Trial, narrow
 from dropglm.solvers.memory import solve as solve_on_cpu
 
-# Rows of ``point``: the value at the current point, the slope along the next direction, Σ λβ², b, √(gᵀHg / 2f),
-# g·P⁻¹g, the step that led there, the number of iterations, whether no step descends, and whether the problem
-# has moved in this round.
+# Rows of ``point``: the value at the current point, the slope along the next direction, Σ λβ², b,
+# √(gᵀHg / 2f), g·P⁻¹g, the step that led there, the number of iterations, whether no step descends, and
+# whether the problem has moved in this round.
 VALUE, SLOPE, L2_NORM, INTERCEPT, NORM, GG, STEP, ITERATIONS, STALLED, MOVED = range(10)
 POINT = 10
 # Rows of ``trial``: step, value and slope of the longest step known to be too short and of the shortest too

@@ -46,6 +46,8 @@ KEPT = 0.5
 # The curvature is computed anew when more than this share of the running problems seems to have converged.
 WAITING = 0.25
 
+NOBODY = np.empty(0, np.int64)
+
 # Called after each round with the number of the iteration, the numbers of the problems that have moved, and
 # the values of all; a true return value stops all of them.
 Watch = Callable[[int, np.ndarray, np.ndarray], bool]
@@ -126,8 +128,8 @@ class _Batch:
             self._play("round", self._round)
             self._read()
             moved = moving[self.now[MOVED, moving] > 0.0]
-            stalled = moving[self.now[STALLED, moving] > 0.0]
-            if len(stalled):
+            if self.now[STALLED, moving].any():
+                stalled = moving[self.now[STALLED, moving] > 0.0]
                 # At a perfect fit f is 0, so the gradient is compared with the objective at the start.
                 eps = np.finfo(self.objective.dtype).eps
                 perfect = 0.5 * self.now[GG, stalled] <= eps * first_value[stalled]
@@ -182,13 +184,14 @@ class _Batch:
 
     def _settle(self) -> np.ndarray:
         """End problems; return those that would have converged if the curvature were that of their point."""
-        running = np.flatnonzero(self.runs)
-        n_iter = self.now[ITERATIONS, running]
-        small = (self.now[NORM, running] <= self.tol) & (n_iter >= self.min_iter)
-        fresh = self.fresh[running]
-        self._end(running[small & fresh], Status.CONVERGED)
-        self._end(running[~small & (n_iter >= self.max_iter)], Status.MAX_ITER)
-        return running[small & ~fresh]
+        n_iter = self.now[ITERATIONS]
+        small = self.runs & (self.now[NORM] <= self.tol) & (n_iter >= self.min_iter)
+        over = self.runs & ~small & (n_iter >= self.max_iter)
+        if not small.any() and not over.any():
+            return NOBODY
+        self._end(np.flatnonzero(small & self.fresh), Status.CONVERGED)
+        self._end(np.flatnonzero(over), Status.MAX_ITER)
+        return np.flatnonzero(small & ~self.fresh)
 
     def _end(self, numbers: np.ndarray, status: str) -> None:
         self.runs[numbers] = False

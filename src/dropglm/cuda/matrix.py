@@ -344,7 +344,7 @@ class DenseMatrix:
 
 
 def _by_two(group: Group, coefficients: Pair) -> tuple[Group, int, np.uint32]:
-    """Return the group for passes over X, how many problems a thread works on, and the stride of a feature."""
+    """Return the group for passes over X, the number of problems of a thread, and the words of a feature."""
     P = coefficients.array.shape[1]
     if group.by_two is None or coefficients.array.dtype != np.float32:
         return group, 1, np.uint32(P)

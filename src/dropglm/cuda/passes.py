@@ -6,8 +6,9 @@ a row or column among them, times as many rows or columns as remain. All sums ar
 atomic operations, so results are the same each time.
 
 ``columns`` lists the problems, padded with -1 to whole blocks. If P is even and numbers have 32 bits, one
-thread works on two problems, whose numbers are one word of 64 bits: ``width`` is then 2, and ``columns`` lists
-pairs of problems. All values of X are 1 if ``values`` is empty. ``zero`` has the type of the sums of a thread.
+thread works on two problems, whose numbers are one word of 64 bits: ``width`` is then 2, and ``columns``
+lists pairs of problems. All values of X are 1 if ``values`` is empty. ``zero`` has the type of the sums of a
+thread.
 
 What these loops have most of are instructions that compute addresses (on an H200, 34 of them per entry kept
 the memory waiting). So coefficients and slopes are flat arrays of words, with ``stride`` words per feature or

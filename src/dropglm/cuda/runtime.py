@@ -1,6 +1,7 @@
 """The GPU, or Numba's simulation of one: its arrays, and how kernels are compiled and called."""
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -83,6 +84,20 @@ def free_memory() -> int:
 
 
 @contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """Allocate arrays in the GPU's memory; if so many bytes do not fit, in memory that the driver manages.
+
+    Such arrays may be larger than the GPU's memory: their pages come from the host's when kernels read them.
+    """
+    if SIMULATED or size < free_memory():
+        yield
+        return
+    cuda = array_module().cuda
+    with cuda.using_allocator(cuda.malloc_managed):
+        yield
+
+
+@contextmanager
 def out_of_memory(what: str, size: int) -> Iterator[None]:
     """Say how much memory is needed and what to do if the GPU does not have it."""
     failure = MemoryError if SIMULATED else array_module().cuda.memory.OutOfMemoryError
@@ -100,6 +115,17 @@ def kernel(function: Callable) -> Any:
     return numba_cuda().jit(function) if SIMULATED else numba_cuda().jit(function, cache=True)
 
 
+_own = threading.local()
+
+
+def _streams_of_thread() -> tuple[Any, Any]:
+    """Return this thread's stream, as an object of CuPy and of Numba."""
+    if not hasattr(_own, "streams"):
+        stream = array_module().cuda.Stream(non_blocking=True)
+        _own.streams = stream, numba_cuda().external_stream(stream.ptr)
+    return _own.streams
+
+
 class Stream:
     """The order in which kernels run; a series of them can be recorded and played again.
 
@@ -113,19 +139,20 @@ class Stream:
     def __init__(self) -> None:
         self._recorded: dict[str, Any] = {}
         if not SIMULATED:
-            self._cupy = array_module().cuda.Stream(non_blocking=True)
-            self._numba = numba_cuda().external_stream(self._cupy.ptr)
+            self._cupy, self._numba = _streams_of_thread()
 
     def __enter__(self) -> Self:
         if not SIMULATED:
-            array_module().cuda.Device().synchronize()
+            # The host does not wait: kernels follow what was called before, and the rest follows them.
+            self._outer = array_module().cuda.get_current_stream()
+            self._cupy.wait_event(self._outer.record())
             self._cupy.__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
         if not SIMULATED:
-            self._cupy.synchronize()
             self._cupy.__exit__(*error)
+            self._outer.wait_event(self._cupy.record())
 
     def call(self, loop: Any, grid: tuple[int, ...], *arguments: Any) -> None:
         """Call a kernel with this many blocks."""

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from dropglm.cuda.matrix import DenseMatrix, DeviceMatrix, SparseMatrix
-from dropglm.cuda.runtime import array_module
+from dropglm.cuda.runtime import array_module, room_for
 from dropglm.design.prepare import canonical
 from dropglm.gpu_arrays import is_on_gpu
 
@@ -34,6 +34,11 @@ def upload(matrices: Sequence[Any], dtype: np.dtype, threads: int) -> tuple[Any,
         The features that occur; of sparse matrices, the most frequent first.
     matrices : list of DeviceMatrix
     """
+    with room_for(sum(map(_bytes, matrices))):
+        return _upload(matrices, dtype, threads)
+
+
+def _upload(matrices: Sequence[Any], dtype: np.dtype, threads: int) -> tuple[Any, list[DeviceMatrix]]:
     xp = array_module()
     if not _is_sparse(matrices[0]):
         arrays = [xp.asarray(X, dtype=dtype) for X in matrices]
@@ -57,6 +62,15 @@ def upload(matrices: Sequence[Any], dtype: np.dtype, threads: int) -> tuple[Any,
     return order, [
         SparseMatrix(indptr, rank[indices], values, len(order)) for indptr, indices, values, _ in parts
     ]
+
+
+def _bytes(X: Any) -> int:
+    """Return about how much memory a matrix takes on its way to the GPU.
+
+    An entry of a sparse one has its row and column, the same numbers while they are sorted, and its value
+    twice; a dense one has its squares.
+    """
+    return 48 * X.nnz if _is_sparse(X) else 3 * X.size * X.dtype.itemsize
 
 
 def _is_sparse(X: Any) -> bool:

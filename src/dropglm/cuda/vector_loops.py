@@ -53,8 +53,8 @@ def combine(
 ):  # fmt: skip
     """Set d = -(scale · P⁻¹(g - Σ a_i y_i) + Σ e_i s_i), and sum products with it.
 
-    ``pairs`` has the numbers of pairs so far, of which the last are kept. Unless ``ends`` is empty, it becomes
-    words of θ and d.
+    ``pairs`` has the numbers of pairs so far, of which the last are kept. Unless ``ends`` is empty, it
+    becomes words of θ and d.
     """
     if columns[cuda.blockIdx.y << g] < 0:
         return
@@ -92,7 +92,13 @@ def combine(
             weighted = absolute[block_of[j], p] * total
             noise_crossed += weighted * beta
             noise_square += weighted * total
-    totals[0], totals[1], totals[2], totals[3], totals[4] = crossed, square, at_mean, noise_crossed, noise_square
+    totals[0], totals[1], totals[2], totals[3], totals[4] = (
+        crossed,
+        square,
+        at_mean,
+        noise_crossed,
+        noise_square,
+    )
     put_sums(buffer, totals, ALONG, g, p, own >= 0, cuda.blockIdx.x, 0, sums)
 
 

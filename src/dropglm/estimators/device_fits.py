@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from dropglm.estimators.features import AnyFeatures
 from dropglm.estimators.fold_fits import FoldFits
 from dropglm.estimators.grid import Candidate

@@ -142,7 +142,9 @@ class _Batch:
             if task.start is not None:
                 beta = self.xp.asarray(task.start[0][:, 0])
                 theta[: self.d, p] = beta
-                c[p] = float(task.start[1][0]) + float(self.xp.dot(self.xp.asarray(_mean(task.problem)), beta))
+                c[p] = float(task.start[1][0]) + float(
+                    self.xp.dot(self.xp.asarray(_mean(task.problem)), beta)
+                )
         theta[self.d] = self.xp.asarray(c)
         return theta
 
