@@ -66,8 +66,11 @@ def judge(columns, constant, along, by_rows, pairs, point, trial, steps, taken, 
 
 
 @cuda.jit(device=True)
-def aim(p, pairs, usable, sy, yy, sg, yg, a, e, scale, point, trial, steps):
-    """Set the coefficients of the next direction, and start the search along it."""
+def aim(p, tol, min_iter, max_iter, pairs, usable, sy, yy, sg, yg, a, e, scale, point, trial, steps):
+    """Set the coefficients of the next direction, and start the search along it.
+
+    A problem that seems to have converged, or has had its iterations, waits for the host's decision.
+    """
     slots = cuda.local.array(MEMORY, int64)
     count, size = min(pairs[p], MEMORY), 0
     oldest = pairs[p] % MEMORY if pairs[p] > MEMORY else 0
@@ -84,13 +87,15 @@ def aim(p, pairs, usable, sy, yy, sg, yg, a, e, scale, point, trial, steps):
     trial[LOW, p], trial[LOW + 1, p], trial[LOW + 2, p] = 0.0, value, slope
     trial[HIGH, p], trial[HIGH + 1, p], trial[HIGH + 2, p] = math.inf, value, slope
     trial[TRIALS, p], trial[LAST, p] = 0.0, 0.0
-    steps[p] = 1.0
+    n_iter = point[ITERATIONS, p]
+    waits = (point[NORM, p] <= tol and n_iter >= min_iter) or n_iter >= max_iter
+    steps[p] = math.nan if waits else 1.0
 
 
 @kernel
 def turn(
-    columns, along, intercepts, squares, multiplied, pairs, usable, sy, yy, sg, yg, a, e, scale,
-    point, trial, steps, taken, slot,
+    columns, tol, min_iter, max_iter, along, intercepts, squares, multiplied, pairs, usable,
+    sy, yy, sg, yg, a, e, scale, point, trial, steps, taken, slot,
 ):  # fmt: skip
     """Arrive at the ends of the steps that were taken, and aim anew; a block has one problem.
 
@@ -134,7 +139,10 @@ def turn(
             pairs[p] += 1
         if renews or new > NOTHING_NEW:
             point[GG, p] = multiplied[2 * MEMORY, p]
-            aim(p, pairs, usable, own_sy, own_yy, own_sg, own_yg, own_a, own_e, scale, point, trial, steps)
+            aim(
+                p, tol, min_iter, max_iter, pairs, usable, own_sy, own_yy, own_sg, own_yg, own_a, own_e,
+                scale, point, trial, steps,
+            )  # fmt: skip
         slot[p], taken[p] = NOTHING_NEW, 0.0
     cuda.syncthreads()
     if renews or new > NOTHING_NEW:

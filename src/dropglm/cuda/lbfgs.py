@@ -3,8 +3,10 @@
 The method, its preconditioner and its line search are those of ``dropglm.solvers``. Here every pass over the
 rows, and every loop over the features, serves all problems that have not ended. A round is the same series of
 kernels each time, which is recorded once: aim along the next direction, try one or two steps, and arrive.
-A problem that needs more trials stays where it is, and goes on in the next round. After a round the host
-reads a few numbers per problem; it decides who has converged and when the curvature is computed anew.
+A problem that needs more trials stays where it is, and goes on in the next round. After a round, a few
+numbers per problem are reported to the host; it decides who has converged and when the curvature is computed
+anew. The next round is called before the report of the last one has come: problems that may have converged
+wait by themselves.
 """
 
 from collections.abc import Callable
@@ -30,7 +32,7 @@ from dropglm.cuda.decisions import (
 from dropglm.cuda.matrix import Group, Pair
 from dropglm.cuda.objective import DeviceObjective
 from dropglm.cuda.problems import Problems
-from dropglm.cuda.runtime import Stream, array_module, to_host, view
+from dropglm.cuda.runtime import Reports, Stream, array_module, view
 from dropglm.cuda.vector_loops import MEMORY, NOTHING_NEW, PART, PRODUCTS
 from dropglm.solvers import History, Result, Status
 from dropglm.solvers.lbfgs import REFRESHES
@@ -84,7 +86,7 @@ class _Batch:
     ) -> None:
         xp, P, d = array_module(), problems.count, problems.d
         self.stream, self.P = stream, P
-        self.tol, self.max_iter, self.min_iter = tol, max_iter, min_iter
+        self.tol, self.max_iter, self.min_iter = float(tol), int(max_iter), int(min_iter)
         self.objective = DeviceObjective(problems, theta)
         # Pairs (s, y), the distance of two of them in memory, and the gradient at the current point.
         self.s, self.y = (Pair(xp.zeros((MEMORY, d + 1, P), problems.dtype)) for _ in range(2))
@@ -104,7 +106,8 @@ class _Batch:
         self.fresh = np.ones(P, np.bool_)  # whether the preconditioner was computed at the current point
         self.status: list[str | None] = [None] * P
         self.runs = np.ones(P, np.bool_)
-        self.now = np.zeros((POINT, P))  # what the host knows of ``point``
+        self.reports = Reports(self.point.array)
+        self.now = np.zeros((POINT, P))  # the last report
         self.seen: list[list[tuple[float, float, float]]] = [[] for _ in range(P)]
 
     def run(self, watch: Watch | None) -> Minimum:
@@ -117,16 +120,24 @@ class _Batch:
             running = np.flatnonzero(self.runs)
             if not len(running):
                 break
-            if len(waiting) > WAITING * len(running):
-                self._precondition(waiting)
-                self._correct(waiting)
-                continue
-            if len(running) <= KEPT * self.moving.capacity:
-                self._make_groups(len(running))
-            moving = np.setdiff1d(running, waiting, assume_unique=True) if len(waiting) else running
-            self.moving.choose(moving)
-            self._play("round", self._round)
-            self._read()
+            many_wait = len(waiting) > WAITING * len(running)
+            few_run = len(running) <= KEPT * self.moving.capacity
+            if not self.reports:
+                if many_wait:
+                    self._precondition(waiting)
+                    self._correct(waiting)
+                    continue
+                if few_run:
+                    self._make_groups(len(running))
+                self.moving.choose(np.setdiff1d(running, waiting, assume_unique=True))
+                self._send_round()
+            # While the GPU works on a round, the next one is called, unless something else has to come first.
+            if watch is None and not (many_wait or few_run) and len(self.reports) == 1:
+                ahead = int(self.now[ITERATIONS, running].max()) + 1
+                if ahead not in REFRESHES and ahead < self.max_iter:
+                    self._send_round()
+            self.now = self.reports.receive()
+            moving = self.moving.numbers[self.runs[self.moving.numbers]]
             moved = moving[self.now[MOVED, moving] > 0.0]
             if self.now[STALLED, moving].any():
                 stalled = moving[self.now[STALLED, moving] > 0.0]
@@ -139,11 +150,13 @@ class _Batch:
                 continue
             self.fresh[moved] = False
             n_iter = int(self.now[ITERATIONS, moved].max())
-            if n_iter in REFRESHES:
+            if n_iter in REFRESHES and not self.reports:
                 self._precondition(moved)
             self._note(moved)
             if watch is not None and watch(n_iter, moved, self.now[VALUE]):
                 break
+        while self.reports:
+            self.now = self.reports.receive()  # of rounds in which nobody moved
         eta = tuple(state.eta.array for state in self.objective.states)
         results = [self._result(p) for p in range(self.P)]
         return Minimum(self.objective.theta.array, self.now[INTERCEPT].copy(), eta, results)
@@ -198,6 +211,11 @@ class _Batch:
         for p in numbers.tolist():
             self.status[p] = status
 
+    def _send_round(self) -> None:
+        """Call the kernels of an iteration, and have its outcome reported."""
+        self._play("round", self._round)
+        self.reports.send()
+
     def _round(self) -> None:
         """Call the kernels of an iteration."""
         objective, group = self.objective, self.moving
@@ -214,12 +232,15 @@ class _Batch:
     def _turn(self, group: Group, squares: Any) -> None:
         """Call the kernel that decides on the next directions."""
         objective = self.objective
+        ends = self.tol, self.min_iter, self.max_iter
         arrived = objective.along, objective.intercepts, squares, self.multiplied
         products = self.pairs, self.usable, self.sy, self.yy, self.sg, self.yg
         next_direction = self.a, self.e, self.scale.view
         steps = objective.steps.view, objective.taken.view, self.slot
         points = self.point.view, self.trial.view
-        group.decide(decisions.turn, *arrived, *products, *next_direction, *points, *steps, per_block=1)
+        group.decide(
+            decisions.turn, *ends, *arrived, *products, *next_direction, *points, *steps, per_block=1
+        )
 
     def _aim(self, group: Group) -> None:
         """Call the kernels that compute the next direction, and what searches along it need."""
@@ -258,11 +279,9 @@ class _Batch:
 
         group.choose(numbers)
         self._play("precondition", precondition)
-        self._read()
+        self.reports.send()
+        self.now = self.reports.receive()
         self.fresh[numbers] = True
-
-    def _read(self) -> None:
-        self.now = np.array(to_host(self.point.array))
 
     def _note(self, numbers: np.ndarray) -> None:
         for p, *point in zip(

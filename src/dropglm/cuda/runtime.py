@@ -2,9 +2,11 @@
 
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -60,6 +62,39 @@ def to_device(numbers: np.ndarray, array: Any) -> None:
         array[:] = numbers
     else:
         array.set(numbers)
+
+
+class Reports:
+    """Copies of a small array of the GPU for the host, in the order of the kernels between which it was sent.
+
+    Parameters
+    ----------
+    array : array of the GPU
+    """
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+        self._sent: deque[tuple[np.ndarray, Any]] = deque()
+
+    def __len__(self) -> int:
+        """Return the number of copies that were sent and not received."""
+        return len(self._sent)
+
+    def send(self) -> None:
+        """Copy the array after the kernels that were called; the host does not wait."""
+        if SIMULATED:
+            self._sent.append((self._array.copy(), None))
+            return
+        copy = import_module("cupyx").empty_pinned(self._array.shape, self._array.dtype)
+        self._array.get(out=copy, blocking=False)
+        self._sent.append((copy, array_module().cuda.get_current_stream().record()))
+
+    def receive(self) -> np.ndarray:
+        """Wait for the oldest copy, and return it."""
+        copy, event = self._sent.popleft()
+        if event is not None:
+            event.synchronize()
+        return copy
 
 
 def view(array: Any) -> Any:
@@ -151,6 +186,8 @@ class Stream:
 
     def __exit__(self, *error: Any) -> None:
         if not SIMULATED:
+            if error[0] is not None:
+                self._cupy.synchronize()  # kernels may still use what is about to be freed
             self._cupy.__exit__(*error)
             self._outer.wait_event(self._cupy.record())
 
