@@ -12,6 +12,7 @@ import numpy as np
 
 from dropglm.estimators.device_features import DeviceFeatures
 from dropglm.estimators.features import AnyFeatures
+from dropglm.estimators.l2_weights import L2_WEIGHTS
 from dropglm.estimators.problem import Problem
 from dropglm.estimators.stages import ROUGH_TOL, Solution, Task, Watch
 from dropglm.families import Family
@@ -285,6 +286,11 @@ def _mean_key(problem: Problem) -> Hashable:
 
 
 def _l2_weights(problem: Problem) -> Any:
+    """Return the weights of l2; the most common ones need not come from the host."""
+    from dropglm.cuda.runtime import array_module
+
+    if problem.l2_weights is L2_WEIGHTS["uniform"]:
+        return array_module().ones(problem.features.labeled.shape[1], problem.features.dtype)
     return problem.labeled_l2_weights[:, 0]
 
 
