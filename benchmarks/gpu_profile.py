@@ -20,7 +20,10 @@ HEADER = (
 )
 TIME, BYTES = "gpu__time_duration.sum", "dram__bytes.sum"
 SHARES = [
-    f"{unit}__throughput.avg.pct_of_peak_sustained_elapsed" for unit in ("gpu__dram", "lts", "l1tex", "sm")
+    "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+    "lts__throughput.avg.pct_of_peak_sustained_elapsed",
+    "l1tex__throughput.avg.pct_of_peak_sustained_active",
+    "sm__throughput.avg.pct_of_peak_sustained_elapsed",
 ]
 KERNELS = "moments|ray|backward|backward_chunks|add_chunks|evaluate"
 PROBLEMS = (1, 64)
@@ -43,7 +46,7 @@ def _table(lines: Any) -> Rows:
     calls: dict[str, dict[str, Any]] = {}
     for line in lines:
         call = calls.setdefault(line["ID"], {"name": line["Kernel Name"].split("::")[-1].split("[")[0]})
-        value = float(line["Metric Value"].replace(",", ""))
+        value = float(line["Metric Value"].replace(",", "").replace("n/a", "nan"))
         call[line["Metric Name"]] = value * UNITS.get(line["Metric Unit"], 1.0)
     rows: Rows = []
     names = [call["name"] for call in calls.values()]
