@@ -151,7 +151,7 @@ def objective_of(data: Data, P: int) -> Any:
 
 def passes(data: Data) -> Rows:
     """Measure the passes over the rows for 1, 8 and 64 problems."""
-    from dropglm.cuda.matrix import Group
+    from dropglm.cuda.groups import Group
     from dropglm.cuda.runtime import Stream
 
     nnz, speed = data.X.nnz, bandwidth()

@@ -61,7 +61,7 @@ def _table(lines: Any) -> Rows:
 def main() -> None:
     """Call each pass once, which is what Nsight Compute observes."""
     from benchmarks.gpu import load, objective_of
-    from dropglm.cuda.matrix import Group
+    from dropglm.cuda.groups import Group
     from dropglm.cuda.runtime import Stream
 
     data = load(Path(sys.argv[1]))

@@ -34,7 +34,7 @@ def raw_kernels(data: Any) -> Rows:
     """Compare a kernel of Numba with a raw kernel of CuPy: its time, and the time of a call in Python."""
     import cupy
 
-    from dropglm.cuda.matrix import Group, Pair
+    from dropglm.cuda.groups import Group, Pair
     from dropglm.cuda.runtime import Stream
     from dropglm.cuda.upload import upload
 

@@ -23,7 +23,7 @@ def problems(request):
 @pytest.fixture
 def setting(X, problems):
     """The matrix on the GPU, the same as an array, a group of all problems, and coefficients."""
-    from dropglm.cuda.matrix import Group
+    from dropglm.cuda.groups import Group
     from dropglm.cuda.runtime import Stream
     from tests.cuda.data import on_gpu
 
@@ -42,7 +42,7 @@ def assert_close(array, expected, dtype):
 
 
 def pair(array):
-    from dropglm.cuda.matrix import Pair
+    from dropglm.cuda.groups import Pair
     from tests.cuda.data import device
 
     return Pair(device(array))

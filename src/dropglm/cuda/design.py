@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dropglm.cuda.matrix import DeviceMatrix, Group, Pair, Slopes
+from dropglm.cuda.groups import Group, Pair
+from dropglm.cuda.matrix import DeviceMatrix, Slopes
 from dropglm.cuda.runtime import Stream, array_module, to_host
 
 

@@ -29,7 +29,7 @@ from dropglm.cuda.decisions import (
     TRIAL,
     VALUE,
 )
-from dropglm.cuda.matrix import Group, Pair
+from dropglm.cuda.groups import Group, Pair
 from dropglm.cuda.objective import DeviceObjective
 from dropglm.cuda.problems import Problems
 from dropglm.cuda.runtime import Reports, Stream, array_module, view
@@ -107,48 +107,25 @@ class _Batch:
         self.status: list[str | None] = [None] * P
         self.runs = np.ones(P, np.bool_)
         self.reports = Reports(self.point.array)
-        self.now = np.zeros((POINT, P))  # the last report
+        self.now, self.first_value = np.zeros((POINT, P)), np.zeros(P)  # the last report, and values at first
         self.seen: list[list[tuple[float, float, float]]] = [[] for _ in range(P)]
 
     def run(self, watch: Watch | None) -> Minimum:
         """Minimise."""
         self._make_groups(self.P)
         self._start()
-        first_value = self.now[VALUE].copy()
+        self.first_value = self.now[VALUE].copy()
         while True:
             waiting = self._settle()
-            running = np.flatnonzero(self.runs)
-            if not len(running):
+            if not self.runs.any():
                 break
-            many_wait = len(waiting) > WAITING * len(running)
-            few_run = len(running) <= KEPT * self.moving.capacity
-            if not self.reports:
-                if many_wait:
-                    self._precondition(waiting)
-                    self._correct(waiting)
-                    continue
-                if few_run:
-                    self._make_groups(len(running))
-                self.moving.choose(np.setdiff1d(running, waiting, assume_unique=True))
-                self._send_round()
-            # While the GPU works on a round, the next one is called, unless something else has to come first.
-            if watch is None and not (many_wait or few_run) and len(self.reports) == 1:
-                ahead = int(self.now[ITERATIONS, running].max()) + 1
-                if ahead not in REFRESHES and ahead < self.max_iter:
-                    self._send_round()
-            self.now = self.reports.receive()
-            moving = self.moving.numbers[self.runs[self.moving.numbers]]
-            moved = moving[self.now[MOVED, moving] > 0.0]
-            if self.now[STALLED, moving].any():
-                stalled = moving[self.now[STALLED, moving] > 0.0]
-                # At a perfect fit f is 0, so the gradient is compared with the objective at the start.
-                eps = np.finfo(self.objective.dtype).eps
-                perfect = 0.5 * self.now[GG, stalled] <= eps * first_value[stalled]
-                self._end(stalled[perfect], Status.CONVERGED)
-                self._end(stalled[~perfect], Status.STALLED)
+            if not self._call_rounds(waiting, ahead=watch is None):
+                self._precondition(waiting)
+                self._correct(waiting)
+                continue
+            moved = self._receive()
             if not len(moved):
                 continue
-            self.fresh[moved] = False
             n_iter = int(self.now[ITERATIONS, moved].max())
             if n_iter in REFRESHES and not self.reports:
                 self._precondition(moved)
@@ -160,6 +137,44 @@ class _Batch:
         eta = tuple(state.eta.array for state in self.objective.states)
         results = [self._result(p) for p in range(self.P)]
         return Minimum(self.objective.theta.array, self.now[INTERCEPT].copy(), eta, results)
+
+    def _call_rounds(self, waiting: np.ndarray, *, ahead: bool) -> bool:
+        """Call a round unless one is under way, and the next one; return False if many problems wait instead.
+
+        ``ahead`` says whether a round may be called before the last one has been reported. Groups change, and
+        the curvature is computed, only after all reports have come.
+        """
+        running = np.flatnonzero(self.runs)
+        moving = np.setdiff1d(running, waiting, assume_unique=True) if len(waiting) else running
+        many_wait = len(waiting) > WAITING * len(running)
+        few_run = len(running) <= KEPT * self.moving.capacity
+        if not self.reports:
+            if many_wait:
+                return False
+            if few_run:
+                self._make_groups(len(running))
+            self.moving.choose(moving)
+            self._send_round()
+        if ahead and len(self.reports) == 1 and not (many_wait or few_run):
+            n_iter = int(self.now[ITERATIONS, moving].max()) + 1
+            if n_iter not in REFRESHES and n_iter < self.max_iter:
+                self._send_round()
+        return True
+
+    def _receive(self) -> np.ndarray:
+        """Wait for the oldest report; return the problems that have moved, and end those that cannot."""
+        self.now = self.reports.receive()
+        moving = self.moving.numbers[self.runs[self.moving.numbers]]
+        stalled = moving[self.now[STALLED, moving] > 0.0]
+        if len(stalled):
+            # At a perfect fit f is 0, so the gradient is compared with the objective at the start.
+            eps = np.finfo(self.objective.dtype).eps
+            perfect = 0.5 * self.now[GG, stalled] <= eps * self.first_value[stalled]
+            self._end(stalled[perfect], Status.CONVERGED)
+            self._end(stalled[~perfect], Status.STALLED)
+        moved = moving[self.now[MOVED, moving] > 0.0]
+        self.fresh[moved] = False
+        return moved
 
     def _make_groups(self, capacity: int) -> None:
         """Make grids for this many problems; kernels have to be recorded again."""
@@ -284,10 +299,9 @@ class _Batch:
         self.fresh[numbers] = True
 
     def _note(self, numbers: np.ndarray) -> None:
-        for p, *point in zip(
-            numbers.tolist(), *self.now[[VALUE, NORM, STEP]][:, numbers].tolist(), strict=True
-        ):
-            self.seen[p].append((point[0], point[1], point[2]))
+        points = self.now[[VALUE, NORM, STEP]][:, numbers].T.tolist()
+        for p, (value, norm, step) in zip(numbers.tolist(), points, strict=True):
+            self.seen[p].append((value, norm, step))
 
     def _correct(self, numbers: np.ndarray) -> None:
         """Replace the last norms by those with the curvature of the point."""

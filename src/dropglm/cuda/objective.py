@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from dropglm.cuda import row_loops, vector_loops
-from dropglm.cuda.matrix import Ends, Group, Pair, Slopes
+from dropglm.cuda.groups import Group, Pair
+from dropglm.cuda.matrix import Ends, Slopes
 from dropglm.cuda.problems import Problems, RowSet
 from dropglm.cuda.runtime import MAX_BLOCKS, THREADS, array_module, view
 from dropglm.cuda.vector_loops import ALONG, MEMORY, PRODUCTS
