@@ -34,15 +34,15 @@ def raw_kernels(data: Any) -> Rows:
     """Compare a kernel of Numba with a raw kernel of CuPy: its time, and the time of a call in Python."""
     import cupy
 
-    from dropglm.cuda.groups import Group, Pair
+    from dropglm.cuda.groups import DeviceArray, Group
     from dropglm.cuda.runtime import Stream
     from dropglm.cuda.upload import upload
 
     matrix: Any = upload([data.X], np.dtype(np.float32), 1)[1][0]
     (n, d), P = matrix.shape, 64
     raw = cupy.RawKernel(SOURCE, "moments")
-    beta = Pair(cupy.asarray(np.random.default_rng(0).normal(size=(d, P)), dtype=np.float32))
-    eta, t, other_eta, other_t = (Pair(cupy.zeros((n, P))) for _ in range(4))
+    beta = DeviceArray(cupy.asarray(np.random.default_rng(0).normal(size=(d, P)), dtype=np.float32))
+    eta, t, other_eta, other_t = (DeviceArray(cupy.zeros((n, P))) for _ in range(4))
     indptr, indices, _ = (part.array for part in matrix.rows)
     with Stream() as stream:
         group = Group(P, stream)

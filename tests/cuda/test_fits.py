@@ -67,6 +67,26 @@ def test_classes_move_through_the_passes_together(kind):
     assert_allclose(fits[1].coef_, fits[0].coef_, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("kinds", [("dense", "csr"), ("csr", "dense")])
+def test_unlabelled_rows_may_be_stored_in_another_way(kinds):
+    X, y = data(kinds[0])
+    cpu, cuda = (
+        LogisticRegression(device=device, max_iter=STEPS, tol=1e-12, discount=0.7).fit(
+            X, y, X_unlabeled=data(kinds[1], n=5)[0]
+        )
+        for device in ("cpu", "cuda")
+    )
+    assert_allclose(cuda.coef_, cpu.coef_, rtol=1e-9, atol=1e-12)
+    assert cuda.result_.passes == cpu.result_.passes
+
+
+def test_unlabelled_rows_too_large_for_the_type_get_the_same_error():
+    X, y = data("dense")
+    for device in ("cpu", "cuda"):
+        with pytest.raises(ValueError, match="X_unlabeled contains numbers too large for X's dtype float32"):
+            LogisticRegression(device=device).fit(X.astype(np.float32), y, X_unlabeled=X * 1e300)
+
+
 def test_blocks_have_their_own_noise():
     X, y = data()
     rows = Blocks(X, data("dense")[0][:, :3])
@@ -154,7 +174,7 @@ def test_a_text_classifier_fits_on_the_gpu():
     [
         ({"expectation": "exact"}, "the expectation must be 'gaussian' or 'quadratic'"),
         ({"expectation": "monte_carlo"}, "the expectation must be 'gaussian' or 'quadratic'"),
-        ({"device": "gpu"}, "device 'gpu' is unknown"),
+        ({"device": "gpu"}, "device 'gpu' is unknown; did you mean 'cuda'"),
     ],
 )
 def test_what_a_gpu_cannot_fit_is_refused(settings, message):

@@ -42,10 +42,10 @@ def assert_close(array, expected, dtype):
 
 
 def pair(array):
-    from dropglm.cuda.groups import Pair
+    from dropglm.cuda.groups import DeviceArray
     from tests.cuda.data import device
 
-    return Pair(device(array))
+    return DeviceArray(device(array))
 
 
 def test_moments_are_products_with_the_features_and_their_squares(setting):

@@ -260,7 +260,8 @@ def test_only_prepared_matrices_stay_on_the_workers(client, monkeypatch):
 
     def look(rounds, *requests):
         answers, tasks = ask(rounds, *requests), client.cluster.scheduler.tasks
-        own = (key for key, task in tasks.items() if key not in others and task.state == "memory")
+        # A list, since the scheduler's thread changes the tasks meanwhile.
+        own = (key for key, task in list(tasks.items()) if key not in others and task.state == "memory")
         kept.append({key.split("-")[0] for key in own})
         time.sleep(0.01)  # the scheduler releases within milliseconds what nobody needs
         return answers

@@ -6,6 +6,7 @@ or block decides for one problem. So the host waits only once in an iteration, t
 
 import math
 
+import numpy as np
 from numba import cuda, float64, int64
 
 from dropglm.cuda.runtime import THREADS, kernel
@@ -23,7 +24,7 @@ POINT = 10
 LOW, HIGH, TRIALS, LAST, TRIED_VALUE = 0, 3, 6, 7, 8
 TRIAL = 9
 
-SMALLEST = 2.3e-308
+SMALLEST = float(np.finfo(np.float64).tiny)
 
 solve = cuda.jit(device=True)(solve_on_cpu.py_func)
 

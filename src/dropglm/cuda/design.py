@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dropglm.cuda.groups import Group, Pair
+from dropglm.cuda.groups import DeviceArray, Group
 from dropglm.cuda.matrix import DeviceMatrix, Slopes
 from dropglm.cuda.runtime import Stream, array_module, to_host
 
@@ -79,8 +79,8 @@ class DeviceDesign:
             group = Group(K, stream)
             for place, matrix in zip(self.places, self.matrices, strict=True):
                 part = xp.ascontiguousarray(xp.asarray(beta[place], dtype=self.dtype))
-                eta, t = (Pair(xp.zeros((self.shape[0], K))) for _ in range(2))
-                matrix.moments(group, Pair(part), eta, t)
+                eta, t = (DeviceArray(xp.zeros((self.shape[0], K))) for _ in range(2))
+                matrix.moments(group, DeviceArray(part), eta, t)
                 total += to_host(eta.array)
         return total
 
@@ -89,10 +89,12 @@ class DeviceDesign:
         xp, K = array_module(), r.shape[1]
         with Stream() as stream:
             group = Group(K, stream)
-            slopes = Pair(xp.asarray(np.ascontiguousarray(r, self.dtype)))
+            slopes = DeviceArray(xp.asarray(np.ascontiguousarray(r, self.dtype)))
             sums = xp.zeros((self.shape[1], K), self.dtype)
             for place, matrix in zip(self.places, self.matrices, strict=True):
                 # The second sums, those of squares, are not used.
-                squares = Pair(xp.zeros((matrix.shape[1], K), self.dtype))
-                matrix.column_sums(group, Slopes(slopes, slopes), Pair(sums[place]), squares, add=False)
+                squares = DeviceArray(xp.zeros((matrix.shape[1], K), self.dtype))
+                matrix.column_sums(
+                    group, Slopes(slopes, slopes), DeviceArray(sums[place]), squares, add=False
+                )
         return sums

@@ -8,7 +8,7 @@ import numpy as np
 from dropglm.cuda.runtime import THREADS, Stream, array_module, divided, to_device, view
 
 
-class Pair:
+class DeviceArray:
     """An array of CuPy, and the same memory in the forms that kernels take.
 
     Parameters

@@ -29,7 +29,7 @@ from dropglm.cuda.decisions import (
     TRIAL,
     VALUE,
 )
-from dropglm.cuda.groups import Group, Pair
+from dropglm.cuda.groups import DeviceArray, Group
 from dropglm.cuda.objective import DeviceObjective
 from dropglm.cuda.problems import Problems
 from dropglm.cuda.runtime import Reports, Stream, array_module, view
@@ -52,7 +52,7 @@ NOBODY = np.empty(0, np.int64)
 
 # Called after each round with the number of the iteration, the numbers of the problems that have moved, and
 # the values of all; a true return value stops all of them.
-Watch = Callable[[int, np.ndarray, np.ndarray], bool]
+WatchAll = Callable[[int, np.ndarray, np.ndarray], bool]
 
 
 class Minimum(NamedTuple):
@@ -71,14 +71,14 @@ def minimize(
     tol: float,
     max_iter: int,
     min_iter: int = 0,
-    watch: Watch | None = None,
+    watch: WatchAll | None = None,
 ) -> Minimum:
     """Return the minima of all problems, from θ on, which is overwritten."""
     with Stream() as stream:
-        return _Batch(problems, theta, stream, tol, max_iter, min_iter).run(watch)
+        return _Descent(problems, theta, stream, tol, max_iter, min_iter).run(watch)
 
 
-class _Batch:
+class _Descent:
     """The state of all problems."""
 
     def __init__(
@@ -89,12 +89,12 @@ class _Batch:
         self.tol, self.max_iter, self.min_iter = float(tol), int(max_iter), int(min_iter)
         self.objective = DeviceObjective(problems, theta)
         # Pairs (s, y), the distance of two of them in memory, and the gradient at the current point.
-        self.s, self.y = (Pair(xp.zeros((MEMORY, d + 1, P), problems.dtype)) for _ in range(2))
+        self.s, self.y = (DeviceArray(xp.zeros((MEMORY, d + 1, P), problems.dtype)) for _ in range(2))
         self.size = np.uint64((d + 1) * P)
-        self.gradient = Pair(xp.zeros((d + 1, P), problems.dtype))
+        self.gradient = DeviceArray(xp.zeros((d + 1, P), problems.dtype))
         # Coefficients of the next direction, and the inner products of ``solvers/memory.py``.
         self.a, self.e = (view(xp.zeros((MEMORY, P))) for _ in range(2))
-        self.scale = Pair(xp.zeros(P))
+        self.scale = DeviceArray(xp.zeros(P))
         self.sy, self.yy = (view(xp.zeros((P, MEMORY, MEMORY))) for _ in range(2))
         self.sg, self.yg = (view(xp.zeros((P, MEMORY))) for _ in range(2))
         self.usable = view(xp.zeros((P, MEMORY), np.bool_))
@@ -102,15 +102,16 @@ class _Batch:
         self.multiplied, self.squares, self.nothing = (view(xp.zeros((count, P))) for count in counts)
         # Numbers of pairs so far, and the place of the next one; see ``decisions`` for the other two.
         self.pairs, self.slot = view(xp.zeros(P, np.int32)), view(xp.full(P, NOTHING_NEW, np.int32))
-        self.point, self.trial = (Pair(xp.zeros((rows, P))) for rows in (POINT, TRIAL))
+        self.point, self.trial = (DeviceArray(xp.zeros((rows, P))) for rows in (POINT, TRIAL))
         self.fresh = np.ones(P, np.bool_)  # whether the preconditioner was computed at the current point
+        self.renewals = np.zeros(P, np.int64)  # how often it was computed
         self.status: list[str | None] = [None] * P
         self.runs = np.ones(P, np.bool_)
         self.reports = Reports(self.point.array)
         self.now, self.first_value = np.zeros((POINT, P)), np.zeros(P)  # the last report, and values at first
         self.seen: list[list[tuple[float, float, float]]] = [[] for _ in range(P)]
 
-    def run(self, watch: Watch | None) -> Minimum:
+    def run(self, watch: WatchAll | None) -> Minimum:
         """Minimise."""
         self._make_groups(self.P)
         self._start()
@@ -297,6 +298,7 @@ class _Batch:
         self.reports.send()
         self.now = self.reports.receive()
         self.fresh[numbers] = True
+        self.renewals[numbers] += 1
 
     def _note(self, numbers: np.ndarray) -> None:
         points = self.now[[VALUE, NORM, STEP]][:, numbers].T.tolist()
@@ -313,5 +315,6 @@ class _Batch:
         history = History(*map(np.array, zip(*self.seen[p], strict=True)))
         value, norm, _ = self.seen[p][-1]
         n_iter = len(self.seen[p]) - 1
-        # An iteration has one pass over the rows and one over the columns, as has the start.
-        return Result(self.status[p] or Status.CALLBACK, n_iter, 2 * n_iter + 2, value, norm, history)
+        # Of each set of rows, an iteration has a pass over the rows and one over the columns, as has the start.
+        passes = (2 * n_iter + 2 + int(self.renewals[p])) * len(self.objective.states)
+        return Result(self.status[p] or Status.CALLBACK, n_iter, passes, value, norm, history)

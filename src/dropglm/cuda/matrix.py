@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from dropglm.cuda import passes
-from dropglm.cuda.groups import Group, Pair
+from dropglm.cuda.groups import DeviceArray, Group
 from dropglm.cuda.runtime import BITS, THREADS, array_module, view
 
 # Features with more entries than this are frequent: their entries are cut into chunks.
@@ -18,8 +18,8 @@ ENTRIES = 16
 class Slopes(NamedTuple):
     """Derivatives r and q with respect to η and s², of shape (n, P) each."""
 
-    r: Pair
-    q: Pair
+    r: DeviceArray
+    q: DeviceArray
 
 
 class Ends(NamedTuple):
@@ -29,9 +29,9 @@ class Ends(NamedTuple):
     IMDB's bigrams load 8 bytes from one place instead of 4 bytes from two.
     """
 
-    beta: Pair
-    direction: Pair
-    words: Pair | None = None
+    beta: DeviceArray
+    direction: DeviceArray
+    words: DeviceArray | None = None
 
 
 class DeviceMatrix(Protocol):
@@ -54,18 +54,27 @@ class DeviceMatrix(Protocol):
     def entries(self) -> Any:
         """The stored values; empty if all of them are 1."""
 
-    def moments(self, group: Group, beta: Pair, eta: Pair, t: Pair) -> None:
+    def moments(self, group: Group, beta: DeviceArray, eta: DeviceArray, t: DeviceArray) -> None:
         """Set η = Xβ and t = X²β²."""
 
-    def ray(self, group: Group, ends: Ends, relative: Pair, out: Pair, *, add: bool) -> None:
+    def ray(self, group: Group, ends: Ends, relative: DeviceArray, out: DeviceArray, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
 
     def backward(
-        self, group: Group, beta: Pair, twice: Pair, slopes: Slopes, out: Pair, *, add: bool
+        self,
+        group: Group,
+        beta: DeviceArray,
+        twice: DeviceArray,
+        slopes: Slopes,
+        out: DeviceArray,
+        *,
+        add: bool,
     ) -> None:
         """Set, or add to, ``out``: Xᵀr + 2ρ β·(X²)ᵀq, given 2ρ in the type of X."""
 
-    def column_sums(self, group: Group, slopes: Slopes, linear: Pair, squares: Pair, *, add: bool) -> None:
+    def column_sums(
+        self, group: Group, slopes: Slopes, linear: DeviceArray, squares: DeviceArray, *, add: bool
+    ) -> None:
         """Set, or add, Xᵀr to ``linear`` and (X²)ᵀq to ``squares``."""
 
     def take(self, rows: Any) -> "DeviceMatrix":
@@ -80,7 +89,8 @@ class SparseMatrix:
     indptr, indices, values : arrays of the GPU
         As in CSR, without duplicates or zeros; values are empty if all of them are 1.
     d : int
-        Number of features. They are ordered by their number of entries, the largest first.
+        Number of features. They are ordered by their number of entries, the largest first, or nearly so: the
+        order may be that of these rows together with others.
     """
 
     calls_kernels_only = True
@@ -94,7 +104,7 @@ class SparseMatrix:
         self._zero = self.dtype.type(0.0)
         # Unsigned, since Numba checks signed indices for wrap-around.
         indices = indices.astype(np.uint32, copy=False)
-        self.rows = tuple(Pair(part) for part in (indptr, indices, values))
+        self.rows = tuple(DeviceArray(part) for part in (indptr, indices, values))
         self._row_views = [part.view for part in self.rows]
         self._entries_per_row = len(indices) / max(n, 1)
         order = xp.argsort(indices, kind="stable")
@@ -102,10 +112,13 @@ class SparseMatrix:
         before = xp.searchsorted(indices[order], xp.arange(d + 1, dtype=np.uint32))
         counts = xp.diff(before)
         by_column = before, row_of, values[order] if len(values) else values
-        self.columns = tuple(Pair(part) for part in by_column)
+        self.columns = tuple(DeviceArray(part) for part in by_column)
         self.frequent = int((counts > FREQUENT).sum())
         self._set_chunks(before, counts[: self.frequent])
-        self._nothing, self._no_words = Pair(xp.zeros((0, 2), self.dtype)), Pair(xp.zeros(0, np.uint64))
+        self._nothing, self._no_words = (
+            DeviceArray(xp.zeros((0, 2), self.dtype)),
+            DeviceArray(xp.zeros(0, np.uint64)),
+        )
         self._sums: Any = None
 
     def _set_chunks(self, before: Any, counts: Any) -> None:
@@ -126,14 +139,14 @@ class SparseMatrix:
         """The stored values; empty if all of them are 1."""
         return self.rows[2].array
 
-    def moments(self, group: Group, beta: Pair, eta: Pair, t: Pair) -> None:
+    def moments(self, group: Group, beta: DeviceArray, eta: DeviceArray, t: DeviceArray) -> None:
         """Set η = Xβ and t = X²β²."""
         pairs, width, stride = _by_two(group, beta)
         e, blocks = self._lanes(pairs)
         rows = e, self._zero, *self._row_views
         pairs.call(passes.moments, blocks, width, *rows, stride, beta.flat(width), eta.view, t.view)
 
-    def ray(self, group: Group, ends: Ends, relative: Pair, out: Pair, *, add: bool) -> None:
+    def ray(self, group: Group, ends: Ends, relative: DeviceArray, out: DeviceArray, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
         pairs, width, stride = _by_two(group, ends.beta)
         e, blocks = self._lanes(pairs)
@@ -144,12 +157,21 @@ class SparseMatrix:
         pairs.call(passes.ray, blocks, width, *rows, stride, *words, relative.view, add, out.view)
 
     def backward(
-        self, group: Group, beta: Pair, twice: Pair, slopes: Slopes, out: Pair, *, add: bool
+        self,
+        group: Group,
+        beta: DeviceArray,
+        twice: DeviceArray,
+        slopes: Slopes,
+        out: DeviceArray,
+        *,
+        add: bool,
     ) -> None:
         """Set, or add to, ``out``: Xᵀr + 2ρ β·(X²)ᵀq, given 2ρ in the type of X."""
         self._sum_columns(group, beta, twice, slopes, add, out, self._nothing)
 
-    def column_sums(self, group: Group, slopes: Slopes, linear: Pair, squares: Pair, *, add: bool) -> None:
+    def column_sums(
+        self, group: Group, slopes: Slopes, linear: DeviceArray, squares: DeviceArray, *, add: bool
+    ) -> None:
         """Set, or add, Xᵀr to ``linear`` and (X²)ᵀq to ``squares``."""
         self._sum_columns(group, self._nothing, self._nothing, slopes, add, linear, squares)
 
@@ -166,7 +188,14 @@ class SparseMatrix:
         return SparseMatrix(before, indices[places], values[places] if len(values) else values, self.shape[1])
 
     def _sum_columns(
-        self, group: Group, beta: Pair, twice: Pair, slopes: Slopes, add: bool, out: Pair, squares: Pair
+        self,
+        group: Group,
+        beta: DeviceArray,
+        twice: DeviceArray,
+        slopes: Slopes,
+        add: bool,
+        out: DeviceArray,
+        squares: DeviceArray,
     ) -> None:
         pairs, width, stride = _by_two(group, out)
         before, row_of, values = (part.view for part in self.columns)
@@ -229,12 +258,12 @@ class DenseMatrix:
         """The stored values."""
         return self.X
 
-    def moments(self, group: Group, beta: Pair, eta: Pair, t: Pair) -> None:
+    def moments(self, group: Group, beta: DeviceArray, eta: DeviceArray, t: DeviceArray) -> None:
         """Set η = Xβ and t = X²β²."""
         _put(group, self.X @ beta.array, eta.array, False)
         _put(group, self.squares @ (beta.array * beta.array), t.array, False)
 
-    def ray(self, group: Group, ends: Ends, relative: Pair, out: Pair, *, add: bool) -> None:
+    def ray(self, group: Group, ends: Ends, relative: DeviceArray, out: DeviceArray, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
         b, d = ends.beta.array, ends.direction.array
         products = self.X @ d, self.squares @ (b * d), self.squares @ (d * d)
@@ -242,13 +271,22 @@ class DenseMatrix:
             _put(group, product if place == 0 else relative.array * product, out.array[place], add)
 
     def backward(
-        self, group: Group, beta: Pair, twice: Pair, slopes: Slopes, out: Pair, *, add: bool
+        self,
+        group: Group,
+        beta: DeviceArray,
+        twice: DeviceArray,
+        slopes: Slopes,
+        out: DeviceArray,
+        *,
+        add: bool,
     ) -> None:
         """Set, or add to, ``out``: Xᵀr + 2ρ β·(X²)ᵀq, given 2ρ in the type of X."""
         by_q = twice.array * beta.array * (self.squares.T @ slopes.q.array)
         _put(group, self.X.T @ slopes.r.array + by_q, out.array, add)
 
-    def column_sums(self, group: Group, slopes: Slopes, linear: Pair, squares: Pair, *, add: bool) -> None:
+    def column_sums(
+        self, group: Group, slopes: Slopes, linear: DeviceArray, squares: DeviceArray, *, add: bool
+    ) -> None:
         """Set, or add, Xᵀr to ``linear`` and (X²)ᵀq to ``squares``."""
         _put(group, self.X.T @ slopes.r.array, linear.array, add)
         _put(group, self.squares.T @ slopes.q.array, squares.array, add)
@@ -258,7 +296,7 @@ class DenseMatrix:
         return DenseMatrix(self.X[rows])
 
 
-def _by_two(group: Group, coefficients: Pair) -> tuple[Group, int, np.uint32]:
+def _by_two(group: Group, coefficients: DeviceArray) -> tuple[Group, int, np.uint32]:
     """Return the group for passes over X, the number of problems of a thread, and the words of a feature."""
     P = coefficients.array.shape[1]
     if group.by_two is None or coefficients.array.dtype != np.float32:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.cuda import row_loops, vector_loops
-from dropglm.cuda.groups import Group, Pair
+from dropglm.cuda.groups import DeviceArray, Group
 from dropglm.cuda.matrix import Ends, Slopes
 from dropglm.cuda.problems import Problems, RowSet
 from dropglm.cuda.runtime import MAX_BLOCKS, THREADS, array_module, view
@@ -24,9 +24,9 @@ class RowState:
     def __init__(self, rows: RowSet, P: int, dtype: np.dtype) -> None:
         xp, n = array_module(), rows.n
         self.n, self.blocks = n, rows.blocks
-        self.eta, self.s2, self.eta_end, self.s2_end = (Pair(xp.zeros((n, P))) for _ in range(4))
-        self.ray = Pair(xp.zeros((3, n, P)))
-        self.slopes = Slopes(*(Pair(xp.zeros((n, P), dtype)) for _ in range(2)))
+        self.eta, self.s2, self.eta_end, self.s2_end = (DeviceArray(xp.zeros((n, P))) for _ in range(4))
+        self.ray = DeviceArray(xp.zeros((3, n, P)))
+        self.slopes = Slopes(*(DeviceArray(xp.zeros((n, P), dtype)) for _ in range(2)))
         tables = rows.y, rows.w, rows.pi
         places = rows.column_of_y, rows.column_of_w, rows.column_of_pi
         self.tables = [view(xp.asarray(table, dtype=np.float64)) for table in tables]
@@ -48,15 +48,15 @@ class DeviceObjective:
         xp, P, d = array_module(), problems.count, problems.d
         self.problems = problems
         self.d, self.P, self.dtype = d, P, problems.dtype
-        self.theta = Pair(theta)
+        self.theta = DeviceArray(theta)
         self.direction, self.by_features, self.inverse = (
-            Pair(xp.zeros((d + 1, P), self.dtype)) for _ in range(3)
+            DeviceArray(xp.zeros((d + 1, P), self.dtype)) for _ in range(3)
         )
         self.states = [RowState(rows, P, self.dtype) for rows in problems.row_sets]
-        self.relative = [Pair(xp.asarray(row)) for row in problems.relative]
-        self.twice = [Pair(xp.asarray(2.0 * row, dtype=self.dtype)) for row in problems.relative]
+        self.relative = [DeviceArray(xp.asarray(row)) for row in problems.relative]
+        self.twice = [DeviceArray(xp.asarray(2.0 * row, dtype=self.dtype)) for row in problems.relative]
         blocks = [columns for columns, _ in problems.row_sets[0].blocks]
-        block_of = xp.zeros(d, np.uint8)
+        block_of = xp.zeros(d, np.uint16)
         for number, columns in enumerate(blocks):
             block_of[columns] = number
         self.coefficients = [
@@ -69,20 +69,20 @@ class DeviceObjective:
             view(block_of),
         ]
         self.beta_of, self.direction_of, self.by_features_of = (
-            [Pair(whole.array[columns]) for columns in blocks]
+            [DeviceArray(whole.array[columns]) for columns in blocks]
             for whole in (self.theta, self.direction, self.by_features)
         )
         # θ and the direction of one problem alone, as words.
         alone = P == 1 and self.dtype == np.float32
-        self.ends = Pair(xp.zeros(d + 1 if alone else 0, np.uint64))
+        self.ends = DeviceArray(xp.zeros(d + 1 if alone else 0, np.uint64))
         self.ends_of = [
-            Ends(beta, direction, Pair(self.ends.array[columns]) if alone else None)
+            Ends(beta, direction, DeviceArray(self.ends.array[columns]) if alone else None)
             for beta, direction, columns in zip(self.beta_of, self.direction_of, blocks, strict=True)
         ]
         self.intercepts = view(self.direction.array[d])
         self.constant = view(xp.asarray(problems.constant))
         # Steps along the direction to be tried, NaN for none; and those that are taken, 0 for none.
-        self.steps, self.taken = (Pair(xp.zeros(P)) for _ in range(2))
+        self.steps, self.taken = (DeviceArray(xp.zeros(P)) for _ in range(2))
         self.along, self.by_rows = (view(xp.zeros((count, P))) for count in (ALONG, row_loops.SUMS))
         self.sums = view(xp.zeros((len(self.states) * MAX_BLOCKS, max(PRODUCTS, MEMORY * MEMORY), P)))
         matrices = [matrix for rows in problems.row_sets for _, matrix in rows.blocks]
@@ -133,7 +133,8 @@ class DeviceObjective:
         """Compute ``inverse``, that of the diagonal of the Fisher information plus λ.
 
         Overwrites the direction, the derivatives by features and the slopes of rows, which are not needed
-        after a step. The first two are overwritten for the other problem of a pair as well.
+        after a step; the first two for the other problem of a word as well. The sums of curvatures take the
+        place of those along the direction, for all problems.
         """
         problems, first = self.problems, 0
         for number, state in enumerate(self.states):

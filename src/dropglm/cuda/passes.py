@@ -12,8 +12,8 @@ thread.
 
 What these loops have most of are instructions that compute addresses (on an H200, 34 of them per entry kept
 the memory waiting). So coefficients and slopes are flat arrays of words, with ``stride`` words per feature or
-row: a product of two unsigned numbers of 32 bits is one instruction, a division by 2^g none. Four entries
-are loaded at a time.
+row: a product of two unsigned numbers of 32 bits is one instruction, a division by 2^g none. Where all values
+are 1, several entries are loaded at a time.
 """
 
 from numba import cuda, float64, uint32, uint64
@@ -197,7 +197,7 @@ def put(words, at, first, second, add):
 
 
 @cuda.jit(device=True)
-def put_sums(at, p, width, sum_r, sum_q, other_r, other_q, beta, twice, add, out, squares):
+def put_column(at, p, width, sum_r, sum_q, other_r, other_q, beta, twice, add, out, squares):
     """Set, or add to, out[at]: Σ x r + 2ρβ Σ x² q; if β is empty, Σ x r, and Σ x² q in ``squares``.
 
     ``twice`` is 2ρ.
@@ -226,7 +226,7 @@ def backward(
         uint64(indptr[j]), uint64(indptr[j + 1]), uint64(1), zero, indices, values, stride, r, q, p
     )
     at = uint32(j) * stride + p
-    put_sums(at, p, width, sum_r, sum_q, other_r, other_q, beta, twice, add, out, squares)
+    put_column(at, p, width, sum_r, sum_q, other_r, other_q, beta, twice, add, out, squares)
 
 
 @kernel
@@ -270,4 +270,4 @@ def add_chunks(columns, g, width, zero, chunks_before, sums, stride, beta, twice
         other_r += sums[0, chunk, width * own + width - 1]
         other_q += sums[1, chunk, width * own + width - 1]
     at = uint32(j) * stride + p
-    put_sums(at, p, width, sum_r, sum_q, other_r, other_q, beta, twice, add, out, squares)
+    put_column(at, p, width, sum_r, sum_q, other_r, other_q, beta, twice, add, out, squares)

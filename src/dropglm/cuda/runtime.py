@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -65,7 +64,7 @@ def to_device(numbers: np.ndarray, array: Any) -> None:
 
 
 class Reports:
-    """Copies of a small array of the GPU for the host, in the order of the kernels between which it was sent.
+    """Copies of a small array for the host, each as it was after the kernels called before ``send``.
 
     Parameters
     ----------
@@ -85,9 +84,11 @@ class Reports:
         if SIMULATED:
             self._sent.append((self._array.copy(), None))
             return
-        copy = import_module("cupyx").empty_pinned(self._array.shape, self._array.dtype)
-        self._array.get(out=copy, blocking=False)
-        self._sent.append((copy, array_module().cuda.get_current_stream().record()))
+        cuda, array = array_module().cuda, self._array
+        memory = cuda.alloc_pinned_memory(array.nbytes)
+        copy = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+        array.get(out=copy, blocking=False)
+        self._sent.append((copy, cuda.get_current_stream().record()))
 
     def receive(self) -> np.ndarray:
         """Wait for the oldest copy, and return it."""
@@ -204,8 +205,8 @@ class Stream:
         ``kind`` describes the types of the kernels' arguments.
         """
         if SIMULATED or (name, *kind) not in self._known:
-            self._known.add((name, *kind))
             work()  # compiles what is new, which cannot be recorded
+            self._known.add((name, *kind))
             return
         if name not in self._recorded:
             self._cupy.begin_capture()

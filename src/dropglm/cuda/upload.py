@@ -9,7 +9,7 @@ from scipy import sparse
 from dropglm.cuda.matrix import DenseMatrix, DeviceMatrix, SparseMatrix
 from dropglm.cuda.runtime import array_module, room_for
 from dropglm.design.prepare import canonical
-from dropglm.gpu_arrays import is_on_gpu
+from dropglm.gpu_arrays import is_on_gpu, to_host
 
 # A sparse matrix on the GPU as indptr, indices, values (empty if all are 1) and the number of columns; or a
 # dense array.
@@ -34,14 +34,15 @@ def upload(matrices: Sequence[Any], dtype: np.dtype, threads: int) -> tuple[Any,
         The features that occur; of sparse matrices, the most frequent first.
     matrices : list of DeviceMatrix
     """
-    with room_for(sum(map(_bytes, matrices))):
-        return _upload(matrices, dtype, threads)
+    alike = [_like(X, matrices[0]) for X in matrices]
+    with room_for(sum(map(_bytes, alike))):
+        return _upload(alike, dtype, threads)
 
 
 def _upload(matrices: Sequence[Any], dtype: np.dtype, threads: int) -> tuple[Any, list[DeviceMatrix]]:
     xp = array_module()
     if not _is_sparse(matrices[0]):
-        arrays = [xp.asarray(X, dtype=dtype) for X in matrices]
+        arrays = [_cast(X, dtype) for X in matrices]
         occurs = sum((X != 0).any(axis=0).astype(np.int32) for X in arrays)
         order = xp.flatnonzero(occurs)
         kept = [X if len(order) == X.shape[1] else X[:, order] for X in arrays]
@@ -62,6 +63,25 @@ def _upload(matrices: Sequence[Any], dtype: np.dtype, threads: int) -> tuple[Any
     return order, [
         SparseMatrix(indptr, rank[indices], values, len(order)) for indptr, indices, values, _ in parts
     ]
+
+
+def _like(X: Any, first: Any) -> Any:
+    """Return a matrix as a sparse or a dense one, as the first is."""
+    if _is_sparse(first) == _is_sparse(X):
+        return X
+    if _is_sparse(X):
+        return X.toarray()
+    return type(first)(array_module().asarray(X)) if is_on_gpu(first) else sparse.csr_array(to_host(X))
+
+
+def _cast(numbers: Any, dtype: np.dtype) -> Any:
+    """Return numbers on the GPU in X's type, unless some of them are too large for it."""
+    xp = array_module()
+    with np.errstate(over="ignore"):
+        cast = xp.asarray(numbers, dtype=dtype)
+    if numbers.dtype != dtype and not bool(xp.isfinite(cast).all()):
+        raise ValueError(f"X_unlabeled contains numbers too large for X's dtype {dtype}.")
+    return cast
 
 
 def _bytes(X: Any) -> int:
@@ -90,5 +110,5 @@ def _sparse(X: Any, dtype: np.dtype, threads: int) -> Sparse:
     else:
         csr, all_ones = canonical(sparse.csr_array(X), threads)
         ones = bool(all_ones)
-    values = xp.empty(0, dtype) if ones else xp.asarray(csr.data, dtype=dtype)
+    values = xp.empty(0, dtype) if ones else _cast(csr.data, dtype)
     return xp.asarray(csr.indptr, dtype=np.int64), xp.asarray(csr.indices, dtype=np.int32), values, X.shape[1]

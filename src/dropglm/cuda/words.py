@@ -1,6 +1,7 @@
-"""Numbers of two neighbouring problems as one word of 64 bits, which is loaded and stored at once.
+"""Two numbers of 32 bits as one word of 64, which is loaded and stored at once.
 
-Two loads of 32 bits take twice as many instructions, and Numba does not join them.
+They are those of two neighbouring problems, or a coefficient and its direction. Two loads of 32 bits take
+twice as many instructions, and Numba does not join them.
 """
 
 from typing import Any
@@ -8,16 +9,16 @@ from typing import Any
 import numpy as np
 from numba import float32, types, uint32, uint64
 
-from dropglm.cuda.runtime import SIMULATED
+from dropglm.cuda.runtime import SIMULATED, numba_cuda
 
 
 def parts(word: Any) -> tuple[Any, Any]:
-    """Return the numbers of both problems; if the word is a number of one problem, this and 0."""
+    """Return both numbers in a word; if the word is a single number, this and 0."""
     return _halves(word) if isinstance(word, np.uint64) else (word, word * 0)
 
 
 def joined(first: Any, second: Any, word: Any) -> Any:
-    """Return the numbers of both problems in one word of the same kind, or that of the first."""
+    """Return both numbers in one word; if ``word``, which it replaces, is a single number, the first."""
     return _join(first, second) if isinstance(word, np.uint64) else first
 
 
@@ -31,6 +32,7 @@ def _join(first: Any, second: Any) -> Any:
 
 
 if not SIMULATED:
+    numba_cuda()  # or the error says that a name cannot be imported
     from numba.cuda.extending import overload, register_jitable
 
     halves, join = register_jitable(_halves), register_jitable(_join)

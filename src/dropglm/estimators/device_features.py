@@ -7,7 +7,6 @@ import numpy as np
 
 from dropglm import checks
 from dropglm.blocks import Blocks
-from dropglm.dependencies import each_in_teams
 from dropglm.estimators.features import Features, FeaturesOfRows, Item, Result
 from dropglm.gpu_arrays import is_on_gpu, to_host
 from dropglm.registry import lookup
@@ -16,9 +15,15 @@ from dropglm.registry import lookup
 DEVICES = {"cpu": False, "cuda": True}
 
 
+def _is_cuda(device: str) -> bool:
+    if device == "gpu":
+        raise ValueError("device 'gpu' is unknown; did you mean 'cuda'? Known: 'cpu', 'cuda'.")
+    return lookup(DEVICES, device, "device")
+
+
 def check_device(device: str) -> None:
     """Raise an error unless fits can run on this device."""
-    if lookup(DEVICES, device, "device"):
+    if _is_cuda(device):
         from dropglm.cuda.runtime import array_module
 
         array_module()
@@ -27,10 +32,14 @@ def check_device(device: str) -> None:
 def features_of(estimator: Any, X: Any, X_unlabeled: Any) -> Any:
     """Return the rows of a fit, in memory or on a GPU, as the estimator's ``device`` says."""
     device, threads = estimator.device, checks.threads(estimator.n_jobs)
-    on_gpu = is_on_gpu(X) if device is None else lookup(DEVICES, device, "device")
+    on_gpu = is_on_gpu(X) if device is None else _is_cuda(device)
     if not on_gpu:
-        if is_on_gpu(X) or is_on_gpu(X_unlabeled):
+        if is_on_gpu(X):
             raise ValueError('X is on a GPU, but device="cpu"; use device=None, or pass X.get().')
+        if is_on_gpu(X_unlabeled):
+            raise ValueError(
+                'X_unlabeled is on a GPU, but X is not; use device="cuda", or pass X_unlabeled.get().'
+            )
         return Features(X, X_unlabeled, threads)
     return DeviceFeatures(X, X_unlabeled, threads)
 
@@ -116,5 +125,5 @@ class DeviceFeatures(FeaturesOfRows):
         return self._threads
 
     def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """Return ``[work(item) for item in items]``, with one item per thread."""
-        return each_in_teams(work, items, self.threads)
+        """Return ``[work(item) for item in items]``, one after the other: passes over X share memory."""
+        return [work(item) for item in items]

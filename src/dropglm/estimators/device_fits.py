@@ -34,7 +34,8 @@ class DeviceFits(FoldFits):
     ) -> dict[tuple[int, int], Fit]:
         """Return the fits of the candidates of these numbers to these folds, by number and fold."""
         numbers = list(numbers)
-        self.prepare({grid[number].l2_weights.left_out for number in numbers}, folds)
+        # Predictors of held-out rows come with the fits.
+        self.prepare_means({grid[number].l2_weights.left_out for number in numbers}, folds)
         # Fits in one batch have the same blocks of features, and the same stages.
         batches: dict[Any, list[int]] = {}
         for number in numbers:

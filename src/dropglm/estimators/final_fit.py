@@ -13,6 +13,7 @@ from dropglm.estimators.model_search import Searched
 from dropglm.estimators.paths import Fit
 from dropglm.estimators.rounds import Member, Round, Rounds
 from dropglm.estimators.search import Search
+from dropglm.gpu_arrays import like, to_host
 from dropglm.progress import Progress
 
 
@@ -37,12 +38,13 @@ def fit_best(estimator: Any, searched: Searched) -> None:
     rounds: list[Round] = []
     if searched.counts_predicted and 0 not in search.grid[best].l2_weights.left_out:
         with Progress("Rounds of naive Bayes", shown=bool(estimator.verbose)):
-            predictors = _predictors(search, data.X_unlabeled, best)
-            coef = np.ascontiguousarray(model.coef_.T)
-            predictors.append(data.X_unlabeled @ coef + model.intercept_)
+            X_unlabeled = to_host(data.X_unlabeled)
+            predictors = _predictors(search, X_unlabeled, best)
+            coef = np.ascontiguousarray(to_host(model.coef_).T)
+            predictors.append(X_unlabeled @ coef + to_host(model.intercept_))
             rounds = _rounds(search).run(estimator.rounds, eta, predictors)
         for one in rounds:
-            one.blend.apply_to(model, one.ratios.T)
+            one.blend.apply_to(model, like(model.coef_, one.ratios.T))
     if rounds:
         eta = rounds[-1].eta
         best_scores = held_out.scores(eta)
@@ -93,7 +95,7 @@ def _predictors(search: Search[FoldFits, HeldOut], X: Any, number: int) -> list[
         fold, fit = item
         beta, intercept = fit.coefficients
         r = held_out.naive_bayes_ratios(search.fits.weights(fold)) if held_out.naive_bayes else None
-        coef = blend(kept.expand(beta), None if r is None else features.expand(r))
+        coef = to_host(blend(kept.expand(beta), None if r is None else features.expand(r)))
         return X @ np.ascontiguousarray(coef.T, X.dtype) + blend.scale * intercept
 
     return features.each(one, list(enumerate(search.outcomes[number].fits)))
@@ -105,8 +107,8 @@ def _rounds(search: Search[FoldFits, HeldOut]) -> Rounds:
     assert data.unlabeled_weights is not None
     folds = [Member(fold.times * data.weights, fold.test) for fold in search.fits.folds]
     return Rounds(
-        data.X,
-        data.X_unlabeled,
+        to_host(data.X),
+        to_host(data.X_unlabeled),
         data.y,
         len(data.classes),
         [*folds, Member(data.weights, held_out.rows[:0])],

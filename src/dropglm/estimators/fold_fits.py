@@ -60,6 +60,10 @@ class FoldFits(PathFits):
     def prepare(self, left_out: set[frozenset[int]], folds: range) -> None:
         """Compute the mean rows that the problems of all classes share, and store the held-out rows."""
         self.held_out.prepare(folds)
+        self.prepare_means(left_out, folds)
+
+    def prepare_means(self, left_out: set[frozenset[int]], folds: range) -> None:
+        """Compute the mean rows that the problems of all classes share."""
         for fold, blocks in product(folds, left_out):
             if (fold, blocks) not in self._means:
                 self._means[fold, blocks] = self.features.without(blocks).mean_row(self.weights(fold))

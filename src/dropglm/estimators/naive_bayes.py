@@ -89,7 +89,9 @@ def ratios_of(
     several = totals.shape[1] > 2
     grand_total = totals.sum()
     r = np.empty_like(totals, shape=(len(totals), totals.shape[1] if several else 1))
-    of_class = totals.sum(axis=0) / grand_total if grand_total else np.zeros_like(totals[0])
+    of_class = (
+        totals.sum(axis=0) / grand_total if grand_total else np.zeros_like(totals, shape=totals.shape[1])
+    )
 
     def fill(bounds: tuple[int, int]) -> None:
         part = totals[slice(*bounds)]

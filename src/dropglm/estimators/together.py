@@ -69,7 +69,7 @@ def fit_together(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
     for first in range(0, len(tasks), size):
         batch = list(tasks[first : first + size])
         # Passes over an even number of problems are faster.
-        padded = [*batch, batch[-1]] if len(batch) > 2 and len(batch) % 2 else batch
+        padded = [*batch, batch[-1]._replace(watch=None)] if len(batch) > 2 and len(batch) % 2 else batch
         with out_of_memory("A fit", _bytes_per_task(tasks[0]) * len(padded)):
             fitted += _solve_batch(padded, solver)[: len(batch)]
     return fitted
@@ -133,6 +133,7 @@ class _Batch:
         self.constant = _Table((id(one), partial(_constant, one)) for one in problems)
         self.theta = self._start()
         self.minimum: Any = None
+        self.passes = np.zeros(len(tasks), np.int64)  # over the rows, in all stages
 
     def _start(self) -> Any:
         """Return θ of all problems at their starts."""
@@ -162,6 +163,7 @@ class _Batch:
             watch=self._watch if watched and any(task.watch for task in self.tasks) else None,
         )
         self.theta = self.minimum.theta
+        self.passes += [result.passes for result in self.minimum.results]
 
     def _watch(self, n_iter: int, numbers: np.ndarray, values: np.ndarray) -> bool:
         """Call what observes the tasks of these numbers; return whether one of them stops the fit."""
@@ -238,9 +240,13 @@ class _Batch:
         """Return the solutions of all tasks."""
         minimum = self.minimum
         eta = to_host(self.xp.ascontiguousarray(minimum.eta[0].T))
+        results = [
+            replace(result, passes=passes)
+            for result, passes in zip(minimum.results, self.passes.tolist(), strict=True)
+        ]
         return [
             Fitted(Solution(self.theta[: self.d, p : p + 1], minimum.intercept[p : p + 1], result), eta[p])
-            for p, result in enumerate(minimum.results)
+            for p, result in enumerate(results)
         ]
 
 
@@ -323,4 +329,5 @@ def _batch_size(tasks: Sequence[Task]) -> int:
     """Return how many tasks fit into the memory of the GPU at the same time."""
     from dropglm.cuda.runtime import free_memory
 
-    return max(2, int(SHARE * free_memory() / _bytes_per_task(tasks[0])) // 2 * 2)
+    size = int(SHARE * free_memory() / _bytes_per_task(tasks[0]))
+    return size // 2 * 2 if size > 1 else 1

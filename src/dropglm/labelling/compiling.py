@@ -53,8 +53,9 @@ def compile_fits() -> None:
         sample=np.arange(12),
         n_jobs=1,
     )
-    labeled = LabeledTexts.of({number: str(number % 2) for number in range(4)})
-    refit(pool, labeled, choose_settings(pool, labeled)[0])
+    for classes in (2, 3):  # blends have a loop for two classes, and one for more
+        labeled = LabeledTexts.of({number: str(number % classes) for number in range(2 * classes)})
+        refit(pool, labeled, choose_settings(pool, labeled)[0])
 
 
 if __name__ == "__main__":
