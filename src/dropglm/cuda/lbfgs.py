@@ -315,6 +315,6 @@ class _Descent:
         history = History(*map(np.array, zip(*self.seen[p], strict=True)))
         value, norm, _ = self.seen[p][-1]
         n_iter = len(self.seen[p]) - 1
-        # Of each set of rows, an iteration has a pass over the rows and one over the columns, as has the start.
+        # An iteration has one pass over the rows and one over the columns of each set, as has the start.
         passes = (2 * n_iter + 2 + int(self.renewals[p])) * len(self.objective.states)
         return Result(self.status[p] or Status.CALLBACK, n_iter, passes, value, norm, history)
