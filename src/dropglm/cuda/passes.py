@@ -149,6 +149,16 @@ def ray(columns, g, width, e, zero, indptr, indices, values, stride, beta, direc
 
 
 @cuda.jit(device=True)
+def sum_of_four(words, i0, i1, i2, i3):
+    """Sum four words, for both problems."""
+    a, other_a = parts(words[i0])
+    b, other_b = parts(words[i1])
+    c, other_c = parts(words[i2])
+    d, other_d = parts(words[i3])
+    return (a + b) + (c + d), (other_a + other_b) + (other_c + other_d)
+
+
+@cuda.jit(device=True)
 def sum_slopes(k, stop, E, zero, indices, values, stride, r, q, p):
     """Σ x r_i and Σ x² q_i of both problems over every E-th entry from k on, where ``indices`` are rows."""
     sum_r, sum_q, other_r, other_q = zero, zero, zero, zero
@@ -156,18 +166,12 @@ def sum_slopes(k, stop, E, zero, indices, values, stride, r, q, p):
         while k + E + E + E < stop:
             i0, i1 = indices[k] * stride + p, indices[k + E] * stride + p
             i2, i3 = indices[k + E + E] * stride + p, indices[k + E + E + E] * stride + p
-            a, other_a = parts(r[i0])
-            b, other_b = parts(r[i1])
-            c, other_c = parts(r[i2])
-            d, other_d = parts(r[i3])
-            sum_r += (a + b) + (c + d)
-            other_r += (other_a + other_b) + (other_c + other_d)
-            a, other_a = parts(q[i0])
-            b, other_b = parts(q[i1])
-            c, other_c = parts(q[i2])
-            d, other_d = parts(q[i3])
-            sum_q += (a + b) + (c + d)
-            other_q += (other_a + other_b) + (other_c + other_d)
+            four, other_four = sum_of_four(r, i0, i1, i2, i3)
+            sum_r += four
+            other_r += other_four
+            four, other_four = sum_of_four(q, i0, i1, i2, i3)
+            sum_q += four
+            other_q += other_four
             k += E + E + E + E
     while k < stop:
         i = indices[k] * stride + p
