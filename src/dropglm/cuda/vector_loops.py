@@ -4,19 +4,20 @@ The formulas are those of ``solvers/memory.py`` and ``objective/coefficients.py`
 one problem and several features; sums over features are computed per block, and then by ``add_blocks``.
 
 Long vectors are flat, and pairs follow each other at a distance of ``size`` numbers, as unsigned numbers:
-with less to compute for each address, more loads are under way. For the same reason, pairs are loaded five
-at a time, even if some of the five are not used yet; those are 0.
+with less to compute for each address, more loads are under way. For the same reason, half of the pairs are
+loaded at a time, even if some of them are not used yet; those are 0.
 """
 
 from numba import cuda, float64, uint64
 
 from dropglm.cuda.block_sums import SUMMED, add_threads, put_sums
-from dropglm.cuda.runtime import THREADS, kernel
+from dropglm.cuda.runtime import SIMULATED, THREADS, kernel
 from dropglm.cuda.words import joined
 
-# Steps that L-BFGS remembers, and how many of them are loaded at a time.
-MEMORY = 10
-PART = 5
+# Steps that L-BFGS remembers, and how many of them are loaded at a time. A simulation is faster with few, and
+# has to forget some of them even in short fits.
+MEMORY = 4 if SIMULATED else 10
+PART = MEMORY // 2
 
 # What ``combine`` sums: λ β d, λ d², x̄ d, and β d and d² times the variance of additive noise.
 ALONG = 5
