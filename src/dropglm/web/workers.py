@@ -110,6 +110,9 @@ def _end_with_parent() -> None:
     assert parent is not None
     parent.join()
     os.kill(os.getpid(), signal.SIGTERM)
+    # The exception of ``_exit`` is lost if it comes while Python runs a callback.
+    time.sleep(SECONDS_TO_STOP)
+    os._exit(0)
 
 
 def _exit(*_: Any) -> None:
