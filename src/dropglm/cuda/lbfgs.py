@@ -3,7 +3,7 @@
 The method, its preconditioner and its line search are those of ``dropglm.solvers``. Here every pass over the
 rows, and every loop over the features, serves all problems that have not ended. A round is the same series of
 kernels each time, which is recorded once: aim along the next direction, try one or two steps, and arrive.
-A problem that needs more trials stays where it is, and goes on in the next round. After a round, a few
+A problem that needs more trials does not move in this round; it continues in the next. After a round, a few
 numbers per problem are reported to the host; it decides who has converged and when the curvature is computed
 anew. The next round is called before the report of the last one has come: problems that may have converged
 wait by themselves.

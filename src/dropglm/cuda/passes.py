@@ -19,25 +19,8 @@ are 1, several entries are loaded at a time.
 from numba import cuda, float64, uint32, uint64
 
 from dropglm.cuda.runtime import THREADS, kernel
+from dropglm.cuda.threads import add_lanes, problem_of
 from dropglm.cuda.words import joined, parts
-
-
-@cuda.jit(device=True)
-def add_lanes(buffer, count, g, e):
-    """Sum numbers of each thread over the 2^e threads of the same problem and row, into the first of them.
-
-    ``buffer`` is shared memory of shape (..., THREADS), of which the first ``count`` rows are summed.
-    """
-    thread = cuda.threadIdx.x
-    inside = thread & ((1 << (g + e)) - 1)
-    half = 1 << (g + e) >> 1
-    cuda.syncthreads()
-    while half >= 1 << g:
-        if inside < half:
-            for number in range(count):
-                buffer[number, thread] += buffer[number, thread + half]
-        half >>= 1
-        cuda.syncthreads()
 
 
 @kernel
@@ -47,7 +30,7 @@ def moments(columns, g, width, e, zero, indptr, indices, values, stride, beta, e
         return
     buffer = cuda.shared.array((4, THREADS), float64)
     thread = cuda.threadIdx.x
-    own = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    own = problem_of(columns, g)
     p = uint32(max(own, 0))
     i = cuda.blockIdx.x * (THREADS >> (g + e)) + (thread >> (g + e))
     sum_1, sum_2, other_1, other_2 = zero, zero, zero, zero
@@ -104,7 +87,7 @@ def ray(columns, g, width, e, zero, indptr, indices, values, stride, beta, direc
         return
     buffer = cuda.shared.array((6, THREADS), float64)
     thread = cuda.threadIdx.x
-    own = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    own = problem_of(columns, g)
     p = uint32(max(own, 0))
     i = cuda.blockIdx.x * (THREADS >> (g + e)) + (thread >> (g + e))
     sum_1, sum_2, sum_3 = zero, zero, zero
@@ -221,7 +204,7 @@ def backward(
 ):  # fmt: skip
     """Xᵀr + 2ρ β·(X²)ᵀq for the features from ``start`` on, which have few entries: one thread each."""
     thread = cuda.threadIdx.x
-    own = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    own = problem_of(columns, g)
     j = start + cuda.blockIdx.x * (THREADS >> g) + (thread >> g)
     if own < 0 or j >= indptr.size - 1:
         return
@@ -240,7 +223,7 @@ def backward_chunks(columns, g, width, e, zero, starts, stops, indices, values, 
         return
     buffer = cuda.shared.array((4, THREADS), float64)
     thread = cuda.threadIdx.x
-    own = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    own = problem_of(columns, g)
     p = uint32(max(own, 0))
     chunk = cuda.blockIdx.x * (THREADS >> (g + e)) + (thread >> (g + e))
     sum_r, sum_q, other_r, other_q = zero, zero, zero, zero
@@ -262,7 +245,7 @@ def backward_chunks(columns, g, width, e, zero, starts, stops, indices, values, 
 def add_chunks(columns, g, width, zero, chunks_before, sums, stride, beta, twice, add, out, squares):
     """Xᵀr + 2ρ β·(X²)ᵀq of the frequent features, given the sums over their chunks."""
     thread = cuda.threadIdx.x
-    own = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    own = problem_of(columns, g)
     j = cuda.blockIdx.x * (THREADS >> g) + (thread >> g)
     if own < 0 or j >= chunks_before.size - 1:
         return

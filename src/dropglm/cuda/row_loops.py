@@ -11,8 +11,8 @@ import math
 
 from numba import cuda, float64
 
-from dropglm.cuda.block_sums import SUMMED, put_sums
 from dropglm.cuda.runtime import THREADS, kernel
+from dropglm.cuda.threads import SUMMED, problem_of, put_sums
 from dropglm.families import pointwise as families
 from dropglm.penalties import pointwise as penalties
 
@@ -66,7 +66,7 @@ def evaluate(
     buffer = cuda.shared.array((SUMMED, THREADS), float64)
     totals = cuda.local.array(SUMS, float64)
     thread = cuda.threadIdx.x
-    own = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    own = problem_of(columns, g)
     p = max(own, 0)
     step, weight = steps[p], share[p]
     active = own >= 0 and not math.isnan(step)
@@ -107,7 +107,7 @@ def curvatures(
     buffer = cuda.shared.array((SUMMED, THREADS), float64)
     totals = cuda.local.array(2, float64)
     thread = cuda.threadIdx.x
-    own = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    own = problem_of(columns, g)
     p = max(own, 0)
     sum_loss, sum_penalty = 0.0, 0.0
     stop = eta.shape[0] if own >= 0 else 0
@@ -127,7 +127,7 @@ def curvatures(
 def accept(columns, g, taken, eta_end, s2_end, eta, s2):
     """Let the ends of the steps become the points of the problems that take one."""
     thread = cuda.threadIdx.x
-    p = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    p = problem_of(columns, g)
     if p < 0 or taken[p] == 0.0:
         return
     rows = THREADS >> g

@@ -10,8 +10,8 @@ loaded at a time, even if some of them are not used yet; those are 0.
 
 from numba import cuda, float64, uint64
 
-from dropglm.cuda.block_sums import SUMMED, add_threads, put_sums
 from dropglm.cuda.runtime import SIMULATED, THREADS, kernel
+from dropglm.cuda.threads import SUMMED, add_threads, problem_of, put_sums
 from dropglm.cuda.words import joined
 
 # Steps that L-BFGS remembers, and how many of them are loaded at a time. A simulation is faster with few, and
@@ -26,7 +26,7 @@ PRODUCTS = 2 * MEMORY + 3
 # What a block of ``square`` sums.
 SQUARES = PART * MEMORY
 
-# Instead of the place of a new pair: the gradient is new but there is no pair, or neither is new.
+# ``slot`` is the place of a new pair, or one of these: only the gradient is new; the problem has not moved.
 NO_PAIR = -1
 NOTHING_NEW = -2
 
@@ -64,7 +64,7 @@ def combine(
     by_s = cuda.local.array(MEMORY, float64)
     totals = cuda.local.array(ALONG, float64)
     thread = cuda.threadIdx.x
-    own = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    own = problem_of(columns, g)
     p = max(own, 0)
     rows, d, P, count = THREADS >> g, mean.shape[0], pairs.size, min(pairs[p], MEMORY)
     for i in range(MEMORY):
@@ -107,7 +107,7 @@ def combine(
 def move(columns, g, taken, direction, theta):
     """θ += step · d."""
     thread = cuda.threadIdx.x
-    p = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    p = problem_of(columns, g)
     if p < 0 or taken[p] == 0.0:
         return
     rows, P = THREADS >> g, taken.size
@@ -132,7 +132,7 @@ def multiply(
     buffer = cuda.shared.array((SUMMED, THREADS), float64)
     own = cuda.local.array(PRODUCTS, float64)
     thread = cuda.threadIdx.x
-    problem = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    problem = problem_of(columns, g)
     p = max(problem, 0)
     rows, d, P, new = THREADS >> g, mean.shape[0], pairs.size, slot[p]
     count = min(pairs[p] + (1 if new >= 0 else 0), MEMORY)
@@ -179,7 +179,7 @@ def square(columns, g, size, pairs, y, inverse, sums):
     own = cuda.local.array(SQUARES, float64)
     here = cuda.local.array(MEMORY, float64)
     thread, start = cuda.threadIdx.x, cuda.blockIdx.z * PART
-    problem = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    problem = problem_of(columns, g)
     p = max(problem, 0)
     rows, P = THREADS >> g, pairs.size
     for number in range(SQUARES):
@@ -207,7 +207,7 @@ def complete_diagonal(
     of positive weight may have no curvature; any positive number will do.
     """
     thread = cuda.threadIdx.x
-    p = columns[(cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))]
+    p = problem_of(columns, g)
     if p < 0:
         return
     rows, d, P = THREADS >> g, mean.shape[0], l2.size

@@ -1,4 +1,4 @@
-"""Sums over the threads of a block, for each problem."""
+"""The threads of a block: which problem each of them has, and sums over them."""
 
 from numba import cuda
 
@@ -6,6 +6,12 @@ from dropglm.cuda.runtime import BITS, SUMMED_BITS
 
 # How many numbers of each thread are summed at a time; they have to fit into the shared memory of a block.
 SUMMED = 1 << SUMMED_BITS
+
+
+@cuda.jit(device=True)
+def problem_of(columns, g):
+    """Return the problem of this thread, or -1: 2^g neighbouring threads have neighbouring problems."""
+    return columns[(cuda.blockIdx.y << g) + (cuda.threadIdx.x & ((1 << g) - 1))]
 
 
 @cuda.jit(device=True)
@@ -49,5 +55,23 @@ def add_threads(buffer, g):
     while half >= 1:
         if part < half:
             buffer[row, (part << g) + lane] += buffer[row, ((part + half) << g) + lane]
+        half >>= 1
+        cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def add_lanes(buffer, count, g, e):
+    """Sum numbers of each thread over the 2^e threads of the same problem and row, into the first of them.
+
+    ``buffer`` is shared memory of shape (..., THREADS), of which the first ``count`` rows are summed.
+    """
+    thread = cuda.threadIdx.x
+    inside = thread & ((1 << (g + e)) - 1)
+    half = 1 << (g + e) >> 1
+    cuda.syncthreads()
+    while half >= 1 << g:
+        if inside < half:
+            for number in range(count):
+                buffer[number, thread] += buffer[number, thread + half]
         half >>= 1
         cuda.syncthreads()
