@@ -6,6 +6,9 @@ from typing import Any, TypeVar
 
 Entry = TypeVar("Entry")
 
+# Other words for a name, where the most similar name means something else.
+SYNONYMS = {"gpu": "cuda"}
+
 
 def lookup(registry: Mapping[str, Entry], name: Any, parameter: str) -> Entry:
     """Return the entry of that name.
@@ -52,8 +55,13 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     'label'
     >>> nearest("stars", ["text", "label"]) is None
     True
+    >>> nearest("gpu", ["cpu", "cuda"])
+    'cuda'
     """
     folded = {other.casefold().strip(): other for other in names}
+    meant = SYNONYMS.get(name.casefold().strip())
+    if meant in folded:
+        return folded[meant]
     given = name.casefold().strip()
     near = [other for other in folded if given and other.startswith(given)]
     if len(near) != 1:

@@ -15,15 +15,9 @@ from dropglm.registry import lookup
 DEVICES = {"cpu": False, "cuda": True}
 
 
-def _is_cuda(device: str) -> bool:
-    if device == "gpu":
-        raise ValueError("device 'gpu' is unknown; did you mean 'cuda'? Known: 'cpu', 'cuda'.")
-    return lookup(DEVICES, device, "device")
-
-
 def check_device(device: str) -> None:
     """Raise an error unless fits can run on this device."""
-    if _is_cuda(device):
+    if lookup(DEVICES, device, "device"):
         from dropglm.cuda.runtime import array_module
 
         array_module()
@@ -32,7 +26,7 @@ def check_device(device: str) -> None:
 def features_of(estimator: Any, X: Any, X_unlabeled: Any) -> Any:
     """Return the rows of a fit, in memory or on a GPU, as the estimator's ``device`` says."""
     device, threads = estimator.device, checks.threads(estimator.n_jobs)
-    on_gpu = is_on_gpu(X) if device is None else _is_cuda(device)
+    on_gpu = is_on_gpu(X) if device is None else lookup(DEVICES, device, "device")
     if not on_gpu:
         if is_on_gpu(X):
             raise ValueError('X is on a GPU, but device="cpu"; use device=None, or pass X.get().')
