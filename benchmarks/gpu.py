@@ -134,15 +134,21 @@ def objective_of(data: Data, P: int) -> Any:
 
     from dropglm.cuda.objective import DeviceObjective
     from dropglm.cuda.problems import Problems, RowSet
+    from dropglm.cuda.row_loops import FAMILY, PENALTY
     from dropglm.cuda.upload import upload
+    from dropglm.families import Logistic
+    from dropglm.penalties.gaussian import GaussianLogistic
 
     order, (matrix,) = upload([data.X], np.dtype(np.float32), 1)
     n, d = matrix.shape
     mean = np.asarray(data.X.mean(axis=0)).reshape(-1, 1)[order.get()].astype(np.float32)
     first, ones, share = np.zeros(P, int), np.ones((n, 1)), np.ones(P)
-    labeled = RowSet([(slice(0, d), matrix)], data.y[:, None], ones, ones, first, first, first, share)
+    penalty = PENALTY[GaussianLogistic]
+    labeled = RowSet(
+        [(slice(0, d), matrix)], data.y[:, None], ones, ones, first, first, first, share, penalty
+    )
     problems = Problems(
-        *([labeled], 0, 2, np.zeros(P), np.ones((1, P)), np.zeros((1, P)), share),
+        *([labeled], FAMILY[Logistic], np.zeros(P), np.ones((1, P)), np.zeros((1, P)), share),
         *(np.ones((d, 1), np.float32), first, mean, first, True, np.dtype(np.float32)),
     )
     theta = cupy.asarray(np.random.default_rng(0).normal(scale=0.01, size=(d + 1, P)), dtype=np.float32)

@@ -12,6 +12,7 @@ import numpy as np
 from dropglm.cuda.groups import DeviceArray, Group
 from dropglm.cuda.matrix import DeviceMatrix, Slopes
 from dropglm.cuda.runtime import Stream, array_module, to_host
+from dropglm.design import AnyDesign, BlockDesign, Design
 
 
 class DeviceBlock(NamedTuple):
@@ -70,6 +71,11 @@ class DeviceDesign:
         """Return a design of some of the rows, with the same features."""
         chosen = array_module().asarray(rows)
         return type(self)([matrix.take(chosen) for matrix in self.matrices], self.numbers, self.threads)
+
+    def on_host(self) -> AnyDesign:
+        """Return the design in the host's memory."""
+        designs = [Design(matrix.on_host(), threads=self.threads) for matrix in self.matrices]
+        return BlockDesign(designs, self.numbers)
 
     def dot(self, beta: Any) -> np.ndarray:
         """Return Xβ for coefficients of shape (d, K), of the host or of the GPU; shape (n, K), float64."""

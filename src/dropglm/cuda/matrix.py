@@ -3,10 +3,12 @@
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy import sparse
 
 from dropglm.cuda import passes
 from dropglm.cuda.groups import DeviceArray, Group
-from dropglm.cuda.runtime import BITS, THREADS, array_module, view
+from dropglm.cuda.runtime import BITS, THREADS, array_module, to_host, view
+from dropglm.design import Matrix
 
 # Features with more entries than this are frequent: their entries are cut into chunks.
 FREQUENT = 64
@@ -34,8 +36,8 @@ class Ends(NamedTuple):
     words: DeviceArray | None = None
 
 
-class DeviceMatrix(Protocol):
-    """A matrix X of shape (n, d) on the GPU. Coefficients are (d, P), numbers of rows (n, P).
+class Passes(Protocol):
+    """What a fit does with a matrix X of shape (n, d). Coefficients are (d, P), numbers of rows (n, P).
 
     Attributes
     ----------
@@ -49,13 +51,6 @@ class DeviceMatrix(Protocol):
     dtype: np.dtype
     calls_kernels_only: bool
     kind: str
-
-    @property
-    def entries(self) -> Any:
-        """The stored values; empty if all of them are 1."""
-
-    def moments(self, group: Group, beta: DeviceArray, eta: DeviceArray, t: DeviceArray) -> None:
-        """Set η = Xβ and t = X²β²."""
 
     def ray(self, group: Group, ends: Ends, relative: DeviceArray, out: DeviceArray, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
@@ -77,8 +72,22 @@ class DeviceMatrix(Protocol):
     ) -> None:
         """Set, or add, Xᵀr to ``linear`` and (X²)ᵀq to ``squares``."""
 
+
+class DeviceMatrix(Passes, Protocol):
+    """A matrix on the GPU."""
+
+    @property
+    def entries(self) -> Any:
+        """The stored values; empty if all of them are 1."""
+
+    def moments(self, group: Group, beta: DeviceArray, eta: DeviceArray, t: DeviceArray) -> None:
+        """Set η = Xβ and t = X²β²."""
+
     def take(self, rows: Any) -> "DeviceMatrix":
         """Return some of the rows."""
+
+    def on_host(self) -> Matrix:
+        """Return the matrix in the host's memory."""
 
 
 class SparseMatrix:
@@ -187,6 +196,12 @@ class SparseMatrix:
         places = indptr[:-1][rows][row] + entries - before[row]
         return SparseMatrix(before, indices[places], values[places] if len(values) else values, self.shape[1])
 
+    def on_host(self) -> Matrix:
+        """Return the matrix in the host's memory."""
+        indptr, indices, values = (to_host(part.array) for part in self.rows)
+        data = values if len(values) else np.ones(len(indices), self.dtype)
+        return sparse.csr_array((data, indices.astype(np.int64), indptr), self.shape)
+
     def _sum_columns(
         self,
         group: Group,
@@ -294,6 +309,10 @@ class DenseMatrix:
     def take(self, rows: Any) -> "DenseMatrix":
         """Return some of the rows."""
         return DenseMatrix(self.X[rows])
+
+    def on_host(self) -> Matrix:
+        """Return the matrix in the host's memory."""
+        return to_host(self.X)
 
 
 def _by_two(group: Group, coefficients: DeviceArray) -> tuple[Group, int, np.uint32]:

@@ -23,7 +23,7 @@ class RowState:
 
     def __init__(self, rows: RowSet, P: int, dtype: np.dtype) -> None:
         xp, n = array_module(), rows.n
-        self.n, self.blocks = n, rows.blocks
+        self.n, self.blocks, self.penalty = n, rows.blocks, rows.penalty
         self.eta, self.s2, self.eta_end, self.s2_end = (DeviceArray(xp.zeros((n, P))) for _ in range(4))
         self.ray = DeviceArray(xp.zeros((3, n, P)))
         self.slopes = Slopes(*(DeviceArray(xp.zeros((n, P), dtype)) for _ in range(2)))
@@ -98,11 +98,11 @@ class DeviceObjective:
 
     def evaluate(self, group: Group) -> None:
         """Compute the sums over rows at the steps along the ray; problems with the step NaN keep theirs."""
-        problems, first = self.problems, 0
+        first = 0
         for state in self.states:
             blocks = self.loops(state.n, group)
             group.call(
-                *(row_loops.evaluate, blocks, problems.family, problems.penalty),
+                *(row_loops.evaluate, blocks, self.problems.family, state.penalty),
                 *(
                     self.steps.view,
                     self.along,
@@ -132,12 +132,14 @@ class DeviceObjective:
     def precondition(self, group: Group) -> None:
         """Compute ``inverse``, that of the diagonal of the Fisher information plus λ.
 
+        Noised copies do not count: as on the CPU, it is that of the rows, to second order in the noise.
         Overwrites the direction, the derivatives by features and the slopes of rows, which are not needed
         after a step; the first two for the other problem of a word as well. The sums of curvatures take the
         place of those along the direction, for all problems.
         """
         problems, first = self.problems, 0
-        for number, state in enumerate(self.states):
+        own = [state for state in self.states if state.penalty != row_loops.COPY]
+        for number, state in enumerate(own):
             blocks = self.loops(state.n, group)
             for block, (_, matrix) in enumerate(state.blocks):
                 group.call(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.cuda.matrix import DeviceMatrix
+from dropglm.cuda.matrix import Passes
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class RowSet:
 
     Attributes
     ----------
-    blocks : sequence of (slice, DeviceMatrix)
+    blocks : sequence of (slice, Passes)
         The matrices side by side, and their places among the coefficients.
     y, w, pi : ndarray of shape (n, ...)
         Columns of labels, of weights in the loss and of weights in the penalty.
@@ -23,9 +23,11 @@ class RowSet:
         The column of each problem.
     share : ndarray of shape (P,)
         The factor of π.
+    penalty : int
+        The number of the penalty in kernels.
     """
 
-    blocks: Sequence[tuple[slice, DeviceMatrix]]
+    blocks: Sequence[tuple[slice, Passes]]
     y: np.ndarray
     w: np.ndarray
     pi: np.ndarray
@@ -33,6 +35,7 @@ class RowSet:
     column_of_w: np.ndarray
     column_of_pi: np.ndarray
     share: np.ndarray
+    penalty: int
 
     @property
     def n(self) -> int:
@@ -42,13 +45,13 @@ class RowSet:
 
 @dataclass(frozen=True)
 class Problems:
-    """P problems that share rows, a family and a kind of penalty.
+    """P problems that share rows and a family.
 
     Attributes
     ----------
     row_sets : sequence of RowSet
-    family, penalty : int
-        Their numbers in kernels.
+    family : int
+        Its number in kernels.
     constant : ndarray of shape (P,)
         Σ w A*(y), which makes the loss of a perfect fit 0.
     relative, absolute : ndarray of shape (B, P)
@@ -68,7 +71,6 @@ class Problems:
 
     row_sets: Sequence[RowSet]
     family: int
-    penalty: int
     constant: np.ndarray
     relative: np.ndarray
     absolute: np.ndarray

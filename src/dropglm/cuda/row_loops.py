@@ -3,8 +3,7 @@
     f_i = w_i (A(η_i) - y_i η_i) + π_i r(η_i, s²_i)
 
 A problem has a column of weights, of penalty weights and of labels; problems of the same fold or class share
-theirs. Families and penalties are chosen by their number, so that one compiled kernel serves
-all.
+theirs. Families and penalties are chosen by their number, so that one compiled kernel serves all.
 """
 
 import math
@@ -19,10 +18,13 @@ from dropglm.penalties import pointwise as penalties
 logistic, linear, poisson = families.logistic, families.linear, families.poisson
 quadratic, gaussian_logistic = penalties.quadratic, penalties.gaussian_logistic
 gaussian_poisson = penalties.gaussian_poisson
+sampled_row, sampled_copy = penalties.sampled_row, penalties.sampled_copy
 
 # Numbers of the families and penalties in kernels; 0 means no penalty.
 FAMILY = {family: number for number, family in enumerate(families.POINTWISE)}
 PENALTY = {penalty: number for number, penalty in enumerate(penalties.POINTWISE, start=1)}
+# Of rows with noised copies, and of the copies; see ``copies.py``.
+ROW, COPY = len(PENALTY) + 1, len(PENALTY) + 2
 
 # What ``evaluate`` sums over the rows: f, its derivative with respect to the step, ∂f/∂η and ∂f/∂s².
 SUMS = 4
@@ -39,7 +41,7 @@ def family_at(family, eta):
 
 
 @cuda.jit(device=True)
-def penalty_at(penalty, eta, s2, A2, A3):
+def penalty_at(penalty, eta, s2, A, A1, A2, A3):
     """Return r and its derivatives with respect to η and s²."""
     if penalty == 1:
         return quadratic(eta, s2, A2, A3)
@@ -47,6 +49,10 @@ def penalty_at(penalty, eta, s2, A2, A3):
         return gaussian_logistic(eta, s2, A2, A3)
     if penalty == 3:
         return gaussian_poisson(eta, s2, A2, A3)
+    if penalty == ROW:
+        return sampled_row(s2, A, A1, A2)
+    if penalty == COPY:
+        return sampled_copy(A, A1)
     return 0.0, 0.0, 0.0
 
 
@@ -77,12 +83,14 @@ def evaluate(
     for i in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
         u, c, q = ray[0, i, p] + shift_u, ray[1, i, p] + shift_c, ray[2, i, p] + shift_q
         eta_i = eta[i, p] + step * u
-        # Rounding could make s² slightly negative where coefficients vanish.
-        s2_i = max(s2[i, p] + step * (2.0 * c + step * q), 0.0)
+        s2_i = s2[i, p] + step * (2.0 * c + step * q)
+        if penalty < ROW:
+            # Rounding could make s² slightly negative where coefficients vanish.
+            s2_i = max(s2_i, 0.0)
         w_i, pi_i = w[i, column_of_w[p]], weight * pi[i, column_of_pi[p]]
         y_i = y[i, column_of_y[p]]
         A, A1, A2, A3 = family_at(family, eta_i)
-        r, r_eta, r_s2 = penalty_at(penalty, eta_i, s2_i, A2, A3)
+        r, r_eta, r_s2 = penalty_at(penalty, eta_i, s2_i, A, A1, A2, A3)
         r_i = w_i * (A1 - y_i) + pi_i * r_eta
         q_i = pi_i * r_s2
         value += w_i * (A - y_i * eta_i) + pi_i * r

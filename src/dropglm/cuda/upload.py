@@ -65,6 +65,14 @@ def _upload(matrices: Sequence[Any], dtype: np.dtype, threads: int) -> tuple[Any
     ]
 
 
+def on_gpu(X: Any, threads: int) -> DeviceMatrix:
+    """Return a matrix on the GPU whose features are in order already."""
+    with room_for(_bytes(X)):
+        if not _is_sparse(X):
+            return DenseMatrix(array_module().asarray(X))
+        return SparseMatrix(*_sparse(X, X.dtype, threads))
+
+
 def _like(X: Any, first: Any) -> Any:
     """Return a matrix as a sparse or a dense one, as the first is."""
     if _is_sparse(first) == _is_sparse(X):

@@ -19,7 +19,7 @@ from dropglm.families import Family
 from dropglm.gpu_arrays import to_host
 from dropglm.noise import NO_NOISE
 from dropglm.objective import Coefficients
-from dropglm.penalties import Penalty
+from dropglm.penalties import MonteCarlo, Penalty
 from dropglm.solvers import LBFGS
 
 # Share of the free memory that a batch may take.
@@ -61,9 +61,22 @@ def solve_together(tasks: Sequence[Task], solver: LBFGS) -> list[Solution]:
 
 def fit_together(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
     """Solve tasks that share their features and their kind of penalty, in as few batches as fit."""
+    check_supported(tasks[0].problem.family, [task.penalty for task in tasks])
+    alike: dict[Hashable, list[int]] = {}
+    for number, task in enumerate(tasks):
+        # A penalty that draws samples has its own copies of the rows.
+        key = id(task.penalty) if isinstance(task.penalty, MonteCarlo) else None
+        alike.setdefault(key, []).append(number)
+    fitted: dict[int, Fitted] = {}
+    for numbers in alike.values():
+        fitted |= zip(numbers, _fit_in_batches([tasks[k] for k in numbers], solver), strict=True)
+    return [fitted[number] for number in range(len(tasks))]
+
+
+def _fit_in_batches(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
+    """Solve tasks that can be in one batch, in as few as fit."""
     from dropglm.cuda.runtime import out_of_memory
 
-    check_supported(tasks[0].problem.family, [task.penalty for task in tasks])
     size = _batch_size(tasks)
     fitted: list[Fitted] = []
     for first in range(0, len(tasks), size):
@@ -83,11 +96,12 @@ def check_supported(family: type[Family], penalties: Sequence[Penalty | None]) -
         raise ValueError(
             'A multinomial model is not available on a GPU; use multi_class="ovr", or device="cpu".'
         )
-    others = {type(one) for one in penalties if one is not None and type(one) not in PENALTY}
+    known = {type(None), MonteCarlo, *PENALTY}
+    others = {type(one) for one in penalties} - known
     if family not in FAMILY or others:
         raise ValueError(
-            "On a GPU, the expectation must be 'gaussian' or 'quadratic', and the family one of dropglm's; "
-            'use device="cpu" for others.'
+            "On a GPU, the expectation must be 'gaussian', 'quadratic' or 'monte_carlo', and the family one "
+            'of dropglm\'s; use device="cpu" for others.'
         )
 
 
@@ -125,6 +139,8 @@ class _Batch:
         self.tasks = tasks
         self.features: DeviceFeatures = tasks[0].problem.features
         self.d = self.features.labeled.shape[1]
+        # The others are of the same kind.
+        self.penalty = next((task.penalty for task in tasks if task.penalty is not None), None)
         problems = [task.problem for task in tasks]
         self.y = _Table((id(one.y), one.y[:, 0]) for one in problems)
         self.w = _Table((id(one.weights), one.weights) for one in problems)
@@ -133,6 +149,7 @@ class _Batch:
         self.constant = _Table((id(one), partial(_constant, one)) for one in problems)
         self.theta = self._start()
         self.minimum: Any = None
+        self._noised: dict[int, Any] = {}  # copies of rows, if the penalty draws them, by number of the set
         self.passes = np.zeros(len(tasks), np.int64)  # over the rows, in all stages
 
     def _start(self) -> Any:
@@ -182,19 +199,19 @@ class _Batch:
 
     def _problems(self, discounts: np.ndarray) -> Any:
         from dropglm.cuda.problems import Problems
-        from dropglm.cuda.row_loops import FAMILY, PENALTY
+        from dropglm.cuda.row_loops import FAMILY
 
         tasks, family = self.tasks, self.tasks[0].problem.family
         noises = [NO_NOISE if task.penalty is None else task.penalty.noise for task in tasks]
-        penalty = next((type(task.penalty) for task in tasks if task.penalty is not None), None)
         numbers = self.features.labeled.numbers
+        absolute = np.array([[noise.of_block(k).absolute for noise in noises] for k in numbers], np.float64)
         return Problems(
             self._row_sets(discounts),
             FAMILY[family],
-            0 if penalty is None else PENALTY[penalty],
             self.constant.columns(np.float64)[self.constant.places],
             np.array([[noise.of_block(k).relative for noise in noises] for k in numbers], np.float64),
-            np.array([[noise.of_block(k).absolute for noise in noises] for k in numbers], np.float64),
+            # Copies of rows have the additive noise in them.
+            np.zeros_like(absolute) if isinstance(self.penalty, MonteCarlo) else absolute,
             np.array([task.l2 for task in tasks], np.float64),
             self.l2_weights.columns_on_gpu(self.features.dtype),
             self.l2_weights.places,
@@ -206,7 +223,9 @@ class _Batch:
 
     def _row_sets(self, discounts: np.ndarray) -> list[Any]:
         """Return the labelled rows and, if their penalty counts, the others, as ``semi_supervised`` does."""
+        from dropglm.cuda.copies import draw
         from dropglm.cuda.problems import RowSet
+        from dropglm.cuda.row_loops import PENALTY
 
         P, unlabeled_weights = len(self.tasks), self.tasks[0].problem.unlabeled_weights
         labeled, unlabeled = self.features.labeled, self.features.unlabeled
@@ -215,8 +234,9 @@ class _Batch:
         m = 0.0 if unlabeled_weights is None else float(unlabeled_weights.sum())
         share = n / (n + discounts * m)
         places = self.y.places, self.w.places, self.w.places
+        penalty = PENALTY.get(type(self.penalty), 0)
         blocks = list(zip(labeled.places, labeled.matrices, strict=True))
-        sets = [RowSet(blocks, y, w, w, *places, share)]
+        sets = [RowSet(blocks, y, w, w, *places, share, penalty)]
         if unlabeled is not None and unlabeled_weights is not None and discounts.any():
             blocks = list(zip(unlabeled.places, unlabeled.matrices, strict=True))
             pi, none, first = (
@@ -224,8 +244,13 @@ class _Batch:
                 np.zeros((len(unlabeled_weights), 1)),
                 np.zeros(P, int),
             )
-            sets.append(RowSet(blocks, none, none, pi, first, first, first, share * discounts))
-        return sets
+            sets.append(RowSet(blocks, none, none, pi, first, first, first, share * discounts, penalty))
+        if not isinstance(self.penalty, MonteCarlo):
+            return sets
+        for number, design in enumerate([labeled, unlabeled][: len(sets)]):
+            if number not in self._noised:
+                self._noised[number] = draw(self.penalty, design)
+        return [part for number, rows in enumerate(sets) for part in self._noised[number].row_sets(rows)]
 
     def count_predictions(self) -> None:
         """Let the weights of l2 count unlabelled rows with the labels that are predicted so far."""
@@ -321,6 +346,8 @@ def _bytes_per_task(task: Task) -> int:
     n, d = features.labeled.shape
     if features.unlabeled is not None and task.discount:
         n += features.unlabeled.shape[0]
+    if isinstance(task.penalty, MonteCarlo):
+        n *= 1 + task.penalty.n_samples
     # Per row: η and s² twice, the ray, and the slopes.
     return int(d * LONG_VECTORS * features.dtype.itemsize + n * (7 * 8 + 2 * features.dtype.itemsize))
 

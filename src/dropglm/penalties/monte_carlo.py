@@ -9,19 +9,28 @@ the mean of a row's copies differs a little from the row, and moving along that 
 objective without bound.
 """
 
-from typing import Any, Self
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
 from dropglm import checks
-from dropglm.design import AnyDesign
+from dropglm.design import AnyDesign, Matrix
 from dropglm.families import Family
 from dropglm.noise import Noise
 from dropglm.penalties.base import Penalty, Slopes
 
 # Entries of one noised copy: copies stay in the cache, and additive noise does not fill the memory.
 BLOCK = 1 << 18
+
+
+class NoisyRows(NamedTuple):
+    """Some rows of a block of features, in float64, and the noise on them."""
+
+    noise: Noise
+    X: sparse.csr_array  # without its empty columns, unless noise is additive
+    columns: np.ndarray  # the numbers of its columns in the design
 
 
 class MonteCarlo(Penalty):
@@ -68,45 +77,58 @@ class MonteCarlo(Penalty):
     ) -> tuple[float, Slopes]:
         """Return R(β) and its gradient."""
         n = design.shape[0]
-        parts = [(self.noise.of_block(number), columns, part) for number, columns, part in design.blocks]
-        # Dropout keeps the copies sparse; additive noise makes them dense.
-        size = sum(part.shape[1] if noise.absolute else part.nnz // n for noise, _, part in parts)
-        step = max(1, BLOCK // max(1, size))
-        blocks = [(first, min(first + step, n)) for first in range(0, n, step)]
         values, slopes = np.zeros(n), np.zeros((n, len(intercept)))
 
         def add(first: int, last: int, out: np.ndarray) -> None:
-            rows = slice(first, last)
-            narrow = []  # noise, rows, their columns and coefficients
-            for noise, place, part in parts:
-                X, columns = _narrowed(part.block(first, last), full=noise.absolute > 0)
-                columns += place.start
-                narrow.append((noise, X, columns, beta[columns].astype(np.float64)))
-            rng = np.random.default_rng([self.seed, first])
+            rows, parts = slice(first, last), self.parts(design, first, last)
+            coefs = [beta[part.columns].astype(np.float64) for part in parts]
             w = weights[rows, None]
-            eta = sum(X @ coef for _, X, _, coef in narrow) + intercept
+            eta = sum(part.X @ coef for part, coef in zip(parts, coefs, strict=True)) + intercept
             A, A1 = self.family.log_partition(eta), self.family.mean(eta)
             drift = np.zeros_like(eta)
-            for _ in range(self.n_samples):
-                copies = [noise.sample(X, rng) for noise, X, _, _ in narrow]
-                noised = intercept + sum(
-                    copy @ coef for copy, (_, _, _, coef) in zip(copies, narrow, strict=True)
-                )
+            for copies in self.copies(parts, first):
+                noised = intercept + sum(copy @ coef for copy, coef in zip(copies, coefs, strict=True))
                 shift = noised - eta
                 divergence = self.family.log_partition(noised) - A - _along_classes(A1 * shift, A.ndim)
                 values[rows] += weights[rows] * divergence.reshape(last - first) / self.n_samples
                 residual = w * (self.family.mean(noised) - A1) / self.n_samples
                 slopes[rows] += residual
-                for copy, (_, _, columns, _) in zip(copies, narrow, strict=True):
-                    out[columns] += copy.T @ residual
+                for copy, part in zip(copies, parts, strict=True):
+                    out[part.columns] += copy.T @ residual
                 drift += shift / self.n_samples
             correction = w * _curvature_times(self.family, eta, drift)
             slopes[rows] -= correction
-            for _, X, columns, _ in narrow:
-                out[columns] -= X.T @ correction
+            for part in parts:
+                out[part.columns] -= part.X.T @ correction
 
-        gradient = design.sum_over_rows(add, *beta.shape, pieces=blocks)
+        gradient = design.sum_over_rows(add, *beta.shape, pieces=self.row_ranges(design))
         return float(values.sum()), Slopes(gradient, slopes.sum(axis=0))
+
+    def row_ranges(self, design: AnyDesign) -> list[tuple[int, int]]:
+        """Return ranges of rows whose copies are drawn together."""
+        n = design.shape[0]
+        # Dropout keeps the copies sparse; additive noise makes them dense.
+        size = sum(
+            block.shape[1] if self.noise.of_block(number).absolute else block.nnz // n
+            for number, _, block in design.blocks
+        )
+        step = max(1, BLOCK // max(1, size))
+        return [(first, min(first + step, n)) for first in range(0, n, step)]
+
+    def parts(self, design: AnyDesign, first: int, last: int) -> list[NoisyRows]:
+        """Return rows first to last - 1, by block of features."""
+        parts = []
+        for number, place, block in design.blocks:
+            noise = self.noise.of_block(number)
+            X, columns = _narrowed(block.block(first, last), full=noise.absolute > 0)
+            parts.append(NoisyRows(noise, X, columns + place.start))
+        return parts
+
+    def copies(self, parts: Sequence[NoisyRows], first: int) -> Iterator[list[Matrix]]:
+        """Draw copies of rows from the first on; each is a list of matrices, one per block of features."""
+        rng = np.random.default_rng([self.seed, first])
+        for _ in range(self.n_samples):
+            yield [part.noise.sample(part.X, rng) for part in parts]
 
 
 def _along_classes(products: np.ndarray, ndim: int) -> np.ndarray:

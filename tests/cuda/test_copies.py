@@ -1,0 +1,104 @@
+"""Fits by Monte Carlo on a GPU have the copies of the CPU, and so its objective."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from dropglm import (
+    Blocks,
+    LinearRegression,
+    LogisticRegression,
+    LogisticRegressionCV,
+    PerBlock,
+    PoissonRegressor,
+)
+from dropglm.families import Logistic
+from dropglm.noise import Dropout, Gaussian
+from dropglm.penalties import MonteCarlo
+from tests.cuda.data import host, on_gpu, rows
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge")
+
+
+@pytest.fixture(autouse=True)
+def few_copies(monkeypatch):
+    """Let fits draw few copies: a simulated GPU takes a while for each."""
+    monkeypatch.setattr("dropglm.noising.TRAINING_SAMPLES", 3)
+
+
+def both(model, X, y, settings, **more):
+    """Return the fits on the CPU and on the GPU."""
+    settings = {"expectation": "monte_carlo", "random_state": 0, "max_iter": 2, "tol": 1e-12} | settings
+    return [model(**settings, device=device).fit(X, y, **more) for device in ("cpu", "cuda")]
+
+
+@pytest.mark.parametrize("noise", [Dropout(0.5), Gaussian(0.5)])
+@pytest.mark.parametrize("kind", ["dense", "csr", "binary"])
+def test_copies_average_to_the_rows_and_their_drift(kind, noise):
+    from dropglm.cuda.copies import draw
+    from dropglm.cuda.design import DeviceDesign
+
+    X = rows(kind)
+    matrix, order = on_gpu(X)
+    design = DeviceDesign([matrix])
+    noised = draw(MonteCarlo(Logistic, noise, n_samples=4), design)
+    beta = np.random.default_rng(0).normal(size=(len(order), 2))
+    drift = DeviceDesign([noised.drifting[0].drift]).dot(beta)
+    copies = DeviceDesign(noised.copies).dot(beta)
+    means = np.zeros_like(drift)
+    np.add.at(means, noised.row_of, copies / 4)
+    assert_allclose(means, design.dot(beta) + drift, atol=1e-12)
+    assert np.abs(drift).max() > 0.01
+    assert len({tuple(copy) for copy in copies.round(9)}) > len(means)
+
+
+@pytest.mark.parametrize("model", [LogisticRegression, LinearRegression, PoissonRegressor])
+@pytest.mark.parametrize("kind", ["dense", "csr", "binary"])
+def test_a_few_iterations_equal_those_of_the_cpu(model, kind):
+    X, y = rows(kind, n=8), np.arange(8) * 7 % 5 % 2
+    settings = {"dropout": 0.4, "l2": 0.2}
+    cpu, cuda = both(model, X, y, settings, sample_weight=np.linspace(0.5, 2.0, 8))
+    assert_allclose(cuda.coef_, cpu.coef_, rtol=1e-9, atol=1e-12)
+    assert_allclose(cuda.intercept_, cpu.intercept_, rtol=1e-9, atol=1e-12)
+    assert_allclose(cuda.result_.history.objective, cpu.result_.history.objective, rtol=1e-12)
+
+
+def test_unlabelled_rows_have_copies():
+    X, y = rows("csr", n=8), np.arange(8) * 7 % 5 % 2
+    cpu, cuda = both(LogisticRegression, X, y, {"discount": 0.7}, X_unlabeled=rows("csr", n=5, seed=1))
+    assert_allclose(cuda.coef_, cpu.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_classes_share_copies():
+    X, y = rows("binary", n=9), np.arange(9) * 7 % 5 % 3
+    cpu, cuda = both(LogisticRegression, X, y, {"dropout": 0.4, "multi_class": "ovr"})
+    assert_allclose(cuda.coef_, cpu.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_additive_noise_and_blocks_have_the_optimum_of_the_cpu():
+    """The preconditioner ignores additive noise in copies, so single steps differ."""
+    X, y = rows("csr", n=8), np.arange(8) * 7 % 5 % 2
+    blocks = Blocks(X, rows("dense", n=8)[:, :2])
+    noise = {"dropout": PerBlock(0.5, 0.0), "noise_std": PerBlock(0.0, 0.3)}
+    cpu, cuda = both(LogisticRegression, blocks, y, noise | {"l2": 2.0, "tol": 1e-4, "max_iter": 100})
+    assert cuda.result_.status == "converged"
+    assert cuda.result_.objective == pytest.approx(cpu.result_.objective, rel=1e-7)
+    assert_allclose(cuda.coef_, cpu.coef_, atol=1e-4)
+
+
+def test_a_search_compares_strengths_of_noise():
+    X, y = rows("binary", n=12), np.arange(12) * 7 % 5 % 2
+    grid = {"dropout": (0.2, 0.6), "l2": 1.0, "l2_weights": "uniform", "cv": 2, "extend_l2": False}
+    cpu, cuda = both(LogisticRegressionCV, X, y, grid)
+    assert cuda.best_params_ == cpu.best_params_
+    scores = [model.cv_results_["mean_test_score"] for model in (cuda, cpu)]
+    assert_allclose(*scores, atol=5e-3)
+
+
+def test_matrices_of_cupy_are_copied_on_the_host(real_gpu):
+    from cupyx.scipy.sparse import csr_matrix
+
+    X, y = rows("csr", n=8), np.arange(8) * 7 % 5 % 2
+    settings = {"expectation": "monte_carlo", "random_state": 0, "max_iter": 2, "tol": 1e-12}
+    cpu, cuda = (LogisticRegression(**settings).fit(part, y) for part in (X, csr_matrix(X)))
+    assert_allclose(host(cuda.coef_), cpu.coef_, rtol=1e-9, atol=1e-12)
