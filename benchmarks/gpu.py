@@ -148,7 +148,7 @@ def objective_of(data: Data, P: int) -> Any:
         [(slice(0, d), matrix)], data.y[:, None], ones, ones, first, first, first, share, penalty
     )
     problems = Problems(
-        *([labeled], FAMILY[Logistic], np.zeros(P), np.ones((1, P)), np.zeros((1, P)), share),
+        *([labeled], FAMILY[Logistic], 1, np.zeros(P), np.ones((1, P)), np.zeros((1, P)), share),
         *(np.ones((d, 1), np.float32), first, mean, first, True, np.dtype(np.float32)),
     )
     theta = cupy.asarray(np.random.default_rng(0).normal(scale=0.01, size=(d + 1, P)), dtype=np.float32)

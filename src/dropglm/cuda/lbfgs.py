@@ -278,7 +278,7 @@ class _Descent:
         memory = self.s.flat(1), self.y.flat(1), objective.inverse.flat(1), self.gradient.flat(1)
         out = objective.direction.flat(1), objective.sums
         group.call(vector_loops.multiply, blocks, *step, *rows, *there, *memory, *out)
-        objective.add_blocks(group, blocks, PRODUCTS, self.multiplied)
+        objective.add_blocks(group, blocks, PRODUCTS, self.multiplied, joint=PRODUCTS)
 
     def _precondition(self, numbers: np.ndarray) -> None:
         """Compute the preconditioner at the points of some problems, and all products that depend on it."""
@@ -289,7 +289,7 @@ class _Descent:
             blocks = objective.loops(objective.d + 1, group)
             squared = self.size, self.pairs, self.y.flat(1), objective.inverse.flat(1), objective.sums
             group.call(vector_loops.square, blocks, *squared, depth=MEMORY // PART)
-            objective.add_blocks(group, blocks, MEMORY**2, self.squares)
+            objective.add_blocks(group, blocks, MEMORY**2, self.squares, joint=MEMORY**2)
             self._multiply(group)
             self._turn(group, self.squares)
 

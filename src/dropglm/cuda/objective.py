@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.cuda import row_loops, vector_loops
+from dropglm.cuda import class_loops, row_loops, vector_loops
 from dropglm.cuda.groups import DeviceArray, Group
 from dropglm.cuda.matrix import Ends, Slopes
 from dropglm.cuda.problems import Problems, RowSet
@@ -87,36 +87,34 @@ class DeviceObjective:
         self.sums = view(xp.zeros((len(self.states) * MAX_BLOCKS, max(PRODUCTS, MEMORY * MEMORY), P)))
         matrices = [matrix for rows in problems.row_sets for _, matrix in rows.blocks]
         self.records = all(matrix.calls_kernels_only for matrix in matrices)
-        self.kind = str(self.dtype), P % 2, *(matrix.kind for matrix in matrices)
+        self.kind = str(self.dtype), P % 2, problems.classes > 1, *(matrix.kind for matrix in matrices)
 
     def aim(self, group: Group) -> None:
         """Compute what the line searches along the direction need, after ``vector_loops.combine``."""
-        self.add_blocks(group, self.loops(self.d + 1, group), ALONG, self.along)
+        self.add_blocks(group, self.loops(self.d + 1, group), ALONG, self.along, joint=2)
         for state in self.states:
             for number, (_, matrix) in enumerate(state.blocks):
                 matrix.ray(group, self.ends_of[number], self.relative[number], state.ray, add=number > 0)
 
     def evaluate(self, group: Group) -> None:
         """Compute the sums over rows at the steps along the ray; problems with the step NaN keep theirs."""
-        first = 0
+        problems, first = self.problems, 0
+        line = self.steps.view, self.along, self.intercepts
         for state in self.states:
             blocks = self.loops(state.n, group)
-            group.call(
-                *(row_loops.evaluate, blocks, self.problems.family, state.penalty),
-                *(
-                    self.steps.view,
-                    self.along,
-                    self.intercepts,
-                    state.eta.view,
-                    state.s2.view,
-                    state.ray.view,
-                ),
-                *(*state.tables, *state.places, state.share),
-                *(state.eta_end.view, state.s2_end.view, state.slopes.r.view, state.slopes.q.view),
-                *(first, self.sums),
-            )
+            start, ray = (state.eta.view, state.s2.view), state.ray.view
+            labels = *state.tables, *state.places, state.share
+            end = state.eta_end.view, state.s2_end.view
+            out = state.slopes.r.view, state.slopes.q.view, first, self.sums
+            if problems.classes > 1:
+                group.call(class_loops.advance, blocks, *line, *start, ray, *end)
+                kind = problems.classes, state.penalty
+                group.call(class_loops.evaluate, blocks, *kind, *line, ray, *labels, *end, *out)
+            else:
+                kind = problems.family, state.penalty
+                group.call(row_loops.evaluate, blocks, *kind, *line, *start, ray, *labels, *end, *out)
             first += blocks
-        self.add_blocks(group, first, row_loops.SUMS, self.by_rows)
+        self.add_blocks(group, first, row_loops.SUMS, self.by_rows, joint=2)
 
     def move(self, group: Group) -> None:
         """Go to the ends of the steps that are taken, and compute the derivatives of the rows there."""
@@ -138,12 +136,15 @@ class DeviceObjective:
         place of those along the direction, for all problems.
         """
         problems, first = self.problems, 0
+        curvatures, kind = row_loops.curvatures, problems.family
+        if problems.classes > 1:
+            curvatures, kind = class_loops.curvatures, problems.classes
         own = [state for state in self.states if state.penalty != row_loops.COPY]
         for number, state in enumerate(own):
             blocks = self.loops(state.n, group)
             for block, (_, matrix) in enumerate(state.blocks):
                 group.call(
-                    *(row_loops.curvatures, blocks, problems.family, state.eta.view),
+                    *(curvatures, blocks, kind, state.eta.view),
                     *(*state.tables[1:], *state.places[1:], state.share, self.relative[block].view),
                     *(state.slopes.r.view, state.slopes.q.view, first, self.sums),
                 )
@@ -157,10 +158,17 @@ class DeviceObjective:
             *(float(np.finfo(self.dtype).tiny), self.inverse.flat(1)),
         )
 
-    def add_blocks(self, group: Group, blocks: int, count: int, out: Any) -> None:
-        """Add up sums over rows or features that were computed per block, for all problems."""
+    def add_blocks(self, group: Group, blocks: int, count: int, out: Any, joint: int = 0) -> None:
+        """Add up sums over rows or features that were computed per block, for all problems.
+
+        The first ``joint`` of them are summed over the classes of a model as well.
+        """
         grid = count, -(-self.P // (1 << group.g))
         group.stream.call(vector_loops.add_blocks, grid, group.g, blocks, self.sums, out)
+        classes = self.problems.classes
+        if classes > 1 and joint:
+            models = -(-self.P // (classes * THREADS))
+            group.stream.call(vector_loops.share_sums, (joint, models), classes, out)
 
     def loops(self, items: int, group: Group) -> int:
         """Return the number of blocks of a loop over rows or features."""

@@ -47,11 +47,15 @@ class RowSet:
 class Problems:
     """P problems that share rows and a family.
 
+    A multinomial model of K classes counts as K neighbouring problems, which move together.
+
     Attributes
     ----------
     row_sets : sequence of RowSet
     family : int
-        Its number in kernels.
+        Its number in kernels; it does not matter if there are several classes.
+    classes : int
+        K of multinomial models; 1 for other families.
     constant : ndarray of shape (P,)
         Σ w A*(y), which makes the loss of a perfect fit 0.
     relative, absolute : ndarray of shape (B, P)
@@ -71,6 +75,7 @@ class Problems:
 
     row_sets: Sequence[RowSet]
     family: int
+    classes: int
     constant: np.ndarray
     relative: np.ndarray
     absolute: np.ndarray

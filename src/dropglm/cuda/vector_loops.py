@@ -48,6 +48,22 @@ def add_blocks(g, blocks, sums, out):
 
 
 @kernel
+def share_sums(classes, out):
+    """Let the classes of a multinomial model have their sum; the first dimension of the grid are the numbers.
+
+    The decisions for its columns are then the same, and they move as one problem.
+    """
+    number, first = cuda.blockIdx.x, (cuda.blockIdx.y * THREADS + cuda.threadIdx.x) * classes
+    if first >= out.shape[1]:
+        return
+    total = 0.0
+    for k in range(classes):
+        total += out[number, first + k]
+    for k in range(classes):
+        out[number, first + k] = total
+
+
+@kernel
 def combine(
     columns, g, size, pairs, a, e, scale, s, y, inverse, gradient, theta, l2, l2_weights, column_of_l2,
     mean, column_of_mean, absolute, block_of, direction, ends, sums,

@@ -76,7 +76,7 @@ class DeviceFits(FoldFits):
             keeps = self.keeps(grid[number])
             parts[number, fold, k] = Fit(
                 ((to_host(solution.beta), solution.intercept),) if keeps else (),
-                (eta[self.folds[fold].test][:, None],),
+                (eta[self.folds[fold].test],),
                 seconds,
                 solution.result.n_iter,
                 solution.result.status == Status.CONVERGED,

@@ -1,0 +1,247 @@
+"""Problems on a GPU that move together, and the arrays of all of them that kernels read.
+
+A problem has one column of coefficients; a multinomial model has one for each class.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dropglm.estimators.device_features import DeviceFeatures
+from dropglm.estimators.l2_weights import L2_WEIGHTS
+from dropglm.estimators.problem import Problem
+from dropglm.estimators.stages import Solution, Task
+from dropglm.gpu_arrays import to_host
+from dropglm.noise import NO_NOISE
+from dropglm.objective import Coefficients
+from dropglm.penalties import MonteCarlo
+from dropglm.solvers import LBFGS
+
+
+class Fitted(NamedTuple):
+    """A solution, whose coefficients are on the GPU, and the predictors of all labelled rows."""
+
+    solution: Solution
+    eta: np.ndarray  # (n, K)
+
+
+class Batch:
+    """Problems on the GPU, and their coefficients so far.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        With the same features, family and kind of penalty.
+
+    Attributes
+    ----------
+    theta : array of the GPU of shape (d + 1, P)
+        (β, c) of all columns.
+    """
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        from dropglm.cuda.runtime import array_module
+
+        self.xp = array_module()
+        self.tasks = tasks
+        self.features: DeviceFeatures = tasks[0].problem.features
+        self.d = self.features.labeled.shape[1]
+        self.classes: int = tasks[0].problem.y.shape[1]
+        # Those of the other tasks are of the same kind.
+        self.penalty = next((task.penalty for task in tasks if task.penalty is not None), None)
+        columns = [(task.problem, k) for task in tasks for k in range(self.classes)]
+        self.y = _Table(((id(one.y), k), one.y[:, k]) for one, k in columns)
+        self.w = _Table((id(one.weights), one.weights) for one, _ in columns)
+        self.mean = _Table((_mean_key(one), partial(_mean, one)) for one, _ in columns)
+        self.l2_weights = _Table((_weights_key(one, k), partial(_l2_weights, one, k)) for one, k in columns)
+        self.constant = _Table((id(one), partial(_constant, one)) for one, _ in columns)
+        self.theta = self._start()
+        self.minimum: Any = None
+        self._noised: dict[int, Any] = {}  # copies of rows, if the penalty draws them, by number of the set
+        self.passes = np.zeros(len(tasks), np.int64)  # over the rows, in all stages
+
+    def _start(self) -> Any:
+        """Return θ of all problems at their starts."""
+        null = _Table((id(task.problem), task.problem.null_intercept) for task in self.tasks)
+        c = null.columns(np.float64)[:, null.places].T.ravel()
+        theta = self.xp.zeros((self.d + 1, len(c)), self.features.dtype)
+        for number, task in enumerate(self.tasks):
+            if task.start is not None:
+                own, beta = self._columns_of(number), self.xp.asarray(task.start[0])
+                theta[: self.d, own] = beta
+                c[own] = task.start[1] + to_host(self.xp.asarray(_mean(task.problem)) @ beta)
+        theta[self.d] = self.xp.asarray(c)
+        return theta
+
+    def _columns_of(self, number: int) -> slice:
+        """Return the columns of a task."""
+        return slice(number * self.classes, (number + 1) * self.classes)
+
+    def solve(self, solver: LBFGS, discounts: np.ndarray, *, watched: bool) -> None:
+        """Minimise the objectives of a stage, from the coefficients so far on."""
+        from dropglm.cuda.lbfgs import minimize
+
+        self.minimum = minimize(
+            self._problems(np.repeat(discounts, self.classes)),
+            self.theta,
+            tol=solver.tol,
+            max_iter=solver.max_iter,
+            min_iter=solver.min_iter,
+            watch=self._watch if watched and any(task.watch for task in self.tasks) else None,
+        )
+        self.theta = self.minimum.theta
+        self.passes += [result.passes for result in self.minimum.results[:: self.classes]]
+
+    def _watch(self, n_iter: int, moved: np.ndarray, values: np.ndarray) -> bool:
+        """Call what observes the tasks of these columns; return whether one of them stops the fit."""
+        answers = [
+            watch(n_iter, float(values[p]), partial(self._coefficients, p // self.classes))
+            for p in moved.tolist()
+            if p % self.classes == 0 and (watch := self.tasks[p // self.classes].watch) is not None
+        ]
+        return any(answers)
+
+    def _coefficients(self, number: int) -> Coefficients:
+        """Return β and b of a task at the current iteration, on the host."""
+        theta = to_host(self.theta[:, self._columns_of(number)])
+        beta = theta[: self.d]
+        return beta, theta[self.d] - to_host(_mean(self.tasks[number].problem)) @ beta
+
+    def _problems(self, discounts: np.ndarray) -> Any:
+        from dropglm.cuda.problems import Problems
+        from dropglm.cuda.row_loops import FAMILY
+
+        tasks, classes = self.tasks, self.classes
+        noises = [NO_NOISE if task.penalty is None else task.penalty.noise for task in tasks]
+        blocks = [[noise.of_block(k) for noise in noises] for k in self.features.labeled.numbers]
+        relative = np.array([[noise.relative for noise in block] for block in blocks], np.float64)
+        absolute = np.array([[noise.absolute for noise in block] for block in blocks], np.float64)
+        if isinstance(self.penalty, MonteCarlo):
+            absolute[:] = 0.0  # the copies of rows have it in them
+        return Problems(
+            self._row_sets(discounts),
+            FAMILY.get(tasks[0].problem.family, 0),
+            classes,
+            self.constant.columns(np.float64)[self.constant.places],
+            np.repeat(relative, classes, axis=1),
+            np.repeat(absolute, classes, axis=1),
+            np.repeat(np.array([task.l2 for task in tasks], np.float64), classes),
+            self.l2_weights.columns_on_gpu(self.features.dtype),
+            self.l2_weights.places,
+            self.mean.columns_on_gpu(self.features.dtype),
+            self.mean.places,
+            tasks[0].problem.fit_intercept,
+            self.features.dtype,
+        )
+
+    def _row_sets(self, discounts: np.ndarray) -> list[Any]:
+        """Return the labelled rows and, if their penalty counts, the others, as ``semi_supervised`` does."""
+        from dropglm.cuda.copies import draw
+        from dropglm.cuda.problems import RowSet
+        from dropglm.cuda.row_loops import PENALTY
+
+        unlabeled_weights = self.tasks[0].problem.unlabeled_weights
+        labeled, unlabeled = self.features.labeled, self.features.unlabeled
+        y, w = self.y.columns(np.float64), self.w.columns(np.float64)
+        n = w.sum(axis=0)[self.w.places]
+        m = 0.0 if unlabeled_weights is None else float(unlabeled_weights.sum())
+        share = n / (n + discounts * m)
+        places = self.y.places, self.w.places, self.w.places
+        penalty = PENALTY.get(type(self.penalty), 0)
+        blocks = list(zip(labeled.places, labeled.matrices, strict=True))
+        sets = [RowSet(blocks, y, w, w, *places, share, penalty)]
+        if unlabeled is not None and unlabeled_weights is not None and discounts.any():
+            blocks = list(zip(unlabeled.places, unlabeled.matrices, strict=True))
+            pi = unlabeled_weights[:, None]
+            none, first = np.zeros_like(pi), np.zeros_like(self.y.places)
+            sets.append(RowSet(blocks, none, none, pi, first, first, first, share * discounts, penalty))
+        if not isinstance(self.penalty, MonteCarlo):
+            return sets
+        for number, design in enumerate([labeled, unlabeled][: len(sets)]):
+            if number not in self._noised:
+                self._noised[number] = draw(self.penalty, design)
+        return [part for number, rows in enumerate(sets) for part in self._noised[number].row_sets(rows)]
+
+    def count_predictions(self) -> None:
+        """Let the weights of l2 count unlabelled rows with the labels that are predicted so far."""
+        found = []
+        for number, task in enumerate(self.tasks):
+            own = self._columns_of(number)
+            coefficients = self.theta[: self.d, own], self.minimum.intercept[own]
+            found += list(task.problem.l2_weights_with_predictions(coefficients).T)
+        self.l2_weights = _Table(enumerate(found))
+
+    def fitted(self) -> list[Fitted]:
+        """Return the solutions of all tasks."""
+        minimum = self.minimum
+        eta = to_host(self.xp.ascontiguousarray(minimum.eta[0].T))
+        fitted = []
+        for number, passes in enumerate(self.passes.tolist()):
+            own = self._columns_of(number)
+            result = replace(minimum.results[own.start], passes=passes)
+            solution = Solution(self.theta[: self.d, own], minimum.intercept[own], result)
+            fitted.append(Fitted(solution, eta[own].T))
+        return fitted
+
+
+class _Table:
+    """Columns that several problems share, and the column of each problem.
+
+    Parameters
+    ----------
+    items : iterable of (hashable, array or callable that returns one)
+        The key of each problem's column, and the column; where a key comes again, its column is ignored.
+    """
+
+    def __init__(self, items: Iterable[tuple[Hashable, Any]]) -> None:
+        place_of: dict[Hashable, int] = {}
+        self._columns: list[Any] = []
+        places = []
+        for key, column in items:
+            if key not in place_of:
+                place_of[key] = len(place_of)
+                self._columns.append(column() if callable(column) else column)
+            places.append(place_of[key])
+        self.places = np.array(places)
+
+    def columns(self, dtype: Any) -> np.ndarray:
+        """Return all columns as one array."""
+        return np.stack(self._columns, axis=-1).astype(dtype, copy=False)
+
+    def columns_on_gpu(self, dtype: Any) -> Any:
+        """Return all columns as one array of the GPU."""
+        from dropglm.cuda.runtime import array_module
+
+        xp = array_module()
+        return xp.stack([xp.asarray(column, dtype=dtype) for column in self._columns], axis=-1)
+
+
+def _mean(problem: Problem) -> Any:
+    """Return x̄, or zeros without an intercept."""
+    return problem._mean if problem.fit_intercept else np.zeros_like(problem._mean)
+
+
+def _mean_key(problem: Problem) -> Hashable:
+    return id(problem) if problem.mean is None else id(problem.mean)
+
+
+def _l2_weights(problem: Problem, k: int) -> Any:
+    """Return the weights of l2 of a class; the most common ones need not come from the host."""
+    from dropglm.cuda.runtime import array_module
+
+    if problem.l2_weights is L2_WEIGHTS["uniform"]:
+        return array_module().ones(problem.features.labeled.shape[1], problem.features.dtype)
+    return problem.labeled_l2_weights[:, k]
+
+
+def _weights_key(problem: Problem, k: int) -> Hashable:
+    return (id(problem), k) if problem.l2_weights.uses_labels else id(problem.l2_weights)
+
+
+def _constant(problem: Problem) -> float:
+    """Σ w A*(y), which makes the loss of a perfect fit 0."""
+    y = problem.y if problem.family.several else problem.y[:, 0]
+    return float(np.sum(problem.weights * problem.family.conjugate(y)))
