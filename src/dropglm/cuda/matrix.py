@@ -12,7 +12,7 @@ from dropglm.design import Matrix
 
 # Features with more entries than this are frequent: their entries are cut into chunks.
 FREQUENT = 64
-CHUNK = 1024
+CHUNK = 2048
 # A thread has about this many entries of a row.
 ENTRIES = 16
 

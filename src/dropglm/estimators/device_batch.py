@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm.estimators.device_features import DeviceFeatures
-from dropglm.estimators.l2_weights import L2_WEIGHTS
 from dropglm.estimators.problem import Problem
 from dropglm.estimators.stages import Solution, Task
 from dropglm.gpu_arrays import to_host
@@ -229,11 +228,6 @@ def _mean_key(problem: Problem) -> Hashable:
 
 
 def _l2_weights(problem: Problem, k: int) -> Any:
-    """Return the weights of l2 of a class; the most common ones need not come from the host."""
-    from dropglm.cuda.runtime import array_module
-
-    if problem.l2_weights is L2_WEIGHTS["uniform"]:
-        return array_module().ones(problem.features.labeled.shape[1], problem.features.dtype)
     return problem.labeled_l2_weights[:, k]
 
 

@@ -70,8 +70,7 @@ class DeviceFeatures(FeaturesOfRows):
             orders.append(order)
             matrices.append(uploaded)
         self._orders_on_gpu = orders
-        on_host = [to_host(order) for order in orders]
-        super().__init__(on_host, widths, dtype, in_blocks=in_blocks, some_unlabeled=len(given) == 2)
+        super().__init__(orders, widths, dtype, in_blocks=in_blocks, some_unlabeled=len(given) == 2)
         self.labeled, *unlabeled = (
             DeviceDesign(parts, threads=threads) for parts in zip(*matrices, strict=True)
         )

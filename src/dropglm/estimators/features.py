@@ -11,6 +11,7 @@ from scipy import sparse
 from dropglm.blocks import Blocks
 from dropglm.dependencies import each_in_teams
 from dropglm.design import BlockDesign, Design, Matrix, frequency_order
+from dropglm.gpu_arrays import to_host
 from dropglm.objective import sum_of_rows
 
 Item = TypeVar("Item")
@@ -24,8 +25,9 @@ class FeatureOrder:
 
     Parameters
     ----------
-    orders : sequence of ndarrays of int
-        For each block, its features that occur, in the order of the coefficients.
+    orders : sequence of arrays of int
+        For each block, its features that occur, in the order of the coefficients. Arrays of a GPU are copied
+        to the host when they are asked for: most fits do without.
     widths : sequence of int
         Number of features of each block.
     dtype : dtype
@@ -41,15 +43,13 @@ class FeatureOrder:
     ----------
     d : int
         Number of all features.
-    order : ndarray of int
-        The features that occur, of all blocks.
     block_count : int or None
         Number of blocks of X, None if X is a single matrix.
     """
 
     def __init__(
         self,
-        orders: Sequence[np.ndarray],
+        orders: Sequence[Any],
         widths: Sequence[int],
         dtype: np.dtype,
         *,
@@ -57,14 +57,31 @@ class FeatureOrder:
         some_unlabeled: bool = False,
         left_out: Collection[int] = (),
     ) -> None:
-        self.orders, self.widths, self.dtype = orders, widths, dtype
+        self._orders, self.widths, self.dtype = orders, widths, dtype
+        self._order: np.ndarray | None = None
         self.some_unlabeled = some_unlabeled
         self.d = sum(widths)
         self.block_count = len(widths) if in_blocks else None
         self.left_out = frozenset(left_out)
-        starts = np.cumsum((0, *widths))
-        kept = [starts[k] + order if k else order for k, order in enumerate(orders) if k not in self.left_out]
-        self.order = kept[0] if len(kept) == 1 else np.concatenate(kept)
+
+    @property
+    def orders(self) -> Sequence[np.ndarray]:
+        """For each block, its features that occur, in the order of the coefficients."""
+        self._orders = [to_host(order) for order in self._orders]
+        return self._orders
+
+    @property
+    def order(self) -> np.ndarray:
+        """The features that occur, of all blocks."""
+        if self._order is None:
+            starts = np.cumsum((0, *self.widths))
+            kept = [
+                starts[k] + order if k else order
+                for k, order in enumerate(self.orders)
+                if k not in self.left_out
+            ]
+            self._order = kept[0] if len(kept) == 1 else np.concatenate(kept)
+        return self._order
 
     def select(self, coef: np.ndarray) -> np.ndarray:
         """Return β of the features that occur, given a (K, d) array for all features; shape (d', K)."""
@@ -124,7 +141,7 @@ class FeaturesOfRows(AnyFeatures):
         rest = copy(self)
         FeatureOrder.__init__(
             rest,
-            self.orders,
+            self._orders,
             self.widths,
             self.dtype,
             in_blocks=True,

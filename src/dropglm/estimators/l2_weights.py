@@ -157,13 +157,13 @@ L2_WEIGHTS: dict[str, L2Weights] = {
 def l2_weights_from(given: Any, features: FeatureOrder) -> L2Weights:
     """Return the rule of that name, the ``L2Weights`` itself, or a rule that returns the given weights."""
     if not isinstance(given, PerBlock):
-        return _rule(given, features.order, features)
+        return _rule(given, features)
     values = values_by_block(given, features.block_count, "l2_weights")
     left_out = frozenset(number for number, value in enumerate(values) if _is_infinite(value))
     if len(left_out) == len(values):
         raise ValueError("l2_weights leaves out every block; give at least one block a finite weight.")
     rules = {
-        number: _rule(value, features.orders[number], features, features.widths[number])
+        number: _rule(value, features, number)
         for number, value in enumerate(values)
         if number not in left_out
     }
@@ -196,8 +196,8 @@ def _is_infinite(value: Any) -> bool:
     return isinstance(value, Real) and value == np.inf
 
 
-def _rule(given: Any, order: np.ndarray, features: FeatureOrder, width: int | None = None) -> L2Weights:
-    """Return the rule for the features in this order, of all features or of a block of that width."""
+def _rule(given: Any, features: FeatureOrder, block: int | None = None) -> L2Weights:
+    """Return the rule for all features, or for the block of that number."""
     if isinstance(given, str):
         found = lookup(L2_WEIGHTS, given, "l2_weights")
         if found.counts_unlabeled and not features.some_unlabeled:
@@ -212,7 +212,7 @@ def _rule(given: Any, order: np.ndarray, features: FeatureOrder, width: int | No
     if given is None:
         raise TypeError("l2_weights must be a name, an array or an L2Weights, got None.")
     weights = checks.numbers(given, "l2_weights")
-    d, columns = (features.d, "X") if width is None else (width, "the block")
+    d, columns = (features.d, "X") if block is None else (features.widths[block], "the block")
     if isinstance(given, Real):
         weights = np.full(d, weights[0])
     if weights.shape != (d,):
@@ -221,5 +221,6 @@ def _rule(given: Any, order: np.ndarray, features: FeatureOrder, width: int | No
         raise ValueError(
             f"l2_weights must not be negative, but that of feature {int(np.argmin(weights))} is."
         )
+    order = features.order if block is None else features.orders[block]
     selected = weights[order, None].astype(features.dtype)
     return L2Weights(lambda rows: np.repeat(selected, rows[0].shape[1], axis=1), uses_labels=False)

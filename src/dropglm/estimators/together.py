@@ -5,12 +5,14 @@ The stages of a fit are those of ``stages.py``. All problems of a batch go throu
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dropglm.estimators.device_batch import Batch, Fitted
 from dropglm.estimators.features import AnyFeatures
+from dropglm.estimators.l2_weights import L2_WEIGHTS
 from dropglm.estimators.problem import Problem
 from dropglm.estimators.stages import ROUGH_TOL, Solution, Task, Watch
 from dropglm.families import Family, Multinomial
@@ -36,6 +38,15 @@ class DeviceProblem(Problem):
     ) -> Solution:
         """Minimise the objective; without ``start``, from the model with β = 0."""
         return solve_together([Task(self, penalty, l2, discount, start, watch)], solver)[0]
+
+    @cached_property
+    def labeled_l2_weights(self) -> Any:
+        """Weights of l2, from the labelled rows alone; the most common ones need not come from the host."""
+        from dropglm.cuda.runtime import array_module
+
+        if self.l2_weights is not L2_WEIGHTS["uniform"]:
+            return super().labeled_l2_weights
+        return array_module().ones((self.features.labeled.shape[1], self.y.shape[1]), self.features.dtype)
 
 
 def problem_class(features: AnyFeatures) -> type[Problem]:
