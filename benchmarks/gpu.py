@@ -179,11 +179,14 @@ def passes(data: Data) -> Rows:
 
 def _works(objective: Any, matrix: Any, group: Any) -> list[tuple[str, int, Callable[[], None]]]:
     """Return names of passes, the bytes that an entry loads if nothing is cached, and the passes."""
+    from dropglm.cuda.groups import DeviceArray
+
     state, beta, rho = objective.states[0], objective.beta_of[0], objective.relative[0]
-    matrix.moments(group, beta, state.eta, state.s2)
+    eta, t = map(DeviceArray, state.here.array)
+    matrix.moments(group, beta, eta, t)
 
     def forward() -> None:
-        matrix.moments(group, beta, state.eta, state.s2)
+        matrix.moments(group, beta, eta, t)
 
     def along() -> None:
         matrix.ray(group, objective.ends_of[0], rho, state.ray, add=False)

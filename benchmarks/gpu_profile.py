@@ -61,7 +61,7 @@ def _table(lines: Any) -> Rows:
 def main() -> None:
     """Call each pass once, which is what Nsight Compute observes."""
     from benchmarks.gpu import load, objective_of
-    from dropglm.cuda.groups import Group
+    from dropglm.cuda.groups import DeviceArray, Group
     from dropglm.cuda.runtime import Stream
 
     data = load(Path(sys.argv[1]))
@@ -70,7 +70,7 @@ def main() -> None:
         state, matrix = objective.states[0], objective.states[0].blocks[0][1]
         with Stream() as stream:
             group = Group(P, stream)
-            matrix.moments(group, objective.beta_of[0], state.eta, state.s2)
+            matrix.moments(group, objective.beta_of[0], *map(DeviceArray, state.here.array))
             objective.aim(group)
             objective.evaluate(group)
             objective.move(group)

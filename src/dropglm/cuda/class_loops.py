@@ -17,21 +17,21 @@ from dropglm.cuda.threads import SUMMED, problem_of, put_sums
 
 
 @cuda.jit(device=True)
-def log_partition(eta, i, first, classes):
-    """Return A of a row, given the column of its first class."""
+def log_partition(at, i, first, classes):
+    """Return A of a row, given η, and the column of the first class."""
     top = first
     for k in range(first + 1, first + classes):
-        if eta[i, k] > eta[i, top]:
+        if at[0, i, k] > at[0, i, top]:
             top = k
     total = 0.0
     for k in range(first, first + classes):
         if k != top:
-            total += math.exp(eta[i, k] - eta[i, top])
-    return eta[i, top] + math.log1p(total)
+            total += math.exp(at[0, i, k] - at[0, i, top])
+    return at[0, i, top] + math.log1p(total)
 
 
 @kernel
-def advance(columns, g, steps, along, intercepts, eta, s2, ray, eta_end, drift_end):
+def advance(columns, g, steps, along, intercepts, here, ray, end):
     """Set η and the drift at the end of the step."""
     thread = cuda.threadIdx.x
     p = problem_of(columns, g)
@@ -39,15 +39,15 @@ def advance(columns, g, steps, along, intercepts, eta, s2, ray, eta_end, drift_e
         return
     step, shift = steps[p], intercepts[p] - along[2, p]
     rows = THREADS >> g
-    for i in range(cuda.blockIdx.x * rows + (thread >> g), eta.shape[0], cuda.gridDim.x * rows):
-        eta_end[i, p] = eta[i, p] + step * (ray[0, i, p] + shift)
-        drift_end[i, p] = s2[i, p] + step * 2.0 * ray[1, i, p]
+    for i in range(cuda.blockIdx.x * rows + (thread >> g), here.shape[1], cuda.gridDim.x * rows):
+        end[0, i, p] = here[0, i, p] + step * (ray[0, i, p] + shift)
+        end[1, i, p] = here[1, i, p] + step * 2.0 * ray[1, i, p]
 
 
 @kernel
 def evaluate(
-    columns, g, classes, penalty, steps, along, intercepts, ray, y, w, pi, column_of_y, column_of_w,
-    column_of_pi, share, eta_end, drift_end, by_eta, by_drift, first, sums,
+    columns, g, classes, penalty, steps, along, intercepts, ray,
+    y, w, pi, places, share, end, by_eta, by_drift, first, sums,
 ):  # fmt: skip
     """Set the slopes at the end of the step, and the sums of each block of rows, as in ``row_loops``."""
     if columns[cuda.blockIdx.y << g] < 0:
@@ -61,13 +61,13 @@ def evaluate(
     step, weight, shift = steps[p], share[p], intercepts[p] - along[2, p]
     active = own >= 0 and not math.isnan(step)
     value, slope, sum_eta = 0.0, 0.0, 0.0
-    stop = eta_end.shape[0] if active else 0
+    stop = end.shape[1] if active else 0
     rows = THREADS >> g
     for i in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
-        A = log_partition(eta_end, i, first_class, classes)
-        A1, drift = math.exp(eta_end[i, p] - A), drift_end[i, p]
-        w_i, pi_i = w[i, column_of_w[p]], weight * pi[i, column_of_pi[p]]
-        y_i = y[i, column_of_y[p]]
+        A = log_partition(end, i, first_class, classes)
+        eta_i, drift = end[0, i, p], end[1, i, p]
+        A1 = math.exp(eta_i - A)
+        y_i, w_i, pi_i = y[i, places[0, p]], w[i, places[1, p]], weight * pi[i, places[2, p]]
         A_share = A if p == first_class else 0.0
         r, r_eta, r_drift = 0.0, 0.0, 0.0
         if penalty == COPY:
@@ -75,11 +75,11 @@ def evaluate(
         if penalty == ROW:
             mean = 0.0
             for k in range(first_class, first_class + classes):
-                mean += math.exp(eta_end[i, k] - A) * drift_end[i, k]
+                mean += math.exp(end[0, i, k] - A) * end[1, i, k]
             r, r_eta, r_drift = -A_share - A1 * drift, -A1 - A1 * (drift - mean), -A1
         r_i = w_i * (A1 - y_i) + pi_i * r_eta
         q_i = pi_i * r_drift
-        value += w_i * (A_share - y_i * eta_end[i, p]) + pi_i * r
+        value += w_i * (A_share - y_i * eta_i) + pi_i * r
         slope += r_i * (ray[0, i, p] + shift) + q_i * 2.0 * ray[1, i, p]
         sum_eta += r_i
         by_eta[i, p] = r_i
@@ -89,9 +89,7 @@ def evaluate(
 
 
 @kernel
-def curvatures(
-    columns, g, classes, eta, w, pi, column_of_w, column_of_pi, share, relative, loss, both, first, sums
-):
+def curvatures(columns, g, classes, here, w, pi, places, share, relative, loss, both, first, sums):
     """Set w p (1 - p) and (w + ρ π) p (1 - p) of each row and class, and sum, as in ``row_loops``."""
     if columns[cuda.blockIdx.y << g] < 0:
         return
@@ -101,12 +99,12 @@ def curvatures(
     own = problem_of(columns, g)
     p = max(own, 0)
     sum_loss, sum_penalty = 0.0, 0.0
-    stop = eta.shape[0] if own >= 0 else 0
+    stop = here.shape[1] if own >= 0 else 0
     rows = THREADS >> g
     for i in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
-        A1 = math.exp(eta[i, p] - log_partition(eta, i, p - p % classes, classes))
+        A1 = math.exp(here[0, i, p] - log_partition(here, i, p - p % classes, classes))
         A2 = A1 * (1.0 - A1)
-        by_loss, by_penalty = w[i, column_of_w[p]] * A2, share[p] * pi[i, column_of_pi[p]] * A2
+        by_loss, by_penalty = w[i, places[1, p]] * A2, share[p] * pi[i, places[2, p]] * A2
         loss[i, p] = by_loss
         both[i, p] = by_loss + relative[p] * by_penalty
         sum_loss += by_loss

@@ -10,7 +10,7 @@ import numpy as np
 from numba import cuda, float64, int64
 
 from dropglm.cuda.runtime import THREADS, kernel
-from dropglm.cuda.vector_loops import MEMORY, NO_PAIR, NOTHING_NEW
+from dropglm.cuda.vector_loops import MEMORY, NO_PAIR, NOTHING_NEW, SG, SY, YG, YY, A, E
 from dropglm.solvers.line_search import CURVATURE, MAX_TRIALS, Trial, narrow
 from dropglm.solvers.memory import solve as solve_on_cpu
 
@@ -96,7 +96,7 @@ def aim(p, tol, min_iter, max_iter, pairs, usable, sy, yy, sg, yg, a, e, scale, 
 @kernel
 def turn(
     columns, tol, min_iter, max_iter, along, intercepts, squares, multiplied, pairs, usable,
-    sy, yy, sg, yg, a, e, scale, point, trial, steps, taken, slot,
+    matrices, vectors, scale, point, trial, steps, taken, slot,
 ):  # fmt: skip
     """Arrive at the ends of the steps that were taken, and aim anew; a block has one problem.
 
@@ -108,19 +108,19 @@ def turn(
         return
     thread, new, step, renews = cuda.threadIdx.x, slot[p], taken[p], squares.size > 0
     # The recursion reads these numbers one after the other, so they have to be close by.
-    matrices = cuda.shared.array((2, MEMORY, MEMORY), float64)
-    vectors = cuda.shared.array((4, MEMORY), float64)
-    own_sy, own_yy = matrices[0], matrices[1]
-    own_sg, own_yg, own_a, own_e = vectors[0], vectors[1], vectors[2], vectors[3]
+    own_matrices = cuda.shared.array((2, MEMORY, MEMORY), float64)
+    own_vectors = cuda.shared.array((4, MEMORY), float64)
+    own_sy, own_yy = own_matrices[SY], own_matrices[YY]
+    own_sg, own_yg, own_a, own_e = own_vectors[SG], own_vectors[YG], own_vectors[A], own_vectors[E]
     for number in range(thread, MEMORY * MEMORY, THREADS):
         i, k = number // MEMORY, number % MEMORY
-        own_sy[i, k] = sy[p, i, k]
-        own_yy[i, k] = squares[number, p] if renews else yy[p, i, k]
+        own_sy[i, k] = matrices[SY, p, i, k]
+        own_yy[i, k] = squares[number, p] if renews else matrices[YY, p, i, k]
         # Products with the new y are differences of products with two gradients.
         if new >= 0 and (i == new or k == new):
             other = i + k - new
-            own_yy[i, k] = multiplied[MEMORY + other, p] - yg[p, other]
-            own_sy[i, k] = multiplied[i, p] - sg[p, i] if k == new else 0.0
+            own_yy[i, k] = multiplied[MEMORY + other, p] - vectors[YG, other, p]
+            own_sy[i, k] = multiplied[i, p] - vectors[SG, i, p] if k == new else 0.0
             if i == k:
                 own_sy[i, k], own_yy[i, k] = multiplied[2 * MEMORY + 1, p], multiplied[2 * MEMORY + 2, p]
     for i in range(thread, MEMORY, THREADS):
@@ -149,6 +149,7 @@ def turn(
     if renews or new > NOTHING_NEW:
         for number in range(thread, MEMORY * MEMORY, THREADS):
             i, k = number // MEMORY, number % MEMORY
-            sy[p, i, k], yy[p, i, k] = own_sy[i, k], own_yy[i, k]
+            matrices[SY, p, i, k], matrices[YY, p, i, k] = own_sy[i, k], own_yy[i, k]
         for i in range(thread, MEMORY, THREADS):
-            sg[p, i], yg[p, i], a[i, p], e[i, p] = own_sg[i], own_yg[i], own_a[i], own_e[i]
+            for number in range(4):
+                vectors[number, i, p] = own_vectors[number, i]

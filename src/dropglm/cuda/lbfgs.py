@@ -92,11 +92,9 @@ class _Descent:
         self.s, self.y = (DeviceArray(xp.zeros((MEMORY, d + 1, P), problems.dtype)) for _ in range(2))
         self.size = np.uint64((d + 1) * P)
         self.gradient = DeviceArray(xp.zeros((d + 1, P), problems.dtype))
-        # Coefficients of the next direction, and the inner products of ``solvers/memory.py``.
-        self.a, self.e = (view(xp.zeros((MEMORY, P))) for _ in range(2))
+        # Inner products, and coefficients of the next direction; see ``vector_loops``.
+        self.matrices, self.vectors = view(xp.zeros((2, P, MEMORY, MEMORY))), view(xp.zeros((4, MEMORY, P)))
         self.scale = DeviceArray(xp.zeros(P))
-        self.sy, self.yy = (view(xp.zeros((P, MEMORY, MEMORY))) for _ in range(2))
-        self.sg, self.yg = (view(xp.zeros((P, MEMORY))) for _ in range(2))
         self.usable = view(xp.zeros((P, MEMORY), np.bool_))
         counts = PRODUCTS, MEMORY**2, 0
         self.multiplied, self.squares, self.nothing = (view(xp.zeros((count, P))) for count in counts)
@@ -135,7 +133,7 @@ class _Descent:
                 break
         while self.reports:
             self.now = self.reports.receive()  # of rounds in which nobody moved
-        eta = tuple(state.eta.array for state in self.objective.states)
+        eta = tuple(state.here.array[0] for state in self.objective.states)
         results = [self._result(p) for p in range(self.P)]
         return Minimum(self.objective.theta.array, self.now[INTERCEPT].copy(), eta, results)
 
@@ -250,19 +248,16 @@ class _Descent:
         objective = self.objective
         ends = self.tol, self.min_iter, self.max_iter
         arrived = objective.along, objective.intercepts, squares, self.multiplied
-        products = self.pairs, self.usable, self.sy, self.yy, self.sg, self.yg
-        next_direction = self.a, self.e, self.scale.view
+        products = self.pairs, self.usable, self.matrices, self.vectors, self.scale.view
         steps = objective.steps.view, objective.taken.view, self.slot
         points = self.point.view, self.trial.view
-        group.decide(
-            decisions.turn, *ends, *arrived, *products, *next_direction, *points, *steps, per_block=1
-        )
+        group.decide(decisions.turn, *ends, *arrived, *products, *points, *steps, per_block=1)
 
     def _aim(self, group: Group) -> None:
         """Call the kernels that compute the next direction, and what searches along it need."""
         objective = self.objective
         blocks = objective.loops(objective.d + 1, group)
-        history = self.size, self.pairs, self.a, self.e, self.scale.view, self.s.flat(1), self.y.flat(1)
+        history = self.size, self.pairs, self.vectors, self.scale.view, self.s.flat(1), self.y.flat(1)
         here = objective.inverse.flat(1), self.gradient.flat(1), objective.theta.flat(1)
         out = *objective.coefficients, objective.direction.flat(1), objective.ends.view, objective.sums
         group.call(vector_loops.combine, blocks, *history, *here, *out)

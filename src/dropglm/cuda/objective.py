@@ -24,13 +24,14 @@ class RowState:
     def __init__(self, rows: RowSet, P: int, dtype: np.dtype) -> None:
         xp, n = array_module(), rows.n
         self.n, self.blocks, self.penalty = n, rows.blocks, rows.penalty
-        self.eta, self.s2, self.eta_end, self.s2_end = (DeviceArray(xp.zeros((n, P))) for _ in range(4))
+        # η and s².
+        self.here, self.end = (DeviceArray(xp.zeros((2, n, P))) for _ in range(2))
         self.ray = DeviceArray(xp.zeros((3, n, P)))
         self.slopes = Slopes(*(DeviceArray(xp.zeros((n, P), dtype)) for _ in range(2)))
         tables = rows.y, rows.w, rows.pi
         places = rows.column_of_y, rows.column_of_w, rows.column_of_pi
         self.tables = [view(xp.asarray(table, dtype=np.float64)) for table in tables]
-        self.places = [view(xp.asarray(place, dtype=np.int32)) for place in places]
+        self.places = view(xp.asarray(np.stack(places), dtype=np.int32))
         self.share = view(xp.asarray(rows.share, dtype=np.float64))
 
 
@@ -59,12 +60,12 @@ class DeviceObjective:
         block_of = xp.zeros(d, np.uint16)
         for number, columns in enumerate(blocks):
             block_of[columns] = number
+        places = problems.column_of_l2, problems.column_of_mean
         self.coefficients = [
             view(xp.asarray(problems.l2)),
             view(xp.asarray(problems.l2_weights)),
-            view(xp.asarray(problems.column_of_l2, dtype=np.int32)),
             view(xp.asarray(problems.mean)),
-            view(xp.asarray(problems.column_of_mean, dtype=np.int32)),
+            view(xp.asarray(np.stack(places), dtype=np.int32)),
             view(xp.asarray(problems.absolute)),
             view(block_of),
         ]
@@ -102,17 +103,16 @@ class DeviceObjective:
         line = self.steps.view, self.along, self.intercepts
         for state in self.states:
             blocks = self.loops(state.n, group)
-            start, ray = (state.eta.view, state.s2.view), state.ray.view
-            labels = *state.tables, *state.places, state.share
-            end = state.eta_end.view, state.s2_end.view
+            here, ray, end = state.here.view, state.ray.view, state.end.view
+            labels = *state.tables, state.places, state.share
             out = state.slopes.r.view, state.slopes.q.view, first, self.sums
             if problems.classes > 1:
-                group.call(class_loops.advance, blocks, *line, *start, ray, *end)
+                group.call(class_loops.advance, blocks, *line, here, ray, end)
                 kind = problems.classes, state.penalty
-                group.call(class_loops.evaluate, blocks, *kind, *line, ray, *labels, *end, *out)
+                group.call(class_loops.evaluate, blocks, *kind, *line, ray, *labels, end, *out)
             else:
                 kind = problems.family, state.penalty
-                group.call(row_loops.evaluate, blocks, *kind, *line, *start, ray, *labels, *end, *out)
+                group.call(row_loops.evaluate, blocks, *kind, *line, here, ray, *labels, end, *out)
             first += blocks
         self.add_blocks(group, first, row_loops.SUMS, self.by_rows, joint=2)
 
@@ -121,8 +121,8 @@ class DeviceObjective:
         blocks = self.loops(self.d + 1, group)
         group.call(vector_loops.move, blocks, self.taken.view, self.direction.flat(1), self.theta.flat(1))
         for number, state in enumerate(self.states):
-            ends = state.eta_end.view, state.s2_end.view, state.eta.view, state.s2.view
-            group.call(row_loops.accept, self.loops(state.n, group), self.taken.view, *ends)
+            points = state.end.view, state.here.view
+            group.call(row_loops.accept, self.loops(state.n, group), self.taken.view, *points)
             for block, (_, matrix) in enumerate(state.blocks):
                 where = self.beta_of[block], self.twice[block], state.slopes, self.by_features_of[block]
                 matrix.backward(group, *where, add=number > 0)
@@ -144,8 +144,8 @@ class DeviceObjective:
             blocks = self.loops(state.n, group)
             for block, (_, matrix) in enumerate(state.blocks):
                 group.call(
-                    *(curvatures, blocks, kind, state.eta.view),
-                    *(*state.tables[1:], *state.places[1:], state.share, self.relative[block].view),
+                    *(curvatures, blocks, kind, state.here.view),
+                    *(*state.tables[1:], state.places, state.share, self.relative[block].view),
                     *(state.slopes.r.view, state.slopes.q.view, first, self.sums),
                 )
                 where = state.slopes, self.direction_of[block], self.by_features_of[block]

@@ -58,11 +58,12 @@ def penalty_at(penalty, eta, s2, A, A1, A2, A3):
 
 @kernel
 def evaluate(
-    columns, g, family, penalty, steps, along, intercepts, eta, s2, ray,
-    y, w, pi, column_of_y, column_of_w, column_of_pi, share, eta_end, s2_end, by_eta, by_s2, first, sums,
+    columns, g, family, penalty, steps, along, intercepts, here, ray,
+    y, w, pi, places, share, end, by_eta, by_s2, first, sums,
 ):  # fmt: skip
     """Set η and s² at the end of the step, the slopes there, and the sums of each block of rows.
 
+    ``here`` and ``end`` have η and s², ``places`` the columns of a problem's y, w and π.
     ``along`` has the sums of ``vector_loops.combine`` and ``intercepts`` the last row of the direction: what
     the intercept and additive noise add to all rows of the ray. The sums are those from ``first`` on.
     Problems whose step is NaN are left alone.
@@ -78,17 +79,16 @@ def evaluate(
     active = own >= 0 and not math.isnan(step)
     shift_u, shift_c, shift_q = intercepts[p] - along[2, p], along[3, p], along[4, p]
     value, slope, sum_eta, sum_s2 = 0.0, 0.0, 0.0, 0.0
-    stop = eta.shape[0] if active else 0
+    stop = here.shape[1] if active else 0
     rows = THREADS >> g
     for i in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
         u, c, q = ray[0, i, p] + shift_u, ray[1, i, p] + shift_c, ray[2, i, p] + shift_q
-        eta_i = eta[i, p] + step * u
-        s2_i = s2[i, p] + step * (2.0 * c + step * q)
+        eta_i = here[0, i, p] + step * u
+        s2_i = here[1, i, p] + step * (2.0 * c + step * q)
         if penalty < ROW:
             # Rounding could make s² slightly negative where coefficients vanish.
             s2_i = max(s2_i, 0.0)
-        w_i, pi_i = w[i, column_of_w[p]], weight * pi[i, column_of_pi[p]]
-        y_i = y[i, column_of_y[p]]
+        y_i, w_i, pi_i = y[i, places[0, p]], w[i, places[1, p]], weight * pi[i, places[2, p]]
         A, A1, A2, A3 = family_at(family, eta_i)
         r, r_eta, r_s2 = penalty_at(penalty, eta_i, s2_i, A, A1, A2, A3)
         r_i = w_i * (A1 - y_i) + pi_i * r_eta
@@ -97,8 +97,8 @@ def evaluate(
         slope += r_i * u + q_i * 2.0 * (c + step * q)
         sum_eta += r_i
         sum_s2 += q_i
-        eta_end[i, p] = eta_i
-        s2_end[i, p] = s2_i
+        end[0, i, p] = eta_i
+        end[1, i, p] = s2_i
         by_eta[i, p] = r_i
         by_s2[i, p] = q_i
     totals[0], totals[1], totals[2], totals[3] = value, slope, sum_eta, sum_s2
@@ -106,9 +106,7 @@ def evaluate(
 
 
 @kernel
-def curvatures(
-    columns, g, family, eta, w, pi, column_of_w, column_of_pi, share, relative, loss, both, first, sums
-):
+def curvatures(columns, g, family, here, w, pi, places, share, relative, loss, both, first, sums):
     """Set w A'' and (w + ρ π) A'' of each row, and the sums of w A'' and π A'' over each block of rows."""
     if columns[cuda.blockIdx.y << g] < 0:
         return
@@ -118,11 +116,11 @@ def curvatures(
     own = problem_of(columns, g)
     p = max(own, 0)
     sum_loss, sum_penalty = 0.0, 0.0
-    stop = eta.shape[0] if own >= 0 else 0
+    stop = here.shape[1] if own >= 0 else 0
     rows = THREADS >> g
     for i in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
-        _, _, A2, _ = family_at(family, eta[i, p])
-        by_loss, by_penalty = w[i, column_of_w[p]] * A2, share[p] * pi[i, column_of_pi[p]] * A2
+        _, _, A2, _ = family_at(family, here[0, i, p])
+        by_loss, by_penalty = w[i, places[1, p]] * A2, share[p] * pi[i, places[2, p]] * A2
         loss[i, p] = by_loss
         both[i, p] = by_loss + relative[p] * by_penalty
         sum_loss += by_loss
@@ -132,13 +130,13 @@ def curvatures(
 
 
 @kernel
-def accept(columns, g, taken, eta_end, s2_end, eta, s2):
+def accept(columns, g, taken, end, here):
     """Let the ends of the steps become the points of the problems that take one."""
     thread = cuda.threadIdx.x
     p = problem_of(columns, g)
     if p < 0 or taken[p] == 0.0:
         return
     rows = THREADS >> g
-    for i in range(cuda.blockIdx.x * rows + (thread >> g), eta.shape[0], cuda.gridDim.x * rows):
-        eta[i, p] = eta_end[i, p]
-        s2[i, p] = s2_end[i, p]
+    for i in range(cuda.blockIdx.x * rows + (thread >> g), here.shape[1], cuda.gridDim.x * rows):
+        here[0, i, p] = end[0, i, p]
+        here[1, i, p] = end[1, i, p]

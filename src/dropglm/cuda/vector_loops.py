@@ -19,6 +19,11 @@ from dropglm.cuda.words import joined
 MEMORY = 4 if SIMULATED else 10
 PART = MEMORY // 2
 
+# ``matrices``, (2, P, MEMORY, MEMORY): inner products of pairs. ``vectors``, (4, MEMORY, P): those with the
+# gradient, and the coefficients of the next direction. See ``solvers/memory.py``.
+SY, YY = 0, 1
+SG, YG, A, E = range(4)
+
 # What ``combine`` sums: λ β d, λ d², x̄ d, and β d and d² times the variance of additive noise.
 ALONG = 5
 # What ``multiply`` sums: s_i·g and y_i·P⁻¹g of each pair, g·P⁻¹g, and s·y and y·P⁻¹y of the new pair.
@@ -65,12 +70,13 @@ def share_sums(classes, out):
 
 @kernel
 def combine(
-    columns, g, size, pairs, a, e, scale, s, y, inverse, gradient, theta, l2, l2_weights, column_of_l2,
-    mean, column_of_mean, absolute, block_of, direction, ends, sums,
+    columns, g, size, pairs, vectors, scale, s, y, inverse, gradient, theta, l2, l2_weights, mean, places,
+    absolute, block_of, direction, ends, sums,
 ):  # fmt: skip
     """Set d = -(scale · P⁻¹(g - Σ a_i y_i) + Σ e_i s_i), and sum products with it.
 
-    ``pairs`` has the numbers of pairs so far, of which the last are kept. Unless ``ends`` is empty, it
+    ``pairs`` has the numbers of pairs so far, of which the last are kept, and ``vectors`` their coefficients;
+    ``places`` has the columns of a problem's l2 weights and of its mean row. Unless ``ends`` is empty, it
     becomes words of θ and d.
     """
     if columns[cuda.blockIdx.y << g] < 0:
@@ -84,7 +90,7 @@ def combine(
     p = max(own, 0)
     rows, d, P, count = THREADS >> g, mean.shape[0], pairs.size, min(pairs[p], MEMORY)
     for i in range(MEMORY):
-        by_y[i], by_s[i] = (a[i, p], e[i, p]) if i < count else (0.0, 0.0)
+        by_y[i], by_s[i] = (vectors[A, i, p], vectors[E, i, p]) if i < count else (0.0, 0.0)
     crossed, square, at_mean, noise_crossed, noise_square = 0.0, 0.0, 0.0, 0.0, 0.0
     stop = d + 1 if own >= 0 else 0
     for j in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
@@ -102,10 +108,10 @@ def combine(
             ends[at] = joined(theta[at], direction[at], ends[at])
         if j < d:
             beta = float64(theta[at])
-            weighted = l2[p] * l2_weights[j, column_of_l2[p]] * total
+            weighted = l2[p] * l2_weights[j, places[0, p]] * total
             crossed += weighted * beta
             square += weighted * total
-            at_mean += mean[j, column_of_mean[p]] * total
+            at_mean += mean[j, places[1, p]] * total
             weighted = absolute[block_of[j], p] * total
             noise_crossed += weighted * beta
             noise_square += weighted * total
@@ -135,8 +141,8 @@ def move(columns, g, taken, direction, theta):
 
 @kernel
 def multiply(
-    columns, g, size, pairs, slot, taken, by_rows, fit_intercept, theta, l2, l2_weights, column_of_l2,
-    mean, column_of_mean, absolute, block_of, by_features, s, y, inverse, gradient, direction, sums,
+    columns, g, size, pairs, slot, taken, by_rows, fit_intercept, theta, l2, l2_weights, mean, places,
+    absolute, block_of, by_features, s, y, inverse, gradient, direction, sums,
 ):  # fmt: skip
     """Complete the gradient after a step, store the new pair, and sum products of pairs with the gradient.
 
@@ -163,9 +169,9 @@ def multiply(
         if new > NOTHING_NEW:
             now = slope
             if j < d:
-                factor = l2[p] * l2_weights[j, column_of_l2[p]]
+                factor = l2[p] * l2_weights[j, places[0, p]]
                 factor += 2.0 * absolute[block_of[j], p] * by_rows[3, p]
-                now = by_features[at] + factor * theta[at] - slope * mean[j, column_of_mean[p]]
+                now = by_features[at] + factor * theta[at] - slope * mean[j, places[1, p]]
             gradient[at] = now
             now = float64(gradient[at])
         scaled = inverse[at] * now
@@ -214,8 +220,8 @@ def square(columns, g, size, pairs, y, inverse, sums):
 
 @kernel
 def complete_diagonal(
-    columns, g, by_rows, fit_intercept, l2, l2_weights, column_of_l2, mean, column_of_mean,
-    absolute, block_of, linear, squares, tiny, inverse,
+    columns, g, by_rows, fit_intercept, l2, l2_weights, mean, places, absolute, block_of,
+    linear, squares, tiny, inverse,
 ):  # fmt: skip
     """P⁻¹, the inverse of Σ p (x - x̄)² + ρ q x² + absolute · Σ q + λ.
 
@@ -232,8 +238,8 @@ def complete_diagonal(
         at = uint64(j * P + p)
         curvature = total
         if j < d:
-            m = float64(mean[j, column_of_mean[p]])
+            m = float64(mean[j, places[1, p]])
             spread = max(squares[at] - 2.0 * m * linear[at] + m * m * total, 0.0)
-            fixed = l2[p] * l2_weights[j, column_of_l2[p]] + absolute[block_of[j], p] * by_rows[1, p]
+            fixed = l2[p] * l2_weights[j, places[0, p]] + absolute[block_of[j], p] * by_rows[1, p]
             curvature = spread + fixed
         inverse[at] = 1.0 / curvature if curvature > tiny else 1.0
