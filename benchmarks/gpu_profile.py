@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-Rows = list[tuple[str, ...]]
+from benchmarks.markdown import Rows
+
 HEADER = (
     "kernel",
     "problems",
@@ -60,7 +61,8 @@ def _table(lines: Any) -> Rows:
 
 def main() -> None:
     """Call each pass once, which is what Nsight Compute observes."""
-    from benchmarks.gpu import load, objective_of
+    from benchmarks.gpu_data import load
+    from benchmarks.gpu_passes import objective_of
     from dropglm.cuda.groups import DeviceArray, Group
     from dropglm.cuda.runtime import Stream
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.markdown import Rows
 from dropglm import LogisticRegression
 from dropglm.maths.smoothed_softplus import _INVERSE_TAUS, _WEIGHTS
 
-Rows = list[tuple[str, ...]]
 GAPS = (1e-4, 1e-6)
 
 

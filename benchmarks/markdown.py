@@ -5,6 +5,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 
+Rows = list[tuple[str, ...]]
+
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     safe = [[cell.replace("|", r"\|") for cell in row] for row in (header, ("---",) * len(header), *rows)]

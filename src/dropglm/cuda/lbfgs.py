@@ -43,9 +43,11 @@ LONG_VECTORS = 2 * MEMORY + 5
 # Steps that are tried in a round. Of the steps on IMDB's bigrams, 78 % are taken at the first trial, and all
 # others at the second.
 TRIALS_PER_ROUND = 2
-# Grids are made anew, for fewer problems, when at most this share of them is left.
+# Grids are made anew, for fewer problems, when at most this share of them is left. A search on IMDB took as
+# long with 0.25 and 0.75.
 KEPT = 0.5
 # The curvature is computed anew when more than this share of the running problems seems to have converged.
+# The search took as long with 0.1, and an eighth longer with 0.5.
 WAITING = 0.25
 
 NOBODY = np.empty(0, np.int64)

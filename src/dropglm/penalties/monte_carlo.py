@@ -125,7 +125,13 @@ class MonteCarlo(Penalty):
         return parts
 
     def copies(self, parts: Sequence[NoisyRows], first: int) -> Iterator[list[Matrix]]:
-        """Draw copies of rows from the first on; each is a list of matrices, one per block of features."""
+        """Draw copies of rows from the first on.
+
+        Yields
+        ------
+        list of ndarray or CSR array
+            A copy, one matrix per block of features.
+        """
         rng = np.random.default_rng([self.seed, first])
         for _ in range(self.n_samples):
             yield [part.noise.sample(part.X, rng) for part in parts]
