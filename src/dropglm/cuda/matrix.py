@@ -36,8 +36,8 @@ class Ends(NamedTuple):
     words: DeviceArray | None = None
 
 
-class Passes(Protocol):
-    """What a fit does with a matrix X of shape (n, d). Coefficients are (d, P), numbers of rows (n, P).
+class DeviceMatrix(Protocol):
+    """A matrix X of shape (n, d) on the GPU. Coefficients are (d, P), numbers of rows (n, P).
 
     Attributes
     ----------
@@ -71,10 +71,6 @@ class Passes(Protocol):
         self, group: Group, slopes: Slopes, linear: DeviceArray, squares: DeviceArray, *, add: bool
     ) -> None:
         """Set, or add, Xᵀr to ``linear`` and (X²)ᵀq to ``squares``."""
-
-
-class DeviceMatrix(Passes, Protocol):
-    """A matrix on the GPU."""
 
     @property
     def entries(self) -> Any:
@@ -227,7 +223,8 @@ class SparseMatrix:
             )
         if self.frequent:
             sums = self._partial_sums(slopes.r.array.shape[1])
-            e = min(BITS - pairs.g, 5 if pairs.g == 0 else 1)
+            # A warp has a chunk; with many problems, two threads of each.
+            e = min(BITS - pairs.g, max(5 - pairs.g, 1))
             blocks = -(-self.chunk_count // (per_block >> e))
             chunks = e, self._zero, self._starts, self._stops
             pairs.call(passes.backward_chunks, blocks, width, *chunks, *entries, stride, r, q, sums)

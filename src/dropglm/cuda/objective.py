@@ -10,12 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.cuda import class_loops, row_loops, vector_loops
+from dropglm.cuda import class_loops, copy_loops, row_loops, vector_loops
 from dropglm.cuda.groups import DeviceArray, Group
 from dropglm.cuda.matrix import Ends, Slopes
-from dropglm.cuda.problems import Problems, RowSet
+from dropglm.cuda.problems import Copies, Problems, RowSet
 from dropglm.cuda.runtime import MAX_BLOCKS, THREADS, array_module, view
 from dropglm.cuda.vector_loops import ALONG, MEMORY, PRODUCTS
+
+
+class CopyState:
+    """The noised copies of a set of rows: η̃ at a point, along a ray, and at the end of a step."""
+
+    def __init__(self, copies: Copies, P: int, dtype: np.dtype) -> None:
+        xp, n = array_module(), copies.blocks[0][1].shape[0]
+        self.n, self.blocks, self.n_samples = n, copies.blocks, copies.n_samples
+        self.here, self.end = (DeviceArray(xp.zeros((1, n, P))) for _ in range(2))
+        self.ray = DeviceArray(xp.zeros((3, n, P)))
+        self.slopes = Slopes(*(DeviceArray(xp.zeros((n, P), dtype)),) * 2)  # only that by η̃ counts
 
 
 class RowState:
@@ -33,6 +44,12 @@ class RowState:
         self.tables = [view(xp.asarray(table, dtype=np.float64)) for table in tables]
         self.places = view(xp.asarray(np.stack(places), dtype=np.int32))
         self.share = view(xp.asarray(rows.share, dtype=np.float64))
+        self.copies = None if rows.copies is None else CopyState(rows.copies, P, dtype)
+
+    @property
+    def parts(self) -> list["RowState | CopyState"]:
+        """The rows, and their copies if there are any."""
+        return [self] if self.copies is None else [self, self.copies]
 
 
 class DeviceObjective:
@@ -85,47 +102,74 @@ class DeviceObjective:
         # Steps along the direction to be tried, NaN for none; and those that are taken, 0 for none.
         self.steps, self.taken = (DeviceArray(xp.zeros(P)) for _ in range(2))
         self.along, self.by_rows = (view(xp.zeros((count, P))) for count in (ALONG, row_loops.SUMS))
-        self.sums = view(xp.zeros((len(self.states) * MAX_BLOCKS, max(PRODUCTS, MEMORY * MEMORY), P)))
-        matrices = [matrix for rows in problems.row_sets for _, matrix in rows.blocks]
+        parts = [part for state in self.states for part in state.parts]
+        self.sums = view(xp.zeros((len(parts) * MAX_BLOCKS, max(PRODUCTS, MEMORY * MEMORY), P)))
+        self.no_factor = DeviceArray(xp.zeros(P, self.dtype))
+        matrices = [matrix for part in parts for _, matrix in part.blocks]
         self.records = all(matrix.calls_kernels_only for matrix in matrices)
         self.kind = str(self.dtype), P % 2, problems.classes > 1, *(matrix.kind for matrix in matrices)
 
     def aim(self, group: Group) -> None:
         """Compute what the line searches along the direction need, after ``vector_loops.combine``."""
         self.add_blocks(group, self.loops(self.d + 1, group), ALONG, self.along, joint=2)
-        for state in self.states:
-            for number, (_, matrix) in enumerate(state.blocks):
-                matrix.ray(group, self.ends_of[number], self.relative[number], state.ray, add=number > 0)
+        for part in (part for state in self.states for part in state.parts):
+            for number, (_, matrix) in enumerate(part.blocks):
+                matrix.ray(group, self.ends_of[number], self.relative[number], part.ray, add=number > 0)
 
     def evaluate(self, group: Group) -> None:
         """Compute the sums over rows at the steps along the ray; problems with the step NaN keep theirs."""
-        problems, first = self.problems, 0
-        line = self.steps.view, self.along, self.intercepts
+        first = 0
         for state in self.states:
             blocks = self.loops(state.n, group)
-            here, ray, end = state.here.view, state.ray.view, state.end.view
-            labels = *state.tables, state.places, state.share
-            out = state.slopes.r.view, state.slopes.q.view, first, self.sums
-            if problems.classes > 1:
-                group.call(class_loops.advance, blocks, *line, here, ray, end)
-                kind = problems.classes, state.penalty
-                group.call(class_loops.evaluate, blocks, *kind, *line, ray, *labels, end, *out)
-            else:
-                kind = problems.family, state.penalty
-                group.call(row_loops.evaluate, blocks, *kind, *line, here, ray, *labels, end, *out)
+            self._evaluate_rows(group, state, blocks, first)
             first += blocks
+            if state.copies is not None:
+                self._evaluate_copies(group, state, state.copies, blocks, first)
+                first += blocks
         self.add_blocks(group, first, row_loops.SUMS, self.by_rows, joint=2)
+
+    def _evaluate_rows(self, group: Group, state: RowState, blocks: int, first: int) -> None:
+        family, classes = self.problems.family, self.problems.classes
+        line = self.steps.view, self.along, self.intercepts
+        here, ray, end = state.here.view, state.ray.view, state.end.view
+        y, w, pi = state.tables
+        out = state.slopes.r.view, state.slopes.q.view, first, self.sums
+        if classes > 1:
+            group.call(class_loops.advance, blocks, *line, here, ray, end)
+            group.call(class_loops.evaluate, blocks, classes, *line, ray, y, w, state.places, end, *out)
+        else:
+            kind, labels = (family, state.penalty), (y, w, pi, state.places, state.share)
+            group.call(row_loops.evaluate, blocks, *kind, *line, here, ray, *labels, end, *out)
+
+    def _evaluate_copies(
+        self, group: Group, state: RowState, copies: CopyState, blocks: int, first: int
+    ) -> None:
+        """Add the penalty by Monte Carlo, after the loss of the rows."""
+        family, classes, S = self.problems.family, self.problems.classes, copies.n_samples
+        line = self.steps.view, self.along, self.intercepts
+        here, ray, end = copies.here.view, copies.ray.view, copies.end.view
+        rest = state.tables[2], state.places, state.share, state.end.view, end
+        out = state.slopes.r.view, copies.slopes.r.view, first, self.sums
+        if classes > 1:
+            group.call(class_loops.advance, self.loops(copies.n, group), *line, here, ray, end)
+            kind = classes, S
+            group.call(copy_loops.evaluate_classes, blocks, *kind, *line, state.ray.view, ray, *rest, *out)
+        else:
+            rays = state.ray.view, here, ray
+            group.call(copy_loops.evaluate, blocks, family, S, *line, *rays, *rest, *out)
 
     def move(self, group: Group) -> None:
         """Go to the ends of the steps that are taken, and compute the derivatives of the rows there."""
         blocks = self.loops(self.d + 1, group)
         group.call(vector_loops.move, blocks, self.taken.view, self.direction.flat(1), self.theta.flat(1))
         for number, state in enumerate(self.states):
-            points = state.end.view, state.here.view
-            group.call(row_loops.accept, self.loops(state.n, group), self.taken.view, *points)
-            for block, (_, matrix) in enumerate(state.blocks):
-                where = self.beta_of[block], self.twice[block], state.slopes, self.by_features_of[block]
-                matrix.backward(group, *where, add=number > 0)
+            for part in state.parts:
+                ends = part.end.view, part.here.view
+                group.call(row_loops.accept, self.loops(part.n, group), self.taken.view, *ends)
+                for block, (_, matrix) in enumerate(part.blocks):
+                    twice = self.twice[block] if part is state else self.no_factor
+                    where = self.beta_of[block], twice, part.slopes, self.by_features_of[block]
+                    matrix.backward(group, *where, add=number > 0 or part is not state)
 
     def precondition(self, group: Group) -> None:
         """Compute ``inverse``, that of the diagonal of the Fisher information plus λ.
@@ -139,8 +183,7 @@ class DeviceObjective:
         curvatures, kind = row_loops.curvatures, problems.family
         if problems.classes > 1:
             curvatures, kind = class_loops.curvatures, problems.classes
-        own = [state for state in self.states if state.penalty != row_loops.COPY]
-        for number, state in enumerate(own):
+        for number, state in enumerate(self.states):
             blocks = self.loops(state.n, group)
             for block, (_, matrix) in enumerate(state.blocks):
                 group.call(

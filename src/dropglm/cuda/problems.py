@@ -2,11 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm.cuda.matrix import Passes
+from dropglm.cuda.matrix import DeviceMatrix
+
+
+class Copies(NamedTuple):
+    """Noised copies of the rows of a set, those of a row following each other."""
+
+    blocks: Sequence[tuple[slice, DeviceMatrix]]
+    n_samples: int
 
 
 @dataclass(frozen=True)
@@ -15,7 +22,7 @@ class RowSet:
 
     Attributes
     ----------
-    blocks : sequence of (slice, Passes)
+    blocks : sequence of (slice, DeviceMatrix)
         The matrices side by side, and their places among the coefficients.
     y, w, pi : ndarray of shape (n, ...)
         Columns of labels, of weights in the loss and of weights in the penalty.
@@ -24,10 +31,12 @@ class RowSet:
     share : ndarray of shape (P,)
         The factor of π.
     penalty : int
-        The number of the penalty in kernels.
+        The number of the penalty in kernels; 0 if there is none, or copies.
+    copies : Copies, optional
+        For a penalty by Monte Carlo.
     """
 
-    blocks: Sequence[tuple[slice, Passes]]
+    blocks: Sequence[tuple[slice, DeviceMatrix]]
     y: np.ndarray
     w: np.ndarray
     pi: np.ndarray
@@ -36,6 +45,7 @@ class RowSet:
     column_of_pi: np.ndarray
     share: np.ndarray
     penalty: int
+    copies: Copies | None = None
 
     @property
     def n(self) -> int:

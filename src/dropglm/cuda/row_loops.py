@@ -18,13 +18,10 @@ from dropglm.penalties import pointwise as penalties
 logistic, linear, poisson = families.logistic, families.linear, families.poisson
 quadratic, gaussian_logistic = penalties.quadratic, penalties.gaussian_logistic
 gaussian_poisson = penalties.gaussian_poisson
-sampled_row, sampled_copy = penalties.sampled_row, penalties.sampled_copy
 
 # Numbers of the families and penalties in kernels; 0 means no penalty.
 FAMILY = {family: number for number, family in enumerate(families.POINTWISE)}
 PENALTY = {penalty: number for number, penalty in enumerate(penalties.POINTWISE, start=1)}
-# Of rows with noised copies, and of the copies; see ``copies.py``.
-ROW, COPY = len(PENALTY) + 1, len(PENALTY) + 2
 
 # What ``evaluate`` sums over the rows: f, its derivative with respect to the step, ∂f/∂η and ∂f/∂s².
 SUMS = 4
@@ -41,7 +38,7 @@ def family_at(family, eta):
 
 
 @cuda.jit(device=True)
-def penalty_at(penalty, eta, s2, A, A1, A2, A3):
+def penalty_at(penalty, eta, s2, A2, A3):
     """Return r and its derivatives with respect to η and s²."""
     if penalty == 1:
         return quadratic(eta, s2, A2, A3)
@@ -49,10 +46,6 @@ def penalty_at(penalty, eta, s2, A, A1, A2, A3):
         return gaussian_logistic(eta, s2, A2, A3)
     if penalty == 3:
         return gaussian_poisson(eta, s2, A2, A3)
-    if penalty == ROW:
-        return sampled_row(s2, A, A1, A2)
-    if penalty == COPY:
-        return sampled_copy(A, A1)
     return 0.0, 0.0, 0.0
 
 
@@ -84,13 +77,11 @@ def evaluate(
     for i in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
         u, c, q = ray[0, i, p] + shift_u, ray[1, i, p] + shift_c, ray[2, i, p] + shift_q
         eta_i = here[0, i, p] + step * u
-        s2_i = here[1, i, p] + step * (2.0 * c + step * q)
-        if penalty < ROW:
-            # Rounding could make s² slightly negative where coefficients vanish.
-            s2_i = max(s2_i, 0.0)
+        # Rounding could make s² slightly negative where coefficients vanish.
+        s2_i = max(here[1, i, p] + step * (2.0 * c + step * q), 0.0)
         y_i, w_i, pi_i = y[i, places[0, p]], w[i, places[1, p]], weight * pi[i, places[2, p]]
         A, A1, A2, A3 = family_at(family, eta_i)
-        r, r_eta, r_s2 = penalty_at(penalty, eta_i, s2_i, A, A1, A2, A3)
+        r, r_eta, r_s2 = penalty_at(penalty, eta_i, s2_i, A2, A3)
         r_i = w_i * (A1 - y_i) + pi_i * r_eta
         q_i = pi_i * r_s2
         value += w_i * (A - y_i * eta_i) + pi_i * r
@@ -138,5 +129,5 @@ def accept(columns, g, taken, end, here):
         return
     rows = THREADS >> g
     for i in range(cuda.blockIdx.x * rows + (thread >> g), here.shape[1], cuda.gridDim.x * rows):
-        here[0, i, p] = end[0, i, p]
-        here[1, i, p] = end[1, i, p]
+        for number in range(here.shape[0]):
+            here[number, i, p] = end[number, i, p]

@@ -59,7 +59,7 @@ class Batch:
         self.constant = _Table((id(one), partial(_constant, one)) for one, _ in columns)
         self.theta = self._start()
         self.minimum: Any = None
-        self._noised: dict[int, Any] = {}  # copies of rows, if the penalty draws them, by number of the set
+        self._copies: dict[int, Any] = {}  # noised copies of sets of rows, if the penalty draws them
         self.passes = np.zeros(len(tasks), np.int64)  # over the rows, in all stages
 
     def _start(self) -> Any:
@@ -118,8 +118,6 @@ class Batch:
         blocks = [[noise.of_block(k) for noise in noises] for k in self.features.labeled.numbers]
         relative = np.array([[noise.relative for noise in block] for block in blocks], np.float64)
         absolute = np.array([[noise.absolute for noise in block] for block in blocks], np.float64)
-        if isinstance(self.penalty, MonteCarlo):
-            absolute[:] = 0.0  # the copies of rows have it in them
         return Problems(
             self._row_sets(discounts),
             FAMILY.get(tasks[0].problem.family, 0),
@@ -160,9 +158,9 @@ class Batch:
         if not isinstance(self.penalty, MonteCarlo):
             return sets
         for number, design in enumerate([labeled, unlabeled][: len(sets)]):
-            if number not in self._noised:
-                self._noised[number] = draw(self.penalty, design)
-        return [part for number, rows in enumerate(sets) for part in self._noised[number].row_sets(rows)]
+            if number not in self._copies:
+                self._copies[number] = draw(self.penalty, design)
+        return [replace(rows, copies=self._copies[number]) for number, rows in enumerate(sets)]
 
     def count_predictions(self) -> None:
         """Let the weights of l2 count unlabelled rows with the labels that are predicted so far."""

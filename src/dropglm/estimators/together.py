@@ -139,11 +139,12 @@ def _bytes_per_task(task: Task) -> int:
     n, d = features.labeled.shape
     if features.unlabeled is not None and task.discount:
         n += features.unlabeled.shape[0]
+    itemsize = features.dtype.itemsize
+    # Per row: η and s² twice, the ray, and the slopes; per copy, η̃ twice, the ray, and a slope.
+    size = d * LONG_VECTORS * itemsize + n * (7 * 8 + 2 * itemsize)
     if isinstance(task.penalty, MonteCarlo):
-        n *= 1 + task.penalty.n_samples
-    # Per row: η and s² twice, the ray, and the slopes.
-    numbers = d * LONG_VECTORS * features.dtype.itemsize + n * (7 * 8 + 2 * features.dtype.itemsize)
-    return int(numbers * task.problem.y.shape[1])
+        size += n * task.penalty.n_samples * (5 * 8 + itemsize)
+    return int(size * task.problem.y.shape[1])
 
 
 def _batch_size(tasks: Sequence[Task]) -> int:

@@ -1,8 +1,7 @@
 """Row penalties r(η, s²) at a single row, for compiled loops on the CPU and on GPUs.
 
-Most functions take η, s² and the family's A'' and A''' at η, and return r and its derivatives with respect
-to η and s². ``RowPenalty.rows`` has the same formulas for arrays; tests compare the two. The penalty by Monte
-Carlo has a function for a noised copy of a row and one for the row itself.
+Each function takes η, s² and the family's A'' and A''' at η, and returns r and its derivatives with respect
+to η and s². ``RowPenalty.rows`` has the same formulas for arrays; tests compare the two.
 """
 
 import math
@@ -32,18 +31,6 @@ def gaussian_poisson(eta, s2, A2, A3):
     noised = math.exp(eta + 0.5 * s2)
     r = -noised * math.expm1(-0.5 * s2)
     return r, r, 0.5 * noised
-
-
-@inlined
-def sampled_copy(A, A1):
-    """A(η̃), of which a row's copies have the mean."""
-    return A, A1, 0.0
-
-
-@inlined
-def sampled_row(drift, A, A1, A2):
-    """-A(η) - A'(η) m, where m is the mean of η̃ - η over the copies of the row; it takes the place of s²."""
-    return -A - A1 * drift, -A1 - A2 * drift, -A1
 
 
 # By class of the penalty; others have no compiled form.
