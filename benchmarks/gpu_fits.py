@@ -33,14 +33,13 @@ def seconds(work: Callable[[], Any], repeats: int, warm_ups: int = 1) -> tuple[f
 
 def fits(data: Data) -> Rows:
     """Measure single fits, from the GPU's memory and from the host's, beside the CPU."""
-    import cupyx
+    import cupy
+    from cupyx.scipy.sparse import csr_matrix
 
     from dropglm import LogisticRegression
 
-    X = cupyx.scipy.sparse.csr_matrix(
-        tuple(map(__import__("cupy").asarray, (data.X.data, data.X.indices, data.X.indptr))),
-        shape=data.X.shape,
-    )
+    parts = tuple(map(cupy.asarray, (data.X.data, data.X.indices, data.X.indptr)))
+    X = csr_matrix(parts, shape=data.X.shape)
     cpu_time, cpu = seconds(lambda: LogisticRegression(n_jobs=2).fit(data.X, data.y), 2)
     rows: Rows = [("two cores of the CPU", f"{cpu_time * 1e3:.0f} ms", f"{cpu.result_.n_iter}", "", "")]
     cases = {
@@ -54,7 +53,7 @@ def fits(data: Data) -> Rows:
         coef = model.coef_ if isinstance(model.coef_, np.ndarray) else model.coef_.get()
         again = work()
         same = np.array_equal(coef, again.coef_ if isinstance(again.coef_, np.ndarray) else again.coef_.get())
-        p = LogisticRegression.predict_proba(model, data.X)[:, 1]
+        p = model.predict_proba(data.X)[:, 1]
         rows.append(
             (name, f"**{taken * 1e3:.0f} ms**", f"{model.result_.n_iter}", f"{gap:+.1e}",
              f"{np.abs(p - expected).max():.1e}{', the same bits again' if same else ''}")
@@ -118,11 +117,12 @@ def models(data: Data) -> Rows:
     }
     rows: Rows = []
     for name, (settings, X, y) in cases.items():
-        fit = [
+        LogisticRegression(**settings, n_jobs=16, max_iter=1).fit(X, y)  # compiles
+        fit_on_gpu, fit_on_cpu = (
             partial(LogisticRegression(**settings, device=device, n_jobs=16).fit, X, y)
             for device in ("cuda", "cpu")
-        ]
-        (on_gpu, gpu), (on_cpu, cpu) = seconds(fit[0], 3), seconds(fit[1], 1, warm_ups=0)
+        )
+        (on_gpu, gpu), (on_cpu, cpu) = seconds(fit_on_gpu, 3), seconds(fit_on_cpu, 1, warm_ups=0)
         gap = gpu.result_.objective / cpu.result_.objective - 1.0
         iterations = f"{gpu.result_.n_iter} / {cpu.result_.n_iter}"
         rows.append((name, f"**{on_gpu:.2f} s**", f"{on_cpu:.1f} s", iterations, f"{gap:+.1e}"))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 
 from dropglm import (
     Blocks,
@@ -13,7 +14,7 @@ from dropglm import (
     PoissonRegressor,
 )
 from dropglm.families import Logistic
-from dropglm.noise import Dropout, Gaussian
+from dropglm.noise import Dropout, Gaussian, Noise
 from dropglm.penalties import MonteCarlo
 from tests.cuda.data import host, on_gpu, rows
 
@@ -93,6 +94,45 @@ def test_a_search_compares_strengths_of_noise():
     assert cuda.best_params_ == cpu.best_params_
     scores = [model.cv_results_["mean_test_score"] for model in (cuda, cpu)]
     assert_allclose(*scores, atol=5e-3)
+
+
+def test_batches_share_copies(monkeypatch):
+    from dropglm.cuda import copies
+    from dropglm.estimators import together
+
+    drawn, draw = [], copies.draw
+    monkeypatch.setattr(copies, "draw", lambda *given: drawn.append(given) or draw(*given))
+    monkeypatch.setattr(together, "_batch_size", lambda tasks: 2)
+    X, y = rows("binary", n=9), np.arange(9) * 7 % 5 % 3
+    cpu, cuda = both(LogisticRegression, X, y, {"multi_class": "ovr"})
+    assert len(drawn) == 1
+    assert_allclose(cuda.coef_, cpu.coef_, rtol=1e-9, atol=1e-12)
+
+
+class Multiplicative(Noise):
+    """A noise of the user's, whose copies are dense."""
+
+    relative, absolute = 0.25, 0.0
+
+    def sample(self, X, rng):
+        return X.toarray() * rng.normal(1.0, 0.5, size=X.shape)
+
+
+def test_noise_of_the_users_own_may_return_dense_copies(monkeypatch):
+    """A range of rows has copies of the features that occur in it."""
+    monkeypatch.setattr("dropglm.penalties.monte_carlo.BLOCK", 4)
+    X = sparse.csr_array(np.array([[1.0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]))
+    more = {"X_unlabeled": np.ones((2, 3))}
+    cpu, cuda = both(LogisticRegression, X, [0, 1, 0, 1], {"dropout": Multiplicative()}, **more)
+    assert_allclose(cuda.coef_, cpu.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_too_many_copies_say_how_much_memory_they_need(monkeypatch):
+    monkeypatch.setattr("dropglm.cuda.copies.physical_memory", lambda: 500.0)
+    X, y = rows("csr", n=8), np.arange(8) % 2
+    settings = {"dropout": 0.0, "noise_std": 0.1, "expectation": "monte_carlo", "device": "cuda"}
+    with pytest.raises(MemoryError, match=r"3 noised copies of the rows need about .* GiB"):
+        LogisticRegression(**settings).fit(X, y)
 
 
 def test_matrices_of_cupy_are_copied_on_the_host(real_gpu):

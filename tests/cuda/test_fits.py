@@ -172,7 +172,7 @@ def test_a_text_classifier_fits_on_the_gpu():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"expectation": "exact"}, "the expectation must be 'gaussian', 'quadratic' or 'monte_carlo'"),
+        ({"expectation": "exact"}, "the expectation must be 'gaussian', 'quadratic' or 'monte_carlo'; use"),
         ({"device": "gpu"}, "device 'gpu' is unknown; did you mean 'cuda'"),
     ],
 )
@@ -207,7 +207,7 @@ def test_problems_that_do_not_fit_together_are_fitted_in_batches(monkeypatch):
 
     sizes, solve = [], together._solve_batch
     monkeypatch.setattr(
-        together, "_solve_batch", lambda tasks, solver: sizes.append(len(tasks)) or solve(tasks, solver)
+        together, "_solve_batch", lambda tasks, *rest: sizes.append(len(tasks)) or solve(tasks, *rest)
     )
     monkeypatch.setattr(together, "_batch_size", lambda tasks: 2)
     X, y = data("binary", n=9, classes=3)

@@ -65,7 +65,7 @@ def _upload(matrices: Sequence[Any], dtype: np.dtype, threads: int) -> tuple[Any
     ]
 
 
-def on_gpu(X: Any, threads: int) -> DeviceMatrix:
+def put_on_gpu(X: Any, threads: int) -> DeviceMatrix:
     """Return a matrix on the GPU whose features are in order already."""
     with room_for(_bytes(X)):
         if not _is_sparse(X):

@@ -38,7 +38,7 @@ NOTHING_NEW = -2
 
 @kernel
 def add_blocks(g, blocks, sums, out):
-    """Σ over blocks of sums[block, number, p]; the first dimension of the grid are the numbers."""
+    """Σ over blocks of sums[block, number, p]; the first dimension of the grid is that of the numbers."""
     buffer = cuda.shared.array((SUMMED, THREADS), float64)
     thread, number = cuda.threadIdx.x, cuda.blockIdx.x
     p = (cuda.blockIdx.y << g) + (thread & ((1 << g) - 1))
@@ -54,9 +54,10 @@ def add_blocks(g, blocks, sums, out):
 
 @kernel
 def share_sums(classes, out):
-    """Let the classes of a multinomial model have their sum; the first dimension of the grid are the numbers.
+    """Let the classes of a multinomial model have their sum.
 
-    The decisions for its columns are then the same, and they move as one problem.
+    The decisions for its columns are then the same, and they move as one problem. The first dimension of the
+    grid is that of the numbers.
     """
     number, first = cuda.blockIdx.x, (cuda.blockIdx.y * THREADS + cuda.threadIdx.x) * classes
     if first >= out.shape[1]:

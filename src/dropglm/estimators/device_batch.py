@@ -16,7 +16,6 @@ from dropglm.estimators.stages import Solution, Task
 from dropglm.gpu_arrays import to_host
 from dropglm.noise import NO_NOISE
 from dropglm.objective import Coefficients
-from dropglm.penalties import MonteCarlo
 from dropglm.solvers import LBFGS
 
 
@@ -34,6 +33,9 @@ class Batch:
     ----------
     tasks : sequence of Task
         With the same features, family and kind of penalty.
+    copies : sequence of Copies
+        Noised copies of the labelled rows, and of the others if they count; empty unless the penalty draws
+        samples.
 
     Attributes
     ----------
@@ -41,11 +43,11 @@ class Batch:
         (β, c) of all columns.
     """
 
-    def __init__(self, tasks: Sequence[Task]) -> None:
+    def __init__(self, tasks: Sequence[Task], copies: Sequence[Any]) -> None:
         from dropglm.cuda.runtime import array_module
 
         self.xp = array_module()
-        self.tasks = tasks
+        self.tasks, self.copies = tasks, copies
         self.features: DeviceFeatures = tasks[0].problem.features
         self.d = self.features.labeled.shape[1]
         self.classes: int = tasks[0].problem.y.shape[1]
@@ -59,7 +61,6 @@ class Batch:
         self.constant = _Table((id(one), partial(_constant, one)) for one, _ in columns)
         self.theta = self._start()
         self.minimum: Any = None
-        self._copies: dict[int, Any] = {}  # noised copies of sets of rows, if the penalty draws them
         self.passes = np.zeros(len(tasks), np.int64)  # over the rows, in all stages
 
     def _start(self) -> Any:
@@ -136,7 +137,6 @@ class Batch:
 
     def _row_sets(self, discounts: np.ndarray) -> list[Any]:
         """Return the labelled rows and, if their penalty counts, the others, as ``semi_supervised`` does."""
-        from dropglm.cuda.copies import draw
         from dropglm.cuda.problems import RowSet
         from dropglm.cuda.row_loops import PENALTY
 
@@ -155,12 +155,10 @@ class Batch:
             pi = unlabeled_weights[:, None]
             none, first = np.zeros_like(pi), np.zeros_like(self.y.places)
             sets.append(RowSet(blocks, none, none, pi, first, first, first, share * discounts, penalty))
-        if not isinstance(self.penalty, MonteCarlo):
+        if not self.copies:
             return sets
-        for number, design in enumerate([labeled, unlabeled][: len(sets)]):
-            if number not in self._copies:
-                self._copies[number] = draw(self.penalty, design)
-        return [replace(rows, copies=self._copies[number]) for number, rows in enumerate(sets)]
+        # The first stage of a fit may be without the unlabelled rows.
+        return [replace(rows, copies=own) for rows, own in zip(sets, self.copies, strict=False)]
 
     def count_predictions(self) -> None:
         """Let the weights of l2 count unlabelled rows with the labels that are predicted so far."""

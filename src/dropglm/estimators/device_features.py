@@ -69,7 +69,7 @@ class DeviceFeatures(FeaturesOfRows):
             order, uploaded = upload(parts, dtype, threads)
             orders.append(order)
             matrices.append(uploaded)
-        self._orders_on_gpu = orders
+        self._orders_on_gpu = orders  # these stay there, when ``orders`` come to the host
         super().__init__(orders, widths, dtype, in_blocks=in_blocks, some_unlabeled=len(given) == 2)
         self.labeled, *unlabeled = (
             DeviceDesign(parts, threads=threads) for parts in zip(*matrices, strict=True)

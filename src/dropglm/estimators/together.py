@@ -77,6 +77,7 @@ def _fit_in_batches(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
     """Solve tasks that can be in one batch, in as few as fit."""
     from dropglm.cuda.runtime import out_of_memory
 
+    copies = _copies(tasks)  # before the memory that is left is divided
     size = _batch_size(tasks)
     fitted: list[Fitted] = []
     for first in range(0, len(tasks), size):
@@ -85,8 +86,22 @@ def _fit_in_batches(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
         odd = len(batch) > 2 and len(batch) % 2 and tasks[0].problem.y.shape[1] % 2
         padded = [*batch, batch[-1]._replace(watch=None)] if odd else batch
         with out_of_memory("A fit", _bytes_per_task(tasks[0]) * len(padded)):
-            fitted += _solve_batch(padded, solver)[: len(batch)]
+            fitted += _solve_batch(padded, copies, solver)[: len(batch)]
     return fitted
+
+
+def _copies(tasks: Sequence[Task]) -> list[Any]:
+    """Return the noised copies of the sets of rows that the penalty needs; none unless it draws them."""
+    task = tasks[0]
+    if not isinstance(task.penalty, MonteCarlo):
+        return []
+    from dropglm.cuda.copies import draw
+
+    features: Any = task.problem.features
+    designs = [features.labeled]
+    if task.problem.some_unlabeled and any(one.discount for one in tasks):
+        designs.append(features.unlabeled)
+    return [draw(task.penalty, design) for design in designs]
 
 
 def check_supported(family: type[Family], penalties: Sequence[Penalty | None]) -> None:
@@ -96,18 +111,22 @@ def check_supported(family: type[Family], penalties: Sequence[Penalty | None]) -
     if family is Multinomial:
         if {type(one) for one in penalties} - {type(None), MonteCarlo}:
             raise ValueError(
-                "On a GPU, a multinomial model has no noise or expectation='monte_carlo'; use "
-                "multi_class='ovr', or device='cpu'."
+                "On a GPU, a multinomial model must have no noise, or expectation='monte_carlo'; use "
+                "multi_class='ovr' or device='cpu'."
             )
         return
-    if family not in FAMILY or {type(one) for one in penalties} - {type(None), MonteCarlo, *PENALTY}:
+    if family not in FAMILY:
         raise ValueError(
-            "On a GPU, the expectation must be 'gaussian', 'quadratic' or 'monte_carlo', and the family one "
-            'of dropglm\'s; use device="cpu" for others.'
+            f"On a GPU, the family must be one of dropglm's, got {family.__name__}; use device='cpu'."
+        )
+    if {type(one) for one in penalties} - {type(None), MonteCarlo, *PENALTY}:
+        raise ValueError(
+            "On a GPU, the expectation must be 'gaussian', 'quadratic' or 'monte_carlo'; "
+            "use device='cpu' for others."
         )
 
 
-def _solve_batch(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
+def _solve_batch(tasks: Sequence[Task], copies: Sequence[Any], solver: LBFGS) -> list[Fitted]:
     """Take all tasks through the stages of a fit."""
     problem = tasks[0].problem
     rough = replace(solver, tol=max(solver.tol, ROUGH_TOL))
@@ -122,7 +141,7 @@ def _solve_batch(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
         stages.append((rough, discounts))
     stages.append((solver, discounts))
 
-    batch = Batch(tasks)
+    batch = Batch(tasks, copies)
     for number, (stage_solver, stage_discounts) in enumerate(stages, start=1):
         is_last = number == len(stages)
         if is_last and predicts_labels:
