@@ -96,6 +96,22 @@ def test_a_search_compares_strengths_of_noise():
     assert_allclose(*scores, atol=5e-3)
 
 
+def test_series_with_copies_differ_from_those_with_unlabelled_rows(monkeypatch):
+    """A series of kernels is recorded if one of its kind was called before, so that all are compiled."""
+    from dropglm.cuda.runtime import Stream
+
+    kinds, play = [], Stream.play
+    monkeypatch.setattr(
+        Stream, "play", lambda self, name, kind, work: kinds.append(kind) or play(self, name, kind, work)
+    )
+    X, y = rows("csr", n=8), np.arange(8) * 7 % 5 % 2
+    settings = {"max_iter": 1, "device": "cuda"}
+    LogisticRegression(**settings).fit(X, y, X_unlabeled=X[:4])
+    LogisticRegression(**settings, expectation="monte_carlo").fit(X, y)
+    assert kinds[-1] not in kinds[:2]
+    assert len(set(kinds)) == 3  # the first stage of the first fit has the labelled rows only
+
+
 def test_batches_share_copies(monkeypatch):
     from dropglm.cuda import copies
     from dropglm.estimators import together

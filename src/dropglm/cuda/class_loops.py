@@ -68,7 +68,7 @@ def evaluate(
         slope += r_i * (ray[0, i, p] + shift)
         sum_eta += r_i
         by_eta[i, p] = r_i
-        by_s2[i, p] = 0.0
+        by_s2[i, p] = 0.0  # the curvature may have been there
     totals[0], totals[1], totals[2], totals[3] = value, slope, sum_eta, 0.0
     put_sums(buffer, totals, SUMS, g, p, active, first + cuda.blockIdx.x, 0, sums)
 

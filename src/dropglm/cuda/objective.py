@@ -107,12 +107,14 @@ class DeviceObjective:
         self.no_factor = DeviceArray(xp.zeros(P, self.dtype))
         matrices = [matrix for part in parts for _, matrix in part.blocks]
         self.records = all(matrix.calls_kernels_only for matrix in matrices)
-        self.kind = str(self.dtype), P % 2, problems.classes > 1, *(matrix.kind for matrix in matrices)
+        has_copies = len(parts) > len(self.states)
+        kinds = (matrix.kind for matrix in matrices)
+        self.kind = str(self.dtype), P % 2, problems.classes > 1, has_copies, *kinds
 
     def aim(self, group: Group) -> None:
         """Compute what the line searches along the direction need, after ``vector_loops.combine``."""
         self.add_blocks(group, self.loops(self.d + 1, group), ALONG, self.along, joint=2)
-        for part in (part for state in self.states for part in state.parts):
+        for part in [part for state in self.states for part in state.parts]:
             for number, (_, matrix) in enumerate(part.blocks):
                 matrix.ray(group, self.ends_of[number], self.relative[number], part.ray, add=number > 0)
 
