@@ -10,23 +10,9 @@ import math
 
 from numba import cuda, float64
 
-from dropglm.cuda.row_loops import SUMS
+from dropglm.cuda.row_loops import SUMS, log_partition
 from dropglm.cuda.runtime import THREADS, kernel
 from dropglm.cuda.threads import SUMMED, problem_of, put_sums
-
-
-@cuda.jit(device=True)
-def log_partition(at, i, first, classes):
-    """Return A of a row, given η, and the column of the first class."""
-    top = first
-    for k in range(first + 1, first + classes):
-        if at[0, i, k] > at[0, i, top]:
-            top = k
-    total = 0.0
-    for k in range(first, first + classes):
-        if k != top:
-            total += math.exp(at[0, i, k] - at[0, i, top])
-    return at[0, i, top] + math.log1p(total)
 
 
 @kernel
@@ -71,28 +57,3 @@ def evaluate(
         by_s2[i, p] = 0.0  # the curvature may have been there
     totals[0], totals[1], totals[2], totals[3] = value, slope, sum_eta, 0.0
     put_sums(buffer, totals, SUMS, g, p, active, first + cuda.blockIdx.x, 0, sums)
-
-
-@kernel
-def curvatures(columns, g, classes, here, w, pi, places, share, relative, loss, both, first, sums):
-    """Set w p (1 - p) and (w + ρ π) p (1 - p) of each row and class, and sum, as in ``row_loops``."""
-    if columns[cuda.blockIdx.y << g] < 0:
-        return
-    buffer = cuda.shared.array((SUMMED, THREADS), float64)
-    totals = cuda.local.array(2, float64)
-    thread = cuda.threadIdx.x
-    own = problem_of(columns, g)
-    p = max(own, 0)
-    sum_loss, sum_penalty = 0.0, 0.0
-    stop = here.shape[1] if own >= 0 else 0
-    rows = THREADS >> g
-    for i in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
-        A1 = math.exp(here[0, i, p] - log_partition(here, i, p - p % classes, classes))
-        A2 = A1 * (1.0 - A1)
-        by_loss, by_penalty = w[i, places[1, p]] * A2, share[p] * pi[i, places[2, p]] * A2
-        loss[i, p] = by_loss
-        both[i, p] = by_loss + relative[p] * by_penalty
-        sum_loss += by_loss
-        sum_penalty += by_penalty
-    totals[0], totals[1] = sum_loss, sum_penalty
-    put_sums(buffer, totals, 2, g, p, own >= 0, first + cuda.blockIdx.x, 0, sums)

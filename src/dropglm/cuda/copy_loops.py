@@ -11,8 +11,7 @@ import math
 
 from numba import cuda, float64
 
-from dropglm.cuda.class_loops import log_partition
-from dropglm.cuda.row_loops import SUMS, family_at
+from dropglm.cuda.row_loops import SUMS, family_at, log_partition
 from dropglm.cuda.runtime import THREADS, kernel
 from dropglm.cuda.threads import SUMMED, problem_of, put_sums
 

@@ -182,14 +182,11 @@ class DeviceObjective:
         place of those along the direction, for all problems.
         """
         problems, first = self.problems, 0
-        curvatures, kind = row_loops.curvatures, problems.family
-        if problems.classes > 1:
-            curvatures, kind = class_loops.curvatures, problems.classes
         for number, state in enumerate(self.states):
             blocks = self.loops(state.n, group)
             for block, (_, matrix) in enumerate(state.blocks):
                 group.call(
-                    *(curvatures, blocks, kind, state.here.view),
+                    *(row_loops.curvatures, blocks, problems.family, problems.classes, state.here.view),
                     *(*state.tables[1:], state.places, state.share, self.relative[block].view),
                     *(state.slopes.r.view, state.slopes.q.view, first, self.sums),
                 )

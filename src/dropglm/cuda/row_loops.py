@@ -38,6 +38,30 @@ def family_at(family, eta):
 
 
 @cuda.jit(device=True)
+def log_partition(at, i, first, classes):
+    """Return A of a row of a multinomial model, given η, and the column of the first class."""
+    top = first
+    for k in range(first + 1, first + classes):
+        if at[0, i, k] > at[0, i, top]:
+            top = k
+    total = 0.0
+    for k in range(first, first + classes):
+        if k != top:
+            total += math.exp(at[0, i, k] - at[0, i, top])
+    return at[0, i, top] + math.log1p(total)
+
+
+@cuda.jit(device=True)
+def variance_at(family, classes, at, i, p):
+    """A'' of a row; of a class of a multinomial model, p_k (1 - p_k)."""
+    if classes > 1:
+        A1 = math.exp(at[0, i, p] - log_partition(at, i, p - p % classes, classes))
+        return A1 * (1.0 - A1)
+    _, _, A2, _ = family_at(family, at[0, i, p])
+    return A2
+
+
+@cuda.jit(device=True)
 def penalty_at(penalty, eta, s2, A2, A3):
     """Return r and its derivatives with respect to η and s²."""
     if penalty == 1:
@@ -97,7 +121,7 @@ def evaluate(
 
 
 @kernel
-def curvatures(columns, g, family, here, w, pi, places, share, relative, loss, both, first, sums):
+def curvatures(columns, g, family, classes, here, w, pi, places, share, relative, loss, both, first, sums):
     """Set w A'' and (w + ρ π) A'' of each row, and the sums of w A'' and π A'' over each block of rows."""
     if columns[cuda.blockIdx.y << g] < 0:
         return
@@ -110,7 +134,7 @@ def curvatures(columns, g, family, here, w, pi, places, share, relative, loss, b
     stop = here.shape[1] if own >= 0 else 0
     rows = THREADS >> g
     for i in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
-        _, _, A2, _ = family_at(family, here[0, i, p])
+        A2 = variance_at(family, classes, here, i, p)
         by_loss, by_penalty = w[i, places[1, p]] * A2, share[p] * pi[i, places[2, p]] * A2
         loss[i, p] = by_loss
         both[i, p] = by_loss + relative[p] * by_penalty
