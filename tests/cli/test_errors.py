@@ -368,6 +368,10 @@ def test_empty_standard_input_has_no_predictions(place):
     assert dropglm("predict", "m.skops", cwd=place, stdin=b"") == ""
 
 
+def test_too_little_memory_comes_with_advice():
+    assert describe(MemoryError()) == ("not enough memory; try smaller --ngrams or --max-features.", 1)
+
+
 def test_the_error_class_for_files_is_about_input():
     assert describe(FileError("a.csv: set encoding to 'cp1252'.")) == (
         "a.csv: set --encoding to 'cp1252'.",

@@ -13,6 +13,7 @@ from dropglm import (
     PerBlock,
     PoissonRegressor,
 )
+from dropglm.cli.errors import describe
 from dropglm.families import Logistic
 from dropglm.noise import Dropout, Gaussian, Noise
 from dropglm.penalties import MonteCarlo
@@ -147,8 +148,11 @@ def test_too_many_copies_say_how_much_memory_they_need(monkeypatch):
     monkeypatch.setattr("dropglm.cuda.copies.physical_memory", lambda: 500.0)
     X, y = rows("csr", n=8), np.arange(8) % 2
     settings = {"dropout": 0.0, "noise_std": 0.1, "expectation": "monte_carlo", "device": "cuda"}
-    with pytest.raises(MemoryError, match=r"3 noised copies of the rows need about .* GiB"):
+    with pytest.raises(MemoryError, match=r"3 noised copies of the rows need about .* GiB") as caught:
         LogisticRegression(**settings).fit(X, y)
+    sentence, code = describe(caught.value)  # as the command says it
+    assert "use --expectation gaussian, or --device cpu" in sentence
+    assert code == 1
 
 
 def test_matrices_of_cupy_are_copied_on_the_host(real_gpu):

@@ -78,7 +78,9 @@ def describe(error: BaseException) -> tuple[str, int]:
     if is_interrupt(error):
         return "interrupted.", INTERRUPTED
     if isinstance(error, MemoryError):
-        return "not enough memory; try smaller --ngrams or --max-features.", FAILED
+        # Ours name the size and a remedy.
+        sentence = "not enough memory; try smaller --ngrams or --max-features."
+        return in_options(str(error)) if _is_raised_here(error) else sentence, FAILED
     code = FAILED if _is_write_error(error) else BAD_INPUT
     if isinstance(error, OSError) and error.strerror is not None:
         file = error.filename or ("standard output" if code == FAILED else "")
@@ -96,8 +98,13 @@ def is_about_input(error: BaseException) -> bool:
     """Return whether an error is about the user's input, as defined at the top of this file."""
     if isinstance(error, (BadInputError, FileError, OSError)):
         return True
+    return isinstance(error, (TypeError, ValueError, ImportError)) and _is_raised_here(error)
+
+
+def _is_raised_here(error: BaseException) -> bool:
+    """Return whether a ``raise`` statement of this package raised an error."""
     trace = error.__traceback__
-    if not isinstance(error, (TypeError, ValueError, ImportError)) or trace is None:
+    if trace is None:
         return False
     while trace.tb_next is not None:
         trace = trace.tb_next
@@ -123,7 +130,10 @@ def in_options(sentence: str) -> str:
     'a.csv: no n-gram occurs often enough; lower --min-df (now 9) or raise --max-df (now 1.0).'
     >>> in_options("no n-gram occurs often enough (min_df=(1, 2), max_df=1.0).")
     'no n-gram occurs often enough; lower --min-df (now 1, 2 for longer n-grams) or raise --max-df (now 1.0).'
+    >>> in_options("none was found; use device='cpu'.")
+    'none was found; use --device cpu.'
     """
+    sentence = re.sub(r"""\b(device|expectation)=(["'])(\w+)\2""", r"--\1 \3", sentence)
     sentence = re.sub(r"\bset (encoding|format|delimiter) to\b", r"set --\1 to", sentence)
     sentence = re.sub(r"\blower rate\b", "lower --rate", sentence)
     sentence = re.sub(
