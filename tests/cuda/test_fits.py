@@ -103,7 +103,7 @@ def test_blocks_have_their_own_noise():
 def test_a_fit_converges_to_the_optimum_of_the_cpu():
     X, y = data()
     cpu, cuda, again = (
-        LogisticRegression(tol=1e-4, l2=3.0, device=device).fit(X, y) for device in ("cpu", "cuda", "cuda")
+        LogisticRegression(tol=1e-4, l2=30.0, device=device).fit(X, y) for device in ("cpu", "cuda", "cuda")
     )
     assert cuda.result_.status == "converged"
     assert_allclose(cuda.coef_, cpu.coef_, atol=1e-6)
