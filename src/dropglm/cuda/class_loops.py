@@ -2,8 +2,9 @@
 
     f_i = w_i (A(η_i) - Σ_k y_ik η_ik),     A(η) = log Σ_k e^{η_k}
 
-As in ``row_loops``, but a column is a class: a thread has a row and a class, and adds the share of the class
-in f_i; A belongs to the first. There is no penalty but that of ``copy_loops``.
+As in ``row_loops``, but a column is a class: a thread has a row and a class, and sums the terms of f_i with
+this class; the thread of the first class also adds A. The only penalty is that by Monte Carlo, which
+``copy_loops`` adds.
 """
 
 import math

@@ -67,10 +67,10 @@ def evaluate_classes(
     columns, g, classes, n_samples, steps, along, intercepts, ray, ray_copies,
     pi, places, share, end, end_copies, by_eta, by_copies, first, sums,
 ):  # fmt: skip
-    """Do the same for a class of multinomial models, after ``class_loops.advance``: its share of the penalty.
+    """Do the same for the classes of multinomial models, after ``class_loops.advance`` has set η̃.
 
-    A belongs to the first class. The derivative of Σ_k A'_k m_k by η is A'' m = p_k (m_k - Σ_l p_l m_l),
-    where m is the sum of η̃ - η over the copies.
+    The thread of the first class adds A. The derivative of Σ_k A'_k m_k by η is A'' m, or
+    p_k (m_k - Σ_l p_l m_l), where m is the sum of η̃ - η over the copies.
     """
     if columns[cuda.blockIdx.y << g] < 0:
         return
