@@ -4,10 +4,12 @@ import errno
 import json
 import os
 import pickle
+import sys
 import zipfile
 
 import numpy as np
 import pytest
+from benchmarks import edited_models, processes
 from skops import io
 
 from dropglm import (
@@ -16,9 +18,11 @@ from dropglm import (
     TextClassifier,
     load_model,
     model_files,
+    plain_archive,
     save_model,
 )
 from dropglm.model_files import ModelFileError
+from dropglm.text.saved_model import load_saved_model
 
 
 @pytest.fixture
@@ -88,12 +92,12 @@ def test_pickle_inside_an_array_is_not_run(saved, tmp_path):
 @pytest.mark.parametrize(
     "content",
     [
-        {"format": 1, "kind": "TextClassifier", "state": Trap("sprung")},
-        {"format": 1, "kind": "TextClassifier", "state": {"run": os.mkdir}},
-        {"format": 1, "kind": "TextClassifier", "state": TextClassifier()},
-        {"format": 1, "kind": "TextClassifier", "state": {"ufunc": np.exp}},
-        {"format": 1, "kind": "TextClassifier", "state": {"list": [1, Trap("sprung")]}},
-        {"format": 1, "kind": "TextClassifier", "state": {"number": np.float64(1.0)}},
+        {"format": 2, "kind": "TextClassifier", "state": Trap("sprung")},
+        {"format": 2, "kind": "TextClassifier", "state": {"run": os.mkdir}},
+        {"format": 2, "kind": "TextClassifier", "state": TextClassifier()},
+        {"format": 2, "kind": "TextClassifier", "state": {"ufunc": np.exp}},
+        {"format": 2, "kind": "TextClassifier", "state": {"list": [1, Trap("sprung")]}},
+        {"format": 2, "kind": "TextClassifier", "state": {"number": np.float64(1.0)}},
     ],
     ids=["object", "function", "estimator", "ufunc", "second in a list", "scalar"],
 )
@@ -156,12 +160,15 @@ def test_compressed_members_are_refused(saved):
 
 def test_newer_and_foreign_files_are_refused(tmp_path):
     path = tmp_path / "model.skops"
-    io.dump({"format": 2, "dropglm": "9.1", "kind": "TextClassifier", "state": {}}, path)
+    io.dump({"format": 9, "dropglm": "9.1", "kind": "TextClassifier", "state": {}}, path)
     with pytest.raises(
-        ModelFileError, match=r"written by dropglm 9.1, in format 2\. .* install the newer version"
+        ModelFileError, match=r"written by dropglm 9.1, in format 9\. .* install the newer version"
     ):
         TextClassifier.load(path)
-    io.dump({"format": 1, "kind": "Horse", "state": {}}, path)
+    io.dump({"format": 1, "dropglm": "0.2", "kind": "TextClassifier", "state": {}}, path)
+    with pytest.raises(ModelFileError, match=r"in format 1\. .* reads format 2; train the model again"):
+        TextClassifier.load(path)
+    io.dump({"format": 2, "kind": "Horse", "state": {}}, path)
     with pytest.raises(ModelFileError, match="holds a model of kind 'Horse', not TextClassifier"):
         TextClassifier.load(path)
     io.dump([1, 2], path)
@@ -171,46 +178,157 @@ def test_newer_and_foreign_files_are_refused(tmp_path):
         archive.writestr("other.txt", "")
     with pytest.raises(ModelFileError, match="is not a dropglm model file"):
         TextClassifier.load(path)
-    io.dump({"format": 1, "kind": "TextClassifier", "state": {"settings": {}}}, path)
+    io.dump({"format": 2, "kind": "TextClassifier", "state": {"settings": {}}}, path)
     with pytest.raises(ModelFileError, match="damaged model file"):
         TextClassifier.load(path)
+
+
+def rewrite(path, change):
+    """Change the decoded content of a model file, which checksums do not protect."""
+    content = plain_archive.loads(path.read_bytes())
+    change(content["state"])
+    with path.open("wb") as stream:
+        plain_archive.dump(content, stream)
 
 
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("ends", lambda a: a + 1),
-        ("ends", lambda a: a[::-1].copy()),
-        ("spelling", lambda a: a + 1000),
-        ("spelling", lambda a: a[:, ::-1].copy()),
-        ("spelling", lambda a: a.astype(np.int64)),
-        ("letters", lambda a: a[:-1]),
+        ("vocabulary.ends", lambda a: a + 1),
+        ("vocabulary.ends", lambda a: a[::-1].copy()),
+        ("vocabulary.ends", lambda a: a[:1]),
+        ("vocabulary.spelling", lambda a: a + 1000),
+        ("vocabulary.spelling", lambda a: a[:, ::-1].copy()),
+        ("vocabulary.spelling", lambda a: a.astype(np.int64)),
+        ("vocabulary.letters", lambda a: a[:-1]),
+        ("vocabulary.letters", lambda a: a.tolist()),
+        ("vocabulary.letters", lambda a: a | 0xF0),
+        ("vocabulary.texts", lambda a: a[1:]),
+        ("vocabulary.values", lambda a: a * np.nan),
         ("coef", lambda a: a[:, :-1]),
         ("coef", lambda a: a * np.nan),
+        ("coef", lambda a: a * 0 + 1e30),
+        ("coef", lambda a: a.tolist()),
+        ("coef", lambda a: a.astype(complex)),
         ("intercept", lambda a: a[:0]),
         ("intercept", lambda a: a * np.nan),
         ("intercept", lambda a: None),
-        ("coef", lambda a: a.tolist()),
-        ("coef", lambda a: a.astype(complex)),
-        ("letters", lambda a: a.tolist()),
-        ("letters", lambda a: a | 0xF0),
         ("classes", lambda a: a[:1]),
         ("classes", lambda a: a * 0),
         ("classes", lambda a: a[:, None]),
+        ("classes", lambda a: np.array([1.0, np.nan])),
+        ("classes", lambda a: np.array([1j, 2j])),
+        ("classes", lambda a: np.array(["2020-01-01", "2021-01-01"], "M8[D]")),
         ("multi_class", lambda a: "other"),
         ("summary", lambda a: {"texts": 1}),
+        ("summary.iterations", lambda a: "many"),
         ("n_texts", lambda a: "many"),
-        ("settings", lambda a: a | {"other": 1}),
+        ("chosen.l2", lambda a: np.inf),
+        ("columns.text", lambda a: 1),
+        ("settings.idf_power", lambda a: 1e308),
+        ("settings.norm", lambda a: "l3"),
+        ("settings.lowercase", lambda a: 1),
+        ("settings.ngram_range", lambda a: (1, 100_000)),
+        ("settings.ngram_range", lambda a: (2, 1)),
+        ("settings.analyzer", lambda a: "os.system"),
+        ("settings.input", lambda a: "filename"),
+        ("settings.tokenizer", lambda a: None),
     ],
 )
-def test_inconsistent_state_is_refused(saved, name, change):
-    """The kernels would read beyond the ends of the arrays."""
+@pytest.mark.parametrize("load", [load_model, load_saved_model])
+def test_inconsistent_state_is_refused(saved, name, change, load):
+    """The kernels would read beyond the ends of the arrays, or a setting would do harm."""
     path, _ = saved
-    _, state = model_files.read(path, "TextClassifier")
-    state[name] = change(state[name])
-    model_files.write(path, "TextClassifier", state)
-    with pytest.raises(ModelFileError, match="damaged model file"):
-        TextClassifier.load(path)
+    *parents, last = name.split(".")
+
+    def edit(state):
+        for parent in parents:
+            state = state[parent]
+        state[last] = change(state.get(last))
+
+    rewrite(path, edit)
+    with pytest.raises(ModelFileError, match=r"damaged model file: .*[^.]\.$"):
+        load(path)
+
+
+@pytest.mark.parametrize("change", ["remove", "add", "replace"])
+def test_a_refusal_names_the_file_and_the_part(saved, change):
+    path, _ = saved
+
+    def edit(state):
+        if change == "remove":
+            del state["settings"]["idf_power"]
+        else:
+            state["settings"]["input" if change == "add" else "idf_power"] = "filename"
+
+    rewrite(path, edit)
+    reason = {
+        "remove": "settings.idf_power is missing",
+        "add": "settings.input is not part of such a file",
+        "replace": "settings.idf_power must be a number of at least 0, got 'filename'",
+    }
+    with pytest.raises(ModelFileError) as refused:
+        load_model(path)
+    assert str(refused.value) == f"{path} is a damaged model file: {reason[change]}."
+
+
+@pytest.mark.parametrize("load", [load_model, load_saved_model, TextClassifier.load])
+def test_a_pattern_that_may_be_slow_needs_trust(load, saved, tmp_path):
+    path, _ = saved
+    rewrite(path, lambda state: state["settings"].update(token_pattern=r"(?:(?:\w|\s|a)+)+!!"))
+    with pytest.raises(
+        ModelFileError, match=r"only if you trust its author: settings.token_pattern .*--trust"
+    ):
+        load(path)
+    assert load(path, trust=True).vectorizer_.token_pattern == r"(?:(?:\w|\s|a)+)+!!"
+    rewrite(path, lambda state: state["settings"].update(token_pattern="(("))
+    with pytest.raises(ModelFileError, match="is not a regular expression"):
+        load(path, trust=True)
+
+
+def test_a_model_with_a_pattern_of_the_user_is_saved_and_loaded_with_trust(tmp_path):
+    texts, y = ["good film", "bad film", "good", "bad"], [1, 0, 1, 0]
+    model = TextClassifier(tune=False, min_df=1, token_pattern=r"\b[a-z]+\b").fit(texts, y)
+    model.save(tmp_path / "m")
+    again = load_model(tmp_path / "m", trust=True)
+    np.testing.assert_array_equal(again.predict_proba(texts), model.predict_proba(texts))
+
+
+@pytest.mark.parametrize("load", [load_model, load_saved_model])
+def test_a_small_file_that_needs_much_memory_needs_trust(load, tmp_path):
+    path = tmp_path / "model.skops"
+    OnlineTextClassifier(bits=16).fit(["good film", "bad film"], [1, 0]).save(path)
+
+    def edit(state):
+        K = 1000
+        empty = {"cells": np.zeros((K, 0, 2)), "past": np.zeros((K, 0, 2)), "used": np.zeros(0, np.int64)}
+        state.update(classes=np.arange(K), counts=np.zeros(K, np.int64))
+        state["state"].update(empty)
+
+    rewrite(path, edit)
+    with pytest.raises(ModelFileError, match=r"it needs 2\.1 GB of memory, far more than its own size"):
+        load(path)
+
+
+def test_settings_whose_model_could_not_be_read_are_refused_before_they_are_saved(tmp_path):
+    texts, y = ["good film", "bad film", "good", "bad"], [1, 0, 1, 0]
+    with pytest.raises(ValueError, match=r"idf_power=200 and ngram_weight=0\.5 give n-grams weights beyond"):
+        TextClassifier(tune=False, min_df=1, idf_power=200.0).fit(texts, y)
+    model = TextClassifier(tune=False, min_df=1).fit(texts, y).set_params(tol=np.inf)
+    with pytest.raises(ValueError, match=r"The model cannot be saved: settings.tol must be a number"):
+        model.save(tmp_path / "m")
+    assert not os.listdir(tmp_path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="measures memory in Linux's way")
+def test_edited_files_are_refused_or_predict_finite_numbers():
+    """``python -m benchmarks.edited_models`` opens ten times as many."""
+    for kind, found in processes.in_fresh_process(edited_models.of_every_kind, 20).items():
+        assert found.failures == [], kind
+        assert found.other_files == [], kind
+        assert found.seconds < 2.0, kind
+        assert found.memory < 500e6, kind
+        assert min(found.refused, found.opened) > 0, kind
 
 
 def test_member_that_is_used_twice_is_refused(saved):
@@ -284,6 +402,6 @@ def test_save_model_refuses_what_is_not_a_text_model(model, tmp_path):
 
 
 def test_load_model_refuses_other_kinds_of_files(tmp_path):
-    model_files.write(tmp_path / "m", "Horse", {})
+    model_files.write(tmp_path / "m", "Horse", {}, model_files.Record({}))
     with pytest.raises(ModelFileError, match="kind 'Horse', not OnlineTextClassifier or TextClassifier"):
         load_model(tmp_path / "m")

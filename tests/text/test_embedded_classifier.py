@@ -10,7 +10,7 @@ import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score, cross_validate
 
-from dropglm import OnlineTextClassifier, TextClassifier, load_model, model_files, save_model
+from dropglm import OnlineTextClassifier, TextClassifier, load_model, model_files, plain_archive, save_model
 from dropglm.text.comparison import compare_with_baseline
 from dropglm.text.fingerprint import PROBES
 
@@ -212,7 +212,9 @@ def test_models_without_embeddings_refuse_them(fitted, tmp_path):
 
 BAD_FITS = {
     "embeddings has 59 rows, but X has 60 texts": {"embeddings": np.ones((59, 2))},
-    "embeddings has NaN or infinite numbers, first in row 0": {"embeddings": np.full((60, 2), np.nan)},
+    r"embeddings has NaN, infinite or huge numbers .* first in row 0": {
+        "embeddings": np.full((60, 2), np.nan)
+    },
     "embeddings must have one row of numbers per text": {"embeddings": np.ones(60)},
     "embeddings_unlabeled needs embeddings, those of X, as well": {"embeddings_unlabeled": np.ones((5, 2))},
     "embeddings were given for X but not for X_unlabeled": {
@@ -279,7 +281,8 @@ def test_damaged_heads_are_refused(tmp_path):
         head | {"fingerprint": fingerprint | {"probes": fingerprint["probes"][1:]}},
         {"coef": head["coef"]},
     ):
-        model_files.write(path, "TextClassifier", state | {"embedding": damaged})
+        content = {"format": model_files.FORMAT, "kind": "TextClassifier"}
+        path.write_bytes(plain_archive.dumps(content | {"state": state | {"embedding": damaged}}))
         with pytest.raises(model_files.ModelFileError, match="damaged model file"):
             load_model(path)
 

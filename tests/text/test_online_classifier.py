@@ -135,29 +135,37 @@ def test_invalid_input_raises_and_does_not_change_the_model(stream):
 
 
 def test_damaged_files_are_refused(stream, tmp_path):
-    from dropglm import model_files
+    from dropglm import model_files, plain_archive
 
     model = trained(*stream)
     damages = {
         "cells": lambda state: state["state"].update(cells=np.zeros((1, 7, 2), np.float32)),
         "infinite": lambda state: state["state"]["time"].__setitem__(0, np.inf),
-        "letters": lambda state: state["features"].update(letters=np.zeros(3, np.uint8)),
+        "letters": lambda state: state["buckets"].update(letters=np.zeros(3, np.uint8)),
         "classes": lambda state: state.update(classes=np.array(["a", "a"])),
         "counts": lambda state: state.update(counts=np.zeros(5, np.int64)),
         "bits": lambda state: state["settings"].update(bits=13),
         "rule": lambda state: state["settings"].update(rule="none"),
         "used": lambda state: state["state"]["used"].__setitem__(-1, 1 << 40),
+        "sums": lambda state: state["state"]["cells"].__setitem__((0, 0, 1), -1.0),
+        "buckets": lambda state: state.pop("buckets"),
         "time": lambda state: state["state"]["time"].__setitem__(0, -5.0),
     }
-    reasons = {"time": "the step counter is negative", "letters": "the names of the columns do not match"}
+    reasons = {
+        "time": "state.time must be an array .* with entries from 0",
+        "letters": "the names of the columns do not match",
+        "sums": "a sum is negative",
+        "rule": "rule 'none' is unknown",
+    }
     for name, damage in damages.items():
         state = model._to_state()
         state = state | {
             "state": {key: value.copy() for key, value in state["state"].items()},
-            "features": dict(state["features"]),
+            "buckets": dict(state["buckets"]),
         }
         damage(state)
-        model_files.write(tmp_path / name, "OnlineTextClassifier", state)
+        content = {"format": model_files.FORMAT, "kind": "OnlineTextClassifier", "state": state}
+        (tmp_path / name).write_bytes(plain_archive.dumps(model_files.to_plain(content)))
         with pytest.raises(ModelFileError, match=f"damaged model file: {reasons.get(name, '')}"):
             load_model(tmp_path / name)
     model.save(tmp_path / "good")

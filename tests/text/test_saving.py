@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
-from dropglm import NgramVectorizer, OnlineTextClassifier, TextClassifier, load_model, model_files
+from dropglm import OnlineTextClassifier, TextClassifier, load_model
 from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights, uniform
 from dropglm.families import Family
 from dropglm.noise import Dropout, Gaussian
@@ -151,34 +151,6 @@ def test_columns_are_saved_and_loaded(fitted, tmp_path):
     fitted.save(tmp_path / "m.skops")
     loaded = TextClassifier.load(tmp_path / "m.skops")
     assert (loaded.text_column_, loaded.label_column_) == ("review", "stars")
-    state = fitted._to_state() | {"columns": {"text": 1, "label": None}}
-    model_files.write(tmp_path / "odd.skops", "TextClassifier", state)
-    with pytest.raises(model_files.ModelFileError, match="the names of the columns are not strings"):
-        TextClassifier.load(tmp_path / "odd.skops")
-
-
-@pytest.mark.parametrize("K", [2, 3])
-def test_files_of_version_0_2_are_read_with_the_features_of_that_version(K, tmp_path, rng):
-    """Their settings lack the weights of n-grams, and their summaries the factors of the blend."""
-    y = ["good", "bad", "odd"][:K] * 12
-    texts = [random_text(label, rng) for label in y]
-    of_then = {"binary": True, "sublinear_tf": False, "use_idf": False, "norm": None}
-    of_then |= {"idf_power": 1.0, "ngram_weight": 1.0, "calibrate": False, "naive_bayes": False}
-    model = TextClassifier(min_df=2, scoring="accuracy", cv=2, **of_then).fit(texts, y)
-    X = NgramVectorizer((1, 2), min_df=2).fit_transform(texts)  # the presence of n-grams
-    np.testing.assert_array_equal(model.model_.predict_proba(X), model.predict_proba(texts))
-    state = model._to_state()
-    new = {*of_then, "analyzer", "stop_words", "strip_accents"}
-    state["settings"] = {name: value for name, value in state["settings"].items() if name not in new}
-    for part, names in (("settings", ("scale", "naive_bayes")), ("search", ("accuracy", "l2_at_edge"))):
-        for name in names:
-            del state["summary"][part][name]
-    model_files.write(tmp_path / "old.skops", "TextClassifier", state)
-    old = TextClassifier.load(tmp_path / "old.skops")
-    np.testing.assert_array_equal(old.predict_proba(texts), model.predict_proba(texts))
-    assert str(old.explain(texts[0])) == str(model.explain(texts[0]))
-    assert "accuracy" in str(old.summary_)
-    np.testing.assert_array_equal(old.fit(texts, y).predict_proba(texts), model.predict_proba(texts))
 
 
 @pytest.mark.parametrize("K", [2, 3])

@@ -101,8 +101,6 @@ def test_the_weight_of_an_ngram_is_its_mean_contribution_in_the_texts_that_conta
     )
     with pytest.raises(ValueError, match="inconsistent"):
         Vocabulary._from_state(state | {"values": state["values"][1:]})
-    del state["values"]  # as in files of version 0.2.0
-    assert len(Vocabulary._from_state(state).mean_values) == 0
 
 
 def test_contributions_are_values_times_coefficients(corpus):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dropglm import LogisticRegressionCV, TextClassifier, model_files
+from dropglm import LogisticRegressionCV, TextClassifier
 from dropglm.text.search_summary import effect_line
 from tests.text.synthetic import random_text
 
@@ -117,14 +117,6 @@ def test_no_line_without_unlabelled_texts_or_without_tuning(data):
     assert TextClassifier(l2=0.1, cv=2).fit(texts, y).summary_.unlabeled_effect is None
 
 
-def test_files_hold_the_line_and_old_files_open_without_it(model, tmp_path):
+def test_files_hold_the_line(model, tmp_path):
     model.save(tmp_path / "new.skops")
     assert str(TextClassifier.load(tmp_path / "new.skops").summary_) == str(model.summary_)
-    state = model._to_state()
-    del state["summary"]["unlabeled_effect"]
-    for name in ("n_latent", "rounds"):
-        del state["settings"][name]
-    model_files.write(tmp_path / "old.skops", "TextClassifier", state)
-    old = TextClassifier.load(tmp_path / "old.skops")
-    assert old.summary_.unlabeled_effect is None
-    assert "unlabelled texts" not in str(old.summary_)

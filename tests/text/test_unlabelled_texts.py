@@ -198,15 +198,3 @@ def test_model_files_have_the_form_of_those_without_unlabelled_texts(few, tmp_pa
     assert state["coef"].shape == (1, len(model.vectorizer_.ngrams_))
     assert state["coef"].dtype == np.float32
     assert all(type(value) is type(alone["chosen"][name]) for name, value in state["chosen"].items())
-
-
-def test_files_without_the_new_settings_open_and_predict_the_same(few, tmp_path):
-    texts, y, more = few
-    model = TextClassifier(**QUICK).fit(texts, y, X_unlabeled=more)
-    state = model._to_state()
-    for name in ("n_latent", "rounds"):
-        del state["settings"][name]
-    again = TextClassifier._from_state(state)
-    assert_array_equal(again.predict_proba(OTHERS), model.predict_proba(OTHERS))
-    # Another fit of a model from before these settings does not use them.
-    assert (again.n_latent, again.rounds) == (0, 0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from dropglm.text.file_contents import VOCABULARY
 from dropglm.text.vocabulary import Vocabulary
 
 VALID = {
@@ -11,11 +12,17 @@ VALID = {
     "ends": np.array([0, 1, 3]),
     "spelling": np.array([[0, -1], [0, 1], [1, -1]], np.int32),
     "texts": np.array([3, 1, 2], np.int32),
+    "values": np.zeros(0, np.float32),
 }
 
 
+def restored(arrays):
+    VOCABULARY.check(arrays, "vocabulary", trust=False)
+    return Vocabulary._from_state(arrays)
+
+
 def test_consistent_arrays_make_a_vocabulary():
-    assert Vocabulary._from_state(VALID).names() == ["a", "a bc", "bc"]
+    assert restored(VALID).names() == ["a", "a bc", "bc"]
 
 
 @pytest.mark.parametrize(
@@ -30,6 +37,8 @@ def test_consistent_arrays_make_a_vocabulary():
         ("ends", np.array([0, 2**63 - 1, -2, 3])),  # differences overflow
         ("texts", np.zeros(2, np.int32)),
         ("texts", np.zeros(3)),
+        ("texts", -np.ones(3, np.int32)),
+        ("values", np.zeros(2, np.float32)),
         ("spelling", np.zeros((0, 2), np.int32)),
         ("spelling", np.array([[0, -1], [-1, -1]], np.int32)),
         ("spelling", np.array([[0, -1, 1]], np.int32)),
@@ -43,8 +52,14 @@ def test_inconsistent_arrays_of_a_vocabulary_are_refused(name, array):
     arrays = VALID | {name: array}
     if name == "spelling":  # so that only the spelling is wrong
         arrays["texts"] = np.ones(len(array), np.int32)
-    with pytest.raises(ValueError, match="are inconsistent"):
-        Vocabulary._from_state(arrays)
+    with pytest.raises(ValueError, match=f"are inconsistent|vocabulary.{name} must be an array"):
+        restored(arrays)
+
+
+def test_a_word_that_occurs_twice_is_refused():
+    """Many of them would make the hash table slow."""
+    with pytest.raises(ValueError, match="a word is twice in the vocabulary"):
+        restored(VALID | {"letters": np.frombuffer(b"aa", np.uint8), "ends": np.array([0, 1, 2])})
 
 
 def test_mean_values_come_from_totals_of_parts_too(rng):

@@ -24,7 +24,6 @@ from dropglm.experiments.texts import Texts
 from dropglm.text import TextClassifier
 from dropglm.text.comparison import stratified_folds, tfidf_baseline
 from dropglm.text.metrics import metrics_from_probabilities
-from dropglm.text.restoring import SETTINGS_OF_VERSION_0_2
 
 WORDS, BIGRAMS = (1, 1), (1, 2)
 
@@ -98,7 +97,16 @@ def as_it_comes(y: np.ndarray, seed: int, **settings: Any) -> Any:
 VERSION_0_2: dict[str, Any] = {
     "ngram_range": [1, 2],
     "min_df": 2,
-    **SETTINGS_OF_VERSION_0_2,
+    "binary": True,
+    "sublinear_tf": False,
+    "use_idf": False,
+    "norm": None,
+    "idf_power": 1.0,
+    "ngram_weight": 1.0,
+    "calibrate": False,
+    "naive_bayes": False,
+    "n_latent": 0,
+    "rounds": 0,
     "discount": 0.1,
     "l2_weights": "auto",
     "expectation": "gaussian",

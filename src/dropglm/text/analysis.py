@@ -10,7 +10,6 @@ from typing import Any
 
 from dropglm.registry import lookup
 from dropglm.text.base import NgramSettings, text_chunks
-from dropglm.text.counting import MAX_NGRAM
 from dropglm.text.ngram_strings import ANALYZERS, Chain, Without
 from dropglm.text.preprocessing import Preprocessor, accent_function
 from dropglm.text.stop_words import TokenSource, WithoutStopWords, stop_word_set, warn_of_inconsistent
@@ -186,7 +185,7 @@ class TextAnalysis(NgramSettings):
     def _check_analysis(self) -> tuple[int, int]:
         """Check the settings; return the smallest and largest number of tokens of the n-grams to count."""
         words = self._splits_words()
-        shortest, longest = self._check_ngrams(MAX_NGRAM if words else None)
+        shortest, longest = self._check_ngrams()
         lookup(INPUTS, self.input, "input")
         accent_function(self.strip_accents)
         if not callable(self.analyzer):

@@ -12,6 +12,7 @@ from dropglm.text.tokens import Tokenizer
 
 # Characters per thread that are read before they are counted.
 CHUNK_CHARACTERS = 1 << 21
+MAX_BITS = 30  # of hashed n-grams
 PART = 256  # texts that are checked at a time
 OBJECT_CHARACTERS = 1 << 10  # assumed of a document that is not a string
 
@@ -41,7 +42,7 @@ class NgramSettings:
             raise TypeError(f"text must be a string, got {_short_repr(text)}.")
         return self._tokenizer(1).words(text)
 
-    def _check_ngrams(self, limit: int | None = MAX_NGRAM) -> tuple[int, int]:
+    def _check_ngrams(self) -> tuple[int, int]:
         """Check the settings of tokens and n-grams; return the smallest and the largest n."""
         n = self.ngram_range
         if not (isinstance(n, (tuple, list)) and len(n) == 2 and all(isinstance(k, Integral) for k in n)):
@@ -50,9 +51,8 @@ class NgramSettings:
             raise ValueError(
                 f"Invalid value for ngram_range={n} lower boundary larger than the upper boundary."
             )
-        if n[0] < 1 or (limit is not None and n[1] > limit):
-            most = "" if limit is None else f" <= {limit}"
-            raise ValueError(f"ngram_range must be a pair (a, b) with 1 <= a <= b{most}, got {n!r}.")
+        if n[0] < 1 or n[1] > MAX_NGRAM:
+            raise ValueError(f"ngram_range must be a pair (a, b) with 1 <= a <= b <= {MAX_NGRAM}, got {n!r}.")
         checks.yes_or_no(self.lowercase, "lowercase")
         checks.yes_or_no(self.strip_html, "strip_html")
         return int(n[0]), int(n[1])

@@ -167,6 +167,7 @@ class TextClassifier(EmbeddedTextModel):
     unknown: truly
     """
 
+    _kind = "TextClassifier"
     __metadata_request__fit: ClassVar[dict[str, bool]] = {
         "X_unlabeled": True,
         "embeddings": True,
@@ -353,16 +354,21 @@ class TextClassifier(EmbeddedTextModel):
         fitted = self._fitted_state()
         parts = model_state(fitted.vectorizer, fitted.model)
         parts |= {} if fitted.head is None else {"embedding": fitted.head.to_state()}
-        return {"settings": saved_settings(self), "summary": fitted.summary.to_dict()} | parts
+        return parts | {
+            "settings": saved_settings(self),
+            "summary": fitted.summary.to_dict(),
+            "columns": self._saved_columns(),
+        }
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Self:
         classifier = cls(**restored_settings(state["settings"]))
         vectorizer = NgramVectorizer(**classifier._settings_shared_with(NgramVectorizer))
+        vectorizer.ngram_weight = state["ngram_weight"]
         restore_features(vectorizer, state)
         fitted = restore_coefficients(state, len(vectorizer.ngrams_))
         model = LogisticRegression(**state["chosen"])
         model._set_fitted(**vars(fitted))
         summary, head = Summary.of_state(state), EmbeddingHead.of_state(state, len(fitted.coef_))
         classifier._fitted = FittedState(vectorizer, model, None, summary, head)
-        return classifier
+        return classifier._restore_columns(state)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.model_files import LARGEST
 from dropglm.progress import Progress
 
 BATCH = 256  # texts per call of an embedder, so that there can be a progress bar
@@ -118,10 +119,11 @@ def check_embeddings(
         )
     if len(array) != n:
         raise ValueError(f"{what} has {len(array)} rows, but {rows_of} has {n} texts.")
-    finite = np.isfinite(array).all(axis=1)
+    finite = (np.abs(array) <= LARGEST).all(axis=1)
     if not finite.all():
         raise ValueError(
-            f"{what} has NaN or infinite numbers, first in row {int(np.argmin(finite))} (counted from 0)."
+            f"{what} has NaN, infinite or huge numbers (beyond {LARGEST:g}), first in row "
+            f"{int(np.argmin(finite))} (counted from 0)."
         )
     return array
 

@@ -5,16 +5,17 @@ from typing import Any
 
 from dropglm import model_files
 from dropglm.text.classifier import TextClassifier
+from dropglm.text.file_contents import MODELS
 from dropglm.text.model import TextModel
 from dropglm.text.online_classifier import OnlineTextClassifier
 
-MODELS: dict[str, type[TextModel]] = {
+CLASSES: dict[str, type[TextModel]] = {
     "OnlineTextClassifier": OnlineTextClassifier,
     "TextClassifier": TextClassifier,
 }
 
 
-def load_model(path: str | PathLike[str], embedder: Any = None) -> TextModel:
+def load_model(path: str | PathLike[str], embedder: Any = None, *, trust: bool = False) -> TextModel:
     """Read a text model from a file. Model files from untrusted sources are safe to open.
 
     Parameters
@@ -24,6 +25,10 @@ def load_model(path: str | PathLike[str], embedder: Any = None) -> TextModel:
     embedder : callable or object with a method ``encode``, default=None
         The embedder that the model was trained with, since files do not contain it. You can also set it
         later, with ``set_params(embedder=...)``, or pass embeddings to ``predict``.
+    trust : bool, default=False
+        Whether to open a file that is safe only if you trust its author: one whose ``token_pattern`` is more
+        than classes of characters and their repetition, which can take any time to find in a text, or one
+        that needs far more memory than its own size.
 
     Returns
     -------
@@ -33,7 +38,7 @@ def load_model(path: str | PathLike[str], embedder: Any = None) -> TextModel:
     Raises
     ------
     ModelFileError
-        If the file is damaged, is not a dropglm model file, or was written by a newer version.
+        If the file is damaged, is not a dropglm model file, needs trust, or was written by another version.
     ValueError
         If the model was trained with another embedder, or without embeddings.
 
@@ -51,9 +56,9 @@ def load_model(path: str | PathLike[str], embedder: Any = None) -> TextModel:
     ...     load_model(f"{folder}/model.skops").predict(["lovely"])
     array(['good'], dtype='<U4')
     """
-    kind, state = model_files.read(path, *MODELS)
+    kind, state = model_files.read(path, MODELS, trust=trust)
     with model_files.reporting_damage(path):
-        model = MODELS[kind]._from_file(state)
+        model = CLASSES[kind]._from_state(state)
     return model if embedder is None else model._with_embedder(embedder)
 
 

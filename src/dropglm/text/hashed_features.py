@@ -10,12 +10,11 @@ from dropglm import checks
 from dropglm.design.storage import BinaryRows
 from dropglm.encoded_texts import EncodedTexts
 from dropglm.text import hash_kernels
-from dropglm.text.base import NgramSettings, text_chunks
+from dropglm.text.base import MAX_BITS, NgramSettings, text_chunks
 from dropglm.text.cleaning import clean
 from dropglm.text.hash_kernels import STORED_BYTES
 from dropglm.text.prepared import ALL, ASCII, TWO_BYTES, Runs, character_classes, settings_of
 
-MAX_BITS = 30
 NAME_BYTES = STORED_BYTES - 1  # bytes of a column's name that are shown
 PART = 1 << 13  # names to sort by column at a time, which saves memory
 
@@ -109,8 +108,8 @@ class Buckets(NamedTuple):
         """Rebuild the buckets, after checking that the arrays fit each other and the number of columns."""
         letters, lengths = state["letters"], state["lengths"]
         if not (
-            (str(lengths.dtype), lengths.shape) == ("uint8", (size,))
-            and (str(letters.dtype), letters.shape) == ("uint8", (int(lengths.sum(dtype=np.int64)),))
+            len(lengths) == size
+            and len(letters) == lengths.sum(dtype=np.int64)
             and lengths.max() <= STORED_BYTES
         ):
             raise ValueError("the names of the columns do not match the number of columns")

@@ -2,15 +2,15 @@
 
 from abc import ABC, abstractmethod
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dropglm import model_files
 from dropglm.text.estimator import TextEstimator
+from dropglm.text.file_contents import MODELS
 from dropglm.text.predictions import TextPredictions
-from dropglm.text.restoring import columns_of
 
 
 class TextModel(ClassifierMixin, TextPredictions, TextEstimator, ABC):
@@ -41,6 +41,8 @@ class TextModel(ClassifierMixin, TextPredictions, TextEstimator, ABC):
     >>> isinstance(TextClassifier(), TextModel)
     True
     """
+
+    _kind: ClassVar[str]  # of its files
 
     @abstractmethod
     def _to_state(self) -> dict[str, Any]:
@@ -74,11 +76,10 @@ class TextModel(ClassifierMixin, TextPredictions, TextEstimator, ABC):
         load_model : Read a model file.
         """
         check_is_fitted(self, "model_")
-        columns = {"text": self.text_column_, "label": self.label_column_}
-        model_files.write(path, type(self).__name__, self._to_state() | {"columns": columns})
+        model_files.write(path, self._kind, self._to_state(), MODELS[self._kind])
 
     @classmethod
-    def load(cls, path: str | PathLike[str], embedder: Any = None) -> Self:
+    def load(cls, path: str | PathLike[str], embedder: Any = None, *, trust: bool = False) -> Self:
         """Read a model of this class from a file. Model files from untrusted sources are safe to open.
 
         Parameters
@@ -87,6 +88,8 @@ class TextModel(ClassifierMixin, TextPredictions, TextEstimator, ABC):
             The model file.
         embedder : callable or object with a method ``encode``, default=None
             The embedder that the model was trained with; see ``load_model``.
+        trust : bool, default=False
+            Whether to open a file that is safe only if you trust its author; see ``load_model``.
 
         Returns
         -------
@@ -96,9 +99,9 @@ class TextModel(ClassifierMixin, TextPredictions, TextEstimator, ABC):
         --------
         load_model : Read a text model of either class.
         """
-        _, state = model_files.read(path, cls.__name__)
+        _, state = model_files.read(path, {cls._kind: MODELS[cls._kind]}, trust=trust)
         with model_files.reporting_damage(path):
-            model = cls._from_file(state)
+            model = cls._from_state(state)
         return model if embedder is None else model._with_embedder(embedder)
 
     def to_sklearn(self) -> Any:
@@ -128,13 +131,6 @@ class TextModel(ClassifierMixin, TextPredictions, TextEstimator, ABC):
 
         check_is_fitted(self, "model_")
         return sklearn_pipeline(*self._linear_parts())
-
-    @classmethod
-    def _from_file(cls, state: dict[str, Any]) -> Self:
-        """Rebuild the model and its columns, which files of version 0.2.0 and earlier do not have."""
-        model = cls._from_state(state)
-        model.text_column_, model.label_column_ = columns_of(state)
-        return model
 
     def _settings_shared_with(self, estimator: type) -> dict[str, Any]:
         """Return those of our settings that this class of estimators also has."""

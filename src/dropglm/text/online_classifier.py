@@ -108,6 +108,8 @@ class OnlineTextClassifier(OnlineLearning, TextModel):
     (4, 0.5)
     """
 
+    _kind = "OnlineTextClassifier"
+
     def __init__(
         self,
         rule: str | Rule = "adagrad",
@@ -261,11 +263,10 @@ class OnlineTextClassifier(OnlineLearning, TextModel):
         classifier = cls(**restored_online_settings(state))
         features: NgramVectorizer | NgramHasher
         if classifier.bits is None:
-            settings = classifier._settings_shared_with(NgramVectorizer) | state.get("vectorizer", {})
-            features = NgramVectorizer(**settings)
-            restore_features(features, state["features"] | {"n_texts": state["n_texts"]})
+            features = NgramVectorizer(**state["vectorizer"])
+            restore_features(features, state)
         else:
             features = NgramHasher(**classifier._settings_shared_with(NgramHasher))
             restore_hashed(features, state)
         restore_online(classifier, classifier._model_with_current_settings(), features, state)
-        return classifier
+        return classifier._restore_columns(state)

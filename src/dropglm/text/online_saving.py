@@ -22,10 +22,13 @@ def online_state(classifier: Any) -> dict[str, Any]:
         "state": _used_columns(state),
         "seen": np.array(model._progressive_scores),
         "n_texts": vectorizer.n_texts_,
-        "features": vectorizer.ngrams_._to_state(),
-        # The settings of a TextClassifier's n-grams, most of which an online classifier does not have.
-        "vectorizer": vectorizer_settings(vectorizer) if classifier.bits is None else {},
-    }
+        "columns": classifier._saved_columns(),
+    } | (
+        {"buckets": vectorizer.ngrams_._to_state()}
+        if classifier.bits is not None
+        # With the settings of a TextClassifier's n-grams, most of which an online classifier does not have.
+        else {"vocabulary": vectorizer.ngrams_._to_state(), "vectorizer": vectorizer_settings(vectorizer)}
+    )
 
 
 def _saved_rule(rule: Any) -> Any:

@@ -201,6 +201,15 @@ class TextPredictions:
         refuse_embeddings(embedding)
         return explain_text(*self._fitted_parts(), text)
 
+    def _saved_columns(self) -> dict[str, str | None]:
+        """Return the part ``columns`` of a model file."""
+        return {"text": self.text_column_, "label": self.label_column_}
+
+    def _restore_columns(self, state: dict[str, Any]) -> Self:
+        """Take the part ``columns`` of a model file."""
+        self.text_column_, self.label_column_ = state["columns"]["text"], state["columns"]["label"]
+        return self
+
     def _with_embedder(self, embedder: Any) -> Self:
         """Give the fitted model its embedder back, after checking that it is the same."""
         refuse_embeddings(embedder)

@@ -15,8 +15,9 @@ from dropglm import model_files
 from dropglm.text.embedded_predictions import EmbeddedPredictions, FittedState
 from dropglm.text.embedding_head import EmbeddingHead
 from dropglm.text.features import NgramFeatures
+from dropglm.text.file_contents import MODELS
 from dropglm.text.predictions import TextPredictions
-from dropglm.text.restoring import columns_of, restore_coefficients, restore_features, restored_settings
+from dropglm.text.restoring import restore_coefficients, restore_features
 from dropglm.text.summary import Summary
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 
@@ -78,19 +79,21 @@ class SavedTextModel(EmbeddedPredictions):
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         """Rebuild the model from what a file holds."""
-        features = SavedFeatures.with_settings(restored_settings(state["settings"]))
+        features = SavedFeatures.with_settings(state["settings"] | {"ngram_weight": state["ngram_weight"]})
         restore_features(features, state)
         model = restore_coefficients(state, len(features.ngrams_))
         # In this order, SciPy's product with a few rows does not copy all coefficients of several classes.
         model = replace(model, coef_=np.asfortranarray(model.coef_))
         summary, head = Summary.of_state(state), EmbeddingHead.of_state(state, len(model.coef_))
-        return cls(FittedState(features, model, None, summary, head))
+        return cls(FittedState(features, model, None, summary, head))._restore_columns(state)
 
     def _fitted_state(self) -> FittedState:
         return self._fitted
 
 
-def load_saved_model(path: str | PathLike[str], embedder: Any = None) -> TextPredictions:
+def load_saved_model(
+    path: str | PathLike[str], embedder: Any = None, *, trust: bool = False
+) -> TextPredictions:
     """Read a text model that predicts and explains; files from untrusted sources are safe to open.
 
     Parameters
@@ -99,6 +102,8 @@ def load_saved_model(path: str | PathLike[str], embedder: Any = None) -> TextPre
         A model file.
     embedder : callable or object with a method ``encode``, default=None
         The embedder that the model was trained with.
+    trust : bool, default=False
+        Whether to open a file that is safe only if you trust its author; see ``load_model``.
 
     Returns
     -------
@@ -118,9 +123,8 @@ def load_saved_model(path: str | PathLike[str], embedder: Any = None) -> TextPre
     ...     load_saved_model(pathlib.Path(folder) / "model.skops").predict(["a good story"])
     array(['pos'], dtype='<U3')
     """
-    kind, state = model_files.read(path, *SAVED_MODELS)
+    kind, state = model_files.read(path, MODELS, trust=trust)
     module, name = SAVED_MODELS[kind]
     with model_files.reporting_damage(path):
         model: Any = getattr(import_module(module), name).from_state(state)
-        model.text_column_, model.label_column_ = columns_of(state)
     return model if embedder is None else model._with_embedder(embedder)

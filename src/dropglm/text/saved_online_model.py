@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from dropglm import model_files
 from dropglm.estimators.online_model import OnlineModel
+from dropglm.text.file_contents import MODELS
 from dropglm.text.hashed_features import HashedFeatures
 from dropglm.text.online_learning import OnlineLearning
 from dropglm.text.online_restoring import restore_hashed, restore_online, restored_online_settings
@@ -72,8 +73,7 @@ class SavedOnlineTextModel(OnlineLearning):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a file, as ``OnlineTextClassifier.save`` does."""
-        columns = {"text": self.text_column_, "label": self.label_column_}
-        model_files.write(path, KIND, self._to_state() | {"columns": columns})
+        model_files.write(path, KIND, self._to_state(), MODELS[KIND])
 
     def _to_state(self) -> dict[str, Any]:
         return online_state(self)
@@ -89,13 +89,13 @@ class SavedOnlineTextModel(OnlineLearning):
             from dropglm.text.restoring import restore_features
             from dropglm.text.saved_model import SavedFeatures
 
-            features = SavedFeatures.with_settings(settings | state.get("vectorizer", {}))
-            restore_features(features, state["features"] | {"n_texts": state["n_texts"]})
+            features = SavedFeatures.with_settings(state["vectorizer"])
+            restore_features(features, state)
         else:
             features = SavedHashedFeatures(**_shared(settings, SavedHashedFeatures))
             restore_hashed(features, state)
         restore_online(classifier, classifier._model_with_current_settings(), features, state)
-        return classifier
+        return classifier._restore_columns(state)
 
     def _new_hasher(self) -> SavedHashedFeatures:
         hasher = SavedHashedFeatures(**_shared(self.get_params(), SavedHashedFeatures))

@@ -6,27 +6,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dropglm import model_files
+from dropglm.text.file_contents import CHOSEN, FEATURES
+from dropglm.text.stop_words import stop_word_set
 
 if TYPE_CHECKING:
     from dropglm.estimators import LogisticRegression
     from dropglm.text.vectorizer import NgramVectorizer
 
-CHOSEN = ("dropout", "l2", "l2_weights", "discount")
 # Not saved: they concern the machine and the user that open the file, or are too large for it.
-NOT_SAVED = ("n_jobs", "verbose", "embedder")
-# Saved as None if they are objects that a file cannot hold: they matter only for another fit, which then uses
-# the default folds, accuracy and a random seed.
+NOT_SAVED = ("n_jobs", "verbose", "device", "embedder")
+# Saved as None if they are objects: they matter only for another fit, which then uses the default folds,
+# accuracy and a random seed.
 SAVED_AS_NONE = ("cv", "random_state", "scoring")
-# The settings that may be objects.
-OBJECTS = (
-    *CHOSEN,
-    "expectation",
-    "class_weight",
-    "analyzer",
-    "stop_words",
-    "strip_accents",
-    *SAVED_AS_NONE,
-)
 
 
 def model_state(vectorizer: "NgramVectorizer", model: "LogisticRegression") -> dict[str, Any]:
@@ -39,15 +30,14 @@ def model_state(vectorizer: "NgramVectorizer", model: "LogisticRegression") -> d
         "chosen": {name: saved_setting(name, getattr(model, name)) for name in CHOSEN},
         "n_texts": vectorizer.n_texts_,
         "ngram_weight": float(vectorizer.ngram_weight),
-        **vectorizer.ngrams_._to_state(),
+        "vocabulary": vectorizer.ngrams_._to_state(),
     }
 
 
 def saved_settings(classifier: Any) -> dict[str, Any]:
     """Return the settings of a text classifier, in types that a file can hold."""
-    settings = {name: value for name, value in classifier.get_params().items() if name not in NOT_SAVED}
-    settings["token_pattern"] = plain_pattern(classifier.token_pattern)
-    return settings | {name: saved_setting(name, settings[name]) for name in OBJECTS if name in settings}
+    settings = classifier.get_params()
+    return {name: saved_setting(name, settings[name]) for name in settings if name not in NOT_SAVED}
 
 
 def plain_pattern(pattern: Any) -> Any:
@@ -66,8 +56,7 @@ def plain_pattern(pattern: Any) -> Any:
 
 def vectorizer_settings(vectorizer: Any) -> dict[str, Any]:
     """Return the settings that say how a fitted vectorizer turns texts into rows, in types for a file."""
-    names = vectorizer.get_params().keys() - {*NOT_SAVED, "dtype", "max_df", "max_features", "min_df"}
-    return {name: saved_setting(name, getattr(vectorizer, name)) for name in sorted(names)}
+    return {name: saved_setting(name, getattr(vectorizer, name)) for name in (*FEATURES, "ngram_weight")}
 
 
 def saved_setting(name: str, value: Any) -> Any:
@@ -88,6 +77,10 @@ def saved_setting(name: str, value: Any) -> Any:
     """
     if value is None or type(value) in (bool, int, float, str):
         return value
+    if name in SAVED_AS_NONE and not isinstance(value, np.generic):
+        return None
+    if name == "token_pattern":
+        return plain_pattern(value)
     # Imported here: the settings of an online model are plain.
     from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights
     from dropglm.noise import Dropout
@@ -102,13 +95,11 @@ def saved_setting(name: str, value: Any) -> Any:
         value = next((key for key, entry in known.items() if entry == value), value)
     if name == "class_weight" and isinstance(value, dict):
         value = [list(pair) for pair in value.items()]  # since the keys of a file's dictionaries are strings
-    if isinstance(value, (set, frozenset)):
-        value = sorted(value)  # stop words
+    if name == "stop_words":
+        value = sorted(stop_word_set(value) or ())
     try:
         return model_files.to_plain(value)
     except TypeError:
-        if name in SAVED_AS_NONE:
-            return None
         kind = value.__name__ if isinstance(value, type) else type(value).__name__
         raise TypeError(
             f"A model with {name}={kind} cannot be saved, since model files do not contain code; use joblib."

@@ -20,6 +20,7 @@ from dropglm.tables.errors import listed
 from dropglm.tables.lines import MAX_ROW_LENGTH
 from dropglm.tables.table import Table
 from dropglm.text.ahead import ahead
+from dropglm.text.file_contents import CHECKPOINTS
 from dropglm.text.online_learning import TextFeatures
 from dropglm.text.saved_online_model import SavedOnlineTextModel
 
@@ -304,20 +305,21 @@ class OnlineTraining:
         """Write a checkpoint; training that is resumed from it gives a bit-identical model."""
         saved = {name: getattr(self, name) for name in (*COUNTERS, "origin", "first_bad_rows")}
         classes = {"spelled": list(self.classes), "values": list(self.classes.values())}
-        model_files.write(path, KIND, {"model": self.model._to_state()} | saved | classes)
+        state = {"model": self.model._to_state()} | saved | classes
+        model_files.write(path, KIND, state, CHECKPOINTS[KIND])
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> "OnlineTraining":
-        """Read a checkpoint."""
-        _, state = model_files.read(path, KIND)
+    def load(cls, path: str | PathLike[str], *, trust: bool = False) -> "OnlineTraining":
+        """Read a checkpoint; see ``load_model`` for ``trust``."""
+        _, state = model_files.read(path, CHECKPOINTS, trust=trust)
         with model_files.reporting_damage(path):
-            model = SavedOnlineTextModel.from_state(state.get("model", {}))
+            model = SavedOnlineTextModel.from_state(state["model"])
             classes = dict(zip(state["spelled"], state["values"], strict=True))
             if sorted(classes.values()) != model.classes_.tolist():
                 raise ValueError("its classes differ from those of its model")
-            counters = {name: int(state[name]) for name in COUNTERS}
+            counters = {name: state[name] for name in COUNTERS}
             messages = list(state["first_bad_rows"])
-            return cls(model, classes, dict(state["origin"]), first_bad_rows=messages, **counters)
+            return cls(model, classes, state["origin"], first_bad_rows=messages, **counters)
 
 
 def _checksum(batch: Batch, k: int) -> int:

@@ -5,6 +5,7 @@ bytes finds them. For all other patterns, Python's ``re`` does, or a function of
 """
 
 import re
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, pairwise
@@ -116,6 +117,39 @@ def compile_pattern(pattern: Any) -> re.Pattern[str]:
             f"More than 1 capturing group in token pattern {pattern!r}; use at most one, which is the token."
         )
     return compiled
+
+
+# A class of characters or one character, not a group, anchor or reference; then how often it may occur
+_CLASS = r"(?:\[\^?(?:\\.|[^\[\]\\])+\]|\\[wWdDsS]|\\[^\w\s]|[^\\\[\](){}*+?|^$])"
+_REPETITION = r"(?:[+*?]|\{\d{1,2}(?:,\d{0,2})?\})?"
+_ALTERNATIVE = f"{_CLASS}{{1,8}}{_REPETITION}"
+LINEAR = re.compile(rf"(?:\(\?[aimsu]+\))?{_ALTERNATIVE}(?:\|{_ALTERNATIVE}){{0,15}}")
+LONGEST_PATTERN = 500
+
+
+def is_linear(pattern: str) -> bool:
+    r"""Return whether finding a pattern takes a time proportional to the length of any text.
+
+    That is known of alternatives which are a few classes of characters, only the last of them repeated: each
+    either fails within a few characters or ends where the repetition does, so nothing is read again. It is
+    also known of the patterns that our own loops find.
+
+    Examples
+    --------
+    >>> is_linear(r"#?\w+|[^\w\s]"), is_linear(r"#\w+|[^\w\s]"), is_linear(r"(?:\w|\s)+!")
+    (False, True, False)
+    """
+    if pattern in RUNS:
+        return True
+    if len(pattern) > LONGEST_PATTERN or not LINEAR.fullmatch(pattern):
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # of patterns that may mean something else in a later Python
+            re.compile(pattern)
+    except (re.error, Warning, OverflowError):
+        return False
+    return True
 
 
 def encode_strings(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

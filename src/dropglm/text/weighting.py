@@ -16,6 +16,7 @@ import numpy as np
 
 from dropglm import checks
 from dropglm.maths.compile import kernel
+from dropglm.model_files import LARGEST
 from dropglm.registry import lookup
 from dropglm.text.vocabulary import Vocabulary
 from dropglm.threads import each, even_pieces
@@ -71,11 +72,17 @@ class WeightedFeatures:
         dtype, factors = self._value_type(), np.empty(0)
         if idf is None or not self.use_idf:
             idf = np.empty(0)
-        if self.use_idf or self.ngram_weight != 1.0:
-            powers = self.ngram_weight ** np.arange(float(self.ngrams_._longest))
-            factors = powers[self.ngrams_._lengths - 1]
-        if self.use_idf:
-            factors *= idf**self.idf_power
+        with np.errstate(over="ignore"):
+            if self.use_idf or self.ngram_weight != 1.0:
+                powers = self.ngram_weight ** np.arange(float(self.ngrams_._longest))
+                factors = powers[self.ngrams_._lengths - 1]
+            if self.use_idf:
+                factors *= idf**self.idf_power
+        if not factors.max(initial=0.0) <= LARGEST:
+            raise ValueError(
+                f"idf_power={self.idf_power:g} and ngram_weight={self.ngram_weight:g} give n-grams weights "
+                f"beyond {LARGEST:g}; use smaller values."
+            )
         settings = bool(self.use_idf), bool(self.smooth_idf), bool(self.sublinear_tf), self.norm
         self._tfidf = Weighting(*settings, idf.astype(dtype), factors.astype(dtype))
 

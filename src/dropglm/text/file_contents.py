@@ -1,0 +1,269 @@
+"""What the files of text models may contain: every name, with its type and range.
+
+Texts are never paths, and nothing that a file names is imported, opened or called: functions, encoders and
+ways to read files are not in these tables. What the parts of a file must have in common (such as one
+coefficient per n-gram) is checked where a model is rebuilt from them.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from dropglm.model_files import (
+    FLAG,
+    LABEL,
+    TEXT,
+    Kind,
+    Record,
+    array,
+    either,
+    none_or,
+    number,
+    one_of,
+    several,
+    whole,
+)
+from dropglm.text.base import MAX_BITS
+from dropglm.text.counting import MAX_NGRAM
+from dropglm.text.ngram_strings import ANALYZERS
+from dropglm.text.preprocessing import ACCENTS
+from dropglm.text.stop_words import STOP_WORDS
+from dropglm.text.tokens import is_linear
+from dropglm.text.weighting import NORMS
+
+# Memory that any file may take, and how many times its own size one may take beyond that; bytes of a
+# coefficient with its sum.
+FREE_BYTES, MOST_TIMES, CELL = 1 << 29, 64, 16
+
+
+def _are_classes(value: Any) -> bool:
+    """Return whether this is an array of distinct labels, all of one type."""
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind not in "OUbiuf":
+        return False
+    labels = value.tolist()
+    same_type = len({type(label) for label in labels}) == 1
+    return same_type and all(map(LABEL.accepts, labels)) and len(set(labels)) == len(labels) > 1
+
+
+def _are_counts(value: Any) -> bool:
+    """Return whether this is a dictionary of counts."""
+    return type(value) is dict and all(map(whole().accepts, value.values()))
+
+
+def _is_origin(value: Any) -> bool:
+    """Return whether this says how a table is read, in names and whole numbers."""
+    return type(value) is dict and all(map(none_or(either(TEXT, whole())).accepts, value.values()))
+
+
+def _is_rule(value: Any) -> bool:
+    """Return whether this is the name of an update rule, or its name and its settings."""
+    if type(value) is not dict:
+        return TEXT.accepts(value)
+    named = value.keys() == {"name", "settings"} and TEXT.accepts(value["name"])
+    return named and several(number()).accepts(value["settings"])
+
+
+def _memory_risk(online: dict[str, Any]) -> str | None:
+    """Return how much memory the coefficients of all columns take, if this is much and the file is small.
+
+    A file contains only the columns that have occurred, so that a small one could fill the memory.
+    """
+    bits, K, stored = online["settings"]["bits"], len(online["classes"]), online["state"].values()
+    needed = 2 * CELL * (K << (bits or 0))
+    if bits is None or needed <= max(FREE_BYTES, MOST_TIMES * sum(array.nbytes for array in stored)):
+        return None
+    return f"it needs {needed / 1e9:.1f} GB of memory, far more than its own size"
+
+
+CLASSES = Kind("an array of at least two distinct strings, whole numbers or finite numbers", _are_classes)
+ORIGIN = Kind("the settings with which a table is read", _is_origin)
+COUNTS = Kind("a number of texts for each class", _are_counts)
+RULE = Kind("the name of an update rule, or its name and its settings", _is_rule)
+SCORE = Kind("a number", lambda value: type(value) in (int, float))  # that of a user's scorer may be NaN
+FLOATS = "float32 float64"
+PATTERN = Kind(
+    "a regular expression that consists of classes of characters and their repetition",
+    TEXT.accepts,
+    is_linear,
+)
+SHARE = number(0.0)  # of the texts, or their number
+
+NGRAMS = {
+    "ngram_range": several(whole(1, MAX_NGRAM), 2, 2),
+    "lowercase": FLAG,
+    "token_pattern": PATTERN,
+    "strip_html": FLAG,
+}
+# How a text becomes a row, apart from ``ngram_weight``
+FEATURES = NGRAMS | {
+    "binary": FLAG,
+    "sublinear_tf": FLAG,
+    "use_idf": FLAG,
+    "norm": none_or(one_of(*NORMS)),
+    "idf_power": number(0.0),
+    "analyzer": one_of(*ANALYZERS),
+    "stop_words": none_or(either(one_of(*STOP_WORDS), several(TEXT))),
+    "strip_accents": none_or(one_of(*ACCENTS)),
+}
+NUMBERS = f"{FLOATS} int64"
+CANDIDATES = none_or(either(number(0.0), several(number(0.0)), array(NUMBERS, 1, 0.0)))
+WEIGHTS = either(TEXT, several(number()), array(NUMBERS, 1))
+CHOSEN = {"dropout": number(0.0, 1.0), "l2": number(0.0), "l2_weights": WEIGHTS, "discount": number(0.0)}
+# Those that matter only if the model is fitted again
+SEARCH = {
+    "min_df": either(SHARE, several(SHARE, 2, 2)),
+    "max_df": SHARE,
+    "max_features": none_or(whole(1)),
+    "ngram_weight": CANDIDATES,
+    "tune": FLAG,
+    "dropout": CANDIDATES,
+    "l2": CANDIDATES,
+    "discount": CANDIDATES,
+    "l2_weights": none_or(either(WEIGHTS, several(WEIGHTS))),
+    "expectation": TEXT,
+    "calibrate": FLAG,
+    "naive_bayes": FLAG,
+    "n_latent": whole(),
+    "rounds": whole(),
+    "class_weight": none_or(either(TEXT, several(several(LABEL, 2, 2)))),
+    "cv": none_or(whole()),
+    "scoring": none_or(TEXT),
+    "tol": number(0.0),
+    "max_iter": whole(),
+    "random_state": none_or(whole()),
+}
+ONLINE = {
+    "rule": RULE,
+    "rate": none_or(number(0.0)),
+    "l2": number(0.0),
+    "power": number(0.0),
+    "average": FLAG,
+    "bits": none_or(whole(1, MAX_BITS)),
+    "epochs": whole(1),
+    "shuffle": FLAG,
+    "random_state": none_or(whole()),
+}
+
+SUMMARY = Record(
+    {
+        "texts": COUNTS,
+        "unlabeled": whole(),
+        "features": whole(),
+        "settings": Record(
+            {
+                "dropout": either(number(0.0), TEXT),
+                "l2": number(0.0),
+                "l2_weights": either(TEXT, number()),
+                **dict.fromkeys(("discount", "scale", "naive_bayes", "ngram_weight"), none_or(number())),
+            }
+        ),
+        "search": Record(
+            {
+                "scoring": TEXT,
+                **dict.fromkeys(("folds", "points", "within", "never_held_out"), whole()),
+                "score": SCORE,
+                "standard_error": none_or(SCORE),
+                "accuracy": SCORE,
+                "l2_at_edge": FLAG,
+            },
+            or_none=True,
+        ),
+        "iterations": whole(),
+        "converged": FLAG,
+        "embedding": Record(
+            {"dimension": whole(), "name": none_or(TEXT), "noise": number(0.0), "l2_weight": number(0.0)},
+            or_none=True,
+        ),
+        "unlabeled_effect": Record(
+            {
+                "score_without": none_or(SCORE),
+                "accuracy_without": none_or(SCORE),
+                "n_latent": whole(),
+                "rare_words": FLAG,
+                "rounds": whole(),
+                "discount": number(0.0),
+            },
+            or_none=True,
+        ),
+    }
+)
+VOCABULARY = Record(
+    {
+        "letters": array("uint8", 1, 0, 255),
+        "ends": array("int64", 1, 0),
+        "spelling": array("int32", 2),
+        "texts": array("int32", 1, 0),
+        "values": array("float32", 1),
+    }
+)
+BUCKETS = Record({"letters": array("uint8", 1, 0, 255), "lengths": array("uint8", 1, 0, 255)})
+EMBEDDING = Record(
+    {
+        "mean": array(FLOATS, 1),
+        "coef": array(FLOATS, 2),
+        "fingerprint": Record(
+            {"dimension": whole(1), "name": none_or(TEXT), "probes": none_or(array("float32", 2))}
+        ),
+    }
+)
+COLUMNS = Record({"text": none_or(TEXT), "label": none_or(TEXT)})
+
+TEXT_CLASSIFIER = Record(
+    {
+        "settings": Record(FEATURES | SEARCH),
+        "summary": SUMMARY,
+        "classes": CLASSES,
+        "multi_class": one_of("multinomial", "ovr"),
+        "coef": array(FLOATS, 2),
+        "intercept": array(FLOATS, 1),
+        "chosen": Record(CHOSEN),
+        "n_texts": whole(),
+        "ngram_weight": number(0.0),
+        "vocabulary": VOCABULARY,
+        "embedding": EMBEDDING,
+        "columns": COLUMNS,
+    },
+    optional=("embedding",),
+)
+ONLINE_TEXT_CLASSIFIER = Record(
+    {
+        "settings": Record(NGRAMS | ONLINE),
+        "classes": CLASSES,
+        "counts": array("int64", 1, 0),
+        "state": Record(
+            {
+                "used": array("int64", 1, 0),
+                "cells": array(FLOATS, 3),
+                "past": array("float64", 3),
+                "time": array("float64", 1, 0.0),
+            }
+        ),
+        "seen": array("float64", 1, 0.0),
+        "n_texts": whole(),
+        # One of the two: the names of hashed columns, or the n-grams of a TextClassifier and their settings
+        "buckets": BUCKETS,
+        "vocabulary": VOCABULARY,
+        "vectorizer": Record(FEATURES | {"ngram_weight": number(0.0)}),
+        "columns": COLUMNS,
+    },
+    optional=("buckets", "vocabulary", "vectorizer"),
+    risk=_memory_risk,
+)
+ONLINE_TRAINING = Record(
+    {
+        "model": ONLINE_TEXT_CLASSIFIER,
+        "epoch": whole(),
+        "row": whole(),
+        "bad_rows": whole(),
+        "class_changes": whole(),
+        "last_class": whole(-1),
+        "last_learnt_row": whole(),
+        "last_learnt_checksum": whole(),
+        "origin": ORIGIN,
+        "first_bad_rows": several(TEXT),
+        "spelled": several(TEXT),
+        "values": several(LABEL),
+    }
+)
+MODELS = {"OnlineTextClassifier": ONLINE_TEXT_CLASSIFIER, "TextClassifier": TEXT_CLASSIFIER}
+CHECKPOINTS = {"OnlineTraining": ONLINE_TRAINING}
