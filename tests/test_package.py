@@ -3,6 +3,8 @@
 import ast
 import os
 import re
+import runpy
+import signal
 import subprocess
 import sys
 import tomllib
@@ -188,3 +190,13 @@ def test_the_oldest_versions_are_the_lower_bounds_of_what_is_declared():
     oldest = dict(line.split("==") for line in printed.splitlines() if "==" in line)
     assert {"numpy", "scipy", "polars", "typer", "skops", "matplotlib", "pooch", "pytest"} <= set(oldest)
     assert f"scikit-learn>={oldest['scikit-learn']}" in PROJECT["dependencies"]
+
+
+def test_the_suite_hears_ctrl_c_also_in_the_background_of_a_script():
+    """There the shell lets a process ignore it, and three tests would wait in vain."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        runpy.run_path(str(ROOT / "conftest.py"))
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
