@@ -279,10 +279,14 @@ def test_a_trained_model_guesses_from_the_first_text(path):
 
 
 def test_without_words_labelling_goes_on_without_a_model(path):
-    with LabellingSession(["", " ", "\t", "\n"], path, classes=["a", "b"]) as session:
-        session.answer("a")
-        session.wait(300)
-        assert session.current is None or session.current.guess is None
+    with LabellingSession(["<br>", "<p>", "<hr>"], path, classes=["a", "b"]) as session:
+        for label in ("a", "b"):
+            session.answer(label)
+            assert session.wait(300)
+            assert session.snapshot is None
+            assert session.current.guess is None
+        assert "none of the 3 texts has a token" in session.problem
+        assert session.answer("a") is None
 
 
 def test_answers_from_several_threads_are_all_stored(path):

@@ -3,7 +3,6 @@
 import re
 import socket
 from importlib.resources import files
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 import pytest
@@ -46,9 +45,21 @@ def test_addresses_can_be_opened():
 
 
 def test_a_public_address_is_in_numbers_which_phones_can_open(monkeypatch):
+    numbers = {socket.AF_INET: "192.0.2.44", socket.AF_INET6: "2001:db8::44"}
+
+    class Probe(socket.socket):
+        """On a computer with these numbers."""
+
+        def connect(self, address):
+            assert self.type == socket.SOCK_DGRAM  # nothing is sent
+
+        def getsockname(self):
+            return numbers[self.family], 50000
+
     with listen(port=0) as listener:
-        host = urlsplit(address_of(listener, "0.0.0.0")).hostname
-        assert host == socket.gethostname() or not ip_address(host).is_unspecified
+        monkeypatch.setattr(socket, "socket", Probe)
+        assert urlsplit(address_of(listener, "0.0.0.0")).hostname == "192.0.2.44"
+        assert urlsplit(address_of(listener, "::")).hostname == "2001:db8::44"
         monkeypatch.setattr(socket, "socket", lambda *_: (_ for _ in ()).throw(OSError("no network")))
         assert urlsplit(address_of(listener, "0.0.0.0")).hostname == socket.gethostname().lower()
 
