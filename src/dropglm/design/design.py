@@ -200,12 +200,6 @@ class Design:
         return product.astype(self.dtype, copy=False)
 
     @property
-    def is_small(self) -> bool:
-        """Whether every pass is a loop over a single piece."""
-        columns = 2 if self.columns is None else len(self._column_cuts)
-        return len(self._row_cuts) == 2 == columns and not self._is_wide
-
-    @property
     def _is_wide(self) -> bool:
         """Whether the numbers of all rows fit into the cache better than those of all features."""
         n, d = self.shape

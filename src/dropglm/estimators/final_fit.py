@@ -26,9 +26,7 @@ def fit_best(estimator: Any, searched: Searched) -> None:
 
     # Fit the best settings to all rows, and blend.
     model = best_model(estimator, results["params"][best], joint=searched.joint)
-    model._one_of_many = True  # the search has compiled what it needs
     model.fit(*searched.rows)
-    del model._one_of_many
     _, blend, eta, best_scores, _ = search.outcomes[best]
     if estimator.calibrate or estimator.naive_bayes:
         ratios = features.expand(held_out.naive_bayes_ratios(data.weights)) if estimator.naive_bayes else None

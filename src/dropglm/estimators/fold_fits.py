@@ -85,7 +85,6 @@ class FoldFits(PathFits):
             rule,
             labels_first=True,
             mean=self._means[job.fold, rule.left_out],
-            one_of_many=True,
         )
 
     def predict(self, fold: int, rule: L2Weights, beta: np.ndarray, intercept: np.ndarray) -> np.ndarray:

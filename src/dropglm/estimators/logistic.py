@@ -138,9 +138,6 @@ PerBlock, default="uniform"
     array([ 1.33, -1.33])
     """
 
-    # Whether many fits of the same kind are made, so that it pays to compile them; see ``small_fit``.
-    _one_of_many = False
-
     def __init__(
         self,
         dropout: float | Noise | PerBlock = 0.5,
@@ -222,9 +219,7 @@ PerBlock, default="uniform"
         features = features_of(self, data.X, data.X_unlabeled)
         l2_weights = l2_weights_from(self.l2_weights, features)
         features = features.without(l2_weights.left_out)
-        problems = problems_of(
-            data, features, l2_weights, self.fit_intercept, joint=joint, one_of_many=self._one_of_many
-        )
+        problems = problems_of(data, features, l2_weights, self.fit_intercept, joint=joint)
         return self._solve(problems, penalty, features, data, LBFGS(self.tol, self.max_iter))
 
     def _solve(
@@ -310,13 +305,7 @@ def fits_jointly(multi_class: str, K: int, method: Expectation, *, noisy: bool) 
 
 
 def problems_of(
-    data: TrainingData,
-    features: Any,
-    l2_weights: L2Weights,
-    fit_intercept: bool,
-    *,
-    joint: bool,
-    one_of_many: bool = False,
+    data: TrainingData, features: Any, l2_weights: L2Weights, fit_intercept: bool, *, joint: bool
 ) -> list[Problem]:
     """Return one problem for two classes or a joint model, else one per class against the rest."""
     targets = targets_of(data, joint=joint)
@@ -332,7 +321,6 @@ def problems_of(
             l2_weights,
             labels_first=True,
             mean=mean,
-            one_of_many=one_of_many,
         )
         for target in targets
     ]

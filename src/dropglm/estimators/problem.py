@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.estimators import small_fit
 from dropglm.estimators.features import FeatureOrder, Features
 from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights, LabeledRows
 from dropglm.estimators.stages import Solution, StagedProblem, is_one_sided
@@ -14,7 +13,6 @@ from dropglm.families import Family
 from dropglm.noise import Noise
 from dropglm.objective import Block, Coefficients, Labels, Objective, semi_supervised
 from dropglm.penalties import Penalty
-from dropglm.solvers import LBFGS, Callback, Result
 
 
 @dataclass(frozen=True)
@@ -33,15 +31,6 @@ class Problem(StagedProblem):
     l2_weights: L2Weights = L2_WEIGHTS["uniform"]
     labels_first: bool = False
     mean: np.ndarray | None = None  # the mean row, if it is already known
-    one_of_many: bool = False  # whether it pays to compile a small fit as a whole
-
-    def minimize(
-        self, solver: LBFGS, objective: Objective, theta: np.ndarray, callback: Callback | None
-    ) -> tuple[np.ndarray, Result]:
-        """Return the minimum of a stage's objective, from θ, and how the solver ended."""
-        if self.one_of_many and callback is None:
-            return small_fit.minimize(solver, objective, theta)
-        return solver.minimize(objective, theta, callback)
 
     def objective(self, penalty: Penalty | None, l2: np.ndarray, discount: float) -> Objective:
         """Return the function to minimise, given λ of every coefficient and the discount α."""
