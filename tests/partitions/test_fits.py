@@ -1,7 +1,5 @@
 """A fit to rows in partitions gives the coefficients of the fit to the same rows in memory."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -160,14 +158,14 @@ def test_the_first_preconditioner_is_that_of_all_rows(rng, monkeypatch, kind):
 
 def test_a_fit_remembers_more_steps_where_these_are_small(rng):
     """As many as in memory if there is a checkpoint, which would write all of them."""
-    model, size = LogisticRegression(), SimpleNamespace
+    model = LogisticRegression()
 
     def steps(d, *others):
-        return solver_of(model, [size(size=d)], *others).memory_for(d)
+        return solver_of(model, d, 1, *others).memory_for(d)
 
     assert [steps(d) for d in (10, 200_000, 2_000_000, 20_000_000)] == [100, 30, 16, 10]
     assert steps(200_000, "folder") == 10
-    assert solver_of(model, [size(size=200_000)] * 10).memory == 16
+    assert solver_of(model, 200_000, 10).memory == 16
 
 
 def test_float32_partitions_give_float32_coefficients(rng):

@@ -54,7 +54,7 @@ def find_best(
     """
     best: int | None = None
     while candidates:
-        search.run(candidates, tol=estimator.tol, max_iter=estimator.max_iter, shown=bool(estimator.verbose))
+        search.run(candidates, shown=bool(estimator.verbose))
         scores = np.array([outcome.scores for outcome in search.outcomes])
         if search.all_dropped_out:
             break

@@ -22,6 +22,7 @@ from dropglm.estimators.search import Search
 from dropglm.estimators.validation import check_classification, check_settings
 from dropglm.families import Logistic, Multinomial
 from dropglm.noising import expectation_from, training_penalty
+from dropglm.solvers import LBFGS
 
 
 class Searched(NamedTuple):
@@ -134,7 +135,7 @@ def search_settings(
             one_standard_error=estimator.one_standard_error,
             rival=None if rival is None else rival.row_scores_of(held_out.rows),
         )
-    search = Search(fits, held_out, race)
+    search = Search(fits, held_out, race, LBFGS(estimator.tol, estimator.max_iter))
     best = find_best(estimator, search, candidates, reach)
     rows.release()
     given = X, y, sample_weight, X_unlabeled, unlabeled_weight

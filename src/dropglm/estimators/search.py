@@ -1,6 +1,7 @@
 """The search through a grid: candidates are fitted to the folds and scored, and hopeless ones drop out."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -54,6 +55,8 @@ class Search(Generic[Fits, Held]):
     held_out : Judge
     race : AnyRace or None
         None if every candidate is fitted to all folds.
+    solver : LBFGS
+        That of a fit to all rows; those of the search may be less precise.
 
     Attributes
     ----------
@@ -61,18 +64,18 @@ class Search(Generic[Fits, Held]):
     outcomes : list of Outcome
     """
 
-    def __init__(self, fits: Fits, held_out: Held, race: AnyRace | None) -> None:
+    def __init__(self, fits: Fits, held_out: Held, race: AnyRace | None, solver: LBFGS) -> None:
         self.fits = fits
         self.held_out = held_out
         self.race = race
+        # Without a step, candidates that are close to each other would have the same score.
+        self.solver = replace(solver, tol=max(solver.tol, SEARCH_TOL), min_iter=1)
         self.grid: list[Candidate] = []
         self.outcomes: list[Outcome] = []
 
-    def run(self, candidates: list[Candidate], *, tol: float, max_iter: int, shown: bool) -> None:
+    def run(self, candidates: list[Candidate], *, shown: bool) -> None:
         """Fit and score more candidates; those that are clearly worse than the best so far drop out."""
         first, folds = len(self.grid), self.fits.fold_count
-        # Without a step, candidates that are close to each other would have the same score.
-        solver = LBFGS(max(tol, SEARCH_TOL), max_iter, min_iter=1)
         self.grid += candidates
         self.outcomes += [Outcome((), Blend(), np.empty((0, 1)), np.full(folds, np.nan))] * len(candidates)
         alive = list(range(first, len(self.grid)))
@@ -80,7 +83,8 @@ class Search(Generic[Fits, Held]):
             done = 0
             while alive and done < folds:
                 stage = range(done, self._stop_after(done, alive))
-                found = self.fits.run(self.grid, alive, stage, solver, progress.advance, self._coefficients)
+                steps = self.solver, progress.advance, self._coefficients
+                found = self.fits.run(self.grid, alive, stage, *steps)
                 fits = [(*self.outcomes[k].fits, *(found[k, fold] for fold in stage)) for k in alive]
                 self.held_out.prepare(stage.stop)
                 outcomes = self.held_out.outcomes(

@@ -115,7 +115,7 @@ def fit_logistic(
     ]
 
     # Solve.
-    solver = solver_of(estimator, problems, checkpoint)
+    solver = solver_of(estimator, problems[0].size, len(problems), checkpoint)
     with checkpointed(checkpoint, estimator, [found.labeled, found.unlabeled], problems) as problems:
         return estimator._solve(problems, penalty, features, training_data(found.labeled), solver)
 
@@ -226,7 +226,7 @@ def fit_regression(
     )
 
     # Solve.
-    solver = solver_of(estimator, [problem], checkpoint)
+    solver = solver_of(estimator, problem.size, 1, checkpoint)
     with checkpointed(checkpoint, estimator, [found.labeled, found.unlabeled], [problem]) as (problem,):
         return estimator._solve(problem, penalty, features, training_data(found.labeled), solver)
 
@@ -337,19 +337,17 @@ def in_groups(labeled: Sequence[Any], unlabeled: Sequence[Any], slots: int | Non
 
 
 def solver_of(
-    estimator: Any,
-    problems: Sequence[PartitionedProblem],
-    checkpoint: str | PathLike[str] | None = None,
+    estimator: Any, size: int, at_a_time: int, checkpoint: str | PathLike[str] | None = None
 ) -> LBFGS:
-    """Return the solver of a fit; it keeps more steps than for rows in memory, as far as memory allows.
+    """Return the solver of problems of a size; it keeps more steps than for rows in memory, if they fit.
 
     With a checkpoint it does not, since all of them are written after each iteration.
     """
     solver = LBFGS(estimator.tol, estimator.max_iter, curvature=CURVATURE)
     if checkpoint is not None:
         return solver
-    size = max(1, problems[0].size)
-    return replace(solver, memory=max(solver.memory_for(size), min(STEPS, NUMBERS // (size * len(problems)))))
+    size = max(1, size)
+    return replace(solver, memory=max(solver.memory_for(size), min(STEPS, NUMBERS // (size * at_a_time))))
 
 
 def training_data(found: Survey) -> TrainingData:

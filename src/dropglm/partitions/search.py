@@ -60,6 +60,10 @@ class PartitionedFits(PathFits):
 
     Attributes
     ----------
+    size : int
+        Number of coefficients of a problem, without the intercepts.
+    at_a_time : int
+        How many fits may be in progress at a time.
     held_out : ndarray of shape (folds, K)
         The weights of the rows of each class that each fold holds out.
     """
@@ -90,6 +94,10 @@ class PartitionedFits(PathFits):
             WeightsByFold(folds.number),
             *(MeanRow(len(features.order), features.dtype, fold) for fold in numbers),
         )
+        # One message has the coefficients of all fits that are in progress.
+        K = len(by_class) if joint else 1
+        self.size = len(features.order) * K
+        self.at_a_time = max(1, MESSAGE // max(1, self.size * features.dtype.itemsize))
         self.held_out = weights.numbers.reshape(folds.number, -1)
         self._means = {
             fold: (row.dense()[:, 0] / self._weights(fold).sum()).astype(features.dtype)
@@ -123,9 +131,7 @@ class PartitionedFits(PathFits):
 
     def each_when_ready(self, work: Callable[[int], None], needs: Sequence[Sequence[int]]) -> None:
         """Call ``work(k)`` for k = 0, 1, …, in common rounds."""
-        K = len(self._by_class) if self._family.several else 1
-        size = len(self.features.order) * K * self.features.dtype.itemsize
-        self.features.rounds.each(work, range(len(needs)), needs, max(1, MESSAGE // max(1, size)))
+        self.features.rounds.each(work, range(len(needs)), needs, self.at_a_time)
 
 
 def fit_logistic_cv(
@@ -230,7 +236,9 @@ def fit_logistic_cv(
         priors=estimator._priors,
     )
     race = PartitionedRace(held_out, one_standard_error=estimator.one_standard_error)
-    search = Search(fits, held_out, race if estimator.race else None)
+    count = min(fits.at_a_time, len(candidates) * fits.fold_count * fits.problem_count)
+    solver = solver_of(estimator, fits.size, count)
+    search = Search(fits, held_out, race if estimator.race else None, solver)
     best = find_best(estimator, search, candidates, reach)
     assert best is not None
 
@@ -239,7 +247,8 @@ def fit_logistic_cv(
     model = best_model(estimator, chosen.params, joint=joint)
     data = training_data(found.labeled)
     problems = fits.problems(chosen.l2_weights)
-    model._solve(problems, chosen.penalty, features, data, solver_of(model, problems))
+    solver = solver_of(estimator, fits.size, len(problems))
+    model._solve(problems, chosen.penalty, features, data, solver)
     if estimator.calibrate or estimator.naive_bayes:
         ratios = held_out.naive_bayes_ratios([None])[0] if held_out.naive_bayes else None
         outcome.blend.apply_to(model, None if ratios is None else features.expand(ratios))
