@@ -1,3 +1,5 @@
+from threading import Thread
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -12,7 +14,7 @@ from dropglm.estimators.choice import best_candidate
 from dropglm.estimators.cv_results import ranks
 from dropglm.estimators.grid import Candidate
 from dropglm.estimators.l2_weights import L2_WEIGHTS
-from tests.estimators.test_fits import words
+from tests.estimators.test_fits import small_pieces, words
 
 GRID = {
     "dropout": (0.7, 0.3),
@@ -212,12 +214,24 @@ def test_custom_scorers(rng):
     assert_array_equal(own.cv_results_["mean_test_score"], named.cv_results_["mean_test_score"])
 
 
-def test_nested_threads_do_not_deadlock(rng, monkeypatch):
-    """There are as many paths as pieces in the loops of each path."""
-    monkeypatch.setattr("dropglm.objective.row_term.PIECE", 8)
+@pytest.mark.parametrize("expectation", ["gaussian", "quadratic"])
+def test_nested_threads_do_not_deadlock(expectation, rng, monkeypatch):
+    """Two fits have teams of two threads: as many lanes wait as there are in each of their loops."""
+    shared = small_pieces(monkeypatch)
     X, y = words(rng, n=90)
-    for n_jobs in (4, 8, 16):
-        LogisticRegressionCV(dropout=0.5, l2=1.0, l2_weights="uniform", cv=2, n_jobs=n_jobs).fit(X, y)
+    settings = {"dropout": 0.5, "l2": 1.0, "l2_weights": "uniform", "cv": 2, "expectation": expectation}
+    expected, models = LogisticRegressionCV(**settings).fit(X, y), []
+
+    def fit():
+        models.extend(LogisticRegressionCV(**settings, n_jobs=k).fit(X, y) for k in (4, 8, 16))
+
+    fits = Thread(target=fit, daemon=True)
+    fits.start()
+    fits.join(timeout=300)
+    assert not fits.is_alive()
+    assert {"scatter", "ray_by_rows"} <= shared
+    for model in models:
+        assert_array_equal(model.coef_, expected.coef_)
 
 
 def test_the_final_model_has_the_settings_that_were_scored(exact_search, rng):
