@@ -12,6 +12,7 @@ from dropglm import LogisticRegression, LogisticRegressionCV
 from dropglm.estimators import search
 from dropglm.estimators.choice import best_candidate
 from dropglm.estimators.cv_results import ranks
+from dropglm.estimators.features import Features
 from dropglm.estimators.grid import Candidate
 from dropglm.estimators.l2_weights import L2_WEIGHTS
 from tests.estimators.test_fits import small_pieces, words
@@ -232,6 +233,26 @@ def test_nested_threads_do_not_deadlock(expectation, rng, monkeypatch):
     assert {"scatter", "ray_by_rows"} <= shared
     for model in models:
         assert_array_equal(model.coef_, expected.coef_)
+
+
+def test_the_final_fit_uses_the_rows_that_its_search_has_prepared(rng, monkeypatch):
+    X, y = words(rng)
+    prepared, prepare = [], Features.__init__
+    monkeypatch.setattr(
+        Features, "__init__", lambda features, *rows: prepared.append(rows) or prepare(features, *rows)
+    )
+    search = LogisticRegressionCV(dropout=0.5, l2=1.0, l2_weights="uniform", cv=2, **PLAIN).fit(X, y)
+    assert len(prepared) == 1
+    assert_array_equal(search.coef_, LogisticRegression().fit(X, y).coef_)
+
+
+def test_rows_of_weight_0_do_not_make_others_inseparable():
+    """They are among the rows that a search prepares."""
+    X, y = np.array([[-2.0], [-1.0], [1.0], [2.0], [3.0]]), [0, 0, 1, 1, 0]
+    fold = [([0, 1, 2, 3], [1, 2])]
+    search = LogisticRegressionCV(dropout=0.0, l2=0.0, l2_weights="uniform", cv=fold, **PLAIN)
+    with pytest.warns(ConvergenceWarning, match="no minimum: the rows are separable"):
+        search.fit(X, y, sample_weight=[1.0, 1.0, 1.0, 1.0, 0.0])
 
 
 def test_the_final_model_has_the_settings_that_were_scored(exact_search, rng):

@@ -21,12 +21,13 @@ def fit_best(estimator: Any, searched: Searched) -> None:
     """Fit the best settings of a search to all rows, and set all fitted attributes of its estimator."""
     search, best = searched.search, searched.best
     assert best is not None
+    chosen, results = search.grid[best], results_table(search, best)
     data, features, held_out = search.fits.data, search.fits.features, search.held_out
-    results = results_table(search, best)
 
     # Fit the best settings to all rows, and blend.
-    model = best_model(estimator, results["params"][best], joint=searched.joint)
-    model.fit(*searched.rows)
+    problems = search.fits.problems(chosen.l2_weights)
+    model = best_model(estimator, chosen.params, joint=problems[0].family.several)
+    model._solve(problems, chosen.penalty, problems[0].features, data, search.solver)
     _, blend, eta, best_scores, _ = search.outcomes[best]
     if estimator.calibrate or estimator.naive_bayes:
         ratios = features.expand(held_out.naive_bayes_ratios(data.weights)) if estimator.naive_bayes else None
@@ -34,7 +35,7 @@ def fit_best(estimator: Any, searched: Searched) -> None:
 
     # Blend in naive Bayes of the unlabelled rows, with predicted labels.
     rounds: list[Round] = []
-    if searched.counts_predicted and 0 not in search.grid[best].l2_weights.left_out:
+    if searched.counts_predicted and 0 not in chosen.l2_weights.left_out:
         with Progress("Rounds of naive Bayes", shown=bool(estimator.verbose)):
             X_unlabeled = to_host(data.X_unlabeled)
             predictors = _predictors(search, X_unlabeled, best)

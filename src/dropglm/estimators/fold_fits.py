@@ -14,7 +14,7 @@ from dropglm.estimators.features import Features
 from dropglm.estimators.grid import Candidate
 from dropglm.estimators.held_out_rows import HeldOutRows
 from dropglm.estimators.l2_weights import L2Weights
-from dropglm.estimators.logistic import targets_of
+from dropglm.estimators.logistic import problems_of, targets_of
 from dropglm.estimators.paths import Job, PathFits
 from dropglm.estimators.problem import Problem
 from dropglm.estimators.together import problem_class
@@ -71,6 +71,11 @@ class FoldFits(PathFits):
     def weights(self, fold: int) -> np.ndarray:
         """Return the weights of the rows in the fits to a fold."""
         return self.folds[fold].times * self.data.weights
+
+    def problems(self, rule: L2Weights) -> list[Problem]:
+        """Return the problems of a fit to all rows."""
+        features, joint = self.features.without(rule.left_out), self.family.several
+        return problems_of(self.data, features, rule, self.fit_intercept, joint=joint)
 
     def problem(self, rule: L2Weights, job: Job) -> Problem:
         """Return what the fits of a job share, with these l2 weights."""

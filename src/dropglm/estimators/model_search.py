@@ -26,12 +26,10 @@ from dropglm.solvers import LBFGS
 
 
 class Searched(NamedTuple):
-    """A search that is done, and what the final fit needs."""
+    """A search that is done."""
 
     search: Search[FoldFits, HeldOut]
     best: int | None  # number of the best candidate; None if all of them lost to a rival
-    rows: tuple[Any, ...]  # the arguments of the final fit
-    joint: bool
     counts_predicted: bool  # whether rounds of naive Bayes follow
 
     @property
@@ -94,10 +92,8 @@ def search_settings(
     # One penalty per noise, so that its points share the copies where the penalty is sampled.
     penalties = [training_penalty(method, family, one.noise, estimator.random_state) for one in noises]
     # Unlabelled rows without a part in the fits would only add features that stay 0.
-    if not (any(grids["discount"]) or counts_unlabeled(estimator.l2_weights)):
-        X_unlabeled = unlabeled_weight = None
-    in_fits = data.X_unlabeled if X_unlabeled is not None else None
-    features = features_of(estimator, data.X, in_fits)
+    counted = any(grids["discount"]) or counts_unlabeled(estimator.l2_weights)
+    features = features_of(estimator, data.X, data.X_unlabeled if counted else None)
     if estimator.naive_bayes and features.labeled.blocks[0].design.smallest < 0.0:
         raise ValueError("naive_bayes=True needs non-negative features; use naive_bayes=False.")
     counts_predicted = bool(estimator.rounds and estimator.naive_bayes and data.X_unlabeled is not None)
@@ -138,5 +134,4 @@ def search_settings(
     search = Search(fits, held_out, race, LBFGS(estimator.tol, estimator.max_iter))
     best = find_best(estimator, search, candidates, reach)
     rows.release()
-    given = X, y, sample_weight, X_unlabeled, unlabeled_weight
-    return Searched(search, best, given, joint, counts_predicted)
+    return Searched(search, best, counts_predicted)

@@ -76,21 +76,24 @@ class Problem(StagedProblem):
         return self._unlabeled is not None
 
     def is_separated(self, solution: Solution) -> bool:
-        """Return whether the solution classifies every row correctly."""
+        """Return whether the solution classifies every row of positive weight correctly."""
         eta = self.features.labeled.dot(solution.beta) + solution.intercept
         if self.family.several:
-            return bool((eta.argmax(axis=1) == self.y.argmax(axis=1)).all())
-        return bool(((eta > 0)[:, 0] == self.y[:, 0]).all())
+            correct = eta.argmax(axis=1) == self.y.argmax(axis=1)
+        else:
+            correct = (eta > 0)[:, 0] == self.y[:, 0]
+        return bool(correct[self.weights > 0.0].all())
 
     def has_one_sided_feature(self, noise: Noise) -> bool:
         """Return whether a feature without additive noise is never negative and occurs in one class only."""
         if self.family.several:
             return False
-        side = 2.0 * self.y - 1.0
+        counts = (self.weights > 0.0)[:, None].astype(np.float64)
+        side = counts * (2.0 * self.y - 1.0)
         for number, _, block in self.features.labeled.blocks:
             if noise.of_block(number).absolute or block.smallest < 0.0:
                 continue
-            signed, unsigned = (block.transposed_dot(r)[:, 0] for r in (side, np.ones_like(side)))
+            signed, unsigned = (block.transposed_dot(r)[:, 0] for r in (side, counts))
             if is_one_sided(signed, unsigned).any():
                 return True
         return False

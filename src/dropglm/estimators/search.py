@@ -56,7 +56,7 @@ class Search(Generic[Fits, Held]):
     race : AnyRace or None
         None if every candidate is fitted to all folds.
     solver : LBFGS
-        That of a fit to all rows; those of the search may be less precise.
+        That of a fit to all rows; fits of the search may be less precise.
 
     Attributes
     ----------
@@ -68,14 +68,15 @@ class Search(Generic[Fits, Held]):
         self.fits = fits
         self.held_out = held_out
         self.race = race
-        # Without a step, candidates that are close to each other would have the same score.
-        self.solver = replace(solver, tol=max(solver.tol, SEARCH_TOL), min_iter=1)
+        self.solver = solver
         self.grid: list[Candidate] = []
         self.outcomes: list[Outcome] = []
 
     def run(self, candidates: list[Candidate], *, shown: bool) -> None:
         """Fit and score more candidates; those that are clearly worse than the best so far drop out."""
         first, folds = len(self.grid), self.fits.fold_count
+        # Without a step, candidates that are close to each other would have the same score.
+        rough = replace(self.solver, tol=max(self.solver.tol, SEARCH_TOL), min_iter=1)
         self.grid += candidates
         self.outcomes += [Outcome((), Blend(), np.empty((0, 1)), np.full(folds, np.nan))] * len(candidates)
         alive = list(range(first, len(self.grid)))
@@ -83,8 +84,7 @@ class Search(Generic[Fits, Held]):
             done = 0
             while alive and done < folds:
                 stage = range(done, self._stop_after(done, alive))
-                steps = self.solver, progress.advance, self._coefficients
-                found = self.fits.run(self.grid, alive, stage, *steps)
+                found = self.fits.run(self.grid, alive, stage, rough, progress.advance, self._coefficients)
                 fits = [(*self.outcomes[k].fits, *(found[k, fold] for fold in stage)) for k in alive]
                 self.held_out.prepare(stage.stop)
                 outcomes = self.held_out.outcomes(
