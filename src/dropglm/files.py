@@ -5,6 +5,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,6 +68,29 @@ def descriptor(path: str | os.PathLike[str]) -> int | None:
         return STANDARD_STREAMS.index(name)
     found = re.fullmatch(r"(?:/dev|/proc/self)/fd/(\d{1,9})", name)
     return int(found[1]) if found else None
+
+
+def file_identity(path: str | os.PathLike[str]) -> tuple[int, int] | str | None:
+    """Return what all names of one file have in common, or None for a device, where nothing can be lost.
+
+    Symbolic links, hard links and spellings that the file system takes for the same all lead to one file.
+
+    Examples
+    --------
+    >>> file_identity("new.csv") == file_identity("./new.csv"), file_identity("new.csv") == file_identity("x")
+    (True, False)
+    >>> file_identity(os.devnull) is None
+    True
+    """
+    number = descriptor(path)
+    try:
+        found = os.stat(path) if number is None else os.fstat(number)
+    except OSError:  # a file that does not exist yet, if it is not an error that is reported elsewhere
+        return os.path.normcase(os.path.realpath(path))
+    if stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode):
+        return found.st_dev, found.st_ino
+    # Standard input and output may well be one terminal or one socket.
+    return None if stat.S_ISCHR(found.st_mode) else os.fspath(path)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

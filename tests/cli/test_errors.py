@@ -261,6 +261,7 @@ def test_export_does_not_overwrite_files_unless_forced(tmp_path, monkeypatch):
     some, labels = map(np.array, texts(4))
     data = SimpleNamespace(texts=some, y=labels, unlabeled=None, texts_test=some, y_test=labels)
     monkeypatch.setattr(datasets, "load_dataset", lambda name: data)
+    monkeypatch.setattr(datasets, "where", lambda name: None)
     (tmp_path / "toy_test.csv").write_text("mine")
     (tmp_path / "toy_unlabeled.csv").write_text("also mine, but not to be written")
     assert "toy_test.csv exists" in dropglm("data", "export", "toy", cwd=tmp_path, code=2)

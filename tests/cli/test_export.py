@@ -53,7 +53,7 @@ def test_what_a_file_still_needs_is_said(place):
     [
         ([], "name at least one file to write"),
         (["--json", "m.skops"], "is also an input"),
-        (["--json", "x.json", "--onnx", "x.json"], "is given twice"),
+        (["--json", "x.json", "--onnx", "x.json"], "x.json is also the file of --onnx"),
         (["--sklearn", "x.joblib"], "must end in .skops or .pkl"),
         (["--onnx", "-"], "standard output is not supported"),
         (["--onnx", "missing/x.onnx"], "cannot be written"),

@@ -309,7 +309,7 @@ def test_memory_does_not_grow_with_the_stream(tmp_path):
         (("--online", "s.csv", "--rate", "-1"), 2, "must be a finite number above 0"),
         (("--online", "s.csv", "--rate", "1e308"), 3, "s.csv: training has diverged at row"),
         (("--online", "s.csv", "--rate", "1e308", "--json"), 3, "; lower --rate (now 1e+308)."),
-        (("--online", "s.csv", "--checkpoint", "m.skops", "-o", "m.skops"), 2, "is also the model file"),
+        (("--online", "s.csv", "--checkpoint", "m.skops", "-o", "m.skops"), 2, "is also the file of --out"),
         (("--online", "s.csv", "--classes", ""), 2, "must be two or more different labels"),
         (
             ("--online", "s.csv", "--classes", "a,b", "--bad-rows", "skip"),

@@ -14,6 +14,7 @@ from dropglm.cli.errors import EXIT_CODES, report_errors
 from dropglm.cli.evaluate import evaluate
 from dropglm.cli.explain import explain
 from dropglm.cli.export import export
+from dropglm.cli.inputs_outputs import distinct_files
 from dropglm.cli.label import label
 from dropglm.cli.predict import predict
 from dropglm.cli.reproduce import reproduce
@@ -63,7 +64,7 @@ app = typer.Typer(
     epilog=EXIT_CODES,
 )
 for command in (train, predict, evaluate, explain, label, serve, export, card, reproduce):
-    app.command()(command)
+    app.command()(distinct_files(command))
 app.add_typer(data, name="data")
 
 

@@ -22,6 +22,7 @@ def card(
             show_default=False,
             rich_help_panel=options.OUTPUT,
         ),
+        options.File.WRITTEN,
     ] = None,
     name: Annotated[
         str | None,
@@ -37,7 +38,7 @@ def card(
     from dropglm.text.saved_model import load_saved_model
 
     if out is not None:
-        check_output(out, "--out", (model,))
+        check_output(out, "--out")
     page = model_card(load_saved_model(model), name or model.stem)
     if out is None:
         sys.stdout.write(page)

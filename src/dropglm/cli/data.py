@@ -8,7 +8,7 @@ import typer
 from dropglm import tables
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import BadInputError
-from dropglm.cli.inputs_outputs import check_output_table
+from dropglm.cli.inputs_outputs import check_distinct, check_output_table, distinct_files
 from dropglm.tables.frames import import_polars
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def path(name: Name) -> None:
 
 
 @app.command()
+@distinct_files
 def export(
     name: Name,
     out: Annotated[
@@ -77,6 +78,7 @@ def export(
             help="Table to write the labelled texts to; by default NAME.csv.",
             show_default=False,
         ),
+        options.File.WRITTEN,
     ] = None,
     out_format: options.OutFormat = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
@@ -99,15 +101,16 @@ def export(
         first.with_name(f"{stem}_unlabeled.{suffixes}"): (data.unlabeled, None),
         first.with_name(f"{stem}_test.{suffixes}"): (data.texts_test, data.y_test),
     }
-    for path, (texts, _) in parts.items():
-        if texts is not None and path.is_file() and not force:
+    parts = {path: part for path, part in parts.items() if part[0] is not None}
+    check_distinct([("--out", path) for path in parts], [datasets.where(name)])
+    for path in parts:
+        if path.is_file() and not force:
             raise typer.BadParameter(
                 f"{path} exists; choose another file, or overwrite it with --force.", param_hint="--out"
             )
     for path, (texts, y) in parts.items():
-        if texts is not None:
-            _write(path, texts, y, out_format)
-            typer.echo(f"{path}: {len(texts):,} texts")
+        _write(path, texts, y, out_format)
+        typer.echo(f"{path}: {len(texts):,} texts")
 
 
 def _write(path: Path, texts: Any, y: Any, format: str | None) -> None:

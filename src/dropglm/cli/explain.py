@@ -35,6 +35,7 @@ def explain(
             show_default=False,
             rich_help_panel=options.OUTPUT,
         ),
+        options.File.WRITTEN,
     ] = None,
     embeddings: Annotated[
         Path | None,
@@ -43,6 +44,7 @@ def explain(
             show_default=False,
             rich_help_panel=options.MODEL,
         ),
+        options.File.READ,
     ] = None,
     embedder: options.Embedder = None,
     json: options.Json = False,
@@ -55,7 +57,7 @@ def explain(
 
     check_not_both(embeddings, embedder)
     if html is not None:
-        check_output(html, "--html", (model,))
+        check_output(html, "--html")
     classifier = load_with_embedder(model, embedder)
     best = classifier.top_features(top)
     texts, rows = texts or [], EmbeddingRows.of(embeddings)

@@ -22,6 +22,7 @@ def export(
         _file(
             "File to write for onnxruntime 1.17 or newer (opset 20): texts in, labels and probabilities out."
         ),
+        options.File.WRITTEN,
     ] = None,
     sklearn: Annotated[
         Path | None,
@@ -29,12 +30,14 @@ def export(
             "File to write for scikit-learn: a pipeline of its own classes, as .skops (no code in it) or "
             ".pkl (a pickle, which runs code when it is opened)."
         ),
+        options.File.WRITTEN,
     ] = None,
     json: Annotated[
         Path | None,
         _file(
             "File to write for other languages, in the format of docs/exporting.md; .json.gz is compressed."
         ),
+        options.File.WRITTEN,
     ] = None,
 ) -> None:
     """Write a model for programs without dropglm, which predict the same labels and probabilities."""
@@ -43,16 +46,11 @@ def export(
     from dropglm.text.saved_model import load_saved_model
 
     chosen = {"--onnx": onnx, "--sklearn": sklearn, "--json": json}
-    given = [path for path in chosen.values() if path is not None]
-    if not given:
+    if not any(chosen.values()):
         raise typer.BadParameter("name at least one file to write.", param_hint=" / ".join(chosen))
     for option, path in chosen.items():
         if path is not None:
-            check_output(path, option, (model,))
-            if sum(path.resolve() == other.resolve() for other in given) > 1:
-                raise typer.BadParameter(
-                    f"{path} is given twice; name one file per format.", param_hint=option
-                )
+            check_output(path, option)
     if sklearn is not None and sklearn.suffix.lower() not in SUFFIXES:
         raise typer.BadParameter(
             f"{sklearn} must end in {' or '.join(SUFFIXES)}, which says how it is written.",

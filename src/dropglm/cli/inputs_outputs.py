@@ -1,17 +1,19 @@
 """Tables that the commands read, and checks of the files that they write."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, get_type_hints
 
 import typer
 
 from dropglm import tables
 from dropglm.cli.errors import BadInputError
-from dropglm.files import check_writable, descriptor
+from dropglm.cli.options import File
+from dropglm.files import check_writable, descriptor, file_identity
 from dropglm.progress import Progress
 from dropglm.registry import lookup
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dropglm.text.predictions import TextPredictions
+
+FilePath = str | Path
+Parameters = ParamSpec("Parameters")
 
 
 @dataclass(frozen=True)
@@ -102,18 +107,67 @@ def check_columns(text: str, label: str) -> None:
         raise typer.BadParameter(f"{text!r} is the column with the texts.", param_hint="--label")
 
 
-def check_output(
-    path: str | Path, option: str, inputs: Iterable[str | Path | None] = (), *, regular: bool = False
-) -> None:
-    """Refuse, before any work, a file that cannot be written or that is also an input.
+def distinct_files(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    """Let a command refuse, before any work, a file that two of its options name, if it would be lost.
 
-    ``regular`` refuses pipes, devices and open files such as /dev/stdout as well, except the null device.
+    The types of the parameters say which of them name a file, and what happens to it; see ``File``.
     """
-    for given in inputs:
-        if _is_same_file(path, given):
+
+    @wraps(command)
+    def checked(*arguments: Parameters.args, **given: Parameters.kwargs) -> None:
+        files: dict[File, list[tuple[str, Any]]] = {File.READ: [], File.WRITTEN: []}
+        for name, role in file_parameters(command).items():
+            value: Any = given[name]
+            files[role] += [(name, path) for path in (value if isinstance(value, list) else [value])]
+        check_distinct(
+            [(f"--{name.replace('_', '-')}", path) for name, path in files[File.WRITTEN]],
+            [path for _, path in files[File.READ]],
+        )
+        command(*arguments, **given)
+
+    return checked
+
+
+def file_parameters(command: Callable[..., Any]) -> dict[str, File]:
+    """Return the parameters of a command that name files."""
+    hints = get_type_hints(command, include_extras=True)
+    return {
+        name: role
+        for name, hint in hints.items()
+        for role in getattr(hint, "__metadata__", ())
+        if isinstance(role, File)
+    }
+
+
+def check_distinct(
+    outputs: Iterable[tuple[str, FilePath | None]], inputs: Iterable[FilePath | None] = ()
+) -> None:
+    """Refuse an output that is also an input, or another output.
+
+    ``outputs`` are pairs of an option and a file. A device, such as a terminal, may be named twice.
+    """
+    read = {file_identity("/dev/stdin" if str(path) == "-" else path) for path in inputs if path is not None}
+    written: dict[Any, str] = {}
+    for option, path in outputs:
+        identity = None if path is None else file_identity("/dev/stdout" if str(path) == "-" else path)
+        if identity is None:
+            continue
+        if identity in read:
             raise typer.BadParameter(
                 f"{path} is also an input; choose another output file.", param_hint=option
             )
+        if identity in written:
+            raise typer.BadParameter(
+                f"{path} is also the file of {written[identity]}; choose another one.", param_hint=option
+            )
+        written[identity] = option
+
+
+def check_output(path: FilePath, option: str, *, regular: bool = False) -> None:
+    """Refuse, before any work, a file that cannot be written.
+
+    ``regular`` refuses pipes, devices and open files such as /dev/stdout as well, except the null device.
+    """
     if str(path) == "-":
         raise typer.BadParameter("standard output is not supported; name a file.", param_hint=option)
     if regular and descriptor(path) is not None:
@@ -127,13 +181,11 @@ def check_output(
         raise typer.BadParameter(f"{path} cannot be written: {error.strerror}.", param_hint=option) from None
 
 
-def check_output_table(
-    path: str | Path, format: str | None, inputs: Iterable[str | Path | None] = (), *, option: str = "--out"
-) -> None:
+def check_output_table(path: FilePath, format: str | None, *, option: str = "--out") -> None:
     """Refuse, before any work, a table that cannot be written or whose format is unknown."""
     from dropglm.tables.formats import find_format
 
-    check_output(path, option, inputs)
+    check_output(path, option)
     try:
         find_format(str(path), format)
     except ValueError as error:
@@ -141,12 +193,6 @@ def check_output_table(
         instead = "set --out-format to" if option == "--out" else "end the name with"
         hint = str(error).replace("set format to", instead)
         raise typer.BadParameter(hint, param_hint=option) from None
-
-
-def _is_same_file(one: str | Path, other: str | Path | None) -> bool:
-    return (
-        other is not None and os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
-    )
 
 
 def check_name(option: str, name: str, names: Iterable[str]) -> None:

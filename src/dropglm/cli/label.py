@@ -12,7 +12,7 @@ import typer
 
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming
-from dropglm.cli.inputs_outputs import check_output
+from dropglm.cli.inputs_outputs import check_distinct, check_output
 from dropglm.labelling.classes import checked_name
 from dropglm.tables.source import check_file_exists
 
@@ -28,7 +28,9 @@ SERVER = "Server"  # panel of the help
 # changes of threads between a key press and the next text may wait that long.
 SWITCH_INTERVAL = 0.0005
 
-TextTable = Annotated[str, typer.Argument(help="Table with texts to label.", show_default=False)]
+TextTable = Annotated[
+    str, typer.Argument(help="Table with texts to label.", show_default=False), options.File.READ
+]
 SomeLabels = Annotated[
     str | None,
     typer.Option(
@@ -48,6 +50,7 @@ Journal = Annotated[
         ".labels.jsonl. If it exists, labelling continues.",
         show_default=False,
     ),
+    options.File.WRITTEN,
 ]
 ClassNames = Annotated[
     str | None,
@@ -66,6 +69,7 @@ StartModel = Annotated[
         help="Model file whose guesses are used while there are few labels.",
         show_default=False,
     ),
+    options.File.READ,
 ]
 RandomShare = Annotated[
     float,
@@ -129,7 +133,8 @@ def label(
     check_file_exists(table)
     names = _class_names(classes)
     journal = labels or default_journal(table)
-    check_output(journal, "--labels", [table, model], regular=True)
+    check_distinct([("--labels", journal)], [table, model])
+    check_output(journal, "--labels", regular=True)
 
     from dropglm.labelling.compiling import compiling
 
@@ -163,9 +168,10 @@ def label(
                     n_jobs=threads,
                     read_rows=source.rows,
                 )
+                # The start model may be one that was exported: it is in memory by now.
+                check_distinct([("--labels", path) for path in (journal, *exports.paths.values())], [table])
                 for path in exports.paths.values():
-                    # The start model may be one that was exported: it is in memory by now.
-                    check_output(path, "--labels", [table, journal])
+                    check_output(path, "--labels")
                 token = page_token(str(journal.resolve()))
                 app = label_app(
                     session, exports, name=Path(table).name, hosts=AllowedHosts(host), token=token

@@ -1,6 +1,7 @@
 """Options of the commands: those that several commands share, and those of ``dropglm train``."""
 
 from collections.abc import Callable
+from enum import Enum, auto
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,6 +9,13 @@ import typer
 
 TABLES, OUTPUT, MODEL, TUNING, ONLINE, DASK = "Tables", "Output", "Model", "Tuning", "Online", "Dask"
 TAB_NAMES = ("\\t", "tab")
+
+
+class File(Enum):
+    """What a command does with the file that a parameter names; ``distinct_files`` goes by it."""
+
+    READ = auto()
+    WRITTEN = auto()
 
 
 def _option(panel: str, *names: str, help: str, default_shown: bool = True, **settings: Any) -> Any:
@@ -50,9 +58,13 @@ def _checked(given: str, check: Callable[[], object]) -> str:
 
 # Shared by several commands.
 
-ModelFile = Annotated[Path, typer.Argument(help="Model file, written by dropglm train.", show_default=False)]
+ModelFile = Annotated[
+    Path, typer.Argument(help="Model file, written by dropglm train.", show_default=False), File.READ
+]
 LabelledTable = Annotated[
-    str, typer.Argument(help="Table with texts and labels; - is standard input.", show_default=False)
+    str,
+    typer.Argument(help="Table with texts and labels; - is standard input.", show_default=False),
+    File.READ,
 ]
 Text = Annotated[str, _option(TABLES, "--text", "-t", help="Column with the texts.")]
 Label = Annotated[str, _option(TABLES, "--label", "-l", help="Column with the labels.")]
@@ -111,6 +123,7 @@ Embeddings = Annotated[
         help="NumPy file (.npy) with the embedding of each text, in the order of the table.",
         default_shown=False,
     ),
+    File.READ,
 ]
 Embedder = Annotated[
     Path | None,
@@ -119,6 +132,7 @@ Embedder = Annotated[
         help="Folder of a sentence-transformers or model2vec model that computes an embedding of each text.",
         default_shown=False,
     ),
+    File.READ,
 ]
 Json = Annotated[bool, _option(OUTPUT, "--json", help="Write JSON to standard output.")]
 Quiet = Annotated[bool, _option(OUTPUT, "--quiet", "-q", help="Do not show progress on standard error.")]
@@ -150,6 +164,7 @@ LabelledTables = Annotated[
         "such as 'texts-*.csv' and folders.",
         show_default=False,
     ),
+    File.READ,
 ]
 Unlabeled = Annotated[
     list[Path] | None,
@@ -160,6 +175,7 @@ Unlabeled = Annotated[
         help="Table with more texts, without labels; may be repeated.",
         default_shown=False,
     ),
+    File.READ,
 ]
 UnlabeledText = Annotated[
     str | None,
@@ -176,8 +192,9 @@ EmbeddingsUnlabeled = Annotated[
         help="NumPy file (.npy) with the embeddings of the texts of --unlabeled; may be repeated.",
         default_shown=False,
     ),
+    File.READ,
 ]
-ModelOut = Annotated[Path, _option(OUTPUT, "--out", "-o", help="Model file to write.")]
+ModelOut = Annotated[Path, _option(OUTPUT, "--out", "-o", help="Model file to write."), File.WRITTEN]
 Validation = Annotated[
     str | None,
     _option(
@@ -185,6 +202,7 @@ Validation = Annotated[
         help="Evaluate the model on held-out texts: a fraction of the table, such as 0.2, or another table.",
         default_shown=False,
     ),
+    File.READ,
 ]
 Suspicious = Annotated[
     int,
@@ -202,6 +220,7 @@ SuspiciousOut = Annotated[
         help="Table to write with all texts whose label may be wrong, such as labels.csv.",
         default_shown=False,
     ),
+    File.WRITTEN,
 ]
 Baseline = Annotated[
     bool,
@@ -376,6 +395,7 @@ Checkpoint = Annotated[
         "--dask and --no-tune it is a folder.",
         default_shown=False,
     ),
+    File.WRITTEN,
 ]
 Every = Annotated[
     int,
@@ -390,4 +410,5 @@ StartFrom = Annotated[
         help="Model to continue from. If it was trained without --online, no new n-grams are added.",
         default_shown=False,
     ),
+    File.READ,
 ]

@@ -26,6 +26,7 @@ def predict(
             help="Table with texts; - is standard input, with one text per line unless --format says "
             "otherwise."
         ),
+        options.File.READ,
     ] = "-",
     text: options.TextOfModel = None,
     out: Annotated[
@@ -33,6 +34,7 @@ def predict(
         typer.Option(
             "--out", "-o", help="Table to write; - is standard output.", rich_help_panel=options.OUTPUT
         ),
+        options.File.WRITTEN,
     ] = "-",
     out_format: options.OutFormat = None,
     probabilities: Annotated[
@@ -66,7 +68,7 @@ def predict(
     """
     check_not_both(embeddings, embedder)
     if out != "-":
-        check_output_table(out, out_format, (table, model, embeddings))
+        check_output_table(out, out_format)
     keep = list(dict.fromkeys(keep or ()))
     if set(keep) & {"predicted", "probability"}:
         raise typer.BadParameter(

@@ -32,6 +32,7 @@ def reproduce(
         typer.Option(
             "--out", "-o", help="Folder for the raw results and the page.", rich_help_panel=options.OUTPUT
         ),
+        options.File.WRITTEN,
     ] = Path("reproduced"),
     quiet: options.Quiet = False,
 ) -> None:

@@ -110,8 +110,7 @@ def train(
     table, given = tables[0], _given(context)
     if len(tables) > 1 and dask is None:
         raise typer.BadParameter("several tables need --dask.", param_hint="TABLE")
-    inputs = [table, *(unlabeled or ()), validation, embeddings, *(embeddings_unlabeled or ())]
-    check_output(out, "--out", [*inputs, start_from], regular=True)
+    check_output(out, "--out", regular=True)
     terminal.announce_compilation(quiet)
     if online:
         _refuse(given & {"dask"}, "cannot be used with --online.")
@@ -156,7 +155,7 @@ def train(
     if not tune:
         _refuse(given & {"suspicious", "suspicious_out"}, "needs the folds of the tuning; drop --no-tune.")
     if suspicious_out is not None:
-        check_output_table(suspicious_out, None, inputs, option="--suspicious-out")
+        check_output_table(suspicious_out, None, option="--suspicious-out")
 
     _check_names(expectation, l2_weights or [], scoring)
     check_name("--analyzer", analyzer, ("word", "char", "char_wb"))

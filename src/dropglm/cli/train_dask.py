@@ -13,7 +13,7 @@ import typer
 
 from dropglm.cli import terminal
 from dropglm.cli.errors import FAILED, PACKAGE, BadInputError
-from dropglm.cli.inputs_outputs import check_columns, check_output
+from dropglm.cli.inputs_outputs import check_columns, check_distinct
 from dropglm.cli.train_report import TrainReport
 from dropglm.files import FileError
 from dropglm.progress import Progress
@@ -49,7 +49,13 @@ def train_dask(
         raise typer.BadParameter("standard input cannot be read by several processes.", param_hint="--dask")
     files = [TableFile(path, *how) for path in find_files(tables)]
     more = [TableFile(path, None, *how[1:]) for path in find_files(unlabeled)]
-    check_output(out, "--out", [file.path for file in (*files, *more)], regular=True)
+    check_distinct([("--out", out)], [file.path for file in (*files, *more)])
+    if checkpoint is not None and checkpoint.resolve() in out.resolve().parents:
+        raise typer.BadParameter(
+            f"{out} is in the folder of --checkpoint, which is removed after the training; choose another "
+            "one.",
+            param_hint="--out",
+        )
     from dropglm.dask import TextClassifier
     from dropglm.dask.connecting import connected
     from dropglm.dask.engine import DaskEngine

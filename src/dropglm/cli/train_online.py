@@ -46,7 +46,7 @@ def train_online(
     check_name("--rule", settings["rule"], RULES)
     base = None if start_from is None else _load(start_from)
     source = _with_columns_of(base, Source(*table), given)
-    _check(source, out, settings, epochs, checkpoint, start_from)
+    _check(source, settings, epochs, checkpoint)
     model = _model(settings, base, start_from, given)
     model.n_jobs = threads
     origin = source.settings()
@@ -86,14 +86,7 @@ def train_online(
     _print_result(training, out, time.perf_counter() - start, as_json=json)
 
 
-def _check(
-    source: "Source",
-    out: Path,
-    settings: dict[str, Any],
-    epochs: int,
-    checkpoint: Path | None,
-    start_from: Path | None,
-) -> None:
+def _check(source: "Source", settings: dict[str, Any], epochs: int, checkpoint: Path | None) -> None:
     """Refuse options that cannot work, before any work."""
     check_columns(source.text, source.label)
     if not (settings["rate"] is None or 0.0 < settings["rate"] < float("inf")):
@@ -101,11 +94,7 @@ def _check(
     if epochs > 1 and not _is_file(source.path):
         raise typer.BadParameter("a pipe can be read only once.", param_hint="--epochs")
     if checkpoint is not None:
-        if checkpoint.resolve() == out.resolve():
-            raise typer.BadParameter(
-                f"{checkpoint} is also the model file, --out; choose another file.", param_hint="--checkpoint"
-            )
-        check_output(checkpoint, "--checkpoint", (source.path, start_from), regular=True)
+        check_output(checkpoint, "--checkpoint", regular=True)
 
 
 def _load(path: Path) -> "TextPredictions":
