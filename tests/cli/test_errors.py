@@ -128,6 +128,29 @@ def test_a_process_also_replaces_characters(place):
     assert b"great ?" in done.stdout
 
 
+@pytest.mark.parametrize("size", ["0", "-5", "", "wide", "²", "99999999999", "9" * 5000])
+def test_a_terminal_of_impossible_size_has_the_usual_one(size, monkeypatch):
+    for name in ("COLUMNS", "LINES", "TERMINAL_WIDTH"):
+        monkeypatch.setenv(name, size)
+    cli.ignore_impossible_sizes()
+    assert not {"COLUMNS", "LINES", "TERMINAL_WIDTH"} & os.environ.keys()
+
+
+@pytest.mark.parametrize("size", ["1", "080", "120"])
+def test_a_size_of_the_terminal_is_kept(size, monkeypatch):
+    monkeypatch.setenv("COLUMNS", size)
+    cli.ignore_impossible_sizes()
+    assert os.environ["COLUMNS"] == size
+
+
+@pytest.mark.parametrize("arguments", [("explain", "m.skops"), ("--help",), ("train",)], ids=str)
+def test_commands_print_the_same_in_a_terminal_without_columns(place, arguments):
+    without = run_process(*arguments, cwd=place, COLUMNS="0")
+    usual = run_process(*arguments, cwd=place, COLUMNS="80")
+    assert usual.stdout + usual.stderr
+    assert (without.stdout, without.stderr) == (usual.stdout, usual.stderr)
+
+
 def test_a_closed_standard_output_discards_the_output(tmp_path):
     command = f"{sys.executable} -m dropglm data list --json >&-"
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE, check=True)

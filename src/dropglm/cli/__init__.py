@@ -7,6 +7,7 @@ import atexit
 import gc
 import io
 import os
+import re
 import signal
 import sys
 from types import FrameType
@@ -25,6 +26,7 @@ def main() -> None:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not ignored, as after nohup
             signal.signal(signal.SIGINT, _interrupt)
         prepare_streams()
+        ignore_impossible_sizes()
         collect_little_garbage()
         postpone(HEAVY)
         sys.stderr = tolerant(sys.stderr)
@@ -75,6 +77,16 @@ def prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (stays open)
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
+
+
+def ignore_impossible_sizes() -> None:
+    """Forget a size of the terminal that is not a number from 1 to 9999.
+
+    With ``COLUMNS=0``, as some shells without a terminal set it, rich would print nothing at all.
+    """
+    for name in ("COLUMNS", "LINES", "TERMINAL_WIDTH"):  # the last is typer's
+        if not re.fullmatch("0*[1-9][0-9]{0,3}", os.environ.get(name, "80")):
+            del os.environ[name]
 
 
 class _TolerantFile(io.FileIO):
