@@ -25,7 +25,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     Symbolic links are followed, the permissions of the old file are kept, and what is not a regular file (a
     pipe, a device) is written to directly; so are the names of open files, such as ``/dev/stdout``.
     """
-    try:
+    with naming_file(path):
         number = descriptor(path)
         if number is not None:
             with open(os.dup(number), "wb") as stream:
@@ -48,8 +48,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             os.replace(part, final)
         finally:
             part.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming_file(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the file in errors of the system, where a write that fails, as on a full disk, does not."""
+    try:
+        yield
     except OSError as error:
-        # A write that fails, as on a full disk, does not name its file.
         if error.filename is None and error.errno is not None:
             error.filename = os.fspath(path)
         raise

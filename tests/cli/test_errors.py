@@ -1,5 +1,6 @@
 """Exit codes and messages for bad input, for bugs, for outputs that cannot be written, and for signals."""
 
+import errno
 import io
 import json
 import os
@@ -172,6 +173,45 @@ def test_a_full_disk_is_reported_with_the_name_of_the_file(place, tmp_path):
         assert "No space left on device" in error
 
 
+FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def disk_is_full(*_):
+    raise OSError(*FULL.args)
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        (("train", "reviews.csv", "--no-tune", "--quiet", "--out"), "new.skops"),
+        (("train", "reviews.csv", "--online", "--quiet", "--out"), "new.skops"),
+        (("train", "reviews.csv", "--online", "--quiet", "--every", "1", "--checkpoint"), "state"),
+        (("predict", "m.skops", "test.csv", "--out"), "new.csv"),
+        (("explain", "m.skops", "--html"), "new.html"),
+        (("export", "m.skops", "--json"), "new.json"),
+        (("export", "m.skops", "--sklearn"), "new.pkl"),
+        (("card", "m.skops", "--out"), "new.md"),
+        (("data", "export", "docstrings", "--out"), "new.csv"),
+        (("reproduce", "figure-1a", "--quick", "--quiet", "--out"), "new/figure-1a.jsonl"),
+    ],
+    ids=str,
+)
+def test_a_full_disk_is_a_failure_that_names_the_file(place, command, file, monkeypatch):
+    monkeypatch.setattr(os, "fsync", disk_is_full)
+    error = error_of(*command, file.partition("/")[0], cwd=place, code=1)
+    assert error.startswith(f"dropglm: {file}")
+    assert "No space left on device" in error
+
+
+def test_a_full_disk_is_a_failure_whichever_error_reports_it():
+    hidden = FileError("labels.csv cannot be written.")
+    hidden.__context__ = OSError("without a number")
+    hidden.__context__.__context__ = FULL
+    assert describe(FULL) == ("a file cannot be written: No space left on device.", 1)
+    assert describe(hidden) == ("labels.csv cannot be written.", 1)
+    assert describe(FileError("labels.csv is not a table.")) == ("labels.csv is not a table.", 3)
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_help_that_cannot_be_written_is_reported(option, monkeypatch, capsys):
@@ -179,6 +219,7 @@ def test_help_that_cannot_be_written_is_reported(option, monkeypatch, capsys):
 
     with open("/dev/full", "w", buffering=1) as full:
         monkeypatch.setattr(sys, "stdout", full)
+        cli.prepare_streams()
         with pytest.raises(SystemExit) as left:
             app([option], prog_name="dropglm")
     assert left.value.code == 1
@@ -192,7 +233,7 @@ def test_messages_that_cannot_be_written_do_not_change_the_exit_code(command, co
     from dropglm.cli.app import app
 
     with io.TextIOWrapper(open("/dev/full", "wb", buffering), write_through=True) as full:
-        monkeypatch.setattr(sys, "stderr", cli.tolerant(full))
+        monkeypatch.setattr(sys, "stderr", cli.on_file(full, cli.TolerantFile))
         with pytest.raises(SystemExit) as left:
             app(command.split(), prog_name="dropglm")
     assert left.value.code == code

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any, NoReturn, TextIO
 
 from dropglm.cli.postponed import HEAVY, postpone
+from dropglm.files import naming_file
 
 INTERRUPTED = 130
 _received: list[int] = []  # numbers of interrupt signals
@@ -29,7 +30,7 @@ def main() -> None:
         ignore_impossible_sizes()
         collect_little_garbage()
         postpone(HEAVY)
-        sys.stderr = tolerant(sys.stderr)
+        sys.stderr = on_file(sys.stderr, TolerantFile)
         from dropglm.cli.app import app
 
         app(prog_name="dropglm")
@@ -70,8 +71,10 @@ def is_interrupt(error: BaseException) -> bool:
 def prepare_streams() -> None:
     """Make standard output and standard error accept whatever the commands print.
 
-    Characters that the encoding of standard output lacks are replaced; output to a closed stream is dropped.
+    Characters that the encoding of standard output lacks are replaced; output to a closed stream is dropped,
+    and an error names standard output if it was the file that could not be written.
     """
+    sys.stdout = on_file(sys.stdout, _StandardOutput)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the shell, as with >&-
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (stays open)
@@ -89,8 +92,20 @@ def ignore_impossible_sizes() -> None:
             del os.environ[name]
 
 
-class _TolerantFile(io.FileIO):
-    """A file that discards what cannot be written, as on a full disk."""
+class _StandardOutput(io.FileIO):
+    """Standard output, whose errors have its name, as those of other files have theirs."""
+
+    def write(self, data: Any) -> int:
+        """Write the data."""
+        with naming_file("standard output"):
+            return super().write(data)
+
+
+class TolerantFile(io.FileIO):
+    """A file that discards what cannot be written, as on a full disk.
+
+    Messages that cannot be shown do not end a command, nor change its exit code.
+    """
 
     def write(self, data: Any) -> int:
         """Write the data, or do nothing."""
@@ -100,18 +115,19 @@ class _TolerantFile(io.FileIO):
             return len(data)
 
 
-def tolerant(stream: TextIO) -> TextIO:
-    """Return a stream to the same file that discards what cannot be written.
-
-    Messages that cannot be shown do not end a command, nor change its exit code.
-    """
+def on_file(stream: TextIO, kind: type[io.FileIO]) -> TextIO:
+    """Return a stream to the same file as this one, opened as another kind of file."""
     buffer = getattr(stream, "buffer", None)
     raw = getattr(buffer, "raw", buffer)  # without PYTHONUNBUFFERED, there is a buffer in between
     if not isinstance(raw, io.FileIO):  # a console of Windows, or not a file
         return stream
-    file = _TolerantFile(stream.fileno(), "w", closefd=False)
+    file: Any = kind(stream.fileno(), "w", closefd=False)
     return io.TextIOWrapper(
-        io.BufferedWriter(file), encoding=stream.encoding, errors=stream.errors, line_buffering=True
+        file if raw is buffer else io.BufferedWriter(file),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=raw is buffer,
     )
 
 

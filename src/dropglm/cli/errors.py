@@ -83,8 +83,8 @@ def describe(error: BaseException) -> tuple[str, int]:
         return in_options(str(error)) if _is_raised_here(error) else sentence, FAILED
     code = FAILED if _is_write_error(error) else BAD_INPUT
     if isinstance(error, OSError) and error.strerror is not None:
-        file = error.filename or ("standard output" if code == FAILED else "")
-        return f"{file}{': ' if file else ''}{error.strerror}.", code
+        nameless = "a file cannot be written: " if code == FAILED else ""  # such as one of Numba's cache
+        return f"{f'{error.filename}: ' if error.filename else nameless}{error.strerror}.", code
     if is_about_input(error) and str(error):
         return in_options(str(error)), code
     return (
@@ -115,8 +115,10 @@ def _is_raised_here(error: BaseException) -> bool:
 
 def _is_write_error(error: BaseException) -> bool:
     """Return whether output could not be written, as on a full disk; ours may hide the system's error."""
-    system = error if isinstance(error, OSError) else error.__context__
-    return isinstance(system, OSError) and system.errno in WRITE_ERRORS
+    cause: BaseException | None = error
+    while cause is not None and getattr(cause, "errno", None) not in WRITE_ERRORS:
+        cause = cause.__context__
+    return cause is not None
 
 
 def in_options(sentence: str) -> str:

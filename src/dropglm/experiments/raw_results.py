@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.experiments.experiment import Fit, Line
-from dropglm.files import FileError
+from dropglm.files import FileError, naming_file
 
 IDENTITY = ("experiment", "data", "method", "seed", "parameters")
 MEASURED: dict[str, Any] = {"result": dict, "seconds": (int, float), "versions": dict}
@@ -59,7 +59,7 @@ class RawResults:
         if self._cut_at is not None:
             os.truncate(self.path, self._cut_at)
             self._cut_at = None
-        with self.path.open("ab") as file:
+        with naming_file(self.path), self.path.open("ab") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
