@@ -4,6 +4,7 @@ import errno
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,8 +15,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
 from dropglm import TextClassifier, cli, datasets
+from dropglm.cli.app import app
 from dropglm.cli.errors import describe, is_about_input
 from dropglm.extras import import_extra
 from dropglm.files import FileError, replacing
@@ -94,8 +97,6 @@ def stdout(monkeypatch):
 
 def output_in_place(stream, *arguments):
     """Run the command with the current standard output; return what it wrote there."""
-    from dropglm.cli.app import app
-
     with pytest.raises(SystemExit) as left:
         app(list(map(str, arguments)), prog_name="dropglm")
     assert left.value.code == 0
@@ -215,8 +216,6 @@ def test_a_full_disk_is_a_failure_whichever_error_reports_it():
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_help_that_cannot_be_written_is_reported(option, monkeypatch, capsys):
-    from dropglm.cli.app import app
-
     with open("/dev/full", "w", buffering=1) as full:
         monkeypatch.setattr(sys, "stdout", full)
         cli.prepare_streams()
@@ -230,8 +229,6 @@ def test_help_that_cannot_be_written_is_reported(option, monkeypatch, capsys):
 @pytest.mark.parametrize("buffering", [0, -1], ids=["unbuffered", "buffered"])
 @pytest.mark.parametrize(("command", "code"), [("nope", 2), ("train nowhere.csv", 3)])
 def test_messages_that_cannot_be_written_do_not_change_the_exit_code(command, code, buffering, monkeypatch):
-    from dropglm.cli.app import app
-
     with io.TextIOWrapper(open("/dev/full", "wb", buffering), write_through=True) as full:
         monkeypatch.setattr(sys, "stderr", cli.on_file(full, cli.TolerantFile))
         with pytest.raises(SystemExit) as left:
@@ -433,8 +430,25 @@ def test_empty_standard_input_has_no_predictions(place):
     assert dropglm("predict", "m.skops", cwd=place, stdin=b"") == ""
 
 
-def test_too_little_memory_comes_with_advice():
-    assert describe(MemoryError()) == ("not enough memory; try smaller --ngrams or --max-features.", 1)
+@pytest.mark.parametrize("command", [info.callback.__name__ for info in app.registered_commands])
+def test_too_little_memory_comes_with_advice_that_suits_the_command(command):
+    sentence, code = describe(MemoryError(), command)
+    assert code == 1
+    assert sentence.startswith("not enough memory; ")
+    known = {name for parameter in get_command(app).commands[command].params for name in parameter.opts}
+    assert set(re.findall(r"--[\w-]+", sentence)) <= known
+
+
+def test_a_command_without_enough_memory_says_so(place, monkeypatch):
+    def fails(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("dropglm.text.saved_model.load_saved_model", fails)
+    error = error_of("predict", "m.skops", "test.csv", cwd=place, code=1)
+    assert error == ("dropglm: not enough memory; close other programs, or use a machine with more of it.")
+    monkeypatch.setattr("dropglm.cli.train.train_online", fails)
+    error = error_of("train", "reviews.csv", "--online", cwd=place, code=1)
+    assert "--ngrams or --max-features, or smaller --bits with --online." in error
 
 
 def test_the_error_class_for_files_is_about_input():

@@ -45,13 +45,13 @@ class Commands(TyperGroup):
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
         """Parse the options; this prints the help and the version, which may fail."""
-        with report_errors(debug=False):
+        with report_errors():
             return super().make_context(*arguments, **settings)
         raise typer.Exit  # the reader of the help has read enough
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was chosen."""
-        with report_errors(debug=ctx.params["debug"]), suggesting_options():
+        with report_errors(ctx), suggesting_options():
             return super().invoke(ctx)
 
 

@@ -31,6 +31,12 @@ EXIT_CODES = (
 )
 WRITE_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF)
 PACKAGE = Path(dropglm.__file__).parent
+# What to do if there is not enough memory, by command.
+MEMORY_HINTS = {
+    "train": "try smaller --ngrams or --max-features, or smaller --bits with --online",
+    "serve": "try smaller --workers, --max-texts or --max-megabytes",
+}
+OTHER_MEMORY_HINT = "close other programs, or use a machine with more of it"
 
 
 class BadInputError(Exception):
@@ -52,8 +58,11 @@ def naming(table: str) -> Iterator[None]:
 
 
 @contextmanager
-def report_errors(*, debug: bool) -> Iterator[None]:
-    """Turn an error into a sentence on standard error and an exit code; show warnings as sentences, too."""
+def report_errors(context: typer.Context | None = None) -> Iterator[None]:
+    """Turn an error into a sentence on standard error and an exit code; show warnings as sentences, too.
+
+    The context is that of all commands; there is none while options are parsed.
+    """
     show_warning, warnings.showwarning = warnings.showwarning, _show_warning
     try:
         yield
@@ -63,9 +72,9 @@ def report_errors(*, debug: bool) -> Iterator[None]:
     except (Exception, KeyboardInterrupt) as error:
         if hasattr(error, "exit_code"):  # typer's own: wrong options, or an exit
             raise
-        if debug:
+        if context is not None and context.params["debug"]:
             traceback.print_exception(error)
-        sentence, code = describe(error)
+        sentence, code = describe(error, context and context.invoked_subcommand)
         terminal.message(sentence)
         _flush_output()
         raise typer.Exit(code) from None
@@ -73,13 +82,13 @@ def report_errors(*, debug: bool) -> Iterator[None]:
         warnings.showwarning = show_warning
 
 
-def describe(error: BaseException) -> tuple[str, int]:
-    """Return the sentence and the exit code for an error."""
+def describe(error: BaseException, command: str | None = None) -> tuple[str, int]:
+    """Return the sentence and the exit code for an error of a command."""
     if is_interrupt(error):
         return "interrupted.", INTERRUPTED
     if isinstance(error, MemoryError):
         # Ours name the size and a remedy.
-        sentence = "not enough memory; try smaller --ngrams or --max-features."
+        sentence = f"not enough memory; {MEMORY_HINTS.get(command or '', OTHER_MEMORY_HINT)}."
         return in_options(str(error)) if _is_raised_here(error) else sentence, FAILED
     code = FAILED if _is_write_error(error) else BAD_INPUT
     if isinstance(error, OSError) and error.strerror is not None:
