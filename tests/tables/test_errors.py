@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import subprocess
 import sys
 import textwrap
@@ -372,6 +373,18 @@ def test_the_given_encoding_is_used(tmp_path):
     )
 
 
+@pytest.mark.parametrize("missing", [1, 2, 3])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32", "utf-32-le"])
+def test_a_file_in_a_wide_encoding_that_ends_within_a_character_is_incomplete(encoding, missing):
+    data = "text,label\nfine,1\nbad,\N{GRINNING FACE}".encode(encoding)[:-missing]
+    with pytest.raises(tables.TableError) as caught:
+        tables.read(io.BytesIO(data), "text", "label", format="csv", encoding=encoding)
+    sentence = str(caught.value)
+    assert "row 2 (line 3) ends in the middle of a character of UTF-" in sentence
+    assert f"at byte {len(data) - 4 + missing} of the file, so the file is incomplete" in sentence
+    assert "cp1252" not in sentence
+
+
 def test_the_bad_byte_is_found_after_the_first_chunk(tmp_path):
     path = tmp_path / "t.csv"
     row = '"é\nü",x\n'.encode()
@@ -396,9 +409,10 @@ def test_the_bad_byte_is_found_in_every_encoding(encoding, rng):
         if start is not None:
             with pytest.raises(tables.TableError) as caught:
                 tables.read(file, "text", "label", format="csv", encoding=encoding)
-            if "set encoding to that" in str(caught.value):
+            if "of the file" in str(caught.value):
                 reported += 1
-                assert f": byte {start} of the file is 0x{data[start]:02x};" in str(caught.value)
+                within, at_the_end = f"is 0x{data[start]:02x};", "so the file is incomplete"
+                assert re.search(rf" byte {start} of the file(, {at_the_end}| {within})", str(caught.value))
     assert reported > 5
 
 

@@ -11,6 +11,7 @@ CHUNK_SIZE = 1 << 20
 PUT_BACK_SIZE = 1 << 14  # bytes to decode at a time if they were read before
 SAMPLE_SIZE = 1000  # bytes at the start of a file from which an encoding is guessed
 
+WIDE = ("UTF-16", "UTF-32")
 NOT_FOR_TEXT = ("idna", "punycode", "undefined")  # codecs of strings that no file of texts uses
 
 # UTF-32 comes first: its byte-order mark starts with that of UTF-16.
@@ -198,10 +199,16 @@ class DecodedChunks:
     def _text_before(self, decoder: codecs.IncrementalDecoder, data: bytes, error: UnicodeDecodeError) -> str:
         """Return the text before the bad byte, so that its rows are counted before the error is raised."""
         after = len(error.object) - error.start
-        self.bad_byte = (
-            f"is not {error.encoding.upper()}: byte {self.bytes_read - after:,} of the file "
-            f"is 0x{error.object[error.start]:02x}; {ENCODING_HINT}"
-        )
+        encoding, number = error.encoding.upper(), f"byte {self.bytes_read - after:,} of the file"
+        if not data and encoding.startswith(WIDE):
+            self.bad_byte = (
+                f"ends in the middle of a character of {encoding}, at {number}, so the file is incomplete "
+                "or damaged; copy or export it again"
+            )
+        else:  # in UTF-8, too: the last letter of a file in Latin-1 may look like the start of a character
+            self.bad_byte = (
+                f"is not {encoding}: {number} is 0x{error.object[error.start]:02x}; {ENCODING_HINT}"
+            )
         text = decoder.decode(data[: len(data) - after]) if after < len(data) else ""
         decoder.reset()
         self.put_back(b"".join((error.object[error.start :], self._put_back)))
