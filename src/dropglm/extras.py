@@ -4,8 +4,12 @@ from importlib import import_module
 from typing import Any
 
 
+class BrokenPackageError(ImportError):
+    """A package that is installed, but cannot be imported."""
+
+
 def import_extra(module: str, extra: str, purpose: str) -> Any:
-    """Import an optional module, or say how to install it.
+    """Import an optional module, or say how to install it or what is wrong with it.
 
     Parameters
     ----------
@@ -24,6 +28,8 @@ def import_extra(module: str, extra: str, purpose: str) -> Any:
     ------
     ImportError
         If the module is not installed.
+    BrokenPackageError
+        If it is installed, but its import fails, as if a module that it needs is missing.
 
     Examples
     --------
@@ -33,8 +39,14 @@ def import_extra(module: str, extra: str, purpose: str) -> Any:
     Traceback (most recent call last):
     ImportError: Tables need no_such_module; install it with: pip install 'dropglm[tables]'.
     """
+    package, install = module.partition(".")[0], f"pip install 'dropglm[{extra}]'"
     try:
+        import_module(package)  # whose error names it, where that of a module within names the module
         return import_module(module)
-    except ImportError:
-        package = module.partition(".")[0]
-        raise ImportError(f"{purpose} {package}; install it with: pip install 'dropglm[{extra}]'.") from None
+    except ImportError as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == package:
+            raise ImportError(f"{purpose} {package}; install it with: {install}.") from None
+        raise BrokenPackageError(
+            f"{purpose} {package}, which is installed but cannot be imported ({str(error).rstrip('.')}); "
+            f"repair it, for example with: {install} --force-reinstall."
+        ) from error

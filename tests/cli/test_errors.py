@@ -291,6 +291,25 @@ def test_import_errors_are_about_the_input_only_if_an_extra_is_missing():
     assert describe(interrupted) == ("interrupted.", 130)
 
 
+BROKEN = {
+    "import of_its_own": "No module named 'of_its_own'",
+    "raise ImportError('libssl.so.3: cannot open shared object file')": "libssl.so.3: cannot open shared",
+    "from json import no_such_name": "cannot import name 'no_such_name' from 'json'",
+}
+
+
+@pytest.mark.parametrize("code", BROKEN)
+def test_a_package_that_cannot_be_imported_is_not_called_missing(place, tmp_path, monkeypatch, code):
+    (tmp_path / "uvicorn.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "uvicorn", raising=False)
+    for command in (("serve", "m.skops"), ("label", "reviews.csv")):
+        error = error_of(*command, cwd=place, code=1)
+        assert f"needs uvicorn, which is installed but cannot be imported ({BROKEN[code]}" in error
+        assert "install it with" not in error
+        assert error.endswith("pip install 'dropglm[label]' --force-reinstall.")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="other signals")
 @pytest.mark.parametrize(
     ("number", "code", "message"),

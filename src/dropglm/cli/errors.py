@@ -22,6 +22,7 @@ import typer
 
 import dropglm
 from dropglm.cli import INTERRUPTED, is_interrupt, terminal
+from dropglm.extras import BrokenPackageError
 from dropglm.files import FileError
 
 FAILED, BAD_INPUT = 1, 3  # 2, wrong options, is typer's
@@ -90,7 +91,7 @@ def describe(error: BaseException, command: str | None = None) -> tuple[str, int
         # Ours name the size and a remedy.
         sentence = f"not enough memory; {MEMORY_HINTS.get(command or '', OTHER_MEMORY_HINT)}."
         return in_options(str(error)) if _is_raised_here(error) else sentence, FAILED
-    code = FAILED if _is_write_error(error) else BAD_INPUT
+    code = FAILED if _is_write_error(error) or isinstance(error, BrokenPackageError) else BAD_INPUT
     if isinstance(error, OSError) and error.strerror is not None:
         nameless = "a file cannot be written: " if code == FAILED else ""  # such as one of Numba's cache
         return f"{f'{error.filename}: ' if error.filename else nameless}{error.strerror}.", code
