@@ -1,10 +1,15 @@
-"""Predicted labels have the types that the labels of the training table have."""
+"""Labels are the same classes in all formats and commands, and predictions have their types."""
 
 import json
 
 import pytest
+from dask.distributed import LocalCluster
 
-from tests.cli.command import dropglm, error_of
+from dropglm import TextClassifier, load_model
+from dropglm.cli.label import SourceTable
+from dropglm.tables import class_names
+from tests.cli.command import dropglm
+from tests.tables.rows import written
 
 LABELS = {
     "fractions": (0.5, 1.5),
@@ -28,15 +33,70 @@ def test_labels_of_json_lines_keep_their_types(tmp_path, labels, online):
     assert {type(label) for label in predicted} == {type(label) for label in labels}
 
 
-@pytest.mark.parametrize("online", [(), ("--online",), ("--online", "--classes", "1.5,a")], ids=str)
-def test_labels_of_several_types_are_refused(tmp_path, online):
-    rows = [{"text": text, "label": label} for text, label in zip(TEXTS, ("a", 1.5), strict=True)] * 10
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    error = error_of("train", "t.jsonl", "--quiet", *online, cwd=tmp_path)
-    assert "t.jsonl: row 2 (line 2) has a number as its label, but row 1 has a string." in error
+@pytest.fixture(scope="module")
+def address():
+    settings = {"processes": False, "protocol": "tcp", "dashboard_address": ":0"}
+    with LocalCluster(n_workers=1, threads_per_worker=1, **settings) as cluster:
+        yield cluster.scheduler_address
 
 
-def test_numbers_with_and_without_fractions_are_labels_of_one_type(tmp_path):
-    rows = [{"text": text, "label": label} for text, label in zip(TEXTS, (1, 1.5), strict=True)] * 10
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    dropglm("train", "t.jsonl", "--quiet", "--online", "--out", "m.skops", cwd=tmp_path)
+COLUMNS = {
+    "integers": ((0, 1), [0, 1]),
+    "whole floats": ((1.0, 2.0), [1, 2]),
+    "with and without fractions": ((1, 1.5), ["1", "1.5"]),
+    "truth values": ((False, True), [False, True]),
+    "numbers as strings": (("1.0", "2"), [1, 2]),
+    "digits and letters": (("b", "01"), ["01", "b"]),
+    "several types": (("a", 1.5), ["1.5", "a"]),
+    "a number and a truth value": ((1, True), ["1", "true"]),
+}
+FORMATS = ["csv", "tsv", "jsonl", "parquet"]
+SEVERAL_TYPES = {"several types", "a number and a truth value"}  # not in one column of a Parquet file
+CASES = [
+    pytest.param(*COLUMNS[name], format, id=f"{name}, {format}")
+    for name in COLUMNS
+    for format in (FORMATS[:-1] if name in SEVERAL_TYPES else FORMATS)
+]
+
+
+@pytest.mark.parametrize(("labels", "classes", "format"), CASES)
+def test_all_commands_give_the_same_classes(tmp_path, address, labels, classes, format):
+    """In memory, online from a file and from a pipe, continued, and on Dask; each evaluated on its table."""
+    table = f"t.{format}"
+    (tmp_path / table).write_bytes(written(TEXTS * 10, [*labels] * 10, format))
+    names = ",".join(map(str, class_names(classes)))
+    common = (table, "--quiet", "--out")
+    dropglm("train", *common, "memory.skops", "--no-tune", cwd=tmp_path)
+    dropglm("train", *common, "online.skops", "--online", cwd=tmp_path)
+    dropglm("train", *common, "more.skops", "--online", "--start-from", "memory.skops", cwd=tmp_path)
+    dropglm("train", *common, "dask.skops", "--no-tune", "--dask", address, cwd=tmp_path)
+    piped = ("train", "-", "--format", format, "--online", "--classes", names, "--out", "pipe.skops")
+    dropglm(*piped, "--quiet", cwd=tmp_path, stdin=(tmp_path / table).read_bytes())
+    for model in ("memory", "online", "more", "dask", "pipe"):
+        found = load_model(tmp_path / f"{model}.skops").classes_.tolist()
+        assert (found, list(map(type, found))) == (classes, list(map(type, classes)))
+        report = json.loads(dropglm("evaluate", f"{model}.skops", table, "--json", cwd=tmp_path))
+        assert report["accuracy"] == 1.0
+        out = dropglm("predict", f"{model}.skops", table, cwd=tmp_path)
+        predicted = [json.loads(line)["predicted"] for line in out.splitlines()]
+        assert class_names(predicted) == class_names(labels) * 10
+    _, known, _ = SourceTable(str(tmp_path / table), "text", {}).texts_and_labels("label", quiet=True)
+    assert list(known.values()) == class_names(labels) * 10
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_model_is_evaluated_on_a_table_of_another_format(tmp_path, format):
+    (tmp_path / "t.csv").write_bytes(written(TEXTS * 10, [1.0, 1.5] * 10, "csv"))
+    dropglm("train", "t.csv", "--quiet", "--no-tune", "--out", "m.skops", cwd=tmp_path)
+    for labels in ([1, 1.5], [1.0, 1.5]):
+        (tmp_path / f"u.{format}").write_bytes(written(TEXTS, labels, format))
+        report = json.loads(dropglm("evaluate", "m.skops", f"u.{format}", "--json", cwd=tmp_path))
+        assert report["accuracy"] == 1.0
+
+
+def test_classes_of_a_model_trained_in_python_stay_apart(tmp_path):
+    y = ["1", "1.0"]
+    TextClassifier(tune=False, min_df=1).fit(TEXTS, y).save(tmp_path / "m.skops")
+    (tmp_path / "t.txt").write_text("\n".join(TEXTS))
+    out = dropglm("predict", "m.skops", "t.txt", cwd=tmp_path)
+    assert [json.loads(line)["predicted"] for line in out.splitlines()] == y

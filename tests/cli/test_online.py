@@ -140,7 +140,7 @@ def test_a_checkpoint_beyond_the_last_pass_is_refused(tmp_path, monkeypatch, epo
     from dropglm.text.stream import OnlineTraining
 
     model = OnlineTextClassifier()
-    found = OnlineTraining(model, {"good": "good", "bad": "bad"}, epoch=epoch)
+    found = OnlineTraining(model, epoch=epoch)
     monkeypatch.setattr(OnlineTraining, "load", lambda path: found)
     with pytest.raises(BadInputError, match=f"has already completed {passes} raise --epochs"):
         _resume(tmp_path / "run.checkpoint", None, model, None, 1, {})
@@ -185,7 +185,7 @@ def test_a_checkpoint_of_another_training_is_refused(folder, tmp_path):
         ((*command, "short.csv"), "short.csv: the table ends before row 510, where training stopped"),
         ((*command, "s.csv", "--rule", "dropout"), "was made with a different --rule; remove run.checkpoint"),
         ((*command, "s.csv", "--ngrams", "1"), "was made with a different --ngrams;"),
-        ((*command, "s.csv", "--classes", "a,b"), "was made with the classes good,bad"),
+        ((*command, "s.csv", "--classes", "a,b"), "was made with the classes bad,good"),
         ((*command, "s.csv", "--text", "other"), "was made with a different --text"),
     ]:
         result = dropglm(*arguments, "--quiet", cwd=tmp_path, code=3)

@@ -61,7 +61,20 @@ def place(number, span):
 
 
 def parquet(**columns):
-    """Return a Parquet file as an open binary file."""
+    """Return a Parquet file as an open binary file; integers among floats become floats."""
     file = io.BytesIO()
-    pl.DataFrame(columns).write_parquet(file)
+    pl.DataFrame(columns, strict=False).write_parquet(file)
     return io.BytesIO(file.getvalue())
+
+
+def written(texts, labels, format):
+    """Return a whole table; CSV and TSV have labels as JSON writes them."""
+    if format == "parquet":
+        return parquet(text=texts, label=labels).getvalue()
+    rows = list(zip(texts, labels, strict=True))
+    if format == "jsonl":
+        return b"\n".join(encoded("jsonl", rows))
+    file = io.StringIO(newline="")
+    plain = [(text, label if isinstance(label, str) else json.dumps(label)) for text, label in rows]
+    csv.writer(file, delimiter="\t" if format == "tsv" else ",").writerows([("text", "label"), *plain])
+    return file.getvalue().encode()

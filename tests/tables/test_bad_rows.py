@@ -27,11 +27,6 @@ BAD_JSON = {
     "no label": (b'{"text": "b"}', "has no 'label'; its keys: 'text'"),
     "null label": (b'{"text": "b", "label": null}', "has no label"),
     "blank label": (b'{"text": "b", "label": " "}', "has no label"),
-    "huge label": (
-        b'{"text": "b", "label": 9223372036854775808}',
-        "has a label that does not fit into 64 bits",
-    ),
-    "infinite label": (b'{"text": "b", "label": 1e999}', "has a label that does not fit into 64 bits"),
     "list for a label": (b'{"text": "b", "label": [1]}', "has a list as its label"),
     "object for a label": (b'{"text": "b", "label": {}}', "has an object as its label"),
     "long": (b'{"text": "' + b"b" * 2000 + b'", "label": 1}', "is longer than 500 characters"),

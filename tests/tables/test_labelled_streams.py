@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import os
 import tracemalloc
 
@@ -86,18 +85,6 @@ def test_compressed_tables_give_the_same_rows_and_damage_is_fatal(format):
     assert len(plain[0]) == 400
     with pytest.raises(tables.TableError, match="the compressed data ends too early"):
         gathered(io.BytesIO(packed[:-20]), format=f"{format}.gz")
-
-
-def test_labels_are_strings_as_they_are_written():
-    labels = ["1", "x", 1, -2, 1.5, 2.0, True, False, 2**63 - 1]
-    written = ["1", "x", "1", "-2", "1.5", "2.0", "true", "false", "9223372036854775807"]
-    data = "\n".join(json.dumps({"text": "a", "label": label}) for label in labels).encode()
-    assert [row[3] for row in gathered(io.BytesIO(data), format="jsonl")[0]] == written
-    for i in range(0, 8, 2):  # two of a kind
-        found, _ = gathered(parquet(text=["a", "b"], label=labels[i : i + 2]), format="parquet")
-        assert [row[3] for row in found] == written[i : i + 2]
-    file = io.BytesIO(b"label,text\n01,a\n1.50,b\nNaN,c\n x,d\n")
-    assert [row[3] for row in gathered(file)[0]] == ["01", "1.50", "NaN", " x"]
 
 
 def test_a_batch_gives_the_position_of_its_rows():

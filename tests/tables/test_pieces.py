@@ -1,17 +1,14 @@
 """Pieces of tables: together they have the rows of the whole table."""
 
 import csv
-import io
-import json
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dropglm import tables
-from dropglm.tables.pieces import LabelledTexts, LabelTypes, Piece, TableFile, cut, find_files, read_piece
+from dropglm.tables.pieces import TableFile, cut, find_files, read_piece
 
 FIELDS = st.text(st.sampled_from('ab,;"\n\r é京'), max_size=12)
 
@@ -107,27 +104,3 @@ def test_files_are_found_by_name_pattern_and_folder(tmp_path):
     for pattern, reason in (("x.csv", "no such file"), ("*.tsv", "no file matches"), ("empty", "no files")):
         with pytest.raises(tables.TableError, match=reason):
             find_files([str(tmp_path / pattern)])
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [["1", "0", "1"], ["1", "01", "x"], ["true", "false", "true"], ["1.5", "2.5", "1.5"], ["a", "b", "a"]],
-)
-def test_labels_have_the_types_of_one_table(labels):
-    """Also where the labels of a piece alone would have another type."""
-    content = "text,label\n" + "".join(f"x,{label}\n" for label in labels)
-    expected = tables.read(io.BytesIO(content.encode()), "text", "label", format="csv")["label"].to_list()
-    pieces = [LabelledTexts(["x"], [label], typed=False) for label in labels]
-    types = LabelTypes.of(pieces[0]) | LabelTypes.of(pieces[1]) | LabelTypes.of(pieces[2])
-    found = np.concatenate([types.classes(piece) for piece in pieces])
-    assert found.tolist() == (list(map(repr, expected)) if found.dtype.kind == "U" else expected)
-
-
-def test_labels_of_typed_formats_keep_their_types(tmp_path):
-    for labels, expected in (([1, 2], [1, 2]), ([True, False], [True, False]), ([1, 2.5], ["1.0", "2.5"])):
-        paths = [tmp_path / f"{k}.jsonl" for k in range(2)]
-        for path, label in zip(paths, labels, strict=True):
-            path.write_text(json.dumps({"text": "x", "label": label}))
-        pieces = [read_piece(Piece(TableFile(str(path))), "text", "label") for path in paths]
-        types = LabelTypes.of(pieces[0]) | LabelTypes.of(pieces[1])
-        assert [types.classes(piece).tolist()[0] for piece in pieces] == expected

@@ -17,7 +17,8 @@ from tests.tables.rows import SlowFile
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 ODD = st.sampled_from(['"', ",", "\n", "\r", "\r\n", "\t", ";", "'", " ", "\ufeff", "\u2028", "\x85", "\x1c"])
 TEXTS = st.lists(ODD | st.text(CHARACTERS, max_size=5), max_size=6).map("".join)
-ROWS = st.lists(st.tuples(TEXTS, st.text(CHARACTERS, min_size=1).filter(str.strip)), min_size=1, max_size=8)
+LABELS = st.text(CHARACTERS, min_size=1).map(tables.class_name).filter(bool)
+ROWS = st.lists(st.tuples(TEXTS, LABELS), min_size=1, max_size=8)
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32"]
 
 
@@ -35,14 +36,11 @@ def frame_of(rows):
 
 
 def read(data, format, **settings):
-    """Return the rows, with labels as strings; check that batches have the same rows as the whole table."""
+    """Return the rows, after checking that batches have the same ones as the whole table."""
     pieces = list(tables.batches(io.BytesIO(data), "text", "label", size=2, format=format, **settings))
     frame = pl.concat(pieces)
     whole = tables.read(io.BytesIO(data), "text", "label", format=format, **settings)
-    assert whole["text"].equals(frame["text"])
-    assert whole["label"].equals(
-        tables.infer_type(frame["label"]) if "jsonl" not in format else frame["label"]
-    )
+    assert whole.equals(frame)
     assert max(piece.height for piece in pieces) <= 2
     return frame.rows()
 
@@ -101,58 +99,20 @@ def test_long_files_are_read_in_chunks(tmp_path):
     path.write_bytes(gzip.compress(as_csv(rows).encode()))
     frame = tables.read(path, "text", "label")
     assert frame["text"].to_list() == [text for text, _ in rows]
-    assert frame["label"].to_list() == list(range(20_000))
+    assert frame["label"].to_list() == [label for _, label in rows]
 
 
 @pytest.mark.parametrize(
     "suffix", ["csv", "tsv", "jsonl", "ndjson", "parquet", "CSV", "csv.gz", "jsonl.xz", "tsv.bz2"]
 )
 def test_the_suffix_determines_the_format(tmp_path, suffix):
-    frame = pl.DataFrame({"text": ["007", "a,\tb"], "label": [1, 0], "id": ["x", None]})
+    frame = pl.DataFrame({"text": ["007", "a,\tb"], "label": ["1", "0"], "id": ["x", None]})
     path = tmp_path / f"reviews.of.2013.{suffix}"
     tables.write(frame, path)
     found = tables.read(path, "text", "label", keep=["id"])
     if "csv" in suffix.lower() or "tsv" in suffix:
         frame = frame.with_columns(pl.col("id").fill_null(""))
     assert found.equals(frame)
-
-
-def test_labels_get_types_where_no_character_is_lost():
-    def labels(*values):
-        data = as_csv([("a", value) for value in values]).encode()
-        return tables.read(io.BytesIO(data), "text", "label", format="csv")["label"].to_list()
-
-    assert labels("1", "-10", "0") == [1, -10, 0]
-    assert labels("1.5", "2.0") == [1.5, 2.0]
-    assert [type(label) for label in labels("true", "false")] == [bool, bool]
-    for kept in (
-        ("01", "1"),
-        ("-0", "1"),
-        ("+1", "1"),
-        ("1 ", "1"),
-        ("1", "1.0"),
-        ("1", "a"),
-        ("1.50", "2.0"),
-        ("nan", "inf"),
-        ("True", "False"),
-        ("true", "1"),
-        ("9" * 19, "1"),
-        ("١", "٢"),
-        ("1_0", "2"),
-    ):
-        assert labels(*kept) == list(kept)
-
-
-def test_labels_in_json_and_parquet_keep_their_types(tmp_path):
-    for values in ([1, 0], [True, False], [1.5, 2.0], ["1", "01"]):
-        frame = pl.DataFrame({"text": ["a", "b"], "label": values})
-        for suffix in ("jsonl", "parquet"):
-            tables.write(frame, tmp_path / f"t.{suffix}")
-            assert tables.read(tmp_path / f"t.{suffix}", "text", "label").equals(frame)
-    found = tables.read(
-        io.BytesIO(b'{"text": "a", "label": 1}\n{"text": "b", "label": 1.5}'), "text", "label", format="jsonl"
-    )
-    assert found["label"].to_list() == [1.0, 1.5]
 
 
 def test_kept_columns_are_read_as_strings():

@@ -11,7 +11,7 @@ from dropglm.text import OnlineTextClassifier
 from dropglm.text.stream import OnlineTraining, Source
 from tests.cli.command import texts
 
-CLASSES = {"bad": "bad", "good": "good"}
+CLASSES = ["bad", "good"]
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def source(tmp_path, monkeypatch):
 
 
 def new_training():
-    return OnlineTraining.start(OnlineTextClassifier(bits=8), dict(CLASSES))
+    return OnlineTraining.start(OnlineTextClassifier(bits=8), CLASSES)
 
 
 def learn(training, source, batches=None, **options):
@@ -86,7 +86,7 @@ def test_tables_sorted_by_class_are_noticed_also_after_resuming(tmp_path):
 
 
 def test_a_diverging_stream_stops_at_a_row_of_the_table(source):
-    training = OnlineTraining.start(OnlineTextClassifier(bits=8, rate=1.7e308), dict(CLASSES))
+    training = OnlineTraining.start(OnlineTextClassifier(bits=8, rate=1.7e308), CLASSES)
     with pytest.raises(
         TableError,
         match=r"s.jsonl: training has diverged at row \d+ \(line \d+\), .*; lower rate \(now 1.7e\+308\)\.$",
@@ -120,9 +120,9 @@ def test_the_model_does_not_depend_on_reading_ahead(tmp_path, monkeypatch, threa
     for batch in table.batches():
         known = [k for k, label in enumerate(batch.labels) if label in CLASSES]
         chosen = [batch.texts[k] for k in known], [batch.labels[k] for k in known]
-        expected.partial_fit(*chosen, classes=list(CLASSES))
+        expected.partial_fit(*chosen, classes=CLASSES)
     model = OnlineTextClassifier(bits=12, n_jobs=threads)
-    training = learn(OnlineTraining.start(model, dict(CLASSES)), table)
+    training = learn(OnlineTraining.start(model, CLASSES), table)
     np.testing.assert_array_equal(training.model.model_.coef_, expected.model_.coef_)
     for name in ("letters", "lengths"):
         found, wanted = (getattr(each.vectorizer_.ngrams_, name) for each in (training.model, expected))
@@ -139,19 +139,19 @@ def test_names_of_rows_that_were_read_ahead_are_not_saved(tmp_path, monkeypatch,
     )
     (tmp_path / "s.csv").write_text("text,label\n" + rows)
     table = Source(str(tmp_path / "s.csv"))
-    training = OnlineTraining.start(OnlineTextClassifier(bits=12, n_jobs=threads), dict(CLASSES))
+    training = OnlineTraining.start(OnlineTextClassifier(bits=12, n_jobs=threads), CLASSES)
     for _ in training.learn(table):
         learnt = training.model.t_
         lengths = training.model.vectorizer_.ngrams_.lengths.copy()
         expected = OnlineTextClassifier(bits=12).partial_fit(
-            numbered(words[:learnt]), labels[:learnt], list(CLASSES)
+            numbered(words[:learnt]), labels[:learnt], CLASSES
         )
         np.testing.assert_array_equal(lengths, expected.vectorizer_.ngrams_.lengths)
         if learnt > 20:
             break
     # What was read ahead can be named when its turn comes.
     training.model.partial_fit(numbered(words)[learnt:], labels[learnt:])
-    expected = OnlineTextClassifier(bits=12).partial_fit(numbered(words), labels, list(CLASSES))
+    expected = OnlineTextClassifier(bits=12).partial_fit(numbered(words), labels, CLASSES)
     np.testing.assert_array_equal(
         training.model.vectorizer_.ngrams_.letters, expected.vectorizer_.ngrams_.letters
     )

@@ -41,12 +41,8 @@ class TableReader:
 
     def labelled(self, table: str, format: str | None = None) -> tuple[list[str], "np.ndarray"]:
         """Return the texts and labels of a table."""
-        import numpy as np
-
         frame = self._read(table, self.text, self.label, format)
-        texts, y = frame[self.text].to_list(), frame[self.label].to_numpy()
-        # Numbers with fractions are names of classes here, not a scale, and stay as they are written.
-        return texts, np.array([repr(v) for v in y.tolist()]) if y.dtype.kind == "f" else y
+        return frame[self.text].to_list(), tables.to_classes(frame[self.label].to_list())
 
     def unlabelled(self, table: str, text: str | None = None) -> list[str]:
         """Return the texts of a table without labels, whose column may have another name there."""

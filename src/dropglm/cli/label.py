@@ -256,11 +256,11 @@ class SourceTable:
 
         with Progress(f"Reading {self.path}", shown=not quiet):
             rows: Any = tables.read(
-                self.path, self.text, keep=[] if label is None else [label], optional_text=True, **self.how
+                self.path, self.text, label, optional_text=True, optional_label=True, **self.how
             )
         frame = rows.filter(has_text(rows[self.text]))
         given = [] if label is None else frame[label].to_list()
-        known = {number: name.strip() for number, name in enumerate(given) if name and name.strip()}
+        known = {number: name.strip() for number, name in enumerate(given) if name is not None}
         return frame[self.text].to_list(), known, rows.height - frame.height
 
     def rows(self) -> "Iterator[DataFrame]":

@@ -135,11 +135,8 @@ def _predictions(
 
 
 def _labels(model: "TextPredictions") -> "np.ndarray":
-    """Return the classes; those with fractions, which models store as strings, as numbers again."""
-    pl = import_polars()
-    classes = model.classes_
-    if classes.dtype.kind == "U":
-        inferred = tables.infer_type(pl.Series(classes.tolist()))
-        if inferred.dtype.is_float():
-            return inferred.to_numpy()
-    return classes
+    """Return the classes; as numbers if their names are, also with fractions, which models store as names."""
+    names = tables.class_names(model.classes_.tolist())
+    if len(set(names)) < len(names):  # "1" and "1.0" of a model that was trained in Python
+        return model.classes_
+    return tables.to_classes(names, tables.class_type(names, fractions=True))

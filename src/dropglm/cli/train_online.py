@@ -12,6 +12,7 @@ from dropglm.cli import terminal
 from dropglm.cli.errors import BadInputError
 from dropglm.cli.inputs_outputs import check_columns, check_name, check_output
 from dropglm.progress import Progress
+from dropglm.tables import class_names
 
 if TYPE_CHECKING:
     from dropglm.text.predictions import TextPredictions
@@ -72,7 +73,9 @@ def train_online(
                 training.save(checkpoint)
                 saved = training.row
     if is_new and training.model.t_ == rows_before:
-        raise BadInputError(f"{source.path}: no row has one of the classes {', '.join(training.classes)}.")
+        raise BadInputError(
+            f"{source.path}: no row has one of the classes {', '.join(training.class_names)}."
+        )
     if training.sorted_by_class:
         terminal.message(
             "warning: the rows are sorted by class; shuffle the table, since online learning needs mixed "
@@ -145,16 +148,12 @@ def _start(
     from dropglm.text.stream import OnlineTraining
 
     if hasattr(model, "model_"):
-        labels = {_spelled(label): label for label in model.classes_.tolist()}
-    else:
-        found = (
-            _find_classes(source, skip_bad=skip_bad, quiet=quiet)
-            if classes is None
-            else _split_classes(classes)
-        )
-        warn_similar_classes(dict.fromkeys(found))
-        labels = _typed(found)
-    return OnlineTraining.start(model, labels, origin)
+        return OnlineTraining(model, origin)
+    names = (
+        _find_classes(source, skip_bad=skip_bad, quiet=quiet) if classes is None else _split_classes(classes)
+    )
+    warn_similar_classes(dict.fromkeys(names))
+    return OnlineTraining.start(model, names, origin)
 
 
 def _resume(
@@ -181,8 +180,9 @@ def _resume(
         before = tuple(theirs[name]) if isinstance(theirs[name], list) else theirs[name]
         if name not in ("n_jobs", "verbose") and before != value:
             raise BadInputError(f"{checkpoint} was made with a different {_option(name)}; {hint}.")
-    if classes is not None and sorted(_split_classes(classes)) != sorted(training.classes):
-        raise BadInputError(f"{checkpoint} was made with the classes {','.join(training.classes)}; {hint}.")
+    if classes is not None and set(_split_classes(classes)) != set(training.class_names):
+        given = ",".join(training.class_names)
+        raise BadInputError(f"{checkpoint} was made with the classes {given}; {hint}.")
     if training.epoch >= epochs:
         raise BadInputError(
             f"{checkpoint} has already completed {training.epoch} pass{'' if training.epoch == 1 else 'es'}; "
@@ -200,12 +200,12 @@ def _option(name: str) -> str:
 
 
 def _split_classes(classes: str) -> list[str]:
-    labels = [label.strip() for label in classes.split(",")]
-    if len(set(labels)) < max(2, len(labels)) or not all(labels):
+    names = class_names(label.strip() for label in classes.split(","))
+    if len(set(names)) < max(2, len(names)) or not all(names):
         raise typer.BadParameter(
             "must be two or more different labels, such as neg,pos.", param_hint="--classes"
         )
-    return labels
+    return names
 
 
 def _find_classes(source: "Source", *, skip_bad: bool, quiet: bool) -> list[str]:
@@ -220,20 +220,6 @@ def _find_classes(source: "Source", *, skip_bad: bool, quiet: bool) -> list[str]
 def _is_file(path: str) -> bool:
     """Return whether the table can be read twice; a missing file is reported when it is opened."""
     return path != "-" and (Path(path).is_file() or not Path(path).exists())
-
-
-def _typed(spelled: list[str]) -> dict[str, Any]:
-    """Return the class for each spelling: a number or a boolean if all of them are."""
-    from dropglm.tables.frames import common_type
-
-    kind = common_type(spelled)
-    # Numbers with fractions are names of classes and stay as they are written.
-    values = {int: map(int, spelled), bool: [label == "true" for label in spelled]}.get(kind, spelled)
-    return dict(zip(spelled, values, strict=True))
-
-
-def _spelled(label: Any) -> str:
-    return str(label).lower() if isinstance(label, bool) else str(label)
 
 
 def _print_result(training: "OnlineTraining", out: Path, seconds: float, *, as_json: bool) -> None:

@@ -7,8 +7,9 @@ from operator import add, or_
 from typing import Any
 
 from dropglm.partitions import Engine, Rows
+from dropglm.tables import class_type, to_classes
 from dropglm.tables.errors import TableError
-from dropglm.tables.pieces import LabelTypes, Piece, TableFile, cut, read_piece
+from dropglm.tables.pieces import Piece, TableFile, cut, read_piece
 
 # Bytes of a piece: large enough for tasks to take seconds, small enough for their texts and counts to fit
 # into memory several times.
@@ -32,8 +33,7 @@ def table_partitions(engine: Engine, files: Sequence[TableFile], text: str, labe
     parts = engine.keep(read_rows, [[k, piece] for k, piece in enumerate(pieces)], (text, label))
     if label is None:
         return parts
-    types: LabelTypes = engine.total(label_types, parts, None, or_)
-    return engine.keep(with_classes, parts, types)
+    return engine.keep(with_classes, parts, class_type(engine.total(names_of, parts, None, or_)))
 
 
 def cut_file(file: TableFile, size: int) -> list[Piece]:
@@ -43,21 +43,21 @@ def cut_file(file: TableFile, size: int) -> list[Piece]:
 
 
 def read_rows(numbered: list[Any], columns: tuple[str, str | None]) -> Rows:
-    """Return the rows of a piece, with labels as the file has them."""
+    """Return the rows of a piece, with the names of their classes."""
     number, piece = numbered
     check_visible(piece.file.path)
     read = read_piece(piece, *columns)
-    return Rows(number, read.texts, read, labeled=columns[1] is not None)
+    return Rows(number, read.texts, read.labels, labeled=columns[1] is not None)
 
 
-def label_types(rows: Rows, _: None) -> LabelTypes:
-    """Return the types of the labels of a partition."""
-    return LabelTypes.of(rows.y)
+def names_of(rows: Rows, _: None) -> frozenset[str]:
+    """Return the names of the classes in a partition."""
+    return frozenset(rows.y)
 
 
-def with_classes(rows: Rows, types: LabelTypes) -> Rows:
-    """Return a partition with labels of the types that those of all partitions have."""
-    return rows._replace(y=types.classes(rows.y))
+def with_classes(rows: Rows, kind: type) -> Rows:
+    """Return a partition with classes of the type that those of all partitions have."""
+    return rows._replace(y=to_classes(rows.y, kind))
 
 
 def check_visible(path: str) -> None:

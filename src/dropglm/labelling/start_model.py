@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dropglm.tables import class_names
+
 if TYPE_CHECKING:
     from dropglm.text.model import TextModel
 
@@ -32,7 +34,7 @@ class StartModel:
     """
 
     def __init__(self, model: "TextModel", texts: Sequence[str]) -> None:
-        self.classes = [str(name) for name in model.classes_]
+        self.classes = class_names(model.classes_.tolist())
         self.probabilities: np.ndarray = model.predict_proba(texts)
         self._model, self._texts = model, texts
 
@@ -44,4 +46,5 @@ class StartModel:
     def words_of_classes(self, k: int = 10) -> dict[str, list[tuple[str, float]]]:
         """Return the n-grams that favour each class most."""
         top = self._model.top_features(k)
-        return {str(name): [(one.ngram, one.weight) for one in found] for name, found in top.items()}
+        weights = ([(one.ngram, one.weight) for one in found] for found in top.values())
+        return dict(zip(self.classes, weights, strict=True))

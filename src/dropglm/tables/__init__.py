@@ -2,7 +2,7 @@
 
 from dropglm.tables.errors import EmptyTableError, RowError, TableError
 from dropglm.tables.formats import FORMATS
-from dropglm.tables.frames import infer_type
+from dropglm.tables.labels import class_name, class_names, class_type, to_classes
 from dropglm.tables.reading import batches, column_names, read
 from dropglm.tables.stream import Batch, stream
 from dropglm.tables.writing import write
@@ -14,9 +14,12 @@ __all__ = [
     "RowError",
     "TableError",
     "batches",
+    "class_name",
+    "class_names",
+    "class_type",
     "column_names",
-    "infer_type",
     "read",
     "stream",
+    "to_classes",
     "write",
 ]

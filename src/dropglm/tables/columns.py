@@ -21,10 +21,8 @@ class Columns:
         Column of labels.
     keep : tuple of str, default=()
         Further columns, which are read as strings.
-    mixed : bool, default=False
-        Whether labels may have several types, such as 1 and "1" in the same JSON Lines file.
-    optional_text : bool, default=False
-        Whether texts may be missing.
+    optional_text, optional_label : bool, default=False
+        Whether texts and labels may be missing.
 
     Examples
     --------
@@ -38,8 +36,8 @@ class Columns:
     text: str
     label: str | None = None
     keep: tuple[str, ...] = ()
-    mixed: bool = False
     optional_text: bool = False
+    optional_label: bool = False
 
     def __post_init__(self) -> None:
         for name in self.names:

@@ -58,7 +58,6 @@ def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, 
 def _good_rows(lines: Lines, columns: Columns) -> Iterator[tuple[Any, ...]]:
     """Yield rows up to the first bad one, which is raised."""
     text_key, label_key = columns.text, columns.label
-    first_type, first_row = "", 0  # of the first label
     for line in lines:
         line = line.strip()
         if not line:
@@ -71,13 +70,8 @@ def _good_rows(lines: Lines, columns: Columns) -> Iterator[tuple[Any, ...]]:
         values = [text]
         if label_key is not None:
             label = record.get(label_key)
-            label_type = TYPE_NAMES[type(label)]
-            if type(label) is not str:
+            if type(label) is not str and not (label is None and columns.optional_label):
                 _check_label(record, label_key, lines)
-            if label_type != first_type and label is not None and not columns.mixed:
-                if first_type:
-                    raise lines.error(f"has {label_type} as its label, but row {first_row} has {first_type}")
-                first_type, first_row = label_type, lines.row
             values.append(label)
         for name in columns.keep:
             values.append(as_string(record.get(name)))
@@ -160,8 +154,6 @@ def _check_label(record: dict[str, Any], name: str, lines: Lines) -> None:
         raise lines.error(
             f"has {TYPE_NAMES[type(label)]} as its label, which must be a string, a number, true or false"
         )
-    if isinstance(label, (int, float)) and not -(2**63) <= label < 2**63:
-        raise lines.error("has a label that does not fit into 64 bits; write it as a string")
 
 
 def as_string(value: Any) -> str | None:

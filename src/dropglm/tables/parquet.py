@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 from dropglm.tables.columns import Columns
 from dropglm.tables.errors import EmptyTableError, RowError, TableError
 from dropglm.tables.frames import import_polars
+from dropglm.tables.labels import class_name
 from dropglm.tables.source import read_all, read_chunk
 
 if TYPE_CHECKING:
@@ -74,7 +75,11 @@ def frames(
         table = table.select(requested)
         if rows is not None:
             table = table.slice(rows[0], rows[1] - rows[0])
-        yield from table.collect_batches(chunk_size=size, maintain_order=True)
+        for frame in table.collect_batches(chunk_size=size, maintain_order=True):
+            if columns.label is not None:
+                names = pl.Series(columns.label, map(class_name, frame[columns.label]), pl.String)
+                frame = frame.with_columns(names)
+            yield frame
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise TableError(f"{name}: this Parquet file is damaged ({reason}).") from None
@@ -113,7 +118,8 @@ def _expression(column: str, dtype: Any, columns: Columns, name: str) -> Any:
             raise TableError(
                 f"{name}: column {column!r} has the type {dtype}, which is not valid for labels."
             )
-        return pl.col(column)
+        # The digits that 32 bits hold: 0.1, not 0.10000000149011612.
+        return pl.col(column).cast(pl.String).cast(pl.Float64) if dtype == pl.Float32 else pl.col(column)
     if dtype.is_nested() or dtype == pl.Binary:
         raise TableError(f"{name}: column {column!r} has the type {dtype}, which cannot be read as strings.")
     return pl.col(column).cast(pl.String)

@@ -7,6 +7,7 @@ text files and those in wide encodings are one piece.
 import glob
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import pairwise
@@ -17,7 +18,7 @@ from dropglm.tables.columns import Columns
 from dropglm.tables.decoding import SAMPLE_SIZE, find_codec, guess_wide_encoding
 from dropglm.tables.errors import EmptyTableError, TableError
 from dropglm.tables.formats import find_format
-from dropglm.tables.frames import check_complete, common_type, import_polars
+from dropglm.tables.frames import check_complete, import_polars
 from dropglm.tables.lines import MAX_ROW_LENGTH
 from dropglm.tables.reading import BATCH_SIZE
 from dropglm.tables.table import Table
@@ -62,11 +63,10 @@ class Piece:
 
 
 class LabelledTexts(NamedTuple):
-    """The texts of a piece, and their labels as the file has them, if it has any."""
+    """The texts of a piece, and the names of their classes, if it has labels."""
 
     texts: list[str]
-    labels: list[Any]
-    typed: bool = True  # False for formats without types, where all labels are strings
+    labels: list[str]
 
 
 def find_files(patterns: Iterable[str]) -> list[str]:
@@ -176,17 +176,13 @@ class _Bytes(BytesIO):
 
 def read_piece(piece: Piece, text: str, label: str | None) -> LabelledTexts:
     """Return the texts and labels of a piece; a file without rows gives none."""
-    columns, typed = Columns(text, label), not piece.file.table().format.header
-    texts: list[str] = []
-    labels: list[Any] = []
-    try:
+    columns, read = Columns(text, label), LabelledTexts([], [])
+    with suppress(EmptyTableError):
         for frame in _frames(piece, columns):
-            check_complete(frame, columns, piece.name, len(texts) + 1)
-            texts += frame[text].to_list()
-            labels += [] if label is None else frame[label].to_list()
-    except EmptyTableError:
-        return LabelledTexts([], [], typed)
-    return LabelledTexts(texts, labels, typed)
+            check_complete(frame, columns, piece.name, len(read.texts) + 1)
+            read.texts.extend(frame[text])
+            read.labels.extend([] if label is None else frame[label])
+    return read
 
 
 def _frames(piece: Piece, columns: Columns) -> Iterator[Any]:
@@ -203,38 +199,3 @@ def _frames(piece: Piece, columns: Columns) -> Iterator[Any]:
             some = _Bytes(header + stream.read(stop - start))
         some.name = piece.name
         yield from file.table(some).frames(columns, BATCH_SIZE, prompt=False)
-
-
-class LabelTypes(NamedTuple):
-    """The types of the labels of some pieces, and the labels of formats that have no types."""
-
-    untyped: frozenset[str] = frozenset()
-    types: frozenset[type] = frozenset()
-
-    @classmethod
-    def of(cls, piece: LabelledTexts) -> "LabelTypes":
-        """Return those of one piece."""
-        if piece.typed:
-            return cls(types=frozenset(map(type, piece.labels)))
-        return cls(untyped=frozenset(piece.labels))
-
-    def __or__(self, other: "LabelTypes") -> "LabelTypes":
-        return LabelTypes(self.untyped | other.untyped, self.types | other.types)
-
-    def classes(self, piece: LabelledTexts) -> Any:
-        """Return the labels of a piece as classes, of the types that a single table of all pieces would have.
-
-        As for a single table, numbers with fractions are names of classes, and stay as they are written.
-        """
-        import numpy as np
-
-        if not piece.typed:
-            kind = common_type(self.untyped)
-            if kind is int:
-                return np.array([int(label) for label in piece.labels], np.int64)
-            if kind is bool:
-                return np.array([label == "true" for label in piece.labels], np.bool_)
-            return np.array(piece.labels, str if kind is float else object)
-        if float in self.types:
-            return np.array([repr(float(label)) for label in piece.labels], str)
-        return np.array(piece.labels, object if str in self.types else None)

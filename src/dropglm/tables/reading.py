@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dropglm.tables.columns import Columns, repeated
 from dropglm.tables.errors import TableError
-from dropglm.tables.frames import check_complete, import_polars, infer_type
+from dropglm.tables.frames import check_complete, import_polars
 from dropglm.tables.lines import MAX_ROW_LENGTH
 from dropglm.tables.source import PathOrFile, is_path
 from dropglm.tables.stream import stream
@@ -26,6 +26,7 @@ def read(
     *,
     keep: Iterable[str] = (),
     optional_text: bool = False,
+    optional_label: bool = False,
     format: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -40,12 +41,13 @@ def read(
     text : str
         Column of texts: strings, none missing.
     label : str or None, default=None
-        Column of labels, none missing. Integers, floats and booleans keep their types; in a CSV, which has no
-        types, ``infer_type`` finds them.
+        Column of labels, none missing. They are read as names of classes (``class_name``), which
+        ``to_classes`` turns into numbers or booleans if all of them are.
     keep : iterable of str, default=()
         Further columns, read as strings; values may be missing.
-    optional_text : bool, default=False
-        Whether texts may be missing; they are then null. In a CSV, an empty text is an empty string.
+    optional_text, optional_label : bool, default=False
+        Whether texts and labels may be missing; they are then null. In a CSV, an empty text is an empty
+        string.
     format : str or None, default=None
         A name in ``FORMATS``, with the compression if there is one (``"csv.gz"``); None uses the suffix.
     encoding : str or None, default=None
@@ -70,12 +72,12 @@ def read(
     >>> from io import BytesIO
     >>> table = BytesIO(b'label,text\n1,"good, very"\n0,bad\n')
     >>> read(table, "text", "label", format="csv").rows()
-    [('good, very', 1), ('bad', 0)]
+    [('good, very', '1'), ('bad', '0')]
     """
-    columns = Columns(text, label, tuple(keep), optional_text=optional_text)
+    columns = Columns(text, label, tuple(keep), optional_text, optional_label)
     table = Table(path, format, encoding, delimiter, max_row_length)
     frames = table.frames(columns, BATCH_SIZE, prompt=False)
-    frame: DataFrame = import_polars().concat(frames, how="vertical_relaxed")
+    frame: DataFrame = import_polars().concat(frames)
     how: dict[str, Any] = {
         "format": format,
         "encoding": encoding,
@@ -84,8 +86,6 @@ def read(
     }
     place = partial(_place, path=path, text=text, label=label, name=table.name, **how)
     check_complete(frame, columns, table.name, place=place)
-    if label is not None and table.format.header:
-        frame = frame.with_columns(infer_type(frame[label]))
     return frame
 
 
@@ -136,8 +136,7 @@ def batches(
 ) -> Iterator["DataFrame"]:
     r"""Read a table as ``read`` does, but in frames of up to ``size`` rows; memory is bounded by the batch.
 
-    Rows from a pipe are yielded as soon as no more of them are waiting. Labels of a CSV are strings here,
-    since the type of one batch may be wrong for the next; ``infer_type`` finds the type of a whole column.
+    Rows from a pipe are yielded as soon as no more of them are waiting.
 
     Examples
     --------

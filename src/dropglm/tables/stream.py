@@ -8,7 +8,7 @@ from dropglm.tables.block import Block
 from dropglm.tables.columns import Columns
 from dropglm.tables.decoding import has_lone_surrogate
 from dropglm.tables.errors import RowError, TableError
-from dropglm.tables.jsonl import TYPE_NAMES, as_string
+from dropglm.tables.labels import class_name, class_names
 from dropglm.tables.lines import MAX_ROW_LENGTH, Lines
 from dropglm.tables.parquet import RowCounter
 from dropglm.tables.source import PathOrFile
@@ -25,6 +25,7 @@ class Batch(NamedTuple):
     texts : sequence of str
         A list, or ``EncodedTexts`` where the format allows.
     labels : list of str
+        Names of their classes.
     rows : list of int
         Row numbers in the table, counted from 1.
     lines : list of int or None
@@ -76,9 +77,7 @@ def stream(
     text : str
         Column of texts.
     label : str
-        Column of labels, which are yielded as strings: as a CSV has them; numbers, ``true`` and ``false`` as
-        JSON writes them. In JSON Lines, a label of another type than the first one is an error, as in
-        ``read``; if bad rows are skipped, ``1`` and ``"1"`` are the same label instead.
+        Column of labels, which are yielded as names of classes (``class_name``).
     on_bad : callable or None, default=None
         Called with the error about each bad row, which is then skipped; None raises the first error. Errors
         about the table as a whole are raised in any case, also if all rows are bad. Good rows before an error
@@ -119,12 +118,12 @@ def stream(
     check_positive(characters, "characters")
     if not isinstance(start, int) or start < 0:
         raise ValueError(f"start must be a non-negative integer, got {start!r}.")
-    columns = Columns(text, label, mixed=True)
+    columns = Columns(text, label)
     table = Table(path, format, encoding, delimiter, max_row_length)
     counts = _RowCounts(on_bad, start)
     limits = {"block_rows": MAX_ROWS, "block_characters": characters}
     with table.rows(columns, lenient=on_bad is not None or start > 0, **limits) as (rows, counter):
-        labelled = _texts_and_labels(rows, counter, columns, one_type=on_bad is None)
+        labelled = _texts_and_labels(rows, counter, columns)
         yield from _batches(labelled, counter, counts, characters)
     counts.check(table)
 
@@ -162,16 +161,11 @@ def _texts_and_labels(
     rows: Iterable[tuple[Any, ...] | RowError | Block],
     counter: Lines | RowCounter,
     columns: Columns,
-    *,
-    one_type: bool,
 ) -> Iterator[tuple[str, str] | RowError | Batch]:
-    """Yield the text and the label of each row, or an error if one of them is missing.
+    """Yield the text and the name of the class of each row, or an error if one of them is missing.
 
     A block becomes a batch, unless a label is missing.
-
-    With ``one_type``, a label of another type than the first one is an error, too.
     """
-    first_type, first_row = "", 0
     for row in rows:
         if isinstance(row, RowError):
             yield row
@@ -179,45 +173,36 @@ def _texts_and_labels(
         if isinstance(row, Block):
             yield from _batches_of_block(row, counter, columns)
             continue
-        text, label = row
-        label_type = TYPE_NAMES.get(type(label), "") if one_type else ""
-        if type(label) is not str:
-            label = None if label != label else as_string(label)  # NaN, in Parquet, is a missing label
-        problem = _problem(text, label, columns)
-        if not problem and label_type != first_type:
-            if first_type:
-                problem = f"has {label_type} as its label, but row {first_row} has {first_type}"
-            else:
-                first_type, first_row = label_type, counter.row
-        yield counter.error(problem) if problem else (text, label)
+        text, name = row[0], class_name(row[1])
+        problem = _problem(text, name, columns)
+        yield counter.error(problem) if problem or name is None else (text, name)
 
 
 def _batches_of_block(block: Block, counter: Any, columns: Columns) -> Iterator[Batch | RowError]:
     """Yield the rows of a block in batches, and an error for each row without a label."""
-    labels = list(block.column(1))
-    missing = {label for label in set(labels) if not label.strip()}
+    names = class_names(block.column(1))
     after, start = (counter.row, counter.first_line, counter.n_lines), 0
     numbers = range(block.first_row, block.first_row + block.n_rows)
-    bad = [k for k, label in enumerate(labels) if label in missing] if missing else []
+    bad = [k for k, name in enumerate(names) if not name]
     for k in (*bad, block.n_rows):
         if k > start:
             part, lines = slice(start, k), block.lines[start:k, 0].tolist()
-            yield Batch(block.column(0)[part], labels[part], list(numbers[part]), lines)
+            yield Batch(block.column(0)[part], names[part], list(numbers[part]), lines)
         if k < block.n_rows:
             counter.row, (counter.first_line, counter.n_lines) = numbers[k], block.lines[k].tolist()
-            yield counter.error(_problem("", "", columns) or "")
+            yield counter.error(_problem("", None, columns))
             counter.row, counter.first_line, counter.n_lines = after
         start = k + 1
 
 
-def _problem(text: str | None, label: str | None, columns: Columns) -> str | None:
+def _problem(text: str | None, name: str | None, columns: Columns) -> str:
     if text is None:
         return f"has no text (null in {columns.text!r})"
-    if label is None or not label.strip():
+    if name is None:
         return "has no label"
-    if has_lone_surrogate(text) or has_lone_surrogate(label):
+    if has_lone_surrogate(text) or has_lone_surrogate(name):
         return "contains half of a surrogate pair, which is not a character"
-    return None
+    return ""
 
 
 def _batches(

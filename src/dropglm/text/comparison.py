@@ -20,9 +20,9 @@ from threadpoolctl import threadpool_limits
 
 from dropglm.estimators.folds import FOLDS
 from dropglm.progress import Progress
-from dropglm.text.class_numbers import class_numbers
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.embeddings import embed
+from dropglm.text.labels import class_numbers
 
 MIN_TEXTS = 3  # of each class: one to measure on, and two to choose settings with
 

@@ -261,8 +261,6 @@ ONLINE_TRAINING = Record(
         "last_learnt_checksum": whole(),
         "origin": ORIGIN,
         "first_bad_rows": several(TEXT),
-        "spelled": several(TEXT),
-        "values": several(LABEL),
     }
 )
 MODELS = {"OnlineTextClassifier": ONLINE_TEXT_CLASSIFIER, "TextClassifier": TEXT_CLASSIFIER}

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dropglm.text.class_numbers import class_numbers
+from dropglm.text.labels import class_numbers, not_a_class
 
 
 class Disagreement(NamedTuple):
@@ -172,6 +172,8 @@ class _Judged(NamedTuple):
         """Check the shapes, and find the predicted classes."""
         labels = np.asarray(list(classes)).tolist()
         truth, p = class_numbers(list(y), labels), np.asarray(probabilities, np.float64)
+        if (truth < 0).any():
+            raise not_a_class(list(y), truth, labels)
         n, K = len(X), len(labels)
         if p.shape != (n, K) or truth.shape != (n,):
             raise ValueError(

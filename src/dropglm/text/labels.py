@@ -1,10 +1,12 @@
-"""Checks of the labels of training texts."""
+"""Labels of texts: checks, and positions among the classes of a model."""
 
 from typing import Any
 
 import numpy as np
 
 from dropglm import checks
+from dropglm.tables import class_name
+from dropglm.tables.errors import listed
 
 
 def check_labels(y: Any, n: int) -> np.ndarray:
@@ -29,3 +31,35 @@ def check_labels(y: Any, n: int) -> np.ndarray:
         fraction = float(y[y != np.floor(y)][0])
         raise ValueError(f"y has fractional numbers such as {fraction}; use strings or integers as classes.")
     return y
+
+
+def class_numbers(y: Any, classes: Any) -> np.ndarray:
+    """Return the position of each label among the classes of a model; -1 if it is not one of them.
+
+    Labels of another type match by the name of their class: 1 in a Parquet file is "1" in a CSV file. True,
+    true and TRUE are the same label unless they are several classes.
+
+    Examples
+    --------
+    >>> class_numbers(["2", "1", "3"], [1, 2])
+    array([ 1,  0, -1])
+    """
+    values, labels = y if isinstance(y, list) else np.asarray(y).tolist(), np.asarray(classes).tolist()
+    numbers = {_match(label): k for k, label in enumerate(labels)}
+    exact = {label: k for k, label in enumerate(labels)}
+    numbers = {value: exact.get(value, numbers.get(_match(value), -1)) for value in set(values)}
+    return np.array([numbers[value] for value in values], np.intp)
+
+
+def _match(label: Any) -> str | None:
+    name = class_name(label)
+    return name.lower() if name and name.lower() in ("true", "false") else name
+
+
+def not_a_class(y: Any, numbers: np.ndarray, classes: Any) -> ValueError:
+    """Return the error about the first label that is not a class; ``numbers`` are those of the labels."""
+    row = int((numbers < 0).argmax())
+    return ValueError(
+        f"row {row + 1} has the label {np.asarray(y).tolist()[row]!r}, which is not a class of the model; "
+        f"its classes are {listed(np.asarray(classes).tolist())}."
+    )

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.text.class_numbers import class_numbers
+from dropglm.text.labels import class_numbers, not_a_class
 from dropglm.text.predictions import TextPredictions
 
 TABLE_BINS, ERROR_BINS = 10, 15
@@ -129,6 +129,8 @@ def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metr
     """
     labels = np.asarray(classes).tolist()
     truth = class_numbers(y, labels)
+    if (truth < 0).any():
+        raise not_a_class(y, truth, labels)
     p = np.asarray(probabilities, np.float64)
     p = p / p.sum(axis=1, keepdims=True)  # to more digits than float32 has
     predicted = p.argmax(axis=1)

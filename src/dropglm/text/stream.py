@@ -15,12 +15,13 @@ import numpy as np
 from dropglm import checks, model_files, tables
 from dropglm.encoded_texts import EncodedTexts
 from dropglm.online import DivergenceError
-from dropglm.tables import Batch, RowError, TableError
+from dropglm.tables import Batch, RowError, TableError, class_names, to_classes
 from dropglm.tables.errors import listed
 from dropglm.tables.lines import MAX_ROW_LENGTH
 from dropglm.tables.table import Table
 from dropglm.text.ahead import ahead
 from dropglm.text.file_contents import CHECKPOINTS
+from dropglm.text.labels import class_numbers
 from dropglm.text.online_learning import TextFeatures
 from dropglm.text.saved_online_model import SavedOnlineTextModel
 
@@ -82,7 +83,7 @@ class Source:
         }
 
     def classes(self, *, skip_bad: bool) -> list[str]:
-        """Return all labels, sorted, from one pass over the table."""
+        """Return the names of all classes, sorted, from one pass over the table."""
         found: set[str] = set()
         for batch in self.batches(on_bad=(lambda _: None) if skip_bad else None):
             found.update(batch.labels)
@@ -124,12 +125,12 @@ class _Prepared(NamedTuple):
 
 
 def _prepare(
-    part: _Part, features_of: Callable[[Sequence[str]], list[TextFeatures]], number_of: dict[str, int]
+    part: _Part, features_of: Callable[[Sequence[str]], list[TextFeatures]], classes: np.ndarray
 ) -> tuple[_Part, _Prepared | None]:
     batch = part.batch
     if batch is None:
         return part, None
-    numbers = np.array([number_of.get(label, -1) for label in batch.labels])
+    numbers = class_numbers(batch.labels, classes)
     known = np.flatnonzero(numbers >= 0)
     texts = batch.texts
     if len(known) < len(numbers):
@@ -145,8 +146,6 @@ class OnlineTraining:
     ----------
     model : OnlineTextClassifier or SavedOnlineTextModel
         The classifier that is being trained.
-    classes : dict
-        Maps each label, as the table spells it, to its class.
     origin : dict
         What else the result depends on, such as the columns of the table. Whoever resumes from a checkpoint
         can compare it.
@@ -165,7 +164,6 @@ class OnlineTraining:
     """
 
     model: "Model"
-    classes: dict[str, Any]
     origin: dict[str, Any] = field(default_factory=dict)
     epoch: int = 0
     row: int = 0
@@ -178,12 +176,16 @@ class OnlineTraining:
 
     @classmethod
     def start(
-        cls, model: "Model", classes: dict[str, Any], origin: dict[str, Any] | None = None
+        cls, model: "Model", names: Sequence[str], origin: dict[str, Any] | None = None
     ) -> "OnlineTraining":
-        """Return a training at the first row; a model that is not fitted yet is prepared for the classes."""
-        if not hasattr(model, "model_"):
-            model._reset(list(classes.values()))
-        return cls(model, classes, origin or {})
+        """Return a training of a new model for classes of these names, at the first row."""
+        model._reset(to_classes(names).tolist())
+        return cls(model, origin or {})
+
+    @property
+    def class_names(self) -> list[str]:
+        """The names of the classes, in the order of the model."""
+        return class_names(self.model.classes_.tolist())
 
     @property
     def progressive_counts(self) -> tuple[float, float]:
@@ -245,19 +247,14 @@ class OnlineTraining:
         With several threads, others read and prepare the next parts while this one learns. A pipe is not
         read ahead: its next row may arrive late or never, and stopping would have to wait for it.
         """
-        number_of, threads = self._class_numbers(), checks.threads(self.model.n_jobs)
+        threads = checks.threads(self.model.n_jobs)
         in_parallel = threads > 1 and os.path.isfile(source.path)
         workers = [
-            partial(_prepare, features_of=features_of, number_of=number_of)
+            partial(_prepare, features_of=features_of, classes=self.model.classes_)
             for features_of in self.model._preparers(min(threads, MOST_WORKERS) if in_parallel else 1)
         ]
         parts = self._remaining(source, skip=skip)
         yield from ahead(parts, workers) if in_parallel else map(workers[0], parts)
-
-    def _class_numbers(self) -> dict[str, int]:
-        """Return the class number of each label in the table."""
-        numbers = {value: number for number, value in enumerate(self.model.classes_.tolist())}
-        return {spelling: numbers[value] for spelling, value in self.classes.items()}
 
     def _learn(
         self, source: Source, batch: Batch, prepared: "_Prepared", *, strict: bool
@@ -268,7 +265,7 @@ class OnlineTraining:
             (
                 batch.rows[k],
                 f"{source.path}: {batch.place(k)} has the label {batch.labels[k]!r}, which is not one of the "
-                f"classes {listed(self.classes)}.",
+                f"classes {listed(self.class_names)}.",
             )
             for k in np.flatnonzero(numbers < 0).tolist()
         ]
@@ -304,9 +301,7 @@ class OnlineTraining:
     def save(self, path: str | PathLike[str]) -> None:
         """Write a checkpoint; training that is resumed from it gives a bit-identical model."""
         saved = {name: getattr(self, name) for name in (*COUNTERS, "origin", "first_bad_rows")}
-        classes = {"spelled": list(self.classes), "values": list(self.classes.values())}
-        state = {"model": self.model._to_state()} | saved | classes
-        model_files.write(path, KIND, state, CHECKPOINTS[KIND])
+        model_files.write(path, KIND, {"model": self.model._to_state()} | saved, CHECKPOINTS[KIND])
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, trust: bool = False) -> "OnlineTraining":
@@ -314,12 +309,9 @@ class OnlineTraining:
         _, state = model_files.read(path, CHECKPOINTS, trust=trust)
         with model_files.reporting_damage(path):
             model = SavedOnlineTextModel.from_state(state["model"])
-            classes = dict(zip(state["spelled"], state["values"], strict=True))
-            if sorted(classes.values()) != model.classes_.tolist():
-                raise ValueError("its classes differ from those of its model")
             counters = {name: state[name] for name in COUNTERS}
             messages = list(state["first_bad_rows"])
-            return cls(model, classes, state["origin"], first_bad_rows=messages, **counters)
+            return cls(model, state["origin"], first_bad_rows=messages, **counters)
 
 
 def _checksum(batch: Batch, k: int) -> int:
