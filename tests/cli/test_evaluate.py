@@ -24,10 +24,35 @@ def test_evaluate_measures_accuracy_log_loss_confusion_and_calibration(place):
     out = dropglm("evaluate", "m.skops", "test.csv", cwd=place)
     assert f"{result['accuracy']:.4f}" in out
     assert "Confusion" in out
-    write_csv(place / "odd.csv", [("a film", "good"), ("b film", "odd")])
-    assert "odd.csv: row 2 has the label 'odd', which is not a class of the model" in error_of(
-        "evaluate", "m.skops", "odd.csv", "--quiet", cwd=place
-    )
+
+
+def test_labels_that_are_not_classes_of_the_model_count_as_wrong(place):
+    known = list(zip(*texts(40, seed=1), strict=True))
+    write_csv(place / "odd.csv", [("a film", "odd"), *known, ("lovely great fun", "odd"), ("dull", "new")])
+    report = json.loads(dropglm("evaluate", "m.skops", "odd.csv", "--json", "--mistakes", "99", cwd=place))
+    expected = json.loads(dropglm("evaluate", "m.skops", "test.csv", "--json", cwd=place))
+    assert (report["texts"], report["unknown_labels"], expected["unknown_labels"]) == (43, 3, 0)
+    assert report["accuracy"] == pytest.approx(expected["accuracy"] * 40 / 43)
+    for same in ("log_loss", "calibration_error", "confusion", "calibration", "classes"):
+        assert report[same] == expected[same]
+    odd = {"label": "odd", "precision": None, "recall": 0.0, "f1": 0.0, "texts": 2}
+    assert report["by_class"][2:] == [odd, odd | {"label": "new", "texts": 1}]
+    listed = {one["row"]: one for one in report["confident_mistakes"]}
+    assert (listed[42]["label"], listed[42]["label_probability"]) == ("odd", 0.0)
+    out = " ".join(dropglm("evaluate", "m.skops", "odd.csv", cwd=place).split())
+    assert "unknown labels 3 labels are not classes of the model, such as 'odd': counted as wrong" in out
+    write_csv(place / "none.csv", [("a film", "odd"), ("b film", "new")])
+    sentence = error_of("evaluate", "m.skops", "none.csv", "--quiet", cwd=place)
+    assert "none.csv: row 1 has the label 'odd', which is not a class of the model, nor is any" in sentence
+
+
+def test_a_table_for_validation_may_have_labels_that_are_not_classes(place):
+    write_csv(place / "held.csv", [("a lovely film", "good"), ("b film", "odd")])
+    common = ("train", "reviews.csv", "--validation", "held.csv", "--no-tune", "--out", "v.skops")
+    report = json.loads(dropglm(*common, "--json", cwd=place))["validation"]
+    assert (report["accuracy"], report["unknown_labels"]) == (0.5, 1)
+    out = " ".join(dropglm(*common, cwd=place).split())
+    assert "on 2 texts; 1 label is not a class of the model, such as 'odd': counted as wrong" in out
 
 
 def test_evaluate_reports_precision_recall_and_f1_of_each_class(place):

@@ -72,3 +72,11 @@ def test_texts_without_a_prediction_are_left_out():
 def test_arrays_of_the_wrong_shape_are_refused():
     with pytest.raises(ValueError, match=r"probabilities must have shape \(2, 2\) and y must have 2 labels"):
         suspicious_labels(["a", "b"], [0, 1], [[0.5, 0.5]], [0, 1])
+
+
+def test_labels_that_are_not_classes_are_mistakes_but_not_suspicious():
+    X, p = ["a", "b"], [[0.9, 0.1], [0.2, 0.8]]
+    (found,) = confident_mistakes(X, ["new", "two"], p, ["one", "two"])
+    assert (found.row, found.label, found.predicted, found.label_probability) == (0, "new", "one", 0.0)
+    with pytest.raises(ValueError, match="row 1 has the label 'new', which is not a class of the model; its"):
+        suspicious_labels(X, ["new", "two"], p, ["one", "two"])

@@ -71,8 +71,14 @@ def test_labels_of_another_type_match_by_spelling(classes, labels):
 
 
 def test_labels_that_differ_in_case_do_not_match():
-    with pytest.raises(ValueError, match="row 2 has the label 'Us', which is not a class of the model"):
-        compute_metrics(FixedModel(["US", "us"]), ["1 0", "0 1"], np.array(["US", "Us"]))
+    found = compute_metrics(FixedModel(["US", "us"]), ["1 0", "0 1"], np.array(["US", "Us"]))
+    assert (found.accuracy, found.unknown_labels) == (0.5, 1)
+
+
+def test_without_any_label_that_is_a_class_there_is_an_error():
+    expected = "row 1 has the label 7, which is not a class of the model, nor is any other label; its classes"
+    with pytest.raises(ValueError, match=expected):
+        metrics_from_probabilities([7, 8], [[1, 0], [0, 1]], ["a", "b"])
 
 
 @st.composite
@@ -95,6 +101,31 @@ def test_precision_recall_and_f1_equal_those_of_scikit_learn(case):
         np.testing.assert_allclose([np.nan if value is None else value for value in ours], column)
     assert [one.texts for one in found.by_class] == expected[3].tolist()
     assert found.macro_f1 == pytest.approx(f1_score(y, predicted, average="macro", zero_division=0.0))
+
+
+@given(predictions(), st.data())
+def test_labels_that_are_not_classes_count_as_wrong(case, data):
+    """Log loss, confusion and calibration are those of the other texts."""
+    y, p = case
+    classes, n = np.arange(p.shape[1]), len(y)
+    unknown = np.array(data.draw(st.lists(st.sampled_from([0, 0, 10, 20]), min_size=n, max_size=n)))
+    unknown[data.draw(st.integers(0, n - 1))] = 0
+    given, known, predicted = y + unknown, unknown == 0, p.argmax(axis=1)
+    found = metrics_from_probabilities(given, p, classes)
+    assert (found.texts, found.unknown_labels) == (n, n - known.sum())
+    assert found.accuracy == pytest.approx(np.mean(predicted == given))
+    labels = [one.label for one in found.by_class]
+    assert set(labels) == {*classes.tolist(), *given[~known].tolist()}
+    expected = precision_recall_fscore_support(given, predicted, labels=labels, zero_division=np.nan)
+    for name, column in zip(("precision", "recall"), expected, strict=False):
+        ours = [getattr(one, name) for one in found.by_class]
+        np.testing.assert_allclose([np.nan if value is None else value for value in ours], column)
+    assert [one.texts for one in found.by_class] == expected[3].tolist()
+    assert found.macro_f1 == pytest.approx(f1_score(given, predicted, average="macro", zero_division=0.0))
+    others = metrics_from_probabilities(y[known], p[known], classes)
+    for name in ("log_loss", "calibration_error", "confusion", "calibration"):
+        assert getattr(found, name) == getattr(others, name)
+    assert calibration_error(given, p, classes) == calibration_error(y[known], p[known], classes)
 
 
 @given(predictions())

@@ -69,6 +69,7 @@ def evaluate(
             ("mean F1", f"{measures.macro_f1:.4f}, over the classes"),
             ("log loss", f"{measures.log_loss:.4f}"),
             ("calibration error", f"{measures.calibration_error:.4f}"),
+            *([("unknown labels", measures.unknown_line())] if measures.unknown_labels else []),
         ]
     )
     _print_classes(measures)

@@ -44,7 +44,7 @@ def confident_mistakes(
     X : sequence of str of length n
         Texts.
     y : array-like of shape (n,)
-        Their labels.
+        Their labels. One that is not among the classes differs from every prediction.
     probabilities : array-like of shape (n, K)
         Predicted probabilities. Rows with NaN are left out.
     classes : array-like of shape (K,)
@@ -160,8 +160,9 @@ class _Judged(NamedTuple):
     """Texts with labels and predictions; the arrays have one entry per text."""
 
     X: Sequence[str]
+    y: list[Any]
     labels: list[Any]  # the classes
-    truth: np.ndarray
+    truth: np.ndarray  # -1 if a label is not a class
     predicted: np.ndarray
     probability: np.ndarray
     label_probability: np.ndarray
@@ -171,9 +172,8 @@ class _Judged(NamedTuple):
     def of(cls, X: Sequence[str], y: Any, probabilities: Any, classes: Any) -> Self:
         """Check the shapes, and find the predicted classes."""
         labels = np.asarray(list(classes)).tolist()
-        truth, p = class_numbers(list(y), labels), np.asarray(probabilities, np.float64)
-        if (truth < 0).any():
-            raise not_a_class(list(y), truth, labels)
+        y = y.tolist() if hasattr(y, "tolist") else list(y)
+        truth, p = class_numbers(y, labels), np.asarray(probabilities, np.float64)
         n, K = len(X), len(labels)
         if p.shape != (n, K) or truth.shape != (n,):
             raise ValueError(
@@ -181,11 +181,14 @@ class _Judged(NamedTuple):
                 f"classes, got {p.shape} and {len(truth)}."
             )
         known = ~np.isnan(p.sum(axis=1))
-        return cls(X, labels, truth, p.argmax(axis=1), p.max(axis=1), p[np.arange(n), truth], known)
+        of_label = np.where(truth < 0, 0.0, p[np.arange(n), truth])
+        return cls(X, y, labels, truth, p.argmax(axis=1), p.max(axis=1), of_label, known)
 
     @property
     def is_useful(self) -> bool:
         """Whether predictions are right more often than the most frequent class is."""
+        if (self.truth < 0).any():
+            raise not_a_class(self.y, self.truth, self.labels)
         truth = self.truth[self.known]
         right = np.count_nonzero(self.predicted[self.known] == truth)
         return bool(len(truth) and right > np.bincount(truth).max())
@@ -197,7 +200,7 @@ class _Judged(NamedTuple):
             Disagreement(
                 row,
                 self.X[row],
-                self.labels[self.truth[row]],
+                self.y[row] if self.truth[row] < 0 else self.labels[self.truth[row]],
                 self.labels[self.predicted[row]],
                 float(self.probability[row]),
                 float(self.label_probability[row]),

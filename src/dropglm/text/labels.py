@@ -59,7 +59,8 @@ def _match(label: Any) -> str | None:
 def not_a_class(y: Any, numbers: np.ndarray, classes: Any) -> ValueError:
     """Return the error about the first label that is not a class; ``numbers`` are those of the labels."""
     row = int((numbers < 0).argmax())
+    others = ", nor is any other label" if len(numbers) > 1 and (numbers < 0).all() else ""
     return ValueError(
-        f"row {row + 1} has the label {np.asarray(y).tolist()[row]!r}, which is not a class of the model; "
-        f"its classes are {listed(np.asarray(classes).tolist())}."
+        f"row {row + 1} has the label {np.asarray(y).tolist()[row]!r}, which is not a class of the "
+        f"model{others}; its classes are {listed(np.asarray(classes).tolist())}."
     )

@@ -1,5 +1,6 @@
 """Metrics of a text classifier: accuracy, log loss, precision and recall, confusion and calibration."""
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -40,10 +41,15 @@ class ClassMetrics:
 class Metrics:
     """Metrics of a model on texts with labels.
 
+    A text whose label is not a class of the model counts as a wrong prediction in accuracy, precision and F1.
+    It is left out of log loss, which would be infinite, of confusion and of calibration.
+
     Attributes
     ----------
     texts : int
         Number of texts.
+    unknown_labels : int
+        Number of texts whose label is not a class of the model.
     accuracy, standard_error : float
         Share of correct predictions, and its standard error.
     log_loss : float
@@ -54,7 +60,7 @@ class Metrics:
     calibration_error : float
         See the function ``calibration_error``.
     by_class : list of ClassMetrics
-        Precision, recall and F1 of each class.
+        Precision, recall and F1 of each class, then of each label that is not a class of the model.
     classes : list
         The classes, in the order of the confusion matrix.
     confusion : list of lists
@@ -66,6 +72,7 @@ class Metrics:
     """
 
     texts: int
+    unknown_labels: int
     accuracy: float
     standard_error: float
     log_loss: float
@@ -93,6 +100,16 @@ class Metrics:
         return (
             f"accuracy {self.accuracy:.4f} ± {self.standard_error:.4f}, log loss {self.log_loss:.4f}, "
             f"calibration error {self.calibration_error:.4f} on {self.texts:,} texts"
+            f"{f'; {self.unknown_line()}' if self.unknown_labels else ''}"
+        )
+
+    def unknown_line(self) -> str:
+        """Return how many labels are not classes of the model, and how these are counted."""
+        n, example = self.unknown_labels, self.by_class[len(self.classes)].label
+        labels = f"{n:,} label{' is not a class' if n == 1 else 's are not classes'}"
+        return (
+            f"{labels} of the model, such as {example!r}: counted as wrong, left out of log loss and "
+            "calibration"
         )
 
 
@@ -128,21 +145,27 @@ def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metr
     ClassMetrics(label='spam', precision=1.0, recall=0.5, f1=0.667, texts=2)
     """
     labels = np.asarray(classes).tolist()
-    truth = class_numbers(y, labels)
-    if (truth < 0).any():
+    truth, n = class_numbers(y, labels), len(probabilities)
+    known = truth >= 0
+    if not known.any():
         raise not_a_class(y, truth, labels)
     p = np.asarray(probabilities, np.float64)
     p = p / p.sum(axis=1, keepdims=True)  # to more digits than float32 has
+    totals = np.bincount(p.argmax(axis=1), minlength=len(labels))
+    unknown = Counter(np.asarray(y)[~known].tolist()).most_common()
+    truth, p = truth[known], p[known]
     predicted = p.argmax(axis=1)
     correct = predicted == truth
-    accuracy = float(correct.mean())
+    accuracy = float(correct.sum() / n)
     confusion = np.zeros((len(labels), len(labels)), np.int64)
     np.add.at(confusion, (truth, predicted), 1)
-    by_class = _by_class(labels, confusion)
+    by_class = _by_class(labels, confusion, totals)
+    by_class += [ClassMetrics(label, None, 0.0, 0.0, count) for label, count in unknown]
     return Metrics(
-        texts=len(truth),
+        texts=n,
+        unknown_labels=n - len(truth),
         accuracy=accuracy,
-        standard_error=float(np.sqrt(accuracy * (1.0 - accuracy) / len(truth))),
+        standard_error=float(np.sqrt(accuracy * (1.0 - accuracy) / n)),
         log_loss=_log_loss(p[np.arange(len(truth)), truth]),
         macro_f1=float(np.mean([one.f1 for one in by_class if one.f1 is not None])),
         calibration_error=calibration_error(truth, p, range(len(labels))),
@@ -163,7 +186,7 @@ def calibration_error(y: Any, probabilities: Any, classes: Any) -> float:
     Parameters
     ----------
     y : array-like of shape (n,)
-        The true labels.
+        The true labels. Texts whose label is not one of the classes are left out.
     probabilities : array-like of shape (n, K)
         The predicted probabilities.
     classes : array-like of shape (K,)
@@ -181,8 +204,9 @@ def calibration_error(y: Any, probabilities: Any, classes: Any) -> float:
     >>> calibration_error(["a", "b", "a", "a"], p, ["a", "b"])
     0.4
     """
-    p = np.asarray(probabilities, np.float64)
-    correct = p.argmax(axis=1) == class_numbers(y, classes)
+    truth = class_numbers(y, classes)
+    p = np.asarray(probabilities, np.float64)[truth >= 0]
+    correct = p.argmax(axis=1) == truth[truth >= 0]
     bins = _calibration(p.max(axis=1), correct, ERROR_BINS)
     return float(sum(bin["texts"] * abs(bin["probability"] - bin["right"]) for bin in bins) / len(p))
 
@@ -193,8 +217,8 @@ def _log_loss(probability: np.ndarray) -> float:
     return float(-np.log(np.clip(probability, smallest, 1.0 - smallest)).mean())
 
 
-def _by_class(labels: list[Any], confusion: np.ndarray) -> list[ClassMetrics]:
-    given, predicted, right = confusion.sum(axis=1), confusion.sum(axis=0), np.diag(confusion)
+def _by_class(labels: list[Any], confusion: np.ndarray, predicted: np.ndarray) -> list[ClassMetrics]:
+    given, right = confusion.sum(axis=1), np.diag(confusion)
 
     def ratio(count: int, total: int) -> float | None:
         return float(count / total) if total else None
