@@ -1,19 +1,24 @@
 """The service answers as the model does, and refuses what it cannot answer."""
 
+import asyncio
 import json
 import threading
 import time
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from dropglm import OnlineTextClassifier, TextClassifier
 from dropglm.text.saved_model import load_saved_model
 from dropglm.web.application import application
+from dropglm.web.json_bodies import MAX_SECONDS, Bodies
 from dropglm.web.running import serving
-from dropglm.web.serving import MAX_EXPLAINED, MAX_TEXTS, TextService
+from dropglm.web.serving import LARGE_REQUESTS, MAX_EXPLAINED, MAX_TEXTS, TextService
 from tests.web.client import all_of, ask, connect
 from tests.web.conftest import LABELS, TEXTS
 
@@ -84,8 +89,12 @@ def test_odd_texts_are_answered(address, text):
         ({"texts": ["a", 1]}, "entry 1 is not a string"),
         ({"texts": [None]}, "entry 0 is not a string"),
         ({"texts": [["a"]]}, "entry 0 is not a string"),
-        ({"text": ["a"]}, "unknown name: 'text'"),
-        ({"texts": ["a"], "\ud800": 1}, r"unknown name: '\ud800'"),
+        ({"text": ["a"]}, "The name 'text' is unknown; did you mean 'texts'?"),
+        ({"text": "a"}, "did you mean 'texts'?"),
+        ({"Texts": ["a"]}, "did you mean 'texts'?"),
+        ({"texts": ["a"], "embedding": [[1.0]]}, "did you mean 'embeddings'?"),
+        ({"texts": ["a"], "x": 1}, "The name 'x' is unknown; known: 'embeddings', 'te"),
+        ({"texts": ["a"], "\ud800": 1}, r"The name '\ud800' is unknown"),
         ({"texts": ["a"], "embeddings": [[1.0]]}, "without embeddings"),
     ],
 )
@@ -94,6 +103,12 @@ def test_wrong_types_are_refused_with_a_sentence(address, content, sentence):
         answer = ask(address, path, content)
         assert answer.status == 422
         assert sentence in answer.error
+
+
+def test_an_explanation_has_one_name_more(address):
+    wrong = {"texts": ["a"], "Top": 3}
+    assert "did you mean 'top'?" in ask(address, "/explain", wrong).error
+    assert "did you mean" not in ask(address, "/predict", wrong).error
 
 
 @pytest.mark.parametrize("top", [-1, 1.5, True, "3", None])
@@ -210,6 +225,61 @@ def test_small_requests_do_not_wait_for_large_ones():
         assert any(thread.is_alive() for thread in large)
         for thread in large:
             thread.join()
+
+
+def test_clients_that_stop_sending_keep_nobody_waiting(address):
+    """They wait for less time than the server would wait for them."""
+    body = json.dumps({"texts": TEXTS * 25}).encode()
+    head = b"POST /%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+    with ExitStack() as stack:
+        for _ in range(2 * LARGE_REQUESTS):
+            slow = stack.enter_context(connect(address))
+            slow.sendall(head % (b"explain", len(body)) + body[:1])
+        assert ask(address, "/health").status == 200  # they have been accepted
+        for path in (b"explain", b"predict"):
+            with connect(address) as connection:
+                connection.settimeout(MAX_SECONDS / 2)
+                connection.sendall(head % (path, len(body)) + body)
+                assert all_of(connection).startswith(b"HTTP/1.1 200")
+
+
+def request_of(*parts, is_whole=True):
+    """Return a request whose body has these parts, or begins with them and never ends."""
+    messages = [{"type": "http.request", "body": part, "more_body": True} for part in parts]
+    messages[-1]["more_body"] = not is_whole
+
+    async def receive():
+        return messages.pop(0) if messages else await asyncio.Event().wait()
+
+    return Request({"type": "http", "headers": []}, receive)
+
+
+def test_if_memory_is_short_the_body_that_has_been_arriving_for_longest_is_given_up():
+    async def read(bodies, request):
+        async with bodies.read(request) as body:
+            return bytes(body)
+
+    async def scenario():
+        bodies = Bodies(max_bytes=10, max_total=25)
+        given_up = pytest.raises(HTTPException, match="503: The server has too many large requests")
+        slow = [
+            asyncio.create_task(read(bodies, request_of(b"aaaaa", b"aaaa", is_whole=False))) for _ in range(3)
+        ]
+        await asyncio.sleep(0)  # 27 bytes have arrived
+        with given_up:
+            await slow[0]
+        async with bodies.read(request_of(b"b" * 7)) as first:  # there is room for it
+            assert not any(task.done() for task in slow[1:])
+            async with bodies.read(request_of(b"cccc", b"cccccc")) as second:
+                for task in slow[1:]:
+                    with given_up:
+                        await task
+                with given_up:  # those that have arrived are kept
+                    await read(bodies, request_of(b"d" * 10))
+                assert (first, second) == (b"b" * 7, b"c" * 10)
+        assert await read(bodies, request_of(b"e" * 10)) == b"e" * 10
+
+    asyncio.run(scenario())
 
 
 def test_clients_that_go_away_do_no_harm(address):

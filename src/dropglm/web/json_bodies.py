@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, NoReturn
 
 from starlette.exceptions import HTTPException
@@ -11,39 +14,83 @@ MAX_BYTES = 32 << 20
 MAX_SECONDS = 60.0
 
 
-async def read_body(request: Request, max_bytes: int = MAX_BYTES, max_seconds: float = MAX_SECONDS) -> bytes:
-    """Read the body of a request.
+class Bodies:
+    """Bodies of requests that together take at most so many bytes of memory.
+
+    If a body needs more, the one that has been arriving for longest is given up: clients that send slowly, or
+    stop in the middle, must not keep others waiting.
 
     Parameters
     ----------
-    request : Request
     max_bytes : int
-    max_seconds : float
-
-    Raises
-    ------
-    HTTPException
-        With status 413 if it is too large and 408 if it takes too long; 400 if the client goes away.
+        Size that a body may have.
+    max_total : float, default=inf
+        Size that all bodies may have together that are arriving or in use.
     """
-    too_large = HTTPException(413, f"The request is larger than {max_bytes:,} bytes.")
-    if int(request.headers.get("content-length", 0)) > max_bytes:  # digits, as the server has checked
-        raise too_large
-    body = bytearray()
-    try:
-        async with asyncio.timeout(max_seconds):
-            async for part in request.stream():
-                body += part
-                if len(body) > max_bytes:
-                    raise too_large
-    except TimeoutError:
-        sentence = f"The request did not arrive within {max_seconds:g} seconds."
-        raise HTTPException(408, sentence, {"connection": "close"}) from None
-    except ClientDisconnect:
-        raise HTTPException(400, "The client closed the connection.") from None
-    return bytes(body)
+
+    def __init__(self, max_bytes: int = MAX_BYTES, max_total: float = math.inf) -> None:
+        self.max_bytes, self.max_total = max_bytes, max_total
+        self._total = 0
+        self._arriving: dict[asyncio.Timeout, bytearray] = {}  # the oldest first
+
+    @asynccontextmanager
+    async def read(self, request: Request, max_seconds: float = MAX_SECONDS) -> AsyncIterator[bytearray]:
+        """Read the body of a request, which is in use until the context ends.
+
+        Raises
+        ------
+        HTTPException
+            With status 413 if it is too large, 408 if it takes too long and 503 if it is given up; 400 if the
+            client goes away.
+        """
+        body = bytearray()
+        try:
+            await self._receive(request, body, max_seconds)
+            yield body
+        finally:
+            self._total -= len(body)
+
+    async def _receive(self, request: Request, body: bytearray, max_seconds: float) -> None:
+        too_large = HTTPException(413, f"The request is larger than {self.max_bytes:,} bytes.")
+        if (
+            int(request.headers.get("content-length", 0)) > self.max_bytes
+        ):  # digits, as the server has checked
+            raise too_large
+        patience = asyncio.timeout(max_seconds)
+        self._arriving[patience] = body
+        is_late = False
+        try:
+            async with patience:
+                async for part in request.stream():
+                    body += part
+                    self._total += len(part)
+                    if len(body) > self.max_bytes:
+                        raise too_large
+                    self._make_room()
+        except TimeoutError:
+            is_late = True
+        except ClientDisconnect:
+            raise HTTPException(400, "The client closed the connection.") from None
+        finally:
+            is_given_up = self._arriving.pop(patience, None) is None
+        if is_given_up:
+            sentence = "The server has too many large requests at the moment; send this one again later."
+            raise HTTPException(503, sentence, {"connection": "close"})
+        if is_late:
+            sentence = f"The request did not arrive within {max_seconds:g} seconds."
+            raise HTTPException(408, sentence, {"connection": "close"})
+
+    def _make_room(self) -> None:
+        while self._total > self.max_total and self._arriving:
+            patience = next(iter(self._arriving))
+            body = self._arriving.pop(patience)
+            self._total -= len(body)
+            body.clear()
+            if not patience.expired():
+                patience.reschedule(0.0)  # ends its reading
 
 
-def parse_json(body: bytes) -> Any:
+def parse_json(body: bytes | bytearray) -> Any:
     """Return the content of a body that is JSON as RFC 8259 has it.
 
     ``NaN`` and ``Infinity`` are refused, and so are names that occur twice in an object, of which parsers
@@ -73,8 +120,9 @@ def parse_json(body: bytes) -> Any:
 
 
 async def read_json(request: Request, max_bytes: int = MAX_BYTES, max_seconds: float = MAX_SECONDS) -> Any:
-    """Read the body of a request, and return its content; see ``read_body`` and ``parse_json``."""
-    return parse_json(await read_body(request, max_bytes, max_seconds))
+    """Read the body of a request, and return its content; see ``Bodies`` and ``parse_json``."""
+    async with Bodies(max_bytes).read(request, max_seconds) as body:
+        return parse_json(body)
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -6,7 +6,7 @@ POST /explain the same way, and GET /health says which model is served.
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -15,19 +15,24 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import dropglm
+from dropglm.registry import lookup
 from dropglm.text.embeddings import check_embeddings
 from dropglm.text.explanation import Explanation
 from dropglm.text.predictions import TextPredictions
 from dropglm.web.json_answers import json_answer
-from dropglm.web.json_bodies import MAX_BYTES, parse_json, read_body
+from dropglm.web.json_bodies import MAX_BYTES, Bodies, parse_json
 from dropglm.web.pages import page_routes
 
+# Names that requests may have.
+PREDICT = dict.fromkeys(["texts", "embeddings"])
+EXPLAIN = dict.fromkeys(["texts", "embeddings", "top"])
 MAX_TEXTS = 10_000
 MAX_EXPLAINED = 100
 TOP = 10  # n-grams of an explanation
 # Up to this many bytes, which take about a millisecond, a thread would take longer than the prediction.
 SMALL = 8 << 10
-LARGE_REQUESTS = 4  # at the same time; further ones are not read before it is their turn
+LARGE_REQUESTS = 4  # computed at the same time
+LARGE_BODIES = 8  # of the largest size, in memory at the same time
 
 
 class TextService:
@@ -63,6 +68,7 @@ class TextService:
         self.max_texts, self.max_bytes = max_texts, max_bytes
         self.labels = model.classes_.tolist()
         self.label_names = [str(label) for label in self.labels]
+        self._bodies = Bodies(max_bytes, LARGE_BODIES * max_bytes)
         self._large = asyncio.Semaphore(LARGE_REQUESTS)
 
     def warm_up(self) -> None:
@@ -86,10 +92,10 @@ class TextService:
 
     def explain(self, content: Any) -> dict[str, Any]:
         """Return the answer to a request for explanations."""
-        top = content.pop("top", TOP) if isinstance(content, dict) else TOP
+        top = content.get("top", TOP) if isinstance(content, dict) else TOP
         if type(top) is not int or top < 0:
             raise HTTPException(422, '"top" must be a number of n-grams, 0 or more.')
-        texts, E = self._texts_and_embeddings(content, min(self.max_texts, MAX_EXPLAINED))
+        texts, E = self._texts_and_embeddings(content, min(self.max_texts, MAX_EXPLAINED), EXPLAIN)
         rows = [None] * len(texts) if E is None else E
         return {
             "explanations": [
@@ -129,31 +135,33 @@ class TextService:
     async def _answer(self, request: Request, work: Callable[[Any], dict[str, Any]], small: int) -> Response:
         """Answer a request: a small one at once, any other on a thread while small ones are answered."""
 
-        def answer(body: bytes) -> Response:
+        def answer(body: bytearray) -> Response:
             content = parse_json(body)
             try:
                 content = work(content)
-            except ValueError as error:  # of the library, about embeddings
+            except ValueError as error:  # of the library, about names and embeddings
                 raise HTTPException(422, str(error)) from error
             return json_answer(content)
 
-        if self._size(request) <= small:
-            return answer(await read_body(request, self.max_bytes))
-        async with self._large:
-            return await asyncio.to_thread(answer, await read_body(request, self.max_bytes))
+        async with self._bodies.read(request) as body:
+            if self._size(request) <= small:
+                return answer(body)
+            async with self._large:
+                return await asyncio.to_thread(answer, body)
 
     def _size(self, request: Request) -> float:
         """Return the number of bytes of a request; infinity if it is not known, or does not tell the time."""
         size = request.headers.get("content-length")
         return math.inf if size is None or self.model._uses_embeddings else int(size)
 
-    def _texts_and_embeddings(self, content: Any, most: int) -> tuple[list[str], Any]:
+    def _texts_and_embeddings(
+        self, content: Any, most: int, known: Mapping[str, None] = PREDICT
+    ) -> tuple[list[str], Any]:
         """Return the texts of a request and their embeddings, which may be None."""
         if not isinstance(content, dict):
             raise HTTPException(422, 'The request must be an object such as {"texts": ["a text"]}.')
-        unknown = sorted(content.keys() - {"texts", "embeddings"})
-        if unknown:
-            raise HTTPException(422, f"The request has an unknown name: {unknown[0]!a}.")
+        for name in content:
+            lookup(known, name, "The name")
         texts, E = content.get("texts"), content.get("embeddings")
         if not isinstance(texts, list):
             raise HTTPException(422, '"texts" must be a list of strings.')
