@@ -27,9 +27,9 @@ def oldest(project: dict) -> list[str]:
     extras = project["optional-dependencies"]
     requirements = {*project["dependencies"], *(each for extra in EXTRAS for each in extras[extra])}
     return sorted(
-        requirement.replace(">=", "==")
+        "==".join(bound.groups())
         for requirement in requirements
-        if re.fullmatch(r"[\w.-]+>=[\d.]+", requirement)
+        if (bound := re.match(r"([\w.-]+)>=([\d.]+)", requirement))
     )
 
 

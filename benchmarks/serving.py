@@ -1,9 +1,10 @@
 """``dropglm serve`` under load, compared with a scikit-learn pipeline behind the same server.
 
 Needs wrk, a load generator (a package of most distributions), and the data set rt. All requests stay on this
-computer. Each has one sentence, unless stated. Writes the tables of docs/serving.md.
+computer. Each has one sentence, unless stated. Writes the tables of docs/serving.md. With ``--stops``, which
+does not need wrk, it stops the server under load instead, and counts requests that were lost.
 
-python -m benchmarks.serving [--seconds 10] [--out docs/serving.md]
+python -m benchmarks.serving [--seconds 10] [--stops 20] [--out docs/serving.md]
 """
 
 import argparse
@@ -11,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,8 +20,10 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import numpy as np
@@ -37,6 +41,11 @@ N_TRAIN, N_REQUESTS, SETTLED = 5000, 100_000, 10_000
 SENTENCES = 500  # different requests
 OURS, THEIRS = "dropglm", "scikit-learn"
 ROUNDS = 3
+STOPS = (
+    "processes", "stops", "requests sent before the signal", "unanswered at the signal", "lost",
+    "sent after it", "lost", "slowest stop",
+)  # fmt: skip
+CLIENTS = 32  # while the server is stopped
 MIXED = "dropglm, while another client sends 10,000 texts at a time"
 
 # Sends the bodies of a file in turn, and prints the result in one line.
@@ -153,6 +162,93 @@ def many(server: Server, name: str, folder: Path) -> tuple[str, ...]:
     return name, f"{total:,}", str(errors), f"{settled:.0f} MiB", f"{server.memory():.0f} MiB"
 
 
+class Client(threading.Thread):
+    """A client that sends requests, one after the other, until the server refuses a connection.
+
+    Attributes
+    ----------
+    requests : list of (float, float or None)
+        Times at which each request had been sent and its answer had arrived; None if no whole answer came.
+    """
+
+    def __init__(self, address: str, body: bytes, keeps_connection: bool) -> None:
+        super().__init__()
+        self.requests: list[tuple[float, float | None]] = []
+        self.address, self.body, self.keeps_connection = urlsplit(address), body, keeps_connection
+        self.start()
+
+    def run(self) -> None:
+        """Send requests."""
+        assert self.address.hostname is not None
+        connection = HTTPConnection(self.address.hostname, self.address.port, timeout=30)
+        while True:
+            try:
+                if connection.sock is None:
+                    connection.connect()
+                connection.request("POST", "/predict", self.body)
+            except OSError:  # refused, or closed by the server after the last answer
+                if connection.sock is None:
+                    return
+                connection.close()
+                continue
+            sent = time.monotonic()
+            try:
+                connection.getresponse().read()
+                self.requests.append((sent, time.monotonic()))
+            except (OSError, HTTPException):
+                self.requests.append((sent, None))
+                connection.close()
+            if not self.keeps_connection:
+                connection.close()
+
+
+class Stop(NamedTuple):
+    """What became of the requests to a server that was told to stop."""
+
+    before: int  # requests that were sent before the signal
+    waiting: int  # those of them that were not answered then
+    lost: int  # those of them that were never answered
+    after: int
+    lost_after: int
+    seconds: float  # until the server had ended
+
+    @classmethod
+    def of(cls, command: Sequence[str], text: str, log: Path) -> "Stop":
+        """Run a server, stop it while clients send requests, every other one on a connection of its own."""
+        body = json.dumps({"texts": [text]}).encode()
+        with running(command, log) as server:
+            clients = [Client(server.address, body, bool(number % 2)) for number in range(CLIENTS)]
+            while any(client.is_alive() and len(client.requests) < 10 for client in clients):
+                time.sleep(0.01)
+            signalled = time.monotonic()
+            os.kill(server.pid, signal.SIGTERM)
+            for client in clients:
+                client.join()
+        seconds = time.monotonic() - signalled
+        sent = [each for client in clients for each in client.requests]
+        before = [answered for at, answered in sent if at < signalled]
+        after = [answered for at, answered in sent if at >= signalled]
+        waiting = sum(answered is None or answered > signalled for answered in before)
+        return cls(len(before), waiting, before.count(None), len(after), after.count(None), seconds)
+
+
+def stops(n: int, folder: Path) -> list[tuple[str, ...]]:
+    """Stop servers of one and of two processes under load, and return the rows of the table."""
+    data = load_dataset("rt")
+    assert data.texts is not None
+    texts, y = data.texts.tolist(), [data.class_names[k] for k in data.y]
+    TextClassifier(tune=False).fit(texts, y).save(folder / "model.skops")
+    rows = []
+    for workers in (1, 2):
+        command = ["-m", "dropglm", "serve", str(folder / "model.skops"), "--port", "0", "--quiet"]
+        command += ["--workers", str(workers)]
+        found = [Stop.of(command, texts[0], folder / "stop.log") for _ in range(n)]
+        *counts, seconds = zip(*found, strict=True)
+        rows.append((str(workers), str(n), *(f"{sum(each):,}" for each in counts), f"{max(seconds):.1f} s"))
+        print(*rows[-1], flush=True)
+    return rows
+
+
 def measure(seconds: float, folder: Path) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     """Train both models, and return the rows of both tables."""
     data = load_dataset("rt")
@@ -198,8 +294,15 @@ def fastest(servers: Mapping[str, Server], seconds: float, folder: Path) -> list
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seconds", type=float, default=10.0, help="of each measurement")
+    parser.add_argument(
+        "--stops", type=int, help="stop the server so often under load, and measure nothing else"
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "serving.md")
     options = parser.parse_args()
+    if options.stops is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            fill(options.out, "stops", table(STOPS, stops(options.stops, Path(folder))))
+        return
     if shutil.which("wrk") is None:
         sys.exit("wrk is missing; install the package of that name.")
     with tempfile.TemporaryDirectory() as folder:

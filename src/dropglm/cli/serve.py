@@ -75,6 +75,7 @@ def serve(
     for package in ("starlette", "uvicorn"):
         import_extra(package, "label", "dropglm serve needs")
     from dropglm.web.running import address_of, listen, open_browser, run
+    from dropglm.web.stopping import end_if_computing
     from dropglm.web.workers import run_workers
 
     served = ServedModel(
@@ -93,6 +94,7 @@ def serve(
             del app
             run_workers(served, listener, workers)
     terminal.message("stopped.")
+    end_if_computing()
 
 
 @dataclass(frozen=True)

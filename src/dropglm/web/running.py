@@ -1,5 +1,6 @@
 """Running an application: the port, the browser, and an end within a second or two."""
 
+import asyncio
 import errno
 import logging
 import os
@@ -9,6 +10,7 @@ import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -23,6 +25,9 @@ MAX_CONNECTIONS = 500
 FAR = {"0.0.0.0": "192.0.2.1", "::": "2001:db8::1"}
 KEEP_ALIVE = 60  # seconds between two requests
 LAST_REQUESTS = 1  # seconds for requests that are running when the server is told to stop
+# Looks at all connections for a last request, and seconds between two of them. A connection that was waiting
+# to be accepted takes three rounds of the event loop until its request is read, and a look takes two.
+LAST_LOOKS, BETWEEN_LOOKS = 5, 0.02
 
 
 def listen(host: str = "127.0.0.1", port: int | None = None) -> socket.socket:
@@ -103,12 +108,43 @@ def open_browser(address: str) -> None:
     threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
-def server(app: ASGIApp | Any, **settings: Any) -> uvicorn.Server:
+class Server(uvicorn.Server):
+    """uvicorn's server, except that no request is lost that was sent before it is told to stop.
+
+    uvicorn resets connections that wait to be accepted, and closes those between two requests, also if the
+    next one has arrived.
+    """
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept the connections that wait, listen no longer, and answer what was sent."""
+        # Clients must not send another request on a connection that is about to be closed.
+        self.server_state.default_headers.append((b"connection", b"close"))
+        waiting = [connection for listener in sockets or () for connection in _waiting(listener)]
+        for each in self.servers:
+            each.close()
+        protocol = partial(PatientProtocol, self.config, self.server_state, self.lifespan.state)
+        for connection in waiting:
+            await asyncio.get_running_loop().connect_accepted_socket(protocol, connection)
+        for _ in range(LAST_LOOKS):
+            await asyncio.sleep(BETWEEN_LOOKS)
+        await super().shutdown(sockets)
+
+
+def _waiting(listener: socket.socket) -> Iterator[socket.socket]:
+    """Accept the connections that wait at a socket, until there are none."""
+    try:
+        while True:
+            yield listener.accept()[0]
+    except OSError:  # it would block
+        return
+
+
+def server(app: ASGIApp | Any, **settings: Any) -> Server:
     """Return a server that is not running yet; its attribute ``should_exit`` ends it."""
     log = logging.getLogger("uvicorn.error")
     log.setLevel(logging.ERROR)  # warnings are about requests of others
     log.addFilter(_is_news)
-    return uvicorn.Server(
+    return Server(
         uvicorn.Config(
             app,
             http=PatientProtocol,

@@ -22,6 +22,7 @@ from dropglm.text.predictions import TextPredictions
 from dropglm.web.json_answers import json_answer
 from dropglm.web.json_bodies import MAX_BYTES, Bodies, parse_json
 from dropglm.web.pages import page_routes
+from dropglm.web.stopping import on_thread
 
 # Names that requests may have.
 PREDICT = dict.fromkeys(["texts", "embeddings"])
@@ -147,7 +148,7 @@ class TextService:
             if self._size(request) <= small:
                 return answer(body)
             async with self._large:
-                return await asyncio.to_thread(answer, body)
+                return await on_thread(answer, body)
 
     def _size(self, request: Request) -> float:
         """Return the number of bytes of a request; infinity if it is not known, or does not tell the time."""

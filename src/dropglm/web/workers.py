@@ -16,9 +16,10 @@ from typing import Any
 from starlette.types import ASGIApp
 
 from dropglm.web.running import run
+from dropglm.web.stopping import end_if_computing
 
 SECONDS_TO_START = 5.0  # a worker that ends sooner would end again
-SECONDS_TO_STOP = 3.0
+SECONDS_TO_STOP = 5.0  # a worker takes about 1.5; killing it sooner could lose requests
 
 
 def run_workers(make_app: Callable[[], ASGIApp], listener: socket.socket, workers: int) -> None:
@@ -59,6 +60,7 @@ def run_workers(make_app: Callable[[], ASGIApp], listener: socket.socket, worker
     finally:
         for number in before:
             signal.signal(number, signal.SIG_IGN)  # once is enough
+        listener.close()  # the last worker to stop listening refuses connections, which nobody would accept
         for process in started:
             process.terminate()
         deadline = time.monotonic() + SECONDS_TO_STOP
@@ -102,6 +104,7 @@ def _work(make_app: Callable[[], ASGIApp], listener: socket.socket) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     run(make_app(), listener)
+    end_if_computing()
 
 
 def _end_with_parent() -> None:
