@@ -52,7 +52,7 @@ def _continued() -> Any:
 
 def _checkpoint() -> OnlineTraining:
     model = OnlineTextClassifier(bits=8).fit(TEXTS, CLASSES)
-    return OnlineTraining.start(model, {name: name for name in sorted(set(CLASSES))}, {"text": "text"})
+    return OnlineTraining.start(model, sorted(set(CLASSES)), {"text": "text"})
 
 
 # What is saved, by its name in the table.
