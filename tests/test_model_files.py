@@ -10,6 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 from benchmarks import edited_models, processes
+from benchmarks.edited_models import rewrite
 from skops import io
 
 from dropglm import (
@@ -18,7 +19,6 @@ from dropglm import (
     TextClassifier,
     load_model,
     model_files,
-    plain_archive,
     save_model,
 )
 from dropglm.model_files import ModelFileError
@@ -181,14 +181,6 @@ def test_newer_and_foreign_files_are_refused(tmp_path):
     io.dump({"format": 2, "kind": "TextClassifier", "state": {"settings": {}}}, path)
     with pytest.raises(ModelFileError, match="damaged model file"):
         TextClassifier.load(path)
-
-
-def rewrite(path, change):
-    """Change the decoded content of a model file, which checksums do not protect."""
-    content = plain_archive.loads(path.read_bytes())
-    change(content["state"])
-    with path.open("wb") as stream:
-        plain_archive.dump(content, stream)
 
 
 @pytest.mark.parametrize(

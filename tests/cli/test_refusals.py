@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+from benchmarks.edited_models import rewrite
 from skops import io
 
 from dropglm import TextClassifier
@@ -25,6 +26,46 @@ def test_an_input_is_not_overwritten(place):
     command = "predict", "m.skops", "test.csv", "--out", "m.skops", "--out-format", "csv"
     assert "also an input" in dropglm(*command, cwd=place, code=2)
     assert (place / "m.skops").read_bytes() == model
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["predict", "slow.skops", "test.csv"],
+        ["evaluate", "slow.skops", "test.csv"],
+        ["explain", "slow.skops", "a lovely film"],
+        ["export", "slow.skops", "--sklearn", "pipeline.skops"],
+        ["card", "slow.skops"],
+        ["train", "test.csv", "--online", "--start-from", "slow.skops", "--out", "next.skops"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_model_file_with_a_pattern_that_may_be_slow_needs_trust(command, place, tmp_path):
+    for name in ("test.csv", "m.skops"):
+        (tmp_path / name.replace("m.", "slow.")).write_bytes((place / name).read_bytes())
+    rewrite(tmp_path / "slow.skops", lambda state: state["settings"].update(token_pattern=r"(?:\w+)+|!"))
+    error = error_of(*command, cwd=tmp_path)
+    assert "slow.skops is safe to open only if you trust its author: settings.token_pattern" in error
+    assert "on the command line with --trust." in error
+    dropglm(*command, "--trust", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("command", ["label", "serve"])
+def test_servers_also_refuse_a_model_file_that_needs_trust(command, place, tmp_path):
+    (tmp_path / "slow.skops").write_bytes((place / "m.skops").read_bytes())
+    rewrite(tmp_path / "slow.skops", lambda state: state["settings"].update(token_pattern=r"(?:\w+)+|!"))
+    arguments = ["serve", "slow.skops"] if command == "serve" else ["label", "t.csv", "--model", "slow.skops"]
+    write_csv(tmp_path / "t.csv", zip(*texts(80), strict=True))
+    assert "only if you trust its author" in error_of(*arguments, cwd=tmp_path)
+
+
+def test_texts_are_never_paths(place, tmp_path):
+    """A model file that says so is refused; its explanations would show the words of any file."""
+    (tmp_path / "secret.txt").write_text("lovely secret")
+    (tmp_path / "m.skops").write_bytes((place / "m.skops").read_bytes())
+    rewrite(tmp_path / "m.skops", lambda state: state["settings"].update(input="filename"))
+    command = "explain", "m.skops", "secret.txt", "--json", "--trust"
+    assert "settings.input is not part of such a file" in error_of(*command, cwd=tmp_path)
 
 
 KILLED_BEFORE_THE_RENAME = """

@@ -32,6 +32,7 @@ def card(
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,
+    trust: options.Trust = False,
 ) -> None:
     """Write a model card: training data, settings, scores and limits, as far as the model file has them."""
     from dropglm.exports import model_card
@@ -39,7 +40,7 @@ def card(
 
     if out is not None:
         check_output(out, "--out")
-    page = model_card(load_saved_model(model), name or model.stem)
+    page = model_card(load_saved_model(model, trust=trust), name or model.stem)
     if out is None:
         sys.stdout.write(page)
         return

@@ -117,8 +117,10 @@ def read_embedder(folder: Path | None, *, quiet: bool) -> Any:
         return load_embedder(folder)
 
 
-def load_with_embedder(model: Path, folder: Path | None, *, quiet: bool = True) -> "TextPredictions":
+def load_with_embedder(
+    model: Path, folder: Path | None, *, trust: bool, quiet: bool = True
+) -> "TextPredictions":
     """Return the model in a file, with its embedder if a folder is given."""
     from dropglm.text.saved_model import load_saved_model
 
-    return load_saved_model(model, embedder=read_embedder(folder, quiet=quiet))
+    return load_saved_model(model, embedder=read_embedder(folder, quiet=quiet), trust=trust)

@@ -27,6 +27,7 @@ def evaluate(
     delimiter: options.Delimiter = None,
     embeddings: options.Embeddings = None,
     embedder: options.Embedder = None,
+    trust: options.Trust = False,
     mistakes: Annotated[
         int,
         typer.Option(
@@ -49,7 +50,7 @@ def evaluate(
 
     check_not_both(embeddings, embedder)
     rows = EmbeddingRows.of(embeddings)
-    classifier = load_with_embedder(model, embedder, quiet=quiet)
+    classifier = load_with_embedder(model, embedder, trust=trust, quiet=quiet)
     classifier.n_jobs = threads
     columns = ColumnsOfModel(classifier, text, label)
     with columns.explaining():

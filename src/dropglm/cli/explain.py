@@ -47,6 +47,7 @@ def explain(
         options.File.READ,
     ] = None,
     embedder: options.Embedder = None,
+    trust: options.Trust = False,
     json: options.Json = False,
 ) -> None:
     """Show the n-grams that favour each class and, for given texts, what tips the prediction.
@@ -58,7 +59,7 @@ def explain(
     check_not_both(embeddings, embedder)
     if html is not None:
         check_output(html, "--html")
-    classifier = load_with_embedder(model, embedder)
+    classifier = load_with_embedder(model, embedder, trust=trust)
     best = classifier.top_features(top)
     texts, rows = texts or [], EmbeddingRows.of(embeddings)
     E = [None] * len(texts) if rows is None else rows.all(len(texts), "the command")

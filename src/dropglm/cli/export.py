@@ -39,6 +39,7 @@ def export(
         ),
         options.File.WRITTEN,
     ] = None,
+    trust: options.Trust = False,
 ) -> None:
     """Write a model for programs without dropglm, which predict the same labels and probabilities."""
     from dropglm import exports
@@ -56,7 +57,7 @@ def export(
             f"{sklearn} must end in {' or '.join(SUFFIXES)}, which says how it is written.",
             param_hint="--sklearn",
         )
-    classifier = load_saved_model(model)
+    classifier = load_saved_model(model, trust=trust)
     # Those that refuse more models come first.
     if onnx is not None:
         exports.write_onnx(classifier, onnx)

@@ -108,6 +108,7 @@ def label(
     classes: ClassNames = None,
     labels: Journal = None,
     model: StartModel = None,
+    trust: options.Trust = False,
     random_share: RandomShare = 0.2,
     port: Port = None,
     host: Host = "127.0.0.1",
@@ -156,7 +157,7 @@ def label(
                     journal,
                     classes=names,
                     labels=known,
-                    start_from=None if model is None else _start_model(model, texts),
+                    start_from=None if model is None else _start_model(model, texts, trust=trust),
                     random_share=random_share,
                 ) as session,
             ):
@@ -271,10 +272,10 @@ class SourceTable:
         return tables.batches(self.path, self.text, keep=others, optional_text=True, **self.how)
 
 
-def _start_model(path: Path, texts: list[str]) -> "TextModel":
+def _start_model(path: Path, texts: list[str], *, trust: bool) -> "TextModel":
     from dropglm.text import load_model
 
-    model = load_model(path)
+    model = load_model(path, trust=trust)
     with naming(str(path)):
         model.predict_proba(texts[:1])  # a model that needs embeddings cannot be used
     return model

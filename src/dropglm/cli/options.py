@@ -134,6 +134,14 @@ Embedder = Annotated[
     ),
     File.READ,
 ]
+Trust = Annotated[
+    bool,
+    _option(
+        MODEL,
+        "--trust",
+        help="Trust the author of the model file: accept any token pattern, and any need of memory.",
+    ),
+]
 Json = Annotated[bool, _option(OUTPUT, "--json", help="Write JSON to standard output.")]
 Quiet = Annotated[bool, _option(OUTPUT, "--quiet", "-q", help="Do not show progress on standard error.")]
 Device = Annotated[

@@ -59,6 +59,7 @@ def predict(
     delimiter: options.Delimiter = None,
     embeddings: options.Embeddings = None,
     embedder: options.Embedder = None,
+    trust: options.Trust = False,
     threads: options.Threads = -1,
 ) -> None:
     """Predict the label of every text in a table or from standard input.
@@ -74,7 +75,7 @@ def predict(
         raise typer.BadParameter(
             "the output has its own columns predicted and probability; rename yours.", param_hint="--keep"
         )
-    classifier = load_with_embedder(model, embedder)
+    classifier = load_with_embedder(model, embedder, trust=trust)
     classifier.n_jobs = threads
     E = EmbeddingRows.of(embeddings)
     columns = ColumnsOfModel(classifier, text)

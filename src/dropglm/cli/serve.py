@@ -60,6 +60,7 @@ def serve(
         bool, typer.Option("--browser", help="Open the page in a browser.", rich_help_panel=SERVER)
     ] = False,
     embedder: options.Embedder = None,
+    trust: options.Trust = False,
     threads: options.Threads = -1,
     quiet: Annotated[
         bool,
@@ -79,7 +80,15 @@ def serve(
     from dropglm.web.workers import run_workers
 
     served = ServedModel(
-        model, embedder, threads, host, tuple(allow_host or ()), max_texts, round(max_megabytes * 1e6), quiet
+        model,
+        embedder,
+        trust,
+        threads,
+        host,
+        tuple(allow_host or ()),
+        max_texts,
+        round(max_megabytes * 1e6),
+        quiet,
     )
     check_file_exists(model)
     app = served()  # an error in the model is reported first, and not by each process
@@ -103,6 +112,7 @@ class ServedModel:
 
     model: Path
     embedder: Path | None
+    trust: bool
     threads: int
     host: str
     allow_host: tuple[str, ...]
@@ -117,7 +127,7 @@ class ServedModel:
         from dropglm.web.hosts import AllowedHosts
         from dropglm.web.serving import TextService
 
-        model = load_with_embedder(self.model, self.embedder)
+        model = load_with_embedder(self.model, self.embedder, trust=self.trust)
         model.n_jobs = checks.threads(self.threads)  # counted once, not for each request
         service = TextService(model, self.model.stem, self.max_texts, self.max_bytes)
         service.warm_up()

@@ -40,7 +40,7 @@ NOT_WITH_DASK = {
     *("latent", "rounds", "device"),
 }
 ONLINE_ONLY = {
-    *("rule", "rate", "bits", "classes", "epochs", "bad_rows", "checkpoint", "every", "start_from"),
+    *("rule", "rate", "bits", "classes", "epochs", "bad_rows", "checkpoint", "every", "start_from", "trust"),
 }
 
 
@@ -92,6 +92,7 @@ def train(
     checkpoint: options.Checkpoint = None,
     every: options.Every = 100_000,
     start_from: options.StartFrom = None,
+    trust: options.Trust = False,
     format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -134,6 +135,7 @@ def train(
             checkpoint=checkpoint,
             every=every,
             start_from=start_from,
+            trust=trust,
             threads=threads,
             json=json,
             quiet=quiet,

@@ -34,6 +34,7 @@ def train_online(
     checkpoint: Path | None,
     every: int,
     start_from: Path | None,
+    trust: bool,
     threads: int,
     json: bool,
     quiet: bool,
@@ -45,15 +46,15 @@ def train_online(
     start = time.perf_counter()
     check_name("--bad-rows", bad_rows, BAD_ROWS)
     check_name("--rule", settings["rule"], RULES)
-    base = None if start_from is None else _load(start_from)
+    base = None if start_from is None else _load(start_from, trust=trust)
     source = _with_columns_of(base, Source(*table), given)
     _check(source, settings, epochs, checkpoint)
-    model = _model(settings, base, start_from, given)
+    model = _model(settings, base, start_from, given, trust=trust)
     model.n_jobs = threads
     origin = source.settings()
     origin["start_from"] = 0 if start_from is None else zlib.crc32(start_from.read_bytes())
     if checkpoint is not None and checkpoint.exists():
-        training = _resume(checkpoint, source, model, classes, epochs, origin)
+        training = _resume(checkpoint, source, model, classes, epochs, origin, trust=trust)
     else:
         training = _start(source, model, classes, origin, skip_bad=bad_rows == "skip", quiet=quiet)
 
@@ -100,10 +101,10 @@ def _check(source: "Source", settings: dict[str, Any], epochs: int, checkpoint: 
         check_output(checkpoint, "--checkpoint", regular=True)
 
 
-def _load(path: Path) -> "TextPredictions":
+def _load(path: Path, *, trust: bool) -> "TextPredictions":
     from dropglm.text.saved_model import load_saved_model
 
-    return load_saved_model(path)
+    return load_saved_model(path, trust=trust)
 
 
 def _with_columns_of(base: "TextPredictions | None", source: "Source", given: set[str]) -> "Source":
@@ -113,7 +114,12 @@ def _with_columns_of(base: "TextPredictions | None", source: "Source", given: se
 
 
 def _model(
-    settings: dict[str, Any], base: "TextPredictions | None", start_from: Path | None, given: set[str]
+    settings: dict[str, Any],
+    base: "TextPredictions | None",
+    start_from: Path | None,
+    given: set[str],
+    *,
+    trust: bool,
 ) -> "Model":
     """Return a new model, or the one to continue from."""
     from dropglm.text.saved_online_model import SavedOnlineTextModel
@@ -131,7 +137,7 @@ def _model(
     from dropglm.text import OnlineTextClassifier, TextClassifier
 
     steps = {name: settings[name] for name in ("rule", "rate", "l2")}
-    return OnlineTextClassifier(**steps).start_from(TextClassifier.load(start_from))
+    return OnlineTextClassifier(**steps).start_from(TextClassifier.load(start_from, trust=trust))
 
 
 def _start(
@@ -163,6 +169,8 @@ def _resume(
     classes: str | None,
     epochs: int,
     origin: dict[str, Any],
+    *,
+    trust: bool,
 ) -> "OnlineTraining":
     """Return the training of the checkpoint, unless it was made with other settings."""
     from dropglm.model_files import ModelFileError
@@ -170,14 +178,12 @@ def _resume(
 
     hint = f"remove {checkpoint} to start again"
     try:
-        training = OnlineTraining.load(checkpoint)
-    except ModelFileError:
-        raise BadInputError(
-            f"{checkpoint} is not a checkpoint of this version, or is damaged; {hint}."
-        ) from None
+        training = OnlineTraining.load(checkpoint, trust=trust)
+    except ModelFileError as error:
+        raise BadInputError(f"{str(error).removesuffix('.')}; {hint}.") from None
     theirs = training.model.get_params() | training.origin
     for name, value in sorted((model.get_params() | origin).items()):
-        before = tuple(theirs[name]) if isinstance(theirs[name], list) else theirs[name]
+        before = tuple(theirs[name]) if isinstance(theirs.get(name), list) else theirs.get(name)
         if name not in ("n_jobs", "verbose") and before != value:
             raise BadInputError(f"{checkpoint} was made with a different {_option(name)}; {hint}.")
     if classes is not None and set(_split_classes(classes)) != set(training.class_names):

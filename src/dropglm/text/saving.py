@@ -18,6 +18,7 @@ NOT_SAVED = ("n_jobs", "verbose", "device", "embedder")
 # Saved as None if they are objects: they matter only for another fit, which then uses the default folds,
 # accuracy and a random seed.
 SAVED_AS_NONE = ("cv", "random_state", "scoring")
+PLAIN = (type(None), bool, int, float, str)
 
 
 def model_state(vectorizer: "NgramVectorizer", model: "LogisticRegression") -> dict[str, Any]:
@@ -75,7 +76,7 @@ def saved_setting(name: str, value: Any) -> Any:
     >>> saved_setting("dropout", [0.2, Dropout(0.5)])
     [0.2, 0.5]
     """
-    if value is None or type(value) in (bool, int, float, str):
+    if all(type(one) in PLAIN for one in (value if type(value) in (list, tuple) else [value])):
         return value
     if name in SAVED_AS_NONE and not isinstance(value, np.generic):
         return None
