@@ -1,6 +1,7 @@
 """Labels are the same classes in all formats and commands, and predictions have their types."""
 
 import json
+import warnings
 
 import pytest
 from dask.distributed import LocalCluster
@@ -8,7 +9,7 @@ from dask.distributed import LocalCluster
 from dropglm import TextClassifier, load_model
 from dropglm.cli.label import SourceTable
 from dropglm.tables import class_names
-from tests.cli.command import dropglm
+from tests.cli.command import dropglm, run
 from tests.tables.rows import written
 
 LABELS = {
@@ -100,3 +101,20 @@ def test_classes_of_a_model_trained_in_python_stay_apart(tmp_path):
     (tmp_path / "t.txt").write_text("\n".join(TEXTS))
     out = dropglm("predict", "m.skops", "t.txt", cwd=tmp_path)
     assert [json.loads(line)["predicted"] for line in out.splitlines()] == y
+
+
+@pytest.mark.parametrize("mode", ["--no-tune", "--online", "--dask"])
+def test_training_hints_at_labels_that_look_alike_or_mark_missing_labels(tmp_path, address, mode):
+    labels = ["caf\u00e9", "cafe\u0301", "NA", "bar"]
+    (tmp_path / "t.csv").write_bytes(written(TEXTS * 20, labels * 10, "csv"))
+    options = ("--no-tune", mode, address) if mode == "--dask" else (mode,)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # as outside of tests
+        done = run("train", "t.csv", *options, "--quiet", "--out", "m.skops", cwd=tmp_path)
+    assert done.exit_code == 0, done.stderr
+    count = "" if mode == "--online" else " (10 texts)"
+    composed, decomposed, mark = (f"{name}{count}" for name in ("'café'", "'cafe\\u0301'", "'NA'"))
+    alike, missing = (line for line in done.stderr.splitlines() if "warning: " in line)
+    assert composed in alike
+    assert decomposed in alike
+    assert f"The class {mark} may mark texts without a label. If so, leave them out, or pass" in missing

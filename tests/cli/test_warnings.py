@@ -26,7 +26,7 @@ def test_classes_that_differ_only_in_case_get_a_hint(tmp_path, mode):
     counts = [" (5 texts)", " (15 texts)"] if mode == "--no-tune" else ["", ""]
     good, other = (f"{name!r}{count}" for name, count in zip(["Good", "good"], counts, strict=True))
     (line,) = [line for line in done.stderr.splitlines() if "differ only" in line]
-    assert line.startswith("dropglm: warning: Some classes differ only in case or in blanks: ")
+    assert line.startswith("dropglm: warning: Some classes differ only in case or whitespace, or ")
     assert good in line
     assert other in line
 

@@ -34,7 +34,7 @@ def test_the_name_of_a_renaming_that_was_undone_is_free(path):
         assert again.answers.class_names.find("good") == 2
 
 
-def test_a_class_that_differs_only_in_case_or_blanks_is_refused(path):
+def test_a_class_that_differs_only_in_case_or_whitespace_is_refused(path):
     with LabellingSession(TEXTS, path, classes=["not bad", "good"]) as session:
         for name in ("Not bad", "NOT  BAD"):
             for give in (session.add_class, lambda name: session.rename_class("good", name)):
@@ -47,4 +47,14 @@ def test_a_class_that_differs_only_in_case_or_blanks_is_refused(path):
 def test_classes_of_the_table_that_differ_only_in_case_are_mentioned(path):
     with LabellingSession(TEXTS, path, labels={0: "good", 1: "bad", 2: "Good"}) as session:
         (notice,) = session.notices
-    assert notice.startswith("The classes “good” and “Good” differ only in case or in blanks;")
+    assert notice.startswith(
+        "Some classes differ only in case or whitespace, or look alike: 'good' and 'Good'."
+    )
+
+
+def test_labels_of_the_table_that_mark_missing_labels_are_mentioned(path):
+    with LabellingSession(TEXTS, path, labels={0: "good", 1: "bad", 2: "NA"}) as session:
+        (notice,) = session.notices
+    assert notice == (
+        "The class 'NA' may mark texts without a label. If so, leave the label empty in the table."
+    )

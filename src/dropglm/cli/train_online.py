@@ -150,7 +150,7 @@ def _start(
     quiet: bool,
 ) -> "OnlineTraining":
     """Return a training at its start."""
-    from dropglm.text.similar_classes import warn_similar_classes
+    from dropglm.text.similar_classes import warn_about_classes
     from dropglm.text.stream import OnlineTraining
 
     if hasattr(model, "model_"):
@@ -158,7 +158,7 @@ def _start(
     names = (
         _find_classes(source, skip_bad=skip_bad, quiet=quiet) if classes is None else _split_classes(classes)
     )
-    warn_similar_classes(dict.fromkeys(names))
+    warn_about_classes(dict.fromkeys(names))
     return OnlineTraining.start(model, names, origin)
 
 

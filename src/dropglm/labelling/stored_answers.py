@@ -9,7 +9,7 @@ from dropglm.labelling.classes import checked_name
 from dropglm.labelling.entries import ClassAdded, Entry, Labelled
 from dropglm.labelling.journal import Journal
 from dropglm.labelling.text_numbers import TextNumbers
-from dropglm.text.similar_classes import similar_classes
+from dropglm.text.similar_classes import class_hints, similar_classes
 
 
 class StoredAnswers:
@@ -85,11 +85,7 @@ class StoredAnswers:
         if self._added:
             before, added = map(", ".join, self._added)
             found.append(f"Classes of the labels so far: {before}; new: {added}.")
-        for group in similar_classes(self.answers.classes):
-            found.append(
-                f"The classes {' and '.join(map(quoted, group))} differ only in case or in blanks; if they "
-                "mean the same, give their texts the same class."
-            )
+        found += class_hints(dict.fromkeys(self.answers.classes), "leave the label empty in the table")
         if len(self.answers.classes) == 1:
             found.append(
                 "There is only one class; add another one, since a model learns to tell classes apart."
@@ -113,7 +109,7 @@ class StoredAnswers:
             if other != old and similar_classes([name, other]):
                 raise ValueError(
                     f"There is already a class {quoted(other)}; names must differ in more than case and "
-                    "blanks."
+                    "whitespace."
                 )
         return name
 

@@ -17,7 +17,7 @@ from dropglm.text.embedding_head import EmbeddingHead
 from dropglm.text.labels import check_labels
 from dropglm.text.restoring import restore_coefficients, restore_features, restored_settings
 from dropglm.text.saving import model_state, saved_settings
-from dropglm.text.similar_classes import warn_similar_classes
+from dropglm.text.similar_classes import warn_about_classes
 from dropglm.text.summary import Summary
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.training import TrainingTexts, count_ngrams, fit_to_texts
@@ -295,7 +295,7 @@ class TextClassifier(EmbeddedTextModel):
         unlabeled = check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
         y = check_labels(y, len(labeled))
         class_counts = Counter(y.tolist())
-        warn_similar_classes(class_counts)
+        warn_about_classes(class_counts)
         block = self._embedding_block(labeled, unlabeled, embeddings, embeddings_unlabeled)
 
         # Fit and store.

@@ -23,7 +23,7 @@ from dropglm.text.base import check_texts
 from dropglm.text.embedded_predictions import FittedState
 from dropglm.text.labels import check_labels
 from dropglm.text.ngram_counts import NgramCounts
-from dropglm.text.similar_classes import warn_similar_classes
+from dropglm.text.similar_classes import warn_about_classes
 from dropglm.text.summarizing import class_sizes, summarize, summarize_search
 from dropglm.text.tuning import check_values, estimator_of, ngram_weights_of, vectorizer_of
 from dropglm.text.unlabeled_effect import effect_of
@@ -82,7 +82,7 @@ def fit_texts(
         total = engine.total(count, texts, vectorizer, add_counts)
     if not total.labels:
         raise ValueError("No partition has a text with a label.")
-    warn_similar_classes(total.labels)
+    warn_about_classes(total.labels)
 
     # Fit with each weight of longer n-grams, and choose the best.
     best: FittedState | None = None
