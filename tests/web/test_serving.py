@@ -208,7 +208,7 @@ class Slow:
             time.sleep(1.0)
         return np.full((len(texts), 2), 0.5)
 
-    def explain(self, text):
+    def explain(self, text, embedding=None):
         pass
 
 
@@ -301,3 +301,15 @@ def test_what_is_not_http_is_a_bad_request(address, request_):
         connection.sendall(request_)
         assert all_of(connection).startswith(b"HTTP/1.1 4")
     assert ask(address, "/health").status == 200
+
+
+def test_models_with_embeddings_are_also_tried_before_they_are_served(monkeypatch):
+    model = TextClassifier(tune=False, embedder=lambda texts: np.ones((len(texts), 3)))
+    model = model.fit(TEXTS, ["good", "bad"] * (len(TEXTS) // 2)).set_params(embedder=None)
+    seen = []
+    transform = type(model.vectorizer_).transform
+    monkeypatch.setattr(
+        type(model.vectorizer_), "transform", lambda self, X: seen.extend(X) or transform(self, X)
+    )
+    TextService(model, "films").warm_up()
+    assert set(seen) == {"a"}

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -74,8 +75,10 @@ class TextService:
 
     def warm_up(self) -> None:
         """Predict once, so that the first request does not wait for what is loaded on first use."""
-        if not self.model._uses_embeddings or self.model.embedder is not None:
-            self.model.explain("a")
+        E = None
+        if self.model._uses_embeddings and self.model.embedder is None:
+            E = np.zeros(self.model._linear_parts()[2].fingerprint.dimension)
+        self.model.explain("a", E)
 
     def predict(self, content: Any) -> dict[str, Any]:
         """Return the answer to a request for predictions."""
