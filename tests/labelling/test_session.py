@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from dropglm import TextClassifier
-from dropglm.labelling import LabellingSession
+from dropglm.labelling import LabellingSession, TextPool
 from dropglm.labelling.panels import accuracy_curve, known_accuracy, progress, surest, suspects
 from dropglm.labelling.session import ChangedError
 from tests.cli.command import texts
@@ -287,6 +287,63 @@ def test_without_words_labelling_goes_on_without_a_model(path):
             assert session.current.guess is None
         assert "none of the 3 texts has a token" in session.problem
         assert session.answer("a") is None
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"), [(FloatingPointError("bad\nluck."), "bad luck"), (MemoryError(), "MemoryError")]
+)
+def test_after_a_fit_that_failed_the_next_label_is_learnt_from(path, monkeypatch, capfd, error, reason):
+    def fails(*_):
+        raise error
+
+    with LabellingSession(TEXTS, path, classes=["good", "bad"], seed=0) as session:
+        assert session.wait(300)
+        learnt = session.snapshot
+        with monkeypatch.context() as patch:
+            patch.setattr(TextPool, "fit", fails)
+            label_all(session, 1)
+            assert session.wait(300)
+        assert session.problem == (
+            f"The model could not be fitted ({reason}); the next label starts another attempt."
+        )
+        assert capfd.readouterr().err == f"dropglm: {session.problem}\n"
+        assert session.snapshot is learnt
+        label_all(session, 1)
+        assert session.wait(300)
+        assert session.problem is None
+        assert session.snapshot.version == session.version
+    assert capfd.readouterr().err == ""
+
+
+def test_features_that_could_not_be_computed_are_computed_with_the_next_label(path, monkeypatch):
+    failures = [MemoryError()]
+
+    def pool(*given, **settings):
+        if failures:
+            raise failures.pop()
+        return TextPool(*given, **settings)
+
+    monkeypatch.setattr("dropglm.labelling.pool.TextPool", pool)
+    with LabellingSession(TEXTS, path, classes=["good", "bad"], seed=0) as session:
+        assert session.wait(300)
+        assert "(MemoryError)" in session.problem
+        label_all(session, 1)
+        assert session.wait(300)
+        assert session.problem is None
+        assert session.snapshot.version == session.version
+
+
+def test_a_failure_that_stays_the_same_is_written_once(path, monkeypatch, capfd):
+    def fit(*_):
+        raise FloatingPointError("bad luck")
+
+    monkeypatch.setattr(TextPool, "fit", fit)
+    with LabellingSession(TEXTS, path, classes=["good", "bad"], seed=0) as session:
+        for _ in range(3):
+            label_all(session, 1)
+            assert session.wait(300)
+            assert "bad luck" in session.problem
+    assert capfd.readouterr().err.count("bad luck") == 1
 
 
 def test_answers_from_several_threads_are_all_stored(path):

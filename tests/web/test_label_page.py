@@ -5,7 +5,7 @@ from time import sleep
 
 import pytest
 
-from dropglm.labelling import LabellingSession
+from dropglm.labelling import LabellingSession, TextPool
 from dropglm.labelling.export_job import Exports
 from dropglm.web.label_app import label_app
 from dropglm.web.running import serving
@@ -65,6 +65,22 @@ def test_texts_are_shown_as_they_are_and_run_nothing(open_page, browser):
     assert seen == set(STRANGE)
     assert browser.title.startswith("4 labels")
     assert browser.execute_script("return document.querySelectorAll('#text script, #text img').length") == 0
+
+
+def test_a_fit_that_failed_is_said_until_one_succeeds(open_page, monkeypatch):
+    page, session = open_page(classes=["good", "bad"])
+    assert session.wait(300)
+
+    def fit(*_):
+        raise FloatingPointError("bad luck")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TextPool, "fit", fit)
+        page.label()
+        page.wait(lambda: "The model could not be fitted (bad luck)" in page.message)
+        page.wait(lambda: page.of("learning").text == "Learning failed")
+    page.label()
+    page.wait(lambda: page.of("learning").text == "")
 
 
 def test_each_action_is_said_and_undone_whole(open_page):

@@ -5,6 +5,7 @@ Compiled kernels and most of NumPy release the interpreter's lock, so that answe
 
 import atexit
 import contextlib
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -81,8 +82,8 @@ class Learner:
         None while the features are computed.
     is_ready : bool
         Whether models can be fitted without delay: features are computed, and functions are compiled.
-    problem : Exception or None
-        Why learning has ended.
+    problem : str or None
+        Why nothing was learnt from the last labels, in a sentence; None if nothing is wrong.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class Learner:
     ) -> None:
         self.pool: TextPool | None = None
         self.is_ready = False
-        self.problem: BaseException | None = None
+        self.problem: str | None = None
         self._texts, self._tell, self._start_from, self._n_jobs = texts, tell, start_from, n_jobs
         self._is_copy = np.asarray(copy_of) != np.arange(len(texts))
         self._rng = np.random.default_rng(seed)
@@ -161,41 +162,52 @@ class Learner:
             self._thread.join(timeout)
 
     def _run(self) -> None:
-        try:
-            self._prepare()
-            while True:
-                with self._changed:
-                    self._is_busy = False
-                    self._changed.notify_all()
-                    self._changed.wait_for(lambda: self._is_closed or self.is_busy)
-                    if self._is_closed:
-                        return
-                    lesson, self._lesson = self._lesson, None
-                    to_check = None
-                    if lesson is None:
-                        to_check, self._to_check = self._to_check, None
-                    self._is_busy = True
-                if lesson is not None:
-                    self._tell(self._learnt(lesson))
-                    if not self.is_ready:
-                        self._compile()
-                        self.is_ready = True
-                if to_check is not None:
-                    self._tell(self._suspects(to_check))
-        except Exception as error:  # labelling goes on without a model, and the session says why
-            self.problem = error
-        finally:
+        while True:
             with self._changed:
-                self._is_closed, self._is_busy = True, False
-                self._lesson = self._to_check = None
+                self._is_busy = False
                 self._changed.notify_all()
+                self._changed.wait_for(lambda: self._is_closed or self.is_busy)
+                if self._is_closed:
+                    self._lesson = self._to_check = None
+                    return
+                lesson, self._lesson = self._lesson, None
+                to_check = None
+                if lesson is None:
+                    to_check, self._to_check = self._to_check, None
+                self._is_busy = True
+            try:
+                self._work(lesson, to_check)
+            except Exception as error:  # labelling goes on, and the next label is another chance
+                self._say(error)
+
+    def _work(self, lesson: Lesson | None, to_check: Lesson | None) -> None:
+        if self.pool is None:
+            self._prepare()
+        if lesson is not None:
+            self._tell(self._learnt(lesson))
+            self.problem = None
+            if not self.is_ready:
+                self._compile()
+                self.is_ready = True
+        if to_check is not None:
+            self._tell(self._suspects(to_check))
+
+    def _say(self, error: Exception) -> None:
+        """Keep a problem for the page, and write it to standard error unless it was the last one as well."""
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        sentence = f"The model could not be fitted ({reason}); the next label starts another attempt."
+        if sentence != self.problem:
+            self.problem = sentence
+            with contextlib.suppress(OSError):
+                print(f"dropglm: {sentence}", file=sys.stderr, flush=True)
 
     def _prepare(self) -> None:
         from dropglm.labelling.pool import TextPool
 
-        self.pool = TextPool(self._texts, n_jobs=self._n_jobs)
+        pool = TextPool(self._texts, n_jobs=self._n_jobs)
         if self._start_from is not None:
-            self._start = StartModel(self._start_from, self.pool.texts)
+            self._start = StartModel(self._start_from, pool.texts)
+        self.pool = pool
 
     def _compile(self) -> None:
         """Fit a model to made-up labels, so that the first real one need not wait for functions to compile.
@@ -204,7 +216,7 @@ class Learner:
         code is read from a file.
         """
         assert self.pool is not None
-        with contextlib.suppress(ValueError):  # it says nothing about fits to real labels
+        with contextlib.suppress(Exception):  # it says nothing about fits to real labels
             self.pool.fit({number: str(number % 2) for number in range(min(4, len(self.pool)))})
 
     def _learnt(self, lesson: Lesson) -> Learnt:

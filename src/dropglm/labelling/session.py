@@ -157,9 +157,8 @@ class LabellingSession:
 
     @property
     def problem(self) -> str | None:
-        """Why there is no model, in a sentence; None if nothing is wrong."""
-        error = self._learner.problem
-        return None if error is None else f"The model cannot be fitted: {error}"
+        """Why nothing was learnt from the last labels, in a sentence; None if nothing is wrong."""
+        return self._learner.problem
 
     @property
     def notices(self) -> list[str]:

@@ -123,6 +123,7 @@ function take(news, { isOwn = false, isLate = false, says = "", found = null } =
   else if (old && !isOwn && !isSame) say("The labels were changed in another tab; this one is up to date again.");
   else if (!old && news.notices.length) say(news.notices.join(" "));
   else if (isOwn) say(says);
+  if (news.problem && (!old || old.problem !== news.problem)) say(news.problem, true);
   if (!old && !news.classes.length) element("new-name").focus();
   isOffline = false;
   if (!isOwn && !isSame) trail = [];

@@ -11,7 +11,7 @@ export function showNumbers(state, go) {
   if (state.n_skipped) parts.push(`${state.n_skipped} skipped`);
   if (state.per_minute) parts.push(`${state.per_minute < 10 ? state.per_minute.toFixed(1) : Math.round(state.per_minute)} per minute`);
   element("progress").textContent = parts.join(", ");
-  element("learning").textContent = state.problem ? "" : !state.is_ready ? "Preparing the model…" : state.is_learning ? "Learning…" : "";
+  element("learning").textContent = state.problem ? "Learning failed" : !state.is_ready ? "Preparing the model…" : state.is_learning ? "Learning…" : "";
   const box = clear(element("counts"));
   const most = Math.max(1, ...state.classes.map(([, count]) => count));
   for (const [name, count] of state.classes) {
