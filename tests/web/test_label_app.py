@@ -1,6 +1,8 @@
 """The requests of the page of dropglm label."""
 
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -79,6 +81,38 @@ def test_what_cannot_be_stored_is_not_acknowledged(served, monkeypatch):
     after = state_of(address)
     assert (after["version"], after["current"]) == (before["version"], before["current"])
     assert act(address, "answer", label="good").status == 200
+
+
+def test_while_the_disk_is_slow_other_requests_are_answered(served, monkeypatch):
+    """What is not on the disk is not shown, and the next action waits for its turn."""
+    address, session, _ = served
+    before = state_of(address)
+    is_waiting, is_done = threading.Event(), threading.Event()
+
+    def slow(_):
+        is_waiting.set()
+        assert is_done.wait(60)
+
+    with ThreadPoolExecutor(5) as threads, monkeypatch.context() as patch:
+        patch.setattr("dropglm.labelling.journal.os.fsync", slow)
+        try:
+            answer = threads.submit(act, address, "answer", before["version"], label="good")
+            assert is_waiting.wait(60)
+            skip = threads.submit(act, address, "skip", before["version"] + 1)
+            looks = [threads.submit(ask, address, path) for path in ("api/state", "api/panels", "")]
+            state, *others = (look.result(20) for look in looks)
+            assert [other.status for other in others] == [200, 200]
+            for name in ("version", "n_labels", "current"):
+                assert state.json[name] == before[name]
+            assert not answer.done()
+        finally:
+            is_done.set()
+        done = answer.result(60), skip.result(60)
+    assert [one.status for one in done] == [200, 200]
+    assert done[0].json["version"] == before["version"] + 1
+    after = state_of(address)
+    assert (after["n_labels"], after["n_skipped"]) == (1, 1)
+    assert session.answers.labels() == {before["current"]["number"]: "good"}
 
 
 @pytest.mark.parametrize(

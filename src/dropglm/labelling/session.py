@@ -10,6 +10,7 @@ from dropglm.labelling.entries import (
     ClassAdded,
     ClassRemoved,
     ClassRenamed,
+    Entry,
     Kept,
     Labelled,
     LabelledTogether,
@@ -108,7 +109,8 @@ class LabellingSession:
         self.texts = texts
         self.snapshot: Snapshot | None = None
         self.suspects: Suspects | None = None
-        self.lock = threading.RLock()
+        self.lock = threading.RLock()  # of all that can be seen; never held while the disk is waited for
+        self._acting = threading.RLock()  # one action at a time; taken before the other lock
         self._labels_version = 0  # version at the last change of a label
         start_classes = [] if start_from is None else [str(name) for name in start_from.classes_]
         self._stored = StoredAnswers(texts, path, [*classes, *start_classes], labels or {})
@@ -143,7 +145,7 @@ class LabellingSession:
     @property
     def version(self) -> int:
         """Number of entries of the journal: it grows with each change."""
-        return len(self._stored.journal.entries)
+        return self._stored.version
 
     @property
     def is_learning(self) -> bool:
@@ -218,16 +220,16 @@ class LabellingSession:
         Item or None
             The next text to label; None if there are no more.
         """
-        with self.lock:
+        with self._acting:
             self._check_seen(seen)
             self._stored.check_class(label)
             number = self._number(number)
-            item = self.current if self.current is not None and self.current.number == number else None
+            item = self.current
+            item = item if item is not None and item.number == number else None
             guess = None if item is None or item.guess is None else self.answers.names.get(item.guess.label)
             source = source if item is None else item.source
             text = self.answers.numbers.reference(number)
-            self._stored.append(Labelled((text,), label, source, guess, round(time.time(), 2)))
-            return self._after(number)
+            return self._store(Labelled((text,), label, source, guess, round(time.time(), 2)), number)
 
     def answer_all(self, labels: Mapping[int, str], *, seen: int | None = None) -> Item | None:
         """Label several texts, by number, in one action, and return the next text to label.
@@ -246,7 +248,7 @@ class LabellingSession:
         Item or None
             The next text to label; None if there are no more.
         """
-        with self.lock:
+        with self._acting:
             self._check_seen(seen)
             if not labels:
                 raise ValueError("There are no texts to label.")
@@ -257,8 +259,8 @@ class LabellingSession:
             if not labels:
                 raise ValueError("All of these texts have an answer already.")
             texts = tuple(map(self.answers.numbers.reference, labels))
-            self._stored.append(LabelledTogether(texts, tuple(labels.values()), round(time.time(), 2)))
-            return self._after(*labels)
+            entry = LabelledTogether(texts, tuple(labels.values()), round(time.time(), 2))
+            return self._store(entry, *labels)
 
     def skip(self, number: int | None = None, *, seen: int | None = None) -> Item | None:
         """Leave a text without a label, also if it had one, and return the next text to label.
@@ -275,11 +277,11 @@ class LabellingSession:
         Item or None
             The next text to label; None if there are no more.
         """
-        with self.lock:
+        with self._acting:
             self._check_seen(seen)
             number = self._number(number)
-            self._stored.append(Skipped((self.answers.numbers.reference(number),), round(time.time(), 2)))
-            return self._after(number)
+            text = self.answers.numbers.reference(number)
+            return self._store(Skipped((text,), round(time.time(), 2)), number)
 
     def keep(self, number: int, *, seen: int | None = None) -> None:
         """Confirm a label that looked suspicious.
@@ -291,12 +293,12 @@ class LabellingSession:
         seen : int, optional
             The version that the annotator has seen; there is an error if it is not the current one.
         """
-        with self.lock:
+        with self._acting:
             self._check_seen(seen)
             number = self._number(number)
             if self.is_free(number):
                 raise ValueError(f"Text {number} has no label to keep.")
-            self._stored.append(Kept((self.answers.numbers.reference(number),), round(time.time(), 2)))
+            self._store(Kept((self.answers.numbers.reference(number),), round(time.time(), 2)))
 
     def undo(self, *, seen: int | None = None) -> list[int]:
         """Take the last action back and return its texts; a text that has no answer now is shown again.
@@ -311,21 +313,24 @@ class LabellingSession:
         list of int
             Numbers of the texts whose answers were taken back.
         """
-        with self.lock:
+        with self._acting:
             self._check_seen(seen)
             action = self.answers.last
             if action is None:
                 raise ValueError("There is nothing to undo.")
             numbers = [number for number in action.numbers if number >= 0]
             sources = {number: self.answers.by_text[number].source for number in numbers}
-            self._stored.append(Undone(round(time.time(), 2)))
-            free = [number for number in numbers if self.is_free(number)]
-            if len(numbers) == 1 and free:
-                self._screen.go_back_to(free[0], sources[free[0]])
-            elif self.current is None:
-                self._screen.move_on()
-            if action.numbers:
-                self._learn()
+            entry = Undone(round(time.time(), 2))
+            self._stored.journal.append(entry)
+            with self.lock:
+                self._stored.apply(entry)
+                free = [number for number in numbers if self.is_free(number)]
+                if len(numbers) == 1 and free:
+                    self._screen.go_back_to(free[0], sources[free[0]])
+                elif self.current is None:
+                    self._screen.move_on()
+                if action.numbers:
+                    self._learn()
             return numbers
 
     def add_class(self, name: str, *, seen: int | None = None) -> None:
@@ -338,9 +343,9 @@ class LabellingSession:
         seen : int, optional
             The version that the annotator has seen; there is an error if it is not the current one.
         """
-        with self.lock:
+        with self._acting:
             self._check_seen(seen)
-            self._stored.append(ClassAdded(self._stored.new_name(name), is_undoable=True))
+            self._store(ClassAdded(self._stored.new_name(name), is_undoable=True))
 
     def rename_class(self, old: str, new: str, *, seen: int | None = None) -> None:
         """Rename a class; its labels have the new name from then on.
@@ -352,11 +357,11 @@ class LabellingSession:
         seen : int, optional
             The version that the annotator has seen; there is an error if it is not the current one.
         """
-        with self.lock:
+        with self._acting:
             self._check_seen(seen)
             self._stored.check_class(old)
             if old != new:
-                self._stored.append(ClassRenamed(old, self._stored.new_name(new, old)))
+                self._store(ClassRenamed(old, self._stored.new_name(new, old)))
 
     def remove_class(self, name: str, *, seen: int | None = None) -> None:
         """Remove a class that no text has.
@@ -368,10 +373,10 @@ class LabellingSession:
         seen : int, optional
             The version that the annotator has seen; there is an error if it is not the current one.
         """
-        with self.lock:
+        with self._acting:
             self._check_seen(seen)
             self._stored.check_unused(name)
-            self._stored.append(ClassRemoved(name))
+            self._store(ClassRemoved(name))
 
     def look_for_suspects(self) -> None:
         """Look for suspicious labels in the background, unless those of the present labels are known."""
@@ -401,7 +406,7 @@ class LabellingSession:
         ends.
         """
         self._learner.close()
-        with self.lock:
+        with self._acting:
             self._stored.journal.close()
 
     @property
@@ -437,12 +442,16 @@ class LabellingSession:
         self._labels_version = self.version
         self._learner.learn(self._lesson())
 
-    def _after(self, *numbers: int) -> Item | None:
-        """Learn from new answers, move on if one of them is that of the current text, and return it."""
-        if self.current is not None and self.current.number in numbers:
-            self._screen.move_on()
-        self._learn()
-        return self.current
+    def _store(self, entry: Entry, *numbers: int) -> Item | None:
+        """Store an entry and return the current text; learn if texts of these numbers were answered."""
+        self._stored.journal.append(entry)  # without the lock, since the disk may be slow
+        with self.lock:
+            self._stored.apply(entry)
+            if self.current is not None and self.current.number in numbers:
+                self._screen.move_on()
+            if numbers:
+                self._learn()
+            return self.current
 
     def _told(self, news: Learnt | Suspects) -> None:
         """Take over what the learner has found; it calls this in its thread."""

@@ -31,6 +31,8 @@ class StoredAnswers:
     answers : Answers
     disputed : list of int
         Texts whose copies have different labels in ``labels``, as long as they are not answered.
+    version : int
+        Number of entries that have changed the answers.
     """
 
     def __init__(
@@ -42,10 +44,10 @@ class StoredAnswers:
     ) -> None:
         _check_texts(texts)
         self.answers = Answers(TextNumbers(texts))
+        self.version = 0
         self.journal = Journal(path)
         try:
-            for entry in self.journal.entries:
-                self.answers.apply(entry)
+            self.apply(*self.journal.entries)
             self._begin(classes, labels or {})
         except BaseException:
             self.journal.close()
@@ -55,8 +57,13 @@ class StoredAnswers:
         """Store entries, then change the answers as they say."""
         if entries:
             self.journal.append(*entries)
+            self.apply(*entries)
+
+    def apply(self, *entries: Entry) -> None:
+        """Change the answers as stored entries say."""
         for entry in entries:
             self.answers.apply(entry)
+        self.version += len(entries)
 
     @property
     def disputed(self) -> list[int]:

@@ -1,6 +1,8 @@
 """The page of ``dropglm label``: requests in, calls of the session out."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -37,6 +39,8 @@ class LabelPage:
     def __init__(self, session: LabellingSession, exports: Exports, name: str = "") -> None:
         self.session, self.exports = session, exports
         self.views = LabelViews(session, exports, name)
+        # One action at a time, in the order of arrival, while other requests are answered: disks may be slow.
+        self._actions = ThreadPoolExecutor(1, "actions")
 
     def routes(self) -> list[Route]:
         """Return the routes of the page and of its requests."""
@@ -87,12 +91,10 @@ class LabelPage:
         self.session.undo(seen=_seen(given))
 
     def _action(self, action: Callable[[dict[str, Any]], object]) -> Callable[[Request], Awaitable[Response]]:
-        async def endpoint(request: Request) -> Response:
-            given = await read_json(request, MAX_BYTES)
+        def answer(given: Any) -> Response:
             if not isinstance(given, dict):
                 raise HTTPException(400, "The request must be a JSON object.")
             try:
-                # Not in another thread: each change of threads may wait for the thread that learns.
                 action(given)
             except ChangedError as error:
                 return json_answer({"error": str(error), "state": self.views.state()}, 409)
@@ -101,6 +103,10 @@ class LabelPage:
             except ValueError as error:
                 raise HTTPException(400, str(error)) from None
             return json_answer(self.views.state())
+
+        async def endpoint(request: Request) -> Response:
+            given = await read_json(request, MAX_BYTES)
+            return await asyncio.get_running_loop().run_in_executor(self._actions, answer, given)
 
         return endpoint
 
