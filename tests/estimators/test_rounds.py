@@ -1,5 +1,6 @@
 """Rounds in which naive Bayes also counts unlabelled rows, with predicted labels."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -246,6 +247,31 @@ def test_rounds_end_when_held_out_rows_lose(rng):
     alone = LogisticRegressionCV(**settings).fit(X, y)
     assert model.rounds_ == []
     assert_array_equal(model.coef_, alone.coef_)
+
+
+def predictors_after_rounds(count, rng):
+    """Return predictors of held-out rows of two topics, before the first round and after each of them."""
+    (X, y), (U, truth) = topics(rng, 24), topics(rng, 400)
+    predicted = rng.normal(2.0 * truth - 1.0)[:, None]  # of which one in six is wrong
+    weights, held_out = np.repeat([1.0, 0.0], 12), np.arange(12, 24)
+    shared, eta, etas = one_round(X, y, U, weights, held_out, predicted, 2)
+    return [eta, *(one.eta for one in shared.run(count, eta, etas))]
+
+
+def test_rounds_end_at_a_fixed_point(rng):
+    """The first round that moves no predictor by a thousandth of the largest is the last."""
+    etas = predictors_after_rounds(10**17, rng)
+    changes = [np.abs(b - a).max() / np.abs(b).max() for a, b in pairwise(etas)]
+    assert 3 < len(changes) < rounds.MOST
+    assert changes[-1] <= rounds.SETTLED < min(changes[:-1])
+
+
+def test_there_is_a_largest_number_of_rounds(monkeypatch, rng):
+    monkeypatch.setattr(rounds, "SETTLED", -1.0)
+    monkeypatch.setattr(rounds, "MOST", 5)
+    monkeypatch.setattr(Rounds, "_is_worse", lambda self, differences: False)
+    assert len(predictors_after_rounds(10**17, rng)) == 1 + 5
+    assert len(predictors_after_rounds(2, rng)) == 1 + 2
 
 
 def test_first_round_that_loses_leaves_the_model_as_it_was(monkeypatch, rng):

@@ -320,7 +320,8 @@ Rounds = Annotated[
     _option(
         TUNING,
         help="Number of rounds in which naive Bayes also counts the unlabelled texts, with the classes that "
-        "the model predicts for them; they end early if texts that were held out get worse.",
+        "the model predicts for them; they end early if texts that were held out get worse, or if nothing "
+        "changes any more.",
         min=0,
     ),
 ]

@@ -70,7 +70,7 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     rounds : int, default=0
         Number of rounds in which naive Bayes also counts the unlabelled rows, with the labels that the model
         predicts for them; only with ``naive_bayes`` and ``X_unlabeled``. They end when the log loss of
-        held-out rows grows by more than its standard error.
+        held-out rows grows by more than its standard error, when nothing changes any more, or after 1,000.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is neither noised nor penalised.
     multi_class : {"auto", "multinomial", "ovr"}, default="auto"

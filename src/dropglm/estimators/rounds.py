@@ -6,7 +6,8 @@ p = softmax(η) are the predicted labels of unlabelled rows. A few labels say li
 the model's predictions for thousands of rows, right more often than not, show which class each feature
 belongs to. t and c are found as in ``blend``, from held-out rows: the model of every fold predicts its own
 labels, which its held-out rows have not influenced. All terms are linear in the features, so the model stays
-linear. The rounds end when the loss of held-out rows grows by more than its standard error.
+linear. The rounds end when the loss of held-out rows grows by more than its standard error, or when they have
+come to a fixed point, where held-out rows cannot tell the next round from the last.
 """
 
 from collections.abc import Sequence
@@ -27,6 +28,11 @@ from dropglm.families import Multinomial
 FLOOR, PSEUDO_TOTAL = 0.03, 0.3
 ROUND_PRIOR = Prior(mean=0.5, strength=3.0, smallest=0.15)
 ROUND_PRIORS = Priors(ROUND_PRIOR, ROUND_PRIOR)
+# Change of the predictors of held-out rows in a round, relative to the largest, below which they are at a
+# fixed point. With 100 labels of rt and 4,000 unlabelled rows, the third round changes them by 0.22, the 72nd
+# by 0.001.
+SETTLED = 1e-3
+MOST = 1000  # rounds; there is no proof that they approach a fixed point
 
 
 class Round(NamedTuple):
@@ -91,24 +97,26 @@ class Rounds:
         self.y = y[np.concatenate([member.held_out for member in members])]
 
     def run(self, count: int, eta: np.ndarray, eta_unlabeled: list[np.ndarray]) -> list[Round]:
-        """Return at most ``count`` rounds.
+        """Return at most ``count`` rounds, and at most ``MOST``.
 
         ``eta`` are the predictors of the held-out rows of all folds, ``eta_unlabeled`` those of unlabelled
         rows by every member; the latter are overwritten.
         """
         rounds: list[Round] = []
         losses = losses_of(eta, self.y)
-        for number in range(count):
+        for number in range(min(count, MOST)):
             found = each_in_teams(
                 self._count, list(zip(self.members, eta_unlabeled, strict=True)), self.threads
             )
             nu = np.concatenate([one.held_out for one in found])
             blend = fit_blend(eta, nu, self.y, self.held_out_weights, calibrate=True, priors=ROUND_PRIORS)
-            eta, previous = blend(eta, nu), losses
+            before, eta, previous = eta, blend(eta, nu), losses
             losses = losses_of(eta, self.y)
             if self._is_worse(losses - previous):
                 break
             rounds.append(Round(blend, found[-1].ratios, eta))
+            if np.abs(eta - before).max() <= SETTLED * np.abs(eta).max():
+                break
             if number + 1 < count:
                 ratios = [one.ratios for one in found]
                 nu_unlabeled = each_in_teams(self.unlabeled.dot, ratios, self.threads)

@@ -91,7 +91,8 @@ class TextClassifier(EmbeddedTextModel):
     rounds : int, default=3
         Number of rounds in which naive Bayes also counts the unlabelled texts, with the classes that the
         model predicts for them; only if ``tune``, with ``naive_bayes`` and unlabelled texts. They end when
-        the log loss of held-out texts grows by more than its standard error. 0 means none.
+        the log loss of held-out texts grows by more than its standard error, when nothing changes any more,
+        or after 1,000. 0 means none.
     embedder : callable, object with a method ``encode`` or None, default=None
         Model that turns a list of texts into an array with one row of numbers per text, such as a
         ``SentenceTransformer`` or a ``StaticModel`` of model2vec. The embeddings become features beside the
