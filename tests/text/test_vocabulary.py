@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from dropglm.text.file_contents import VOCABULARY
+from dropglm.text.stop_words import StopWords
 from dropglm.text.vocabulary import Vocabulary
 
 VALID = {
@@ -71,3 +72,47 @@ def test_mean_values_come_from_totals_of_parts_too(rng):
     merged._record_totals(sum(totals), any(different))
     np.testing.assert_allclose(merged.mean_values, whole.mean_values, rtol=1e-6)
     np.testing.assert_allclose(whole.mean_values, X.sum(axis=0) / texts, rtol=1e-6)
+
+
+def colliding_words(n, slots):
+    """Return words of seven letters that all belong into the first of so many slots; see ``kernels.mix``."""
+    rng, found = np.random.default_rng(0), []
+    while len(found) < n:
+        letters = rng.integers(97, 123, (1 << 20, 7), np.uint64)
+        key = np.full(len(letters), 7, np.uint64)
+        for k in range(7):
+            key = key << np.uint64(8) | letters[:, k]
+        golden, half = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
+        h = key * golden
+        h = (h ^ (h >> half)) * golden
+        h ^= h >> half
+        found += letters[h & np.uint64(slots - 1) == 0].astype(np.uint8).tolist()
+    return sorted({bytes(word).decode() for word in found[:n]})
+
+
+def test_words_that_were_chosen_to_have_the_same_hash_are_refused():
+    """They would take a quadratic time; so would pairs of words."""
+    words = colliding_words(1500, 4096)
+    vocabulary = Vocabulary._from_names(words, 1)
+    assert len(vocabulary._words) > 1400
+    with pytest.raises(ValueError, match="too many words have the same hash"):
+        len(vocabulary._tables.word_keys)
+    with pytest.raises(ValueError, match="too many words have the same hash"):
+        StopWords(frozenset(words))
+    usual = Vocabulary._from_names([word[::-1] for word in words], 1)
+    assert len(usual._tables.word_keys) == len(words)
+
+
+def test_pairs_that_were_chosen_to_have_the_same_hash_are_refused():
+    head, tail = np.divmod(np.arange(3000**2, dtype=np.uint64), np.uint64(3000))
+    golden, half = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
+    h = (head << half | tail) * golden
+    h = (h ^ (h >> half)) * golden
+    h ^= h >> half
+    same = np.flatnonzero(h & np.uint64(4095) == 0)[:1500]
+    assert len(same) == 1500
+    words = np.array([f"w{k:04d}" for k in range(3000)])
+    pairs = [f"{words[int(head[k])]} {words[int(tail[k])]}" for k in same]
+    vocabulary = Vocabulary._from_names([*words, *pairs], 2)
+    with pytest.raises(ValueError, match="too many n-grams have the same hash"):
+        len(vocabulary._tables.word_keys)

@@ -17,6 +17,9 @@ FREE = -1
 # Columns of the nodes: the key, the last text that contains it, the number of texts that contain it, and the
 # number of occurrences. Two nodes fill one cache line.
 KEY, SEEN, TEXTS, TIMES = 0, 1, 2, 3
+# Slots that may be tried in vain for each slot of a table; with random keys it is less than one. Words of a
+# model file may be chosen so that all of them have the same hash, which would take a quadratic time.
+MOST_PROBES = 64
 BLOCK = 64  # n-grams whose slots are fetched before the first one is used, so that memory latencies overlap
 PAIR = 1 << 30  # is added to the number of a pair that is the head of another one
 
@@ -228,23 +231,30 @@ def drop_tokens(tokens, slots, keys, known, ends):
 @kernel
 def index_tokens(letters, ends, slots, keys):
     """Compute the keys of distinct tokens, which are concatenated, and insert them into empty slots."""
+    left = MOST_PROBES * len(slots)
     for number in range(len(keys)):
         key = token_key(letters, ends[number], ends[number + 1])
         slot = first_slot(key, slots)
         while slots[slot] != FREE:
             slot = (slot + 1) & (len(slots) - 1)
+            left -= 1
+        if left < 0:
+            raise ValueError("too many words have the same hash")
         slots[slot], keys[number, KEY] = number, key
 
 
 @kernel
 def index_ngrams(spelling, slots, keys, token_columns, pair_columns):
     """Number the pairs of given n-grams, and write their columns; return how many pairs there are."""
-    size = 0
+    size, left = 0, MOST_PROBES * (len(slots) + spelling.size)
     for column in range(len(spelling)):
         head, n = np.int64(spelling[column, 0]), 1
         while n < spelling.shape[1] and spelling[column, n] >= 0:
             key = head << 32 | np.int64(spelling[column, n])
             slot = pair_slot(key, slots, keys)
+            left -= (slot - first_slot(key, slots)) & (len(slots) - 1)
+            if left < 0:
+                raise ValueError("too many n-grams have the same hash")
             if slots[slot] == FREE:
                 slots[slot], keys[size, KEY], pair_columns[size] = size, key, -1
                 size += 1

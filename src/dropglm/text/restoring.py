@@ -22,6 +22,9 @@ def restore_features(features: NgramFeatures, state: dict[str, Any]) -> None:
     # No n-gram is in more texts than there are; a damaged file must not give logarithms of negative numbers.
     n_texts = max(1, state["n_texts"], int(vocabulary.document_counts.max()))
     features._set_vocabulary(vocabulary, n_texts)
+    # The hash tables of the words, and of stop words, are built now: chosen words could have the same hash.
+    len(vocabulary._tables.word_keys)
+    features._tokenizer(1)
 
 
 def restore_coefficients(state: dict[str, Any], n_features: int) -> FittedLogistic:
