@@ -11,7 +11,6 @@ from collections.abc import Callable
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from types import FrameType
-from typing import Any
 
 from starlette.types import ASGIApp
 
@@ -100,7 +99,7 @@ def _started(make_app: Callable[[], ASGIApp], listener: socket.socket) -> SpawnP
 
 
 def _work(make_app: Callable[[], ASGIApp], listener: socket.socket) -> None:
-    signal.signal(signal.SIGTERM, _exit)  # until the server runs
+    # Until the server runs, SIGTERM ends the process at once: clients would wait for it in vain.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     run(make_app(), listener)
@@ -113,10 +112,5 @@ def _end_with_parent() -> None:
     assert parent is not None
     parent.join()
     os.kill(os.getpid(), signal.SIGTERM)
-    # The exception of ``_exit`` is lost if it comes while Python runs a callback.
     time.sleep(SECONDS_TO_STOP)
     os._exit(0)
-
-
-def _exit(*_: Any) -> None:
-    sys.exit(0)
