@@ -42,8 +42,8 @@ SENTENCES = 500  # different requests
 OURS, THEIRS = "dropglm", "scikit-learn"
 ROUNDS = 3
 STOPS = (
-    "processes", "stops", "requests sent before the signal", "unanswered at the signal", "lost",
-    "sent after it", "lost", "slowest stop",
+    "processes", "stops", "requests sent before the signal", "unanswered then", "lost",
+    "sent after the signal", "of these lost", "slowest stop",
 )  # fmt: skip
 CLIENTS = 32  # while the server is stopped
 MIXED = "dropglm, while another client sends 10,000 texts at a time"
