@@ -43,11 +43,22 @@ def test_the_first_estimate_is_the_sum_of_the_costs():
 
 
 def test_the_time_that_steps_took_corrects_the_costs_of_the_others(clock):
+    work = with_costs(0.0, 40.0, 1000.0, clock=clock)
+    for cost, seconds in ((0.0, 0.0), (40.0, 80.0)):
+        work.start_step("a", cost)
+        clock.now += seconds
+        work.finish_step()
+    assert work.seconds_left() == pytest.approx(1000 * (PRIOR_SECONDS + 80) / (PRIOR_SECONDS + 40))
+
+
+@pytest.mark.parametrize(("seconds", "counted"), [(80.0, 40.0), (20.0, 20.0)])
+def test_a_first_step_that_takes_longer_than_its_cost_says_nothing_about_the_others(clock, seconds, counted):
+    """It may have compiled functions."""
     work = with_costs(40.0, 1000.0, clock=clock)
     work.start_step("a", 40.0)
-    clock.now += 80.0
+    clock.now += seconds
     work.finish_step()
-    assert work.seconds_left() == pytest.approx(1000 * (PRIOR_SECONDS + 80) / (PRIOR_SECONDS + 40))
+    assert work.seconds_left() == pytest.approx(1000 * (PRIOR_SECONDS + counted) / (PRIOR_SECONDS + 40))
 
 
 def test_cheap_steps_hardly_change_the_estimate_for_expensive_ones(clock):
@@ -109,12 +120,52 @@ def test_a_log_has_lines_while_a_step_is_running_and_only_then(capsys):
     assert not work.thread.is_alive()
 
 
-def test_equal_steps_are_assumed_to_take_equal_times(clock):
-    work = Progress("texts", 4, shown=False, clock=clock)
+def estimates(clock, times, total):
+    """Return the estimates after each of the steps that are finished at these times."""
+    work, found = Progress("fits", total, shown=False, clock=clock), []
     assert work.seconds_left() is None
-    work.advance(1)
-    clock.now += 30.0
-    assert work.seconds_left() == 90.0
+    start = clock.now
+    for time_of_step in times:
+        clock.now = start + time_of_step
+        work.advance()
+        found.append(work.seconds_left())
+    return found
+
+
+def test_equal_steps_are_assumed_to_take_equal_times(clock):
+    assert estimates(clock, [30, 60, 90, 120], 5) == [None, 90, 60, 30]
+
+
+def test_a_slow_first_step_is_no_measure_of_the_others(clock):
+    """One fit compiles for 20 s; the others take half a second each."""
+    times = [20 + 0.5 * step for step in range(60)]
+    found = estimates(clock, times, 60)
+    assert found[:14] == [None] * 14  # 7 of 27 s are the first quarter
+    assert found[14:] == pytest.approx([0.5 * (59 - step) for step in range(14, 60)])
+
+
+def test_steps_that_end_together_are_no_evidence(clock):
+    """16 threads finish their first steps within 0.3 s, and the next ones every two seconds."""
+    times = [10 + 2 * batch + 0.02 * thread for batch in range(20) for thread in range(16)]
+    found = estimates(clock, times, len(times))
+    assert found[:32] == [None] * 32
+    true = [times[-1] - time_of_step for time_of_step in times]
+    assert all(0.5 * a < b < 2 * a for a, b in zip(true[32:-16], found[32:-16], strict=True))
+
+
+def test_the_estimate_follows_a_change_of_pace(clock):
+    """After a hundred quick steps, the others take ten times as long."""
+    times = [*range(1, 101), *range(110, 3110, 10)]
+    found = estimates(clock, times, len(times))
+    assert found[99] == pytest.approx(300, rel=0.05)
+    assert found[219] == pytest.approx(10 * (400 - 220), rel=0.05)
+
+
+def test_many_steps_need_few_marks():
+    work = Progress("texts", 10**6, shown=False)
+    for _ in range(10**4):
+        work.advance(100)
+    assert len(work.marks) < 300
 
 
 def test_a_terminal_shows_a_bar_that_is_replaced_at_the_end(clock, monkeypatch):

@@ -11,6 +11,7 @@ from typing import Self
 BAR_WIDTH = 12  # characters
 BAR_EVERY, LOG_EVERY = 0.2, 60.0  # seconds between two drawings of the bar, or two lines of a log
 PRIOR_SECONDS = 10.0  # how much measured work the stated costs are worth when both estimate the time left
+EVIDENCE = 0.25  # share of the time so far that steps after the first must have taken for an estimate
 CLEAR_LINE = "\r\x1b[K"
 
 
@@ -22,6 +23,10 @@ class Progress:
     (``costs`` with ``start_step``, ``finish_step`` and ``skip_step``). All methods may be called from any
     thread.
 
+    The first step may compile functions and start from nothing, so the time left does not follow from how
+    long it took. There is no estimate for equal steps until those after the first have taken a quarter of
+    the time so far; then the others are expected to take as long as the later half of the finished ones.
+
     Parameters
     ----------
     what : str
@@ -32,9 +37,10 @@ class Progress:
         Write nothing if False.
     costs : sequence of float, default=None
         Rough number of seconds that each step takes. The time that finished steps took corrects the costs of
-        the others; the costs themselves count as ``PRIOR_SECONDS`` of measured time, so that there is an
-        estimate from the start. Since one step may take minutes, the line is redrawn from a thread, and only
-        while a step is running, so that it does not interrupt what is printed between steps.
+        the others, where the first counts with its cost if it took longer; the costs themselves count as
+        ``PRIOR_SECONDS`` of measured time, so that there is an estimate from the start. Since one step may
+        take minutes, the line is redrawn from a thread, and only while a step is running, so that it does not
+        interrupt what is printed between steps.
     log_every : float, default=LOG_EVERY
         Seconds between two lines where standard error is not a terminal.
     clock : callable, default=time.monotonic
@@ -77,6 +83,7 @@ class Progress:
         self.done, self.done_cost, self.done_seconds = 0, 0.0, 0.0
         self.step_running, self.step_cost, self.step_start = False, 0.0, 0.0
         self.start = self.last_drawn = clock()
+        self.marks: list[tuple[int, float]] = []  # steps that were finished at a time, at most 5 % apart
         self.in_terminal = is_terminal()
         self.every = BAR_EVERY if self.in_terminal else LOG_EVERY if log_every is None else log_every
         self.lock, self.closed = Lock(), Event()
@@ -95,6 +102,8 @@ class Progress:
         with self.lock:
             self.done += steps
             self.note = note
+            if not self.marks or self.done >= 1.05 * self.marks[-1][0]:
+                self.marks.append((self.done, self.clock()))
             finished = self.in_terminal and self.done == self.total
             if self.shown and (self.clock() - self.last_drawn > self.every or finished):
                 self._draw()
@@ -113,7 +122,8 @@ class Progress:
     def finish_step(self) -> None:
         """Count the running step as finished."""
         with self.lock:
-            self.done_seconds += self.clock() - self.step_start
+            seconds = self.clock() - self.step_start
+            self.done_seconds += seconds if self.done else min(seconds, self.step_cost)
             self.done_cost += self.step_cost
             self.done += 1
             self._end_step()
@@ -134,8 +144,12 @@ class Progress:
         if self.total is None:
             return None
         if self.total_cost is None:
-            elapsed = self.clock() - self.start
-            return elapsed * (self.total - self.done) / self.done if self.done else None
+            now = self.clock()
+            if not self.marks or now - self.marks[0][1] < EVIDENCE * (now - self.start):
+                return None
+            first_half = [mark for mark in self.marks if mark[0] <= self.done / 2]
+            done, since = first_half[-1] if first_half else self.marks[0]
+            return (now - since) * (self.total - self.done) / (self.done - done) if self.done > done else None
         rate = (PRIOR_SECONDS + self.done_seconds) / (PRIOR_SECONDS + self.done_cost)
         later = rate * (self.total_cost - self.done_cost - self.step_cost)
         running = rate * self.step_cost - (self.clock() - self.step_start) if self.step_running else 0.0
