@@ -21,7 +21,7 @@ from tests.text.synthetic import random_text
 
 @pytest.mark.parametrize(
     "labels",
-    [["good", "bad"], [1, 0], [True, False], [2.0, -1.0], np.array(["good", "bad"], object), [10**12, -1]],
+    [["good", "bad"], [1, 0], [True, False], [2.0, -3.0], np.array(["good", "bad"], object), [10**12, -3]],
     ids=repr,
 )
 def test_predictions_have_the_type_of_the_labels(corpus, labels, tmp_path):
