@@ -126,7 +126,7 @@ def on_file(stream: TextIO, kind: type[io.FileIO]) -> TextIO:
         file if raw is buffer else io.BufferedWriter(file),
         encoding=stream.encoding,
         errors=stream.errors,
-        line_buffering=stream.line_buffering,
+        line_buffering=bool(stream.line_buffering),
         write_through=raw is buffer,
     )
 

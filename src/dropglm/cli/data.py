@@ -96,12 +96,11 @@ def export(
     if data.texts is None:
         raise BadInputError(f"{name} has features, not texts; load it in Python with load_dataset({name!r}).")
     stem, suffixes = first.name.partition(".")[0], first.name.partition(".")[2]
-    parts = {
-        first: (data.texts, data.y),
-        first.with_name(f"{stem}_unlabeled.{suffixes}"): (data.unlabeled, None),
-        first.with_name(f"{stem}_test.{suffixes}"): (data.texts_test, data.y_test),
-    }
-    parts = {path: part for path, part in parts.items() if part[0] is not None}
+    parts: dict[Path, tuple[Any, Any]] = {first: (data.texts, data.y)}
+    if data.unlabeled is not None:
+        parts[first.with_name(f"{stem}_unlabeled.{suffixes}")] = data.unlabeled, None
+    if data.texts_test is not None:
+        parts[first.with_name(f"{stem}_test.{suffixes}")] = data.texts_test, data.y_test
     check_distinct([("--out", path) for path in parts], [datasets.where(name)])
     for path in parts:
         if path.is_file() and not force:

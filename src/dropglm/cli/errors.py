@@ -75,7 +75,7 @@ def report_errors(context: typer.Context | None = None) -> Iterator[None]:
             raise
         if context is not None and context.params["debug"]:
             traceback.print_exception(error)
-        sentence, code = describe(error, context and context.invoked_subcommand)
+        sentence, code = describe(error, None if context is None else context.invoked_subcommand)
         terminal.message(sentence)
         _flush_output()
         raise typer.Exit(code) from None
