@@ -175,7 +175,8 @@ def test_a_terminal_shows_a_bar_that_is_replaced_at_the_end(clock, monkeypatch):
             clock.now += 5.0
             work.advance(note="l2=1")
     drawn = terminal.getvalue().split(CLEAR_LINE)
-    assert drawn[2] == "━━━━━━       2/4 fits, 10 seconds left; l2=1"
+    assert drawn[1].strip() == "0/4 fits"
+    assert drawn[3] == "━━━━━━       2/4 fits, 10 seconds left; l2=1"
     assert drawn[-1] == "2/4 fits: 10.0 s; l2=1\n"
 
 
@@ -185,7 +186,7 @@ def test_a_bar_stays_within_the_width_of_the_terminal(clock, monkeypatch):
     with Progress("fits", 4, shown=True, clock=clock) as work:
         clock.now += 5.0
         work.advance(note="x" * 100)
-        assert len(terminal.getvalue().removeprefix(CLEAR_LINE)) == 29
+        assert len(terminal.getvalue().split(CLEAR_LINE)[-1]) == 29
 
 
 def test_steps_of_unknown_number_are_counted(clock, monkeypatch):
@@ -208,6 +209,26 @@ def test_a_log_has_one_line_per_interval_and_one_at_the_end(capsys, clock):
     assert lines[0] == "31/100 texts, 2 minutes left"
     assert lines[-1] == "100/100 texts: 200.0 s"
     assert len(lines) == 200 // progress.LOG_EVERY + 1
+
+
+@pytest.mark.parametrize(("total", "line"), [(None, "fits"), (5, "0/5 fits")])
+def test_a_log_has_lines_while_there_is_nothing_to_count(capsys, total, line):
+    """Work may take minutes without a step, such as the fit of ten thousand classes."""
+    lines = []
+    with Progress("fits", total, shown=True, log_every=0.001):
+        end = time.monotonic() + 10
+        while not lines:
+            assert time.monotonic() < end
+            time.sleep(0.001)
+            lines += capsys.readouterr().err.splitlines()
+    assert set(lines) == {line}
+
+
+def test_a_line_without_an_estimate_says_how_long_the_work_has_taken(capsys, clock):
+    with Progress("iterations", shown=True, clock=clock) as work:
+        clock.now += 120.0
+        work.advance(7, note="objective 3.5")
+    assert capsys.readouterr().err.startswith("7 iterations, 2 minutes so far; objective 3.5\n")
 
 
 def test_work_without_steps_is_named_with_its_time_unless_it_fails(capsys, clock):

@@ -4,7 +4,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
-from threading import Event, Lock, Thread
+from threading import TIMEOUT_MAX, Event, Lock, Thread
 from types import TracebackType
 from typing import Self
 
@@ -90,19 +90,19 @@ class Progress:
         self.thread: Thread | None = None
 
     def __enter__(self) -> Self:
-        if self.shown and self.total_cost is not None:
+        if self.shown and (self.total_cost is not None or not self.in_terminal):
             self.thread = Thread(target=self._redraw, daemon=True)
             self.thread.start()
-        elif self.shown and self.total is None and self.in_terminal:
+        elif self.shown:
             self._draw()
         return self
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Count finished steps; ``note`` is shown after the count, such as the value of an objective."""
+        """Count finished steps, if any; ``note`` is shown after them, such as the value of an objective."""
         with self.lock:
             self.done += steps
             self.note = note
-            if not self.marks or self.done >= 1.05 * self.marks[-1][0]:
+            if steps and (not self.marks or self.done >= 1.05 * self.marks[-1][0]):
                 self.marks.append((self.done, self.clock()))
             finished = self.in_terminal and self.done == self.total
             if self.shown and (self.clock() - self.last_drawn > self.every or finished):
@@ -173,8 +173,9 @@ class Progress:
         return f"{self.done:,} {self.what}" if self.done else self.what
 
     def _line(self) -> str:
-        left = self.seconds_left()
-        time_left = "" if left is None else f", {in_words(left)} left"
+        left, elapsed = self.seconds_left(), self.clock() - self.start
+        so_far = f", {in_words(elapsed)} so far" if elapsed >= LOG_EVERY else ""
+        time_left = so_far if left is None else f", {in_words(left)} left"
         return f"{self._count()}{time_left}{self.note and f'; {self.note}'}"
 
     def _last_line(self) -> str:
@@ -190,9 +191,10 @@ class Progress:
         _write(CLEAR_LINE + f"{bar}{self._line()}"[:width])
 
     def _redraw(self) -> None:
-        while not self.closed.wait(self.every):
+        while not self.closed.wait(min(self.every, TIMEOUT_MAX)):
             with self.lock:
-                if self.step_running:
+                silent = self.total_cost is None and self.clock() - self.last_drawn >= self.every
+                if self.step_running or silent:
                     self._draw()
 
     def __exit__(

@@ -148,3 +148,11 @@ def test_baseline_needs_three_texts_of_each_class(folder):
         "of each class."
     )
     assert not (folder / "few.skops").exists()
+
+
+def test_a_log_says_how_long_the_training_took(place):
+    command = "train", "reviews.csv", "--no-tune", "--out", "log.skops"
+    lines = run(*command, cwd=place).stderr.splitlines()
+    told = ["Reading reviews.csv", "Training on 80 texts", "Writing log.skops"]
+    assert [line.partition(":")[0] for line in lines] == told
+    assert run(*command, "--quiet", cwd=place).stderr == ""

@@ -87,6 +87,15 @@ def test_verbose_shows_iterations_and_the_objective_on_standard_error(model, rng
     assert not capsys.readouterr().err
 
 
+def test_verbose_counts_the_classes_that_are_fitted_one_against_the_rest(rng, capsys):
+    X = words(rng)[0]
+    y = np.arange(len(X)) % 4
+    LogisticRegression(0.5, multi_class="ovr", verbose=1).fit(X, y)
+    assert capsys.readouterr().err.startswith("4/4 classes: ")
+    LogisticRegression(0.0, multi_class="multinomial", verbose=1).fit(X, y)
+    assert " iterations: " in capsys.readouterr().err
+
+
 class Recorder:
     """A callback with scikit-learn's interface."""
 

@@ -245,7 +245,9 @@ def train(
     of_texts = {"embeddings": None if E is None else E[rows], "embeddings_unlabeled": E_more}
     model = TextClassifier(**settings, embedder=read_embedder(embedder, quiet=quiet))
     begin = time.perf_counter()
-    with naming(table):
+    # In a terminal, the model shows more.
+    told = Progress(f"Training on {len(texts):,} texts", shown=not quiet and not model.verbose)
+    with naming(table), told:
         model.fit(texts, y, X_unlabeled=more or None, **of_texts)
     fit_seconds = time.perf_counter() - begin
     measures = None

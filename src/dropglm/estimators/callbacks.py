@@ -37,7 +37,9 @@ class FitObservers:
     def __init__(self, estimator: Any, data: TrainingData, n_problems: int) -> None:
         self.estimator = estimator
         self.data: dict[str, Any] = {}
-        self.progress = Progress("iterations", None, shown=bool(estimator.verbose))
+        self.several = n_problems > 1  # one class against the rest each
+        what, total = ("classes", n_problems) if self.several else ("iterations", None)
+        self.progress = Progress(what, total, shown=bool(estimator.verbose))
         self.fit_task: Any = None
         self.problem_task: Any = None
         if getattr(estimator, "_skl_callbacks", None):
@@ -77,7 +79,7 @@ class FitObservers:
             task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
 
         def after_iteration(number: int, objective: float, coefficients: Callable[[], Coefficients]) -> bool:
-            self.progress.advance(note=f"objective {objective:.8g}")
+            self.progress.advance(int(not self.several), note=f"objective {objective:.8g}")
             if task is None:
                 return False
             iteration = task.subcontext(task_name="iteration")
@@ -89,6 +91,11 @@ class FitObservers:
             )
 
         return after_iteration
+
+    def problem_solved(self) -> None:
+        """Count a class as fitted, if there are several problems."""
+        if self.several:
+            self.progress.advance()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -263,6 +263,7 @@ PerBlock, default="uniform"
                 return judged(k, solution)
 
             def judged(k: int, solution: Solution) -> tuple[Result, str | None]:
+                observers.problem_solved()
                 return solution.result, diverging_because(problems[k], penalty, self.l2, solution)
 
             own, numbers = replace(solver, threads=features.threads), range(len(problems))
