@@ -4,8 +4,10 @@ import errno
 import json
 import os
 import pickle
+import stat
 import sys
 import zipfile
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -374,6 +376,39 @@ def test_failed_save_leaves_only_the_old_file(saved, monkeypatch):
     with pytest.raises(OSError, match=r"model\.skops cannot be written: No space left on device"):
         model.save(path)
     assert path.read_bytes() == old
+    assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders cannot be synchronised")
+def test_a_saved_model_survives_a_power_cut(saved, monkeypatch):
+    """Its bytes are safe before it gets its name, and its name before the function returns."""
+    path, model = saved
+    done, fsync, replace = [], os.fsync, os.replace
+
+    def synchronise(file):
+        done.append("folder" if stat.S_ISDIR(os.fstat(file).st_mode) else "file")
+        fsync(file)
+
+    monkeypatch.setattr(os, "fsync", synchronise)
+    monkeypatch.setattr(os, "replace", lambda *names: done.append("name") or replace(*names))
+    model.save(path)
+    assert done == ["file", "name", "folder"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders cannot be synchronised")
+@pytest.mark.parametrize(("number", "is_error"), [(errno.EINVAL, False), (errno.EIO, True)])
+def test_only_a_folder_that_could_be_synchronised_gives_an_error(saved, monkeypatch, number, is_error):
+    path, model = saved
+    fsync = os.fsync
+
+    def refuse(file):
+        if stat.S_ISDIR(os.fstat(file).st_mode):
+            raise OSError(number, os.strerror(number))
+        fsync(file)
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(OSError, match="Input/output error") if is_error else nullcontext():
+        model.save(path)
     assert os.listdir(path.parent) == [path.name]
 
 

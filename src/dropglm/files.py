@@ -22,6 +22,9 @@ class FileError(ValueError):
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a stream to a new file, which replaces the old one only if all of it was written.
 
+    At the end, the new file survives a power cut. After an error it is the old one that is there, unless
+    everything succeeded but synchronising the folder.
+
     Symbolic links are followed, the permissions of the old file are kept, and what is not a regular file (a
     pipe, a device) is written to directly; so are the names of open files, such as ``/dev/stdout``.
     """
@@ -46,6 +49,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             if final.exists():
                 shutil.copymode(final, part)
             os.replace(part, final)
+            synchronise_folder(final.parent)
         finally:
             part.unlink(missing_ok=True)
 
@@ -59,6 +63,22 @@ def naming_file(path: str | os.PathLike[str]) -> Iterator[None]:
         if error.filename is None and error.errno is not None:
             error.filename = os.fspath(path)
         raise
+
+
+def synchronise_folder(folder: Path) -> None:
+    """Make sure that the names in a folder survive a power cut, where a system can synchronise folders."""
+    try:
+        opened = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # Windows cannot open any folder
+        return
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # as on some network drives
+            error.filename = os.fspath(folder)
+            raise
+    finally:
+        os.close(opened)
 
 
 def descriptor(path: str | os.PathLike[str]) -> int | None:

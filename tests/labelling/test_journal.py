@@ -1,5 +1,7 @@
+import errno
 import os
 import signal
+import stat
 import subprocess
 import sys
 
@@ -25,6 +27,7 @@ from dropglm.labelling.entries import (
 )
 from dropglm.labelling.journal import HEADER, Journal, JournalError
 
+posix = pytest.mark.skipif(os.name != "posix", reason="folders cannot be synchronised")
 names = st.text(max_size=8)
 references = st.lists(
     st.builds(TextReference, st.integers(0, 10**9), st.text("0123456789abcdef", max_size=12)),
@@ -155,7 +158,8 @@ def test_zeros_at_the_end_are_an_incomplete_line(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", [b"text,label\na,b\n", b"hello", b"\n", b'{"dropglm": "labels", "version": 2}\n']
+    "content",
+    [b"text,label\na,b\n", b"hello", b"\n", b'{"dropglm": "labels", "version": 2}\n', b"PK\0\0\n", bytes(99)],
 )
 def test_another_file_is_refused_and_not_touched(tmp_path, content):
     path = tmp_path / "reviews.csv"
@@ -266,3 +270,96 @@ def test_a_killed_process_loses_no_acknowledged_answer(tmp_path):
         found = [entry.name for entry in entries_of(path)]
         assert found == list(map(str, range(len(found))))
         assert len(found) >= acknowledged
+
+
+@pytest.fixture
+def synchronised(monkeypatch):
+    """What is synchronised: "folder", or the bytes of a file at that moment."""
+    seen, fsync = [], os.fsync
+
+    def record(file):
+        is_folder = stat.S_ISDIR(os.fstat(file).st_mode)
+        seen.append("folder" if is_folder else os.pread(file, 10_000, 0))
+        fsync(file)
+
+    monkeypatch.setattr(journal_module.os, "fsync", record)
+    return seen
+
+
+@posix
+def test_the_name_of_a_new_journal_is_safe_before_its_first_line(tmp_path, synchronised):
+    """Also if another process has created the file and was killed."""
+    (tmp_path / "b.labels.jsonl").touch()
+    for name in ("a.labels.jsonl", "b.labels.jsonl"):
+        synchronised.clear()
+        Journal(tmp_path / name).close()
+        assert synchronised == ["folder", b"", HEADER]
+
+
+@posix
+def test_what_a_killed_process_has_written_is_safe_before_it_is_shown(tmp_path, synchronised):
+    path = tmp_path / "a.labels.jsonl"
+    content = bytes_of(path, [ClassAdded("a")])
+    synchronised.clear()
+    assert entries_of(path) == [ClassAdded("a")]
+    assert synchronised == [content]
+
+
+@posix
+def test_a_folder_that_cannot_be_synchronised_is_an_error(tmp_path, monkeypatch):
+    """Otherwise all answers could be gone after a power cut, with the name of their file."""
+    path = tmp_path / "a.labels.jsonl"
+
+    def fail(file):
+        if stat.S_ISDIR(os.fstat(file).st_mode):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal_module.os, "fsync", fail)
+        with pytest.raises(JournalError, match="Input/output error"):
+            Journal(path)
+    assert entries_of(path) == []
+
+
+@posix
+def test_several_entries_are_stored_as_a_whole_or_not_at_all(tmp_path, synchronised):
+    """A power cut may keep any part of what is not safe yet; zeros stand for the others."""
+    path, other = tmp_path / "a.labels.jsonl", tmp_path / "b.labels.jsonl"
+    before = bytes_of(path, [ClassAdded("a")])
+    several = [ClassAdded("b"), ClassAdded("c"), ClassAdded("d")]
+    with Journal(path) as journal:
+        synchronised.clear()
+        journal.append(*several)
+    marked, written, stored = synchronised
+    assert len(marked) == len(before) + 1
+    assert stored == path.read_bytes()
+    for start in range(len(marked), len(written)):
+        for stop in (start, start + 20, len(written)):
+            other.write_bytes(written[:start] + bytes(min(stop, len(written)) - start) + written[stop:])
+            assert entries_of(other) == [ClassAdded("a")]
+            assert other.read_bytes() == before
+    assert entries_of(path) == [ClassAdded("a"), *several]
+
+
+@pytest.mark.parametrize("start", [1, 20, len(HEADER)])
+def test_a_first_line_with_zeros_is_an_empty_journal(tmp_path, start):
+    path = tmp_path / "a.labels.jsonl"
+    path.write_bytes(bytes(start) + HEADER[start:])
+    assert entries_of(path) == []
+    assert path.read_bytes() == HEADER
+
+
+def test_a_journal_is_closed_once_even_if_that_is_an_error(tmp_path, monkeypatch):
+    """A second call would close another file, which has got the number of this one."""
+    journal, closed, close = Journal(tmp_path / "a.labels.jsonl"), [], os.close
+
+    def fail(file):
+        closed.append(file)
+        close(file)
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(journal_module.os, "close", fail)
+    with pytest.raises(OSError, match="Input/output error"):
+        journal.close()
+    journal.close()
+    assert len(closed) == 1

@@ -2,8 +2,9 @@
 
 The file is JSON Lines: a line that says what the file is, then one line per entry. An entry is written and
 synchronised with the disk before ``append`` returns. If a crash interrupts this, the last line is incomplete;
-it was never acknowledged and is removed when the file is opened again. Line ends of Windows and a byte-order
-mark, which some editors add, are accepted.
+it was never acknowledged and is removed when the file is opened again. Several entries begin with a mark until
+all of them are stored, since a power cut may lose any part of them. Line ends of Windows and a byte-order mark,
+which some editors add, are accepted.
 """
 
 import contextlib
@@ -12,14 +13,15 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from dropglm.files import FileError
+from dropglm.files import FileError, synchronise_folder
 from dropglm.labelling.entries import Entry, from_record, to_record
 from dropglm.labelling.file_lock import lock_file
 
 VERSION = 1
 HEADER = b'{"dropglm": "labels", "version": %d}\n' % VERSION
+MARK = b"\1"  # in place of the first byte of entries that are not stored yet
 
 
 class JournalError(FileError):
@@ -63,7 +65,6 @@ class Journal:
         self.entries: list[Entry] = []
         self.dropped = 0
         self._has_rest = False  # of a write that failed, beyond the end
-        is_new = not self.path.exists()
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         except OSError as error:
@@ -74,8 +75,6 @@ class Journal:
             self._end = self._read()
             if self._end == 0:
                 self._write(HEADER)
-            if is_new:
-                _synchronise_folder(self.path.parent)
         except BaseException:
             os.close(self._file)
             raise
@@ -100,8 +99,8 @@ class Journal:
     def close(self) -> None:
         """Close and unlock the file."""
         if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+            file, self._file = self._file, -1  # closed also if there is an error
+            os.close(file)
 
     def __enter__(self) -> Self:
         return self
@@ -116,18 +115,21 @@ class Journal:
                 raise JournalError(f"{self.path}: this is not a file.")
             with open(self._file, "rb", closefd=False) as stream:
                 data = stream.read()
-            end = data.rfind(b"\n") + 1
-            lines = data[:end].splitlines(keepends=True)
-            if lines or not HEADER.startswith(data):
-                self._check_header(lines[0] if lines else data)
+            whole = data[: data.find(b"\n" + MARK) + 1 or None]
+            end = whole.rfind(b"\n") + 1
+            lines = whole[:end].splitlines(keepends=True)
             if lines and b"\0" in lines[-1]:
                 # After a loss of power, a page of the last write may be missing and read as zeros.
                 end -= len(lines.pop())
+            if lines or not _begins_header(data):
+                self._check_header(lines[0] if lines else data)
             self.entries = self._parsed(lines[1:])
             self.dropped = len(data) - end
             if self.dropped:
                 os.ftruncate(self._file, end)
-                os.fsync(self._file)
+            if end == 0:
+                synchronise_folder(self.path.parent)  # the name of a new file
+            os.fsync(self._file)  # what is shown from now on, although a killed process has written it
         except OSError as error:
             raise JournalError(f"{self.path}: {_reason(error)}.") from error
         return end
@@ -177,11 +179,13 @@ class Journal:
             if self._has_rest:
                 os.ftruncate(self._file, self._end)
                 self._has_rest = False
-            os.lseek(self._file, self._end, os.SEEK_SET)
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
-            os.fsync(self._file)
+            several = data.count(b"\n") > 1
+            for start, part in [(0, MARK), (1, data[1:]), (0, data[:1])] if several else [(0, data)]:
+                os.lseek(self._file, self._end + start, os.SEEK_SET)
+                rest = memoryview(part)
+                while rest:
+                    rest = rest[os.write(self._file, rest) :]
+                os.fsync(self._file)
         except OSError as error:
             self._has_rest = True
             with contextlib.suppress(OSError):
@@ -190,6 +194,12 @@ class Journal:
                 os.fsync(self._file)
             raise JournalError(f"{self.path}: {_reason(error)}; the answer was not stored.") from error
         self._end += len(data)
+
+
+def _begins_header(data: bytes) -> bool:
+    """Return whether this is the first line, or a part of it with zeros in place of what is missing."""
+    same = all(byte in (0, right) for byte, right in zip(data, HEADER, strict=False))
+    return same and len(data) <= len(HEADER)
 
 
 def _line(entry: Entry) -> bytes:
@@ -205,13 +215,3 @@ def _reason(error: OSError) -> str:
         errno.ENOENT: "the file or its folder does not exist",
     }
     return known.get(error.errno, error.strerror or str(error))
-
-
-def _synchronise_folder(folder: Path) -> None:
-    """Make sure that the name of a new file survives a crash, where the system can open folders."""
-    with contextlib.suppress(OSError):
-        opened: Any = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)
