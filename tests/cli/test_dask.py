@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import os
 import re
 
 import numpy as np
@@ -12,8 +13,10 @@ from dask.distributed import LocalCluster
 from numpy.testing import assert_allclose
 
 from dropglm import load_model
+from dropglm import text as dropglm_text
 from dropglm.dask import connecting
 from dropglm.dask import tables as dask_tables
+from dropglm.solvers import LBFGS
 from dropglm.tables import TableError
 from tests.cli.command import dropglm, error_of, run, run_process, texts, write_csv
 
@@ -68,6 +71,24 @@ def test_several_files_give_the_model_of_one_table(folder, address, tmp_path):
     assert report["texts"] == {"bad": 45, "good": 45}
     assert report["unlabeled"] == 40
     assert_same_predictions(out, folder / "local.skops")
+
+
+def test_a_checkpoint_stays_until_the_model_is_saved(folder, address, tmp_path, monkeypatch):
+    """Otherwise a full disk would cost the whole training."""
+    out, checkpoint = tmp_path / "m.skops", tmp_path / "checkpoint"
+    command = ("train", "all.csv", "--no-tune", "--dask", address, "-o", out, "--checkpoint", checkpoint)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            dropglm_text.TextClassifier, "save", lambda *_: (_ for _ in ()).throw(OSError(28, "full"))
+        )
+        assert run(*command, "--quiet", cwd=folder).exit_code == 1
+    assert os.listdir(checkpoint) == ["problem-0.state"]
+    passes = []
+    monkeypatch.setattr(LBFGS, "minimize", lambda *given: passes.append(given))
+    dropglm(*command, "--quiet", cwd=folder)
+    assert passes == []  # nothing was left to fit
+    assert out.exists()
+    assert not checkpoint.exists()
 
 
 def test_blocks_of_one_file_give_the_same_model(folder, address, tmp_path, monkeypatch):

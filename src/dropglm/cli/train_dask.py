@@ -60,6 +60,7 @@ def train_dask(
     from dropglm.dask.connecting import connected
     from dropglm.dask.engine import DaskEngine
     from dropglm.dask.tables import table_partitions
+    from dropglm.partitions.checkpoint import remove_checkpoint
 
     # After an interrupt, a local scheduler may fail to forget tasks that nobody wants; it ends anyway.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
@@ -77,6 +78,7 @@ def train_dask(
     local.text_column_, local.label_column_ = text, label
     with Progress(f"Writing {out}", shown=not quiet):
         local.save(out)
+    remove_checkpoint(checkpoint)
     report = TrainReport(local, out, time.perf_counter() - start, None, None, 0, None)
     if json:
         report.print_json()

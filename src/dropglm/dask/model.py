@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from dropglm.dask.collections import apply, is_collection, partitions_of
 from dropglm.dask.engine import DaskEngine, client_from
 from dropglm.partitions import Engine
+from dropglm.partitions.checkpoint import remove_checkpoint
 
 
 class DaskModel(BaseEstimator):
@@ -78,7 +79,9 @@ class DaskModel(BaseEstimator):
         unlabeled = []
         if X_unlabeled is not None:
             unlabeled = partitions_of(client, X_unlabeled, None, unlabeled_weight, labeled=False)
-        return type(self).fit_partitions(self, self._engine(client), labeled, unlabeled, checkpoint)
+        type(self).fit_partitions(self, self._engine(client), labeled, unlabeled, checkpoint)
+        remove_checkpoint(checkpoint)
+        return self
 
     def _engine(self, client: Any) -> Engine:
         return DaskEngine(client)

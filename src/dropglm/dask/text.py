@@ -11,6 +11,7 @@ from dropglm.dask.collections import apply, is_collection, partitions_of
 from dropglm.dask.engine import client_from
 from dropglm.dask.model import DaskModel
 from dropglm.partitions import Engine
+from dropglm.partitions.checkpoint import remove_checkpoint
 from dropglm.text.partitioned import fit_texts
 from dropglm.text.unlabeled_effect import warn_unless_better
 
@@ -106,7 +107,9 @@ scoring, tol, max_iter, n_jobs, device, random_state, verbose : as in dropglm.Te
         unlabeled = []
         if X_unlabeled is not None:
             unlabeled = partitions_of(client, X_unlabeled, None, None, labeled=False)
-        return self.fit_parts(self._engine(client), labeled, unlabeled, checkpoint)
+        self.fit_parts(self._engine(client), labeled, unlabeled, checkpoint)
+        remove_checkpoint(checkpoint)
+        return self
 
     def fit_parts(
         self,
@@ -124,7 +127,7 @@ scoring, tol, max_iter, n_jobs, device, random_state, verbose : as in dropglm.Te
         labeled, unlabeled : lists
             Partitions of texts.
         checkpoint : str or path, optional
-            A folder for the state after each iteration; removed at the end.
+            A folder for the state after each iteration, which stays at the end.
 
         Returns
         -------

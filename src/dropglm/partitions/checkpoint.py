@@ -6,8 +6,8 @@ the end of every stage that is complete, and the solver's state in the current o
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,45 +16,13 @@ from zipfile import BadZipFile
 import numpy as np
 
 from dropglm import plain_archive
-from dropglm.files import FileError, replacing
+from dropglm.files import FileError, replacing, synchronise_folder
 from dropglm.objective import Objective
 from dropglm.solvers import LBFGS, Callback, History, Result
 
 # Settings that a continued fit may change.
 FREE = ("client", "max_iter", "n_jobs", "verbose", "warm_start")
-
-
-class Checkpoint:
-    """The folder of a fit.
-
-    Parameters
-    ----------
-    path : str or path
-        Created if it does not exist.
-    fingerprint : str
-        Of settings and data; a checkpoint with another one is refused.
-    """
-
-    def __init__(self, path: str | os.PathLike[str], fingerprint: str) -> None:
-        self.path = checkpoint_folder(path)
-        self.fingerprint = fingerprint
-
-    def on(self, problems: Sequence[Any]) -> list[Any]:
-        """Return problems whose solver keeps its state here."""
-        return [
-            replace(problem, checkpoint=ProblemCheckpoint(self._file(k), self.fingerprint))
-            for k, problem in enumerate(problems)
-        ]
-
-    def remove(self, problems: int) -> None:
-        """Remove the files, and the folder if it holds nothing else."""
-        for k in range(problems):
-            self._file(k).unlink(missing_ok=True)
-        with suppress(OSError):
-            self.path.rmdir()
-
-    def _file(self, k: int) -> Path:
-        return self.path / f"problem-{k}.state"
+FILES = "problem-*.state"
 
 
 class ProblemCheckpoint:
@@ -124,20 +92,31 @@ def checkpoint_folder(path: str | os.PathLike[str]) -> Path:
     except OSError as error:
         reason = "is not a folder" if folder.exists() else f"cannot be created ({error.strerror})"
         raise FileError(f"The checkpoint {folder} {reason}; choose another path.") from None
+    synchronise_folder(folder.parent)
     return folder
 
 
-@contextmanager
 def checkpointed(
     path: str | os.PathLike[str] | None, model: Any, surveys: Sequence[Any], problems: Sequence[Any]
-) -> Iterator[list[Any]]:
-    """Yield problems whose state is kept at a path, if one is given; it is removed when they are solved."""
+) -> list[Any]:
+    """Return problems whose solver keeps its state at a path, if one is given."""
     if path is None:
-        yield list(problems)
+        return list(problems)
+    folder, fingerprint = checkpoint_folder(path), fingerprint_of(model, *surveys)
+    return [
+        replace(problem, checkpoint=ProblemCheckpoint(folder / FILES.replace("*", str(k)), fingerprint))
+        for k, problem in enumerate(problems)
+    ]
+
+
+def remove_checkpoint(path: str | os.PathLike[str] | None) -> None:
+    """Remove the files of a checkpoint, and the folder if it holds nothing else."""
+    if path is None:
         return
-    checkpoint = Checkpoint(path, fingerprint_of(model, *surveys))
-    yield checkpoint.on(problems)
-    checkpoint.remove(len(problems))
+    for file in Path(path).glob(FILES):
+        file.unlink()
+    with suppress(OSError):
+        Path(path).rmdir()
 
 
 def fingerprint_of(model: Any, *arrays: Any) -> str:

@@ -67,7 +67,8 @@ def fit_logistic(
         Partitions as the engine keeps them: ``Rows``, checked when they are first used. Both lists are
         emptied, so that an engine can release the rows as soon as they are prepared.
     checkpoint : str or path, optional
-        A folder for the state after each iteration; removed at the end.
+        A folder for the state after each iteration. It stays at the end: whoever stores the model removes it
+        afterwards, with ``checkpoint.remove_checkpoint``.
 
     Returns
     -------
@@ -116,8 +117,8 @@ def fit_logistic(
 
     # Solve.
     solver = solver_of(estimator, problems[0].size, len(problems), checkpoint)
-    with checkpointed(checkpoint, estimator, [found.labeled, found.unlabeled], problems) as problems:
-        return estimator._solve(problems, penalty, features, training_data(found.labeled), solver)
+    problems = checkpointed(checkpoint, estimator, [found.labeled, found.unlabeled], problems)
+    return estimator._solve(problems, penalty, features, training_data(found.labeled), solver)
 
 
 def class_numbers_of(K: int, *, joint: bool) -> list[int | None]:
@@ -172,7 +173,8 @@ def fit_regression(
         Partitions as the engine keeps them: ``Rows``, checked when they are first used. Both lists are
         emptied, so that an engine can release the rows as soon as they are prepared.
     checkpoint : str or path, optional
-        A folder for the state after each iteration; removed at the end.
+        A folder for the state after each iteration. It stays at the end: whoever stores the model removes it
+        afterwards, with ``checkpoint.remove_checkpoint``.
 
     Returns
     -------
@@ -227,8 +229,8 @@ def fit_regression(
 
     # Solve.
     solver = solver_of(estimator, problem.size, 1, checkpoint)
-    with checkpointed(checkpoint, estimator, [found.labeled, found.unlabeled], [problem]) as (problem,):
-        return estimator._solve(problem, penalty, features, training_data(found.labeled), solver)
+    (problem,) = checkpointed(checkpoint, estimator, [found.labeled, found.unlabeled], [problem])
+    return estimator._solve(problem, penalty, features, training_data(found.labeled), solver)
 
 
 def survey_classes(engine: Engine, labeled: list[Any], unlabeled: list[Any] | tuple[()]) -> Surveyed:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from dropglm import checks
 from dropglm.estimators import GeneralizedLinearRegressor, LogisticRegression, LogisticRegressionCV
+from dropglm.partitions.checkpoint import remove_checkpoint
 from dropglm.partitions.engine import SerialEngine
 from dropglm.partitions.fitting import fit_logistic, fit_regression
 from dropglm.partitions.rows import Rows, partition_name
@@ -97,7 +98,9 @@ def fit(
     ]
     labeled, unlabeled = (engine.keep(read, found, None) for found in sources)
     options = {} if checkpoint is None else {"checkpoint": checkpoint}
-    return FITS[kinds[0]](model, engine, labeled, unlabeled, **options)
+    fitted: Model = FITS[kinds[0]](model, engine, labeled, unlabeled, **options)
+    remove_checkpoint(checkpoint)
+    return fitted
 
 
 def read(source: Source, message: None) -> Rows:
