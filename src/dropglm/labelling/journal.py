@@ -2,9 +2,9 @@
 
 The file is JSON Lines: a line that says what the file is, then one line per entry. An entry is written and
 synchronised with the disk before ``append`` returns. If a crash interrupts this, the last line is incomplete;
-it was never acknowledged and is removed when the file is opened again. Several entries begin with a mark until
-all of them are stored, since a power cut may lose any part of them. Line ends of Windows and a byte-order mark,
-which some editors add, are accepted.
+it was never acknowledged and is removed when the file is opened again. Several entries begin with a mark
+until all of them are stored, since a power cut may lose any part of them. Line ends of Windows and a
+byte-order mark, which some editors add, are accepted.
 """
 
 import contextlib
