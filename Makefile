@@ -7,7 +7,7 @@ CONSTRAINTS ?= constraints.txt
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test pytest test-oldest lint format bench bench-cores bench-gpu reproduce readme docs dist lock clean
+.PHONY: demo test pytest test-oldest lint format bench bench-cores bench-gpu faults reproduce readme docs dist lock clean
 
 demo: $(VENV)/.all
 	$(BIN)/dropglm reproduce --all --quick --out demo
@@ -49,6 +49,10 @@ bench-cores: $(VENV)/.bench
 # On a machine with a GPU; DATA is a file that `python -m benchmarks.gpu --prepare FILE` wrote, there or elsewhere.
 bench-gpu: $(VENV)/.bench $(VENV)/.cuda
 	$(BIN)/python -m benchmarks.gpu $(DATA)
+
+# A fault at every write of a journal, a model file and a checkpoint; rewrites docs/nothing-lost.md. Linux only.
+faults: $(VENV)/.test
+	$(BIN)/python -m benchmarks.faults
 
 # The paper's experiments: a page with all of them in reproduced/, their tables in docs/ and the README. An interrupted
 # run is resumed. Data sets come from DROPGLM_DATA or are downloaded; `dropglm reproduce list` says how long each takes.
