@@ -11,7 +11,7 @@ from numba import cuda, float64, int64
 
 from dropglm.cuda.runtime import THREADS, kernel
 from dropglm.cuda.vector_loops import MEMORY, NO_PAIR, NOTHING_NEW, SG, SY, YG, YY, A, E
-from dropglm.solvers.line_search import CURVATURE, MAX_TRIALS, Trial, narrow
+from dropglm.solvers.line_search import MAX_TRIALS, Trial, narrow
 from dropglm.solvers.memory import solve as solve_on_cpu
 
 # Rows of ``point``: the value at the current point, the slope along the next direction, Σ λβ², b,
@@ -30,10 +30,11 @@ solve = cuda.jit(device=True)(solve_on_cpu.py_func)
 
 
 @kernel
-def judge(columns, constant, along, by_rows, pairs, point, trial, steps, taken, slot):
+def judge(columns, curvature, memory, constant, along, by_rows, pairs, point, trial, steps, taken, slot):
     """Take the step that was tried, if it satisfies the Wolfe conditions, or choose the next one to try.
 
-    The step of a problem that searches no more is NaN.
+    ``curvature`` is c₂ of these, ``memory`` how many steps are remembered. The step of a problem that
+    searches no more is NaN.
     """
     p = columns[cuda.blockIdx.x * THREADS + cuda.threadIdx.x]
     if p < 0 or math.isnan(steps[p]):
@@ -45,7 +46,7 @@ def judge(columns, constant, along, by_rows, pairs, point, trial, steps, taken, 
     start = Trial(0.0, point[VALUE, p], point[SLOPE, p])
     low = Trial(trial[LOW, p], trial[LOW + 1, p], trial[LOW + 2, p])
     high = Trial(trial[HIGH, p], trial[HIGH + 1, p], trial[HIGH + 2, p])
-    found, low, high, next_step = narrow(start, low, high, Trial(step, value, slope), CURVATURE)
+    found, low, high, next_step = narrow(start, low, high, Trial(step, value, slope), curvature)
     trial[LOW, p], trial[LOW + 1, p], trial[LOW + 2, p] = low.step, low.value, low.slope
     trial[HIGH, p], trial[HIGH + 1, p], trial[HIGH + 2, p] = high.step, high.value, high.slope
     trial[TRIALS, p] += 1.0
@@ -63,21 +64,22 @@ def judge(columns, constant, along, by_rows, pairs, point, trial, steps, taken, 
     elif found:
         trial[TRIED_VALUE, p] = value
         steps[p], taken[p] = math.nan, step
-        slot[p] = pairs[p] % MEMORY if point[ITERATIONS, p] >= 0.0 else NO_PAIR
+        slot[p] = pairs[p] % memory if point[ITERATIONS, p] >= 0.0 else NO_PAIR
 
 
 @cuda.jit(device=True)
-def aim(p, tol, min_iter, max_iter, pairs, usable, sy, yy, sg, yg, a, e, scale, point, trial, steps):
+def aim(p, tol, min_iter, max_iter, memory, pairs, usable, sy, yy, sg, yg, a, e, scale, point, trial, steps):
     """Set the coefficients of the next direction, and start the search along it.
 
     A problem that seems to have converged, or has had its iterations, waits for the host's decision.
     """
     slots = cuda.local.array(MEMORY, int64)
-    count, size = min(pairs[p], MEMORY), 0
-    oldest = pairs[p] % MEMORY if pairs[p] > MEMORY else 0
-    for k in range(count):
-        place = oldest + k if oldest + k < MEMORY else oldest + k - MEMORY
+    count, size = min(pairs[p], memory), 0
+    oldest = pairs[p] % memory if pairs[p] > memory else 0
+    for place in range(MEMORY):
         a[place], e[place] = 0.0, 0.0
+    for k in range(count):
+        place = (oldest + k) % memory
         if usable[p, place]:
             slots[size] = place
             size += 1
@@ -95,7 +97,7 @@ def aim(p, tol, min_iter, max_iter, pairs, usable, sy, yy, sg, yg, a, e, scale, 
 
 @kernel
 def turn(
-    columns, tol, min_iter, max_iter, along, intercepts, squares, multiplied, pairs, usable,
+    columns, tol, min_iter, max_iter, memory, along, intercepts, squares, multiplied, pairs, usable,
     matrices, vectors, scale, point, trial, steps, taken, slot,
 ):  # fmt: skip
     """Arrive at the ends of the steps that were taken, and aim anew; a block has one problem.
@@ -141,8 +143,8 @@ def turn(
         if renews or new > NOTHING_NEW:
             point[GG, p] = multiplied[2 * MEMORY, p]
             aim(
-                p, tol, min_iter, max_iter, pairs, usable, own_sy, own_yy, own_sg, own_yg, own_a, own_e,
-                scale, point, trial, steps,
+                p, tol, min_iter, max_iter, memory, pairs, usable, own_sy, own_yy, own_sg, own_yg,
+                own_a, own_e, scale, point, trial, steps,
             )  # fmt: skip
         slot[p], taken[p] = NOTHING_NEW, 0.0
     cuda.syncthreads()

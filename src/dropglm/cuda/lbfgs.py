@@ -34,7 +34,7 @@ from dropglm.cuda.objective import DeviceObjective
 from dropglm.cuda.problems import Problems
 from dropglm.cuda.runtime import Reports, Stream, array_module, view
 from dropglm.cuda.vector_loops import MEMORY, NOTHING_NEW, PART, PRODUCTS
-from dropglm.solvers import History, Result, Status
+from dropglm.solvers import LBFGS, History, Result, Status
 from dropglm.solvers.lbfgs import REFRESHES
 
 # Vectors of one number per coefficient that a fit needs: pairs, θ, direction, gradients, preconditioner.
@@ -66,29 +66,28 @@ class Minimum(NamedTuple):
     results: list[Result]
 
 
-def minimize(
-    problems: Problems,
-    theta: Any,
-    *,
-    tol: float,
-    max_iter: int,
-    min_iter: int = 0,
-    watch: WatchAll | None = None,
-) -> Minimum:
-    """Return the minima of all problems, from θ on, which is overwritten."""
+def minimize(problems: Problems, theta: Any, solver: LBFGS, watch: WatchAll | None = None) -> Minimum:
+    """Return the minima of all problems, from θ on, which is overwritten.
+
+    Unless the solver says how many steps to remember, these are as many as there is room for.
+    """
+    if solver.memory is not None and solver.memory > MEMORY:
+        raise ValueError(
+            f"On a GPU, L-BFGS remembers at most {MEMORY} steps, got memory={solver.memory}; use a smaller "
+            'number, or device="cpu".'
+        )
     with Stream() as stream:
-        return _Descent(problems, theta, stream, tol, max_iter, min_iter).run(watch)
+        return _Descent(problems, theta, stream, solver).run(watch)
 
 
 class _Descent:
     """The state of all problems."""
 
-    def __init__(
-        self, problems: Problems, theta: Any, stream: Stream, tol: float, max_iter: int, min_iter: int
-    ) -> None:
+    def __init__(self, problems: Problems, theta: Any, stream: Stream, solver: LBFGS) -> None:
         xp, P, d = array_module(), problems.count, problems.d
         self.stream, self.P = stream, P
-        self.tol, self.max_iter, self.min_iter = float(tol), int(max_iter), int(min_iter)
+        self.tol, self.max_iter, self.min_iter = float(solver.tol), int(solver.max_iter), solver.min_iter
+        self.curvature, self.memory = float(solver.curvature), solver.memory or MEMORY
         self.objective = DeviceObjective(problems, theta)
         # Pairs (s, y), the distance of two of them in memory, and the gradient at the current point.
         self.s, self.y = (DeviceArray(xp.zeros((MEMORY, d + 1, P), problems.dtype)) for _ in range(2))
@@ -240,7 +239,7 @@ class _Descent:
         self._aim(group)
         for _ in range(TRIALS_PER_ROUND):
             objective.evaluate(group)
-            group.decide(decisions.judge, *sums, *search, self.slot)
+            group.decide(decisions.judge, self.curvature, self.memory, *sums, *search, self.slot)
         objective.move(group)
         self._multiply(group)
         self._turn(group, self.nothing)
@@ -248,7 +247,7 @@ class _Descent:
     def _turn(self, group: Group, squares: Any) -> None:
         """Call the kernel that decides on the next directions."""
         objective = self.objective
-        ends = self.tol, self.min_iter, self.max_iter
+        ends = self.tol, self.min_iter, self.max_iter, self.memory
         arrived = objective.along, objective.intercepts, squares, self.multiplied
         products = self.pairs, self.usable, self.matrices, self.vectors, self.scale.view
         steps = objective.steps.view, objective.taken.view, self.slot

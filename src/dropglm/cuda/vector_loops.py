@@ -10,13 +10,12 @@ loaded at a time, even if some of them are not used yet; those are 0.
 
 from numba import cuda, float64, uint64
 
-from dropglm.cuda.runtime import SIMULATED, THREADS, kernel
+from dropglm.cuda.runtime import THREADS, kernel
 from dropglm.cuda.threads import SUMMED, add_threads, problem_of, put_sums
 from dropglm.cuda.words import joined
 
-# Steps that L-BFGS remembers, and how many of them are loaded at a time. A simulation is faster with few, and
-# has to forget some of them even in short fits.
-MEMORY = 4 if SIMULATED else 10
+# Steps that L-BFGS can remember, and how many of them are loaded at a time.
+MEMORY = 10
 PART = MEMORY // 2
 
 # ``matrices``, (2, P, MEMORY, MEMORY): inner products of pairs. ``vectors``, (4, MEMORY, P): those with the

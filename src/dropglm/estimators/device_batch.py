@@ -84,14 +84,9 @@ class Batch:
         """Minimise the objectives of a stage, from the coefficients so far on."""
         from dropglm.cuda.lbfgs import minimize
 
-        self.minimum = minimize(
-            self._problems(np.repeat(discounts, self.classes)),
-            self.theta,
-            tol=solver.tol,
-            max_iter=solver.max_iter,
-            min_iter=solver.min_iter,
-            watch=self._watch if watched and any(task.watch for task in self.tasks) else None,
-        )
+        problems = self._problems(np.repeat(discounts, self.classes))
+        watch = self._watch if watched and any(task.watch for task in self.tasks) else None
+        self.minimum = minimize(problems, self.theta, solver, watch)
         self.theta = self.minimum.theta
         self.passes += [result.passes for result in self.minimum.results[:: self.classes]]
 
