@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 from sklearn.base import clone
 
 from dropglm import (
@@ -83,6 +84,21 @@ def test_unlabelled_rows_may_be_stored_in_another_way(kinds):
     cpu, cuda = both(LogisticRegression(discount=0.7), X, y, X_unlabeled=data(kinds[1], n=5)[0])
     assert_same_steps(cpu, cuda)
     assert cuda.result_.passes == cpu.result_.passes
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_features_far_from_zero_take_no_more_iterations_than_on_the_cpu(form):
+    """In float32, differences of sums over such features would have no correct digit."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(30, 3))
+    X = (Z + np.array([4000.0, 0.0, -4000.0])).astype(np.float32)
+    y = (Z.sum(axis=1) + rng.normal(size=30) > 0).astype(int)
+    X[3, 1] = 0.0  # which is not stored
+    settings = {"dropout": 0.0, "l2": 0.1}
+    exact = LogisticRegression(**settings, tol=1e-8).fit(X.astype(np.float64), y)
+    cpu, cuda = both(LogisticRegression(**settings), form(X), y)
+    assert cuda.n_iter_ <= cpu.n_iter_ + 1
+    assert_allclose(cuda.coef_, exact.coef_, atol=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -90,15 +90,24 @@ def test_backward_is_the_gradient_of_a_function_of_the_moments(setting, add):
     assert_close(out.array, A.T @ r + 2 * rho * beta * (A.T**2 @ q) + add, beta.dtype)
 
 
-def test_column_sums_are_those_of_features_and_squares(setting):
-    from dropglm.cuda.matrix import Slopes
+@pytest.mark.parametrize("frequent", [0, 2])
+def test_the_spread_of_features_is_that_around_the_mean_row_of_each_problem(setting, frequent):
+    """Σ r (x - m)² + ρ q x², over rows that have the feature and rows that lack it; then those without r."""
+    from dropglm.cuda.matrix import Centre, Slopes
 
     matrix, A, group, beta, _ = setting
-    r, q = np.random.default_rng(2).normal(size=(2, len(A), beta.shape[1])).astype(beta.dtype)
-    linear, squares = pair(np.zeros_like(beta)), pair(np.zeros_like(beta))
-    matrix.column_sums(group, Slopes(pair(r), pair(q)), linear, squares, add=False)
-    assert_close(linear.array, A.T @ r, beta.dtype)
-    assert_close(squares.array, A.T**2 @ q, beta.dtype)
+    matrix.frequent = frequent  # of sparse ones: so many features have a block of threads each
+    P = beta.shape[1]
+    r, q = np.random.default_rng(2).uniform(0.1, 1.0, size=(2, len(A), P)).astype(beta.dtype)
+    rho, place = np.linspace(0.5, 2.0, P), np.arange(P) % 2
+    m = np.column_stack([A.mean(axis=0), A.mean(axis=0) + 3.0]).astype(beta.dtype)
+    centre = Centre(pair(m), pair(place.astype(np.int32)), pair(r.sum(axis=0, dtype=np.float64)))
+    out = pair(np.full_like(beta, 7.0))
+    matrix.spread(group, centre, pair(rho), Slopes(pair(r), pair(q)), out, add=False)
+    expected = ((A[:, :, None] - m[:, place]) ** 2 * r[:, None]).sum(axis=0) + rho * (A.T**2 @ q)
+    assert_close(out.array, expected, beta.dtype)
+    matrix.spread(group, centre, pair(rho), Slopes(pair(0.0 * r), pair(q)), out, add=True)
+    assert_close(out.array, expected + rho * (A.T**2 @ q), beta.dtype)
 
 
 def test_frequent_features_are_summed_in_chunks(monkeypatch):

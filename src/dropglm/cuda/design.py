@@ -96,11 +96,8 @@ class DeviceDesign:
         with Stream() as stream:
             group = Group(K, stream)
             slopes = DeviceArray(xp.asarray(np.ascontiguousarray(r, self.dtype)))
-            sums = xp.zeros((self.shape[1], K), self.dtype)
+            sums, no_factor = xp.zeros((self.shape[1], K), self.dtype), DeviceArray(xp.zeros(K, self.dtype))
             for place, matrix in zip(self.places, self.matrices, strict=True):
-                # The second sums, those of squares, are not used.
-                squares = DeviceArray(xp.zeros((matrix.shape[1], K), self.dtype))
-                matrix.column_sums(
-                    group, Slopes(slopes, slopes), DeviceArray(sums[place]), squares, add=False
-                )
+                part = DeviceArray(sums[place])
+                matrix.backward(group, part, no_factor, Slopes(slopes, slopes), part, add=False)
         return sums

@@ -15,6 +15,12 @@ FREQUENT = 64
 CHUNK = 2048
 # A thread has about this many entries of a row.
 ENTRIES = 16
+# Numbers of a dense matrix that are centred at a time.
+CENTRED = 1 << 24
+# If the mean of a feature is more than FAR of its standard deviations away from 0, sums over X need float64,
+# as they have on the CPU: at 4,000, those in float32 end at a gradient norm of some 3e-4. Where it is more
+# than CONSTANT, the feature only rounds.
+FAR, CONSTANT = 100.0, 1e6
 
 
 class Slopes(NamedTuple):
@@ -34,6 +40,14 @@ class Ends(NamedTuple):
     beta: DeviceArray
     direction: DeviceArray
     words: DeviceArray | None = None
+
+
+class Centre(NamedTuple):
+    """Columns of mean rows m, of shape (d, M), the column of each problem, and Σ r over the rows."""
+
+    mean: DeviceArray
+    place: DeviceArray  # (P,)
+    total: DeviceArray  # (P,)
 
 
 class DeviceMatrix(Protocol):
@@ -67,10 +81,17 @@ class DeviceMatrix(Protocol):
     ) -> None:
         """Set, or add to, ``out``: Xᵀr + 2ρ β·(X²)ᵀq, given 2ρ in the type of X."""
 
-    def column_sums(
-        self, group: Group, slopes: Slopes, linear: DeviceArray, squares: DeviceArray, *, add: bool
+    def spread(
+        self,
+        group: Group,
+        centre: Centre,
+        relative: DeviceArray,
+        slopes: Slopes,
+        out: DeviceArray,
+        *,
+        add: bool,
     ) -> None:
-        """Set, or add, Xᵀr to ``linear`` and (X²)ᵀq to ``squares``."""
+        """Set ``out`` to Σ r (x - m)² + ρ q x² of each feature; or add to it, where every r is 0."""
 
     @property
     def entries(self) -> Any:
@@ -99,14 +120,21 @@ class SparseMatrix:
     """
 
     calls_kernels_only = True
-    kind = "sparse"
 
     def __init__(self, indptr: Any, indices: Any, values: Any, d: int) -> None:
         xp = array_module()
         n = len(indptr) - 1
         self.shape = (n, d)
         self.dtype = values.dtype
-        self._zero = self.dtype.type(0.0)
+        if len(values):
+            sums, squares = xp.zeros((2, d))
+            exact = values.astype(np.float64, copy=False)
+            xp.add.at(sums, indices, exact)
+            xp.add.at(squares, indices, exact * exact)
+            mean = sums / n
+            values = exact if _is_far(mean, xp.sqrt(xp.maximum(squares / n - mean * mean, 0.0))) else values
+        self.kind = f"sparse {values.dtype}"
+        self._zero = values.dtype.type(0.0)
         # Unsigned, since Numba checks signed indices for wrap-around.
         indices = indices.astype(np.uint32, copy=False)
         self.rows = tuple(DeviceArray(part) for part in (indptr, indices, values))
@@ -120,10 +148,7 @@ class SparseMatrix:
         self.columns = tuple(DeviceArray(part) for part in by_column)
         self.frequent = int((counts > FREQUENT).sum())
         self._set_chunks(before, counts[: self.frequent])
-        self._nothing, self._no_words = (
-            DeviceArray(xp.zeros((0, 2), self.dtype)),
-            DeviceArray(xp.zeros(0, np.uint64)),
-        )
+        self._no_words = DeviceArray(xp.zeros(0, np.uint64))
         self._sums: Any = None
 
     def _set_chunks(self, before: Any, counts: Any) -> None:
@@ -172,13 +197,52 @@ class SparseMatrix:
         add: bool,
     ) -> None:
         """Set, or add to, ``out``: Xᵀr + 2ρ β·(X²)ᵀq, given 2ρ in the type of X."""
-        self._sum_columns(group, beta, twice, slopes, add, out, self._nothing)
+        pairs, width, stride = _by_two(group, out)
+        before, row_of, values = (part.view for part in self.columns)
+        entries, per_block = (row_of, values), THREADS >> pairs.g
+        r, q, coefficients, sums_of = (pair.flat(width) for pair in (slopes.r, slopes.q, beta, out))
+        factors = coefficients, twice.flat(1)
+        rare = self.shape[1] - self.frequent
+        if rare:
+            pairs.call(
+                *(passes.backward, -(-rare // per_block), width, self._zero, self.frequent, before, *entries),
+                *(stride, *factors, r, q, add, sums_of),
+            )
+        if self.frequent:
+            sums = self._partial_sums(slopes.r.array.shape[1])
+            # A warp has a chunk; with many problems, two threads of each.
+            e = min(BITS - pairs.g, max(5 - pairs.g, 1))
+            blocks = -(-self.chunk_count // (per_block >> e))
+            chunks = e, self._zero, self._starts, self._stops
+            pairs.call(passes.backward_chunks, blocks, width, *chunks, *entries, stride, r, q, sums)
+            pairs.call(
+                *(passes.add_chunks, -(-self.frequent // per_block), width, self._zero, self._chunks_before),
+                *(sums, stride, *factors, add, sums_of),
+            )
 
-    def column_sums(
-        self, group: Group, slopes: Slopes, linear: DeviceArray, squares: DeviceArray, *, add: bool
+    def spread(
+        self,
+        group: Group,
+        centre: Centre,
+        relative: DeviceArray,
+        slopes: Slopes,
+        out: DeviceArray,
+        *,
+        add: bool,
     ) -> None:
-        """Set, or add, Xᵀr to ``linear`` and (X²)ᵀq to ``squares``."""
-        self._sum_columns(group, self._nothing, self._nothing, slopes, add, linear, squares)
+        """Set ``out`` to Σ r (x - m)² + ρ q x² of each feature; or add to it, where every r is 0."""
+        rest = (
+            *(part.view for part in self.columns),
+            *(centre.mean.view, centre.place.view, centre.total.view, relative.view),
+            *(slopes.r.view, slopes.q.view, add, out.view),
+        )
+        d, per_block = self.shape[1], THREADS >> group.g
+        if d > self.frequent:
+            group.call(passes.spread, -(-(d - self.frequent) // per_block), 0, self.frequent, d, *rest)
+        if self.frequent:
+            # A block has one feature and one problem.
+            grid, columns = (self.frequent, group.capacity), group.columns
+            group.stream.call(passes.spread, grid, columns, 0, BITS, 0, self.frequent, *rest)
 
     def take(self, rows: Any) -> "SparseMatrix":
         """Return some of the rows, with the same features."""
@@ -190,48 +254,14 @@ class SparseMatrix:
         entries = xp.arange(int(before[-1]))
         row = xp.searchsorted(before, entries, side="right") - 1
         places = indptr[:-1][rows][row] + entries - before[row]
-        return SparseMatrix(before, indices[places], values[places] if len(values) else values, self.shape[1])
+        chosen = values[places].astype(self.dtype, copy=False) if len(values) else values
+        return SparseMatrix(before, indices[places], chosen, self.shape[1])
 
     def on_host(self) -> Matrix:
         """Return the matrix in the host's memory."""
         indptr, indices, values = (to_host(part.array) for part in self.rows)
-        data = values if len(values) else np.ones(len(indices), self.dtype)
+        data = values.astype(self.dtype) if len(values) else np.ones(len(indices), self.dtype)
         return sparse.csr_array((data, indices.astype(np.int64), indptr), self.shape)
-
-    def _sum_columns(
-        self,
-        group: Group,
-        beta: DeviceArray,
-        twice: DeviceArray,
-        slopes: Slopes,
-        add: bool,
-        out: DeviceArray,
-        squares: DeviceArray,
-    ) -> None:
-        pairs, width, stride = _by_two(group, out)
-        before, row_of, values = (part.view for part in self.columns)
-        entries, per_block = (row_of, values), THREADS >> pairs.g
-        r, q, coefficients, sums_r, sums_q = (
-            pair.flat(width) for pair in (slopes.r, slopes.q, beta, out, squares)
-        )
-        factors = coefficients, twice.flat(1)
-        rare = self.shape[1] - self.frequent
-        if rare:
-            pairs.call(
-                *(passes.backward, -(-rare // per_block), width, self._zero, self.frequent, before, *entries),
-                *(stride, *factors, r, q, add, sums_r, sums_q),
-            )
-        if self.frequent:
-            sums = self._partial_sums(slopes.r.array.shape[1])
-            # A warp has a chunk; with many problems, two threads of each.
-            e = min(BITS - pairs.g, max(5 - pairs.g, 1))
-            blocks = -(-self.chunk_count // (per_block >> e))
-            chunks = e, self._zero, self._starts, self._stops
-            pairs.call(passes.backward_chunks, blocks, width, *chunks, *entries, stride, r, q, sums)
-            pairs.call(
-                *(passes.add_chunks, -(-self.frequent // per_block), width, self._zero, self._chunks_before),
-                *(sums, stride, *factors, add, sums_r, sums_q),
-            )
 
     def _lanes(self, group: Group) -> tuple[int, int]:
         """Return log₂ of the number of threads for a row and problem, and the number of blocks."""
@@ -260,10 +290,11 @@ class DenseMatrix:
     kind = "dense"
 
     def __init__(self, X: Any) -> None:
-        self.X = X
-        self.squares = X * X
         self.shape = X.shape
         self.dtype = X.dtype
+        is_far = _is_far(*(moment(axis=0, dtype=np.float64) for moment in (X.mean, X.std)))
+        self.X = X.astype(np.float64) if is_far else X
+        self.squares = self.X * self.X
 
     @property
     def entries(self) -> Any:
@@ -296,20 +327,43 @@ class DenseMatrix:
         by_q = twice.array * beta.array * (self.squares.T @ slopes.q.array)
         _put(group, self.X.T @ slopes.r.array + by_q, out.array, add)
 
-    def column_sums(
-        self, group: Group, slopes: Slopes, linear: DeviceArray, squares: DeviceArray, *, add: bool
+    def spread(
+        self,
+        group: Group,
+        centre: Centre,
+        relative: DeviceArray,
+        slopes: Slopes,
+        out: DeviceArray,
+        *,
+        add: bool,
     ) -> None:
-        """Set, or add, Xᵀr to ``linear`` and (X²)ᵀq to ``squares``."""
-        _put(group, self.X.T @ slopes.r.array, linear.array, add)
-        _put(group, self.squares.T @ slopes.q.array, squares.array, add)
+        """Set ``out`` to Σ r (x - m)² + ρ q x² of each feature; or add to it, where every r is 0."""
+        r, place = slopes.r.array, to_host(centre.place.array)
+        spread = relative.array * (self.squares.T @ slopes.q.array)
+        n, d = self.shape
+        step = max(1, CENTRED // d)
+        # Problems of the same fold share their mean row.
+        for column in [] if add else np.unique(place[group.numbers]).tolist():
+            own = np.flatnonzero(place == column)
+            for first in range(0, n, step):
+                rows = slice(first, first + step)
+                centred = self.X[rows] - centre.mean.array[:, column]
+                spread[:, own] += (centred * centred).T @ r[rows][:, own]
+        _put(group, spread, out.array, add)
 
     def take(self, rows: Any) -> "DenseMatrix":
         """Return some of the rows."""
-        return DenseMatrix(self.X[rows])
+        return DenseMatrix(self.X[rows].astype(self.dtype, copy=False))
 
     def on_host(self) -> Matrix:
         """Return the matrix in the host's memory."""
-        return to_host(self.X)
+        return to_host(self.X).astype(self.dtype, copy=False)
+
+
+def _is_far(mean: Any, deviation: Any) -> bool:
+    """Return whether the mean of some feature is far from 0, given the standard deviations."""
+    distance = abs(mean)
+    return bool(((distance > FAR * deviation) & (distance < CONSTANT * deviation)).any())
 
 
 def _by_two(group: Group, coefficients: DeviceArray) -> tuple[Group, int, np.uint32]:

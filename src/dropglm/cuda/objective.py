@@ -12,7 +12,7 @@ import numpy as np
 
 from dropglm.cuda import class_loops, copy_loops, row_loops, vector_loops
 from dropglm.cuda.groups import DeviceArray, Group
-from dropglm.cuda.matrix import Ends, Slopes
+from dropglm.cuda.matrix import Centre, Ends, Slopes
 from dropglm.cuda.problems import Copies, Problems, RowSet
 from dropglm.cuda.runtime import MAX_BLOCKS, THREADS, array_module, view
 from dropglm.cuda.vector_loops import ALONG, MEMORY, PRODUCTS
@@ -101,7 +101,12 @@ class DeviceObjective:
         self.constant = view(xp.asarray(problems.constant))
         # Steps along the direction to be tried, NaN for none; and those that are taken, 0 for none.
         self.steps, self.taken = (DeviceArray(xp.zeros(P)) for _ in range(2))
-        self.along, self.by_rows = (view(xp.zeros((count, P))) for count in (ALONG, row_loops.SUMS))
+        along = xp.zeros((ALONG, P))
+        self.along, self.by_rows = view(along), view(xp.zeros((row_loops.SUMS, P)))
+        mean, place = xp.asarray(problems.mean), DeviceArray(xp.asarray(problems.column_of_mean, np.int32))
+        self.centre_of = [
+            Centre(DeviceArray(mean[columns]), place, DeviceArray(along[0])) for columns in blocks
+        ]
         parts = [part for state in self.states for part in state.parts]
         self.sums = view(xp.zeros((len(parts) * MAX_BLOCKS, max(PRODUCTS, MEMORY * MEMORY), P)))
         self.no_factor = DeviceArray(xp.zeros(P, self.dtype))
@@ -177,26 +182,27 @@ class DeviceObjective:
         """Compute ``inverse``, that of the diagonal of the Fisher information plus λ.
 
         Noised copies do not count: as on the CPU, it is that of the rows, to second order in the noise.
-        Overwrites the direction, the derivatives by features and the slopes of rows, which are not needed
-        after a step; the first two for the other problem of a word as well. The sums of curvatures take the
-        place of those along the direction, for all problems.
+        Overwrites the derivatives by features and the slopes of rows, which are not needed after a step. The
+        sums of curvatures take the place of those along the direction, for all problems.
         """
         problems, first = self.problems, 0
-        for number, state in enumerate(self.states):
+        for state in self.states:
             blocks = self.loops(state.n, group)
-            for block, (_, matrix) in enumerate(state.blocks):
-                group.call(
-                    *(row_loops.curvatures, blocks, problems.family, problems.classes, state.here.view),
-                    *(*state.tables[1:], state.places, state.share, self.relative[block].view),
-                    *(state.slopes.r.view, state.slopes.q.view, first, self.sums),
-                )
-                where = state.slopes, self.direction_of[block], self.by_features_of[block]
-                matrix.column_sums(group, *where, add=number > 0)
+            group.call(
+                *(row_loops.curvatures, blocks, problems.family, problems.classes, state.here.view),
+                *(*state.tables[1:], state.places, state.share),
+                *(state.slopes.r.view, state.slopes.q.view, first, self.sums),
+            )
             first += blocks
         self.add_blocks(group, first, 2, self.along)
+        for number, state in enumerate(self.states):
+            for block, (_, matrix) in enumerate(state.blocks):
+                where = self.centre_of[block], self.relative[block], state.slopes, self.by_features_of[block]
+                # Rows of further sets have no labels, and so no share in the loss.
+                matrix.spread(group, *where, add=number > 0)
         group.call(
             *(vector_loops.complete_diagonal, self.loops(self.d + 1, group), self.along),
-            *(problems.fit_intercept, *self.coefficients, self.direction.flat(1), self.by_features.flat(1)),
+            *(problems.fit_intercept, *self.coefficients, self.by_features.flat(1)),
             *(float(np.finfo(self.dtype).tiny), self.inverse.flat(1)),
         )
 

@@ -174,33 +174,21 @@ def sum_slopes(k, stop, E, zero, indices, values, stride, r, q, p):
 
 
 @cuda.jit(device=True)
-def put(words, at, first, second, add):
-    """Set, or add to, the numbers in a word."""
+def put_column(at, p, width, sum_r, sum_q, other_r, other_q, beta, twice, add, out):
+    """Set, or add to, out[at]: Σ x r + 2ρβ Σ x² q; ``twice`` is 2ρ."""
+    own, other = parts(beta[at])
+    sum_r += twice[width * p] * own * sum_q
+    other_r += twice[width * p + width - 1] * other * other_q
     if add:
-        before, other = parts(words[at])
-        first += before
-        second += other
-    words[at] = joined(first, second, words[at])
-
-
-@cuda.jit(device=True)
-def put_column(at, p, width, sum_r, sum_q, other_r, other_q, beta, twice, add, out, squares):
-    """Set, or add to, out[at]: Σ x r + 2ρβ Σ x² q; if β is empty, Σ x r, and Σ x² q in ``squares``.
-
-    ``twice`` is 2ρ.
-    """
-    if beta.size:
-        own, other = parts(beta[at])
-        sum_r += twice[width * p] * own * sum_q
-        other_r += twice[width * p + width - 1] * other * other_q
-    else:
-        put(squares, at, sum_q, other_q, add)
-    put(out, at, sum_r, other_r, add)
+        before, other_before = parts(out[at])
+        sum_r += before
+        other_r += other_before
+    out[at] = joined(sum_r, other_r, out[at])
 
 
 @kernel
 def backward(
-    columns, g, width, zero, start, indptr, indices, values, stride, beta, twice, r, q, add, out, squares
+    columns, g, width, zero, start, indptr, indices, values, stride, beta, twice, r, q, add, out
 ):  # fmt: skip
     """Xᵀr + 2ρ β·(X²)ᵀq for the features from ``start`` on, which have few entries: one thread each."""
     thread = cuda.threadIdx.x
@@ -213,7 +201,7 @@ def backward(
         uint64(indptr[j]), uint64(indptr[j + 1]), uint64(1), zero, indices, values, stride, r, q, p
     )
     at = uint32(j) * stride + p
-    put_column(at, p, width, sum_r, sum_q, other_r, other_q, beta, twice, add, out, squares)
+    put_column(at, p, width, sum_r, sum_q, other_r, other_q, beta, twice, add, out)
 
 
 @kernel
@@ -242,7 +230,7 @@ def backward_chunks(columns, g, width, e, zero, starts, stops, indices, values, 
 
 
 @kernel
-def add_chunks(columns, g, width, zero, chunks_before, sums, stride, beta, twice, add, out, squares):
+def add_chunks(columns, g, width, zero, chunks_before, sums, stride, beta, twice, add, out):
     """Xᵀr + 2ρ β·(X²)ᵀq of the frequent features, given the sums over their chunks."""
     thread = cuda.threadIdx.x
     own = problem_of(columns, g)
@@ -257,4 +245,37 @@ def add_chunks(columns, g, width, zero, chunks_before, sums, stride, beta, twice
         other_r += sums[0, chunk, width * own + width - 1]
         other_q += sums[1, chunk, width * own + width - 1]
     at = uint32(j) * stride + p
-    put_column(at, p, width, sum_r, sum_q, other_r, other_q, beta, twice, add, out, squares)
+    put_column(at, p, width, sum_r, sum_q, other_r, other_q, beta, twice, add, out)
+
+
+@kernel
+def spread(
+    columns, g, e, start, stop, indptr, indices, values, centre, place, total, relative, r, q, add, out
+):  # fmt: skip
+    """Σ r (x - m)² + ρ q x² for the features from ``start`` to ``stop``, with 2^e threads each.
+
+    ``centre`` has columns of m, ``place`` that of each problem; ``total`` is Σ r, of which the rows that lack
+    a feature have the rest. Rows that are added have no r. Centred entry by entry, in float64, since
+    Σ r x² - m² Σ r would lose digits where m is large; it is computed rarely, so without words.
+    """
+    if columns[cuda.blockIdx.y << g] < 0:
+        return
+    buffer = cuda.shared.array((2, THREADS), float64)
+    thread = cuda.threadIdx.x
+    own = problem_of(columns, g)
+    p = max(own, 0)
+    j = start + cuda.blockIdx.x * (THREADS >> (g + e)) + (thread >> (g + e))
+    m, squares, stored = 0.0, 0.0, 0.0
+    if j < stop:
+        m = float64(centre[j, place[p]])
+        for k in range(indptr[j] + ((thread >> g) & ((1 << e) - 1)), indptr[j + 1], 1 << e):
+            i, x = indices[k], float64(values[k]) if values.size else 1.0
+            weight = float64(r[i, p])
+            squares += weight * (x - m) * (x - m) + relative[p] * q[i, p] * x * x
+            stored += weight
+    buffer[0, thread], buffer[1, thread] = squares, stored
+    add_lanes(buffer, 2, g, e)
+    if thread & ((1 << (g + e)) - 1) < 1 << g and own >= 0 and j < stop:
+        squares = buffer[0, thread]
+        squares += out[j, p] if add else m * m * max(total[p] - buffer[1, thread], 0.0)
+        out[j, p] = squares

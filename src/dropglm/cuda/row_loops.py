@@ -121,8 +121,8 @@ def evaluate(
 
 
 @kernel
-def curvatures(columns, g, family, classes, here, w, pi, places, share, relative, loss, both, first, sums):
-    """Set w A'' and (w + ρ π) A'' of each row, and the sums of w A'' and π A'' over each block of rows."""
+def curvatures(columns, g, family, classes, here, w, pi, places, share, loss, penalty, first, sums):
+    """Set w A'' and π A'' of each row, and their sums over each block of rows."""
     if columns[cuda.blockIdx.y << g] < 0:
         return
     buffer = cuda.shared.array((SUMMED, THREADS), float64)
@@ -135,11 +135,11 @@ def curvatures(columns, g, family, classes, here, w, pi, places, share, relative
     rows = THREADS >> g
     for i in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
         A2 = variance_at(family, classes, here, i, p)
-        by_loss, by_penalty = w[i, places[1, p]] * A2, share[p] * pi[i, places[2, p]] * A2
-        loss[i, p] = by_loss
-        both[i, p] = by_loss + relative[p] * by_penalty
-        sum_loss += by_loss
-        sum_penalty += by_penalty
+        loss[i, p] = w[i, places[1, p]] * A2
+        penalty[i, p] = share[p] * pi[i, places[2, p]] * A2
+        # As they were stored, so that sums over all rows that have a feature are the same.
+        sum_loss += loss[i, p]
+        sum_penalty += penalty[i, p]
     totals[0], totals[1] = sum_loss, sum_penalty
     put_sums(buffer, totals, 2, g, p, own >= 0, first + cuda.blockIdx.x, 0, sums)
 

@@ -104,6 +104,7 @@ def combine(
                     along += by_s[first + k] * s[pair]
         total = total * (scale[p] * inverse[at]) - along
         direction[at] = total
+        total = float64(direction[at])  # as it was stored, since products with x̄ and X may cancel
         if ends.size:
             ends[at] = joined(theta[at], direction[at], ends[at])
         if j < d:
@@ -221,12 +222,12 @@ def square(columns, g, size, pairs, y, inverse, sums):
 @kernel
 def complete_diagonal(
     columns, g, by_rows, fit_intercept, l2, l2_weights, mean, places, absolute, block_of,
-    linear, squares, tiny, inverse,
+    spread, tiny, inverse,
 ):  # fmt: skip
     """P⁻¹, the inverse of Σ p (x - x̄)² + ρ q x² + absolute · Σ q + λ.
 
-    ``squares`` is Σ (p + ρ q) x², ``linear`` is Σ p x; ``by_rows`` has Σ p and Σ q. A feature without a row
-    of positive weight may have no curvature; any positive number will do.
+    ``spread`` has the first two sums, ``by_rows`` Σ p and Σ q. A feature without a row of positive weight may
+    have no curvature; any positive number will do.
     """
     thread = cuda.threadIdx.x
     p = problem_of(columns, g)
@@ -238,8 +239,6 @@ def complete_diagonal(
         at = uint64(j * P + p)
         curvature = total
         if j < d:
-            m = float64(mean[j, places[1, p]])
-            spread = max(squares[at] - 2.0 * m * linear[at] + m * m * total, 0.0)
             fixed = l2[p] * l2_weights[j, places[0, p]] + absolute[block_of[j], p] * by_rows[1, p]
-            curvature = spread + fixed
+            curvature = float64(spread[at]) + fixed
         inverse[at] = 1.0 / curvature if curvature > tiny else 1.0
