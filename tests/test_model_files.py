@@ -8,6 +8,7 @@ import stat
 import sys
 import zipfile
 from contextlib import nullcontext
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -212,6 +213,10 @@ def test_newer_and_foreign_files_are_refused(tmp_path):
         ("classes", lambda a: a[:, None]),
         ("classes", lambda a: np.array([1.0, np.nan])),
         ("classes", lambda a: np.array([1j, 2j])),
+        ("classes", lambda a: np.array(["good", "\ud800"], object)),
+        ("classes", lambda a: np.array([1, 10**25], object)),
+        ("coef", lambda a: a.astype(">f4")),
+        ("summary.features", lambda a: 10**400),
         ("classes", lambda a: np.array(["2020-01-01", "2021-01-01"], "M8[D]")),
         ("multi_class", lambda a: "other"),
         ("summary", lambda a: {"texts": 1}),
@@ -291,17 +296,71 @@ def test_a_model_with_a_pattern_of_the_user_is_saved_and_loaded_with_trust(tmp_p
 @pytest.mark.parametrize("load", [load_model, load_saved_model])
 def test_a_small_file_that_needs_much_memory_needs_trust(load, tmp_path):
     path = tmp_path / "model.skops"
-    OnlineTextClassifier(bits=16).fit(["good film", "bad film"], [1, 0]).save(path)
-
-    def edit(state):
-        K = 1000
-        empty = {"cells": np.zeros((K, 0, 2)), "past": np.zeros((K, 0, 2)), "used": np.zeros(0, np.int64)}
-        state.update(classes=np.arange(K), counts=np.zeros(K, np.int64))
-        state["state"].update(empty)
-
-    rewrite(path, edit)
-    with pytest.raises(ModelFileError, match=r"it needs 2\.1 GB of memory, far more than its own size"):
+    OnlineTextClassifier(bits=16, average=True).fit(["good film", "bad film"], [1, 0]).save(path)
+    rewrite(path, lambda state: with_classes(state, 1000))
+    with pytest.raises(ModelFileError, match=r"it needs 1\.0 GB of memory, far more than its own size"):
         load(path)
+
+
+def with_classes(state, K):
+    """Give an online model K classes that have learnt nothing."""
+    state.update(classes=np.arange(K), counts=np.zeros(K, np.int64))
+    nothing = np.zeros((K, 0, 2))
+    state["state"].update(cells=nothing, past=nothing, used=np.zeros(0, np.int64))
+
+
+def memory_of_a_prediction(path):
+    before = processes.peak_memory()
+    model = load_saved_model(path)
+    assert np.isfinite(model.predict_proba(["a good film"])).all()
+    model.explain("a good film")
+    model.top_features()
+    return processes.peak_memory() - before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="measures memory in Linux's way")
+def test_columns_that_have_not_occurred_take_no_memory(tmp_path):
+    """All 500 classes times 2^20 columns would take 8 GB; a model of many classes opens without trust."""
+    path = tmp_path / "model.skops"
+    OnlineTextClassifier(bits=20).fit(["good film", "bad film"], [1, 0]).save(path)
+    rewrite(path, lambda state: with_classes(state, 500))
+    assert processes.in_fresh_process(memory_of_a_prediction, path) < 500e6
+
+
+def test_an_online_model_of_many_classes_opens_with_default_settings(tmp_path):
+    texts = [f"word{k} film" for k in range(60)] * 3
+    model = OnlineTextClassifier().fit(texts, list(range(60)) * 3)
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(load_saved_model(tmp_path / "m").predict(texts), model.predict(texts))
+
+
+def test_strings_of_length_zero_cannot_declare_any_number_of_classes(saved):
+    path, _ = saved
+    evil = path.with_name("evil.skops")
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(evil, "w") as new:
+        member = json.loads(old.read("schema.json"))["content"]["state"]["content"]["classes"]["file"]
+        for name in old.namelist():
+            content = old.read(name)
+            if name == member:
+                header = {"descr": "<U0", "fortran_order": False, "shape": (10**8,)}
+                stream = BytesIO()
+                np.lib.format.write_array_header_1_0(stream, header)
+                content = stream.getvalue()
+            new.writestr(name, content)
+    with pytest.raises(ModelFileError, match="an array has more entries than bytes"):
+        load_model(evil)
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mX", "a\nb", "x" * 1000])
+def test_refusals_are_one_printable_line(saved, name):
+    """A terminal acts on control characters."""
+    path, _ = saved
+    rewrite(path, lambda state: state.update({name: 1}))
+    with pytest.raises(ModelFileError, match="is not part of such a file") as refused:
+        load_model(path)
+    message = str(refused.value)
+    assert message.isprintable()
+    assert len(message) < 300
 
 
 def test_settings_whose_model_could_not_be_read_are_refused_before_they_are_saved(tmp_path):

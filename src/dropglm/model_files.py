@@ -6,6 +6,8 @@ Files are compared with it when they are written and when they are read, so noth
 and model files from untrusted sources are safe to open.
 """
 
+import re
+import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +24,11 @@ from dropglm.files import FileError, replacing
 FORMAT = 2
 # Numbers of this size and their products with counts of words are finite in single precision.
 LARGEST = 1e15
-MOST = 1 << 53  # whole numbers up to this are exact in double precision
+HUGE = sys.float_info.max
+MOST = 1 << 63
+
+
+HALF = re.compile("[\ud800-\udfff]")
 
 
 class ModelFileError(FileError):
@@ -97,7 +103,9 @@ class Record:
         prefix = f"{name}." if name else ""
         unknown = value.keys() - self.parts.keys()
         if unknown:
-            raise ValueError(f"{prefix}{min(unknown)} is not part of such a file")
+            first = min(unknown)
+            shown = first if first.isidentifier() and len(first) < 60 else _shortened(first)
+            raise ValueError(f"{prefix}{shown} is not part of such a file")
         for part, kind in self.parts.items():
             if part in value:
                 kind.check(value[part], f"{prefix}{part}", trust)
@@ -108,10 +116,10 @@ class Record:
             raise NeedsTrustError(reason)
 
 
-def number(low: float = -LARGEST, high: float = LARGEST) -> Kind:
+def number(low: float = -HUGE, high: float = HUGE) -> Kind:
     """Return the kind of finite numbers in a range."""
-    least = "" if low == -LARGEST else f" of at least {low:g}"
-    most = "" if high == LARGEST else f" of at most {high:g}"
+    least = "" if low == -HUGE else f" of at least {low:g}"
+    most = "" if high == HUGE else f" of at most {high:g}"
     what = f"a number{' and'.join(filter(None, (least, most)))}"
     return Kind(what, lambda value: type(value) in (int, float) and low <= value <= high)
 
@@ -162,6 +170,7 @@ def array(dtypes: str, ndim: int, low: float = -LARGEST, high: float = LARGEST) 
             isinstance(value, np.ndarray)
             and value.ndim == ndim
             and value.dtype.name in names
+            and value.dtype.isnative
             # A comparison with NaN is false.
             and (not value.size or bool(value.min() >= low and value.max() <= high))
         ),
@@ -169,10 +178,16 @@ def array(dtypes: str, ndim: int, low: float = -LARGEST, high: float = LARGEST) 
 
 
 FLAG = Kind("True or False", lambda value: type(value) is bool)
-TEXT = Kind("a string", lambda value: type(value) is str)
+# Halves of surrogate pairs cannot be printed, nor written to any other file.
+TEXT = Kind("a string of Unicode", lambda value: type(value) is str and not HALF.search(value))
 LABEL = Kind(
-    "a string, True, False or a finite number",
-    lambda value: type(value) in (str, bool, int) or (type(value) is float and isfinite(value)),
+    "a string of Unicode, True, False or a finite number",
+    lambda value: (
+        type(value) is bool
+        or TEXT.accepts(value)
+        or (type(value) is int and -MOST <= value < 2 * MOST)
+        or (type(value) is float and isfinite(value))
+    ),
 )
 
 
@@ -251,13 +266,13 @@ def read(
         raise type(error)(f"{path} cannot be read: {error.strerror or error}.") from None
     with reporting_damage(path):
         content = plain_archive.loads(data)
-    if not isinstance(content, dict) or not isinstance(content.get("format"), int):
+    if not isinstance(content, dict) or type(content.get("format")) is not int:
         raise ModelFileError(f"{path} is not a dropglm model file.")
     if content["format"] != FORMAT:
         newer = content["format"] > FORMAT
         raise ModelFileError(
             f"{path} was written by dropglm {_shortened(content.get('dropglm')).strip(chr(39))}, in format "
-            f"{content['format']}. This is dropglm {_version()}, which reads format {FORMAT}; "
+            f"{_shortened(content['format'])}. This is dropglm {_version()}, which reads format {FORMAT}; "
             f"{'install the newer version' if newer else 'train the model again'}."
         )
     kind, state = content.get("kind"), content.get("state")

@@ -121,8 +121,8 @@ def _checked_schema(archive: zipfile.ZipFile, size: int) -> Any:
         if _declared(node) not in LOADERS:
             module, name, _ = _declared(node)
             raise NotPlainError(
-                f"contains a {module}.{name}; model files may contain plain data only. Nothing in it was "
-                "loaded or run"
+                f"contains a {_printable(module)}.{_printable(name)}; model files may contain plain data "
+                "only. Nothing in it was loaded or run"
             )
     return schema
 
@@ -138,6 +138,11 @@ def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
             todo.extend(part.values())
         elif isinstance(part, list):
             todo.extend(part)
+
+
+def _printable(name: Any) -> str:
+    """Return a name as it is shown in a message: a terminal may act on control characters."""
+    return name[:60] if isinstance(name, str) and name[:60].isprintable() else ascii(name)[:60]
 
 
 def _declared(node: dict[str, Any]) -> tuple[Any, Any, Any]:
@@ -176,7 +181,11 @@ def _load_string_type(node: dict[str, Any], archive: zipfile.ZipFile) -> type[st
 
 def _load_array(node: dict[str, Any], archive: zipfile.ZipFile) -> np.ndarray:
     if node["type"] == "numpy":
-        return np.lib.format.read_array(BytesIO(archive.read(node["file"])), allow_pickle=False)
+        data = archive.read(node["file"])
+        array = np.lib.format.read_array(BytesIO(data), allow_pickle=False)
+        if array.size > len(data):  # strings of length 0, of which a few bytes can declare any number
+            raise ValueError("an array has more entries than bytes")
+        return array
     if node["type"] != "json":
         raise ValueError(f"an array is of type {node['type']!r}")
     items = _load_list(node, archive)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix, f1_score, log_loss, precision_recall_fscore_support
 
+from dropglm.text import metrics
 from dropglm.text.metrics import (
     ClassMetrics,
     calibration_error,
@@ -143,3 +144,15 @@ def test_undefined_precision_and_recall_are_none():
     found = metrics_from_probabilities(["a", "a"], [[0.7, 0.3, 0], [0.6, 0.4, 0]], ["a", "b", "c"])
     assert found.by_class[1] == ClassMetrics("b", None, None, None, 0)
     assert found.macro_f1 == 1.0
+
+
+def test_many_classes_have_mistakes_but_no_confusion(monkeypatch):
+    """The confusion would have one entry per pair of classes: 5,000 classes took 1 GB."""
+    y, classes = ["a", "a", "b", "b", "c"], ["a", "b", "c"]
+    p = np.eye(3)[[0, 1, 0, 0, 2]] * 0.8 + 0.1
+    few = metrics_from_probabilities(y, p, classes)
+    monkeypatch.setattr(metrics, "MOST_CONFUSED", 2)
+    many = metrics_from_probabilities(y, p, classes)
+    assert few.confusion == [[1, 1, 0], [2, 0, 0], [0, 0, 1]]
+    assert few.mistakes(2) == many.mistakes(2) == [("b", "a", 2), ("a", "b", 1)]
+    assert (many.confusion, many.by_class) == ([], few.by_class)

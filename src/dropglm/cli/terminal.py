@@ -49,7 +49,7 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, w
     out.print(f"\n[bold]{escape(visible(title))}[/bold]")
     grid = Table(header_style="bold")
     for number, name in enumerate(header):
-        grid.add_column(escape(name), justify="left" if number < words else "right", overflow="fold")
+        grid.add_column(escape(visible(name)), justify="left" if number < words else "right", overflow="fold")
     for row in rows:
         grid.add_row(*(escape(visible(cell)) for cell in row))
     out.print(grid)

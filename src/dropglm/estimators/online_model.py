@@ -3,10 +3,11 @@
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from dropglm import checks
 from dropglm.design.storage import Rows
-from dropglm.estimators.predictions import LogisticPredictions
+from dropglm.estimators.predictions import LogisticPredictions, predictors
 from dropglm.online import DivergenceError, Learner, ProgressiveScores, State, rule_from
 from dropglm.online.kernels import SUM
 
@@ -139,7 +140,17 @@ class OnlineModel(LogisticPredictions):
     @property
     def intercept_(self) -> np.ndarray:
         """Intercepts after the last step; (K,)."""
-        return self._coefficients()["intercept"]
+        current = self._check_fitted()._current
+        return current["intercept"] if current else self._coefficients_of(np.empty(0, np.intp))[:, -1]
+
+    def _predictors(self, X: Any) -> np.ndarray:
+        """Return Xβ + b for new rows; few rows need only the coefficients of their own columns."""
+        if self._current or getattr(X, "format", None) != "csr" or X.nnz >= X.shape[1]:
+            return super()._predictors(X)
+        columns, places = np.unique(X.indices, return_inverse=True)
+        rows = sparse.csr_array((X.data, places, X.indptr), (X.shape[0], len(columns)))
+        found = self._coefficients_of(columns)
+        return predictors(rows, found[:, :-1], found[:, -1])
 
     def _check_fitted(self) -> Self:
         checks.fitted(self, "_state")
@@ -147,13 +158,21 @@ class OnlineModel(LogisticPredictions):
             raise DivergenceError(self._divergence.step, self._divergence.rate)
         return self
 
+    def _coefficients_at(self, columns: np.ndarray) -> np.ndarray:
+        return self._coefficients_of(columns)[:, :-1]
+
+    def _coefficients_of(self, columns: np.ndarray | None) -> np.ndarray:
+        """Return the coefficients of some features, or of all if None, and of the intercept, the last."""
+        rule = self._check_fitted()._unchanged_rule()
+        found = self._learner(rule).coefficients(columns)
+        if not np.isfinite(found).all():  # a feature that did not occur again since its step
+            raise DivergenceError(self._state.steps, float(rule.rate))
+        return found
+
     def _coefficients(self) -> dict[str, np.ndarray]:
         """Return the coefficients, computed once between two steps: with l2 or average all of them change."""
         current = self._check_fitted()._current
         if not current:
-            rule = self._unchanged_rule()
-            found = self._learner(rule).coefficients()
-            if not np.isfinite(found).all():  # a feature that did not occur again since its step
-                raise DivergenceError(self._state.steps, float(rule.rate))
+            found = self._coefficients_of(None)
             current.update(coef=np.ascontiguousarray(found[:, :-1]), intercept=found[:, -1].copy())
         return current

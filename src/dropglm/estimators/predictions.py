@@ -26,15 +26,23 @@ class LinearPredictions:
         """Return a fitted model that does not change while it predicts."""
         return self
 
+    def _coefficients_at(self, columns: np.ndarray) -> np.ndarray:
+        """Return the coefficients of some features; shape (K, columns)."""
+        return self.coef_[:, columns]
+
     def _predictors(self, X: Any) -> np.ndarray:
         """Return Xβ + b for new rows; shape (n, K)."""
         if is_on_gpu(X):
             return predictors_on_gpu(X, self.coef_, self.intercept_)
-        coef, intercept = to_host(self.coef_), np.atleast_1d(to_host(self.intercept_))
-        coef = coef if hasattr(coef, "toarray") else np.atleast_2d(coef)
-        single = coef.dtype == X.dtype == np.float32 and isinstance(coef, np.ndarray)
-        eta = _product(X, coef) if single and getattr(X, "format", None) == "csr" else X @ coef.T
-        return np.asarray(eta.toarray() if hasattr(eta, "toarray") else eta) + intercept
+        return predictors(X, to_host(self.coef_), to_host(self.intercept_))
+
+
+def predictors(X: Any, coef: Any, intercept: Any) -> np.ndarray:
+    """Return Xβ + b; shape (n, K)."""
+    coef = coef if hasattr(coef, "toarray") else np.atleast_2d(coef)
+    single = coef.dtype == X.dtype == np.float32 and isinstance(coef, np.ndarray)
+    eta = _product(X, coef) if single and getattr(X, "format", None) == "csr" else X @ coef.T
+    return np.asarray(eta.toarray() if hasattr(eta, "toarray") else eta) + np.atleast_1d(intercept)
 
 
 def _product(X: Any, coef: np.ndarray) -> np.ndarray:

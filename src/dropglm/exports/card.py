@@ -70,7 +70,10 @@ def _head(model: TextPredictions, name: str) -> str:
 
 def _data(model: TextPredictions) -> str:
     sizes, total = model.summary_.texts, sum(model.summary_.texts.values())
-    rows = [(plain(label), f"{n:,}", f"{n / total:.1%}") for label, n in list(sizes.items())[:MOST_CLASSES]]
+    rows = [
+        (plain(label), f"{n:,}", f"{n / max(total, 1):.1%}")
+        for label, n in list(sizes.items())[:MOST_CLASSES]
+    ]
     rows.append(("**all**", f"{total:,}", ""))
     lines = []
     if isinstance(model.summary_, Summary) and model.summary_.unlabeled:
@@ -169,7 +172,8 @@ def plain(value: object) -> str:
     >>> print(plain("a|b *c*\n<br>"))
     a\|b \*c\* \<br\>
     """
-    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", " ".join(str(value).split()))
+    shown = "".join(one if one.isprintable() else "\ufffd" for one in " ".join(str(value).split()))
+    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", shown)
 
 
 def _items(lines: Iterable[str]) -> str:

@@ -67,8 +67,8 @@ class State(NamedTuple):
         """Return the state before the first row; ``lazy`` says whether there is L2 or averaging."""
         # Always float64: a float32 clock would stop after 17 million rows.
         histories = np.zeros((K, d + 1 if lazy else 0, 2))
-        # The average includes β from after the first step on, so its clock starts at 1.
-        histories[:, :, kernels.UPDATED] = float(average)
+        if average:  # it includes β from after the first step on, so its clock starts at 1
+            histories[:, :, kernels.UPDATED] = 1.0
         return cls(np.zeros((K, d + 1, 2), dtype), histories, np.zeros(3))
 
     @property
@@ -141,9 +141,16 @@ class Learner:
             raise DivergenceError(self.state.steps, self.given_rate)
         return eta
 
-    def coefficients(self) -> np.ndarray:
-        """Return β after the last step, or its average over all steps; (K, d + 1)."""
+    def coefficients(self, columns: np.ndarray | None = None) -> np.ndarray:
+        """Return β after the last step, or its average over all steps, with the intercept as the last.
+
+        The shape is (K, d + 1), or (K, m + 1) for m columns.
+        """
         cells, histories, time = self.state
+        if columns is not None:
+            columns = np.append(columns, -1)
+            cells = np.ascontiguousarray(cells[:, columns])
+            histories = np.ascontiguousarray(histories[:, columns]) if histories.shape[1] else histories
         beta = cells[:, :, kernels.BETA]
         if self.average and self.state.steps:
             # The current β_j counts for every step since its last update.

@@ -251,7 +251,7 @@ def explain_text(
     """
     columns, values, names, unknown = vectorizer._describe(text)
     row: Any = vectorizer.transform([text])
-    coef, intercept = model.coef_[:, columns] * values, np.atleast_1d(model.intercept_)[:, None]
+    coef, intercept = model._coefficients_at(columns) * values, np.atleast_1d(model.intercept_)[:, None]
     share = np.zeros_like(intercept)
     if embedding is not None and isinstance(model, ModelWithHead):
         row, share = (row, embedding), model.head.predictors(embedding).T

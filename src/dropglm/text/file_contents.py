@@ -32,8 +32,8 @@ from dropglm.text.tokens import is_linear
 from dropglm.text.weighting import NORMS
 
 # Memory that any file may take, and how many times its own size one may take beyond that; bytes of a
-# coefficient with its sum.
-FREE_BYTES, MOST_TIMES, CELL = 1 << 29, 64, 16
+# coefficient with its sum, and of a page.
+FREE_BYTES, MOST_TIMES, CELL, PAGE = 450_000_000, 64, 16, 4096
 
 
 def _are_classes(value: Any) -> bool:
@@ -47,7 +47,7 @@ def _are_classes(value: Any) -> bool:
 
 def _are_counts(value: Any) -> bool:
     """Return whether this is a dictionary of counts."""
-    return type(value) is dict and all(map(whole().accepts, value.values()))
+    return type(value) is dict and all(map(TEXT.accepts, value)) and all(map(whole().accepts, value.values()))
 
 
 def _is_origin(value: Any) -> bool:
@@ -64,13 +64,18 @@ def _is_rule(value: Any) -> bool:
 
 
 def _memory_risk(online: dict[str, Any]) -> str | None:
-    """Return how much memory the coefficients of all columns take, if this is much and the file is small.
+    """Return how much memory the coefficients take, if this is much and the file is small.
 
-    A file contains only the columns that have occurred, so that a small one could fill the memory.
+    A file contains only the columns that have occurred. In memory there are all columns, of which the system
+    provides the pages that are written to; averages start from 1 and are written everywhere.
     """
-    bits, K, stored = online["settings"]["bits"], len(online["classes"]), online["state"].values()
-    needed = 2 * CELL * (K << (bits or 0))
-    if bits is None or needed <= max(FREE_BYTES, MOST_TIMES * sum(array.nbytes for array in stored)):
+    settings, K, state = online["settings"], len(online["classes"]), online["state"]
+    if settings["bits"] is None:
+        return None
+    needed = CELL * (K << settings["bits"])
+    if not settings["average"]:
+        needed = min(needed, PAGE * K * len(state["used"]))
+    if needed <= max(FREE_BYTES, MOST_TIMES * sum(array.nbytes for array in state.values())):
         return None
     return f"it needs {needed / 1e9:.1f} GB of memory, far more than its own size"
 
@@ -79,7 +84,6 @@ CLASSES = Kind("an array of at least two distinct strings, whole numbers or fini
 ORIGIN = Kind("the settings with which a table is read", _is_origin)
 COUNTS = Kind("a number of texts for each class", _are_counts)
 RULE = Kind("the name of an update rule, or its name and its settings", _is_rule)
-SCORE = Kind("a number", lambda value: type(value) in (int, float))  # that of a user's scorer may be NaN
 FLOATS = "float32 float64"
 PATTERN = Kind(
     "a regular expression that consists of classes of characters and their repetition",
@@ -161,9 +165,9 @@ SUMMARY = Record(
             {
                 "scoring": TEXT,
                 **dict.fromkeys(("folds", "points", "within", "never_held_out"), whole()),
-                "score": SCORE,
-                "standard_error": none_or(SCORE),
-                "accuracy": SCORE,
+                "score": number(),
+                "standard_error": none_or(number()),
+                "accuracy": number(),
                 "l2_at_edge": FLAG,
             },
             or_none=True,
@@ -176,8 +180,8 @@ SUMMARY = Record(
         ),
         "unlabeled_effect": Record(
             {
-                "score_without": none_or(SCORE),
-                "accuracy_without": none_or(SCORE),
+                "score_without": none_or(number()),
+                "accuracy_without": none_or(number()),
                 "n_latent": whole(),
                 "rare_words": FLAG,
                 "rounds": whole(),

@@ -43,12 +43,15 @@ def class_numbers(y: Any, classes: Any) -> np.ndarray:
     --------
     >>> class_numbers(["2", "1", "3"], [1, 2])
     array([ 1,  0, -1])
+    >>> class_numbers([True, 1], [1, 2])
+    array([-1,  0])
     """
     values, labels = y if isinstance(y, list) else np.asarray(y).tolist(), np.asarray(classes).tolist()
-    numbers = {_match(label): k for k, label in enumerate(labels)}
-    exact = {label: k for k, label in enumerate(labels)}
-    numbers = {value: exact.get(value, numbers.get(_match(value), -1)) for value in set(values)}
-    return np.array([numbers[value] for value in values], np.intp)
+    by_name = {_match(label): k for k, label in enumerate(labels)}
+    exact = {(type(label), label): k for k, label in enumerate(labels)}
+    kinds = [(type(value), value) for value in values]  # since True == 1
+    numbers = {kind: exact.get(kind, by_name.get(_match(kind[1]), -1)) for kind in set(kinds)}
+    return np.array([numbers[kind] for kind in kinds], np.intp)
 
 
 def _match(label: Any) -> str | None:

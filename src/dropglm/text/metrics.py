@@ -10,6 +10,8 @@ from dropglm.text.labels import class_numbers, not_a_class
 from dropglm.text.predictions import TextPredictions
 
 TABLE_BINS, ERROR_BINS = 10, 15
+MOST_CONFUSED = 1000  # classes, for which the confusion has a million entries
+MOST_MISTAKES = 100  # pairs of classes
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,10 @@ class Metrics:
         Precision, recall and F1 of each class, then of each label that is not a class of the model.
     classes : list
         The classes, in the order of the confusion matrix.
-    confusion : list of lists
+    confusion : list of lists, empty if there are more than 1,000 classes
         Number of texts by true class (rows) and predicted class (columns).
+    frequent_mistakes : list of (true class, predicted class, number of texts)
+        The 100 most frequent mistakes.
     calibration : list of dict
         One entry per tenth of the range of the predicted class's probability: its limits ("from", "to"), the
         number of texts in it ("texts"), their mean probability ("probability") and the share of correct
@@ -81,6 +85,7 @@ class Metrics:
     by_class: list[ClassMetrics]
     classes: list[Any]
     confusion: list[list[int]]
+    frequent_mistakes: list[tuple[Any, Any, int]]
     calibration: list[dict[str, float]]
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,11 +94,7 @@ class Metrics:
 
     def mistakes(self, k: int) -> list[tuple[Any, Any, int]]:
         """Return the k most frequent mistakes as (true class, predicted class, number of texts)."""
-        counts = np.array(self.confusion)
-        np.fill_diagonal(counts, 0)
-        order = np.argsort(-counts, axis=None, kind="stable")[:k]
-        pairs = (np.unravel_index(place, counts.shape) for place in order)
-        return [(self.classes[i], self.classes[j], int(counts[i, j])) for i, j in pairs if counts[i, j]]
+        return self.frequent_mistakes[:k]
 
     def line(self) -> str:
         """Return the main metrics on one line."""
@@ -157,9 +158,14 @@ def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metr
     predicted = p.argmax(axis=1)
     correct = predicted == truth
     accuracy = float(correct.sum() / n)
-    confusion = np.zeros((len(labels), len(labels)), np.int64)
-    np.add.at(confusion, (truth, predicted), 1)
-    by_class = _by_class(labels, confusion, totals)
+    right = np.bincount(truth[correct], minlength=len(labels))
+    by_class = _by_class(labels, np.bincount(truth, minlength=len(labels)), right, totals)
+    pairs, counts = np.unique((truth * len(labels) + predicted)[~correct], return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:MOST_MISTAKES]
+    confused = len(labels) if len(labels) <= MOST_CONFUSED else 0
+    confusion = np.zeros((confused, confused), np.int64)
+    if confused:
+        np.add.at(confusion, (truth, predicted), 1)
     by_class += [ClassMetrics(label, None, 0.0, 0.0, count) for label, count in unknown]
     return Metrics(
         texts=n,
@@ -172,6 +178,10 @@ def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metr
         by_class=by_class,
         classes=labels,
         confusion=confusion.tolist(),
+        frequent_mistakes=[
+            (labels[pair // len(labels)], labels[pair % len(labels)], count)
+            for pair, count in zip(pairs[order].tolist(), counts[order].tolist(), strict=True)
+        ],
         calibration=_calibration(p.max(axis=1), correct, TABLE_BINS),
     )
 
@@ -217,9 +227,9 @@ def _log_loss(probability: np.ndarray) -> float:
     return float(-np.log(np.clip(probability, smallest, 1.0 - smallest)).mean())
 
 
-def _by_class(labels: list[Any], confusion: np.ndarray, predicted: np.ndarray) -> list[ClassMetrics]:
-    given, right = confusion.sum(axis=1), np.diag(confusion)
-
+def _by_class(
+    labels: list[Any], given: np.ndarray, right: np.ndarray, predicted: np.ndarray
+) -> list[ClassMetrics]:
     def ratio(count: int, total: int) -> float | None:
         return float(count / total) if total else None
 

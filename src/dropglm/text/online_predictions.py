@@ -6,24 +6,34 @@ import numpy as np
 
 from dropglm import checks
 from dropglm.estimators.online_model import OnlineModel
+from dropglm.estimators.predictions import FittedLogistic
+from dropglm.online.kernels import SUM
 from dropglm.text.hashed_features import HashedFeatures
 from dropglm.text.online_summary import OnlineSummary
 from dropglm.text.predictions import TextPredictions
+from dropglm.text.top_ngrams import NgramWeight, top_ngrams
 
 
 class OnlinePredictions(TextPredictions):
     """Predictions of a text model whose ``model_`` is an ``OnlineModel``."""
 
-    def _feature_scale(self, vectorizer: Any, model: Any) -> np.ndarray:
-        """Return √s_j for hashed n-grams, whose frequencies are not counted.
-
-        The sum s_j is close to the information that the texts hold about a weight, so the weight times √s_j
-        is its distance from 0 in standard errors. A rule with the same step size for all n-grams gives the
-        largest weights to frequent ones, so they need no scale.
-        """
+    def top_features(self, k: int = 10) -> dict[Any, list[NgramWeight]]:  # noqa: D102 (inherited)
+        vectorizer, model = self._fitted_parts()
         if not isinstance(vectorizer, HashedFeatures):
-            return super()._feature_scale(vectorizer, model)
-        return np.ones(1) if model._unchanged_rule().same_metric_for_all() else np.sqrt(model.sums_)
+            return super().top_features(k)
+        # Most hashed columns have not occurred, and are left out. The others are ranked by weight times √s_j,
+        # since their frequencies are not counted: the sum s_j is close to the information that the texts hold
+        # about a weight, so this is its distance from 0 in standard errors. A rule with the same step size
+        # for all n-grams gives the largest weights to frequent ones, so they need no scale.
+        buckets: Any = vectorizer.ngrams_
+        columns = np.flatnonzero(buckets.lengths)
+        fitted: Any = model
+        part = FittedLogistic(
+            fitted.classes_, fitted._coefficients_at(columns), fitted.intercept_, "ovr", len(columns)
+        )
+        alike = fitted._unchanged_rule().same_metric_for_all()
+        scale = np.ones(1) if alike else np.sqrt(fitted._state.cells[:, columns, SUM])
+        return top_ngrams(lambda chosen: buckets.names(columns[chosen]), part, np.ones(1), scale, k)
 
     def _fitted_model(self) -> OnlineModel:
         checks.fitted(self, "model_")

@@ -17,7 +17,10 @@ def restored_online_settings(state: dict[str, Any]) -> dict[str, Any]:
     settings: dict[str, Any] = state["settings"]
     rule = settings["rule"]
     if isinstance(rule, dict):
-        rule = lookup(RULES, rule["name"], "rule")(*rule["settings"])
+        kind = lookup(RULES, rule["name"], "rule")
+        if len(rule["settings"]) != len(kind._fields):
+            raise ValueError(f"the rule {rule['name']} has {len(kind._fields)} settings")
+        rule = kind(*rule["settings"])
     if (settings["bits"] is None) != ("vocabulary" in state and "vectorizer" in state):
         raise ValueError("bits must be None if there is a vocabulary, and only then")
     return settings | {"rule": rule}
@@ -39,7 +42,7 @@ def restore_online(classifier: Any, model: OnlineModel, features: Any, state: di
     model._reset(classes, len(features.ngrams_), saved["cells"].dtype)
     _restore_steps(model._state, saved)
     model._progressive_scores = ProgressiveScores(*totals.tolist())
-    model._coefficients()  # raises if they are not finite
+    model._coefficients_at(saved["used"])  # raises if they are not finite
     classifier.vectorizer_, classifier.model_ = features, model
     classifier.classes_, classifier.counts_ = classes, counts
 

@@ -26,7 +26,8 @@ class OnlineSummary:
     settings : dict
         The rule and its settings.
     progressive_accuracy, progressive_log_loss : float
-        Scores of the predictions that were made for each text before learning from it.
+        Scores of the predictions that were made for each text before learning from it; None if the model
+        has learnt from none.
     """
 
     texts: dict[str, int]
@@ -34,8 +35,8 @@ class OnlineSummary:
     used: int
     hashed: bool
     settings: dict[str, Any]
-    progressive_accuracy: float
-    progressive_log_loss: float
+    progressive_accuracy: float | None
+    progressive_log_loss: float | None
 
     @classmethod
     def of(cls, classifier: Any) -> "OnlineSummary":
@@ -43,7 +44,10 @@ class OnlineSummary:
         model, vectorizer = classifier.model_, classifier.vectorizer_
         rule, hashed = model._unchanged_rule(), isinstance(vectorizer, HashedFeatures)
         name = model.rule if isinstance(model.rule, str) else type(rule).__name__
-        features = int(model.n_features_in_)
+        features, has_learnt = (
+            int(model.n_features_in_),
+            model._check_fitted()._progressive_scores.weight > 0.0,
+        )
         return cls(
             texts={str(c): int(n) for c, n in zip(classifier.classes_, classifier.counts_, strict=True)},
             features=features,
@@ -52,8 +56,8 @@ class OnlineSummary:
             settings={"rule": name, "rate": float(rule.rate), "l2": float(model.l2)}
             | ({"power": float(rule.power)} if hasattr(rule, "power") else {})
             | ({"average": True} if model.average else {}),
-            progressive_accuracy=model.progressive_accuracy_,
-            progressive_log_loss=model.progressive_log_loss_,
+            progressive_accuracy=model.progressive_accuracy_ if has_learnt else None,
+            progressive_log_loss=model.progressive_log_loss_ if has_learnt else None,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,7 +70,9 @@ class OnlineSummary:
         if self.hashed:
             features = f"hashed to {self.features:,} columns, {self.used:,} of them in use"
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
-        scores = f"accuracy {self.progressive_accuracy:.4f}, log loss {self.progressive_log_loss:.4f}"
+        scores = "no texts yet"
+        if self.progressive_accuracy is not None and self.progressive_log_loss is not None:
+            scores = f"accuracy {self.progressive_accuracy:.4f}, log loss {self.progressive_log_loss:.4f}"
         return [
             ("texts", f"{sum(self.texts.values()):,} ({format_class_counts(self.texts)})"),
             ("n-grams", features),

@@ -22,6 +22,11 @@ def restore_features(features: NgramFeatures, state: dict[str, Any]) -> None:
     # No n-gram is in more texts than there are; a damaged file must not give logarithms of negative numbers.
     n_texts = max(1, state["n_texts"], int(vocabulary.document_counts.max()))
     features._set_vocabulary(vocabulary, n_texts)
+    if features.analyzer != "word":
+        # Longer n-grams of characters cannot be in the vocabulary; listing them would take memory.
+        longest = max(map(len, vocabulary._words))
+        shortest, most = features.ngram_range
+        features.ngram_range = (min(shortest, longest), min(most, longest))
     # The hash tables of the words, and of stop words, are built now: chosen words could have the same hash.
     len(vocabulary._tables.word_keys)
     features._tokenizer(1)

@@ -87,6 +87,8 @@ def saved_setting(name: str, value: Any) -> Any:
     from dropglm.noise import Dropout
     from dropglm.penalties import EXPECTATIONS, Expectation
 
+    if isinstance(value, range) or (isinstance(value, np.ndarray) and value.dtype.kind in "iuf"):
+        return np.asarray(value, np.float64)
     if isinstance(value, (list, tuple)) and name in CHOSEN:
         return type(value)(saved_setting(name, item) for item in value)
     if type(value) is Dropout:
