@@ -147,7 +147,7 @@ def either(*kinds: Kind) -> Kind:
 def several(kind: Kind, low: int = 0, high: float = inf) -> Kind:
     """Return the kind of lists and tuples whose entries are of this kind, ``low`` to ``high`` of them."""
     return Kind(
-        f"a list, of {kind.what}",
+        f"a list in which each entry is {kind.what}",
         lambda value: (
             type(value) in (list, tuple) and low <= len(value) <= high and all(map(kind.accepts, value))
         ),

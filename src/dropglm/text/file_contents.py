@@ -11,6 +11,7 @@ import numpy as np
 
 from dropglm.model_files import (
     FLAG,
+    HUGE,
     LABEL,
     TEXT,
     Kind,
@@ -72,9 +73,10 @@ def _memory_risk(online: dict[str, Any]) -> str | None:
     settings, K, state = online["settings"], len(online["classes"]), online["state"]
     if settings["bits"] is None:
         return None
-    needed = CELL * (K << settings["bits"])
+    arrays = 2 if settings["average"] or settings["l2"] else 1  # with the histories
+    needed = arrays * CELL * (K << settings["bits"])
     if not settings["average"]:
-        needed = min(needed, PAGE * K * len(state["used"]))
+        needed = min(needed, arrays * PAGE * K * len(state["used"]))
     if needed <= max(FREE_BYTES, MOST_TIMES * sum(array.nbytes for array in state.values())):
         return None
     return f"it needs {needed / 1e9:.1f} GB of memory, far more than its own size"
@@ -110,8 +112,10 @@ FEATURES = NGRAMS | {
     "strip_accents": none_or(one_of(*ACCENTS)),
 }
 NUMBERS = f"{FLOATS} int64"
-CANDIDATES = none_or(either(number(0.0), several(number(0.0)), array(NUMBERS, 1, 0.0)))
-WEIGHTS = either(TEXT, several(number()), array(NUMBERS, 1))
+CANDIDATES = either(number(0.0), several(number(0.0)), array(NUMBERS, 1, 0.0, HUGE))
+CANDIDATES = none_or(CANDIDATES._replace(what="one or several finite numbers of at least 0"))
+WEIGHTS = either(TEXT, several(number()), array(NUMBERS, 1, -HUGE, HUGE))
+WEIGHTS = WEIGHTS._replace(what="a name or an array of finite numbers")
 CHOSEN = {"dropout": number(0.0, 1.0), "l2": number(0.0), "l2_weights": WEIGHTS, "discount": number(0.0)}
 # Those that matter only if the model is fitted again
 SEARCH = {
@@ -123,7 +127,7 @@ SEARCH = {
     "dropout": CANDIDATES,
     "l2": CANDIDATES,
     "discount": CANDIDATES,
-    "l2_weights": none_or(either(WEIGHTS, several(WEIGHTS))),
+    "l2_weights": none_or(either(WEIGHTS, several(WEIGHTS))._replace(what=WEIGHTS.what)),
     "expectation": TEXT,
     "calibrate": FLAG,
     "naive_bayes": FLAG,
