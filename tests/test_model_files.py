@@ -328,8 +328,8 @@ def test_columns_that_have_not_occurred_take_no_memory(tmp_path):
 
 
 def test_an_online_model_of_many_classes_opens_with_default_settings(tmp_path):
-    texts = [f"word{k} film" for k in range(40)]
-    model = OnlineTextClassifier().partial_fit(texts, range(40), classes=range(40))
+    texts = [f"word{k} film" for k in range(20)]
+    model = OnlineTextClassifier().partial_fit(texts, range(20), classes=range(20))
     model.save(tmp_path / "m")
     np.testing.assert_array_equal(load_saved_model(tmp_path / "m").predict(texts), model.predict(texts))
 

@@ -53,10 +53,13 @@ COLUMNS = {
 }
 FORMATS = ["csv", "tsv", "jsonl", "parquet"]
 SEVERAL_TYPES = {"several types", "a number and a truth value"}  # not in one column of a Parquet file
+# Text has no types, so one column is enough for each of its formats; every column as JSON and as Parquet.
 CASES = [
     pytest.param(*COLUMNS[name], format, id=f"{name}, {format}")
     for name in COLUMNS
-    for format in (FORMATS[:-1] if name in SEVERAL_TYPES else FORMATS)
+    for format in FORMATS
+    if not (name in SEVERAL_TYPES and format == "parquet")
+    and (format in ("jsonl", "parquet") or name in ("with and without fractions", "numbers as strings"))
 ]
 
 
