@@ -192,6 +192,7 @@ def disk_is_full(*_):
         (("export", "m.skops", "--json"), "new.json"),
         (("export", "m.skops", "--sklearn"), "new.pkl"),
         (("card", "m.skops", "--out"), "new.md"),
+        (("data", "export", "docstrings", "--out"), "new.csv"),
         (("reproduce", "figure-1a", "--quick", "--quiet", "--out"), "new/figure-1a.jsonl"),
     ],
     ids=str,

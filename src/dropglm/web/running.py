@@ -109,7 +109,7 @@ def open_browser(address: str) -> None:
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, except that no request is lost that was sent before it is told to stop.
+    """uvicorn's server, which also answers every request that was sent before the signal to stop.
 
     uvicorn resets connections that wait to be accepted, and closes those between two requests, also if the
     next one has arrived.
