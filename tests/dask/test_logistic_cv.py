@@ -61,8 +61,14 @@ def test_dense_blocks_of_unknown_sizes(client):
     assert_same_search(found, expected)
 
 
-def test_other_splits_are_refused(client):
+def test_splits_and_scores_of_users_are_those_of_memory(client):
     X, y, _, _ = data(2)
-    model = LogisticRegressionCV(cv=[(np.arange(100), np.arange(100, 200))])
-    with pytest.raises(TypeError, match=r"^For rows in partitions, cv must be a number of folds or None"):
-        model.fit(da.from_array(X, chunks=(150, -1)), da.from_array(y, chunks=150))
+    splits = [(np.arange(100), np.arange(100, 200)), (np.arange(100, 200), np.arange(100))]
+    settings = {"cv": splits, "scoring": "roc_auc", "dropout": 0.3, "l2": (1.0, 0.1), "tol": 1e-9}
+    expected = dropglm.LogisticRegressionCV(**settings).fit(X, y)
+    model = LogisticRegressionCV(**settings, client=client)
+    collections = da.from_array(X, chunks=(150, -1)), da.from_array(y, chunks=150)
+    model.fit(*collections)
+    assert model.best_params_ == expected.best_params_
+    assert_allclose(model.best_scores_, expected.best_scores_, rtol=1e-9)
+    assert_allclose(model.score(*collections), expected.score(X, y), rtol=1e-9)

@@ -10,11 +10,10 @@ from sklearn.model_selection import StratifiedKFold
 
 from dropglm import LogisticRegression, LogisticRegressionCV
 from dropglm.estimators import search
-from dropglm.estimators.choice import best_candidate
-from dropglm.estimators.cv_results import ranks
 from dropglm.estimators.features import Features
 from dropglm.estimators.grid import Candidate
 from dropglm.estimators.l2_weights import L2_WEIGHTS
+from dropglm.estimators.search import best_candidate, ranks
 from tests.estimators.test_fits import small_pieces, words
 
 GRID = {

@@ -11,9 +11,9 @@ from sklearn.metrics import accuracy_score, get_scorer, log_loss
 from dropglm.estimators import LogisticRegressionCV
 from dropglm.estimators.blend import Blend
 from dropglm.estimators.folds import Fold
-from dropglm.estimators.held_out import HeldOut
-from dropglm.estimators.outcome import Outcome
+from dropglm.estimators.held_out import HeldOut, Outcome
 from dropglm.estimators.scoring import row_scorer_of, scorer_from
+from dropglm.families import Logistic, Multinomial
 
 N = 90
 
@@ -26,14 +26,15 @@ def held_out_rows(K, scoring, *, joint=True, weighted=False, repeats=1, seed=0) 
     weights = rng.choice([0.5, 1.0, 3.0], size=N) if weighted else np.ones(N)
     data = SimpleNamespace(y=y, classes=np.arange(K) + 10, weights=weights, sample_weights=weights)
     rows = SimpleNamespace(
-        features=SimpleNamespace(threads=1, widths=(4,)), folds=[Fold(np.ones(N), test) for test in tests]
+        data=data,
+        family=Multinomial if joint else Logistic,
+        features=SimpleNamespace(threads=1, widths=(4,)),
+        folds=[Fold(np.ones(N), test) for test in tests],
     )
     found = HeldOut(
-        cast(Any, data),
         cast(Any, rows),
         scorer_from(scoring, LogisticRegressionCV()),
         row_scorer_of(scoring),
-        joint=joint,
         weighted=weighted,
         calibrate=False,
         naive_bayes=False,

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dropglm import LogisticRegressionCV
-from dropglm.estimators.choice import beyond_edge
 from dropglm.estimators.grid import Candidate
 from dropglm.estimators.l2_weights import L2_WEIGHTS
 from dropglm.estimators.paths import Path
+from dropglm.estimators.search import beyond_edge
 from tests.estimators.test_fits import words
 
 

@@ -13,7 +13,11 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from dropglm import Blocks, LogisticRegression, LogisticRegressionCV, PerBlock
 from dropglm.estimators import rounds, search
 from dropglm.estimators.blend import Blend, fit_blend
-from dropglm.estimators.rounds import Member, Rounds
+from dropglm.estimators.folds import Fold
+from dropglm.estimators.rounds import Rounds
+from dropglm.estimators.rows import RowsInMemory
+from dropglm.estimators.validation import TrainingData
+from dropglm.families import Logistic
 from tests.estimators.test_blended_search import predictors, ratios, rows_and_labels
 from tests.estimators.test_fits import words
 from tests.estimators.test_naive_bayes_ratios import ratios_of_totals
@@ -144,46 +148,42 @@ def test_only_the_first_block_is_counted(K, exact, rng):
     assert_allclose(model.coef_, expected.coef, rtol=1e-4, atol=1e-4)
 
 
-def one_round(X, y, U, member_weights, held_out, predicted, K, **changes):
-    """Return the first round of two members, that of a fold and that of all rows."""
-    members = [Member(member_weights, held_out), Member(np.ones(len(y)), held_out[:0])]
-    settings = {"unlabeled_weights": np.ones(U.shape[0]), "held_out_weights": np.ones(len(held_out))}
-    eta = np.zeros((len(held_out), predicted.shape[1]))
-    shared = Rounds(X, U, y, K, members, **settings | changes, threads=1)
-    return shared, eta, [predicted.copy(), predicted.copy()]
+def rounds_of(X, y, U, times, held_out, K, *, unlabeled_weights=None, held_out_weights=None):
+    """Return the rounds of two models, that of a fold and that of all rows."""
+    n, (m, d), classes = len(y), U.shape, np.arange(K)
+    u = np.ones(m) if unlabeled_weights is None else unlabeled_weights
+    data = TrainingData(X, y, {"n_features_in_": d}, np.ones(n), np.ones(n), U, u, classes)
+    rows = RowsInMemory(LogisticRegressionCV(), data)
+    rows.prepare(Logistic, [], folds=[Fold(times, held_out)], unlabeled=False)
+    return Rounds(rows, np.ones(len(held_out)) if held_out_weights is None else held_out_weights)
 
 
 @two_and_three_classes
 def test_labels_that_are_held_out_do_not_influence_naive_bayes_of_their_fold(K, rng):
     X, U, y = words(rng, n=40)[0], words(rng, n=50)[0], rng.integers(K, size=40)
     held_out, weights = np.arange(25, 40), np.repeat([1.0, 0.0], [25, 15])
-    predicted = rng.normal(size=(50, 1 if K == 2 else K))
+    model = rng.normal(size=(X.shape[1], 1 if K == 2 else K)), np.zeros(1 if K == 2 else K)
     found = []
     for labels in (y, np.concatenate([y[:25], rng.permutation(y[25:])])):
-        shared, _, etas = one_round(X, labels, U, weights, held_out, predicted, K)
-        found.append(shared._count((shared.members[0], etas[0])))
+        shared = rounds_of(X, labels, U, weights, held_out, K)
+        ratios = shared.ratios([model, model])[0]
+        found.append((ratios, shared.held_out_predictors([ratios])))
     for one, other in zip(*found, strict=True):
         assert_array_equal(one, other)
-    p = softmax(of_all_classes(predicted), axis=1)
+    p = softmax(of_all_classes(U @ model[0]), axis=1)
     r = counted_ratios(X[:25], y[:25], np.ones(25), U, np.ones(50), p)
-    assert_allclose(found[0].held_out, X[25:] @ r.T, rtol=1e-9)
-    assert_allclose(found[0].ratios, r.T, rtol=1e-9)
+    assert_allclose(found[0][0], r.T, rtol=1e-9, atol=1e-12)
+    assert_allclose(found[0][1], X[25:] @ r.T, rtol=1e-9, atol=1e-12)
 
 
 def test_one_row_of_weight_two_is_two_rows(rng):
     X, U, y = words(rng, n=40)[0], words(rng, n=30)[0], rng.integers(2, size=40)
-    u, predicted = rng.integers(0, 4, size=30), rng.normal(size=(30, 1))
-    repeated = np.repeat(np.arange(30), u)
-    weighted, _, etas = one_round(
-        X, y, U, np.ones(40), np.arange(5), predicted, 2, unlabeled_weights=u.astype(float)
-    )
-    twice, _, etas_twice = one_round(X, y, U[repeated], np.ones(40), np.arange(5), predicted[repeated], 2)
-    one, other = (
-        weighted._count((weighted.members[0], etas[0])),
-        twice._count((twice.members[0], etas_twice[0])),
-    )
-    assert_allclose(one.ratios, other.ratios, rtol=1e-12)
-    assert_allclose(one.held_out, other.held_out, rtol=1e-12)
+    u, model = rng.integers(0, 4, size=30), (rng.normal(size=(X.shape[1], 1)), np.zeros(1))
+    weighted = rounds_of(X, y, U, np.ones(40), np.arange(5), 2, unlabeled_weights=u.astype(float))
+    twice = rounds_of(X, y, np.repeat(U, u, axis=0), np.ones(40), np.arange(5), 2)
+    one, other = (shared.ratios([model, model])[0] for shared in (weighted, twice))
+    assert_allclose(one, other, rtol=1e-12, atol=1e-15)
+    assert_allclose(weighted.held_out_predictors([one]), twice.held_out_predictors([other]), rtol=1e-12)
 
 
 def topics(rng, n, d=100):
@@ -251,11 +251,11 @@ def test_rounds_end_when_held_out_rows_lose(rng):
 
 def predictors_after_rounds(count, rng):
     """Return predictors of held-out rows of two topics, before the first round and after each of them."""
-    (X, y), (U, truth) = topics(rng, 24), topics(rng, 400)
-    predicted = rng.normal(2.0 * truth - 1.0)[:, None]  # of which one in six is wrong
-    weights, held_out = np.repeat([1.0, 0.0], 12), np.arange(12, 24)
-    shared, eta, etas = one_round(X, y, U, weights, held_out, predicted, 2)
-    return [eta, *(one.eta for one in shared.run(count, eta, etas))]
+    (X, y), (U, _) = topics(rng, 24), topics(rng, 400)
+    model = rng.normal(np.repeat([-0.3, 0.3], 50))[:, None], np.zeros(1)
+    shared = rounds_of(X, y, U, np.repeat([1.0, 0.0], 12), np.arange(12, 24), 2)
+    eta = np.zeros((12, 1))
+    return [eta, *(one.eta for one in shared.run(count, eta, [model, model]))]
 
 
 def test_rounds_end_at_a_fixed_point(rng):
@@ -287,14 +287,12 @@ def test_first_round_that_loses_leaves_the_model_as_it_was(monkeypatch, rng):
 @pytest.mark.parametrize(("mean", "expected"), [(0.3, True), (0.2, True), (0.05, False), (-1.0, False)])
 def test_a_loss_that_grows_by_more_than_its_standard_error_is_worse(mean, expected, rng):
     X, y = words(rng, n=100)
-    shared = one_round(X, y, X, np.ones(100), np.arange(100), np.zeros((100, 1)), 2)[0]
+    shared = rounds_of(X, y, X, np.ones(100), np.arange(100), 2)
     differences = np.tile([1.0, -1.0], 50) + mean  # standard error 0.1
     assert shared._is_worse(differences) is expected
     # Rows held out twice, each time with half its weight, say no more than once.
-    twice = one_round(
-        *(X, y, X, np.ones(100), np.tile(np.arange(100), 2), np.zeros((100, 1)), 2),
-        held_out_weights=np.full(200, 0.5),
-    )[0]
+    again = np.tile(np.arange(100), 2)
+    twice = rounds_of(X, y, X, np.ones(100), again, 2, held_out_weights=np.full(200, 0.5))
     assert twice._is_worse(np.tile(differences, 2)) is expected
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from dropglm.estimators.starts import Solutions, Start, starts_along
+from dropglm.estimators.paths import Solutions, Start, starts_along
 
 
 def solution(value):

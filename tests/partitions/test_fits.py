@@ -11,6 +11,7 @@ from dropglm import LogisticRegression, PerBlock
 from dropglm.objective import Objective
 from dropglm.partitions import SerialEngine
 from dropglm.partitions.fitting import solver_of
+from dropglm.solvers import LBFGS
 from tests.partitions.cases import (
     CLOSE,
     EXACT,
@@ -158,14 +159,13 @@ def test_the_first_preconditioner_is_that_of_all_rows(rng, monkeypatch, kind):
 
 def test_a_fit_remembers_more_steps_where_these_are_small(rng):
     """As many as in memory if there is a checkpoint, which would write all of them."""
-    model = LogisticRegression()
 
-    def steps(d, *others):
-        return solver_of(model, d, 1, *others).memory_for(d)
+    def steps(d, **others):
+        return solver_of(LBFGS(), d, 1, **others).memory_for(d)
 
     assert [steps(d) for d in (10, 200_000, 2_000_000, 20_000_000)] == [100, 30, 16, 10]
-    assert steps(200_000, "folder") == 10
-    assert solver_of(model, 200_000, 10).memory == 16
+    assert steps(200_000, stored=True) == 10
+    assert solver_of(LBFGS(), 200_000, 10).memory == 16
 
 
 def test_float32_partitions_give_float32_coefficients(rng):

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.model_selection import ShuffleSplit
 
 from dropglm import LogisticRegressionCV, PerBlock
-from dropglm.partitions import SerialEngine, fit_logistic_cv, judge, search
+from dropglm.partitions import SerialEngine, fit_logistic_cv, fitting
 from tests.partitions.cases import coefficients, cuts_of, features, partitions, two_blocks
 
 CLOSE = {"rtol": 0.0, "atol": 1e-6}
@@ -47,6 +48,8 @@ def assert_same_search(found, expected):
     for name in ("best_scores_", "best_score_", "scale_", "naive_bayes_"):
         assert_allclose(getattr(found, name), getattr(expected, name), **CLOSE)
     assert found.l2_at_edge_ == expected.l2_at_edge_
+    assert_allclose(np.reshape(found.rounds_, (-1, 2)), np.reshape(expected.rounds_, (-1, 2)), **CLOSE)
+    assert_allclose(found.cv_probabilities_, expected.cv_probabilities_, **CLOSE)
     assert_allclose(coefficients(found), coefficients(expected), **CLOSE)
     assert_array_equal(found.classes_, expected.classes_)
 
@@ -69,6 +72,10 @@ def fit_parts(model, X, y, w=None, Z=None, *, count=3, form=sparse.csr_array, en
         (2, True, False, {"scoring": "accuracy", "race": False, "fit_intercept": False}),
         (2, False, False, {"one_standard_error": True, "l2": (30.0, 10.0), "dropout": (0.0, 0.1)}),
         (2, False, True, {"l2_weights": "naive_bayes_unlabeled", "l2": (1.0, 0.5), "discount": 0.1}),
+        (2, True, True, {"naive_bayes": True, "rounds": 3, "discount": 0.0, "l2": (1.0, 0.1)}),
+        (3, False, True, {"naive_bayes": True, "rounds": 2, "discount": (0.5, 0.0), "dropout": 0.5}),
+        (2, True, False, {"scoring": "roc_auc", "l2": (1.0, 0.1), "dropout": 0.3}),
+        (3, False, False, {"cv": ShuffleSplit(3, random_state=1), "l2": (1.0, 0.1), "dropout": 0.3}),
     ],
     ids=str,
 )
@@ -135,8 +142,7 @@ def test_few_fits_at_a_time_give_the_same_search(monkeypatch, fits):
     settings = {"dropout": (0.5, 0.3), "l2": (1.0, 0.3), "l2_weights": "uniform", "cv": 3, **EXACT}
     expected = fit_parts(LogisticRegressionCV(**settings), X, y)
     size = fits * 8 * np.count_nonzero(X.any(axis=0))
-    monkeypatch.setattr(judge, "MESSAGE", size)
-    monkeypatch.setattr(search, "MESSAGE", size)
+    monkeypatch.setattr(fitting, "MESSAGE", size)
     assert_same_search(fit_parts(LogisticRegressionCV(**settings), X, y), expected)
 
 
@@ -155,22 +161,48 @@ def test_all_folds_paths_and_classes_share_their_rounds():
     assert all_of_them.count < 2 * 270 / 10
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (
-            {"scoring": "roc_auc"},
-            r"^For rows in partitions, scoring must be 'neg_log_loss' or 'accuracy', got 'roc_auc'\.$",
-        ),
-        ({"rounds": 2}, r"^For rows in partitions, rounds must be 0, got 2\.$"),
-        (
-            {"l2_weights": [PerBlock("uniform", np.inf), PerBlock("uniform", "uniform")]},
-            r"^For rows in partitions, all values of l2_weights must leave out the same blocks",
-        ),
-    ],
-    ids=str,
-)
-def test_what_rows_in_partitions_do_not_allow_is_refused(settings, message):
-    X, y, _, _ = data(2)
-    with pytest.raises(ValueError, match=message):
-        fit_parts(LogisticRegressionCV(**settings), X, y, form=two_blocks)
+@pytest.mark.parametrize("rounds", [0, 2])
+def test_blocks_may_be_left_out_by_some_candidates(rounds):
+    X, y, _, Z = data(2)
+    settings = {
+        "dropout": PerBlock(0.5, 0.0),
+        "l2_weights": [PerBlock("naive_bayes", np.inf), PerBlock("uniform", 0.1), PerBlock(np.inf, 1.0)],
+        "l2": (1.0, 0.3),
+        "discount": 0.0,
+        "naive_bayes": True,
+        "rounds": rounds,
+        **EXACT,
+    }
+    expected = LogisticRegressionCV(**settings).fit(two_blocks(X), y, X_unlabeled=two_blocks(Z))
+    assert_same_search(fit_parts(LogisticRegressionCV(**settings), X, y, Z=Z, form=two_blocks), expected)
+
+
+def test_few_rows_are_held_out_several_times():
+    X, y, w, Z = data(2)
+    settings = {"dropout": 0.5, "l2": (1.0, 0.3), "naive_bayes": True, "rounds": 2, "discount": 0.0, **EXACT}
+    expected = LogisticRegressionCV(**settings).fit(X[:50], y[:50], w[:50], X_unlabeled=Z)
+    assert len(expected.best_scores_) == 20
+    found = fit_parts(LogisticRegressionCV(**settings), X[:50], y[:50], w[:50], Z, form=np.asarray)
+    assert_same_search(found, expected)
+
+
+def test_partitions_of_mixed_storage_keep_the_order_of_their_rows():
+    X, y, w, _ = data(2)
+    settings = {"dropout": 0.5, "l2": (1.0, 0.3), "l2_weights": "uniform", **EXACT}
+    expected = LogisticRegressionCV(**settings).fit(X, y, w)
+    forms = iter([np.asarray, sparse.csr_array, np.asarray, sparse.csr_array])
+    found = fit_parts(LogisticRegressionCV(**settings), X, y, w, count=4, form=lambda part: next(forms)(part))
+    assert_same_search(found, expected)
+    with_groups = CountingEngine()
+    with_groups.slots = 2
+    forms = iter([np.asarray, sparse.csr_array, np.asarray, sparse.csr_array])
+    found = fit_parts(
+        LogisticRegressionCV(**settings),
+        X,
+        y,
+        w,
+        count=4,
+        form=lambda part: next(forms)(part),
+        engine=with_groups,
+    )
+    assert_same_search(found, expected)

@@ -12,7 +12,7 @@ from dropglm import (
     PerBlock,
     TextClassifier,
 )
-from dropglm.estimators.model_search import Searched
+from dropglm.estimators.search import Searched
 from dropglm.noise import Dropout
 from dropglm.text.latent_prior import POWERS, KeptColumns, LatentBlock, LatentPrior
 from tests.text.synthetic import random_text

@@ -18,11 +18,10 @@ import numpy as np
 
 from dropglm import checks
 from dropglm.design import AnyDesign
-from dropglm.estimators.features import Features
 from dropglm.estimators.l2_weights import L2_WEIGHTS
 from dropglm.estimators.linear_model import LogisticModel
-from dropglm.estimators.logistic import problems_of
 from dropglm.estimators.problem import Problem
+from dropglm.estimators.rows import RowsInMemory
 from dropglm.estimators.validation import check_classification, check_settings
 from dropglm.estimators.warning import warn_unless_converged
 from dropglm.families import Logistic, Multinomial
@@ -150,9 +149,9 @@ class EntropyRegularizedLogisticRegression(LogisticModel):
         check_settings(self)
         data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
         data = data.without_zero_weights()
-        features = Features(data.X, data.X_unlabeled, checks.threads(self.n_jobs))
-        joint = len(data.classes) > 2
-        (problem,) = problems_of(data, features, L2_WEIGHTS["uniform"], self.fit_intercept, joint=joint)
+        rows, joint = RowsInMemory(self, data), len(data.classes) > 2
+        features: Any = rows.prepare(Multinomial if joint else Logistic, [], fit_intercept=self.fit_intercept)
+        (problem,) = rows.problems(L2_WEIGHTS["uniform"])
         solver = LBFGS(tol=self.tol, max_iter=self.max_iter, threads=features.threads)
         beta, intercept, result = problem.solve(None, self.l2, 0.0, solver)
         if data.X_unlabeled is not None and self.entropy_weight > 0.0:

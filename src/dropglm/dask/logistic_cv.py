@@ -2,36 +2,38 @@
 
 from typing import Any
 
+import numpy as np
+
 from dropglm import estimators
 from dropglm.dask.classes import ClassPredictions
 from dropglm.dask.collections import is_collection, partitions_of
 from dropglm.dask.engine import client_from
 from dropglm.dask.model import DaskModel
-from dropglm.partitions import fit_logistic_cv
-from dropglm.partitions.held_out import add_scores, score_rows
+from dropglm.estimators.held_out import identity_model
+from dropglm.estimators.scoring import scorer_from
+from dropglm.estimators.validation import class_numbers
+from dropglm.partitions import Rows, fit_logistic_cv
+from dropglm.partitions.fitting import join
+from dropglm.partitions.rows import Requirements, check_rows, naming
 
 
 class LogisticRegressionCV(ClassPredictions, DaskModel, estimators.LogisticRegressionCV):
     """Logistic regression with noise, l2, l2_weights and discount chosen by cross-validation on Dask.
 
     The search is that of ``dropglm.LogisticRegressionCV``: the same folds, scores and choice for the same
-    rows in the same order. Rows stay on the workers, and so do the predictors of held-out rows; only sums
-    reach the client. A fold is a weight of 0 for its held-out rows. All folds, paths of the grid and classes
-    share the rounds in which the client asks the workers.
+    rows in the same order. Features stay on the workers; the client has the labels, weights and folds of all
+    labelled rows, and gets sums and the predictors of held-out rows, one number per row and class. A fold is
+    a weight of 0 for its held-out rows. All folds, paths of the grid and classes share the rounds in which
+    the client asks the workers.
 
     Parameters
     ----------
     dropout, noise_std, l2, expectation, discount, l2_weights : as in dropglm.LogisticRegressionCV
-        Grids of settings. All values of ``l2_weights`` must leave out the same blocks.
-    cv : int or None, default=None
-        Number of stratified folds of consecutive rows; None means five, also for few rows. Rows of weight 0
-        belong to no fold.
-    scoring : {"neg_log_loss", "accuracy"} or None, default="neg_log_loss"
-        None means accuracy.
-    extend_l2, one_standard_error, race, calibrate, naive_bayes : as in dropglm.LogisticRegressionCV
-        The search. ``race=False`` takes fewer rounds but more evaluations.
-    rounds : 0
-        Rounds of naive Bayes are not possible.
+        Grids of settings.
+    cv, scoring, extend_l2, one_standard_error, race, calibrate, naive_bayes, rounds : as in \
+dropglm.LogisticRegressionCV
+        The search. Rows of weight 0 belong to no fold. A splitter sees no features. ``race=False`` takes
+        fewer rounds but more evaluations.
     fit_intercept, multi_class, class_weight, tol, max_iter : as in dropglm.LogisticRegressionCV
         The fits.
     n_jobs : int, default=None
@@ -46,9 +48,9 @@ class LogisticRegressionCV(ClassPredictions, DaskModel, estimators.LogisticRegre
     Attributes
     ----------
     dropout_, noise_std_, l2_, l2_weights_, discount_, best_params_, best_score_, best_scores_, best_index_, \
-best_estimator_, scale_, naive_bayes_, l2_at_edge_, cv_results_, classes_, coef_, intercept_, n_iter_, \
-multi_class_, result_, n_features_in_, feature_names_in_
-        As in ``dropglm.LogisticRegressionCV``. There is no ``cv_probabilities_``.
+best_estimator_, scale_, naive_bayes_, rounds_, cv_probabilities_, l2_at_edge_, cv_results_, classes_, \
+coef_, intercept_, n_iter_, multi_class_, result_, n_features_in_, feature_names_in_
+        As in ``dropglm.LogisticRegressionCV``.
 
     See Also
     --------
@@ -94,5 +96,19 @@ multi_class_, result_, n_features_in_, feature_names_in_
             return local.score(X, y, sample_weight)
         client = client_from(self.client)
         rows = partitions_of(client, X, y, sample_weight, labeled=True)
-        total, weight = self._engine(client).total(score_rows, rows, local, add_scores)
-        return total / weight
+        eta, labels, weights = self._engine(client).total(predictors_of, rows, local, join)
+        identity = identity_model(self.classes_, softmax=self.multi_class_ == "multinomial")
+        weighted = {} if sample_weight is None else {"sample_weight": weights}
+        return float(scorer_from(self.scoring, identity)(identity, eta, labels, **weighted))
+
+
+def predictors_of(rows: Rows, model: Any) -> tuple[np.ndarray, ...]:
+    """Return the predictors of a partition by a fitted model, its labels and its weights."""
+    checked = check_rows(rows, Requirements("labels"))
+    with naming(checked.name):
+        K = len(model.classes_)
+        if not len(checked.weights):
+            return np.empty((0, 1 if K == 2 else K)), model.classes_[:0], checked.weights
+        assert checked.y is not None
+        labels = model.classes_[class_numbers(checked.y, model.classes_)]
+        return model._predictors(checked.X), labels, checked.weights

@@ -25,7 +25,7 @@ def check_device(device: str) -> None:
 
 def features_of(estimator: Any, X: Any, X_unlabeled: Any) -> Any:
     """Return the rows of a fit, in memory or on a GPU, as the estimator's ``device`` says."""
-    device, threads = estimator.device, checks.threads(estimator.n_jobs)
+    device, threads = getattr(estimator, "device", None), checks.threads(estimator.n_jobs)
     on_gpu = is_on_gpu(X) if device is None else lookup(DEVICES, device, "device")
     if not on_gpu:
         if is_on_gpu(X):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from dropglm.blocks import Blocks
-from dropglm.dependencies import each_in_teams
+from dropglm.dependencies import each_in_teams, each_when_ready
 from dropglm.design import BlockDesign, Design, Matrix, frequency_order
 from dropglm.gpu_arrays import to_host
 from dropglm.objective import sum_of_rows
@@ -118,9 +118,22 @@ class AnyFeatures(FeatureOrder, ABC):
         """Return coefficients of all features, of shape (K, d)."""
         return np.zeros((K, self.d), self.dtype)
 
+    @property
+    @abstractmethod
+    def blocks(self) -> Sequence[tuple[int, slice, Any]]:
+        """Number and columns, among the coefficients, of each block."""
+
+    @abstractmethod
+    def without(self, numbers: Collection[int]) -> Self:
+        """Return the features without the blocks of these numbers, whose coefficients are 0."""
+
     @abstractmethod
     def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Return ``[work(item) for item in items]``, several at a time."""
+
+    @abstractmethod
+    def each_when_ready(self, work: Callable[[int], None], needs: Sequence[Sequence[int]]) -> None:
+        """Call ``work(k)`` for k = 0, 1, …, each after the calls for all of ``needs[k]``."""
 
 
 class FeaturesOfRows(AnyFeatures):
@@ -153,6 +166,15 @@ class FeaturesOfRows(AnyFeatures):
             rest.unlabeled = self.unlabeled.without(numbers)
         return rest
 
+    @property
+    def blocks(self) -> Sequence[tuple[int, slice, Any]]:
+        """Number, columns and design of each block."""
+        return self.labeled.blocks
+
+    def each_when_ready(self, work: Callable[[int], None], needs: Sequence[Sequence[int]]) -> None:
+        """Call ``work(k)`` for k = 0, 1, …, on all threads; spare threads share the loops over the rows."""
+        each_when_ready(work, needs, self.threads)
+
     def mean_row(self, weights: np.ndarray) -> Any:
         """Return x̄, the weighted mean of the labelled rows, where coefficients are computed; shape (d',)."""
         return sum_of_rows(self.labeled, weights / weights.sum())
@@ -160,7 +182,7 @@ class FeaturesOfRows(AnyFeatures):
     @property
     def smallest(self) -> tuple[float, ...]:
         """Of each block, the smallest entry of labelled rows, or 0 if none is negative."""
-        return tuple(block.design.smallest for block in self.labeled.blocks)
+        return tuple(design.smallest for _, _, design in self.blocks)
 
 
 class Features(FeaturesOfRows):

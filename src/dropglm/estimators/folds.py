@@ -117,7 +117,8 @@ def _splits(cv: Any, data: TrainingData) -> list[Any]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-        return list(check_cv(cv, data.y, classifier=True).split(data.X, data.y))
+        rows = np.zeros((len(data.y), 1)) if data.X is None else data.X
+        return list(check_cv(cv, data.y, classifier=True).split(rows, data.y))
 
 
 def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:

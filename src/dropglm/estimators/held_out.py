@@ -1,22 +1,37 @@
 """The held-out rows of a cross-validation, and the scores of their predictors."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from dropglm.dependencies import each_in_teams
-from dropglm.estimators.blend import PRIORS, PRIORS_BESIDE_OTHERS, HeldOutBlends, Priors
+from dropglm.estimators.blend import PRIORS, PRIORS_BESIDE_OTHERS, Blend, HeldOutBlends, Priors
 from dropglm.estimators.grid import Candidate
-from dropglm.estimators.held_out_rows import HeldOutRows
 from dropglm.estimators.l2_weights import L2Weights
 from dropglm.estimators.logistic import LogisticRegression
-from dropglm.estimators.naive_bayes import log_ratios
-from dropglm.estimators.outcome import Outcome
+from dropglm.estimators.naive_bayes import beside_zeros, ratios_of
 from dropglm.estimators.paths import Fit
+from dropglm.estimators.rows import TrainingRows
 from dropglm.estimators.scoring import ROW_SCORERS, RowScorer, softmax_predictors, takes_weights
-from dropglm.estimators.validation import TrainingData
 from dropglm.families import Multinomial
+
+
+class Outcome(NamedTuple):
+    """The results of a candidate: its fits, how they are blended, and the scores by fold.
+
+    A candidate that has dropped out has fits to the first folds only; its scores of the others are NaN.
+    """
+
+    fits: tuple[Fit, ...]
+    blend: Blend
+    eta: np.ndarray  # blended predictors of the held-out rows of these folds
+    scores: np.ndarray
+    row_scores: np.ndarray | None = None  # of the same rows, if the score is a mean over rows
+
+    def without_coefficients(self) -> Self:
+        """Return the outcome without the coefficients of its fits, which need memory."""
+        return self._replace(fits=tuple(fit._replace(by_problem=()) for fit in self.fits))
 
 
 class HeldOut:
@@ -26,16 +41,13 @@ class HeldOut:
 
     Parameters
     ----------
-    data : TrainingData
-        All labelled rows.
-    held_out : HeldOutRows
+    rows : TrainingRows
+        All labelled rows, prepared for the fits to the folds.
     scorer : callable
         A scorer of scikit-learn.
     row_scorer : callable or None
         Returns the score of each row, given predictors and classes, if the score is their mean; then the
         scorer is not called.
-    joint : bool
-        Whether more than two classes are fitted in one multinomial model.
     weighted : bool
         Whether scores are weighted by the sample weights, if the scorer supports it.
     calibrate, naive_bayes : bool
@@ -46,21 +58,19 @@ class HeldOut:
 
     def __init__(
         self,
-        data: TrainingData,
-        held_out: HeldOutRows,
+        rows: TrainingRows,
         scorer: Any,
         row_scorer: RowScorer | None,
         *,
-        joint: bool,
         weighted: bool,
         calibrate: bool,
         naive_bayes: bool,
         priors: Priors | None = None,
     ) -> None:
-        self.data = data
-        self.held_out = held_out
-        self.features = held_out.features
-        self.folds = folds = held_out.folds
+        self.training_rows = rows
+        self.data = data = rows.data
+        self.features = rows.features
+        self.folds = folds = rows.folds
         self.scorer = scorer
         self.row_scorer = row_scorer
         self.weighted = weighted and takes_weights(scorer)
@@ -77,27 +87,29 @@ class HeldOut:
         self._weight_sums = np.add.reduceat(self._score_weights, self._starts)
         self.naive_bayes = naive_bayes
         self._nu: list[np.ndarray] = []  # naive Bayes' predictors, fold by fold
-        # Rows are scored by their predictors, which this model returns unchanged.
-        K = 1 if len(data.classes) == 2 else len(data.classes)
-        self.identity = LogisticRegression()
-        self.softmax = joint or calibrate or naive_bayes
-        self.identity.multi_class_ = "multinomial" if self.softmax else "ovr"
-        self.identity.classes_, self.identity.n_features_in_ = data.classes, K
-        self.identity.coef_, self.identity.intercept_ = np.eye(K), np.zeros(K)
+        self.softmax = rows.family.several or calibrate or naive_bayes
+        self.identity = identity_model(data.classes, softmax=self.softmax)
 
-    def naive_bayes_ratios(self, weights: np.ndarray) -> np.ndarray:
-        """Return naive Bayes' log ratios of the labelled rows with these weights."""
-        indicators = (self.data.y[:, None] == np.arange(len(self.data.classes))).astype(np.float64)
-        return log_ratios(self.features.labeled, indicators, weights)
+    def naive_bayes_ratios(self, folds: Sequence[int | None]) -> list[np.ndarray]:
+        """Return naive Bayes' log ratios of the rows that each fold trains on; None means all rows."""
+        _, columns, _ = self.features.blocks[0]
+        d = sum(own.stop - own.start for _, own, _ in self.features.blocks)
+        return [
+            beside_zeros(ratios_of(totals, threads=self.features.threads), columns, d)
+            for totals in self.training_rows.class_totals(folds)
+        ]
 
     def prepare(self, stop: int) -> None:
         """Compute naive Bayes' predictors of the held-out rows of the first folds, without their labels."""
-        if not self.naive_bayes:
-            return
-        self.held_out.prepare(range(stop))
-        for fold in range(len(self._nu), stop):
-            ratios = self.naive_bayes_ratios(self.folds[fold].times * self.data.weights)
-            self._nu.append(self.held_out.dot(fold, ratios.astype(self.features.labeled.dtype)))
+        folds = range(len(self._nu), stop if self.naive_bayes else 0)
+        if folds:
+            rows, ratios = self.training_rows, self.naive_bayes_ratios(folds)
+            self._nu += rows.answered(
+                [
+                    rows.held_out_predictors(fold, own.astype(self.features.dtype))
+                    for fold, own in zip(folds, ratios, strict=True)
+                ]
+            )
 
     def outcomes(self, items: Sequence[tuple[Candidate, tuple[Fit, ...]]]) -> list[Outcome]:
         """Return the outcomes of candidates, given their fits to the same first folds."""
@@ -111,9 +123,7 @@ class HeldOut:
             """Blend the held-out predictors of a candidate, and score them."""
             candidate, fits = item
             adds = self._adds_nu(candidate.l2_weights)
-            eta = np.empty((n, self.identity.n_features_in_))
-            for fit, part in zip(fits, np.split(eta, self.ends[: len(fits) - 1]), strict=True):
-                np.concatenate(fit.eta, axis=1, out=part)
+            eta = np.concatenate([fit.eta for fit in fits])
             priors = self.priors or self._priors_of(candidate.l2_weights)
             blend = blends[adds].fit(eta, calibrate=self.calibrate, priors=priors)
             eta = blend(eta, nu[adds])
@@ -190,3 +200,17 @@ class HeldOut:
         else:
             total[rows] = log_p
         return total, times
+
+
+def identity_model(classes: np.ndarray, *, softmax: bool) -> LogisticRegression:
+    """Return a model that is given predictors instead of features, and returns them unchanged.
+
+    With it, any scorer of scikit-learn scores predictors. ``softmax`` says whether the probabilities of more
+    than two classes are softmax(η).
+    """
+    K = 1 if len(classes) == 2 else len(classes)
+    model = LogisticRegression()
+    model.multi_class_ = "multinomial" if softmax else "ovr"
+    model.classes_, model.n_features_in_ = classes, K
+    model.coef_, model.intercept_ = np.eye(K), np.zeros(K)
+    return model

@@ -6,15 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from dropglm.blocks import PerBlock, block_count
+from dropglm.blocks import PerBlock
 from dropglm.estimators.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
-from dropglm.estimators.device_features import features_of
-from dropglm.estimators.features import AnyFeatures
-from dropglm.estimators.l2_weights import L2Weights, l2_weights_from
+from dropglm.estimators.l2_weights import l2_weights_from
 from dropglm.estimators.linear_model import LogisticModel, SparsifyMixin
 from dropglm.estimators.problem import Problem, previous_coefficients
-from dropglm.estimators.stages import Solution, StagedProblem, Task, diverging_because
-from dropglm.estimators.together import problem_class, solve_together
+from dropglm.estimators.rows import RowsInMemory, TrainingRows
+from dropglm.estimators.stages import Solution, Task, diverging_because
+from dropglm.estimators.together import solve_together
 from dropglm.estimators.validation import TrainingData, check_classification, check_settings
 from dropglm.estimators.warning import warn_no_minimum, warn_unless_converged
 from dropglm.families import Logistic, Multinomial
@@ -204,33 +203,31 @@ PerBlock, default="uniform"
         self
             The fitted model.
         """
-        # Check.
         check_settings(self)
-        noise = noise_from(self.dropout, self.noise_std, block_count(X))
-        method = expectation_from(self.expectation)
         data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
-        data = data.without_zero_weights()
-        K = len(data.classes)
+        return self._fit_to(RowsInMemory(self, data.without_zero_weights()))
 
+    def _fit_to(self, rows: TrainingRows) -> Self:
+        """Fit the model to rows, wherever they are."""
         # Build one problem, or one per class against the rest.
-        joint = fits_jointly(self.multi_class, K, method, noisy=bool(noise.parts))
+        noise = noise_from(self.dropout, self.noise_std, rows.block_count)
+        method = expectation_from(self.expectation)
+        joint = fits_jointly(self.multi_class, len(rows.data.classes), method, noisy=bool(noise.parts))
         family = Multinomial if joint else Logistic
         penalty = training_penalty(method, family, noise, self.random_state)
-        features = features_of(self, data.X, data.X_unlabeled)
-        l2_weights = l2_weights_from(self.l2_weights, features)
-        features = features.without(l2_weights.left_out)
-        problems = problems_of(data, features, l2_weights, self.fit_intercept, joint=joint)
-        return self._solve(problems, penalty, features, data, LBFGS(self.tol, self.max_iter))
+        features = rows.prepare(family, [noise], fit_intercept=self.fit_intercept)
+        problems = rows.problems(l2_weights_from(self.l2_weights, features))
+        return self._solve(problems, penalty, rows.data, rows.solver(self.tol, self.max_iter))
 
     def _solve(
         self,
-        problems: Sequence[StagedProblem],
+        problems: Sequence[Problem],
         penalty: Penalty | None,
-        features: AnyFeatures,
         data: TrainingData,
         solver: LBFGS,
     ) -> Self:
         """Solve one joint problem, or one per class against the rest, and set the fitted attributes."""
+        features = problems[0].features
         joint = problems[0].family.several
         coef = features.zeros(len(data.classes) if joint else len(problems))
         intercept = np.zeros(len(coef))
@@ -303,32 +300,3 @@ def fits_jointly(multi_class: str, K: int, method: Expectation, *, noisy: bool) 
         # Without noise there is no penalty that the multinomial family could lack.
         joint = not noisy or method.penalty_class(Multinomial) is not None
     return joint and K > 2
-
-
-def problems_of(
-    data: TrainingData, features: Any, l2_weights: L2Weights, fit_intercept: bool, *, joint: bool
-) -> list[Problem]:
-    """Return one problem for two classes or a joint model, else one per class against the rest."""
-    targets = targets_of(data, joint=joint)
-    mean = features.mean_row(data.weights)
-    return [
-        problem_class(features)(
-            features,
-            Multinomial if joint else Logistic,
-            target,
-            data.weights,
-            data.unlabeled_weights,
-            bool(fit_intercept),
-            l2_weights,
-            labels_first=True,
-            mean=mean,
-        )
-        for target in targets
-    ]
-
-
-def targets_of(data: TrainingData, *, joint: bool) -> list[np.ndarray]:
-    """Return the labels of each problem: indicators of all classes, or of one class."""
-    K = len(data.classes)
-    indicators = (data.y[:, None] == np.arange(K)).astype(np.float64)
-    return [indicators] if joint else [indicators[:, [k]] for k in ([1] if K == 2 else range(K))]

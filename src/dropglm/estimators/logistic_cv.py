@@ -2,11 +2,11 @@
 
 from typing import Any, Self
 
-from dropglm.estimators.blend import Priors
-from dropglm.estimators.final_fit import fit_best
 from dropglm.estimators.linear_model import LogisticModel, SparsifyMixin
-from dropglm.estimators.model_search import Searched, search_settings
+from dropglm.estimators.rows import RowsInMemory
 from dropglm.estimators.scoring import scorer_from
+from dropglm.estimators.search import Searched, fit_best, search_settings
+from dropglm.estimators.validation import check_classification, check_settings
 
 
 class LogisticRegressionCV(SparsifyMixin, LogisticModel):
@@ -149,9 +149,6 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     (0.3, 0.1, 'naive_bayes')
     """
 
-    # Priors of the factors of the blend; None means those for this number of blocks.
-    _priors: Priors | None = None
-
     def __init__(
         self,
         dropout: Any = (0.7, 0.5, 0.3),
@@ -240,10 +237,12 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         sample_weight: Any = None,
         X_unlabeled: Any = None,
         unlabeled_weight: Any = None,
-        rival: Searched | None = None,
+        **options: Any,
     ) -> Searched:
-        """Fit the candidates to the folds, and choose one; the arguments are those of ``search_settings``."""
-        return search_settings(self, X, y, sample_weight, X_unlabeled, unlabeled_weight, rival)
+        """Fit the candidates to the folds, and choose one; ``options`` are those of ``search_settings``."""
+        check_settings(self, grids=("l2", "discount"))
+        data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
+        return search_settings(self, RowsInMemory(self, data), **options)
 
     def _finish(self, searched: Searched) -> Self:
         """Fit the best settings to all rows, and set all fitted attributes."""

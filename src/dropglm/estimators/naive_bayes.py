@@ -49,11 +49,15 @@ def log_ratios(design: AnyDesign, y: np.ndarray, weights: np.ndarray) -> np.ndar
     """
     _, columns, first = design.blocks[0]
     totals = first.transposed_dot(weights[:, None] * y).astype(np.float64)
-    found = ratios_of(totals, threads=first.threads)
-    if len(found) == design.shape[1]:
-        return found
-    r = np.zeros_like(found, shape=(design.shape[1], found.shape[1]))
-    r[columns] = found
+    return beside_zeros(ratios_of(totals, threads=first.threads), columns, design.shape[1])
+
+
+def beside_zeros(ratios: np.ndarray, columns: slice, d: int) -> np.ndarray:
+    """Return ratios of all d features, given those of some columns; the others have ratio 0."""
+    if len(ratios) == d:
+        return ratios
+    r = np.zeros_like(ratios, shape=(d, ratios.shape[1]))
+    r[columns] = ratios
     return r
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.estimators.features import FeatureOrder, Features
-from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights, LabeledRows
+from dropglm.estimators.features import FeatureOrder
+from dropglm.estimators.l2_weights import L2_WEIGHTS, CountedRows, L2Weights, LabeledRows
 from dropglm.estimators.stages import Solution, StagedProblem, is_one_sided
 from dropglm.families import Family
 from dropglm.noise import Noise
@@ -22,7 +22,7 @@ class Problem(StagedProblem):
     The penalty, l2 and the discount are arguments of ``solve``, since all points of a grid share the rest.
     """
 
-    features: Features
+    features: Any
     family: type[Family]
     y: np.ndarray  # (n, K)
     weights: np.ndarray  # (n,)
@@ -59,16 +59,11 @@ class Problem(StagedProblem):
     @cached_property
     def labeled_l2_weights(self) -> np.ndarray:
         """Weights of l2, from the labelled rows alone; shape (d, K)."""
-        return self.l2_weights.compute([self._labeled_rows])
+        return self.l2_weights.compute([self.counted_rows()])
 
     def l2_weights_with_predictions(self, coefficients: Coefficients) -> np.ndarray:
         """Return the weights of l2 when unlabelled rows count with their predicted labels; shape (d, K)."""
-        (beta, intercept), unlabeled = coefficients, self._unlabeled
-        assert unlabeled is not None
-        predicted = self.family.mean(unlabeled.design.dot(beta) + intercept)
-        return self.l2_weights.compute(
-            [self._labeled_rows, LabeledRows(unlabeled.design, predicted, unlabeled.penalty_weights)]
-        )
+        return self.l2_weights.compute([self.counted_rows(), self.predicted_rows(coefficients)])
 
     @property
     def some_unlabeled(self) -> bool:
@@ -88,19 +83,27 @@ class Problem(StagedProblem):
         """Return whether a feature without additive noise is never negative and occurs in one class only."""
         if self.family.several:
             return False
-        counts = (self.weights > 0.0)[:, None].astype(np.float64)
-        side = counts * (2.0 * self.y - 1.0)
-        for number, _, block in self.features.labeled.blocks:
+        rows = self.counted_rows(weighted=False)
+        for place, number in enumerate(rows.block_numbers):
+            block = rows.block(place)
             if noise.of_block(number).absolute or block.smallest < 0.0:
                 continue
-            signed, unsigned = (block.transposed_dot(r)[:, 0] for r in (side, counts))
-            if is_one_sided(signed, unsigned).any():
+            in_class, in_others = np.hsplit(block.counts(), 2)
+            if is_one_sided(in_class - in_others, in_class + in_others).any():
                 return True
         return False
 
-    @property
-    def _labeled_rows(self) -> LabeledRows:
-        return LabeledRows(self.features.labeled, self.y, self.weights)
+    def counted_rows(self, *, weighted: bool = True) -> CountedRows:
+        """Return the labelled rows as naive Bayes counts them; if not weighted, each as 1 or 0."""
+        weights = self.weights if weighted else (self.weights > 0.0).astype(np.float64)
+        return LabeledRows(self.features.labeled, self.y, weights)
+
+    def predicted_rows(self, coefficients: Coefficients) -> CountedRows:
+        """Return the unlabelled rows with the labels that these coefficients predict."""
+        (beta, intercept), unlabeled = coefficients, self._unlabeled
+        assert unlabeled is not None
+        predicted = self.family.mean(unlabeled.design.dot(beta) + intercept)
+        return LabeledRows(unlabeled.design, predicted, unlabeled.penalty_weights)
 
     @property
     def _labeled(self) -> Block:

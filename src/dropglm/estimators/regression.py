@@ -6,15 +6,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from dropglm.blocks import PerBlock, block_count
+from dropglm.blocks import PerBlock
 from dropglm.estimators.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
-from dropglm.estimators.device_features import features_of
-from dropglm.estimators.features import AnyFeatures
 from dropglm.estimators.l2_weights import l2_weights_from
 from dropglm.estimators.linear_model import SparsifyMixin
-from dropglm.estimators.problem import previous_coefficients
-from dropglm.estimators.stages import StagedProblem
-from dropglm.estimators.together import problem_class
+from dropglm.estimators.problem import Problem, previous_coefficients
+from dropglm.estimators.rows import RowsInMemory, TrainingRows
 from dropglm.estimators.validation import TrainingData, check_regression, check_settings
 from dropglm.estimators.warning import warn_unless_converged
 from dropglm.families import Family, Linear, Poisson
@@ -125,41 +122,29 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         self
             The fitted model.
         """
-        # Check.
         check_settings(self)
-        noise = noise_from(self.dropout, self.noise_std, block_count(X))
-        method = expectation_from(self.expectation)
         data = check_regression(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
         self._check_targets(data.y, data.weights)
-        data = data.without_zero_weights()
+        return self._fit_to(RowsInMemory(self, data.without_zero_weights()))
 
-        # Build the problem.
-        penalty = training_penalty(method, self.family, noise, self.random_state)
-        features = features_of(self, data.X, data.X_unlabeled)
+    def _fit_to(self, rows: TrainingRows) -> Self:
+        """Fit the model to rows, wherever they are."""
         self._check_l2_weights()
-        l2_weights = l2_weights_from(self.l2_weights, features)
-        features = features.without(l2_weights.left_out)
-        problem = problem_class(features)(
-            features,
-            self.family,
-            data.y[:, None],
-            data.weights,
-            data.unlabeled_weights,
-            bool(self.fit_intercept),
-            l2_weights,
-        )
-
-        return self._solve(problem, penalty, features, data, LBFGS(self.tol, self.max_iter))
+        noise = noise_from(self.dropout, self.noise_std, rows.block_count)
+        penalty = training_penalty(expectation_from(self.expectation), self.family, noise, self.random_state)
+        features = rows.prepare(self.family, [noise], fit_intercept=self.fit_intercept)
+        (problem,) = rows.problems(l2_weights_from(self.l2_weights, features))
+        return self._solve(problem, penalty, rows.data, rows.solver(self.tol, self.max_iter))
 
     def _solve(
         self,
-        problem: StagedProblem,
+        problem: Problem,
         penalty: Penalty | None,
-        features: AnyFeatures,
         data: TrainingData,
         solver: LBFGS,
     ) -> Self:
         """Solve the problem and set the fitted attributes."""
+        features = problem.features
 
         def attributes(beta: np.ndarray, intercept: np.ndarray) -> dict[str, Any]:
             coef = features.expand(beta)[0]

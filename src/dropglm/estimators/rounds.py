@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm.blocks import Blocks
 from dropglm.dependencies import each_in_teams
-from dropglm.design import Design
-from dropglm.estimators.blend import Blend, Prior, Priors, all_classes, fit_blend, losses_of
-from dropglm.estimators.naive_bayes import ratios_of
-from dropglm.families import Multinomial
+from dropglm.estimators.blend import Blend, Prior, Priors, fit_blend, losses_of
+from dropglm.estimators.naive_bayes import beside_zeros, ratios_of
+from dropglm.estimators.rows import TrainingRows
+from dropglm.gpu_arrays import to_host
+from dropglm.objective import Coefficients
 
 # ε and a of the ratios (see ``ratios_of``), and the priors of t and c. Accuracy and log loss with 50 and 100
 # labels, means over seven sets of texts in a prototype: 75.98 / .614 and 79.28 / .544; with ε = 1
@@ -43,95 +43,78 @@ class Round(NamedTuple):
     eta: np.ndarray  # predictors of the held-out rows of all folds
 
 
-class Member(NamedTuple):
-    """One of the models, that of a fold or that of all rows: its labelled rows, and those held out."""
-
-    weights: np.ndarray  # (n,)
-    held_out: np.ndarray
-
-
-class Counted(NamedTuple):
-    """Naive Bayes of a member: its ratios, and its predictors of held-out rows."""
-
-    ratios: np.ndarray
-    held_out: np.ndarray
-
-
 class Rounds:
     """What the rounds share.
 
     Parameters
     ----------
-    X, X_unlabeled : ndarray, scipy sparse or Blocks
+    rows : TrainingRows
         Labelled and unlabelled rows; of blocks only the first is counted.
-    y : ndarray of shape (n,)
-        Numbers of the classes.
-    K : int
-        Number of classes.
-    members : sequence of Member
-        The models of the folds, and last that of all rows.
-    unlabeled_weights : ndarray of shape (m,)
     held_out_weights : ndarray
         Weights of the held-out rows of all folds, in the loss.
-    threads : int
     """
 
-    def __init__(
-        self,
-        X: Any,
-        X_unlabeled: Any,
-        y: np.ndarray,
-        K: int,
-        members: Sequence[Member],
-        unlabeled_weights: np.ndarray,
-        held_out_weights: np.ndarray,
-        threads: int,
-    ) -> None:
-        self.labeled, self.unlabeled = (Design(_counted(part), threads=threads) for part in (X, X_unlabeled))
-        self.unlabeled.by_columns()
-        self.indicators = (y[:, None] == np.arange(K)).astype(np.float64)
-        self.members = members
-        self.unlabeled_weights = unlabeled_weights
+    def __init__(self, rows: TrainingRows, held_out_weights: np.ndarray) -> None:
+        self.rows = rows
         self.held_out_weights = held_out_weights
-        self.threads = threads
-        self.y = y[np.concatenate([member.held_out for member in members])]
+        self.y = rows.data.y[np.concatenate([fold.test for fold in rows.folds])]
+        self._labeled = rows.class_totals([*range(len(rows.folds)), None])
 
-    def run(self, count: int, eta: np.ndarray, eta_unlabeled: list[np.ndarray]) -> list[Round]:
+    def run(self, count: int, eta: np.ndarray, models: Sequence[Coefficients]) -> list[Round]:
         """Return at most ``count`` rounds, and at most ``MOST``.
 
-        ``eta`` are the predictors of the held-out rows of all folds, ``eta_unlabeled`` those of unlabelled
-        rows by every member; the latter are overwritten.
+        Parameters
+        ----------
+        count : int
+        eta : ndarray
+            Predictors of the held-out rows of all folds.
+        models : sequence of Coefficients
+            The models of the folds and, last, that of all rows: β of all features, (d, K), and b.
         """
         rounds: list[Round] = []
         losses = losses_of(eta, self.y)
         for number in range(min(count, MOST)):
-            found = each_in_teams(
-                self._count, list(zip(self.members, eta_unlabeled, strict=True)), self.threads
-            )
-            nu = np.concatenate([one.held_out for one in found])
+            ratios = self.ratios(models)
+            nu = self.held_out_predictors(ratios[:-1])
             blend = fit_blend(eta, nu, self.y, self.held_out_weights, calibrate=True, priors=ROUND_PRIORS)
             before, eta, previous = eta, blend(eta, nu), losses
             losses = losses_of(eta, self.y)
             if self._is_worse(losses - previous):
                 break
-            rounds.append(Round(blend, found[-1].ratios, eta))
+            rounds.append(Round(blend, ratios[-1], eta))
             if np.abs(eta - before).max() <= SETTLED * np.abs(eta).max():
                 break
             if number + 1 < count:
-                ratios = [one.ratios for one in found]
-                nu_unlabeled = each_in_teams(self.unlabeled.dot, ratios, self.threads)
-                for k, nu in enumerate(nu_unlabeled):
-                    eta_unlabeled[k] = blend(eta_unlabeled[k], nu)
+                models = [blended(blend, model, r) for model, r in zip(models, ratios, strict=True)]
         return rounds
 
-    def _count(self, item: tuple[Member, np.ndarray]) -> Counted:
-        """Return naive Bayes of a member, given its predictors of unlabelled rows."""
-        member, eta_unlabeled = item
-        p = Multinomial.mean(all_classes(eta_unlabeled))
-        totals = self.labeled.transposed_dot(member.weights[:, None] * self.indicators).astype(np.float64)
-        totals += self.unlabeled.transposed_dot(self.unlabeled_weights[:, None] * p)
-        r = ratios_of(totals, floor=FLOOR, pseudo_total=PSEUDO_TOTAL).astype(self.labeled.dtype)
-        return Counted(r, self.labeled.dot(r)[member.held_out])
+    def ratios(self, models: Sequence[Coefficients]) -> list[np.ndarray]:
+        """Return naive Bayes' ratios of the rows of each fold and of all rows, and of unlabelled ones.
+
+        ``models`` predict the labels of unlabelled rows. Each result has the shape (d, K).
+        """
+        features, unlabeled = self.rows.features, self.rows.unlabeled_totals(models)
+
+        def of_both(item: tuple[Any, np.ndarray]) -> np.ndarray:
+            in_order, totals = item
+            totals = totals.astype(np.float64)
+            totals[features.orders[0]] += to_host(in_order)
+            return ratios_of(totals, floor=FLOOR, pseudo_total=PSEUDO_TOTAL).astype(features.dtype)
+
+        return each_in_teams(of_both, list(zip(self._labeled, unlabeled, strict=True)), features.threads)
+
+    def held_out_predictors(self, ratios: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the predictors ν of the held-out rows of all folds, given the ratios of each fold."""
+        rows, features = self.rows, self.rows.features
+        (_, columns, _), (_, last, _) = features.blocks[0], features.blocks[-1]
+        return np.concatenate(
+            rows.answered(
+                [
+                    rows.held_out_predictors(fold, beside_zeros(r[features.orders[0]], columns, last.stop))
+                    for fold, r in enumerate(ratios)
+                ]
+            )
+        )
 
     def _is_worse(self, differences: np.ndarray) -> bool:
         """Return whether the mean loss of held-out rows has grown by more than its standard error."""
@@ -142,10 +125,10 @@ class Rounds:
         return bool(mean > error)
 
 
-def smallest_counted(X: Any) -> float:
-    """Return the smallest feature that is counted, or 0 if none is negative."""
-    return Design(_counted(X)).smallest
-
-
-def _counted(X: Any) -> Any:
-    return X.blocks[0] if isinstance(X, Blocks) else X
+def blended(blend: Blend, model: Coefficients, ratios: np.ndarray | None) -> Coefficients:
+    """Return the coefficients of a model, blended with ratios of its first features."""
+    beta, intercept = model
+    scaled = blend.scale * beta
+    if ratios is not None:
+        scaled[: len(ratios)] += blend.naive_bayes * ratios
+    return scaled.astype(beta.dtype, copy=False), blend.scale * intercept

@@ -172,10 +172,10 @@ def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[Settings, 
         tol=TOL,
         n_jobs=pool.n_jobs,
     )
-    search._priors = PRIORS
     others = np.setdiff1d(pool.sample, labeled.rows)
     unlabeled = pool.features[others] if len(others) else None
-    search.fit(pool.features[labeled.rows], labeled.y, X_unlabeled=unlabeled)
+    rows = pool.features[labeled.rows], labeled.y
+    search._finish(search._search(*rows, X_unlabeled=unlabeled, priors=PRIORS))
     first = Blend(search.scale_, search.naive_bayes_)
     chosen = settings._replace(l2=search.l2_, first=first, rounds=tuple(search.rounds_))
     return chosen, search.cv_probabilities_

@@ -1,9 +1,8 @@
 """Fits to rows in partitions, wherever these are: the same sums over rows, added up by an engine."""
 
 from dropglm.partitions.engine import Engine, SerialEngine
-from dropglm.partitions.fitting import fit_logistic, fit_regression
+from dropglm.partitions.fitting import fit_logistic, fit_logistic_cv, fit_regression
 from dropglm.partitions.out_of_core import fit
 from dropglm.partitions.rows import Rows
-from dropglm.partitions.search import fit_logistic_cv
 
 __all__ = ["Engine", "Rows", "SerialEngine", "fit", "fit_logistic", "fit_logistic_cv", "fit_regression"]

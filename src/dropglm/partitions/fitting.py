@@ -1,32 +1,55 @@
-"""Fits of the estimators to rows in partitions."""
+"""Fits of the estimators to rows in partitions: the verbs of ``TrainingRows`` as sums over partitions.
 
-from collections.abc import Sequence
-from dataclasses import replace
+The client knows the labels, the weights and the folds of all labelled rows. The features stay with the
+partitions; a round sends coefficients to them and returns sums, or predictors of labelled rows.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from dropglm import checks
 from dropglm.estimators import LogisticRegression
-from dropglm.estimators.l2_weights import L2Weights, l2_weights_from
-from dropglm.estimators.logistic import fits_jointly
+from dropglm.estimators.features import AnyFeatures, FeatureOrder
+from dropglm.estimators.l2_weights import CountedRows, L2Weights
+from dropglm.estimators.logistic_cv import LogisticRegressionCV
+from dropglm.estimators.problem import Problem
 from dropglm.estimators.regression import GeneralizedLinearRegressor
-from dropglm.estimators.validation import TrainingData, check_settings, class_factors
-from dropglm.families import Family, Logistic, Multinomial, Poisson
+from dropglm.estimators.rows import NO_BLOCKS, TrainingRows
+from dropglm.estimators.search import search_settings
+from dropglm.estimators.validation import TrainingData, check_settings, class_factors, class_numbers
+from dropglm.families import Poisson
 from dropglm.noise import Noise
-from dropglm.noising import expectation_from, noise_from, training_penalty
-from dropglm.partitions.checkpoint import checkpoint_folder, checkpointed
+from dropglm.objective import Coefficients, Objective
+from dropglm.objective.terms import EvaluatedLine, Share, TermLine
+from dropglm.partitions.checkpoint import ProblemCheckpoint, checkpoint_folder, checkpointed
 from dropglm.partitions.engine import Engine
-from dropglm.partitions.features import PartitionedFeatures
-from dropglm.partitions.folds import RowFolds
-from dropglm.partitions.prepared import Plan, prepare
-from dropglm.partitions.problem import PartitionedProblem
-from dropglm.partitions.requests import MeanRow
-from dropglm.partitions.rounds import Rounds
-from dropglm.partitions.rows import Requirements, check_rows
-from dropglm.partitions.survey import Survey, check_columns, merge, survey
-from dropglm.solvers import LBFGS
+from dropglm.partitions.prepared import Plan, RowFolds, Target, prepare
+from dropglm.partitions.requests import (
+    Columns,
+    Evaluate,
+    Predictors,
+    Totals,
+    class_columns,
+    differs_from_mean,
+    predicted_classes,
+    predicted_columns,
+    target_columns,
+    weight_column,
+)
+from dropglm.partitions.rounds import Later, Rounds
+from dropglm.partitions.rows import CheckedRows, Requirements, check_rows, naming
+from dropglm.partitions.survey import Survey, check_columns, merge, orders_of, survey
+from dropglm.penalties import Penalty
+from dropglm.solvers import LBFGS, Callback, Result
+from dropglm.solvers.lbfgs import REFRESHES
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
 
 # The share of the slope that may be left at the end of a step. Every trial of a step is a pass over all rows
 # here; on IMDB's bigrams with unlabelled rows 0.9 takes 100 trials, and 0.5, as for rows in memory, 144.
@@ -38,14 +61,536 @@ CURVATURE = 0.9
 # 83, 86 and 85, and 97, 96, 83 and 100.
 STEPS, NUMBERS = 30, 1 << 25
 
+# Coefficients of this many bytes are sent at a time: with more, sending takes longer than the round itself.
+MESSAGE = 1 << 26
 
-class Surveyed(NamedTuple):
-    """Checked partitions that have rows, and what they contain."""
 
-    labeled_parts: list[Any]
-    unlabeled_parts: list[Any]
-    labeled: Survey
-    unlabeled: Survey | None
+class PartitionedFeatures(AnyFeatures):
+    """The features that occur in some partition, in the order of the coefficients.
+
+    Parameters
+    ----------
+    labeled : Survey
+        Of the labelled partitions.
+    unlabeled : Survey or None
+        Of the unlabelled partitions, if they have rows that count.
+    threads : int
+        Number of threads of the client.
+
+    Attributes
+    ----------
+    rounds : Rounds
+        How to ask the partitions; set when these are prepared.
+    smallest_unlabeled : tuple of float
+        Of each block, the smallest entry of unlabelled rows, or 0 if none is negative.
+    """
+
+    rounds: Rounds
+
+    def __init__(self, labeled: Survey, unlabeled: Survey | None, threads: int) -> None:
+        assert labeled.widths is not None
+        self.n = sum(labeled.rows)
+        self._threads = threads
+        self._smallest = labeled.smallest
+        self.smallest_unlabeled = labeled.smallest if unlabeled is None else unlabeled.smallest
+        super().__init__(
+            orders_of(labeled, unlabeled),
+            labeled.widths,
+            labeled.dtype,
+            in_blocks=labeled.in_blocks,
+            some_unlabeled=unlabeled is not None,
+        )
+
+    def without(self, numbers: Collection[int]) -> Self:
+        """Return the features without the blocks of these numbers, whose coefficients are 0."""
+        if not numbers:
+            return self
+        rest = copy(self)
+        FeatureOrder.__init__(
+            rest,
+            self.orders,
+            self.widths,
+            self.dtype,
+            in_blocks=True,
+            some_unlabeled=self.some_unlabeled,
+            left_out=self.left_out.union(numbers),
+        )
+        return rest
+
+    @property
+    def blocks(self) -> list[tuple[int, slice, Any]]:
+        """Number and columns, among the coefficients, of each block."""
+        found, start = [], 0
+        for number, order in enumerate(self.orders):
+            if number not in self.left_out:
+                found.append((number, slice(start, start + len(order)), None))
+                start += len(order)
+        return found
+
+    @property
+    def smallest(self) -> tuple[float, ...]:
+        """Of each block, the smallest entry of labelled rows, or 0 if none is negative."""
+        return self._smallest
+
+    @property
+    def threads(self) -> int:
+        """Number of threads for the algebra on coefficients."""
+        return self._threads
+
+    @property
+    def labeled(self) -> "LabeledDesign":
+        """The labelled rows, as far as a problem needs them."""
+        return LabeledDesign(self)
+
+    def totals(self, columns: Columns, count: int) -> Totals:
+        """Return the request for XᵀR, where R has so many columns."""
+        return Totals(columns, (len(self.order), count), self.dtype, self.left_out)
+
+    def each(self, work: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
+        """Return ``[work(item) for item in items]``, all at a time, with common rounds."""
+        return self.rounds.each(work, items)
+
+    def each_when_ready(self, work: Callable[[int], None], needs: Sequence[Sequence[int]]) -> None:
+        """Call ``work(k)`` for k = 0, 1, …, in common rounds."""
+        # One message has the coefficients of all fits that are in progress.
+        size = max(1, len(self.order) * self.dtype.itemsize)
+        self.rounds.each(work, range(len(needs)), needs, max(1, MESSAGE // size))
+
+
+class LabeledDesign(NamedTuple):
+    """The labelled rows of all partitions."""
+
+    features: PartitionedFeatures
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, and of features that occur."""
+        return self.features.n, len(self.features.order)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the features."""
+        return self.features.dtype
+
+    def dot(self, beta: np.ndarray) -> np.ndarray:
+        """Return Xβ of all rows; shape (n, K)."""
+        (found,) = self.features.rounds.ask(Predictors(beta, None, self.features.left_out))
+        eta = np.empty((self.shape[0], beta.shape[1]))
+        eta[found.rows] = found.values
+        return eta
+
+
+@dataclass(frozen=True)
+class PartitionedShare(Share):
+    """A share, with the coefficients it belongs to; η stays with the partitions."""
+
+    beta: np.ndarray
+    intercept: np.ndarray
+    curvature: Coefficients | None  # if it was asked for in the same round
+
+
+class PartitionedTerm:
+    """The loss and the penalty of all rows; every evaluation is one round.
+
+    Parameters
+    ----------
+    features : PartitionedFeatures
+    target : Target
+        The problem.
+    mean : ndarray of shape (d,)
+        The mean row x̄, to which curvatures refer.
+    """
+
+    def __init__(self, features: PartitionedFeatures, target: Target, mean: np.ndarray) -> None:
+        self.features = features
+        self.target = target
+        self.mean = mean
+        self.passes = 0
+        # The solver asks for the curvature at the start and after certain iterations; value, gradient and
+        # curvature then come in one round.
+        self._lines = 0
+        self._expects_curvature = True
+
+    def at(self, beta: np.ndarray, intercept: np.ndarray) -> PartitionedShare:
+        """Return value and gradient at these coefficients."""
+        curved, self._expects_curvature = self._expects_curvature, False
+        return self._evaluate(beta, intercept, curved=curved)
+
+    def along(self, here: Share, start: Coefficients, direction: Coefficients) -> TermLine:
+        """Return the share along the ray start + step · direction.
+
+        Every step is an evaluation with its gradient: a second round would cost more than a gradient that is
+        not needed, and nine of ten first steps are taken.
+        """
+        self._lines += 1
+        self._expects_curvature = self._lines in REFRESHES
+        return EvaluatedLine(self, start, direction)
+
+    def fisher(self, here: PartitionedShare, mean: np.ndarray) -> Coefficients:
+        """Return the diagonal of the Fisher information of loss and penalty."""
+        curvature = here.curvature or self._evaluate(here.beta, here.intercept, curved=True).curvature
+        assert curvature is not None
+        return curvature
+
+    def _evaluate(self, beta: np.ndarray, intercept: np.ndarray, *, curved: bool) -> PartitionedShare:
+        """Return value, gradient and, if asked to, curvature in one round."""
+        K, mean = len(intercept), self.mean
+        (sums,) = self.features.rounds.ask(Evaluate(self.target, beta, intercept, mean if curved else None))
+        self.passes += 3 if curved else 2
+        value, by_intercept, w_A2, p = np.split(sums.numbers, [1, 1 + K, 1 + 2 * K])
+        by_beta, curvature = sums.dense(), None
+        if curved:
+            by_beta, spread = (np.ascontiguousarray(half) for half in np.hsplit(by_beta, 2))
+            curvature = spread + differs_from_mean(p, mean), w_A2
+        eta = np.empty((0, K))
+        return PartitionedShare(
+            float(value[0]), by_beta, by_intercept, eta, beta.copy(), intercept.copy(), curvature
+        )
+
+
+@dataclass(frozen=True)
+class PartitionedProblem(Problem):
+    """A problem whose rows are in partitions, which know its labels and weights by class and fold."""
+
+    number: int | None = None  # of the class that is fitted against the rest
+    fold: int | None = None  # whose held-out rows are left out
+    unlabeled_weight: float = 0.0
+    checkpoint: ProblemCheckpoint | None = None
+    # Not a cached_property: until Python 3.12 it has one lock for all instances, and problems in threads of
+    # their own, which wait for each other's requests, would wait forever.
+    _l2_weights: list[np.ndarray] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def some_unlabeled(self) -> bool:
+        """Whether there are unlabelled rows."""
+        return self.features.some_unlabeled
+
+    @property
+    def labeled_l2_weights(self) -> np.ndarray:
+        """Weights of l2, from the labelled rows alone; shape (d, K)."""
+        if not self._l2_weights:
+            self._l2_weights.append(self.l2_weights.compute([self.counted_rows()]))
+        return self._l2_weights[0]
+
+    def objective(self, penalty: Penalty | None, l2: np.ndarray, discount: float) -> Objective:
+        """Return the function to minimise, given λ of every coefficient and the discount α."""
+        mean = self._mean if self.fit_intercept else np.zeros_like(self._mean)
+        target = Target(self.family, penalty, self.number, fold=self.fold, left_out=self.features.left_out)
+        if penalty is not None and discount > 0.0 and self.some_unlabeled:
+            n = float(self.weights.sum())
+            share = n / (n + discount * self.unlabeled_weight)
+            target = target._replace(labeled_share=share, unlabeled_share=share * discount)
+        return Objective.of_terms(
+            [PartitionedTerm(self.features, target, mean)],
+            l2,
+            mean,
+            fit_intercept=self.fit_intercept,
+            threads=self.features.threads,
+        )
+
+    def minimize(
+        self, solver: LBFGS, objective: Objective, theta: np.ndarray, callback: Callback | None
+    ) -> tuple[np.ndarray, Result]:
+        """Return the minimum of a stage's objective, from θ or from a checkpoint."""
+        if self.checkpoint is None:
+            return super().minimize(solver, objective, theta, callback)
+        return self.checkpoint.minimize(solver, objective, theta, callback)
+
+    def counted_rows(self, *, weighted: bool = True) -> CountedRows:
+        """Return the labelled rows as naive Bayes counts them; if not weighted, each as 1 or 0."""
+        columns, smallest = target_columns(self.number, self.fold, weighted=weighted), self.features.smallest
+        return CountedPartitions(self.features, columns, self.y.shape[1], float(self.weights.sum()), smallest)
+
+    def predicted_rows(self, coefficients: Coefficients) -> CountedRows:
+        """Return the unlabelled rows with the labels that these coefficients predict."""
+        columns, smallest = predicted_columns(self.family, coefficients), self.features.smallest_unlabeled
+        return CountedPartitions(self.features, columns, self.y.shape[1], self.unlabeled_weight, smallest)
+
+
+class CountedPartitions(NamedTuple):
+    """Labelled rows of all partitions, or unlabelled ones with predicted labels, for the weights of l2."""
+
+    features: PartitionedFeatures
+    columns: Columns
+    K: int
+    weight: float
+    smallest_by_block: tuple[float, ...]
+    place: int | None = None  # of the only block that counts
+
+    @property
+    def _blocks(self) -> list[tuple[int, slice, Any]]:
+        blocks = self.features.blocks
+        return blocks if self.place is None else [blocks[self.place]]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of features and of classes."""
+        return sum(columns.stop - columns.start for _, columns, _ in self._blocks), self.K
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the features."""
+        return self.features.dtype
+
+    @property
+    def smallest(self) -> float:
+        """The smallest entry, or 0 if no entry is negative."""
+        return min(self.smallest_by_block[number] for number, _, _ in self._blocks)
+
+    @property
+    def block_numbers(self) -> Sequence[int]:
+        """The number of each block of features."""
+        return [number for number, _, _ in self._blocks]
+
+    def counts(self) -> np.ndarray:
+        """Return the sums of each feature over the rows of each class and over the others; (d, 2K)."""
+        (found,) = self.features.rounds.ask(self.features.totals(self.columns, 2 * self.K))
+        return found.dense() if self.place is None else found.dense()[self._blocks[0][1]]
+
+    def block(self, place: int) -> "CountedPartitions":
+        """Return the rows with the features of one block."""
+        return self._replace(place=place)
+
+
+class PartitionedRows(TrainingRows):
+    """Rows in partitions.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With the settings of the fit.
+    engine : Engine
+        Who keeps and adds up the partitions.
+    labeled, unlabeled : lists
+        Partitions of ``Rows`` as the engine keeps them. Both lists are emptied, so that an engine can release
+        the rows as soon as they are prepared.
+    targets : {"labels", "numbers", "counts"}
+        What y is.
+    checkpoint : str or path, optional
+        A folder for the state of the solver.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        engine: Engine,
+        labeled: list[Any],
+        unlabeled: list[Any] | tuple[()],
+        targets: str = "labels",
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> None:
+        checks.on_cpu(estimator)
+        if checkpoint is not None:
+            checkpoint_folder(checkpoint)
+        if not labeled:
+            raise ValueError("There is no partition of labelled rows.")
+        self.estimator, self.engine, self.checkpoint = estimator, engine, checkpoint
+        self._requirements = Requirements(targets)
+        self._parts, self.survey = self._survey(labeled)
+        if self.survey.widths is None:
+            raise ValueError("No partition has a labelled row of positive weight.")
+        self._unlabeled_parts: list[Any] = []
+        self.unlabeled_survey: Survey | None = None  # if some unlabelled partition has rows
+        if unlabeled:
+            self._unlabeled_parts, found = self._survey(unlabeled)
+            if found.widths is not None:
+                check_columns(self.survey, found)
+                self.unlabeled_survey = found
+        self.data = self._training_data()
+
+    def _survey(self, parts: Any) -> tuple[list[Any], Survey]:
+        """Check partitions, and return those that have rows with what they contain."""
+        checked = self.engine.keep(check_rows, parts, self._requirements)
+        parts.clear()
+        found: Survey = self.engine.total(survey, checked, self._requirements.targets == "labels", merge)
+        return [part for part, n in zip(checked, found.rows, strict=True) if n], found
+
+    def _training_data(self) -> TrainingData:
+        """Return the labels and weights of all rows, and what an estimator stores about its features."""
+        found, classes, factors = self.survey, np.empty(0), None
+        assert found.widths is not None
+        if self._requirements.targets == "labels":
+            classes = found.classes
+            if len(classes) < 2:
+                raise ValueError(
+                    f"y has only one class, {classes[0]}; a classifier needs at least 2 classes."
+                )
+            factors = class_factors(self.estimator.class_weight, classes, found.class_weights)
+        y, weights = self.engine.total(labels_of, self._parts, classes, join)
+        attributes: dict[str, Any] = {"n_features_in_": sum(found.widths)}
+        if found.names is not None:
+            attributes["feature_names_in_"] = np.array(found.names, dtype=object)
+        if found.in_blocks:
+            attributes["_block_widths"] = found.widths
+        self._class_factors = factors
+        by_class = weights if factors is None else factors[y] * weights
+        return TrainingData(None, y, attributes, weights, by_class, classes=classes)
+
+    @property
+    def block_count(self) -> int | None:
+        """Number of blocks of features, None if they are a single matrix."""
+        return len(self.survey.smallest) if self.survey.in_blocks else None
+
+    @property
+    def smallest_unlabeled(self) -> float | None:
+        """The smallest entry of the first block of unlabelled rows, or 0; None without such rows."""
+        return None if self.unlabeled_survey is None else self.unlabeled_survey.smallest[0]
+
+    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, counted: bool) -> AnyFeatures:
+        others = self.unlabeled_survey if unlabeled else None
+        features = PartitionedFeatures(self.survey, others, checks.threads(self.estimator.n_jobs))
+        plan = Plan(
+            tuple(features.orders),
+            features.block_count is not None,
+            features.dtype,
+            self.data.classes if self.data.classes.size else None,
+            self._class_factors,
+            # Additive noise on a feature adds to the variance of rows that do not have it.
+            every_feature=any(
+                noise.of_block(number).absolute for noise in noises for number, _, _ in features.blocks
+            ),
+            by_columns=not self.engine.rereads,
+        )
+        rows = [n for n in self.survey.rows if n]
+        starts = np.cumsum([0, *rows])
+        times = np.array([fold.times for fold in self.folds], np.int32).reshape(len(self.folds), features.n)
+        held_out = np.zeros(times.shape, np.bool_)
+        for own, fold in zip(held_out, self.folds, strict=True):
+            own[fold.test] = True
+        labeled = [
+            [part, RowFolds(int(start), times[:, start : start + n], held_out[:, start : start + n])]
+            for part, start, n in zip(self._parts, starts, rows, strict=False)
+        ]
+        used = [[part] for part in self._unlabeled_parts] if others is not None else []
+        groups = in_groups(labeled, used, self.engine.slots)
+        joined = [[one for part in group for one in part] for group in groups]
+        features.rounds = Rounds(self.engine, self.engine.keep(prepare, joined, plan))
+        if counted:
+            # With a row of coefficients for every feature, also for those that no labelled row has.
+            everything = tuple(np.arange(width) for width in features.widths)
+            plan = plan._replace(orders=everything, every_feature=False, by_columns=True)
+            groups = in_groups(self._unlabeled_parts, [], self.engine.slots)
+            self._counted = Rounds(self.engine, self.engine.keep(prepare, groups, plan))
+        # The prepared partitions replace the checked ones; an engine that loses some computes both anew.
+        self._parts.clear()
+        self._unlabeled_parts.clear()
+        return features
+
+    def _mean_rows(self, folds: Sequence[int | None]) -> list[Any]:
+        features = self.features
+        found = features.rounds.ask(*(features.totals(weight_column(fold), 1) for fold in folds))
+        return [
+            (total.dense()[:, 0] / self.weights(fold).sum()).astype(features.dtype)
+            for fold, total in zip(folds, found, strict=True)
+        ]
+
+    _problem_class = PartitionedProblem
+
+    def _place_of(self, k: int, fold: int | None) -> dict[str, Any]:
+        K = len(self.data.classes)
+        number = None if self.family.several or not K else 1 if K == 2 else k
+        weight = 0.0 if self.unlabeled_survey is None else self.unlabeled_survey.weight
+        return {"number": number, "fold": fold, "unlabeled_weight": weight}
+
+    def problems(self, rule: L2Weights) -> list[Problem]:
+        """Return the problems of a fit to all rows, which continue from a checkpoint if there is one."""
+        surveys = [self.survey, self.unlabeled_survey]
+        return checkpointed(self.checkpoint, self.estimator, surveys, super().problems(rule))
+
+    def solver(self, tol: float, max_iter: int) -> LBFGS:
+        """Return the solver of a fit to all rows."""
+        size = len(self.features.order) * self.targets[0].shape[1]
+        stored = self.checkpoint is not None
+        return solver_of(LBFGS(tol, max_iter), size, len(self.targets), stored=stored)
+
+    def held_out_predictors(
+        self, fold: int, beta: np.ndarray, intercept: Any = 0.0, left_out: frozenset[int] = NO_BLOCKS
+    ) -> Any:
+        """Return what ``answered`` turns into the predictors of the held-out rows of a fold."""
+        return Promised(self.features.rounds.later(Predictors(beta, fold, left_out)), fold, intercept)
+
+    def answered(self, predictors: Sequence[Any]) -> list[np.ndarray]:
+        """Return the predictors that ``held_out_predictors`` has promised."""
+        self.features.rounds.settle()
+        found = []
+        for later, fold, intercept in predictors:
+            values = later.answer.values
+            eta = np.empty((self.features.n, values.shape[1]))
+            eta[later.answer.rows] = values
+            found.append(eta[self.folds[fold].test] + intercept)
+        return found
+
+    def class_totals(self, folds: Sequence[int | None]) -> list[Any]:
+        """Return, for each fold, the sums of the features of the first block over the rows of each class."""
+        features, K = self.features, len(self.data.classes)
+        _, columns, _ = features.blocks[0]
+        found = features.rounds.ask(*(features.totals(class_columns(fold), K) for fold in folds))
+        return [totals.dense()[columns].astype(np.float64) for totals in found]
+
+    def unlabeled_totals(self, models: Sequence[Coefficients]) -> list[np.ndarray]:
+        """Return the sums of the features of the first block over unlabelled rows, with predicted labels."""
+        widths, dtype, K = self.features.widths, self.features.dtype, len(self.data.classes)
+        at_a_time = max(1, MESSAGE // max(1, models[0][0].nbytes))
+        found: list[np.ndarray] = []
+        for first in range(0, len(models), at_a_time):
+            requests = [
+                Totals(predicted_classes(model), (sum(widths), K), dtype)
+                for model in models[first : first + at_a_time]
+            ]
+            found += [totals.dense()[: widths[0]] for totals in self._counted.ask(*requests)]
+        return found
+
+
+def solver_of(solver: LBFGS, size: int, at_a_time: int, *, stored: bool = False) -> LBFGS:
+    """Return a solver for problems of a size in partitions; it keeps more steps than in memory, if they fit.
+
+    If they are stored in a checkpoint it does not, since all of them are written after each iteration.
+    """
+    solver, size = replace(solver, curvature=CURVATURE), max(1, size)
+    if stored:
+        return solver
+    return replace(solver, memory=max(solver.memory_for(size), min(STEPS, NUMBERS // (size * at_a_time))))
+
+
+class Promised(NamedTuple):
+    """Predictors of held-out rows that come with the next round."""
+
+    later: Later
+    fold: int
+    intercept: Any
+
+
+def labels_of(rows: CheckedRows, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the targets of a partition, or the numbers of its classes, and the weights of its rows."""
+    assert rows.y is not None
+    with naming(rows.name):
+        return class_numbers(rows.y, classes) if len(classes) else rows.y, rows.weights
+
+
+def join(a: tuple[np.ndarray, ...], b: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    """Return the arrays of two groups of partitions, in their order."""
+    return tuple(np.concatenate(both) for both in zip(a, b, strict=True))
+
+
+def in_groups(labeled: Sequence[Any], unlabeled: Sequence[Any], slots: int | None) -> list[list[Any]]:
+    """Return groups of neighbouring partitions, one per slot, each with its share of the unlabelled ones.
+
+    Every task of a round costs some 5 ms on Dask, and its result has to be sent. The groups depend on the
+    number of slots only, not on where the partitions are.
+
+    Examples
+    --------
+    >>> in_groups("abcde", "uvw", 2)
+    [['a', 'b', 'u'], ['c', 'd', 'e', 'v', 'w']]
+    """
+    count = max(len(labeled), len(unlabeled))
+    count = count if slots is None else min(count, slots)
+
+    def piece(parts: Sequence[Any], k: int) -> list[Any]:
+        return list(parts[len(parts) * k // count : len(parts) * (k + 1) // count])
+
+    groups = [piece(labeled, k) + piece(unlabeled, k) for k in range(count)]
+    return [group for group in groups if group]
 
 
 def fit_logistic(
@@ -89,69 +634,8 @@ def fit_logistic(
     >>> fit_logistic(LogisticRegression(dropout=0.2), engine, labeled, []).predict([[1.0]])
     array([1])
     """
-    # Check.
     check_settings(estimator)
-    if checkpoint is not None:
-        checkpoint_folder(checkpoint)
-    method = expectation_from(estimator.expectation)
-    found = survey_classes(engine, labeled, unlabeled)
-    classes = found.labeled.classes
-    factors = class_factors(estimator.class_weight, classes, found.labeled.class_weights)
-    by_class = factors * found.labeled.class_weights
-
-    # Build one problem, or one per class against the rest.
-    checks.on_cpu(estimator)
-    features = PartitionedFeatures(found.labeled, found.unlabeled, checks.threads(estimator.n_jobs))
-    noise = noise_from(estimator.dropout, estimator.noise_std, features.block_count)
-    joint = fits_jointly(estimator.multi_class, len(classes), method, noisy=bool(noise.parts))
-    family = Multinomial if joint else Logistic
-    penalty = training_penalty(method, family, noise, estimator.random_state)
-    rule = l2_weights_from(estimator.l2_weights, features)
-    features.leave_out(rule.left_out)
-    prepare_partitions(engine, found, features, [noise], classes, factors)
-    mean = mean_row(features, float(by_class.sum()))
-    problems = [
-        class_problem(features, found, family, number, by_class, bool(estimator.fit_intercept), rule, mean)
-        for number in class_numbers_of(len(classes), joint=joint)
-    ]
-
-    # Solve.
-    solver = solver_of(estimator, problems[0].size, len(problems), checkpoint)
-    problems = checkpointed(checkpoint, estimator, [found.labeled, found.unlabeled], problems)
-    return estimator._solve(problems, penalty, features, training_data(found.labeled), solver)
-
-
-def class_numbers_of(K: int, *, joint: bool) -> list[int | None]:
-    """Return the class that each problem fits against the rest; None for a joint model."""
-    return [None] if joint else [1] if K == 2 else [*range(K)]
-
-
-def class_problem(
-    features: PartitionedFeatures,
-    found: Surveyed,
-    family: type[Family],
-    number: int | None,
-    by_class: np.ndarray,
-    fit_intercept: bool,
-    rule: L2Weights,
-    mean: np.ndarray,
-    fold: int | None = None,
-) -> PartitionedProblem:
-    """Return the problem of a class against the rest, or of all classes, given the weights of each class."""
-    shares = by_class / by_class.sum()
-    return PartitionedProblem(
-        features,
-        family,
-        number,
-        shares if number is None else shares[[number]],
-        float(by_class.sum()),
-        0.0 if found.unlabeled is None else found.unlabeled.weight,
-        fit_intercept,
-        rule,
-        mean,
-        labels_first=True,
-        fold=fold,
-    )
+    return estimator._fit_to(PartitionedRows(estimator, engine, labeled, unlabeled, checkpoint=checkpoint))
 
 
 def fit_regression(
@@ -195,170 +679,59 @@ def fit_regression(
     >>> fit_regression(LinearRegression(), engine, labeled, []).coef_.round(2)
     array([2.])
     """
-    # Check.
     check_settings(estimator)
-    if checkpoint is not None:
-        checkpoint_folder(checkpoint)
     estimator._check_l2_weights()
-    method = expectation_from(estimator.expectation)
     kind = "counts" if estimator.family is Poisson else "numbers"
-    found = survey_partitions(engine, labeled, unlabeled, Requirements(kind))
-    if kind == "counts" and found.labeled.target == 0.0:
-        raise ValueError("y is 0 in every row, so the best mean is 0, which no finite coefficients give.")
-
-    # Build the problem.
-    checks.on_cpu(estimator)
-    features = PartitionedFeatures(found.labeled, found.unlabeled, checks.threads(estimator.n_jobs))
-    noise = noise_from(estimator.dropout, estimator.noise_std, features.block_count)
-    penalty = training_penalty(method, estimator.family, noise, estimator.random_state)
-    rule = l2_weights_from(estimator.l2_weights, features)
-    features.leave_out(rule.left_out)
-    prepare_partitions(engine, found, features, [noise])
-    weight = found.labeled.weight
-    problem = PartitionedProblem(
-        features,
-        estimator.family,
-        None,
-        np.array([found.labeled.target / weight]),
-        weight,
-        0.0 if found.unlabeled is None else found.unlabeled.weight,
-        bool(estimator.fit_intercept),
-        rule,
-        mean_row(features, weight),
-    )
-
-    # Solve.
-    solver = solver_of(estimator, problem.size, 1, checkpoint)
-    (problem,) = checkpointed(checkpoint, estimator, [found.labeled, found.unlabeled], [problem])
-    return estimator._solve(problem, penalty, features, training_data(found.labeled), solver)
+    rows = PartitionedRows(estimator, engine, labeled, unlabeled, kind, checkpoint)
+    estimator._check_targets(rows.data.y, rows.data.weights)
+    return estimator._fit_to(rows)
 
 
-def survey_classes(engine: Engine, labeled: list[Any], unlabeled: list[Any] | tuple[()]) -> Surveyed:
-    """Check the partitions of a classifier, and return what ``survey_partitions`` returns."""
-    found = survey_partitions(engine, labeled, unlabeled, Requirements("labels"))
-    classes = found.labeled.classes
-    if len(classes) < 2:
-        raise ValueError(f"y has only one class, {classes[0]}; a classifier needs at least 2 classes.")
-    return found
-
-
-def survey_partitions(
-    engine: Engine, labeled: list[Any], unlabeled: list[Any] | tuple[()], requirements: Requirements
-) -> Surveyed:
-    """Check all partitions, and return those that have rows with what they contain."""
-    if not labeled:
-        raise ValueError("There is no partition of labelled rows.")
-    parts, found = _survey(engine, labeled, requirements)
-    if found.widths is None:
-        raise ValueError("No partition has a labelled row of positive weight.")
-    others, without_labels = _survey(engine, unlabeled, requirements) if unlabeled else ([], None)
-    if without_labels is None or without_labels.widths is None:
-        return Surveyed(parts, [], found, None)
-    check_columns(found, without_labels)
-    return Surveyed(parts, others, found, without_labels)
-
-
-def _survey(engine: Engine, parts: list[Any], requirements: Requirements) -> tuple[list[Any], Survey]:
-    checked = engine.keep(check_rows, parts, requirements)
-    parts.clear()
-    found: Survey = engine.total(survey, checked, requirements.targets == "labels", merge)
-    return [part for part, n in zip(checked, found.rows, strict=True) if n], found
-
-
-def prepare_partitions(
+def fit_logistic_cv(
+    estimator: LogisticRegressionCV,
     engine: Engine,
-    found: Surveyed,
-    features: PartitionedFeatures,
-    noises: Sequence[Noise],
-    classes: np.ndarray | None = None,
-    factors: np.ndarray | None = None,
-    folds: RowFolds | None = None,
-) -> None:
-    """Prepare the partitions, and set ``features.rounds``.
+    labeled: list[Any],
+    unlabeled: list[Any] | tuple[()] = (),
+    checkpoint: None = None,
+) -> LogisticRegressionCV:
+    """Choose the settings of a classifier by cross-validation, fit it to partitions, and return it.
 
     Parameters
     ----------
+    estimator : LogisticRegressionCV
+        With the grids of the search.
     engine : Engine
-    found : Surveyed
-        Its partitions are released.
-    features : PartitionedFeatures
-        Without the blocks that are left out.
-    noises : sequence of Noise
-        All that the fits are going to use.
-    classes, factors : ndarrays of shape (K,), optional
-        For a classifier: its classes, and the factors of their weights.
-    folds : RowFolds, optional
-        For a cross-validation.
-    """
-    plan = Plan(
-        tuple(features.orders),
-        features.left_out,
-        features.block_count is not None,
-        features.dtype,
-        classes,
-        factors,
-        # Additive noise on a feature adds to the variance of rows that do not have it.
-        every_feature=any(
-            noise.of_block(number).absolute for noise in noises for number, _, _ in features.blocks
-        ),
-        by_columns=not engine.rereads,
-        folds=folds,
-    )
-    groups = in_groups(found.labeled_parts, found.unlabeled_parts, engine.slots)
-    features.rounds = Rounds(engine, engine.keep(prepare, groups, plan))
-    # The prepared partitions replace the checked ones; an engine that loses some computes both anew.
-    found.labeled_parts.clear()
-    found.unlabeled_parts.clear()
+        Who keeps and adds up the partitions.
+    labeled, unlabeled : lists
+        Partitions as the engine keeps them: ``Rows``, checked when they are first used. Both lists are
+        emptied, so that an engine can release the rows as soon as they are prepared.
+    checkpoint : None
+        A search has no checkpoint.
 
+    Returns
+    -------
+    LogisticRegressionCV
+        The fitted estimator.
 
-def mean_row(features: PartitionedFeatures, weight: float) -> np.ndarray:
-    """Return the mean of the labelled rows, given the sum of their weights; shape (d,)."""
-    (total,) = features.rounds.ask(MeanRow(len(features.order), features.dtype))
-    return (total.dense()[:, 0] / weight).astype(features.dtype)
-
-
-def in_groups(labeled: Sequence[Any], unlabeled: Sequence[Any], slots: int | None) -> list[list[Any]]:
-    """Return groups of neighbouring partitions, one per slot, each with its share of the unlabelled ones.
-
-    Every task of a round costs some 5 ms on Dask, and its result has to be sent. The groups depend on the
-    number of slots only, not on where the partitions are.
+    See Also
+    --------
+    fit : Fits any of the models to partitions, without an engine of your own.
 
     Examples
     --------
-    >>> in_groups("abcde", "uvw", 2)
-    [['a', 'b', 'u'], ['c', 'd', 'e', 'v', 'w']]
+    >>> from dropglm import LogisticRegressionCV
+    >>> from dropglm.partitions import Rows, SerialEngine, fit_logistic_cv
+    >>> parts = [lambda: Rows(0, [[0.0], [1.0]], [0, 1]), lambda: Rows(1, [[0.0], [1.0]], [0, 1])]
+    >>> engine = SerialEngine()
+    >>> labeled = engine.keep(lambda load, message: load(), parts, None)
+    >>> model = LogisticRegressionCV(dropout=0.2, l2=(1.0, 0.1), l2_weights="uniform", cv=2)
+    >>> fit_logistic_cv(model, engine, labeled, []).predict([[1.0]])
+    array([1])
     """
-    count = max(len(labeled), len(unlabeled))
-    count = count if slots is None else min(count, slots)
-
-    def piece(parts: Sequence[Any], k: int) -> list[Any]:
-        return list(parts[len(parts) * k // count : len(parts) * (k + 1) // count])
-
-    groups = [piece(labeled, k) + piece(unlabeled, k) for k in range(count)]
-    return [group for group in groups if group]
-
-
-def solver_of(
-    estimator: Any, size: int, at_a_time: int, checkpoint: str | PathLike[str] | None = None
-) -> LBFGS:
-    """Return the solver of problems of a size; it keeps more steps than for rows in memory, if they fit.
-
-    With a checkpoint it does not, since all of them are written after each iteration.
-    """
-    solver = LBFGS(estimator.tol, estimator.max_iter, curvature=CURVATURE)
     if checkpoint is not None:
-        return solver
-    size = max(1, size)
-    return replace(solver, memory=max(solver.memory_for(size), min(STEPS, NUMBERS // (size * at_a_time))))
-
-
-def training_data(found: Survey) -> TrainingData:
-    """Return what an estimator stores about its data; the rows themselves stay where they are."""
-    assert found.widths is not None
-    attributes: dict[str, Any] = {"n_features_in_": sum(found.widths)}
-    if found.names is not None:
-        attributes["feature_names_in_"] = np.array(found.names, dtype=object)
-    if found.in_blocks:
-        attributes["_block_widths"] = found.widths
-    nothing = np.empty(0)
-    return TrainingData(None, nothing, attributes, nothing, nothing, classes=found.classes)
+        raise ValueError(
+            "A search has no checkpoint; fit LogisticRegressionCV without it, or LogisticRegression with it."
+        )
+    check_settings(estimator, grids=("l2", "discount"))
+    rows = PartitionedRows(estimator, engine, labeled, unlabeled)
+    return estimator._finish(search_settings(estimator, rows))

@@ -8,9 +8,8 @@ from dropglm import checks
 from dropglm.estimators import GeneralizedLinearRegressor, LogisticRegression, LogisticRegressionCV
 from dropglm.partitions.checkpoint import remove_checkpoint
 from dropglm.partitions.engine import SerialEngine
-from dropglm.partitions.fitting import fit_logistic, fit_regression
+from dropglm.partitions.fitting import fit_logistic, fit_logistic_cv, fit_regression
 from dropglm.partitions.rows import Rows, partition_name
-from dropglm.partitions.search import fit_logistic_cv
 
 Model = TypeVar("Model")
 

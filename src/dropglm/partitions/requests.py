@@ -1,32 +1,34 @@
-"""What a client asks of all partitions: each request is a sum over rows.
+"""What a client asks of all partitions: sums over rows, or numbers of each labelled row.
 
 A round answers a list of requests, of one problem or of several.
 """
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from dropglm.design import AnyDesign
+from dropglm.estimators.blend import all_classes
+from dropglm.families import Family, Multinomial
 from dropglm.noise import NO_NOISE
+from dropglm.objective import Coefficients
 from dropglm.objective.objective import term_of
 from dropglm.partitions.prepared import Prepared, Target
-from dropglm.partitions.sums import Sums, add_sums, no_features, sums_of
+from dropglm.partitions.sums import Answer, RowValues, Sums, add_answers, sums_of
 
 
 class Request(Protocol):
-    """A sum over rows."""
+    """A sum over rows, or numbers of rows."""
 
-    def of(self, part: Any) -> Sums:
+    def of(self, part: Any) -> Answer:
         """Return the share of a partition."""
 
 
-def answer(group: Sequence[Any], requests: Sequence[Request]) -> list[Sums]:
+def answer(group: Sequence[Any], requests: Sequence[Request]) -> list[Answer]:
     """Return the shares of a group of partitions in the answers to all requests."""
     with np.errstate(over="ignore", invalid="ignore"):  # the solver sees what is not finite
-        return [reduce(add_sums, map(request.of, group)) for request in requests]
+        return [reduce(add_answers, map(request.of, group)) for request in requests]
 
 
 class Evaluate(NamedTuple):
@@ -45,6 +47,7 @@ class Evaluate(NamedTuple):
 
     def of(self, part: Prepared) -> Sums:
         """Return the share of a partition."""
+        part = part.without(self.target.left_out)
         block, (d, K) = part.block(self.target), self.beta.shape
         if block is None:
             numbers, columns = (1 + K, K) if self.mean is None else (1 + 3 * K, 2 * K)
@@ -66,118 +69,108 @@ def differs_from_mean(p: np.ndarray, mean: np.ndarray) -> np.ndarray:
     return (np.square(mean, dtype=np.float64)[:, None] * p).astype(mean.dtype)
 
 
-class MeanRow(NamedTuple):
-    """Weighted sum of the labelled rows, without those that a fold holds out."""
+class Predictors(NamedTuple):
+    """Xβ of the labelled rows that a fold holds out, or of all labelled rows."""
 
-    d: int
-    dtype: np.dtype
+    beta: np.ndarray  # (d, K)
     fold: int | None = None
+    left_out: frozenset[int] = frozenset()
 
-    def of(self, part: Prepared) -> Sums:
-        """Return the share of a partition."""
-        if part.y is None:
-            return _nothing(0, (self.d, 1), self.dtype)
-        total = part.design.transposed_dot(part.weights_without(self.fold)[:, None])
-        return sums_of(np.empty(0), total, part.places, self.d)
+    def of(self, part: Prepared) -> RowValues:
+        """Return the predictors of a partition's rows."""
+        if part.y is None or part.rows is None:
+            return RowValues(np.empty(0, np.intp), np.empty((0, self.beta.shape[1])))
+        rows, eta = part.rows, _predictors(part.without(self.left_out), self.beta)
+        if self.fold is None:
+            return RowValues(rows, eta)
+        assert part.folds is not None
+        held_out = part.folds.held_out[self.fold]
+        return RowValues(rows[held_out], eta[held_out])
 
 
-class ClassCounts(NamedTuple):
-    """Sums of each feature over the rows of each class and over the others, as naive Bayes needs them.
+# Returns R of shape (n, C) for the rows of a partition, or None if these do not count.
+Columns = Callable[[Prepared], np.ndarray | None]
 
-    Labelled rows count unless coefficients are given; then unlabelled rows count, with predicted labels.
-    """
 
-    target: Target
-    shape: tuple[int, int]  # (d, K)
+class Totals(NamedTuple):
+    """XᵀR for columns R that the partitions compute from their labels, weights and predictors."""
+
+    columns: Columns
+    shape: tuple[int, int]  # (d, C)
     dtype: np.dtype
-    coefficients: tuple[np.ndarray, np.ndarray] | None = None
+    left_out: frozenset[int] = frozenset()
 
     def of(self, part: Prepared) -> Sums:
         """Return the share of a partition."""
-        d, K = self.shape
-        counted = (part.y is not None) == (self.coefficients is None)
-        if not counted:
-            return _nothing(0, (d, 2 * K), self.dtype)
-        if self.coefficients is None:
-            y = part.target(self.target)
-        else:
-            beta, intercept = self.coefficients
-            y = self.target.family.mean(_predictors(part.design, part.own(beta)) + intercept)
-        weights = part.weights if part.y is None else part.weights_without(self.target.fold)
-        both = weights[:, None] * np.hstack([y, 1.0 - y])
-        return sums_of(np.empty(0), part.design.transposed_dot(both), part.places, d)
+        part = part.without(self.left_out)
+        R = self.columns(part)
+        if R is None:
+            return _nothing(0, self.shape, self.dtype)
+        return sums_of(np.empty(0), part.design.transposed_dot(R), part.places, self.shape[0])
 
 
-class ClassTotals(NamedTuple):
-    """Sums of each feature over the labelled rows of each class, without those that a fold holds out."""
-
-    d: int
-    dtype: np.dtype
-    fold: int | None = None
-
-    def of(self, part: Prepared) -> Sums:
-        """Return the share of a partition."""
-        if part.y is None:
-            return _nothing(0, (self.d, part.K), self.dtype)
-        indicators = (part.y[:, None] == np.arange(part.K)).astype(np.float64)
-        totals = part.design.transposed_dot(part.weights_without(self.fold)[:, None] * indicators)
-        return sums_of(np.empty(0), totals, part.places, self.d)
+def weight_column(fold: int | None) -> Columns:
+    """Return the columns of the mean row: the weights of labelled rows in the fits to a fold."""
+    return partial(_weight_column, fold=fold)
 
 
-class WeightsByFold(NamedTuple):
-    """The weights of the labelled rows of each class that each fold holds out; numbers are (folds, K)."""
-
-    folds: int
-
-    def of(self, part: Prepared) -> Sums:
-        """Return the share of a partition."""
-        found = np.zeros((self.folds, part.K))
-        if part.y is not None and part.folds is not None:
-            held_out = part.folds >= 0
-            np.add.at(found, (part.folds[held_out], part.y[held_out]), part.weights[held_out])
-        return no_features(found.ravel())
+def _weight_column(part: Prepared, fold: int | None) -> np.ndarray | None:
+    return None if part.y is None else part.weights_of(fold)[:, None]
 
 
-class Misclassified(NamedTuple):
-    """The number of labelled rows that a problem's coefficients classify incorrectly."""
-
-    target: Target
-    beta: np.ndarray
-    intercept: np.ndarray
-
-    def of(self, part: Prepared) -> Sums:
-        """Return the share of a partition."""
-        if part.y is None:
-            return no_features([0.0])
-        y, eta = part.target(self.target), _predictors(part.design, part.own(self.beta)) + self.intercept
-        if self.target.family.several:
-            return no_features([float((eta.argmax(axis=1) != y.argmax(axis=1)).sum())])
-        return no_features([float(((eta > 0)[:, 0] != y[:, 0]).sum())])
+def class_columns(fold: int | None) -> Columns:
+    """Return one column per class, with the weights of its labelled rows in the fits to a fold."""
+    return partial(_class_columns, fold=fold)
 
 
-class SignedSums(NamedTuple):
-    """Sums of each feature over the labelled rows, with and without the sign of the row's class."""
-
-    target: Target
-    d: int
-    dtype: np.dtype
-
-    def of(self, part: Prepared) -> Sums:
-        """Return the share of a partition."""
-        if part.y is None:
-            return _nothing(0, (self.d, 2), self.dtype)
-        side = 2.0 * part.target(self.target) - 1.0
-        both = part.design.transposed_dot(np.hstack([side, np.ones_like(side)]))
-        return sums_of(np.empty(0), both, part.places, self.d)
+def _class_columns(part: Prepared, fold: int | None) -> np.ndarray | None:
+    return None if part.y is None else part.weights_of(fold)[:, None] * part.target(None)
 
 
-def _predictors(design: AnyDesign, beta: np.ndarray) -> np.ndarray:
+def target_columns(number: int | None, fold: int | None, *, weighted: bool) -> Columns:
+    """Return the columns w y and w (1 - y) of labelled rows, as naive Bayes counts them."""
+    return partial(_target_columns, number=number, fold=fold, weighted=weighted)
+
+
+def _target_columns(
+    part: Prepared, number: int | None, fold: int | None, weighted: bool
+) -> np.ndarray | None:
+    if part.y is None:
+        return None
+    weights, y = part.weights_of(fold), part.target(number)
+    return (weights if weighted else weights > 0.0)[:, None] * np.hstack([y, 1.0 - y])
+
+
+def predicted_columns(family: type[Family], model: Coefficients) -> Columns:
+    """Return the columns w p and w (1 - p) of unlabelled rows, with predicted p."""
+    return partial(_predicted_columns, family=family, model=model)
+
+
+def _predicted_columns(part: Prepared, family: type[Family], model: Coefficients) -> np.ndarray | None:
+    if part.y is not None:
+        return None
+    p = family.mean(_predictors(part, model[0]) + model[1])
+    return part.weights[:, None] * np.hstack([p, 1.0 - p])
+
+
+def predicted_classes(model: Coefficients) -> Columns:
+    """Return one column per class, the weights of unlabelled rows times its predicted probability."""
+    return partial(_predicted_classes, model=model)
+
+
+def _predicted_classes(part: Prepared, model: Coefficients) -> np.ndarray | None:
+    eta = _predictors(part, model[0]) + model[1]
+    return part.weights[:, None] * Multinomial.mean(all_classes(eta))
+
+
+def _predictors(part: Prepared, beta: np.ndarray) -> np.ndarray:
     """Return Xβ; shape (n, K).
 
     One set of coefficients goes through the columns, which an evaluation reads as well: rows that are stored
     only for this would double the memory of a partition.
     """
-    return NO_NOISE.moments(design, beta[:, 0])[0][:, None] if beta.shape[1] == 1 else design.dot(beta)
+    own = part.own(beta)
+    return NO_NOISE.moments(part.design, own[:, 0])[0][:, None] if own.shape[1] == 1 else part.design.dot(own)
 
 
 def _nothing(numbers: int, shape: tuple[int, int], dtype: np.dtype) -> Sums:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from dropglm.partitions.engine import Engine
 from dropglm.partitions.requests import Request, answer
-from dropglm.partitions.sums import Sums, add_lists
+from dropglm.partitions.sums import Answer, add_lists
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -42,9 +42,10 @@ class Rounds:
         self._running = 0  # threads of ``each``
         self._stopped = False  # whether a thread has failed, or the user has interrupted
         self._waiting: list[_Waiting] = []
+        self._later: list[Later] = []
         self._inside = local()
 
-    def ask(self, *requests: Request) -> list[Sums]:
+    def ask(self, *requests: Request) -> list[Any]:
         """Return the sums over all partitions, one per request."""
         if not getattr(self._inside, "each", False):
             return self._round(requests)
@@ -58,6 +59,18 @@ class Rounds:
         if own.error is not None:
             raise own.error
         return own.answers
+
+    def later(self, request: Request) -> "Later":
+        """Let a request be part of the next round; its answer is there after that, or after ``settle``."""
+        found = Later(request)
+        with self._changed:
+            self._later.append(found)
+        return found
+
+    def settle(self) -> None:
+        """Run a round for the requests that are left, if there are any."""
+        if self._later:
+            self._round([])
 
     def each(
         self,
@@ -148,9 +161,23 @@ class Rounds:
             one.error, one.done = error, True
         self._changed.notify_all()
 
-    def _round(self, requests: Sequence[Request]) -> list[Sums]:
+    def _round(self, requests: Sequence[Request]) -> list[Any]:
+        with self._changed:
+            later, self._later = self._later, []
         self.count += 1
-        return self.engine.total(answer, self.parts, list(requests), add_lists)
+        together = [*requests, *(one.request for one in later)]
+        answers = self.engine.total(answer, self.parts, together, add_lists)
+        for one, found in zip(later, answers[len(requests) :], strict=True):
+            one.answer, one.request = found, None  # whose coefficients need memory
+        return answers[: len(requests)]
+
+
+class Later:
+    """A request that waits for the next round, and its answer."""
+
+    def __init__(self, request: Request) -> None:
+        self.request: Any = request
+        self.answer: Any = None
 
 
 class _Queue:
@@ -177,6 +204,6 @@ class _Waiting:
 
     def __init__(self, requests: Sequence[Request]) -> None:
         self.requests = requests
-        self.answers: list[Sums] = []
+        self.answers: list[Answer] = []
         self.error: BaseException | None = None
         self.done = False

@@ -66,9 +66,26 @@ def add_sums(a: Sums, b: Sums) -> Sums:
     return Sums(numbers, values, None, a.d)
 
 
-def add_lists(a: list[Sums], b: list[Sums]) -> list[Sums]:
+class RowValues(NamedTuple):
+    """Numbers of some of the rows of all partitions, and which rows these are."""
+
+    rows: np.ndarray  # (n',)
+    values: np.ndarray  # (n', K)
+
+
+Answer = Sums | RowValues
+
+
+def add_answers(a: Answer, b: Answer) -> Answer:
+    """Return the sum of two answers to the same request, or the numbers of the rows of both."""
+    if isinstance(a, Sums) and isinstance(b, Sums):
+        return add_sums(a, b)
+    return RowValues(*(np.concatenate(both) for both in zip(a, b, strict=True)))  # type: ignore[arg-type]
+
+
+def add_lists(a: list[Answer], b: list[Answer]) -> list[Answer]:
     """Return the sums of two lists of the same length, one by one."""
-    return [add_sums(one, other) for one, other in zip(a, b, strict=True)]
+    return [add_answers(one, other) for one, other in zip(a, b, strict=True)]
 
 
 def merge_ascending(

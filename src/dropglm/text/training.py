@@ -9,7 +9,7 @@ import numpy as np
 from dropglm import checks
 from dropglm.estimators import LogisticRegressionCV
 from dropglm.estimators.blend import PRIORS
-from dropglm.estimators.model_search import Searched
+from dropglm.estimators.search import Searched
 from dropglm.progress import Progress
 from dropglm.text.embedded_predictions import FittedState
 from dropglm.text.embedding_block import EmbeddingBlock, set_embedding_values, with_embeddings
@@ -110,9 +110,6 @@ def _attempt(
     if prior is not None:
         labeled, unlabeled = prior.beside(labeled, 0), prior.beside(unlabeled, n)
         prior.set_values(estimator)
-        if estimator.naive_bayes and block is None:
-            # Latent features are functions of the n-grams, so naive Bayes is as useful as without them.
-            estimator._priors = PRIORS
     if block is not None:
         labeled = with_embeddings(labeled, block.labeled)
         unlabeled = with_embeddings(unlabeled, block.unlabeled)
@@ -120,7 +117,9 @@ def _attempt(
     searched = None
     if isinstance(estimator, LogisticRegressionCV):
         rows = {"sample_weight": texts.sample_weight, "X_unlabeled": unlabeled}
-        searched = estimator._search(labeled, texts.y, **rows, rival=rival)
+        # Latent features are functions of the n-grams, so naive Bayes is as useful as without them.
+        priors = PRIORS if block is None else None
+        searched = estimator._search(labeled, texts.y, **rows, rival=rival, priors=priors)
     return Attempt(vectorizer, estimator, labeled, unlabeled, prior, searched)
 
 
