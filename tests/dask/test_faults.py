@@ -13,10 +13,12 @@ from distributed import Client, Event, LocalCluster
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from dropglm.dask import LogisticRegression
+from dropglm.dask import LogisticRegression, TextClassifier
 from dropglm.dask.engine import DaskEngine
 from dropglm.partitions.requests import answer
 from dropglm.partitions.survey import survey
+from dropglm.text.partitioned import gram_share
+from tests.dask.test_text import many_words
 from tests.partitions.cases import coefficients, features, labels
 
 SIZE = 30
@@ -100,6 +102,38 @@ def test_a_worker_that_is_killed_changes_nothing(monkeypatch, client, data, expe
     model = model_with(monkeypatch, client, lambda: killed.append(kill_one(client)), work, number)
     assert_array_equal(coefficients(model.fit(*parts(data))), expected)
     assert killed
+
+
+@pytest.fixture(scope="module")
+def tuned(cluster):
+    """A text classifier with default settings and unlabelled texts, and its texts."""
+    (texts, y), (more, _) = many_words(60), many_words(200, seed=1)
+    given = cut_into(texts, 4), cut_into(y, 4), cut_into(more, 3)
+    with Client(cluster) as client:
+        model = TextClassifier(client=client).fit(given[0], given[1], X_unlabeled=given[2])
+    assert model.summary_.unlabeled_effect["rounds"] > 0
+    return given, model
+
+
+@pytest.mark.parametrize(
+    ("work", "number"), [(gram_share, 3), (answer, 10)], ids=["latent features", "search"]
+)
+def test_a_worker_that_is_killed_does_not_change_a_tuned_text_classifier(
+    monkeypatch, client, tuned, work, number
+):
+    (texts, y, more), expected = tuned
+    killed = []
+    engine = Once(client, lambda: killed.append(kill_one(client)), work, number)
+    monkeypatch.setattr(TextClassifier, "_engine", lambda self, client: engine)
+    model = TextClassifier(client=client).fit(texts, y, X_unlabeled=more)
+    assert killed
+    assert model.search_.best_params_ == expected.search_.best_params_
+    # Up to rounding: what a worker computes anew is elsewhere in memory, so sums may be vectorised otherwise.
+    assert_allclose(model.model_.coef_, expected.model_.coef_, atol=1e-5 * abs(expected.model_.coef_).max())
+
+
+def cut_into(rows, count):
+    return [delayed(rows[len(rows) * k // count : len(rows) * (k + 1) // count]) for k in range(count)]
 
 
 def test_a_fit_whose_client_died_is_continued(monkeypatch, client, data, expected, tmp_path):

@@ -23,7 +23,8 @@ from dropglm.dask import TextClassifier
 from dropglm.partitions import Rows, SerialEngine
 from dropglm.partitions.rounds import Rounds
 from dropglm.text import load_model, partitioned, save_model, training, tuning
-from dropglm.text.partitioned import fit_texts, to_matrix
+from dropglm.text.partitioned import TextRows, TextsInPartitions, to_matrix
+from dropglm.text.training import fit_to_texts
 from tests.cli.command import dropglm, write_csv
 
 WORDS = ["film", "cast", "plot", "fun", "dull", "moving", "long", "warm", "été", "<br />", "don't", "!"]
@@ -119,7 +120,10 @@ def test_matrices_are_those_of_all_texts():
     texts, _ = corpus(50)
     vectorizer = text.NgramVectorizer(ngram_range=(1, 2), use_idf=True, norm="l2")
     X = vectorizer.fit_transform(texts)
-    rows = [to_matrix(Rows(k, part), vectorizer).X.toarray() for k, part in enumerate(cut(texts, 5))]
+    rows = [
+        to_matrix(TextRows(k, part, None, None), vectorizer).X.toarray()
+        for k, part in enumerate(cut(texts, 5))
+    ]
     assert_array_equal(np.vstack(rows), X.toarray())
 
 
@@ -131,7 +135,8 @@ def test_a_fit_in_this_process_reads_partitions_one_after_the_other(rereads):
     engine = SerialEngine(rereads=rereads)
     rows = [Rows(k, *both) for k, both in enumerate(zip(cut(texts, 4), cut(y, 4), strict=True))]
     model = text.TextClassifier(tune=False, tol=1e-8)
-    model._fitted = fit_texts(model, engine, engine.keep(_same, rows, None), [])
+    texts = TextsInPartitions(model, engine, engine.keep(_same, rows, None), [])
+    model._fitted = fit_to_texts(model, texts)
     assert_same_model(model, expected)
 
 
@@ -181,45 +186,96 @@ def test_files_are_those_of_local_models(client, tmp_path):
         assert pd.read_csv(tmp_path / "labels.csv").predicted.tolist() == local.predict(texts).tolist()
 
 
-TUNED = {"n_latent": 0, "rounds": 0, "cv": 5, "tol": 1e-7}
-
-
 def assert_same_figures(found, expected):
     assert found.keys() == expected.keys()
     for name, value in expected.items():
         assert found[name] == (pytest.approx(value, rel=1e-5) if isinstance(value, float) else value), name
 
 
-@pytest.mark.usefixtures("in_float64")
-@pytest.mark.parametrize(
-    ("K", "settings"),
-    [
-        (2, {}),
-        (3, {"l2": (0.1, 0.01), "ngram_weight": (0.5, 1.0), "scoring": "accuracy"}),
-        (2, {"l2": 0.1, "discount": (0.0, 0.5), "naive_bayes": False, "dropout": (0.2, 0.7)}),
-        (2, {"calibrate": False, "naive_bayes": False, "l2_weights": ("uniform", "naive_bayes"), "l2": 0.1}),
-    ],
-)
-def test_tuning_chooses_the_settings_that_it_chooses_for_all_texts(client, K, settings):
-    """If that does without latent features and rounds, and with folds that are not shuffled."""
-    texts, y = corpus(100, K)
-    more, _ = corpus(40, K, seed=1)
-    settings = TUNED | settings
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # unlabelled texts do not help here
-        expected = text.TextClassifier(**settings).fit(texts, y, X_unlabeled=more)
-        model = TextClassifier(client=client, **settings)
-        model.fit(parts(texts, 4), parts(y, 4), X_unlabeled=parts(more, 2))
-    assert_same_model(model, expected, 1e-5)
+def assert_same_fit(model, expected, tolerance=1e-6):
+    """Model, settings, scores, and what unlabelled texts bring are the same."""
+    assert_same_model(model, expected, tolerance)
     ours, theirs = model.summary_, expected.summary_
     assert ours.settings == theirs.settings
+    assert ours.texts == theirs.texts
     assert_same_figures(ours.search, theirs.search)
-    if "discount" in settings:
+    assert (ours.unlabeled_effect is None) == (theirs.unlabeled_effect is None)
+    if theirs.unlabeled_effect is not None:
         assert_same_figures(ours.unlabeled_effect, theirs.unlabeled_effect)
-    else:
-        assert ours.unlabeled_effect is None
-    assert_allclose(model.search_.best_score_, expected.search_.best_score_, rtol=1e-6)
+    assert_allclose(model.cv_probabilities_, expected.cv_probabilities_, atol=1e-5)
     assert model.to_local().summary_ == ours
+
+
+def many_words(n, K=2, seed=0):
+    """Texts with so many words that there are latent features: those of a class occur together."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, K, n)
+    own = [[f"w{k}{number}" for number in range(60)] for k in range(K)]
+    both = [f"v{number}" for number in range(60)]
+    texts = [" ".join([*rng.choice(own[k], 4), *rng.choice(both, 6)]) for k in y]
+    return texts, np.array([f"class {k}" for k in y])
+
+
+@pytest.mark.usefixtures("in_float64")
+@pytest.mark.parametrize(
+    ("n", "m", "K", "settings"),
+    [
+        (60, 300, 2, {}),  # folds are drawn several times; more texts than words
+        (90, 60, 3, {}),  # fewer texts than words
+        (100, 200, 2, {"l2": (0.1, 0.01), "ngram_weight": (0.5, 1.0), "scoring": "accuracy"}),
+        (100, 40, 2, {"l2": 0.1, "discount": (0.0, 0.5), "naive_bayes": False, "dropout": (0.2, 0.7)}),
+        (100, 0, 2, {"calibrate": False, "naive_bayes": False, "l2_weights": ("uniform", "naive_bayes")}),
+        (80, 200, 2, {"n_latent": 0, "class_weight": "balanced", "cv": 3, "scoring": "roc_auc"}),
+    ],
+    ids=str,
+)
+def test_tuning_does_what_it_does_for_all_texts(client, n, m, K, settings):
+    """Latent features, rounds, folds and scores are those of texts in memory."""
+    (texts, y), (more, _) = many_words(n, K), many_words(m, K, seed=1)
+    settings = {"tol": 1e-10, "max_iter": 1000} | settings
+    unlabeled = {"X_unlabeled": parts(more, 3)} if m else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # unlabelled texts do not always help here
+        expected = text.TextClassifier(**settings).fit(texts, y, X_unlabeled=more or None)
+        model = TextClassifier(client=client, **settings).fit(parts(texts, 4), parts(y, 4), **unlabeled)
+    assert_same_fit(model, expected)
+    if not settings.keys() - {"tol", "max_iter"}:
+        effect = model.summary_.unlabeled_effect
+        assert effect["n_latent"] == 50
+        assert effect["rounds"] > 0
+
+
+def test_default_settings_in_float32_agree_to_a_thousandth(client):
+    (texts, y), (more, _) = many_words(80), many_words(300, seed=1)
+    expected = text.TextClassifier().fit(texts, y, X_unlabeled=more)
+    model = TextClassifier(client=client).fit(parts(texts, 3), parts(y, 3), X_unlabeled=parts(more, 3))
+    assert model.search_.best_params_ == expected.search_.best_params_
+    assert_allclose(model.predict_proba(more), expected.predict_proba(more), atol=1e-3)
+
+
+def lengths(texts):
+    """An embedder: how many words of each class a text has, and its length."""
+    return np.array([[one.count("w0"), one.count("w1"), len(one), 1.0] for one in texts], np.float32)
+
+
+@pytest.mark.usefixtures("in_float64")
+@pytest.mark.parametrize("tune", [False, True])
+@pytest.mark.parametrize("given", [False, True])
+def test_embeddings_are_features_as_for_texts_in_memory(client, tune, given):
+    (texts, y), (more, _) = many_words(60), many_words(120, seed=1)
+    settings = {"tune": tune, "tol": 1e-10, "max_iter": 1000} | ({} if given else {"embedder": lengths})
+    E, E_more = lengths(texts), lengths(more)
+    arrays = {"embeddings": E, "embeddings_unlabeled": E_more} if given else {}
+    lists = {"embeddings": parts(E, 3), "embeddings_unlabeled": parts(E_more, 2)} if given else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = text.TextClassifier(**settings).fit(texts, y, X_unlabeled=more, **arrays)
+        model = TextClassifier(client=client, **settings)
+        model.fit(parts(texts, 3), parts(y, 3), X_unlabeled=parts(more, 2), **lists)
+    assert_same_model(model, expected, 1e-5)
+    answers = expected.predict_proba(texts, E if given else None)
+    found = model.predict_proba(parts(texts, 3), parts(E, 3) if given else None)
+    assert_allclose(np.concatenate(client.gather(client.compute(found))), answers, atol=1e-5)
 
 
 def test_errors_name_the_partition(client):
@@ -249,8 +305,15 @@ def test_errors_name_the_partition(client):
         model.fit(parts(texts, 2))
     with pytest.raises(ValueError, match="A search has no checkpoints"):
         clone(model).set_params(tune=True).fit(parts(texts, 1), parts(y, 1), checkpoint="folder")
-    with pytest.raises(ValueError, match="cannot have embeddings"):
-        clone(model).set_params(embedder=len).fit(parts(texts, 1), parts(y, 1))
+    with pytest.raises(TypeError, match="Partition 0: What the embedder returned is not a numeric array"):
+        clone(model).set_params(embedder=repr).fit(parts(texts, 1), parts(y, 1))
+    with pytest.raises(ValueError, match="Partition 0: embeddings has 39 rows, but X has 40 texts"):
+        model.fit(parts(texts, 1), parts(y, 1), embeddings=[delayed(np.ones((39, 2)))])
+    with pytest.raises(ValueError, match="embeddings_unlabeled needs embeddings"):
+        model.fit(parts(texts, 1), parts(y, 1), embeddings_unlabeled=[delayed(np.ones((40, 2)))])
+    some = [delayed(np.ones((40, 2)))]
+    with pytest.raises(ValueError, match="Unlabelled partition 0 has texts without embeddings"):
+        model.fit(parts(texts, 1), parts(y, 1), X_unlabeled=parts(texts, 1), embeddings=some)
 
 
 def test_only_prepared_matrices_stay_on_the_workers(client, monkeypatch):

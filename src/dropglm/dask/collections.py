@@ -11,6 +11,7 @@ from dask.delayed import Delayed, delayed
 from distributed import Client, Future
 
 from dropglm.partitions import Rows
+from dropglm.text.partitioned import Embedded
 
 
 def is_collection(X: Any) -> bool:
@@ -20,7 +21,9 @@ def is_collection(X: Any) -> bool:
     return is_dask_collection(X)
 
 
-def partitions_of(client: Client, X: Any, y: Any, weights: Any, *, labeled: bool) -> list[Future]:
+def partitions_of(
+    client: Client, X: Any, y: Any, weights: Any, *, labeled: bool, embeddings: Any = None
+) -> list[Future]:
     """Return futures of ``Rows``, one per partition of X.
 
     Parameters
@@ -30,6 +33,8 @@ def partitions_of(client: Client, X: Any, y: Any, weights: Any, *, labeled: bool
     y, weights : of the same kind and with the same partitions, or None
     labeled : bool
         Whether these are labelled rows; unlabelled ones have no y.
+    embeddings : of the same kind and with the same partitions, or None
+        Embeddings, if X are texts.
     """
     name = "X" if labeled else "X_unlabeled"
     sizes = X.chunks[0] if isinstance(X, da.Array) else None
@@ -37,6 +42,9 @@ def partitions_of(client: Client, X: Any, y: Any, weights: Any, *, labeled: bool
     targets = repeat(None) if y is None else _matching(y, "y", parts, sizes)
     w = "sample_weight" if labeled else "unlabeled_weight"
     row_weights = repeat(None) if weights is None else _matching(weights, w, parts, sizes)
+    if embeddings is not None:
+        others = _matching(embeddings, "embeddings" if labeled else "embeddings_unlabeled", parts, sizes)
+        parts = [delayed(Embedded, pure=True)(*both) for both in zip(parts, others, strict=True)]
     make = delayed(Rows, pure=True)
     rows = [
         make(number, part, target, weight, labeled)
@@ -86,22 +94,28 @@ def _unknown(sizes: Sequence[float]) -> bool:
     return any(np.isnan(size) for size in sizes)
 
 
-def apply(collection: Any, work: Callable[[Any], np.ndarray], columns: int | None, dtype: Any) -> Any:
+def apply(
+    collection: Any, work: Callable[..., np.ndarray], columns: int | None, dtype: Any, embeddings: Any = None
+) -> Any:
     """Return what ``work`` makes of each partition, as a Dask array, or as a list if a list was given.
 
     Parameters
     ----------
     collection : Dask collection or list of partitions
     work : callable
-        From a partition to an array with as many rows.
+        From a partition, and its embeddings if there are any, to an array with as many rows.
     columns : int or None
         Number of columns of the result; None if it is a vector.
     dtype : dtype
         Type of the result.
+    embeddings : Dask collection or list of partitions, optional
+        With the same partitions.
     """
     # The function, which may hold a large model, is one task that the others share.
     shared, call = delayed(work, pure=True), delayed(_call, pure=True)
-    parts = [call(shared, part) for part in _parts(collection, "X")]
+    parts = _parts(collection, "X")
+    others = [] if embeddings is None else [_matching(embeddings, "embeddings", parts, None)]
+    parts = [call(shared, *both) for both in zip(parts, *others, strict=True)]
     if isinstance(collection, (list, tuple)):
         return parts
     sizes = collection.chunks[0] if isinstance(collection, da.Array) else [np.nan] * len(parts)
@@ -110,5 +124,5 @@ def apply(collection: Any, work: Callable[[Any], np.ndarray], columns: int | Non
     return da.concatenate(arrays, axis=0, allow_unknown_chunksizes=True)
 
 
-def _call(work: Callable[[Any], np.ndarray], part: Any) -> np.ndarray:
-    return work(part)
+def _call(work: Callable[..., np.ndarray], *parts: Any) -> np.ndarray:
+    return work(*parts)

@@ -12,7 +12,8 @@ from dropglm.dask.engine import client_from
 from dropglm.dask.model import DaskModel
 from dropglm.partitions import Engine
 from dropglm.partitions.checkpoint import remove_checkpoint
-from dropglm.text.partitioned import fit_texts
+from dropglm.text.partitioned import TextsInPartitions
+from dropglm.text.training import fit_to_texts
 from dropglm.text.unlabeled_effect import warn_unless_better
 
 
@@ -24,12 +25,10 @@ class TextClassifier(DaskModel, text.TextClassifier):
     are released. The model is that of ``dropglm.TextClassifier`` with the same settings: coefficients agree
     up to the tolerance of the solver.
 
-    By default it chooses l2 and ``ngram_weight`` by cross-validation, calibrates and adds naive Bayes, as the
-    local classifier does, with the same grids. Some of what that does needs all rows in memory and is left
-    out: latent features (``n_latent``) and rounds of naive Bayes (``rounds``), so that unlabelled texts count
-    only for the vocabulary unless ``discount`` is positive; folds that are drawn several times if there are
-    few texts; and embeddings. ``cv`` is None or a number of folds, which consist of consecutive texts of each
-    class, and ``scoring`` is "neg_log_loss" or "accuracy".
+    It does all that the local classifier does: by default it chooses l2 and ``ngram_weight`` by
+    cross-validation with the same grids and folds, calibrates, adds naive Bayes, and learns from unlabelled
+    texts by latent features and by rounds of naive Bayes. An embedder embeds the texts of each partition
+    on its worker, so it must be possible to pickle it.
 
     Parameters
     ----------
@@ -37,15 +36,15 @@ class TextClassifier(DaskModel, text.TextClassifier):
 ngram_weight, analyzer, stop_words, strip_accents, lowercase, token_pattern, strip_html, tune, dropout, l2, \
 discount, l2_weights, expectation, calibrate, naive_bayes, n_latent, rounds, embedder, class_weight, cv, \
 scoring, tol, max_iter, n_jobs, device, random_state, verbose : as in dropglm.TextClassifier
-        With the limits above; ``n_jobs`` is the number of threads of
-        the client, and workers use one thread per task.
+        ``n_jobs`` is the number of threads of the client, and workers use one thread per task.
     client : distributed.Client, default=None
         The client; None means Dask's default client.
 
     Attributes
     ----------
-    classes_, n_features_in_, vectorizer_, model_, search_, summary_, text_column_, label_column_
-        As in ``dropglm.TextClassifier``; there is no ``cv_probabilities_``.
+    classes_, n_features_in_, vectorizer_, model_, search_, cv_probabilities_, summary_, text_column_, \
+label_column_
+        As in ``dropglm.TextClassifier``.
 
     See Also
     --------
@@ -69,12 +68,14 @@ scoring, tol, max_iter, n_jobs, device, random_state, verbose : as in dropglm.Te
 
     local = text.TextClassifier
 
-    def fit(  # type: ignore[override]
+    def fit(
         self,
         X: Any,
         y: Any = None,
         sample_weight: Any = None,
         X_unlabeled: Any = None,
+        embeddings: Any = None,
+        embeddings_unlabeled: Any = None,
         *,
         checkpoint: str | PathLike[str] | None = None,
     ) -> Self:
@@ -91,6 +92,8 @@ scoring, tol, max_iter, n_jobs, device, random_state, verbose : as in dropglm.Te
             Weights of the texts with labels.
         X_unlabeled : like X, default=None
             Texts without labels.
+        embeddings, embeddings_unlabeled : Dask arrays or lists of delayed objects or futures, default=None
+            Embeddings of the texts, in the same partitions, if you have computed them.
         checkpoint : str or path, default=None
             A folder on the client for the state of the fit after each iteration, as for the linear
             estimators; only if nothing is tuned.
@@ -103,10 +106,14 @@ scoring, tol, max_iter, n_jobs, device, random_state, verbose : as in dropglm.Te
         if y is None:
             raise ValueError("TextClassifier requires y to be passed, but the target y is None.")
         client = client_from(self.client)
-        labeled = partitions_of(client, X, y, sample_weight, labeled=True)
+        if embeddings is None and embeddings_unlabeled is not None:
+            raise ValueError("embeddings_unlabeled needs embeddings, those of X, as well.")
+        labeled = partitions_of(client, X, y, sample_weight, labeled=True, embeddings=embeddings)
         unlabeled = []
         if X_unlabeled is not None:
-            unlabeled = partitions_of(client, X_unlabeled, None, None, labeled=False)
+            unlabeled = partitions_of(
+                client, X_unlabeled, None, None, labeled=False, embeddings=embeddings_unlabeled
+            )
         self.fit_parts(self._engine(client), labeled, unlabeled, checkpoint)
         remove_checkpoint(checkpoint)
         return self
@@ -134,7 +141,8 @@ scoring, tol, max_iter, n_jobs, device, random_state, verbose : as in dropglm.Te
         Self
             The estimator itself.
         """
-        self._fitted = fit_texts(self, engine, labeled, unlabeled, checkpoint)
+        texts = TextsInPartitions(self, engine, labeled, unlabeled, checkpoint)
+        self._fitted = fit_to_texts(self, texts)
         warn_unless_better(self.summary_)
         return self
 
@@ -144,8 +152,8 @@ scoring, tol, max_iter, n_jobs, device, random_state, verbose : as in dropglm.Te
         Parameters
         ----------
         X : Dask bag or series of str, list of delayed objects or futures, or texts in memory
-        embeddings : None
-            Not used.
+        embeddings : of the same kind, default=None
+            Embeddings of the texts, if you have computed them.
 
         Returns
         -------
@@ -159,8 +167,8 @@ scoring, tol, max_iter, n_jobs, device, random_state, verbose : as in dropglm.Te
         Parameters
         ----------
         X : Dask bag or series of str, list of delayed objects or futures, or texts in memory
-        embeddings : None
-            Not used.
+        embeddings : of the same kind, default=None
+            Embeddings of the texts, if you have computed them.
 
         Returns
         -------
@@ -175,8 +183,8 @@ scoring, tol, max_iter, n_jobs, device, random_state, verbose : as in dropglm.Te
         Parameters
         ----------
         X : Dask bag or series of str, list of delayed objects or futures, or texts in memory
-        embeddings : None
-            Not used.
+        embeddings : of the same kind, default=None
+            Embeddings of the texts, if you have computed them.
 
         Returns
         -------
@@ -191,8 +199,8 @@ scoring, tol, max_iter, n_jobs, device, random_state, verbose : as in dropglm.Te
         Parameters
         ----------
         X : Dask bag or series of str, list of delayed objects or futures, or texts in memory
-        embeddings : None
-            Not used.
+        embeddings : of the same kind, default=None
+            Embeddings of the texts, if you have computed them.
 
         Returns
         -------
@@ -209,15 +217,15 @@ scoring, tol, max_iter, n_jobs, device, random_state, verbose : as in dropglm.Te
         local = self.to_local()
         if not is_collection(X):
             return getattr(local, method)(X, embeddings)
-        if embeddings is not None:
-            raise ValueError("Texts in a Dask collection cannot have embeddings.")
         local.set_params(n_jobs=None, verbose=0)
-        return apply(X, partial(_predict, local, method, columns, dtype), columns, dtype)
+        return apply(X, partial(_predict, local, method, columns, dtype), columns, dtype, embeddings)
 
 
-def _predict(model: Any, method: str, columns: int | None, dtype: Any, texts: Any) -> np.ndarray:
+def _predict(
+    model: Any, method: str, columns: int | None, dtype: Any, texts: Any, embeddings: Any = None
+) -> np.ndarray:
     """Return the predictions for a partition, which may be empty."""
     texts = list(texts)
     if not texts:
         return np.empty((0,) if columns is None else (0, columns), dtype)
-    return getattr(model, method)(texts)
+    return getattr(model, method)(texts, embeddings)

@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 from dropglm.estimators.linear_model import LogisticModel, SparsifyMixin
-from dropglm.estimators.rows import RowsInMemory
+from dropglm.estimators.rows import RowsInMemory, TrainingRows
 from dropglm.estimators.scoring import scorer_from
 from dropglm.estimators.search import Searched, fit_best, search_settings
 from dropglm.estimators.validation import check_classification, check_settings
@@ -240,9 +240,13 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         **options: Any,
     ) -> Searched:
         """Fit the candidates to the folds, and choose one; ``options`` are those of ``search_settings``."""
-        check_settings(self, grids=("l2", "discount"))
         data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
-        return search_settings(self, RowsInMemory(self, data), **options)
+        return self._search_rows(RowsInMemory(self, data), **options)
+
+    def _search_rows(self, rows: TrainingRows, **options: Any) -> Searched:
+        """Search the settings for rows, wherever they are."""
+        check_settings(self, grids=("l2", "discount"))
+        return search_settings(self, rows, **options)
 
     def _finish(self, searched: Searched) -> Self:
         """Fit the best settings to all rows, and set all fitted attributes."""

@@ -88,8 +88,8 @@ class TextPool:
             self.features = Blocks(self.X)
             rows = singular_vectors(self.X, max(n_latent, 1), threads=threads).coordinates
         else:
-            rows = prior.blocks[0].rows
-            self.features = Blocks(self.X, rows)
+            self.features = prior.beside(self.X, 0)
+            rows = self.features.blocks[1]
             self._fold_back = prior.blocks[0].fold_back
         self.latent = of_length_one(rows)
         self.sample = np.sort(np.random.default_rng(0).permutation(len(self.texts))[:SAMPLE])

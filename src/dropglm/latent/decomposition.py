@@ -18,6 +18,7 @@ two power iterations (384 columns of products) found 70 % of the space of the fi
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -26,7 +27,7 @@ from threadpoolctl import threadpool_limits
 from dropglm.design import Matrix
 from dropglm.design.prepare import canonical
 from dropglm.latent.orthonormal import multiplied, orthonormalize, subtract_projection
-from dropglm.latent.products import WIDTH, Products, aligned_zeros, products
+from dropglm.latent.products import WIDTH, aligned_zeros, products
 from dropglm.threads import PIECE, each, even_ranges
 
 # Eigenvalues of G below this multiple of the rounding error of the largest one are noise.
@@ -128,13 +129,8 @@ def singular_vectors(
     """
     n, d = X.shape
     M = products(X, transpose=n < d, threads=threads)
-    steps = max(default_steps(k) if steps is None else steps, -(-k // WIDTH))
     with single_threaded_blas():
-        if min(n, d) < (steps + 1) * WIDTH:
-            basis, H = _whole_space(M, threads)
-        else:
-            basis, H = _krylov_space(M, steps, X.dtype, seed, threads)
-        weights, s = _decompose(H, k, float(np.finfo(basis.dtype).eps))
+        basis, H, weights, s = singular_space(M, k, steps=steps, dtype=X.dtype, seed=seed, threads=threads)
         if n < d:
             coordinates = multiplied(basis, H @ weights, threads).astype(X.dtype, copy=False)
             of_rows = multiplied(basis[:, : len(weights)], weights, threads).astype(X.dtype, copy=False)
@@ -155,8 +151,44 @@ def singular_vectors(
     return SingularVectors(s, coordinates, from_rows if n < d else from_vectors)
 
 
+class AnyProducts(Protocol):
+    """M of shape (m, n) with m ≥ n, wherever it is, seen through two products; see ``Products``."""
+
+    shape: tuple[int, int]
+
+    def gram(self, Q: np.ndarray, threads: int) -> np.ndarray:
+        """Return MᵀM Q for Q of shape (n, WIDTH)."""
+
+    def dot(self, B: np.ndarray, threads: int) -> np.ndarray:
+        """Return M B, of shape (m, K) and in the type of B."""
+
+
+class SingularSpace(NamedTuple):
+    """Q⁺, H and the weights with which the columns of M Q weights are the left singular vectors of M.
+
+    The right ones are the columns of Q⁺ H weights / s.
+    """
+
+    basis: np.ndarray  # Q⁺
+    H: np.ndarray
+    weights: np.ndarray
+    s: np.ndarray  # singular values
+
+
+def singular_space(
+    M: AnyProducts, k: int, *, dtype: np.dtype, threads: int, steps: int | None = None, seed: int = 0
+) -> SingularSpace:
+    """Return where the first k singular vectors of M are; the arguments are those of ``singular_vectors``."""
+    steps = max(default_steps(k) if steps is None else steps, -(-k // WIDTH))
+    if M.shape[1] < (steps + 1) * WIDTH:
+        basis, H = _whole_space(M, threads)
+    else:
+        basis, H = _krylov_space(M, steps, dtype, seed, threads)
+    return SingularSpace(basis, H, *_decompose(H, k, float(np.finfo(basis.dtype).eps)))
+
+
 def _krylov_space(
-    M: Products, steps: int, dtype: np.dtype, seed: int, threads: int
+    M: AnyProducts, steps: int, dtype: np.dtype, seed: int, threads: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return Q⁺ of shape (size, 16 (steps + 1)), and H of shape (16 (steps + 1), 16 steps) as float64."""
     size = M.shape[1]
@@ -184,7 +216,7 @@ def _krylov_space(
     return basis, H
 
 
-def _whole_space(M: Products, threads: int) -> tuple[np.ndarray, np.ndarray]:
+def _whole_space(M: AnyProducts, threads: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the identity and G itself, as float64, which is small."""
     size = M.shape[1]
     G = np.empty((size, size))

@@ -20,7 +20,6 @@ from dropglm.estimators.logistic_cv import LogisticRegressionCV
 from dropglm.estimators.problem import Problem
 from dropglm.estimators.regression import GeneralizedLinearRegressor
 from dropglm.estimators.rows import NO_BLOCKS, TrainingRows
-from dropglm.estimators.search import search_settings
 from dropglm.estimators.validation import TrainingData, check_settings, class_factors, class_numbers
 from dropglm.families import Poisson
 from dropglm.noise import Noise
@@ -732,6 +731,5 @@ def fit_logistic_cv(
         raise ValueError(
             "A search has no checkpoint; fit LogisticRegressionCV without it, or LogisticRegression with it."
         )
-    check_settings(estimator, grids=("l2", "discount"))
     rows = PartitionedRows(estimator, engine, labeled, unlabeled)
-    return estimator._finish(search_settings(estimator, rows))
+    return estimator._finish(estimator._search_rows(rows))

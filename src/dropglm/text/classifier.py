@@ -1,15 +1,12 @@
 """A text classifier: n-grams, logistic regression with dropout, tuning and explanations."""
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dropglm import checks
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
-from dropglm.estimators.scoring import check_scorer_name
 from dropglm.text.base import check_texts
 from dropglm.text.embedded_model import EmbeddedTextModel
 from dropglm.text.embedded_predictions import FittedState
@@ -17,11 +14,9 @@ from dropglm.text.embedding_head import EmbeddingHead
 from dropglm.text.labels import check_labels
 from dropglm.text.restoring import restore_coefficients, restore_features, restored_settings
 from dropglm.text.saving import model_state, saved_settings
-from dropglm.text.similar_classes import warn_about_classes
 from dropglm.text.summary import Summary
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
-from dropglm.text.training import TrainingTexts, count_ngrams, fit_to_texts
-from dropglm.text.tuning import check_values, ngram_weights_of
+from dropglm.text.training import TextsInMemory, check_settings, fit_to_texts
 from dropglm.text.unlabeled_effect import warn_unless_better
 from dropglm.text.vectorizer import NgramVectorizer
 
@@ -285,25 +280,12 @@ class TextClassifier(EmbeddedTextModel):
         Self
             The estimator itself.
         """
-        # Check.
-        checks.yes_or_no(self.tune, "tune")
-        check_values(self)
-        for name in ("n_latent", "rounds"):
-            checks.whole_number(getattr(self, name), name)
-            checks.not_negative(getattr(self, name), name)
-        check_scorer_name(self.scoring)
+        check_settings(self)
         labeled = check_texts(X)
         unlabeled = check_texts([] if X_unlabeled is None else X_unlabeled, "X_unlabeled")
         y = check_labels(y, len(labeled))
-        class_counts = Counter(y.tolist())
-        warn_about_classes(class_counts)
-        block = self._embedding_block(labeled, unlabeled, embeddings, embeddings_unlabeled)
-
-        # Fit and store.
-        weights = ngram_weights_of(self, np.array([*class_counts.values()]))
-        counted = count_ngrams(self, [*labeled, *unlabeled], weights[0])
-        texts = TrainingTexts(labeled, unlabeled, y, sample_weight, block, counted)
-        fitted = fit_to_texts(self, texts, weights)
+        texts = TextsInMemory(self, labeled, unlabeled, y, sample_weight, embeddings, embeddings_unlabeled)
+        fitted = fit_to_texts(self, texts)
         self._fitted = fitted
         if fitted.head is not None:
             self._checked = fitted.head.fingerprint, self.embedder

@@ -7,25 +7,11 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator
 
 from dropglm.text.embedded_predictions import EmbeddedPredictions
-from dropglm.text.embedding_block import EmbeddingBlock
 from dropglm.text.model import TextModel
 
 
 class EmbeddedTextModel(EmbeddedPredictions, TextModel):
     """A text classifier with a setting ``embedder``, whose methods also take embeddings."""
-
-    def _embedding_block(
-        self, labeled: list[str], unlabeled: list[str], embeddings: Any, embeddings_unlabeled: Any
-    ) -> EmbeddingBlock | None:
-        """Return the block of a fit, or None without embedder and embeddings."""
-        return EmbeddingBlock.of(
-            labeled,
-            unlabeled,
-            embedder=self.embedder,
-            embeddings=embeddings,
-            embeddings_unlabeled=embeddings_unlabeled,
-            shown=bool(self.verbose),
-        )
 
     def score(self, X: Iterable[str], y: Any, sample_weight: Any = None, embeddings: Any = None) -> float:
         """Return the accuracy of the predictions.

@@ -21,55 +21,21 @@ EMBEDDING_L2_WEIGHTS = (1.0,)
 
 
 class EmbeddingBlock(NamedTuple):
-    """Scaled embeddings of labelled and unlabelled texts.
-
-    Attributes
-    ----------
-    fingerprint : Fingerprint
-        What the embeddings were computed with.
-    scaling : Scaling
-        How they were scaled.
-    labeled : ndarray of shape (n, k)
-    unlabeled : ndarray of shape (m, k), or None without unlabelled texts
-    """
+    """The block of embeddings: what they were computed with, and how they are scaled."""
 
     fingerprint: Fingerprint
     scaling: Scaling
-    labeled: np.ndarray
-    unlabeled: np.ndarray | None
 
     @classmethod
-    def of(
-        cls,
-        labeled: Sequence[str],
-        unlabeled: Sequence[str],
-        *,
-        embedder: Any,
-        embeddings: Any,
-        embeddings_unlabeled: Any,
-        shown: bool,
-    ) -> Self | None:
-        """Return the block, from given embeddings or else from the embedder; None if there are neither."""
-        if embeddings is None:
-            if embeddings_unlabeled is not None:
-                raise ValueError("embeddings_unlabeled needs embeddings, those of X, as well.")
-            if embedder is None:
-                return None
-            E = embed(embedder, [*labeled, *unlabeled], shown=shown)
-        else:
-            E = check_embeddings(embeddings, len(labeled))
-            E = np.vstack([E, _given_unlabeled(embeddings_unlabeled, len(unlabeled), E.shape[1])])
-        fingerprint = Fingerprint(E.shape[1])
-        if embedder is not None:
-            fingerprint = Fingerprint.of(embedder, E.shape[1])
-            if fingerprint.dimension != E.shape[1]:
-                raise ValueError(
-                    f"embeddings has {E.shape[1]} numbers per text, but the embedder gives "
-                    f"{fingerprint.dimension}."
-                )
-        scaling = Scaling.of(E)
-        scaled, n = scaling(E), len(labeled)
-        return cls(fingerprint, scaling, scaled[:n], scaled[n:] if len(unlabeled) else None)
+    def of(cls, embedder: Any, scaling: Scaling) -> Self:
+        """Return the block of embeddings with this scaling, by an embedder or, if None, given ones."""
+        width = len(scaling.mean)
+        fingerprint = Fingerprint(width) if embedder is None else Fingerprint.of(embedder, width)
+        if fingerprint.dimension != width:
+            raise ValueError(
+                f"embeddings has {width} numbers per text, but the embedder gives {fingerprint.dimension}."
+            )
+        return cls(fingerprint, scaling)
 
     @property
     def width(self) -> int:
@@ -96,6 +62,24 @@ class EmbeddingBlock(NamedTuple):
             "noise": float(np.round(_last(model.noise_std) * np.sqrt(self.width), 6)),
             "l2_weight": float(_last(model.l2_weights)),
         }
+
+
+def embeddings_of(
+    labeled: Sequence[str],
+    unlabeled: Sequence[str],
+    *,
+    embedder: Any,
+    embeddings: Any,
+    embeddings_unlabeled: Any,
+    shown: bool,
+) -> np.ndarray | None:
+    """Return the embeddings of all texts, given or else by the embedder; None if there are neither."""
+    if embeddings is None:
+        if embeddings_unlabeled is not None:
+            raise ValueError("embeddings_unlabeled needs embeddings, those of X, as well.")
+        return None if embedder is None else embed(embedder, [*labeled, *unlabeled], shown=shown)
+    E = check_embeddings(embeddings, len(labeled))
+    return np.vstack([E, _given_unlabeled(embeddings_unlabeled, len(unlabeled), E.shape[1])])
 
 
 def with_embeddings(features: Any, E: np.ndarray | None) -> Any:

@@ -14,6 +14,7 @@ have more freedom.
 
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 from math import inf
 from typing import Any, NamedTuple, Self
 
@@ -46,14 +47,17 @@ class LatentBlock(NamedTuple):
 
     Attributes
     ----------
-    rows : ndarray of shape (n + m, k)
-        X S V D^½, scaled to the mean square row length of X.
+    width : int
+        k, the number of latent features.
     fold_back : callable
-        Returns S V D^½ β, scaled likewise and of shape (d, K), for β of shape (k, K).
+        Returns S V D^½ β, scaled like the rows and of shape (d, K), for β of shape (k, K).
+    rows : ndarray of shape (n + m, k), or None if they are in partitions
+        X S V D^½, scaled to the mean square row length of X.
     """
 
-    rows: np.ndarray
+    width: int
     fold_back: Callable[[np.ndarray], np.ndarray]
+    rows: Any = None
 
     @classmethod
     def of(cls, X: "KeptColumns", scale: np.ndarray, k: int, threads: int) -> Self:
@@ -63,16 +67,45 @@ class LatentBlock(NamedTuple):
         dtype = X.rows.dtype
         rows = found.coordinates * factors.astype(dtype)
         size = np.sqrt(squared_norm(rows) / X.squared_norm)
+        return cls(
+            rows.shape[1],
+            partial(fold_back, found.fold_back, X.kept, X.n_features, scale, factors / size, dtype),
+            rows / dtype.type(size),
+        )
 
-        back, d, kept = found.fold_back, X.n_features, X.kept  # not X, whose rows need memory
 
-        def fold_back(beta: np.ndarray) -> np.ndarray:
-            coef = np.zeros((d, beta.shape[1]), dtype)
-            words = back((factors[:, None] * beta / size).astype(dtype))
-            coef[kept] = scale[:, None].astype(dtype) * words
-            return coef
+def fold_back(
+    back: Callable[[np.ndarray], np.ndarray],
+    kept: np.ndarray,
+    d: int,
+    scale: np.ndarray,
+    factors: np.ndarray,
+    dtype: np.dtype,
+    beta: np.ndarray,
+) -> np.ndarray:
+    """Return the coefficients of d n-grams, given those of latent features and V as ``back``."""
+    coef = np.zeros((d, beta.shape[1]), dtype)
+    coef[kept] = scale[:, None].astype(dtype) * back((factors[:, None] * beta).astype(dtype))
+    return coef
 
-        return cls(rows / dtype.type(size), fold_back)
+
+class LatentWords(NamedTuple):
+    """The columns that S keeps, its scales (one set per power), and how many latent features there are."""
+
+    kept: np.ndarray
+    scales: list[np.ndarray]
+    k: int
+
+    @classmethod
+    def of(cls, vectorizer: NgramVectorizer, k: int, powers: tuple[float, ...]) -> Self | None:
+        """Return them for a fitted vectorizer; None if at most k or 50 words occur in several texts."""
+        ngrams = vectorizer.ngrams_
+        idf = inverse_document_frequencies(ngrams.document_counts, vectorizer.n_texts_, smooth=True)
+        single = ngrams._lengths == 1
+        kept = np.flatnonzero((single | ~single.any()) & (ngrams.document_counts >= MIN_DF))
+        if len(kept) <= min(k, FEW_WORDS):
+            return None
+        return cls(kept, [idf[kept] ** power for power in powers], min(k, len(kept) - 1))
 
 
 class KeptColumns(NamedTuple):
@@ -147,20 +180,14 @@ class LatentPrior(NamedTuple):
         powers: tuple[float, ...] = POWERS,
     ) -> Self | None:
         """Return the blocks for all rows X; None if at most k or 50 words occur in several texts."""
-        ngrams = vectorizer.ngrams_
-        idf = inverse_document_frequencies(ngrams.document_counts, vectorizer.n_texts_, smooth=True)
-        single = ngrams._lengths == 1
-        counted = (single | ~single.any()) & (ngrams.document_counts >= MIN_DF)
-        available = int(np.count_nonzero(counted))
-        if available <= min(k, FEW_WORDS):
+        words = LatentWords.of(vectorizer, k, powers)
+        if words is None:
             return None
-        k = min(k, available - 1)
-        kept = np.flatnonzero(counted)
-        rows = KeptColumns.of(X, kept, threads)
+        rows = KeptColumns.of(X, words.kept, threads)
         # Few entries are one piece of work, so threads help only if each has a decomposition of its own.
         teams = threads if rows.rows.nnz <= ONE_PIECE else 1
         with single_threaded_blas():  # for all of them: each would switch it on again at its end
-            blocks = each(lambda power: LatentBlock.of(rows, idf[kept] ** power, k, threads), powers, teams)
+            blocks = each(lambda scale: LatentBlock.of(rows, scale, words.k, threads), words.scales, teams)
         return cls(tuple(blocks), powers)
 
     def beside(self, rows: Any, first: int) -> Blocks:
@@ -190,11 +217,11 @@ class LatentPrior(NamedTuple):
 
     def fold(self, model: LogisticRegression) -> LogisticRegression:
         """Return a model of the n-grams, from one that was fitted to n-grams and latent features."""
-        widths = [block.rows.shape[1] for block in self.blocks]
+        widths = [block.width for block in self.blocks]
         d = model.coef_.shape[1] - sum(widths)
         coef = model.coef_[:, :d].copy()
         for block, end in zip(self.blocks, d + np.cumsum(widths), strict=True):
-            own = model.coef_[:, end - block.rows.shape[1] : end]
+            own = model.coef_[:, end - block.width : end]
             if own.any():
                 coef += block.fold_back(own.T).T
         of_ngrams = {name: without_last(getattr(model, name), len(self.blocks)) for name in BY_BLOCK}

@@ -1,33 +1,55 @@
-"""A fit of a text classifier to texts in partitions, wherever these are.
+"""Texts in partitions, wherever these are, for the fit of a text classifier.
 
 Each partition counts its n-grams. The vocabulary is selected among the sum of all counts, so it is that of
-all texts at once. Each partition then becomes a matrix, and the model is fitted to the matrices.
+all texts at once. Each partition then becomes a matrix, to which latent features and embeddings are added.
+Only sums and short matrices reach the client: the latent features come from products of the partitions'
+matrices with thin ones.
 """
 
 from collections import Counter
+from functools import partial
+from operator import add
 from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from dropglm import checks
-from dropglm.estimators import LogisticRegressionCV
-from dropglm.estimators.l2_weights import counts_unlabeled
-from dropglm.partitions import Engine, Rows, fit_logistic, fit_logistic_cv
+from dropglm.blocks import Blocks
+from dropglm.estimators.rows import TrainingRows
+from dropglm.latent.decomposition import single_threaded_blas, singular_space, squared_norm
+from dropglm.latent.products import products
+from dropglm.partitions import Engine, Rows
 from dropglm.partitions.checkpoint import checkpoint_folder
+from dropglm.partitions.fitting import PartitionedRows
 from dropglm.partitions.rows import naming, partition_name
 from dropglm.partitions.sums import Sums, add_sums, sums_of
 from dropglm.progress import Progress
 from dropglm.text.base import check_texts
-from dropglm.text.embedded_predictions import FittedState
+from dropglm.text.embedding_block import EmbeddingBlock, with_embeddings
+from dropglm.text.embedding_head import Scaling
+from dropglm.text.embeddings import check_embeddings, embed, encoder_of
 from dropglm.text.labels import check_labels
+from dropglm.text.latent_prior import KeptColumns, LatentBlock, LatentPrior, LatentWords, fold_back
 from dropglm.text.ngram_counts import NgramCounts
-from dropglm.text.similar_classes import warn_about_classes
-from dropglm.text.summarizing import class_sizes, summarize, summarize_search
-from dropglm.text.tuning import check_values, estimator_of, ngram_weights_of, vectorizer_of
-from dropglm.text.unlabeled_effect import effect_of
+from dropglm.text.training import TrainingTexts, check_settings
+from dropglm.text.tuning import vectorizer_of
 from dropglm.text.vectorizer import NgramVectorizer
+
+
+class TextRows(NamedTuple):
+    """The texts of a partition, or what they have become."""
+
+    number: int
+    X: Any  # texts, a matrix or Blocks
+    y: np.ndarray | None  # labels; None for texts without
+    weights: Any
+    embeddings: np.ndarray | None = None
+
+    @property
+    def labeled(self) -> bool:
+        """Whether the texts have labels."""
+        return self.y is not None
 
 
 class TextCounts(NamedTuple):
@@ -35,142 +57,281 @@ class TextCounts(NamedTuple):
 
     ngrams: NgramCounts
     labels: Counter[Any]  # number of texts of each class
-    unlabeled: int  # number of texts without labels
+    sizes: tuple[int, ...]  # number of texts of each partition
+    embedded: int  # number of partitions whose embeddings were given
 
-    @property
-    def class_counts(self) -> np.ndarray:
-        """Number of texts of each class."""
-        return np.array([*self.labels.values()])
+    def __add__(self, other: Any) -> "TextCounts":
+        return TextCounts(*map(add, tuple(self), tuple(other)))
 
 
-def fit_texts(
-    classifier: Any,
-    engine: Engine,
-    labeled: list[Any],
-    unlabeled: list[Any],
-    checkpoint: str | PathLike[str] | None = None,
-) -> FittedState:
-    """Fit a model with the settings of a classifier to partitions; return the parts of the fitted classifier.
+class TextsInPartitions(TrainingTexts):
+    """Texts in partitions.
 
     Parameters
     ----------
     classifier : TextClassifier
     engine : Engine
     labeled, unlabeled : lists
-        Partitions as the engine keeps them: ``Rows`` whose X are texts. Both lists are emptied, so that an
-        engine can release the texts as soon as it has their matrices.
+        Partitions as the engine keeps them: ``Rows`` whose X are texts, or texts and their embeddings. Both
+        lists are emptied, so that an engine can release the texts as soon as it has their matrices.
     checkpoint : str or path, optional
         As in ``fit_logistic``; only if nothing is tuned.
     """
-    # Check.
-    check_settings(classifier)
-    if classifier.tune and checkpoint is not None:
-        raise ValueError("A search has no checkpoints; use tune=False, or leave checkpoint out.")
-    if checkpoint is not None:
-        checkpoint_folder(checkpoint)  # before texts are counted
-    if not labeled:
-        raise ValueError("There is no partition of labelled texts.")
-    texts = engine.keep(check_partition, [*labeled, *unlabeled], None)
-    first_unlabeled = len(labeled)
-    labeled.clear()
-    unlabeled.clear()
 
-    # Count.
-    vectorizer = vectorizer_of(classifier, 1.0).set_params(n_jobs=None, verbose=0)
-    vectorizer._check()
-    with Progress(f"Counting the n-grams of {len(texts):,} partitions", shown=bool(classifier.verbose)):
-        total = engine.total(count, texts, vectorizer, add_counts)
-    if not total.labels:
-        raise ValueError("No partition has a text with a label.")
-    warn_about_classes(total.labels)
+    def __init__(
+        self,
+        classifier: Any,
+        engine: Engine,
+        labeled: list[Any],
+        unlabeled: list[Any],
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> None:
+        check_settings(classifier)
+        if classifier.embedder is not None:
+            encoder_of(classifier.embedder)
+        if classifier.tune and checkpoint is not None:
+            raise ValueError("A search has no checkpoints; use tune=False, or leave checkpoint out.")
+        if checkpoint is not None:
+            checkpoint_folder(checkpoint)  # before texts are counted
+        if not labeled:
+            raise ValueError("There is no partition of labelled texts.")
+        self.engine, self.checkpoint = engine, checkpoint
+        self._first_unlabeled = len(labeled)
+        self._texts = engine.keep(check_partition, [*labeled, *unlabeled], None)
+        labeled.clear()
+        unlabeled.clear()
 
-    # Fit with each weight of longer n-grams, and choose the best.
-    best: FittedState | None = None
-    weights = list(ngram_weights_of(classifier, total.class_counts))
-    while weights:
-        own = clone(vectorizer).set_params(ngram_weight=weights.pop(0)).fit_counts(total.ngrams)
-        matrices = engine.keep(to_matrix, texts, own)
-        if not weights:
-            texts.clear()
-        fitted = _fit(classifier, engine, total, own, matrices, first_unlabeled, checkpoint)
-        if best is None or _score(fitted) > _score(best):
-            best = fitted
-    assert best is not None
-    best.vectorizer.set_params(n_jobs=classifier.n_jobs, verbose=classifier.verbose)
-    return best
+        self._counter = vectorizer_of(classifier, 1.0).set_params(n_jobs=None, verbose=0)
+        self._counter._check()
+        self._settings = {"n_jobs": classifier.n_jobs, "verbose": classifier.verbose}
+        shown = bool(classifier.verbose)
+        with Progress(f"Counting the n-grams of {len(self._texts):,} partitions", shown=shown):
+            total: TextCounts = engine.total(count, self._texts, self._counter, add)
+        self._ngrams, self.class_counts, self._sizes, embedded = total
+        if not self.class_counts:
+            raise ValueError("No partition has a text with a label.")
+        self.n_unlabeled = sum(self._sizes[self._first_unlabeled :])
+        some = embedded or classifier.embedder is not None
+        self.embeddings = self._embed(classifier.embedder, shown) if some else None
+
+    def _embed(self, embedder: Any, shown: bool) -> EmbeddingBlock:
+        """Let the partitions embed their texts, unless embeddings were given; return how they are scaled."""
+        with Progress("Embedding the texts of all partitions", shown=shown):
+            self._texts = self.engine.keep(embed_texts, self._texts, embedder)
+            n, total = self.engine.total(embedding_sums, self._texts, None, add_embedding_sums)
+        mean = total / n
+        squares = self.engine.total(squared_distances, self._texts, mean, add)
+        scaling = Scaling(np.asarray(mean, np.float32), float(np.sqrt(squares / n)) or 1.0)
+        return EmbeddingBlock.of(embedder, scaling)
+
+    def vectorize(self, ngram_weight: float, *, last: bool) -> tuple[NgramVectorizer, Any]:
+        """Return a vectorizer of all texts, and the partitions with their matrices."""
+        vectorizer = clone(self._counter).set_params(ngram_weight=ngram_weight).fit_counts(self._ngrams)
+        shown = bool(self._settings["verbose"])
+        with Progress(f"Vectorizing {len(self._texts):,} partitions", shown=shown):
+            matrices = self.engine.keep(to_matrix, self._texts, vectorizer)
+            totals = self.engine.total(value_totals, matrices, None, add_sums)
+        if last:
+            self._texts.clear()
+        different, self._squared_norm = totals.numbers
+        vectorizer.ngrams_._record_totals(totals.dense()[:, 0], bool(different))
+        return vectorizer.set_params(**self._settings), matrices
+
+    def latent_prior(
+        self, features: Any, vectorizer: NgramVectorizer, k: int, powers: tuple[float, ...]
+    ) -> tuple[LatentPrior | None, Any]:
+        """Return the prior of k latent features, and the partitions with these as further blocks."""
+        words = LatentWords.of(vectorizer, k, powers)
+        if words is None:
+            return None, features
+        blocks, added = [], []
+        for scale in words.scales:
+            dtype = np.dtype(vectorizer.dtype)
+            M = PartitionedProducts(self.engine, features, self._sizes, words.kept, scale)
+            with single_threaded_blas():
+                basis, H, weights, s = singular_space(M, words.k, dtype=dtype, threads=1)
+                if M.transposed:
+                    vectors = M.dot((basis[:, : len(weights)] @ weights).astype(dtype), 1)
+                else:
+                    vectors = (basis @ (H @ weights / s)).astype(dtype)
+            factors = np.sqrt(s)
+            squares = self.engine.total(column_squares, M.parts, vectors, add)
+            factors /= np.sqrt(np.sum(factors**2 * squares) / self._squared_norm)
+            d, back = len(vectorizer.ngrams_), partial(np.matmul, vectors)
+            blocks.append(LatentBlock(len(s), partial(fold_back, back, words.kept, d, scale, factors, dtype)))
+            added.append((scale, vectors * factors.astype(dtype)))
+        with_latent = self.engine.keep(add_latent, features, (words.kept, added))
+        features.clear()
+        return LatentPrior(tuple(blocks), powers), with_latent
+
+    def rows(self, estimator: Any, features: Any) -> TrainingRows:
+        """Return the rows of a fit; the list of features is emptied."""
+        scaling = None if self.embeddings is None else self.embeddings.scaling
+        parts = self.engine.keep(to_rows, features, scaling)
+        features.clear()
+        labeled, unlabeled = parts[: self._first_unlabeled], parts[self._first_unlabeled :]
+        parts.clear()
+        return PartitionedRows(estimator, self.engine, labeled, unlabeled, checkpoint=self.checkpoint)
 
 
-def _fit(
-    classifier: Any,
-    engine: Engine,
-    total: TextCounts,
-    vectorizer: NgramVectorizer,
-    matrices: list[Any],
-    first_unlabeled: int,
-    checkpoint: str | PathLike[str] | None,
-) -> FittedState:
-    """Fit a model to matrices, whose list is emptied; the first ones are those of labelled texts."""
-    with Progress(f"Vectorizing {len(matrices):,} partitions", shown=bool(classifier.verbose)):
-        totals = engine.total(value_totals, matrices, None, add_sums)
-    vectorizer.ngrams_._record_totals(totals.dense()[:, 0], bool(totals.numbers[0]))
-    estimator, search, found, effect = estimator_of(classifier, total.class_counts), None, None, None
-    rows = [matrices[:first_unlabeled], matrices[first_unlabeled:]]
-    matrices.clear()
-    # Only the fit itself needs the matrices from here on.
-    if isinstance(estimator, LogisticRegressionCV):
-        search = fit_logistic_cv(estimator.set_params(rounds=0), engine, rows.pop(0), rows.pop(0))
-        model = search.best_estimator_
-        accuracy = float(search.cv_results_["accuracy"][search.best_index_])
-        found = summarize_search(search, accuracy, int((total.class_counts == 1).sum()))
-        if total.unlabeled and (np.any(estimator.discount) or counts_unlabeled(estimator.l2_weights)):
-            effect = effect_of(search, None)
-    else:
-        model = fit_logistic(estimator, engine, rows.pop(0), rows.pop(0), checkpoint)
-    sizes, m = class_sizes(total.labels), total.unlabeled
-    summary = summarize(vectorizer, model, search, found, sizes, m, effect=effect)
-    return FittedState(vectorizer, model, search, summary)
-
-
-def _score(fitted: FittedState) -> float:
-    return -np.inf if fitted.search is None else float(fitted.search.best_score_)
-
-
-def check_settings(classifier: Any) -> None:
-    """Raise an error if a setting cannot be used with partitions."""
-    checks.yes_or_no(classifier.tune, "tune")
-    check_values(classifier)
-    if classifier.embedder is not None:
-        raise ValueError("Texts in partitions cannot have embeddings; leave embedder out.")
-
-
-def check_partition(part: Rows, _: None) -> Rows:
+def check_partition(part: Rows, _: None) -> TextRows:
     """Return a partition whose X is a list of strings and whose y, if it has labels, is an array."""
     with naming(partition_name(part.number, labeled=part.labeled)):
-        texts, y = check_texts(part.X, "X" if part.labeled else "X_unlabeled"), None
+        texts, E = part.X if isinstance(part.X, Embedded) else (part.X, None)
+        texts, y = check_texts(texts, "X" if part.labeled else "X_unlabeled"), None
         if part.labeled:
             y = check_labels(part.y, len(texts)) if len(texts) else np.empty(0)
-    return part._replace(X=texts, y=y)
+        E = check_embeddings(E, len(texts)) if E is not None and len(texts) else None
+    return TextRows(part.number, texts, y, part.weights, E)
 
 
-def count(part: Rows, vectorizer: NgramVectorizer) -> TextCounts:
+class Embedded(NamedTuple):
+    """The texts of a partition and their embeddings, if these are given."""
+
+    texts: Any
+    embeddings: Any
+
+
+def count(part: TextRows, vectorizer: NgramVectorizer) -> TextCounts:
     """Return what a partition contains."""
     labels = Counter([] if part.y is None else part.y.tolist())
-    return TextCounts(vectorizer.count(part.X), labels, 0 if part.labeled else len(part.X))
+    return TextCounts(vectorizer.count(part.X), labels, (len(part.X),), int(part.embeddings is not None))
 
 
-def add_counts(a: TextCounts, b: TextCounts) -> TextCounts:
-    """Return what two groups of partitions contain together."""
-    return TextCounts(a.ngrams + b.ngrams, a.labels + b.labels, a.unlabeled + b.unlabeled)
+def embed_texts(part: TextRows, embedder: Any) -> TextRows:
+    """Return a partition with embeddings, unless there is no embedder or they were given."""
+    if embedder is None or part.embeddings is not None or not part.X:
+        return part
+    with naming(partition_name(part.number, labeled=part.labeled)):
+        return part._replace(embeddings=embed(embedder, part.X, shown=False))
 
 
-def to_matrix(part: Rows, vectorizer: NgramVectorizer) -> Rows:
+def embedding_sums(part: TextRows, _: None) -> tuple[int, Any]:
+    """Return the number of embeddings of a partition, and their sum; None if there are none."""
+    E = part.embeddings
+    return (0, None) if E is None else (len(E), E.sum(axis=0, dtype=np.float64))
+
+
+def add_embedding_sums(a: tuple[int, Any], b: tuple[int, Any]) -> tuple[int, Any]:
+    """Return the sums of two groups of partitions."""
+    if a[1] is None or b[1] is None:
+        return b if a[1] is None else a
+    if a[1].shape != b[1].shape:
+        raise ValueError(
+            f"Embeddings of some partitions have {len(a[1])} numbers per text, those of others {len(b[1])}."
+        )
+    return a[0] + b[0], a[1] + b[1]
+
+
+def squared_distances(part: TextRows, mean: np.ndarray) -> float:
+    """Return the sum of the squared distances of a partition's embeddings from their mean."""
+    return 0.0 if part.embeddings is None else float(np.square(part.embeddings - mean).sum())
+
+
+def to_matrix(part: TextRows, vectorizer: NgramVectorizer) -> TextRows:
     """Return a partition with the matrix of its texts."""
     return part._replace(X=vectorizer.transform(part.X))
 
 
-def value_totals(part: Rows, _: None) -> Sums:
-    """Return the sum of the values of each n-gram, and whether any value is not 1."""
+def value_totals(part: TextRows, _: None) -> Sums:
+    """Return the sum of the values of each n-gram, whether any value is not 1, and the sum of squares."""
     values = np.bincount(part.X.indices, part.X.data, minlength=part.X.shape[1])
     places = np.flatnonzero(values).astype(np.int32)
-    different = float((part.X.data != 1.0).any())
-    return sums_of(np.array([different]), values[places, None], places, len(values))
+    numbers = np.array([float((part.X.data != 1.0).any()), squared_norm(part.X)])
+    return sums_of(numbers, values[places, None], places, len(values))
+
+
+class LatentRows(NamedTuple):
+    """The weighted words of a partition, and the place of its first text among all texts."""
+
+    first: int
+    X: Any
+
+    def slice_of(self, Q: np.ndarray) -> np.ndarray:
+        """Return the rows of Q that belong to the partition's texts."""
+        return np.ascontiguousarray(Q[self.first : self.first + self.X.shape[0]])
+
+
+class PartitionedProducts:
+    """M = X S of all partitions, or its transpose if there are fewer texts than words; see ``Products``.
+
+    Parameters
+    ----------
+    engine : Engine
+    matrices : list
+        Partitions with the matrices of their texts.
+    sizes : sequence of int
+        Number of texts of each.
+    kept, scale : ndarrays
+        The columns that S keeps, and their weights.
+    """
+
+    def __init__(
+        self, engine: Engine, matrices: list[Any], sizes: Any, kept: np.ndarray, scale: np.ndarray
+    ) -> None:
+        self.engine = engine
+        starts = np.cumsum((0, *sizes)).tolist()
+        parts = [[part, first] for part, first in zip(matrices, starts, strict=False)]
+        self.parts = engine.keep(weighted_words, parts, (kept, scale))
+        n, d = starts[-1], len(kept)
+        self.transposed = n < d
+        self.shape = (d, n) if self.transposed else (n, d)
+
+    def gram(self, Q: np.ndarray, threads: int) -> np.ndarray:
+        """Return MᵀM Q; one round, or two if M is transposed."""
+        if not self.transposed:
+            return self.engine.total(gram_share, self.parts, Q, add)
+        return np.concatenate(self.engine.total(multiplied_rows, self.parts, self.dot(Q, threads), add))
+
+    def dot(self, B: np.ndarray, threads: int) -> np.ndarray:
+        """Return M B of a transposed M."""
+        return self.engine.total(transposed_share, self.parts, B, add)
+
+
+def weighted_words(numbered: list[Any], columns: tuple[np.ndarray, np.ndarray]) -> LatentRows:
+    """Return the columns of a partition that count, each multiplied by its weight."""
+    (part, first), (kept, scale) = numbered, columns
+    return LatentRows(first, KeptColumns.of(part.X, kept, 1).scaled(scale, 1))
+
+
+def gram_share(part: LatentRows, Q: np.ndarray) -> np.ndarray:
+    """Return the share of a partition in XᵀX Q."""
+    return products(part.X).gram(Q, 1) if part.X.shape[0] else np.zeros_like(Q)
+
+
+def transposed_share(part: LatentRows, B: np.ndarray) -> np.ndarray:
+    """Return the share of a partition in XᵀB."""
+    if not part.X.shape[0]:
+        return np.zeros((part.X.shape[1], B.shape[1]), B.dtype)
+    return products(part.X, transpose=True).dot(part.slice_of(B), 1)
+
+
+def multiplied_rows(part: LatentRows, B: np.ndarray) -> list[np.ndarray]:
+    """Return X B of a partition, in a list."""
+    return [products(part.X).dot(B, 1) if part.X.shape[0] else np.empty((0, B.shape[1]), B.dtype)]
+
+
+def column_squares(part: LatentRows, vectors: np.ndarray) -> np.ndarray:
+    """Return the share of a partition in the squared lengths of the columns of X V."""
+    return np.square(multiplied_rows(part, vectors)[0], dtype=np.float64).sum(axis=0)
+
+
+def add_latent(part: TextRows, latent: tuple[np.ndarray, list[Any]]) -> TextRows:
+    """Return a partition with its latent features beside the n-grams."""
+    kept, blocks = latent
+    words = KeptColumns.of(part.X, kept, 1)
+    rows = [multiplied_rows(LatentRows(0, words.scaled(scale, 1)), V)[0] for scale, V in blocks]
+    return part._replace(X=Blocks(part.X, *rows))
+
+
+def to_rows(part: TextRows, scaling: Scaling | None) -> Rows:
+    """Return a partition as rows of features, with scaled embeddings as the last block."""
+    X = part.X
+    if scaling is not None:
+        n, k = X.shape[0], len(scaling.mean)
+        E = np.empty((0, k), np.float32) if part.embeddings is None else scaling(part.embeddings)
+        if len(E) != n:
+            with naming(partition_name(part.number, labeled=part.labeled)):
+                raise ValueError("has texts without embeddings, but others have them.")
+        X = with_embeddings(X, E)
+    return Rows(part.number, X, part.y, part.weights, labeled=part.labeled)

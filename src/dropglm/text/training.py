@@ -1,7 +1,10 @@
-"""One fit of a text classifier: from texts to blocks of features, to a model of the n-grams."""
+"""One fit of a text classifier: from texts to blocks of features, to a model of the n-grams.
 
+Texts are in memory or in partitions (``partitioned.py``); the fit sees them through ``TrainingTexts``.
+"""
+
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,31 +12,137 @@ import numpy as np
 from dropglm import checks
 from dropglm.estimators import LogisticRegressionCV
 from dropglm.estimators.blend import PRIORS
+from dropglm.estimators.rows import RowsInMemory, TrainingRows
+from dropglm.estimators.scoring import check_scorer_name
 from dropglm.estimators.search import Searched
+from dropglm.estimators.validation import check_classification
 from dropglm.progress import Progress
 from dropglm.text.embedded_predictions import FittedState
-from dropglm.text.embedding_block import EmbeddingBlock, set_embedding_values, with_embeddings
+from dropglm.text.embedding_block import (
+    EmbeddingBlock,
+    embeddings_of,
+    set_embedding_values,
+    with_embeddings,
+)
+from dropglm.text.embedding_head import Scaling
 from dropglm.text.latent_prior import POWERS, LatentPrior
 from dropglm.text.ngram_rows import row_range
+from dropglm.text.similar_classes import warn_about_classes
 from dropglm.text.summarizing import class_sizes, held_out_figures, summarize, summarize_search
-from dropglm.text.tuning import estimator_of, vectorizer_of
+from dropglm.text.tuning import check_values, estimator_of, ngram_weights_of, vectorizer_of
 from dropglm.text.unlabeled_effect import effect_of
 from dropglm.text.vectorizer import NgramVectorizer
 
 
-class TrainingTexts(NamedTuple):
-    """Texts with labels y, more texts without labels, and the embeddings of all of them, if there are any.
+class TrainingTexts(ABC):
+    """Texts with labels and more texts without, wherever they are.
 
-    ``counted`` is a vectorizer and the counts of the n-grams of all texts, with labels first; the weights of
-    longer n-grams share it.
+    Attributes
+    ----------
+    class_counts : Counter
+        Number of texts of each class.
+    n_unlabeled : int
+        Number of texts without labels.
+    embeddings : EmbeddingBlock or None
+        The block of their embeddings, if they have any.
     """
 
-    labeled: list[str]
-    unlabeled: list[str]
-    y: np.ndarray
-    sample_weight: Any
+    class_counts: Counter[Any]
+    n_unlabeled: int
     embeddings: EmbeddingBlock | None
-    counted: tuple[NgramVectorizer, Any]
+
+    @abstractmethod
+    def vectorize(self, ngram_weight: float, *, last: bool) -> tuple[NgramVectorizer, Any]:
+        """Return a vectorizer of all texts with this weight of longer n-grams, and their features.
+
+        ``last`` says that the texts are not going to be vectorized again.
+        """
+
+    @abstractmethod
+    def latent_prior(
+        self, features: Any, vectorizer: NgramVectorizer, k: int, powers: tuple[float, ...]
+    ) -> tuple[LatentPrior | None, Any]:
+        """Return the prior of k latent features, and the features with these as further blocks."""
+
+    @abstractmethod
+    def rows(self, estimator: Any, features: Any) -> TrainingRows:
+        """Return the rows of a fit, from the features and, if there are any, the embeddings."""
+
+
+class TextsInMemory(TrainingTexts):
+    """Texts in memory.
+
+    Parameters
+    ----------
+    classifier : TextClassifier
+    labeled, unlabeled : lists of str
+    y : ndarray of shape (n,)
+    sample_weight : array-like of shape (n,) or None
+    embeddings, embeddings_unlabeled : array-like or None
+        Embeddings of the texts, if they are given.
+    """
+
+    def __init__(
+        self,
+        classifier: Any,
+        labeled: list[str],
+        unlabeled: list[str],
+        y: np.ndarray,
+        sample_weight: Any = None,
+        embeddings: Any = None,
+        embeddings_unlabeled: Any = None,
+    ) -> None:
+        self.classifier = classifier
+        self.texts, self.n, self.n_unlabeled = [*labeled, *unlabeled], len(labeled), len(unlabeled)
+        self.y, self.sample_weight = y, sample_weight
+        self.class_counts = Counter(y.tolist())
+        E = embeddings_of(
+            labeled,
+            unlabeled,
+            embedder=classifier.embedder,
+            embeddings=embeddings,
+            embeddings_unlabeled=embeddings_unlabeled,
+            shown=bool(classifier.verbose),
+        )
+        self.embeddings, self._scaled = None, None
+        if E is not None:
+            self.embeddings = EmbeddingBlock.of(classifier.embedder, Scaling.of(E))
+            self._scaled = self.embeddings.scaling(E)
+        self._counted: tuple[NgramVectorizer, Any] | None = None
+
+    def vectorize(self, ngram_weight: float, *, last: bool) -> tuple[NgramVectorizer, Any]:
+        """Return a vectorizer of all texts, and their matrix; the n-grams are counted once."""
+        if self._counted is None:
+            self._counted = count_ngrams(self.classifier, self.texts, ngram_weight)
+        counter, counts = self._counted
+        vectorizer, X = counter._with_ngram_weight(counts, ngram_weight)
+        vectorizer.ngrams_._record_values(X, checks.threads(self.classifier.n_jobs))
+        return vectorizer, self._split(X)
+
+    def _split(self, X: Any) -> list[Any]:
+        """Return the labelled and the unlabelled rows, None if there are none."""
+        n, m = self.n, self.n_unlabeled
+        return [row_range(X, 0, n), row_range(X, n, n + m) if m else None, X]
+
+    def latent_prior(
+        self, features: Any, vectorizer: NgramVectorizer, k: int, powers: tuple[float, ...]
+    ) -> tuple[LatentPrior | None, Any]:
+        """Return the prior of k latent features, and the features with these as further blocks."""
+        labeled, unlabeled, X = features
+        prior = LatentPrior.of(X, vectorizer, k, checks.threads(self.classifier.n_jobs), powers)
+        if prior is None:
+            return None, features
+        return prior, [prior.beside(labeled, 0), prior.beside(unlabeled, self.n), X]
+
+    def rows(self, estimator: Any, features: Any) -> TrainingRows:
+        """Return the rows of a fit, from the features and, if there are any, the embeddings."""
+        labeled, unlabeled, _ = features
+        if self._scaled is not None:
+            labeled = with_embeddings(labeled, self._scaled[: self.n])
+            unlabeled = None if unlabeled is None else with_embeddings(unlabeled, self._scaled[self.n :])
+        data = check_classification(estimator, labeled, self.y, self.sample_weight, unlabeled, None)
+        tuned = isinstance(estimator, LogisticRegressionCV)
+        return RowsInMemory(estimator, data if tuned else data.without_zero_weights())
 
 
 def count_ngrams(classifier: Any, texts: list[str], ngram_weight: float) -> tuple[NgramVectorizer, Any]:
@@ -42,13 +151,22 @@ def count_ngrams(classifier: Any, texts: list[str], ngram_weight: float) -> tupl
     return vectorizer, vectorizer._fit_counts(texts)
 
 
+def check_settings(classifier: Any) -> None:
+    """Raise an error if a setting of a classifier is not valid, before its texts are read."""
+    checks.yes_or_no(classifier.tune, "tune")
+    check_values(classifier)
+    for name in ("n_latent", "rounds"):
+        checks.whole_number(getattr(classifier, name), name)
+        checks.not_negative(getattr(classifier, name), name)
+    check_scorer_name(classifier.scoring)
+
+
 class Attempt(NamedTuple):
     """Texts as features, with one weight of longer n-grams, and the search on them if settings are tuned."""
 
     vectorizer: NgramVectorizer
     estimator: Any
-    labeled: Any
-    unlabeled: Any
+    rows: TrainingRows
     prior: LatentPrior | None
     searched: Searched | None
 
@@ -61,24 +179,27 @@ class Attempt(NamedTuple):
         return tuple(power for number, power in enumerate(self.prior.powers) if number in chosen)
 
 
-def fit_to_texts(classifier: Any, texts: TrainingTexts, ngram_weights: Sequence[float]) -> FittedState:
+def fit_to_texts(classifier: Any, texts: TrainingTexts) -> FittedState:
     """Fit a model with the settings of a classifier to texts; return the parts of the fitted classifier.
 
     Of several weights of longer n-grams the best is chosen; only its settings are fitted to all texts. Latent
     features that are clearly worse with the first weight are not tried with the others; on IMDB with all
     labels this saves a fifth of the whole time.
     """
-    return _finish(_best_attempt(classifier, texts, ngram_weights), texts)
+    warn_about_classes(texts.class_counts)
+    return _finish(_best_attempt(classifier, texts), texts)
 
 
-def _best_attempt(classifier: Any, texts: TrainingTexts, ngram_weights: Sequence[float]) -> Attempt:
-    """Return the best of the attempts with these weights of longer n-grams; all others can be forgotten."""
-    best = _attempt(classifier, texts, ngram_weights[0])
+def _best_attempt(classifier: Any, texts: TrainingTexts) -> Attempt:
+    """Return the best of the attempts with each weight of longer n-grams; all others can be forgotten."""
+    weights = ngram_weights_of(classifier, np.array([*texts.class_counts.values()]))
+    best = _attempt(classifier, texts, weights[0], last=len(weights) == 1)
     powers = best.latent_powers
-    for ngram_weight in ngram_weights[1:]:
+    for number, ngram_weight in enumerate(weights[1:], start=2):
         if best.searched is None:
             break
-        other = _attempt(classifier, texts, ngram_weight, powers, rival=best.searched)
+        is_last, rival = number == len(weights), best.searched
+        other = _attempt(classifier, texts, ngram_weight, powers, last=is_last, rival=rival)
         if other.searched is not None and other.searched.score > best.searched.score:
             best = other
     return best
@@ -89,59 +210,52 @@ def _attempt(
     texts: TrainingTexts,
     ngram_weight: float,
     latent_powers: tuple[float, ...] = POWERS,
+    *,
+    last: bool,
     rival: Searched | None = None,
 ) -> Attempt:
     """Return the features of texts, and the search that chooses the settings."""
     # N-grams of all texts.
-    counter, counts = texts.counted
-    vectorizer, features = counter._with_ngram_weight(counts, ngram_weight)
-    estimator = estimator_of(classifier, np.unique(texts.y, return_counts=True)[1])
-    vectorizer.ngrams_._record_values(features, checks.threads(classifier.n_jobs))
-    n, m = len(texts.labeled), len(texts.unlabeled)
-    labeled = row_range(features, 0, n)
-    unlabeled = row_range(features, n, n + m) if m else None
+    vectorizer, features = texts.vectorize(ngram_weight, last=last)
+    estimator = estimator_of(classifier, np.array([*texts.class_counts.values()]))
+    tuned, m = isinstance(estimator, LogisticRegressionCV), texts.n_unlabeled
 
     # Further blocks: latent features of all texts, and embeddings.
-    prior, block = None, texts.embeddings
-    if m and classifier.n_latent and latent_powers and isinstance(estimator, LogisticRegressionCV):
+    prior = None
+    if m and classifier.n_latent and latent_powers and tuned:
         with Progress("Computing latent features", shown=bool(classifier.verbose)):
-            threads = checks.threads(classifier.n_jobs)
-            prior = LatentPrior.of(features, vectorizer, classifier.n_latent, threads, latent_powers)
+            prior, features = texts.latent_prior(features, vectorizer, classifier.n_latent, latent_powers)
     if prior is not None:
-        labeled, unlabeled = prior.beside(labeled, 0), prior.beside(unlabeled, n)
         prior.set_values(estimator)
-    if block is not None:
-        labeled = with_embeddings(labeled, block.labeled)
-        unlabeled = with_embeddings(unlabeled, block.unlabeled)
-        set_embedding_values(estimator, block.width)
-    searched = None
-    if isinstance(estimator, LogisticRegressionCV):
-        rows = {"sample_weight": texts.sample_weight, "X_unlabeled": unlabeled}
-        # Latent features are functions of the n-grams, so naive Bayes is as useful as without them.
-        priors = PRIORS if block is None else None
-        searched = estimator._search(labeled, texts.y, **rows, rival=rival, priors=priors)
-    return Attempt(vectorizer, estimator, labeled, unlabeled, prior, searched)
+    if texts.embeddings is not None:
+        set_embedding_values(estimator, texts.embeddings.width)
+    rows = texts.rows(estimator, features)
+    if not tuned:
+        return Attempt(vectorizer, estimator, rows, prior, None)
+    # Latent features are functions of the n-grams, so naive Bayes is as useful as without them.
+    priors = PRIORS if prior is not None and texts.embeddings is None else None
+    return Attempt(
+        vectorizer, estimator, rows, prior, estimator._search_rows(rows, rival=rival, priors=priors)
+    )
 
 
 def _finish(attempt: Attempt, texts: TrainingTexts) -> FittedState:
     """Fit the chosen settings to all texts."""
-    vectorizer, estimator, labeled, unlabeled, prior, searched = attempt
-    if searched is None:
-        estimator.fit(labeled, texts.y, sample_weight=texts.sample_weight, X_unlabeled=unlabeled)
-    else:
-        estimator._finish(searched)
+    vectorizer, estimator, rows, prior, searched = attempt
+    search = None if searched is None else estimator._finish(searched)
+    model, head = estimator._fit_to(rows) if search is None else search.best_estimator_, None
 
     # Split off the coefficients of embeddings, and fold those of latent features into those of n-grams.
     block = texts.embeddings
-    search = None if searched is None else estimator
-    model, head = estimator if search is None else search.best_estimator_, None
     embedding = None if block is None else block.summary(model)
     if block is not None:
         model, head = block.split(model)
     if prior is not None:
         model = prior.fold(model)
-    found = None if search is None else summarize_search(search, *held_out_figures(search, texts.y))
-    sizes, m = class_sizes(Counter(texts.y.tolist())), len(texts.unlabeled)
+    found, m = None, texts.n_unlabeled
+    if search is not None:
+        found = summarize_search(search, *held_out_figures(search, rows.data.classes[rows.data.y]))
     effect = effect_of(search, prior) if search and m else None
+    sizes = class_sizes(texts.class_counts)
     summary = summarize(vectorizer, model, search, found, sizes, m, embedding, effect)
     return FittedState(vectorizer, model, search, summary, head)

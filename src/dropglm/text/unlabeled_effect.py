@@ -30,7 +30,7 @@ def effect_of(search: LogisticRegressionCV, prior: LatentPrior | None) -> dict[s
     return {
         "score_without": None if best is None else float(means[best]),
         "accuracy_without": None if best is None else float(table["accuracy"][best]),
-        "n_latent": 0 if prior is None or latent is None else prior.blocks[latent].rows.shape[1],
+        "n_latent": 0 if prior is None or latent is None else prior.blocks[latent].width,
         "rare_words": prior is not None and latent is not None and prior.powers[latent] > 0.0,
         "rounds": len(search.rounds_),
         "discount": float(search.discount_),
