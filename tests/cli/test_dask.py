@@ -124,12 +124,17 @@ def test_local_starts_one_worker_per_core(folder, tmp_path):
 
 
 def test_settings_are_tuned_as_for_one_table(folder, address, tmp_path):
-    options = ("--folds", "3", "--ngram-weight", "0.5", "--ngram-weight", "1")
+    """With latent features and rounds of naive Bayes, from the unlabelled texts."""
+    options = ("--folds", "3", "--ngram-weight", "0.5", "--ngram-weight", "1", "-u", "more.txt")
+    options = (*options, "--latent", "5", "--rounds", "2")
     out, expected = tmp_path / "m.skops", tmp_path / "local.skops"
     dropglm("train", "part-*.csv", *options, "--dask", address, "-o", out, cwd=folder)
     dropglm("train", "all.csv", *options, "-o", expected, cwd=folder)
-    assert load_model(out).summary_.search["folds"] == 3
-    assert load_model(out).summary_.settings == load_model(expected).summary_.settings
+    ours, theirs = load_model(out).summary_, load_model(expected).summary_
+    assert ours.search["folds"] == 3
+    assert ours.settings == theirs.settings
+    for name in ("n_latent", "rounds"):
+        assert ours.unlabeled_effect[name] == theirs.unlabeled_effect[name]
     assert_same_predictions(out, expected)
 
 
@@ -139,7 +144,7 @@ def test_settings_are_tuned_as_for_one_table(folder, address, tmp_path):
         (("--dask", "local", "--online"), "cannot be used with --online"),
         (("--dask", "local", "--validation", "0.2"), "cannot be used with --dask"),
         (("--dask", "local", "--baseline"), "cannot be used with --dask"),
-        (("--dask", "local", "--latent", "9", "-u", "more.txt"), "cannot be used with --dask"),
+        (("--dask", "local", "--embeddings", "E.npy"), "cannot be used with --dask"),
         (("--dask", "local", "--epochs", "2"), "can be used only with --online"),
         (("--dask", "local", "--checkpoint", "c"), "unless --no-tune is given"),
         (("--dask", "nowhere"), "must be local or an address such as"),

@@ -36,8 +36,7 @@ IN_MEMORY_ONLY = {
 }
 NOT_WITH_DASK = {
     *("validation", "suspicious", "suspicious_out", "baseline"),
-    *("embeddings", "embeddings_unlabeled", "embedder"),
-    *("latent", "rounds", "device"),
+    *("embeddings", "embeddings_unlabeled", "device"),
 }
 ONLINE_ONLY = {
     *("rule", "rate", "bits", "classes", "epochs", "bad_rows", "checkpoint", "every", "start_from", "trust"),
@@ -206,7 +205,7 @@ def train(
             dask,
             tables,
             [str(path) for path in unlabeled or ()],
-            settings,
+            settings | {"embedder": read_embedder(embedder, quiet=quiet)},
             out,
             checkpoint,
             columns=(text, label, unlabeled_text),
