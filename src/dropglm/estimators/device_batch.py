@@ -15,7 +15,7 @@ from dropglm.estimators.problem import Problem
 from dropglm.estimators.stages import Solution, Task
 from dropglm.gpu_arrays import to_host
 from dropglm.noise import NO_NOISE
-from dropglm.objective import Coefficients
+from dropglm.objective import Coefficients, penalty_factors
 from dropglm.solvers import LBFGS
 
 
@@ -80,7 +80,7 @@ class Batch:
         """Return the columns of a task."""
         return slice(number * self.classes, (number + 1) * self.classes)
 
-    def solve(self, solver: LBFGS, discounts: np.ndarray, *, watched: bool) -> None:
+    def solve(self, solver: LBFGS, discounts: np.ndarray, *, watched: bool = False) -> None:
         """Minimise the objectives of a stage, from the coefficients so far on."""
         from dropglm.cuda.lbfgs import minimize
 
@@ -140,16 +140,16 @@ class Batch:
         y, w = self.y.columns(np.float64), self.w.columns(np.float64)
         n = w.sum(axis=0)[self.w.places]
         m = 0.0 if unlabeled_weights is None else float(unlabeled_weights.sum())
-        share = n / (n + discounts * m)
+        factor, unlabeled_factor = penalty_factors(n, m, discounts)
         places = self.y.places, self.w.places, self.w.places
         penalty = PENALTY.get(type(self.penalty), 0)
         blocks = list(zip(labeled.places, labeled.matrices, strict=True))
-        sets = [RowSet(blocks, y, w, w, *places, share, penalty)]
+        sets = [RowSet(blocks, y, w, w, *places, factor, penalty)]
         if unlabeled is not None and unlabeled_weights is not None and discounts.any():
             blocks = list(zip(unlabeled.places, unlabeled.matrices, strict=True))
             pi = unlabeled_weights[:, None]
             none, first = np.zeros_like(pi), np.zeros_like(self.y.places)
-            sets.append(RowSet(blocks, none, none, pi, first, first, first, share * discounts, penalty))
+            sets.append(RowSet(blocks, none, none, pi, first, first, first, unlabeled_factor, penalty))
         if not self.copies:
             return sets
         # The first stage of a fit may be without the unlabelled rows.

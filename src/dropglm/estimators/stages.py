@@ -1,19 +1,19 @@
 """The stages of a fit: rough fits that provide a start, then the fit itself.
 
-The same for rows in memory and for rows that are spread over partitions.
+The same for rows in memory, for rows that are spread over partitions, and for many fits at once on a GPU.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from dropglm.estimators.l2_weights import L2Weights
 from dropglm.families import Family
 from dropglm.noise import Noise
-from dropglm.objective import Coefficients, Objective, Point
+from dropglm.objective import Coefficients, Objective
 from dropglm.penalties import Penalty
 from dropglm.solvers import LBFGS, Callback, Result
 
@@ -57,40 +57,10 @@ class StagedProblem(ABC):
         start: Coefficients | None = None,
         watch: Watch | None = None,
     ) -> Solution:
-        """Minimise the objective; without ``start``, from the model with β = 0.
-
-        Up to two rough fits come first. The penalty of an unlabelled row, E A(η̃) - A(η), is not convex on its
-        own, and from β = 0 a fit with few labels may predict one class for most rows (on thirds of IMDB-2k it
-        ends at 80 % instead of 85 %); so a classifier starts from the fit of its labelled rows, which is
-        convex. And l2 weights that count unlabelled rows need a fit that predicts their labels.
-        """
-        rough = replace(solver, tol=max(solver.tol, ROUGH_TOL))
-        penalises_unlabeled = self.some_unlabeled and penalty is not None and discount > 0.0
-        predicts_labels = self.l2_weights.counts_unlabeled and self.some_unlabeled
-        stages = []
-        if start is None and self.labels_first and penalises_unlabeled:
-            stages.append((rough, 0.0))
-        if predicts_labels:
-            stages.append((rough, discount))
-        stages.append((solver, discount))
-        if start is None:
-            start = self.first_start(penalty, l2)
-
-        weights, passes = self.labeled_l2_weights, 0
-        for number, (stage_solver, stage_discount) in enumerate(stages, start=1):
-            is_last = number == len(stages)
-            if is_last and predicts_labels:
-                weights = self.l2_weights_with_predictions(start)
-            objective = self.objective(penalty, l2 * weights, stage_discount)
-            callback = _callback(watch, objective) if is_last and watch is not None else None
-            theta, result = self.minimize(stage_solver, objective, objective.join(*start), callback)
-            start = objective.split(theta)
-            passes += result.passes
-        return Solution(*start, replace(result, passes=passes))
-
-    def first_start(self, penalty: Penalty | None, l2: float) -> Coefficients:
-        """Return where the first stage starts if nothing is known."""
-        return self.null_model()
+        """Minimise the objective; without ``start``, from the model with β = 0."""
+        fit = _Fit(Task(self, penalty, l2, discount, start, watch))
+        run_stages(fit, [fit.task], solver)
+        return Solution(*fit.coefficients, replace(fit.result, passes=fit.passes))
 
     def minimize(
         self, solver: LBFGS, objective: Objective, theta: np.ndarray, callback: Callback | None
@@ -144,7 +114,61 @@ class Task(NamedTuple):
         return self.problem.solve(self.penalty, self.l2, self.discount, solver, self.start, self.watch)
 
 
-def _callback(watch: Watch, objective: Objective) -> Callable[[int, Point], bool]:
+class StagedFit(Protocol):
+    """One fit, or several at once, that go through the stages."""
+
+    def solve(self, solver: LBFGS, discounts: np.ndarray, *, watched: bool = False) -> None:
+        """Minimise the objectives of a stage, from the coefficients so far."""
+
+    def count_predictions(self) -> None:
+        """Let the weights of l2 count unlabelled rows with the labels that are predicted so far."""
+
+
+def run_stages(fit: StagedFit, tasks: Sequence[Task], solver: LBFGS) -> None:
+    """Take a fit of tasks, which share their features and their rule of l2 weights, through its stages.
+
+    Up to two rough fits come first. The penalty of an unlabelled row, E A(η̃) - A(η), is not convex on its
+    own, and from β = 0 a fit with few labels may predict one class for most rows (on thirds of IMDB-2k it
+    ends at 80 % instead of 85 %); so a classifier starts from the fit of its labelled rows, which is convex.
+    And l2 weights that count unlabelled rows need a fit that predicts their labels.
+    """
+    problem = tasks[0].problem
+    discounts = np.array([task.discount if task.penalty is not None else 0.0 for task in tasks])
+    rough = replace(solver, tol=max(solver.tol, ROUGH_TOL))
+    from_nothing = all(task.start is None for task in tasks)
+    if from_nothing and problem.labels_first and problem.some_unlabeled and discounts.any():
+        fit.solve(rough, np.zeros_like(discounts))
+    if problem.l2_weights.counts_unlabeled and problem.some_unlabeled:
+        fit.solve(rough, discounts)
+        fit.count_predictions()
+    fit.solve(solver, discounts, watched=True)
+
+
+class _Fit:
+    """The fit of one task, and its coefficients so far."""
+
+    result: Result
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.coefficients = task.problem.null_model() if task.start is None else task.start
+        self.weights = task.problem.labeled_l2_weights
+        self.passes = 0  # over the rows, in all stages
+
+    def solve(self, solver: LBFGS, discounts: np.ndarray, *, watched: bool = False) -> None:
+        problem, watch = self.task.problem, self.task.watch
+        objective = problem.objective(self.task.penalty, self.task.l2 * self.weights, float(discounts[0]))
+        callback = _callback(watch, objective) if watched and watch is not None else None
+        theta = objective.join(*self.coefficients)
+        theta, self.result = problem.minimize(solver, objective, theta, callback)
+        self.coefficients = objective.split(theta)
+        self.passes += self.result.passes
+
+    def count_predictions(self) -> None:
+        self.weights = self.task.problem.l2_weights_with_predictions(self.coefficients)
+
+
+def _callback(watch: Watch, objective: Objective) -> Callback:
     return lambda number, point: watch(number, point.value, lambda: objective.split(point.theta))
 
 

@@ -4,17 +4,14 @@ The stages of a fit are those of ``stages.py``. All problems of a batch go throu
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
-
-import numpy as np
 
 from dropglm.estimators.device_batch import Batch, Fitted
 from dropglm.estimators.features import AnyFeatures
 from dropglm.estimators.l2_weights import L2_WEIGHTS
 from dropglm.estimators.problem import Problem
-from dropglm.estimators.stages import ROUGH_TOL, Solution, Task, Watch
+from dropglm.estimators.stages import Solution, Task, Watch, run_stages
 from dropglm.families import Family, Multinomial
 from dropglm.objective import Coefficients
 from dropglm.penalties import MonteCarlo, Penalty
@@ -128,25 +125,8 @@ def check_supported(family: type[Family], penalties: Sequence[Penalty | None]) -
 
 def _solve_batch(tasks: Sequence[Task], copies: Sequence[Any], solver: LBFGS) -> list[Fitted]:
     """Take all tasks through the stages of a fit."""
-    problem = tasks[0].problem
-    rough = replace(solver, tol=max(solver.tol, ROUGH_TOL))
-    discounts = np.array([task.discount if task.penalty is not None else 0.0 for task in tasks])
-    some_unlabeled = problem.some_unlabeled
-    predicts_labels = problem.l2_weights.counts_unlabeled and some_unlabeled
-    from_nothing = all(task.start is None for task in tasks)
-    stages = []
-    if from_nothing and problem.labels_first and some_unlabeled and discounts.any():
-        stages.append((rough, np.zeros_like(discounts)))
-    if predicts_labels:
-        stages.append((rough, discounts))
-    stages.append((solver, discounts))
-
     batch = Batch(tasks, copies)
-    for number, (stage_solver, stage_discounts) in enumerate(stages, start=1):
-        is_last = number == len(stages)
-        if is_last and predicts_labels:
-            batch.count_predictions()
-        batch.solve(stage_solver, stage_discounts, watched=is_last)
+    run_stages(batch, tasks, solver)
     return batch.fitted()
 
 

@@ -36,19 +36,25 @@ class Block:
     labels: Labels | None = None
 
 
-def semi_supervised(labeled: Block, unlabeled: Block | None, discount: float) -> list[Block]:
-    """Return the blocks of loss + n/(n+αm) (R + α R_unlabelled).
+def penalty_factors(n: Any, m: float, discount: Any) -> tuple[Any, Any]:
+    """Return n/(n+αm) and α n/(n+αm), the factors of the penalty of labelled and of unlabelled rows.
 
-    α is the discount, n and m are the sums of the weights of labelled and unlabelled rows. The factors of the
-    penalty become weights: π = n/(n+αm) for labelled rows and α n/(n+αm) for unlabelled ones.
+    α is the discount, n and m are the sums of the weights of labelled and unlabelled rows. n and α are
+    numbers, or arrays with one number per problem.
     """
+    share = n / (n + discount * m)
+    return share, share * discount
+
+
+def semi_supervised(labeled: Block, unlabeled: Block | None, discount: float) -> list[Block]:
+    """Return the blocks of loss + n/(n+αm) (R + α R_unlabelled), whose factors become the weights π."""
     if unlabeled is None or discount == 0.0:
         return [labeled]
     n, m = labeled.penalty_weights.sum(), unlabeled.penalty_weights.sum()
-    share = n / (n + discount * m)
+    labeled_factor, unlabeled_factor = penalty_factors(n, m, discount)
     return [
-        Block(labeled.design, share * labeled.penalty_weights, labeled.labels),
-        Block(unlabeled.design, share * discount * unlabeled.penalty_weights),
+        Block(labeled.design, labeled_factor * labeled.penalty_weights, labeled.labels),
+        Block(unlabeled.design, unlabeled_factor * unlabeled.penalty_weights),
     ]
 
 
