@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.cuda import class_loops, copy_loops, row_loops, vector_loops
+from dropglm.cuda import row_loops, vector_loops
 from dropglm.cuda.groups import DeviceArray, Group
 from dropglm.cuda.matrix import Centre, Ends, Slopes
 from dropglm.cuda.problems import Copies, Problems, RowSet
@@ -136,34 +136,33 @@ class DeviceObjective:
         self.add_blocks(group, first, row_loops.SUMS, self.by_rows, joint=2)
 
     def _evaluate_rows(self, group: Group, state: RowState, blocks: int, first: int) -> None:
-        family, classes = self.problems.family, self.problems.classes
-        line = self.steps.view, self.along, self.intercepts
-        here, ray, end = state.here.view, state.ray.view, state.end.view
-        y, w, pi = state.tables
-        out = state.slopes.r.view, state.slopes.q.view, first, self.sums
-        if classes > 1:
-            group.call(class_loops.advance, blocks, *line, here, ray, end)
-            group.call(class_loops.evaluate, blocks, classes, *line, ray, y, w, state.places, end, *out)
-        else:
-            kind, labels = (family, state.penalty), (y, w, pi, state.places, state.share)
-            group.call(row_loops.evaluate, blocks, *kind, *line, here, ray, *labels, end, *out)
+        kind = self.problems.family, self.problems.classes, state.penalty
+        line = *self._line, state.here.view, state.ray.view
+        self._advance(group, state, blocks)
+        labels = *state.tables, state.places, state.share
+        out = state.end.view, state.slopes.r.view, state.slopes.q.view, first, self.sums
+        group.call(row_loops.evaluate, blocks, *kind, *line, *labels, *out)
 
     def _evaluate_copies(
         self, group: Group, state: RowState, copies: CopyState, blocks: int, first: int
     ) -> None:
         """Add the penalty by Monte Carlo, after the loss of the rows."""
-        family, classes, S = self.problems.family, self.problems.classes, copies.n_samples
-        line = self.steps.view, self.along, self.intercepts
-        here, ray, end = copies.here.view, copies.ray.view, copies.end.view
-        rest = state.tables[2], state.places, state.share, state.end.view, end
+        kind = self.problems.family, self.problems.classes, copies.n_samples
+        line = *self._line, state.ray.view, copies.here.view, copies.ray.view
+        self._advance(group, copies, self.loops(copies.n, group))
+        weights = state.tables[2], state.places, state.share
+        ends = state.end.view, copies.end.view
         out = state.slopes.r.view, copies.slopes.r.view, first, self.sums
-        if classes > 1:
-            group.call(class_loops.advance, self.loops(copies.n, group), *line, here, ray, end)
-            kind = classes, S
-            group.call(copy_loops.evaluate_classes, blocks, *kind, *line, state.ray.view, ray, *rest, *out)
-        else:
-            rays = state.ray.view, here, ray
-            group.call(copy_loops.evaluate, blocks, family, S, *line, *rays, *rest, *out)
+        group.call(row_loops.evaluate_copies, blocks, *kind, *line, *weights, *ends, *out)
+
+    def _advance(self, group: Group, part: RowState | CopyState, blocks: int) -> None:
+        if self.problems.classes > 1:
+            ends = part.here.view, part.ray.view, part.end.view
+            group.call(row_loops.advance, blocks, *self._line, *ends)
+
+    @property
+    def _line(self) -> tuple[Any, Any, Any]:
+        return self.steps.view, self.along, self.intercepts
 
     def move(self, group: Group) -> None:
         """Go to the ends of the steps that are taken, and compute the derivatives of the rows there."""

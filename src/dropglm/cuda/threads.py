@@ -1,8 +1,8 @@
-"""The threads of a block: which problem each of them has, and sums over them."""
+"""The threads of a block: which problem and which items each of them has, and sums over them."""
 
-from numba import cuda
+from numba import cuda, float64
 
-from dropglm.cuda.runtime import BITS, SUMMED_BITS
+from dropglm.cuda.runtime import BITS, SUMMED_BITS, THREADS
 
 # How many numbers of each thread are summed at a time; they have to fit into the shared memory of a block.
 SUMMED = 1 << SUMMED_BITS
@@ -15,12 +15,26 @@ def problem_of(columns, g):
 
 
 @cuda.jit(device=True)
-def put_sums(buffer, own, count, g, p, active, block, first, sums):
+def no_problem(columns, g):
+    """Return whether no thread of this block has a problem."""
+    return columns[cuda.blockIdx.y << g] < 0
+
+
+@cuda.jit(device=True)
+def items(g):
+    """Return the first row or feature of this thread in a loop over all of them, and how far the next is."""
+    per_block = THREADS >> g
+    return cuda.blockIdx.x * per_block + (cuda.threadIdx.x >> g), cuda.gridDim.x * per_block
+
+
+@cuda.jit(device=True)
+def put_sums(own, count, g, p, active, block, first, sums):
     """Sum the first ``count`` numbers of ``own`` over threads, and put them into sums[block, first:, p].
 
-    ``buffer`` is shared memory of shape (SUMMED, THREADS). 2^g neighbouring threads have different problems;
-    those of problems that are not active contribute, but set nothing.
+    2^g neighbouring threads have different problems; those of problems that are not active contribute, but
+    set nothing.
     """
+    buffer = cuda.shared.array((SUMMED, THREADS), float64)
     thread = cuda.threadIdx.x
     for start in range(0, count, SUMMED):
         for k in range(SUMMED):
@@ -34,7 +48,7 @@ def put_sums(buffer, own, count, g, p, active, block, first, sums):
 
 @cuda.jit(device=True)
 def add_threads(buffer, g):
-    """Sum each row over the threads of each problem, into the first of them.
+    """Sum each row of shared memory over the threads of each problem, into the first of them.
 
     All threads take part: one adds SUMMED numbers of a row, then half as many threads two each, and so on.
     """

@@ -11,7 +11,7 @@ loaded at a time, even if some of them are not used yet; those are 0.
 from numba import cuda, float64, uint64
 
 from dropglm.cuda.runtime import THREADS, kernel
-from dropglm.cuda.threads import SUMMED, add_threads, problem_of, put_sums
+from dropglm.cuda.threads import SUMMED, add_threads, items, no_problem, problem_of, put_sums
 from dropglm.cuda.words import joined
 
 # Steps that L-BFGS can remember, and how many of them are loaded at a time.
@@ -79,21 +79,19 @@ def combine(
     ``places`` has the columns of a problem's l2 weights and of its mean row. Unless ``ends`` is empty, it
     becomes words of θ and d.
     """
-    if columns[cuda.blockIdx.y << g] < 0:
+    if no_problem(columns, g):
         return
-    buffer = cuda.shared.array((SUMMED, THREADS), float64)
     by_y = cuda.local.array(MEMORY, float64)
     by_s = cuda.local.array(MEMORY, float64)
     totals = cuda.local.array(ALONG, float64)
-    thread = cuda.threadIdx.x
     own = problem_of(columns, g)
     p = max(own, 0)
-    rows, d, P, count = THREADS >> g, mean.shape[0], pairs.size, min(pairs[p], MEMORY)
+    d, P, count = mean.shape[0], pairs.size, min(pairs[p], MEMORY)
     for i in range(MEMORY):
         by_y[i], by_s[i] = (vectors[A, i, p], vectors[E, i, p]) if i < count else (0.0, 0.0)
     crossed, square, at_mean, noise_crossed, noise_square = 0.0, 0.0, 0.0, 0.0, 0.0
-    stop = d + 1 if own >= 0 else 0
-    for j in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
+    start, distance = items(g)
+    for j in range(start, d + 1 if own >= 0 else 0, distance):
         at = uint64(j * P + p)
         total, along = -float64(gradient[at]), 0.0
         for first in range(0, MEMORY, PART):
@@ -116,26 +114,20 @@ def combine(
             weighted = absolute[block_of[j], p] * total
             noise_crossed += weighted * beta
             noise_square += weighted * total
-    totals[0], totals[1], totals[2], totals[3], totals[4] = (
-        crossed,
-        square,
-        at_mean,
-        noise_crossed,
-        noise_square,
-    )
-    put_sums(buffer, totals, ALONG, g, p, own >= 0, cuda.blockIdx.x, 0, sums)
+    totals[0], totals[1], totals[2] = crossed, square, at_mean
+    totals[3], totals[4] = noise_crossed, noise_square
+    put_sums(totals, ALONG, g, p, own >= 0, cuda.blockIdx.x, 0, sums)
 
 
 @kernel
 def move(columns, g, taken, direction, theta):
     """θ += step · d."""
-    thread = cuda.threadIdx.x
     p = problem_of(columns, g)
     if p < 0 or taken[p] == 0.0:
         return
-    rows, P = THREADS >> g, taken.size
-    stop = theta.size // P
-    for j in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
+    P = taken.size
+    start, distance = items(g)
+    for j in range(start, theta.size // P, distance):
         at = uint64(j * P + p)
         theta[at] += taken[p] * direction[at]
 
@@ -150,20 +142,18 @@ def multiply(
     The gradient is ∂/∂β - x̄ ∂/∂b + λβ, and ∂/∂b in the last place. ``by_features`` is ∂/∂β of the rows;
     ``by_rows`` has the sums of ``row_loops.evaluate``: additive noise adds 2 · absolute · Σ ∂f/∂s² · β.
     """
-    if columns[cuda.blockIdx.y << g] < 0:
+    if no_problem(columns, g):
         return
-    buffer = cuda.shared.array((SUMMED, THREADS), float64)
     own = cuda.local.array(PRODUCTS, float64)
-    thread = cuda.threadIdx.x
     problem = problem_of(columns, g)
     p = max(problem, 0)
-    rows, d, P, new = THREADS >> g, mean.shape[0], pairs.size, slot[p]
+    d, P, new = mean.shape[0], pairs.size, slot[p]
     count = min(pairs[p] + (1 if new >= 0 else 0), MEMORY)
     slope = by_rows[2, p] if fit_intercept else 0.0
     for number in range(PRODUCTS):
         own[number] = 0.0
-    stop = d + 1 if problem >= 0 else 0
-    for j in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
+    start, distance = items(g)
+    for j in range(start, d + 1 if problem >= 0 else 0, distance):
         at = uint64(j * P + p)
         before = gradient[at]
         now = float64(before)
@@ -190,33 +180,31 @@ def multiply(
                     pair = at + uint64(first + k) * size
                     own[first + k] += s[pair] * now
                     own[MEMORY + first + k] += y[pair] * scaled
-    put_sums(buffer, own, PRODUCTS, g, p, problem >= 0, cuda.blockIdx.x, 0, sums)
+    put_sums(own, PRODUCTS, g, p, problem >= 0, cuda.blockIdx.x, 0, sums)
 
 
 @kernel
 def square(columns, g, size, pairs, y, inverse, sums):
     """y_i·P⁻¹y_k of all pairs; the third dimension of the grid is one part of the i."""
-    if columns[cuda.blockIdx.y << g] < 0:
+    if no_problem(columns, g):
         return
-    buffer = cuda.shared.array((SUMMED, THREADS), float64)
     own = cuda.local.array(SQUARES, float64)
     here = cuda.local.array(MEMORY, float64)
-    thread, start = cuda.threadIdx.x, cuda.blockIdx.z * PART
     problem = problem_of(columns, g)
     p = max(problem, 0)
-    rows, P = THREADS >> g, pairs.size
+    P, first = pairs.size, cuda.blockIdx.z * PART
     for number in range(SQUARES):
         own[number] = 0.0
-    stop = inverse.size // P if problem >= 0 and start < pairs[p] else 0
-    for j in range(cuda.blockIdx.x * rows + (thread >> g), stop, cuda.gridDim.x * rows):
+    start, distance = items(g)
+    for j in range(start, inverse.size // P if problem >= 0 and first < pairs[p] else 0, distance):
         at = uint64(j * P + p)
         for k in range(MEMORY):
             here[k] = y[at + uint64(k) * size]
         for i in range(PART):
-            scaled = inverse[at] * y[at + uint64(start + i) * size]
+            scaled = inverse[at] * y[at + uint64(first + i) * size]
             for k in range(MEMORY):
                 own[i * MEMORY + k] += scaled * here[k]
-    put_sums(buffer, own, SQUARES, g, p, problem >= 0, cuda.blockIdx.x, start * MEMORY, sums)
+    put_sums(own, SQUARES, g, p, problem >= 0, cuda.blockIdx.x, first * MEMORY, sums)
 
 
 @kernel
@@ -229,13 +217,13 @@ def complete_diagonal(
     ``spread`` has the first two sums, ``by_rows`` Σ p and Σ q. A feature without a row of positive weight may
     have no curvature; any positive number will do.
     """
-    thread = cuda.threadIdx.x
     p = problem_of(columns, g)
     if p < 0:
         return
-    rows, d, P = THREADS >> g, mean.shape[0], l2.size
+    d, P = mean.shape[0], l2.size
     total = by_rows[0, p] if fit_intercept else 0.0
-    for j in range(cuda.blockIdx.x * rows + (thread >> g), d + 1, cuda.gridDim.x * rows):
+    start, distance = items(g)
+    for j in range(start, d + 1, distance):
         at = uint64(j * P + p)
         curvature = total
         if j < d:
