@@ -48,10 +48,9 @@ def objective_of(data: Data, P: int) -> Any:
     """Return the objective of P problems with IMDB's bigrams, at random coefficients."""
     import cupy
 
-    from dropglm.cuda.objective import DeviceObjective
-    from dropglm.cuda.problems import Problems, RowSet
+    from dropglm.cuda.design import upload
+    from dropglm.cuda.objective import DeviceObjective, Problems, RowSet
     from dropglm.cuda.row_loops import FAMILY, PENALTY
-    from dropglm.cuda.upload import upload
     from dropglm.families import Logistic
     from dropglm.penalties.gaussian import GaussianLogistic
 
@@ -73,8 +72,7 @@ def objective_of(data: Data, P: int) -> Any:
 
 def passes(data: Data) -> Rows:
     """Measure the passes over the rows for 1, 8 and 64 problems."""
-    from dropglm.cuda.groups import Group
-    from dropglm.cuda.runtime import Stream
+    from dropglm.cuda.runtime import Group, Stream
 
     nnz, speed = data.X.nnz, bandwidth()
     rows: Rows = []
@@ -95,7 +93,7 @@ def passes(data: Data) -> Rows:
 
 def _works(objective: Any, matrix: Any, group: Any) -> list[tuple[str, int, Callable[[], None]]]:
     """Return names of passes, the bytes that an entry loads if nothing is cached, and the passes."""
-    from dropglm.cuda.groups import DeviceArray
+    from dropglm.cuda.runtime import DeviceArray
 
     state, beta, rho = objective.states[0], objective.beta_of[0], objective.relative[0]
     eta, t = map(DeviceArray, state.here.array)

@@ -34,9 +34,8 @@ def raw_kernels(data: Any) -> Rows:
     """Compare a kernel of Numba with a raw kernel of CuPy: its time, and the time of a call in Python."""
     import cupy
 
-    from dropglm.cuda.groups import DeviceArray, Group
-    from dropglm.cuda.runtime import Stream
-    from dropglm.cuda.upload import upload
+    from dropglm.cuda.design import upload
+    from dropglm.cuda.runtime import DeviceArray, Group, Stream
 
     matrix: Any = upload([data.X], np.dtype(np.float32), 1)[1][0]
     (n, d), P = matrix.shape, 64

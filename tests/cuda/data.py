@@ -3,8 +3,8 @@
 import numpy as np
 from scipy import sparse
 
+from dropglm.cuda.design import upload
 from dropglm.cuda.runtime import array_module
-from dropglm.cuda.upload import upload
 
 
 def rows(kind, n=7, d=5, seed=0):

@@ -27,8 +27,7 @@ DRAWN = {"expectation": "monte_carlo", "random_state": 0}
 @pytest.mark.parametrize("kind", ["dense", "csr", "binary"])
 def test_copies_are_those_of_the_penalty(kind, noise, monkeypatch):
     """The copies of a row follow each other, also if they were drawn in several ranges of rows."""
-    from dropglm.cuda.copies import draw
-    from dropglm.cuda.design import DeviceDesign
+    from dropglm.cuda.design import DeviceDesign, draw
 
     monkeypatch.setattr("dropglm.penalties.monte_carlo.BLOCK", 12)
     matrix, order = on_gpu(rows(kind))
@@ -104,7 +103,7 @@ def test_series_with_copies_differ_from_those_with_unlabelled_rows(monkeypatch):
 
 
 def test_batches_share_copies(monkeypatch):
-    from dropglm.cuda import copies
+    from dropglm.cuda import design as copies
     from dropglm.estimators import together
 
     drawn, draw = [], copies.draw
@@ -134,7 +133,7 @@ def test_noise_of_the_users_own_may_return_dense_copies(monkeypatch):
 
 
 def test_too_many_copies_say_how_much_memory_they_need(monkeypatch):
-    monkeypatch.setattr("dropglm.cuda.copies.physical_memory", lambda: 500.0)
+    monkeypatch.setattr("dropglm.cuda.design.physical_memory", lambda: 500.0)
     X, y = rows("csr", n=8), np.arange(8) % 2
     settings = {"dropout": 0.0, "noise_std": 0.1, "expectation": "monte_carlo", "device": "cuda"}
     with pytest.raises(MemoryError, match=r"100 noised copies of the rows need about .* GiB") as caught:

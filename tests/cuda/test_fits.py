@@ -177,7 +177,7 @@ def test_a_search_chooses_as_on_the_cpu():
 
 
 def test_a_search_copies_its_rows_to_the_gpu_only_once(monkeypatch):
-    from dropglm.cuda import upload as module
+    from dropglm.cuda import design as module
 
     uploads, upload = [], module.upload
     monkeypatch.setattr(module, "upload", lambda *given: uploads.append(given) or upload(*given))

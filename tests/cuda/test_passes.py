@@ -23,8 +23,7 @@ def problems(request):
 @pytest.fixture
 def setting(X, problems):
     """The matrix on the GPU, the same as an array, a group of all problems, and coefficients."""
-    from dropglm.cuda.groups import Group
-    from dropglm.cuda.runtime import Stream
+    from dropglm.cuda.runtime import Group, Stream
     from tests.cuda.data import on_gpu
 
     P, dtype = problems
@@ -42,7 +41,7 @@ def assert_close(array, expected, dtype):
 
 
 def pair(array):
-    from dropglm.cuda.groups import DeviceArray
+    from dropglm.cuda.runtime import DeviceArray
     from tests.cuda.data import device
 
     return DeviceArray(device(array))

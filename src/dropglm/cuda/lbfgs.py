@@ -14,28 +14,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm.cuda import decisions, vector_loops
-from dropglm.cuda.decisions import (
+from dropglm.cuda import lbfgs_loops
+from dropglm.cuda.lbfgs_loops import (
     GG,
     INTERCEPT,
     ITERATIONS,
     LAST,
+    MEMORY,
     MOVED,
     NORM,
+    NOTHING_NEW,
+    PART,
     POINT,
+    PRODUCTS,
     SLOPE,
     STALLED,
     STEP,
     TRIAL,
     VALUE,
 )
-from dropglm.cuda.groups import DeviceArray, Group
-from dropglm.cuda.objective import DeviceObjective
-from dropglm.cuda.problems import Problems
-from dropglm.cuda.runtime import Reports, Stream, array_module, view
-from dropglm.cuda.vector_loops import MEMORY, NOTHING_NEW, PART, PRODUCTS
-from dropglm.solvers import LBFGS, History, Result, Status
-from dropglm.solvers.lbfgs import REFRESHES
+from dropglm.cuda.objective import DeviceObjective, Problems
+from dropglm.cuda.runtime import DeviceArray, Group, Reports, Stream, array_module, view
+from dropglm.solvers import LBFGS, Result, Status
+from dropglm.solvers.lbfgs import REFRESHES, check_start, status_without_descent
 
 # Vectors of one number per coefficient that a fit needs: pairs, θ, direction, gradients, preconditioner.
 LONG_VECTORS = 2 * MEMORY + 5
@@ -93,13 +94,13 @@ class _Descent:
         self.s, self.y = (DeviceArray(xp.zeros((MEMORY, d + 1, P), problems.dtype)) for _ in range(2))
         self.size = np.uint64((d + 1) * P)
         self.gradient = DeviceArray(xp.zeros((d + 1, P), problems.dtype))
-        # Inner products, and coefficients of the next direction; see ``vector_loops``.
+        # Inner products, and coefficients of the next direction; see ``lbfgs_loops``.
         self.matrices, self.vectors = view(xp.zeros((2, P, MEMORY, MEMORY))), view(xp.zeros((4, MEMORY, P)))
         self.scale = DeviceArray(xp.zeros(P))
         self.usable = view(xp.zeros((P, MEMORY), np.bool_))
         counts = PRODUCTS, MEMORY**2, 0
         self.multiplied, self.squares, self.nothing = (view(xp.zeros((count, P))) for count in counts)
-        # Numbers of pairs so far, and the place of the next one; see ``decisions`` for the other two.
+        # Numbers of pairs so far, and the place of the next one; see ``lbfgs_loops`` for the other two.
         self.pairs, self.slot = view(xp.zeros(P, np.int32)), view(xp.full(P, NOTHING_NEW, np.int32))
         self.point, self.trial = (DeviceArray(xp.zeros((rows, P))) for rows in (POINT, TRIAL))
         self.fresh = np.ones(P, np.bool_)  # whether the preconditioner was computed at the current point
@@ -107,14 +108,13 @@ class _Descent:
         self.status: list[str | None] = [None] * P
         self.runs = np.ones(P, np.bool_)
         self.reports = Reports(self.point.array)
-        self.now, self.first_value = np.zeros((POINT, P)), np.zeros(P)  # the last report, and values at first
+        self.now = np.zeros((POINT, P))  # the last report
         self.seen: list[list[tuple[float, float, float]]] = [[] for _ in range(P)]
 
     def run(self, watch: WatchAll | None) -> Minimum:
         """Minimise."""
         self._make_groups(self.P)
         self._start()
-        self.first_value = self.now[VALUE].copy()
         while True:
             waiting = self._settle()
             if not self.runs.any():
@@ -165,13 +165,9 @@ class _Descent:
         """Wait for the oldest report; return the problems that have moved, and end those that cannot."""
         self.now = self.reports.receive()
         moving = self.moving.numbers[self.runs[self.moving.numbers]]
-        stalled = moving[self.now[STALLED, moving] > 0.0]
-        if len(stalled):
-            # At a perfect fit f is 0, so the gradient is compared with the objective at the start.
-            eps = np.finfo(self.objective.dtype).eps
-            perfect = 0.5 * self.now[GG, stalled] <= eps * self.first_value[stalled]
-            self._end(stalled[perfect], Status.CONVERGED)
-            self._end(stalled[~perfect], Status.STALLED)
+        for p in moving[self.now[STALLED, moving] > 0.0].tolist():
+            gg, first_value = self.now[GG, p], self.seen[p][0][0]
+            self._end(np.array([p]), status_without_descent(gg, first_value, self.objective.dtype))
         moved = moving[self.now[MOVED, moving] > 0.0]
         self.fresh[moved] = False
         return moved
@@ -202,11 +198,7 @@ class _Descent:
         self.point.array[[SLOPE, ITERATIONS]] = -1.0
         self._play("round", self._round)
         self._precondition(np.arange(self.P))
-        if not np.isfinite(self.now[[VALUE, GG]]).all():
-            raise ValueError(
-                "The objective is not finite at the starting point: the features, the targets or the initial "
-                "coefficients are too large; scale them down."
-            )
+        check_start(self.now[[VALUE, GG]])
         self.now[STEP] = np.nan
         self._note(np.arange(self.P))
 
@@ -239,7 +231,7 @@ class _Descent:
         self._aim(group)
         for _ in range(TRIALS_PER_ROUND):
             objective.evaluate(group)
-            group.decide(decisions.judge, self.curvature, self.memory, *sums, *search, self.slot)
+            group.decide(lbfgs_loops.judge, self.curvature, self.memory, *sums, *search, self.slot)
         objective.move(group)
         self._multiply(group)
         self._turn(group, self.nothing)
@@ -252,7 +244,7 @@ class _Descent:
         products = self.pairs, self.usable, self.matrices, self.vectors, self.scale.view
         steps = objective.steps.view, objective.taken.view, self.slot
         points = self.point.view, self.trial.view
-        group.decide(decisions.turn, *ends, *arrived, *products, *points, *steps, per_block=1)
+        group.decide(lbfgs_loops.turn, *ends, *arrived, *products, *points, *steps, per_block=1)
 
     def _aim(self, group: Group) -> None:
         """Call the kernels that compute the next direction, and what searches along it need."""
@@ -261,7 +253,7 @@ class _Descent:
         history = self.size, self.pairs, self.vectors, self.scale.view, self.s.flat(1), self.y.flat(1)
         here = objective.inverse.flat(1), self.gradient.flat(1), objective.theta.flat(1)
         out = *objective.coefficients, objective.direction.flat(1), objective.ends.view, objective.sums
-        group.call(vector_loops.combine, blocks, *history, *here, *out)
+        group.call(lbfgs_loops.combine, blocks, *history, *here, *out)
         objective.aim(group)
 
     def _multiply(self, group: Group) -> None:
@@ -273,7 +265,7 @@ class _Descent:
         there = objective.theta.flat(1), *objective.coefficients, objective.by_features.flat(1)
         memory = self.s.flat(1), self.y.flat(1), objective.inverse.flat(1), self.gradient.flat(1)
         out = objective.direction.flat(1), objective.sums
-        group.call(vector_loops.multiply, blocks, *step, *rows, *there, *memory, *out)
+        group.call(lbfgs_loops.multiply, blocks, *step, *rows, *there, *memory, *out)
         objective.add_blocks(group, blocks, PRODUCTS, self.multiplied, joint=PRODUCTS)
 
     def _precondition(self, numbers: np.ndarray) -> None:
@@ -284,7 +276,7 @@ class _Descent:
             objective.precondition(group)
             blocks = objective.loops(objective.d + 1, group)
             squared = self.size, self.pairs, self.y.flat(1), objective.inverse.flat(1), objective.sums
-            group.call(vector_loops.square, blocks, *squared, depth=MEMORY // PART)
+            group.call(lbfgs_loops.square, blocks, *squared, depth=MEMORY // PART)
             objective.add_blocks(group, blocks, MEMORY**2, self.squares, joint=MEMORY**2)
             self._multiply(group)
             self._turn(group, self.squares)
@@ -308,9 +300,6 @@ class _Descent:
             self.seen[p][-1] = value, norm, step
 
     def _result(self, p: int) -> Result:
-        history = History(*map(np.array, zip(*self.seen[p], strict=True)))
-        value, norm, _ = self.seen[p][-1]
-        n_iter = len(self.seen[p]) - 1
         # An iteration has one pass over the rows and one over the columns of each set, as has the start.
-        passes = (2 * n_iter + 2 + int(self.renewals[p])) * len(self.objective.states)
-        return Result(self.status[p] or Status.CALLBACK, n_iter, passes, value, norm, history)
+        passes = (2 * len(self.seen[p]) + int(self.renewals[p])) * len(self.objective.states)
+        return Result.of(self.status[p] or Status.CALLBACK, passes, self.seen[p])

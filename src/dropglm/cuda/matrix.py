@@ -1,14 +1,19 @@
-"""Feature matrices on the GPU: the passes over rows and columns, for several problems at once."""
+"""Feature matrices on the GPU: the passes over rows and columns, for several problems at once.
 
-from typing import Any, NamedTuple, Protocol
+A ``DeviceMatrix`` X has the shape (n, d); coefficients are (d, P), numbers of rows (n, P). Its ``kind`` says
+how it is stored, on which the types of the kernels' arguments depend, and ``calls_kernels_only`` whether its
+passes can be recorded.
+"""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from dropglm.cuda import passes
-from dropglm.cuda.groups import DeviceArray, Group
-from dropglm.cuda.runtime import BITS, THREADS, array_module, to_host, view
+from dropglm.cuda.runtime import BITS, THREADS, DeviceArray, Group, array_module, view
 from dropglm.design import Matrix
+from dropglm.gpu_arrays import to_host
 
 # Features with more entries than this are frequent: their entries are cut into chunks.
 FREQUENT = 64
@@ -48,63 +53,6 @@ class Centre(NamedTuple):
     mean: DeviceArray
     place: DeviceArray  # (P,)
     total: DeviceArray  # (P,)
-
-
-class DeviceMatrix(Protocol):
-    """A matrix X of shape (n, d) on the GPU. Coefficients are (d, P), numbers of rows (n, P).
-
-    Attributes
-    ----------
-    calls_kernels_only : bool
-        Whether its passes can be recorded.
-    kind : str
-        How it is stored; the types of the kernels' arguments depend on it.
-    """
-
-    shape: tuple[int, int]
-    dtype: np.dtype
-    calls_kernels_only: bool
-    kind: str
-
-    def ray(self, group: Group, ends: Ends, relative: DeviceArray, out: DeviceArray, *, add: bool) -> None:
-        """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
-
-    def backward(
-        self,
-        group: Group,
-        beta: DeviceArray,
-        twice: DeviceArray,
-        slopes: Slopes,
-        out: DeviceArray,
-        *,
-        add: bool,
-    ) -> None:
-        """Set, or add to, ``out``: Xᵀr + 2ρ β·(X²)ᵀq, given 2ρ in the type of X."""
-
-    def spread(
-        self,
-        group: Group,
-        centre: Centre,
-        relative: DeviceArray,
-        slopes: Slopes,
-        out: DeviceArray,
-        *,
-        add: bool,
-    ) -> None:
-        """Set ``out`` to Σ r (x - m)² + ρ q x² of each feature; or add to it, where every r is 0."""
-
-    @property
-    def entries(self) -> Any:
-        """The stored values; empty if all of them are 1."""
-
-    def moments(self, group: Group, beta: DeviceArray, eta: DeviceArray, t: DeviceArray) -> None:
-        """Set η = Xβ and t = X²β²."""
-
-    def take(self, rows: Any) -> "DeviceMatrix":
-        """Return some of the rows."""
-
-    def on_host(self) -> Matrix:
-        """Return the matrix in the host's memory."""
 
 
 class SparseMatrix:
@@ -358,6 +306,9 @@ class DenseMatrix:
     def on_host(self) -> Matrix:
         """Return the matrix in the host's memory."""
         return to_host(self.X).astype(self.dtype, copy=False)
+
+
+DeviceMatrix = SparseMatrix | DenseMatrix
 
 
 def _is_far(mean: Any, deviation: Any) -> bool:

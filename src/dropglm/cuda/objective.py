@@ -3,19 +3,113 @@
     f(β, b) = Σ_rows f_i(η_i, s²_i) + ½ Σ_j λ_j β_j²,     θ = (β, c) with c = b + x̄·β
 
 as in ``dropglm.objective``, with a column of θ for each problem. The methods only call kernels, so that
-they can be recorded.
+they can be recorded. ``Problems`` has what distinguishes the problems of a batch: labels, weights, noise and
+l2; and the rows that they share.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dropglm.cuda import row_loops, vector_loops
-from dropglm.cuda.groups import DeviceArray, Group
-from dropglm.cuda.matrix import Centre, Ends, Slopes
-from dropglm.cuda.problems import Copies, Problems, RowSet
-from dropglm.cuda.runtime import MAX_BLOCKS, THREADS, array_module, view
-from dropglm.cuda.vector_loops import ALONG, MEMORY, PRODUCTS
+from dropglm.cuda import lbfgs_loops, row_loops
+from dropglm.cuda.design import Copies
+from dropglm.cuda.lbfgs_loops import ALONG, MEMORY, PRODUCTS
+from dropglm.cuda.matrix import Centre, DeviceMatrix, Ends, Slopes
+from dropglm.cuda.runtime import MAX_BLOCKS, THREADS, DeviceArray, Group, array_module, view
+
+
+@dataclass(frozen=True)
+class RowSet:
+    """Rows with or without labels: blocks of features, and columns of labels and weights.
+
+    Attributes
+    ----------
+    blocks : sequence of (slice, DeviceMatrix)
+        The matrices side by side, and their places among the coefficients.
+    y, w, pi : ndarray of shape (n, ...)
+        Columns of labels, of weights in the loss and of weights in the penalty.
+    column_of_y, column_of_w, column_of_pi : ndarray of shape (P,)
+        The column of each problem.
+    share : ndarray of shape (P,)
+        The factor of π.
+    penalty : int
+        The number of the penalty in kernels; 0 if there is none, or copies.
+    copies : Copies, optional
+        For a penalty by Monte Carlo.
+    """
+
+    blocks: Sequence[tuple[slice, DeviceMatrix]]
+    y: np.ndarray
+    w: np.ndarray
+    pi: np.ndarray
+    column_of_y: np.ndarray
+    column_of_w: np.ndarray
+    column_of_pi: np.ndarray
+    share: np.ndarray
+    penalty: int
+    copies: Copies | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.blocks[0][1].shape[0]
+
+
+@dataclass(frozen=True)
+class Problems:
+    """P problems that share rows and a family.
+
+    A multinomial model of K classes counts as K neighbouring problems, which move together.
+
+    Attributes
+    ----------
+    row_sets : sequence of RowSet
+    family : int
+        Its number in kernels; it does not matter if there are several classes.
+    classes : int
+        K of multinomial models; 1 for other families.
+    constant : ndarray of shape (P,)
+        Σ w A*(y), which makes the loss of a perfect fit 0.
+    relative, absolute : ndarray of shape (B, P)
+        The noise of each block.
+    l2 : ndarray of shape (P,)
+        λ.
+    l2_weights : array of the GPU or ndarray of shape (d, W)
+        Columns of weights of λ.
+    column_of_l2 : ndarray of shape (P,)
+    mean : array of the GPU or ndarray of shape (d, M)
+        Columns of mean rows.
+    column_of_mean : ndarray of shape (P,)
+    fit_intercept : bool
+    dtype : dtype
+        Of the coefficients.
+    """
+
+    row_sets: Sequence[RowSet]
+    family: int
+    classes: int
+    constant: np.ndarray
+    relative: np.ndarray
+    absolute: np.ndarray
+    l2: np.ndarray
+    l2_weights: Any
+    column_of_l2: np.ndarray
+    mean: Any
+    column_of_mean: np.ndarray
+    fit_intercept: bool
+    dtype: np.dtype
+
+    @property
+    def count(self) -> int:
+        """P."""
+        return len(self.l2)
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return self.l2_weights.shape[0]
 
 
 class CopyState:
@@ -117,7 +211,7 @@ class DeviceObjective:
         self.kind = str(self.dtype), P % 2, problems.classes > 1, has_copies, *kinds
 
     def aim(self, group: Group) -> None:
-        """Compute what the line searches along the direction need, after ``vector_loops.combine``."""
+        """Compute what the line searches along the direction need, after ``lbfgs_loops.combine``."""
         self.add_blocks(group, self.loops(self.d + 1, group), ALONG, self.along, joint=2)
         for part in [part for state in self.states for part in state.parts]:
             for number, (_, matrix) in enumerate(part.blocks):
@@ -167,7 +261,7 @@ class DeviceObjective:
     def move(self, group: Group) -> None:
         """Go to the ends of the steps that are taken, and compute the derivatives of the rows there."""
         blocks = self.loops(self.d + 1, group)
-        group.call(vector_loops.move, blocks, self.taken.view, self.direction.flat(1), self.theta.flat(1))
+        group.call(lbfgs_loops.move, blocks, self.taken.view, self.direction.flat(1), self.theta.flat(1))
         for number, state in enumerate(self.states):
             for part in state.parts:
                 ends = part.end.view, part.here.view
@@ -200,7 +294,7 @@ class DeviceObjective:
                 # Rows of further sets have no labels, and so no share in the loss.
                 matrix.spread(group, *where, add=number > 0)
         group.call(
-            *(vector_loops.complete_diagonal, self.loops(self.d + 1, group), self.along),
+            *(lbfgs_loops.complete_diagonal, self.loops(self.d + 1, group), self.along),
             *(problems.fit_intercept, *self.coefficients, self.by_features.flat(1)),
             *(float(np.finfo(self.dtype).tiny), self.inverse.flat(1)),
         )
@@ -211,11 +305,11 @@ class DeviceObjective:
         The first ``joint`` of them are summed over the classes of a model as well.
         """
         grid = count, -(-self.P // (1 << group.g))
-        group.stream.call(vector_loops.add_blocks, grid, group.g, blocks, self.sums, out)
+        group.stream.call(lbfgs_loops.add_blocks, grid, group.g, blocks, self.sums, out)
         classes = self.problems.classes
         if classes > 1 and joint:
             models = -(-self.P // (classes * THREADS))
-            group.stream.call(vector_loops.share_sums, (joint, models), classes, out)
+            group.stream.call(lbfgs_loops.share_sums, (joint, models), classes, out)
 
     def loops(self, items: int, group: Group) -> int:
         """Return the number of blocks of a loop over rows or features."""

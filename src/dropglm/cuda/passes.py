@@ -19,8 +19,7 @@ are 1, several entries are loaded at a time.
 from numba import cuda, float64, uint32, uint64
 
 from dropglm.cuda.runtime import THREADS, kernel
-from dropglm.cuda.threads import add_lanes, problem_of
-from dropglm.cuda.words import joined, parts
+from dropglm.cuda.threads import add_lanes, joined, parts, problem_of
 
 
 @kernel

@@ -106,7 +106,7 @@ class Batch:
         return beta, theta[self.d] - to_host(_mean(self.tasks[number].problem)) @ beta
 
     def _problems(self, discounts: np.ndarray) -> Any:
-        from dropglm.cuda.problems import Problems
+        from dropglm.cuda.objective import Problems
         from dropglm.cuda.row_loops import FAMILY
 
         tasks, classes = self.tasks, self.classes
@@ -132,7 +132,7 @@ class Batch:
 
     def _row_sets(self, discounts: np.ndarray) -> list[Any]:
         """Return the labelled rows and, if their penalty counts, the others, as ``semi_supervised`` does."""
-        from dropglm.cuda.problems import RowSet
+        from dropglm.cuda.objective import RowSet
         from dropglm.cuda.row_loops import PENALTY
 
         unlabeled_weights = self.tasks[0].problem.unlabeled_weights

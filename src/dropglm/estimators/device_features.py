@@ -56,8 +56,7 @@ class DeviceFeatures(FeaturesOfRows):
     solves_together = True
 
     def __init__(self, X: Any, X_unlabeled: Any = None, threads: int = 1) -> None:
-        from dropglm.cuda.design import DeviceDesign
-        from dropglm.cuda.upload import upload
+        from dropglm.cuda.design import DeviceDesign, upload
 
         given = [part for part in (X, X_unlabeled) if part is not None]
         in_blocks = isinstance(X, Blocks)

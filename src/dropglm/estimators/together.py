@@ -92,7 +92,7 @@ def _copies(tasks: Sequence[Task]) -> list[Any]:
     task = tasks[0]
     if not isinstance(task.penalty, MonteCarlo):
         return []
-    from dropglm.cuda.copies import draw
+    from dropglm.cuda.design import draw
 
     features: Any = task.problem.features
     designs = [features.labeled]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from numba import njit
+from numba.extending import register_jitable
 
 from dropglm.maths.kernel_cache import on_disk
 from dropglm.maths.pipeline import KernelCompiler
@@ -45,3 +46,6 @@ inlined = njit(inline="always", **COMMON)
 
 # Without an entry point for Python either: only kernels call a part.
 part = njit(**COMMON | {"no_cpython_wrapper": True})
+
+# A rule that Python, kernels and the kernels of a GPU use.
+also_compiled: Any = register_jitable

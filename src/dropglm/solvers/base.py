@@ -1,8 +1,8 @@
 """The interface between a solver and the function it minimises, and the result."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -94,6 +94,13 @@ class Result:
     objective: float
     gradient_norm: float
     history: History = field(repr=False)
+
+    @classmethod
+    def of(cls, status: str, passes: int, seen: Sequence[tuple[float, float, float]]) -> Self:
+        """Return the result, given the objective, the gradient norm and the step of each iteration."""
+        history = History(*map(np.array, zip(*seen, strict=True)))
+        value, norm, _ = seen[-1]
+        return cls(status, len(seen) - 1, passes, value, norm, history)
 
 
 class Store(Protocol):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.solvers.base import Callback, Function, History, Result, Status, Store
+from dropglm.solvers.base import Callback, Function, Result, Status, Store
 from dropglm.solvers.line_search import CURVATURE, search
 from dropglm.solvers.memory import Memory
 
@@ -67,14 +67,10 @@ class LBFGS:
         state = None if store is None else store.load()
         passes = function.passes - (0 if state is None else state["passes"])
         point = function.at(start if state is None else state["theta"])
-        if not (np.isfinite(point.value) and np.isfinite(point.gradient).all()):
-            raise ValueError(
-                "The objective is not finite at the starting point: the features, the targets or the initial "
-                "coefficients are too large; scale them down."
-            )
+        check_start(point.value, point.gradient)
         if state is None:
             memory = Memory(function.preconditioner(point), point.gradient, length, self.threads)
-            seen = [(point.value, _relative(memory, point.value), np.nan)]
+            seen = [(point.value, memory.norm(point.value), np.nan)]
             fresh = True  # whether the preconditioner was computed at this point
         else:
             memory = Memory.from_state(state["memory"], length, self.threads)
@@ -84,7 +80,7 @@ class LBFGS:
             early = n_iter < self.min_iter
             if seen[-1][1] <= self.tol and not fresh and not early:
                 memory.change_metric(function.preconditioner(point))
-                fresh, seen[-1] = True, (point.value, _relative(memory, point.value), seen[-1][2])
+                fresh, seen[-1] = True, (point.value, memory.norm(point.value), seen[-1][2])
             if seen[-1][1] <= self.tol and not early:
                 status = Status.CONVERGED
                 break
@@ -95,25 +91,20 @@ class LBFGS:
             ray = function.along(point, direction)
             step = search(ray, point.value, slope, curvature=self.curvature)
             if step is None:
-                # At a perfect fit f is 0, so the gradient is compared with the objective at the start.
-                perfect = 0.5 * memory.gg <= np.finfo(start.dtype).eps * seen[0][0]
-                status = Status.CONVERGED if perfect else Status.STALLED
+                status = status_without_descent(memory.gg, seen[0][0], start.dtype)
                 break
             point = ray.arrive(step)
             memory.update(step, point.gradient)
             fresh = n_iter + 1 in REFRESHES
             if fresh:
                 memory.change_metric(function.preconditioner(point))
-            seen.append((point.value, _relative(memory, point.value), step))
+            seen.append((point.value, memory.norm(point.value), step))
             if store is not None:
                 store.save(_state(point.theta, memory, seen, fresh, function.passes - passes))
             if callback is not None and callback(n_iter + 1, point):
                 status = Status.CALLBACK
                 break
-        history = History(*map(np.array, zip(*seen, strict=True)))
-        passes = function.passes - passes
-        result = Result(status, len(seen) - 1, passes, point.value, float(seen[-1][1]), history)
-        return point.theta, result
+        return point.theta, Result.of(status, function.passes - passes, seen)
 
 
 def _state(
@@ -128,6 +119,17 @@ def _state(
     }
 
 
-def _relative(memory: Memory, value: float) -> float:
-    """Return √(gᵀHg / 2f), the larger of the two."""
-    return float(np.sqrt(max(memory.gg, -memory.slope) / (2.0 * max(value, np.finfo(np.float64).tiny))))
+def check_start(*numbers: Any) -> None:
+    """Raise an error unless the value and the gradient at the start are finite."""
+    if not all(np.isfinite(number).all() for number in numbers):
+        raise ValueError(
+            "The objective is not finite at the starting point: the features, the targets or the initial "
+            "coefficients are too large; scale them down."
+        )
+
+
+def status_without_descent(gg: float, first_value: float, dtype: np.dtype) -> str:
+    """Return how a minimisation ended if no step descends, given g·P⁻¹g and the value at the start."""
+    # At a perfect fit f is 0, so the gradient is compared with the objective at the start.
+    is_perfect = 0.5 * gg <= np.finfo(dtype).eps * first_value
+    return Status.CONVERGED if is_perfect else Status.STALLED

@@ -6,14 +6,10 @@
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from numba.extending import register_jitable
-
+from dropglm.maths.compile import also_compiled
 from dropglm.solvers.base import Ray
-
-# For functions that compiled code calls as well.
-also_compiled: Any = register_jitable
 
 DESCENT = 1e-4  # c₁
 CURVATURE = 0.5  # c₂, where trials of further steps cost little

@@ -7,13 +7,17 @@ of products with two gradients. So an iteration reads every vector twice, once f
 to combine them; the recursion itself would read each vector four times.
 """
 
+import math
+import sys
 from typing import Self
 
 import numpy as np
 
 from dropglm.maths import vectors
-from dropglm.maths.compile import kernel, summing_kernel
+from dropglm.maths.compile import also_compiled, kernel, summing_kernel
 from dropglm.maths.shared_loops import even_cuts, share, take_piece, total
+
+SMALLEST = sys.float_info.min  # so that the norm at a perfect fit, where f is 0, can be computed
 
 # Entries per block: the partial sums stay in the first-level cache while the vectors are added.
 BLOCK = 1024
@@ -60,6 +64,10 @@ class Memory:
         share(_combine, self.cuts, self.threads, *history, self.a, self.e, self.scale, self.d)
         return self.d
 
+    def norm(self, value: float) -> float:
+        """Return √(gᵀHg / 2f), given f."""
+        return relative_norm(self.gg, self.slope, value)
+
     def update(self, step: float, gradient: np.ndarray) -> None:
         """Add the step that led to this gradient, unless the curvature along it is not positive."""
         if len(self.slots) == len(self.s):
@@ -71,7 +79,7 @@ class Memory:
         sy, yy = self._set_products(slot, step, old)
         self.sy[slot] = 0.0
         self.sy[:, slot], self.yy[:, slot], self.yy[slot] = 0.0, 0.0, 0.0
-        if sy > 0.0 and yy > 0.0 and np.isfinite(sy / yy):
+        if is_usable(sy, yy):
             self.sy[older, slot] = (self.sg - old_sg)[older]
             self.yy[older, slot] = self.yy[slot, older] = (self.yg - old_yg)[older]
             self.sy[slot, slot], self.yy[slot, slot] = sy, yy
@@ -139,6 +147,18 @@ class Memory:
         self.scale, self.slope = solve(
             self._slots(), self.sy, self.yy, self.sg, self.yg, self.gg, self.a, self.e
         )
+
+
+@also_compiled
+def is_usable(sy: float, yy: float) -> bool:
+    """Return whether the curvature along a step is positive, given s·y and y·P⁻¹y."""
+    return sy > 0.0 and yy > 0.0 and math.isfinite(sy / yy)
+
+
+@also_compiled
+def relative_norm(gg: float, slope: float, value: float) -> float:
+    """Return √(gᵀHg / 2f), the larger one of H = P⁻¹ and of the estimate of the inverse Hessian."""
+    return math.sqrt(max(gg, -slope) / (2.0 * max(value, SMALLEST)))
 
 
 @kernel
