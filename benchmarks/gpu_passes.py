@@ -57,14 +57,12 @@ def objective_of(data: Data, P: int) -> Any:
     order, (matrix,) = upload([data.X], np.dtype(np.float32), 1)
     n, d = matrix.shape
     mean = np.asarray(data.X.mean(axis=0)).reshape(-1, 1)[order.get()].astype(np.float32)
-    first, ones, share = np.zeros(P, int), np.ones((n, 1)), np.ones(P)
+    places, ones, share = np.zeros((3, P), int), np.ones((n, 1)), np.ones(P)
     penalty = PENALTY[GaussianLogistic]
-    labeled = RowSet(
-        [(slice(0, d), matrix)], data.y[:, None], ones, ones, first, first, first, share, penalty
-    )
+    labeled = RowSet([(slice(0, d), matrix)], data.y[:, None], ones, ones, places, share, penalty)
     problems = Problems(
         *([labeled], FAMILY[Logistic], 1, np.zeros(P), np.ones((1, P)), np.zeros((1, P)), share),
-        *(np.ones((d, 1), np.float32), first, mean, first, True, np.dtype(np.float32)),
+        *(np.ones((d, 1), np.float32), mean, places[:2], True, np.dtype(np.float32)),
     )
     theta = cupy.asarray(np.random.default_rng(0).normal(scale=0.01, size=(d + 1, P)), dtype=np.float32)
     return DeviceObjective(problems, theta)

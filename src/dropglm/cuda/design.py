@@ -57,6 +57,11 @@ class DeviceDesign:
         self.dtype = matrices[0].dtype
 
     @property
+    def placed(self) -> list[tuple[slice, DeviceMatrix]]:
+        """The matrices, and their places among the coefficients."""
+        return list(zip(self.places, self.matrices, strict=True))
+
+    @property
     def blocks(self) -> tuple[DeviceBlock, ...]:
         """The blocks."""
         designs = [self]
@@ -91,7 +96,7 @@ class DeviceDesign:
         total = np.zeros((self.shape[0], K))
         with Stream() as stream:
             group = Group(K, stream)
-            for place, matrix in zip(self.places, self.matrices, strict=True):
+            for place, matrix in self.placed:
                 part = xp.ascontiguousarray(xp.asarray(beta[place], dtype=self.dtype))
                 eta, t = (DeviceArray(xp.zeros((self.shape[0], K))) for _ in range(2))
                 matrix.moments(group, DeviceArray(part), eta, t)
@@ -105,7 +110,7 @@ class DeviceDesign:
             group = Group(K, stream)
             slopes = DeviceArray(xp.asarray(np.ascontiguousarray(r, self.dtype)))
             sums, no_factor = xp.zeros((self.shape[1], K), self.dtype), DeviceArray(xp.zeros(K, self.dtype))
-            for place, matrix in zip(self.places, self.matrices, strict=True):
+            for place, matrix in self.placed:
                 part = DeviceArray(sums[place])
                 matrix.backward(group, part, no_factor, Slopes(slopes, slopes), part, add=False)
         return sums
@@ -249,7 +254,7 @@ def draw(penalty: MonteCarlo, design: DeviceDesign) -> Copies:
 
     by_block = zip(*each(draw_range, penalty.row_ranges(host), design.threads), strict=True)
     matrices = [put_on_gpu(_joined(pieces), design.threads) for pieces in by_block]
-    return Copies(list(zip(design.places, matrices, strict=True)), penalty.n_samples)
+    return Copies(DeviceDesign(matrices).placed, penalty.n_samples)
 
 
 def _widened(X: Matrix, columns: np.ndarray, d: int, dtype: np.dtype) -> Matrix:

@@ -30,8 +30,8 @@ class RowSet:
         The matrices side by side, and their places among the coefficients.
     y, w, pi : ndarray of shape (n, ...)
         Columns of labels, of weights in the loss and of weights in the penalty.
-    column_of_y, column_of_w, column_of_pi : ndarray of shape (P,)
-        The column of each problem.
+    places : ndarray of shape (3, P)
+        The columns of y, w and π of each problem.
     share : ndarray of shape (P,)
         The factor of π.
     penalty : int
@@ -44,9 +44,7 @@ class RowSet:
     y: np.ndarray
     w: np.ndarray
     pi: np.ndarray
-    column_of_y: np.ndarray
-    column_of_w: np.ndarray
-    column_of_pi: np.ndarray
+    places: np.ndarray
     share: np.ndarray
     penalty: int
     copies: Copies | None = None
@@ -78,10 +76,10 @@ class Problems:
         λ.
     l2_weights : array of the GPU or ndarray of shape (d, W)
         Columns of weights of λ.
-    column_of_l2 : ndarray of shape (P,)
     mean : array of the GPU or ndarray of shape (d, M)
         Columns of mean rows.
-    column_of_mean : ndarray of shape (P,)
+    places : ndarray of shape (2, P)
+        The columns of l2 weights and of the mean row of each problem.
     fit_intercept : bool
     dtype : dtype
         Of the coefficients.
@@ -95,9 +93,8 @@ class Problems:
     absolute: np.ndarray
     l2: np.ndarray
     l2_weights: Any
-    column_of_l2: np.ndarray
     mean: Any
-    column_of_mean: np.ndarray
+    places: np.ndarray
     fit_intercept: bool
     dtype: np.dtype
 
@@ -133,10 +130,8 @@ class RowState:
         self.here, self.end = (DeviceArray(xp.zeros((2, n, P))) for _ in range(2))
         self.ray = DeviceArray(xp.zeros((3, n, P)))
         self.slopes = Slopes(*(DeviceArray(xp.zeros((n, P), dtype)) for _ in range(2)))
-        tables = rows.y, rows.w, rows.pi
-        places = rows.column_of_y, rows.column_of_w, rows.column_of_pi
-        self.tables = [view(xp.asarray(table, dtype=np.float64)) for table in tables]
-        self.places = view(xp.asarray(np.stack(places), dtype=np.int32))
+        self.tables = [view(xp.asarray(table, dtype=np.float64)) for table in (rows.y, rows.w, rows.pi)]
+        self.places = view(xp.asarray(rows.places, dtype=np.int32))
         self.share = view(xp.asarray(rows.share, dtype=np.float64))
         self.copies = None if rows.copies is None else CopyState(rows.copies, P, dtype)
 
@@ -171,12 +166,11 @@ class DeviceObjective:
         block_of = xp.zeros(d, np.uint16)
         for number, columns in enumerate(blocks):
             block_of[columns] = number
-        places = problems.column_of_l2, problems.column_of_mean
         self.coefficients = [
             view(xp.asarray(problems.l2)),
             view(xp.asarray(problems.l2_weights)),
             view(xp.asarray(problems.mean)),
-            view(xp.asarray(np.stack(places), dtype=np.int32)),
+            view(xp.asarray(problems.places, dtype=np.int32)),
             view(xp.asarray(problems.absolute)),
             view(block_of),
         ]
@@ -197,7 +191,7 @@ class DeviceObjective:
         self.steps, self.taken = (DeviceArray(xp.zeros(P)) for _ in range(2))
         along = xp.zeros((ALONG, P))
         self.along, self.by_rows = view(along), view(xp.zeros((row_loops.SUMS, P)))
-        mean, place = xp.asarray(problems.mean), DeviceArray(xp.asarray(problems.column_of_mean, np.int32))
+        mean, place = xp.asarray(problems.mean), DeviceArray(xp.asarray(problems.places[1], np.int32))
         self.centre_of = [
             Centre(DeviceArray(mean[columns]), place, DeviceArray(along[0])) for columns in blocks
         ]

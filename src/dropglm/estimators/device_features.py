@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dropglm import checks
+from dropglm import checks, cuda
 from dropglm.blocks import Blocks
 from dropglm.estimators.features import Features, FeaturesOfRows, Item, Result
 from dropglm.gpu_arrays import is_on_gpu, to_host
@@ -18,9 +18,7 @@ DEVICES = {"cpu": False, "cuda": True}
 def check_device(device: str) -> None:
     """Raise an error unless fits can run on this device."""
     if lookup(DEVICES, device, "device"):
-        from dropglm.cuda.runtime import array_module
-
-        array_module()
+        cuda.runtime.array_module()
 
 
 def features_of(estimator: Any, X: Any, X_unlabeled: Any) -> Any:
@@ -56,8 +54,6 @@ class DeviceFeatures(FeaturesOfRows):
     solves_together = True
 
     def __init__(self, X: Any, X_unlabeled: Any = None, threads: int = 1) -> None:
-        from dropglm.cuda.design import DeviceDesign, upload
-
         given = [part for part in (X, X_unlabeled) if part is not None]
         in_blocks = isinstance(X, Blocks)
         widths = X.widths if in_blocks else (X.shape[1],)
@@ -65,33 +61,30 @@ class DeviceFeatures(FeaturesOfRows):
         orders, matrices = [], []
         for number in range(len(widths)):
             parts = [part.blocks[number] if in_blocks else part for part in given]
-            order, uploaded = upload(parts, dtype, threads)
+            order, uploaded = cuda.design.upload(parts, dtype, threads)
             orders.append(order)
             matrices.append(uploaded)
         self._orders_on_gpu = orders  # these stay there, when ``orders`` come to the host
         super().__init__(orders, widths, dtype, in_blocks=in_blocks, some_unlabeled=len(given) == 2)
         self.labeled, *unlabeled = (
-            DeviceDesign(parts, threads=threads) for parts in zip(*matrices, strict=True)
+            cuda.design.DeviceDesign(parts, threads=threads) for parts in zip(*matrices, strict=True)
         )
         self.unlabeled = unlabeled[0] if unlabeled else None
         self.from_gpu = is_on_gpu(X)
         self._threads = threads
 
+    @property
+    def _home(self) -> Any:
+        """NumPy or CuPy: the module of the arrays that the user gave."""
+        return cuda.runtime.array_module() if self.from_gpu else np
+
     def like_coefficients(self, numbers: np.ndarray) -> Any:
         """Return numbers of the host in the type of the coefficients, and where these are."""
-        if not self.from_gpu:
-            return super().like_coefficients(numbers)
-        from dropglm.cuda.runtime import array_module
-
-        return array_module().asarray(numbers, dtype=self.dtype)
+        return self._home.array(numbers, dtype=self.dtype)
 
     def zeros(self, K: int) -> Any:
         """Return coefficients of all features, of shape (K, d), where X was given."""
-        if not self.from_gpu:
-            return super().zeros(K)
-        from dropglm.cuda.runtime import array_module
-
-        return array_module().zeros((K, self.d), self.dtype)
+        return self._home.zeros((K, self.d), self.dtype)
 
     def mean_row(self, weights: np.ndarray) -> Any:
         """Return x̄, the weighted mean of the labelled rows, on the GPU; shape (d',)."""
@@ -99,9 +92,8 @@ class DeviceFeatures(FeaturesOfRows):
 
     def expand(self, beta: Any) -> Any:
         """Return the (K, d) array of all features, given β of the host or of the GPU, where X was given."""
-        from dropglm.cuda.runtime import array_module
-
-        xp, beta = array_module(), array_module().asarray(beta)
+        xp = cuda.runtime.array_module()
+        beta = xp.asarray(beta)
         coef = xp.zeros((beta.shape[1], self.d), self.dtype)
         start = done = 0
         for number, (order, width) in enumerate(zip(self._orders_on_gpu, self.widths, strict=True)):

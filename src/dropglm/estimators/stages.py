@@ -58,8 +58,12 @@ class StagedProblem(ABC):
         watch: Watch | None = None,
     ) -> Solution:
         """Minimise the objective; without ``start``, from the model with β = 0."""
-        fit = _Fit(Task(self, penalty, l2, discount, start, watch))
-        run_stages(fit, [fit.task], solver)
+        return self.solve_task(Task(self, penalty, l2, discount, start, watch), solver)
+
+    def solve_task(self, task: "Task", solver: LBFGS) -> Solution:
+        """Minimise the objective of a task of this problem."""
+        fit = _Fit(task)
+        run_stages(fit, [task], solver)
         return Solution(*fit.coefficients, replace(fit.result, passes=fit.passes))
 
     def minimize(
@@ -111,7 +115,7 @@ class Task(NamedTuple):
 
     def solve(self, solver: LBFGS) -> Solution:
         """Solve the problem alone."""
-        return self.problem.solve(self.penalty, self.l2, self.discount, solver, self.start, self.watch)
+        return self.problem.solve_task(self, solver)
 
 
 class StagedFit(Protocol):
@@ -151,7 +155,7 @@ class _Fit:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.coefficients = task.problem.null_model() if task.start is None else task.start
+        self.coefficients: Coefficients = task.problem.null_model() if task.start is None else task.start
         self.weights = task.problem.labeled_l2_weights
         self.passes = 0  # over the rows, in all stages
 

@@ -1,19 +1,27 @@
 """Fits of many problems at once, on a GPU: classes against the rest, folds, points of a grid.
 
-The stages of a fit are those of ``stages.py``. All problems of a batch go through a stage together.
+All problems of a batch go through the stages of a fit together (``stages.py``). A problem has one column of
+coefficients; a multinomial model has one for each class. ``Batch`` has the arrays of all of them that kernels
+read.
 """
 
-from collections.abc import Hashable, Sequence
-from functools import cached_property
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
-from dropglm.estimators.device_batch import Batch, Fitted
+import numpy as np
+
+from dropglm import cuda
+from dropglm.estimators.device_features import DeviceFeatures
 from dropglm.estimators.features import AnyFeatures
 from dropglm.estimators.l2_weights import L2_WEIGHTS
 from dropglm.estimators.problem import Problem
-from dropglm.estimators.stages import Solution, Task, Watch, run_stages
+from dropglm.estimators.stages import Solution, Task, run_stages
 from dropglm.families import Family, Multinomial
-from dropglm.objective import Coefficients
+from dropglm.gpu_arrays import to_host
+from dropglm.noise import NO_NOISE
+from dropglm.objective import Coefficients, penalty_scales
 from dropglm.penalties import MonteCarlo, Penalty
 from dropglm.solvers import LBFGS
 
@@ -24,26 +32,24 @@ SHARE = 0.8
 class DeviceProblem(Problem):
     """A problem whose rows are on a GPU."""
 
-    def solve(
-        self,
-        penalty: Penalty | None,
-        l2: float,
-        discount: float,
-        solver: LBFGS,
-        start: Coefficients | None = None,
-        watch: Watch | None = None,
-    ) -> Solution:
-        """Minimise the objective; without ``start``, from the model with β = 0."""
-        return solve_together([Task(self, penalty, l2, discount, start, watch)], solver)[0]
+    def solve_task(self, task: Task, solver: LBFGS) -> Solution:
+        """Minimise the objective of a task of this problem."""
+        return solve_together([task], solver)[0]
 
     @cached_property
     def labeled_l2_weights(self) -> Any:
         """Weights of l2, from the labelled rows alone; the most common ones need not come from the host."""
-        from dropglm.cuda.runtime import array_module
-
         if self.l2_weights is not L2_WEIGHTS["uniform"]:
             return super().labeled_l2_weights
-        return array_module().ones((self.features.labeled.shape[1], self.y.shape[1]), self.features.dtype)
+        shape = self.features.labeled.shape[1], self.y.shape[1]
+        return cuda.runtime.array_module().ones(shape, self.features.dtype)
+
+
+class Fitted(NamedTuple):
+    """A solution, whose coefficients are on the GPU, and the predictors of all labelled rows."""
+
+    solution: Solution
+    eta: np.ndarray  # (n, K)
 
 
 def problem_class(features: AnyFeatures) -> type[Problem]:
@@ -72,8 +78,6 @@ def fit_together(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
 
 def _fit_in_batches(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
     """Solve tasks that can be in one batch, in as few as fit."""
-    from dropglm.cuda.runtime import out_of_memory
-
     copies = _copies(tasks)  # before the memory that is left is divided
     size = _batch_size(tasks)
     fitted: list[Fitted] = []
@@ -82,7 +86,7 @@ def _fit_in_batches(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
         # Passes over an even number of columns are faster.
         odd = len(batch) > 2 and len(batch) % 2 and tasks[0].problem.y.shape[1] % 2
         padded = [*batch, batch[-1]._replace(watch=None)] if odd else batch
-        with out_of_memory("A fit", _bytes_per_task(tasks[0]) * len(padded)):
+        with cuda.runtime.out_of_memory("A fit", _bytes_per_task(tasks[0]) * len(padded)):
             fitted += _solve_batch(padded, copies, solver)[: len(batch)]
     return fitted
 
@@ -92,19 +96,15 @@ def _copies(tasks: Sequence[Task]) -> list[Any]:
     task = tasks[0]
     if not isinstance(task.penalty, MonteCarlo):
         return []
-    from dropglm.cuda.design import draw
-
     features: Any = task.problem.features
     designs = [features.labeled]
     if task.problem.some_unlabeled and any(one.discount for one in tasks):
         designs.append(features.unlabeled)
-    return [draw(task.penalty, design) for design in designs]
+    return [cuda.design.draw(task.penalty, design) for design in designs]
 
 
 def check_supported(family: type[Family], penalties: Sequence[Penalty | None]) -> None:
     """Raise an error if a GPU cannot fit this family or a penalty."""
-    from dropglm.cuda.row_loops import FAMILY, PENALTY
-
     if family is Multinomial:
         if {type(one) for one in penalties} - {type(None), MonteCarlo}:
             raise ValueError(
@@ -112,11 +112,11 @@ def check_supported(family: type[Family], penalties: Sequence[Penalty | None]) -
                 "multi_class='ovr' or device='cpu'."
             )
         return
-    if family not in FAMILY:
+    if family not in cuda.row_loops.FAMILY:
         raise ValueError(
             f"On a GPU, the family must be one of dropglm's, got {family.__name__}; use device='cpu'."
         )
-    if {type(one) for one in penalties} - {type(None), MonteCarlo, *PENALTY}:
+    if {type(one) for one in penalties} - {type(None), MonteCarlo, *cuda.row_loops.PENALTY}:
         raise ValueError(
             "On a GPU, the expectation must be 'gaussian', 'quadratic' or 'monte_carlo'; "
             "use device='cpu' for others."
@@ -132,15 +132,13 @@ def _solve_batch(tasks: Sequence[Task], copies: Sequence[Any], solver: LBFGS) ->
 
 def _bytes_per_task(task: Task) -> int:
     """Return about how much memory of the GPU the fit of a task takes, besides the rows."""
-    from dropglm.cuda.lbfgs import LONG_VECTORS
-
     features: Any = task.problem.features
     n, d = features.labeled.shape
     if features.unlabeled is not None and task.discount:
         n += features.unlabeled.shape[0]
     itemsize = features.dtype.itemsize
     # Per row: η and s² twice, the ray, and the slopes; per copy, η̃ twice, the ray, and a slope.
-    size = d * LONG_VECTORS * itemsize + n * (7 * 8 + 2 * itemsize)
+    size = d * cuda.lbfgs.LONG_VECTORS * itemsize + n * (7 * 8 + 2 * itemsize)
     if isinstance(task.penalty, MonteCarlo):
         size += n * task.penalty.n_samples * (5 * 8 + itemsize)
     return int(size * task.problem.y.shape[1])
@@ -148,7 +146,196 @@ def _bytes_per_task(task: Task) -> int:
 
 def _batch_size(tasks: Sequence[Task]) -> int:
     """Return how many tasks fit into the memory of the GPU at the same time."""
-    from dropglm.cuda.runtime import free_memory
-
-    size = int(SHARE * free_memory() / _bytes_per_task(tasks[0]))
+    size = int(SHARE * cuda.runtime.free_memory() / _bytes_per_task(tasks[0]))
     return size // 2 * 2 if size > 1 else 1
+
+
+class Batch:
+    """Problems on the GPU, and their coefficients so far.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        With the same features, family and kind of penalty.
+    copies : sequence of Copies
+        Noised copies of the labelled rows, and of the others if they count; empty unless the penalty draws
+        samples.
+
+    Attributes
+    ----------
+    theta : array of the GPU of shape (d + 1, P)
+        (β, c) of all columns.
+    """
+
+    def __init__(self, tasks: Sequence[Task], copies: Sequence[Any]) -> None:
+        self.xp = cuda.runtime.array_module()
+        self.tasks, self.copies = tasks, copies
+        self.features: DeviceFeatures = tasks[0].problem.features
+        self.d = self.features.labeled.shape[1]
+        self.classes: int = tasks[0].problem.y.shape[1]
+        # Those of the other tasks are of the same kind.
+        self.penalty = next((task.penalty for task in tasks if task.penalty is not None), None)
+        columns = [(task.problem, k) for task in tasks for k in range(self.classes)]
+        self.y = _Table(((id(one.y), k), one.y[:, k]) for one, k in columns)
+        self.w = _Table((id(one.weights), one.weights) for one, _ in columns)
+        self.mean = _Table((_mean_key(one), partial(_mean, one)) for one, _ in columns)
+        self.l2_weights = _Table((_weights_key(one, k), partial(_l2_weights, one, k)) for one, k in columns)
+        self.constant = _Table((id(one), partial(_constant, one)) for one, _ in columns)
+        self.theta = self._start()
+        self.minimum: Any = None
+        self.passes = np.zeros(len(tasks), np.int64)  # over the rows, in all stages
+
+    def _start(self) -> Any:
+        """Return θ of all problems at their starts."""
+        null = _Table((id(task.problem), task.problem.null_intercept) for task in self.tasks)
+        c = null.columns(np.float64)[:, null.places].T.ravel()
+        theta = self.xp.zeros((self.d + 1, len(c)), self.features.dtype)
+        for number, task in enumerate(self.tasks):
+            if task.start is not None:
+                own, beta = self._columns_of(number), self.xp.asarray(task.start[0])
+                theta[: self.d, own] = beta
+                c[own] = task.start[1] + to_host(self.xp.asarray(_mean(task.problem)) @ beta)
+        theta[self.d] = self.xp.asarray(c)
+        return theta
+
+    def _columns_of(self, number: int) -> slice:
+        """Return the columns of a task."""
+        return slice(number * self.classes, (number + 1) * self.classes)
+
+    def solve(self, solver: LBFGS, discounts: np.ndarray, *, watched: bool = False) -> None:
+        """Minimise the objectives of a stage, from the coefficients so far on."""
+        problems = self._problems(np.repeat(discounts, self.classes))
+        watch = self._watch if watched and any(task.watch for task in self.tasks) else None
+        self.minimum = cuda.lbfgs.minimize(problems, self.theta, solver, watch)
+        self.theta = self.minimum.theta
+        self.passes += [result.passes for result in self.minimum.results[:: self.classes]]
+
+    def _watch(self, n_iter: int, moved: np.ndarray, values: np.ndarray) -> bool:
+        """Call what observes the tasks of these columns; return whether one of them stops the fit."""
+        answers = [
+            watch(n_iter, float(values[p]), partial(self._coefficients, p // self.classes))
+            for p in moved.tolist()
+            if p % self.classes == 0 and (watch := self.tasks[p // self.classes].watch) is not None
+        ]
+        return any(answers)
+
+    def _coefficients(self, number: int) -> Coefficients:
+        """Return β and b of a task at the current iteration, on the host."""
+        theta = to_host(self.theta[:, self._columns_of(number)])
+        beta = theta[: self.d]
+        return beta, theta[self.d] - to_host(_mean(self.tasks[number].problem)) @ beta
+
+    def _problems(self, discounts: np.ndarray) -> Any:
+        tasks, classes = self.tasks, self.classes
+        noises = [NO_NOISE if task.penalty is None else task.penalty.noise for task in tasks]
+        blocks = [[noise.of_block(k) for noise in noises] for k in self.features.labeled.numbers]
+        relative = np.array([[noise.relative for noise in block] for block in blocks], np.float64)
+        absolute = np.array([[noise.absolute for noise in block] for block in blocks], np.float64)
+        return cuda.objective.Problems(
+            self._row_sets(discounts),
+            cuda.row_loops.FAMILY.get(tasks[0].problem.family, 0),
+            classes,
+            self.constant.columns(np.float64)[self.constant.places],
+            np.repeat(relative, classes, axis=1),
+            np.repeat(absolute, classes, axis=1),
+            np.repeat(np.array([task.l2 for task in tasks], np.float64), classes),
+            self.l2_weights.columns_on_gpu(self.features.dtype),
+            self.mean.columns_on_gpu(self.features.dtype),
+            np.stack([self.l2_weights.places, self.mean.places]),
+            tasks[0].problem.fit_intercept,
+            self.features.dtype,
+        )
+
+    def _row_sets(self, discounts: np.ndarray) -> list[Any]:
+        """Return the labelled rows and, if their penalty counts, the others, as ``semi_supervised`` does."""
+        unlabeled_weights = self.tasks[0].problem.unlabeled_weights
+        labeled, unlabeled = self.features.labeled, self.features.unlabeled
+        y, w = self.y.columns(np.float64), self.w.columns(np.float64)
+        n = w.sum(axis=0)[self.w.places]
+        m = 0.0 if unlabeled_weights is None else float(unlabeled_weights.sum())
+        factor, unlabeled_factor = penalty_scales(n, m, discounts)
+        RowSet, penalty = cuda.objective.RowSet, cuda.row_loops.PENALTY.get(type(self.penalty), 0)
+        places = np.stack([self.y.places, self.w.places, self.w.places])
+        sets = [RowSet(labeled.placed, y, w, w, places, factor, penalty)]
+        if unlabeled is not None and unlabeled_weights is not None and discounts.any():
+            pi = unlabeled_weights[:, None]
+            none, first = np.zeros_like(pi), np.zeros_like(places)
+            sets.append(RowSet(unlabeled.placed, none, none, pi, first, unlabeled_factor, penalty))
+        if not self.copies:
+            return sets
+        # The first stage of a fit may be without the unlabelled rows.
+        return [replace(rows, copies=own) for rows, own in zip(sets, self.copies, strict=False)]
+
+    def count_predictions(self) -> None:
+        """Let the weights of l2 count unlabelled rows with the labels that are predicted so far."""
+        found = []
+        for number, task in enumerate(self.tasks):
+            own = self._columns_of(number)
+            coefficients = self.theta[: self.d, own], self.minimum.intercept[own]
+            found += list(task.problem.l2_weights_with_predictions(coefficients).T)
+        self.l2_weights = _Table(enumerate(found))
+
+    def fitted(self) -> list[Fitted]:
+        """Return the solutions of all tasks."""
+        minimum = self.minimum
+        eta = to_host(self.xp.ascontiguousarray(minimum.eta[0].T))
+        fitted = []
+        for number, passes in enumerate(self.passes.tolist()):
+            own = self._columns_of(number)
+            result = replace(minimum.results[own.start], passes=passes)
+            solution = Solution(self.theta[: self.d, own], minimum.intercept[own], result)
+            fitted.append(Fitted(solution, eta[own].T))
+        return fitted
+
+
+class _Table:
+    """Columns that several problems share, and the column of each problem.
+
+    Parameters
+    ----------
+    items : iterable of (hashable, array or callable that returns one)
+        The key of each problem's column, and the column; where a key comes again, its column is ignored.
+    """
+
+    def __init__(self, items: Iterable[tuple[Hashable, Any]]) -> None:
+        place_of: dict[Hashable, int] = {}
+        self._columns: list[Any] = []
+        places = []
+        for key, column in items:
+            if key not in place_of:
+                place_of[key] = len(place_of)
+                self._columns.append(column() if callable(column) else column)
+            places.append(place_of[key])
+        self.places = np.array(places)
+
+    def columns(self, dtype: Any) -> np.ndarray:
+        """Return all columns as one array."""
+        return np.stack(self._columns, axis=-1).astype(dtype, copy=False)
+
+    def columns_on_gpu(self, dtype: Any) -> Any:
+        """Return all columns as one array of the GPU."""
+        xp = cuda.runtime.array_module()
+        return xp.stack([xp.asarray(column, dtype=dtype) for column in self._columns], axis=-1)
+
+
+def _mean(problem: Problem) -> Any:
+    """Return x̄, or zeros without an intercept."""
+    return problem._mean if problem.fit_intercept else np.zeros_like(problem._mean)
+
+
+def _mean_key(problem: Problem) -> Hashable:
+    return id(problem) if problem.mean is None else id(problem.mean)
+
+
+def _l2_weights(problem: Problem, k: int) -> Any:
+    return problem.labeled_l2_weights[:, k]
+
+
+def _weights_key(problem: Problem, k: int) -> Hashable:
+    return (id(problem), k) if problem.l2_weights.uses_labels else id(problem.l2_weights)
+
+
+def _constant(problem: Problem) -> float:
+    """Σ w A*(y), which makes the loss of a perfect fit 0."""
+    y = problem.y if problem.family.several else problem.y[:, 0]
+    return float(np.sum(problem.weights * problem.family.conjugate(y)))

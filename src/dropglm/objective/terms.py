@@ -36,7 +36,7 @@ class Block:
     labels: Labels | None = None
 
 
-def penalty_factors(n: Any, m: float, discount: Any) -> tuple[Any, Any]:
+def penalty_scales(n: Any, m: float, discount: Any) -> tuple[Any, Any]:
     """Return n/(n+αm) and α n/(n+αm), the factors of the penalty of labelled and of unlabelled rows.
 
     α is the discount, n and m are the sums of the weights of labelled and unlabelled rows. n and α are
@@ -51,7 +51,7 @@ def semi_supervised(labeled: Block, unlabeled: Block | None, discount: float) ->
     if unlabeled is None or discount == 0.0:
         return [labeled]
     n, m = labeled.penalty_weights.sum(), unlabeled.penalty_weights.sum()
-    labeled_factor, unlabeled_factor = penalty_factors(n, m, discount)
+    labeled_factor, unlabeled_factor = penalty_scales(n, m, discount)
     return [
         Block(labeled.design, labeled_factor * labeled.penalty_weights, labeled.labels),
         Block(unlabeled.design, unlabeled_factor * unlabeled.penalty_weights),
