@@ -7,9 +7,9 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from dropglm import noising_penalty
+from dropglm.families import Logistic
 from dropglm.noise import Noise
-from dropglm.penalties.base import check_exact
-from dropglm.penalties.exact_logistic import MAX_REACH
+from dropglm.penalties.exact import MAX_REACH, ExactLogistic
 from tests.oracles import central_difference, enumerated, softplus
 
 A = {"logistic": softplus, "poisson": np.exp}
@@ -147,4 +147,4 @@ def test_an_unsupported_noise_is_an_error():
             return X
 
     with pytest.raises(ValueError, match="There is no exact penalty for Blur noise"):
-        check_exact(Blur())
+        ExactLogistic(Logistic, Blur())

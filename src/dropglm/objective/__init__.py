@@ -3,12 +3,4 @@
 from dropglm.objective.objective import Objective, sum_of_rows
 from dropglm.objective.terms import Block, Coefficients, Labels, penalty_scales, semi_supervised
 
-__all__ = [
-    "Block",
-    "Coefficients",
-    "Labels",
-    "Objective",
-    "penalty_scales",
-    "semi_supervised",
-    "sum_of_rows",
-]
+__all__ = ["Block", "Coefficients", "Labels", "Objective", "penalty_scales", "semi_supervised", "sum_of_rows"]

@@ -6,8 +6,7 @@ that the method supports.
 
 from dropglm.families import Family, Linear, Logistic, Multinomial, Poisson
 from dropglm.penalties.base import Expectation, Penalty, RowPenalty
-from dropglm.penalties.exact_logistic import ExactLogistic
-from dropglm.penalties.exact_poisson import ExactPoisson
+from dropglm.penalties.exact import ExactLogistic, ExactPoisson
 from dropglm.penalties.gaussian import GaussianLogistic, GaussianPoisson
 from dropglm.penalties.monte_carlo import MonteCarlo
 from dropglm.penalties.quadratic import MultinomialQuadratic, Quadratic

@@ -8,9 +8,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from dropglm.design import AnyDesign
-from dropglm.design.storage import Rows
 from dropglm.families import Family
-from dropglm.noise import Dropout, Gaussian, Noise
+from dropglm.noise import Noise
 from dropglm.threads import each, even_ranges
 
 # Rows per piece: few enough for the cache, enough to hide the overhead of NumPy's calls.
@@ -171,24 +170,3 @@ class Expectation:
         """Return the penalty class for this family, or None if the method does not support it."""
         bases = [base for base in family.__mro__ if not (base is Family and family.several)]
         return next((self.penalties[base] for base in bases if base in self.penalties), None)
-
-
-def check_exact(noise: Noise) -> None:
-    """Raise an error unless all noise is dropout or additive Gaussian noise, as exact penalties need."""
-    for part in noise.parts:
-        if not isinstance(part, (Dropout, Gaussian)):
-            raise ValueError(
-                f"There is no exact penalty for {type(part).__name__} noise; use expectation='monte_carlo'."
-            )
-
-
-def exact_blocks(design: AnyDesign, noise: Noise) -> tuple[tuple[Rows, int, float], ...]:
-    """Return the rows of each block, its first column and its dropout rate δ, for the exact kernels."""
-    return tuple(
-        (
-            block.rows,
-            columns.start,
-            float(sum(part.delta for part in noise.of_block(number).parts if isinstance(part, Dropout))),
-        )
-        for number, columns, block in design.blocks
-    )
