@@ -91,10 +91,10 @@ def passes(data: Data) -> Rows:
 
 def _works(objective: Any, matrix: Any, group: Any) -> list[tuple[str, int, Callable[[], None]]]:
     """Return names of passes, the bytes that an entry loads if nothing is cached, and the passes."""
-    from dropglm.cuda.runtime import DeviceArray
+    from dropglm.cuda.runtime import GpuArray
 
     state, beta, rho = objective.states[0], objective.beta_of[0], objective.relative[0]
-    eta, t = map(DeviceArray, state.here.array)
+    eta, t = map(GpuArray, state.here.array)
     matrix.moments(group, beta, eta, t)
 
     def forward() -> None:

@@ -63,7 +63,7 @@ def main() -> None:
     """Call each pass once, which is what Nsight Compute observes."""
     from benchmarks.gpu_data import load
     from benchmarks.gpu_passes import objective_of
-    from dropglm.cuda.runtime import DeviceArray, Group, Stream
+    from dropglm.cuda.runtime import GpuArray, Group, Stream
 
     data = load(Path(sys.argv[1]))
     for P in PROBLEMS:
@@ -71,7 +71,7 @@ def main() -> None:
         state, matrix = objective.states[0], objective.states[0].blocks[0][1]
         with Stream() as stream:
             group = Group(P, stream)
-            matrix.moments(group, objective.beta_of[0], *map(DeviceArray, state.here.array))
+            matrix.moments(group, objective.beta_of[0], *map(GpuArray, state.here.array))
             objective.aim(group)
             objective.evaluate(group)
             objective.move(group)

@@ -35,13 +35,13 @@ def raw_kernels(data: Any) -> Rows:
     import cupy
 
     from dropglm.cuda.design import upload
-    from dropglm.cuda.runtime import DeviceArray, Group, Stream
+    from dropglm.cuda.runtime import GpuArray, Group, Stream
 
     matrix: Any = upload([data.X], np.dtype(np.float32), 1)[1][0]
     (n, d), P = matrix.shape, 64
     raw = cupy.RawKernel(SOURCE, "moments")
-    beta = DeviceArray(cupy.asarray(np.random.default_rng(0).normal(size=(d, P)), dtype=np.float32))
-    eta, t, other_eta, other_t = (DeviceArray(cupy.zeros((n, P))) for _ in range(4))
+    beta = GpuArray(cupy.asarray(np.random.default_rng(0).normal(size=(d, P)), dtype=np.float32))
+    eta, t, other_eta, other_t = (GpuArray(cupy.zeros((n, P))) for _ in range(4))
     indptr, indices, _ = (part.array for part in matrix.rows)
     with Stream() as stream:
         group = Group(P, stream)

@@ -213,6 +213,14 @@ def test_what_a_gpu_cannot_fit_is_refused(settings, message):
         LogisticRegression(**{"device": "cuda"} | settings).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore:overflow")  # of the simulation
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_features_whose_sums_of_squares_overflow_are_refused(device):
+    X, y = data("binary", n=40)
+    with pytest.raises(ValueError, match="squares of the features overflow float32; scale"):
+        LogisticRegression(dropout=0.0, device=device).fit((X * 1.5e19).astype(np.float32), y)
+
+
 def test_a_multinomial_model_with_the_quadratic_penalty_is_refused():
     X, y = data(n=15, classes=3)
     with pytest.raises(ValueError, match="use multi_class='ovr'"):

@@ -41,10 +41,10 @@ def assert_close(array, expected, dtype):
 
 
 def pair(array):
-    from dropglm.cuda.runtime import DeviceArray
+    from dropglm.cuda.runtime import GpuArray
     from tests.cuda.data import device
 
-    return DeviceArray(device(array))
+    return GpuArray(device(array))
 
 
 def test_moments_are_products_with_the_features_and_their_squares(setting):

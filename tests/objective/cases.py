@@ -48,7 +48,9 @@ def objective_of(
         block.design.threads = threads
     l2 = rng.uniform(0.1, 1.0, size=(6, y.shape[1]))
     penalty = penalty_of(expectation, family, noise)
-    return Objective(blocks, FAMILIES[family], penalty, l2, fit_intercept=fit_intercept, threads=threads)
+    return Objective.of_blocks(
+        blocks, FAMILIES[family], penalty, l2, fit_intercept=fit_intercept, threads=threads
+    )
 
 
 def somewhere(objective, rng, scale=0.3):

@@ -67,7 +67,7 @@ def test_the_value_is_loss_penalty_discounted_penalty_and_ridge(expectation, fam
     K, alpha = y.shape[1], 0.3
     labeled, unlabeled = Block(Design(X), w, Labels(y, w)), Block(Design(X_unlabeled), v)
     ridge = rng.uniform(0.1, 1.0, size=(6, K))
-    objective = Objective(
+    objective = Objective.of_blocks(
         semi_supervised(labeled, unlabeled, alpha), FAMILIES[family], penalty_of(expectation, family), ridge
     )
     beta, b = 0.3 * rng.normal(size=(6, K)), 0.2 * rng.normal(size=K)
@@ -110,7 +110,7 @@ def test_a_weight_of_two_equals_a_repeated_row_also_without_labels(expectation, 
         blocks = semi_supervised(
             Block(Design(X[rows]), w, Labels(y[rows], w)), Block(Design(X_unlabeled[unlabeled_rows]), v), 0.5
         )
-        return Objective(blocks, FAMILIES[family], penalty_of(expectation, family), ridge)
+        return Objective.of_blocks(blocks, FAMILIES[family], penalty_of(expectation, family), ridge)
 
     weighted = objective(
         np.arange(7), np.arange(5), np.array([2.0, 1, 1, 1, 3, 1, 1]), np.array([1.0, 2, 1, 1, 1])
@@ -130,7 +130,7 @@ def test_the_objective_is_a_sum_over_blocks(expectation, family, rng):
 
     def objective(*cuts):
         blocks = [Block(Design(X[rows]), w[rows], Labels(y[rows], w[rows])) for rows in cuts]
-        return Objective(blocks, FAMILIES[family], penalty_of(expectation, family), ridge)
+        return Objective.of_blocks(blocks, FAMILIES[family], penalty_of(expectation, family), ridge)
 
     whole, cut = objective(slice(None)), objective(slice(0, 3), slice(3, 8))
     theta = somewhere(whole, rng)
@@ -195,7 +195,7 @@ def test_the_variance_is_not_negative_where_all_coefficients_vanish():
     """s² - 2s² + s² is 0 but for rounding, which has either sign."""
     rng = np.random.default_rng(3)
     X, y, w = rng.normal(size=(300, 6)), np.ones((300, 1)), np.ones(300)
-    objective = Objective(
+    objective = Objective.of_blocks(
         [Block(Design(X), w, Labels(y, w))],
         FAMILIES["logistic"],
         penalty_of("gaussian", "logistic"),

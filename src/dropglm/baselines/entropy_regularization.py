@@ -184,7 +184,7 @@ def entropy_objective(problem: Problem, l2: np.ndarray, entropy_weight: float) -
         Block(features.labeled, np.zeros_like(problem.weights), Labels(problem.y, problem.weights)),
         Block(features.unlabeled, entropy_weight * weights),
     ]
-    return Objective(
+    return Objective.of_blocks(
         blocks,
         problem.family,
         MultinomialEntropy() if problem.family.several else Entropy(),

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from dropglm.cuda.matrix import DenseMatrix, DeviceMatrix, Slopes, SparseMatrix
-from dropglm.cuda.runtime import DeviceArray, Group, Stream, array_module, room_for
+from dropglm.cuda.runtime import GpuArray, Group, Stream, array_module, room_for
 from dropglm.design import AnyDesign, BlockDesign, Design, Matrix
 from dropglm.design.prepare import canonical
 from dropglm.gpu_arrays import is_on_gpu, to_host
@@ -98,8 +98,8 @@ class DeviceDesign:
             group = Group(K, stream)
             for place, matrix in self.placed:
                 part = xp.ascontiguousarray(xp.asarray(beta[place], dtype=self.dtype))
-                eta, t = (DeviceArray(xp.zeros((self.shape[0], K))) for _ in range(2))
-                matrix.moments(group, DeviceArray(part), eta, t)
+                eta, t = (GpuArray(xp.zeros((self.shape[0], K))) for _ in range(2))
+                matrix.moments(group, GpuArray(part), eta, t)
                 total += to_host(eta.array)
         return total
 
@@ -108,10 +108,10 @@ class DeviceDesign:
         xp, K = array_module(), r.shape[1]
         with Stream() as stream:
             group = Group(K, stream)
-            slopes = DeviceArray(xp.asarray(np.ascontiguousarray(r, self.dtype)))
-            sums, no_factor = xp.zeros((self.shape[1], K), self.dtype), DeviceArray(xp.zeros(K, self.dtype))
+            slopes = GpuArray(xp.asarray(np.ascontiguousarray(r, self.dtype)))
+            sums, no_factor = xp.zeros((self.shape[1], K), self.dtype), GpuArray(xp.zeros(K, self.dtype))
             for place, matrix in self.placed:
-                part = DeviceArray(sums[place])
+                part = GpuArray(sums[place])
                 matrix.backward(group, part, no_factor, Slopes(slopes, slopes), part, add=False)
         return sums
 

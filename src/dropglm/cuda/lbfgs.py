@@ -14,27 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm.cuda import lbfgs_loops
-from dropglm.cuda.lbfgs_loops import (
-    GG,
-    INTERCEPT,
-    ITERATIONS,
-    LAST,
-    MEMORY,
-    MOVED,
-    NORM,
-    NOTHING_NEW,
-    PART,
-    POINT,
-    PRODUCTS,
-    SLOPE,
-    STALLED,
-    STEP,
-    TRIAL,
-    VALUE,
-)
+from dropglm.cuda import lbfgs_loops as loops
+from dropglm.cuda.lbfgs_loops import MEMORY
 from dropglm.cuda.objective import DeviceObjective, Problems
-from dropglm.cuda.runtime import DeviceArray, Group, Reports, Stream, array_module, view
+from dropglm.cuda.runtime import GpuArray, Group, Reports, Stream, array_module, view
+from dropglm.objective.objective import check_squares
 from dropglm.solvers import LBFGS, Result, Status
 from dropglm.solvers.lbfgs import REFRESHES, check_start, status_without_descent
 
@@ -91,24 +75,24 @@ class _Descent:
         self.curvature, self.memory = float(solver.curvature), solver.memory or MEMORY
         self.objective = DeviceObjective(problems, theta)
         # Pairs (s, y), the distance of two of them in memory, and the gradient at the current point.
-        self.s, self.y = (DeviceArray(xp.zeros((MEMORY, d + 1, P), problems.dtype)) for _ in range(2))
+        self.s, self.y = (GpuArray(xp.zeros((MEMORY, d + 1, P), problems.dtype)) for _ in range(2))
         self.size = np.uint64((d + 1) * P)
-        self.gradient = DeviceArray(xp.zeros((d + 1, P), problems.dtype))
+        self.gradient = GpuArray(xp.zeros((d + 1, P), problems.dtype))
         # Inner products, and coefficients of the next direction; see ``lbfgs_loops``.
         self.matrices, self.vectors = view(xp.zeros((2, P, MEMORY, MEMORY))), view(xp.zeros((4, MEMORY, P)))
-        self.scale = DeviceArray(xp.zeros(P))
+        self.scale = GpuArray(xp.zeros(P))
         self.usable = view(xp.zeros((P, MEMORY), np.bool_))
-        counts = PRODUCTS, MEMORY**2, 0
+        counts = loops.PRODUCTS, MEMORY**2, 0
         self.multiplied, self.squares, self.nothing = (view(xp.zeros((count, P))) for count in counts)
         # Numbers of pairs so far, and the place of the next one; see ``lbfgs_loops`` for the other two.
-        self.pairs, self.slot = view(xp.zeros(P, np.int32)), view(xp.full(P, NOTHING_NEW, np.int32))
-        self.point, self.trial = (DeviceArray(xp.zeros((rows, P))) for rows in (POINT, TRIAL))
+        self.pairs, self.slot = view(xp.zeros(P, np.int32)), view(xp.full(P, loops.NOTHING_NEW, np.int32))
+        self.point, self.trial = (GpuArray(xp.zeros((rows, P))) for rows in (loops.POINT, loops.TRIAL))
         self.fresh = np.ones(P, np.bool_)  # whether the preconditioner was computed at the current point
         self.renewals = np.zeros(P, np.int64)  # how often it was computed
         self.status: list[str | None] = [None] * P
         self.runs = np.ones(P, np.bool_)
         self.reports = Reports(self.point.array)
-        self.now = np.zeros((POINT, P))  # the last report
+        self.now = np.zeros((loops.POINT, P))  # the last report
         self.seen: list[list[tuple[float, float, float]]] = [[] for _ in range(P)]
 
     def run(self, watch: WatchAll | None) -> Minimum:
@@ -126,17 +110,17 @@ class _Descent:
             moved = self._receive()
             if not len(moved):
                 continue
-            n_iter = int(self.now[ITERATIONS, moved].max())
+            n_iter = int(self.now[loops.ITERATIONS, moved].max())
             if n_iter in REFRESHES and not self.reports:
                 self._precondition(moved)
             self._note(moved)
-            if watch is not None and watch(n_iter, moved, self.now[VALUE]):
+            if watch is not None and watch(n_iter, moved, self.now[loops.VALUE]):
                 break
         while self.reports:
             self.now = self.reports.receive()  # of rounds in which nobody moved
         eta = tuple(state.here.array[0] for state in self.objective.states)
         results = [self._result(p) for p in range(self.P)]
-        return Minimum(self.objective.theta.array, self.now[INTERCEPT].copy(), eta, results)
+        return Minimum(self.objective.theta.array, self.now[loops.INTERCEPT].copy(), eta, results)
 
     def _call_rounds(self, waiting: np.ndarray, *, ahead: bool) -> bool:
         """Call a round unless one is under way, and the next one; return False if many problems wait instead.
@@ -156,7 +140,7 @@ class _Descent:
             self.moving.choose(moving)
             self._send_round()
         if ahead and len(self.reports) == 1 and not (many_wait or few_run):
-            n_iter = int(self.now[ITERATIONS, moving].max()) + 1
+            n_iter = int(self.now[loops.ITERATIONS, moving].max()) + 1
             if n_iter not in REFRESHES and n_iter < self.max_iter:
                 self._send_round()
         return True
@@ -165,10 +149,10 @@ class _Descent:
         """Wait for the oldest report; return the problems that have moved, and end those that cannot."""
         self.now = self.reports.receive()
         moving = self.moving.numbers[self.runs[self.moving.numbers]]
-        for p in moving[self.now[STALLED, moving] > 0.0].tolist():
-            gg, first_value = self.now[GG, p], self.seen[p][0][0]
+        for p in moving[self.now[loops.STALLED, moving] > 0.0].tolist():
+            gg, first_value = self.now[loops.GG, p], self.seen[p][0][0]
             self._end(np.array([p]), status_without_descent(gg, first_value, self.objective.dtype))
-        moved = moving[self.now[MOVED, moving] > 0.0]
+        moved = moving[self.now[loops.MOVED, moving] > 0.0]
         self.fresh[moved] = False
         return moved
 
@@ -194,18 +178,18 @@ class _Descent:
         self.scale.array[:] = -1.0
         # The step is taken in any case, and adds no pair.
         objective.steps.array[:] = 1.0
-        self.trial.array[LAST] = 1.0
-        self.point.array[[SLOPE, ITERATIONS]] = -1.0
+        self.trial.array[loops.LAST] = 1.0
+        self.point.array[[loops.SLOPE, loops.ITERATIONS]] = -1.0
         self._play("round", self._round)
         self._precondition(np.arange(self.P))
-        check_start(self.now[[VALUE, GG]])
-        self.now[STEP] = np.nan
+        check_start(self.now[[loops.VALUE, loops.GG]])
+        self.now[loops.STEP] = np.nan
         self._note(np.arange(self.P))
 
     def _settle(self) -> np.ndarray:
         """End problems; return those that would have converged if the curvature were that of their point."""
-        n_iter = self.now[ITERATIONS]
-        small = self.runs & (self.now[NORM] <= self.tol) & (n_iter >= self.min_iter)
+        n_iter = self.now[loops.ITERATIONS]
+        small = self.runs & (self.now[loops.NORM] <= self.tol) & (n_iter >= self.min_iter)
         over = self.runs & ~small & (n_iter >= self.max_iter)
         if not small.any() and not over.any():
             return NOBODY
@@ -231,7 +215,7 @@ class _Descent:
         self._aim(group)
         for _ in range(TRIALS_PER_ROUND):
             objective.evaluate(group)
-            group.decide(lbfgs_loops.judge, self.curvature, self.memory, *sums, *search, self.slot)
+            group.decide(loops.judge, self.curvature, self.memory, *sums, *search, self.slot)
         objective.move(group)
         self._multiply(group)
         self._turn(group, self.nothing)
@@ -244,7 +228,7 @@ class _Descent:
         products = self.pairs, self.usable, self.matrices, self.vectors, self.scale.view
         steps = objective.steps.view, objective.taken.view, self.slot
         points = self.point.view, self.trial.view
-        group.decide(lbfgs_loops.turn, *ends, *arrived, *products, *points, *steps, per_block=1)
+        group.decide(loops.turn, *ends, *arrived, *products, *points, *steps, per_block=1)
 
     def _aim(self, group: Group) -> None:
         """Call the kernels that compute the next direction, and what searches along it need."""
@@ -253,7 +237,7 @@ class _Descent:
         history = self.size, self.pairs, self.vectors, self.scale.view, self.s.flat(1), self.y.flat(1)
         here = objective.inverse.flat(1), self.gradient.flat(1), objective.theta.flat(1)
         out = *objective.coefficients, objective.direction.flat(1), objective.ends.view, objective.sums
-        group.call(lbfgs_loops.combine, blocks, *history, *here, *out)
+        group.call(loops.combine, blocks, *history, *here, *out)
         objective.aim(group)
 
     def _multiply(self, group: Group) -> None:
@@ -265,8 +249,8 @@ class _Descent:
         there = objective.theta.flat(1), *objective.coefficients, objective.by_features.flat(1)
         memory = self.s.flat(1), self.y.flat(1), objective.inverse.flat(1), self.gradient.flat(1)
         out = objective.direction.flat(1), objective.sums
-        group.call(lbfgs_loops.multiply, blocks, *step, *rows, *there, *memory, *out)
-        objective.add_blocks(group, blocks, PRODUCTS, self.multiplied, joint=PRODUCTS)
+        group.call(loops.multiply, blocks, *step, *rows, *there, *memory, *out)
+        objective.add_blocks(group, blocks, loops.PRODUCTS, self.multiplied, joint=loops.PRODUCTS)
 
     def _precondition(self, numbers: np.ndarray) -> None:
         """Compute the preconditioner at the points of some problems, and all products that depend on it."""
@@ -276,7 +260,7 @@ class _Descent:
             objective.precondition(group)
             blocks = objective.loops(objective.d + 1, group)
             squared = self.size, self.pairs, self.y.flat(1), objective.inverse.flat(1), objective.sums
-            group.call(lbfgs_loops.square, blocks, *squared, depth=MEMORY // PART)
+            group.call(loops.square, blocks, *squared, depth=MEMORY // loops.PART)
             objective.add_blocks(group, blocks, MEMORY**2, self.squares, joint=MEMORY**2)
             self._multiply(group)
             self._turn(group, self.squares)
@@ -285,17 +269,18 @@ class _Descent:
         self._play("precondition", precondition)
         self.reports.send()
         self.now = self.reports.receive()
+        check_squares(bool((objective.inverse.array > 0.0).all()), objective.dtype)
         self.fresh[numbers] = True
         self.renewals[numbers] += 1
 
     def _note(self, numbers: np.ndarray) -> None:
-        points = self.now[[VALUE, NORM, STEP]][:, numbers].T.tolist()
+        points = self.now[[loops.VALUE, loops.NORM, loops.STEP]][:, numbers].T.tolist()
         for p, (value, norm, step) in zip(numbers.tolist(), points, strict=True):
             self.seen[p].append((value, norm, step))
 
     def _correct(self, numbers: np.ndarray) -> None:
         """Replace the last norms by those with the curvature of the point."""
-        for p, norm in zip(numbers.tolist(), self.now[NORM, numbers].tolist(), strict=True):
+        for p, norm in zip(numbers.tolist(), self.now[loops.NORM, numbers].tolist(), strict=True):
             value, _, step = self.seen[p][-1]
             self.seen[p][-1] = value, norm, step
 

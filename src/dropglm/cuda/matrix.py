@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from dropglm.cuda import passes
-from dropglm.cuda.runtime import BITS, THREADS, DeviceArray, Group, array_module, view
+from dropglm.cuda.runtime import BITS, THREADS, GpuArray, Group, array_module, view
 from dropglm.design import Matrix
 from dropglm.gpu_arrays import to_host
 
@@ -31,8 +31,8 @@ FAR, CONSTANT = 100.0, 1e6
 class Slopes(NamedTuple):
     """Derivatives r and q with respect to η and s², of shape (n, P) each."""
 
-    r: DeviceArray
-    q: DeviceArray
+    r: GpuArray
+    q: GpuArray
 
 
 class Ends(NamedTuple):
@@ -42,17 +42,17 @@ class Ends(NamedTuple):
     IMDB's bigrams load 8 bytes from one place instead of 4 bytes from two.
     """
 
-    beta: DeviceArray
-    direction: DeviceArray
-    words: DeviceArray | None = None
+    beta: GpuArray
+    direction: GpuArray
+    words: GpuArray | None = None
 
 
 class Centre(NamedTuple):
     """Columns of mean rows m, of shape (d, M), the column of each problem, and Σ r over the rows."""
 
-    mean: DeviceArray
-    place: DeviceArray  # (P,)
-    total: DeviceArray  # (P,)
+    mean: GpuArray
+    place: GpuArray  # (P,)
+    total: GpuArray  # (P,)
 
 
 class SparseMatrix:
@@ -85,7 +85,7 @@ class SparseMatrix:
         self._zero = values.dtype.type(0.0)
         # Unsigned, since Numba checks signed indices for wrap-around.
         indices = indices.astype(np.uint32, copy=False)
-        self.rows = tuple(DeviceArray(part) for part in (indptr, indices, values))
+        self.rows = tuple(GpuArray(part) for part in (indptr, indices, values))
         self._row_views = [part.view for part in self.rows]
         self._entries_per_row = len(indices) / max(n, 1)
         order = xp.argsort(indices, kind="stable")
@@ -93,10 +93,10 @@ class SparseMatrix:
         before = xp.searchsorted(indices[order], xp.arange(d + 1, dtype=np.uint32))
         counts = xp.diff(before)
         by_column = before, row_of, values[order] if len(values) else values
-        self.columns = tuple(DeviceArray(part) for part in by_column)
+        self.columns = tuple(GpuArray(part) for part in by_column)
         self.frequent = int((counts > FREQUENT).sum())
         self._set_chunks(before, counts[: self.frequent])
-        self._no_words = DeviceArray(xp.zeros(0, np.uint64))
+        self._no_words = GpuArray(xp.zeros(0, np.uint64))
         self._sums: Any = None
 
     def _set_chunks(self, before: Any, counts: Any) -> None:
@@ -117,14 +117,14 @@ class SparseMatrix:
         """The stored values; empty if all of them are 1."""
         return self.rows[2].array
 
-    def moments(self, group: Group, beta: DeviceArray, eta: DeviceArray, t: DeviceArray) -> None:
+    def moments(self, group: Group, beta: GpuArray, eta: GpuArray, t: GpuArray) -> None:
         """Set η = Xβ and t = X²β²."""
         pairs, width, stride = _by_two(group, beta)
         e, blocks = self._lanes(pairs)
         rows = e, self._zero, *self._row_views
         pairs.call(passes.moments, blocks, width, *rows, stride, beta.flat(width), eta.view, t.view)
 
-    def ray(self, group: Group, ends: Ends, relative: DeviceArray, out: DeviceArray, *, add: bool) -> None:
+    def ray(self, group: Group, ends: Ends, relative: GpuArray, out: GpuArray, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
         pairs, width, stride = _by_two(group, ends.beta)
         e, blocks = self._lanes(pairs)
@@ -135,14 +135,7 @@ class SparseMatrix:
         pairs.call(passes.ray, blocks, width, *rows, stride, *words, relative.view, add, out.view)
 
     def backward(
-        self,
-        group: Group,
-        beta: DeviceArray,
-        twice: DeviceArray,
-        slopes: Slopes,
-        out: DeviceArray,
-        *,
-        add: bool,
+        self, group: Group, beta: GpuArray, twice: GpuArray, slopes: Slopes, out: GpuArray, *, add: bool
     ) -> None:
         """Set, or add to, ``out``: Xᵀr + 2ρ β·(X²)ᵀq, given 2ρ in the type of X."""
         pairs, width, stride = _by_two(group, out)
@@ -169,14 +162,7 @@ class SparseMatrix:
             )
 
     def spread(
-        self,
-        group: Group,
-        centre: Centre,
-        relative: DeviceArray,
-        slopes: Slopes,
-        out: DeviceArray,
-        *,
-        add: bool,
+        self, group: Group, centre: Centre, relative: GpuArray, slopes: Slopes, out: GpuArray, *, add: bool
     ) -> None:
         """Set ``out`` to Σ r (x - m)² + ρ q x² of each feature; or add to it, where every r is 0."""
         rest = (
@@ -249,12 +235,12 @@ class DenseMatrix:
         """The stored values."""
         return self.X
 
-    def moments(self, group: Group, beta: DeviceArray, eta: DeviceArray, t: DeviceArray) -> None:
+    def moments(self, group: Group, beta: GpuArray, eta: GpuArray, t: GpuArray) -> None:
         """Set η = Xβ and t = X²β²."""
         _put(group, self.X @ beta.array, eta.array, False)
         _put(group, self.squares @ (beta.array * beta.array), t.array, False)
 
-    def ray(self, group: Group, ends: Ends, relative: DeviceArray, out: DeviceArray, *, add: bool) -> None:
+    def ray(self, group: Group, ends: Ends, relative: GpuArray, out: GpuArray, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
         b, d = ends.beta.array, ends.direction.array
         products = self.X @ d, self.squares @ (b * d), self.squares @ (d * d)
@@ -262,28 +248,14 @@ class DenseMatrix:
             _put(group, product if place == 0 else relative.array * product, out.array[place], add)
 
     def backward(
-        self,
-        group: Group,
-        beta: DeviceArray,
-        twice: DeviceArray,
-        slopes: Slopes,
-        out: DeviceArray,
-        *,
-        add: bool,
+        self, group: Group, beta: GpuArray, twice: GpuArray, slopes: Slopes, out: GpuArray, *, add: bool
     ) -> None:
         """Set, or add to, ``out``: Xᵀr + 2ρ β·(X²)ᵀq, given 2ρ in the type of X."""
         by_q = twice.array * beta.array * (self.squares.T @ slopes.q.array)
         _put(group, self.X.T @ slopes.r.array + by_q, out.array, add)
 
     def spread(
-        self,
-        group: Group,
-        centre: Centre,
-        relative: DeviceArray,
-        slopes: Slopes,
-        out: DeviceArray,
-        *,
-        add: bool,
+        self, group: Group, centre: Centre, relative: GpuArray, slopes: Slopes, out: GpuArray, *, add: bool
     ) -> None:
         """Set ``out`` to Σ r (x - m)² + ρ q x² of each feature; or add to it, where every r is 0."""
         r, place = slopes.r.array, to_host(centre.place.array)
@@ -317,7 +289,7 @@ def _is_far(mean: Any, deviation: Any) -> bool:
     return bool(((distance > FAR * deviation) & (distance < CONSTANT * deviation)).any())
 
 
-def _by_two(group: Group, coefficients: DeviceArray) -> tuple[Group, int, np.uint32]:
+def _by_two(group: Group, coefficients: GpuArray) -> tuple[Group, int, np.uint32]:
     """Return the group for passes over X, the number of problems of a thread, and the words of a feature."""
     P = coefficients.array.shape[1]
     if group.by_two is None or coefficients.array.dtype != np.float32:

@@ -17,7 +17,7 @@ from dropglm.cuda import lbfgs_loops, row_loops
 from dropglm.cuda.design import Copies
 from dropglm.cuda.lbfgs_loops import ALONG, MEMORY, PRODUCTS
 from dropglm.cuda.matrix import Centre, DeviceMatrix, Ends, Slopes
-from dropglm.cuda.runtime import MAX_BLOCKS, THREADS, DeviceArray, Group, array_module, view
+from dropglm.cuda.runtime import MAX_BLOCKS, THREADS, GpuArray, Group, array_module, view
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,6 @@ class RowSet:
     share: np.ndarray
     penalty: int
     copies: Copies | None = None
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self.blocks[0][1].shape[0]
 
 
 @dataclass(frozen=True)
@@ -109,34 +104,37 @@ class Problems:
         return self.l2_weights.shape[0]
 
 
-class CopyState:
-    """The noised copies of a set of rows: η̃ at a point, along a ray, and at the end of a step."""
+class State:
+    """Rows, or noised copies of them: η and s² at a point, along a ray, and at the end of a step.
 
-    def __init__(self, copies: Copies, P: int, dtype: np.dtype) -> None:
-        xp, n = array_module(), copies.blocks[0][1].shape[0]
-        self.n, self.blocks, self.n_samples = n, copies.blocks, copies.n_samples
-        self.here, self.end = (DeviceArray(xp.zeros((1, n, P))) for _ in range(2))
-        self.ray = DeviceArray(xp.zeros((3, n, P)))
-        self.slopes = Slopes(*(DeviceArray(xp.zeros((n, P), dtype)),) * 2)  # only that by η̃ counts
+    ``moments`` is 2, or 1 for copies, which have no s².
+    """
+
+    def __init__(self, blocks: Sequence[tuple[slice, DeviceMatrix]], moments: int, P: int, dtype: np.dtype):
+        xp, n = array_module(), blocks[0][1].shape[0]
+        self.n, self.blocks = n, blocks
+        self.here, self.end = (GpuArray(xp.zeros((moments, n, P))) for _ in range(2))
+        self.ray = GpuArray(xp.zeros((3, n, P)))
+        r = GpuArray(xp.zeros((n, P), dtype))
+        self.slopes = Slopes(r, GpuArray(xp.zeros((n, P), dtype)) if moments == 2 else r)
 
 
-class RowState:
-    """The rows of a set: η and s² at a point, along a ray, and at the end of a step."""
+class RowState(State):
+    """The rows of a set, with their labels and weights."""
 
     def __init__(self, rows: RowSet, P: int, dtype: np.dtype) -> None:
-        xp, n = array_module(), rows.n
-        self.n, self.blocks, self.penalty = n, rows.blocks, rows.penalty
-        # η and s².
-        self.here, self.end = (DeviceArray(xp.zeros((2, n, P))) for _ in range(2))
-        self.ray = DeviceArray(xp.zeros((3, n, P)))
-        self.slopes = Slopes(*(DeviceArray(xp.zeros((n, P), dtype)) for _ in range(2)))
+        xp = array_module()
+        super().__init__(rows.blocks, 2, P, dtype)
+        self.penalty = rows.penalty
         self.tables = [view(xp.asarray(table, dtype=np.float64)) for table in (rows.y, rows.w, rows.pi)]
         self.places = view(xp.asarray(rows.places, dtype=np.int32))
         self.share = view(xp.asarray(rows.share, dtype=np.float64))
-        self.copies = None if rows.copies is None else CopyState(rows.copies, P, dtype)
+        self.n_samples, self.copies = 0, None
+        if rows.copies is not None:
+            self.n_samples, self.copies = rows.copies.n_samples, State(rows.copies.blocks, 1, P, dtype)
 
     @property
-    def parts(self) -> list["RowState | CopyState"]:
+    def parts(self) -> list[State]:
         """The rows, and their copies if there are any."""
         return [self] if self.copies is None else [self, self.copies]
 
@@ -155,13 +153,13 @@ class DeviceObjective:
         xp, P, d = array_module(), problems.count, problems.d
         self.problems = problems
         self.d, self.P, self.dtype = d, P, problems.dtype
-        self.theta = DeviceArray(theta)
+        self.theta = GpuArray(theta)
         self.direction, self.by_features, self.inverse = (
-            DeviceArray(xp.zeros((d + 1, P), self.dtype)) for _ in range(3)
+            GpuArray(xp.zeros((d + 1, P), self.dtype)) for _ in range(3)
         )
         self.states = [RowState(rows, P, self.dtype) for rows in problems.row_sets]
-        self.relative = [DeviceArray(xp.asarray(row)) for row in problems.relative]
-        self.twice = [DeviceArray(xp.asarray(2.0 * row, dtype=self.dtype)) for row in problems.relative]
+        self.relative = [GpuArray(xp.asarray(row)) for row in problems.relative]
+        self.twice = [GpuArray(xp.asarray(2.0 * row, dtype=self.dtype)) for row in problems.relative]
         blocks = [columns for columns, _ in problems.row_sets[0].blocks]
         block_of = xp.zeros(d, np.uint16)
         for number, columns in enumerate(blocks):
@@ -175,29 +173,27 @@ class DeviceObjective:
             view(block_of),
         ]
         self.beta_of, self.direction_of, self.by_features_of = (
-            [DeviceArray(whole.array[columns]) for columns in blocks]
+            [GpuArray(whole.array[columns]) for columns in blocks]
             for whole in (self.theta, self.direction, self.by_features)
         )
         # θ and the direction of one problem alone, as words.
         alone = P == 1 and self.dtype == np.float32
-        self.ends = DeviceArray(xp.zeros(d + 1 if alone else 0, np.uint64))
+        self.ends = GpuArray(xp.zeros(d + 1 if alone else 0, np.uint64))
         self.ends_of = [
-            Ends(beta, direction, DeviceArray(self.ends.array[columns]) if alone else None)
+            Ends(beta, direction, GpuArray(self.ends.array[columns]) if alone else None)
             for beta, direction, columns in zip(self.beta_of, self.direction_of, blocks, strict=True)
         ]
         self.intercepts = view(self.direction.array[d])
         self.constant = view(xp.asarray(problems.constant))
         # Steps along the direction to be tried, NaN for none; and those that are taken, 0 for none.
-        self.steps, self.taken = (DeviceArray(xp.zeros(P)) for _ in range(2))
+        self.steps, self.taken = (GpuArray(xp.zeros(P)) for _ in range(2))
         along = xp.zeros((ALONG, P))
         self.along, self.by_rows = view(along), view(xp.zeros((row_loops.SUMS, P)))
-        mean, place = xp.asarray(problems.mean), DeviceArray(xp.asarray(problems.places[1], np.int32))
-        self.centre_of = [
-            Centre(DeviceArray(mean[columns]), place, DeviceArray(along[0])) for columns in blocks
-        ]
+        mean, place = xp.asarray(problems.mean), GpuArray(xp.asarray(problems.places[1], np.int32))
+        self.centre_of = [Centre(GpuArray(mean[columns]), place, GpuArray(along[0])) for columns in blocks]
         parts = [part for state in self.states for part in state.parts]
         self.sums = view(xp.zeros((len(parts) * MAX_BLOCKS, max(PRODUCTS, MEMORY * MEMORY), P)))
-        self.no_factor = DeviceArray(xp.zeros(P, self.dtype))
+        self.no_factor = GpuArray(xp.zeros(P, self.dtype))
         matrices = [matrix for part in parts for _, matrix in part.blocks]
         self.records = all(matrix.calls_kernels_only for matrix in matrices)
         has_copies = len(parts) > len(self.states)
@@ -231,11 +227,9 @@ class DeviceObjective:
         out = state.end.view, state.slopes.r.view, state.slopes.q.view, first, self.sums
         group.call(row_loops.evaluate, blocks, *kind, *line, *labels, *out)
 
-    def _evaluate_copies(
-        self, group: Group, state: RowState, copies: CopyState, blocks: int, first: int
-    ) -> None:
+    def _evaluate_copies(self, group: Group, state: RowState, copies: State, blocks: int, first: int) -> None:
         """Add the penalty by Monte Carlo, after the loss of the rows."""
-        kind = self.problems.family, self.problems.classes, copies.n_samples
+        kind = self.problems.family, self.problems.classes, state.n_samples
         line = *self._line, state.ray.view, copies.here.view, copies.ray.view
         self._advance(group, copies, self.loops(copies.n, group))
         weights = state.tables[2], state.places, state.share
@@ -243,7 +237,7 @@ class DeviceObjective:
         out = state.slopes.r.view, copies.slopes.r.view, first, self.sums
         group.call(row_loops.evaluate_copies, blocks, *kind, *line, *weights, *ends, *out)
 
-    def _advance(self, group: Group, part: RowState | CopyState, blocks: int) -> None:
+    def _advance(self, group: Group, part: State, blocks: int) -> None:
         if self.problems.classes > 1:
             ends = part.here.view, part.ray.view, part.end.view
             group.call(row_loops.advance, blocks, *self._line, *ends)

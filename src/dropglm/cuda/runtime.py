@@ -216,7 +216,7 @@ class Stream:
         self._recorded.clear()
 
 
-class DeviceArray:
+class GpuArray:
     """An array of CuPy, and the same memory in the forms that kernels take.
 
     Parameters

@@ -34,7 +34,7 @@ class Problem(StagedProblem):
 
     def objective(self, penalty: Penalty | None, l2: np.ndarray, discount: float) -> Objective:
         """Return the function to minimise, given λ of every coefficient and the discount α."""
-        return Objective(
+        return Objective.of_blocks(
             semi_supervised(self._labeled, self._unlabeled, discount if penalty is not None else 0.0),
             self.family,
             penalty,

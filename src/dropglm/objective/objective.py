@@ -10,7 +10,7 @@ of β and c are not.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -38,62 +38,54 @@ class Point:
 
 
 class Objective:
-    """The function that a fit minimises, for any family and penalty.
+    """The function that a fit minimises: the sum of terms, and l2.
 
     Parameters
     ----------
-    blocks : sequence of Block
-        Rows, all with the same features.
-    family : type of Family
-    penalty : Penalty or None
-        None if there is no noise.
+    terms : sequence of AnyTerm
+        Of rows that all have the same features.
     l2 : ndarray of shape (d, K)
         λ, one value per coefficient, in the features' dtype.
+    mean : ndarray of shape (d,)
+        x̄.
     fit_intercept : bool
         Whether to fit b; otherwise it is 0.
-    mean : ndarray of shape (d,), optional
-        x̄, if it is already known.
     threads : int
         Number of threads for the algebra on θ; the designs have their own.
     """
 
     def __init__(
         self,
-        blocks: Sequence[Block],
-        family: type[Family],
-        penalty: Penalty | None,
-        l2: np.ndarray,
-        *,
-        fit_intercept: bool = True,
-        mean: np.ndarray | None = None,
-        threads: int = 1,
-    ) -> None:
-        terms = [term_of(block, family, penalty) for block in blocks]
-        self._set(terms, l2, mean_row(blocks) if mean is None else mean, fit_intercept, threads)
-
-    @classmethod
-    def of_terms(
-        cls,
         terms: Sequence[AnyTerm],
         l2: np.ndarray,
         mean: np.ndarray,
         *,
         fit_intercept: bool = True,
         threads: int = 1,
-    ) -> Self:
-        """Return the sum of given terms and l2; the other arguments are those of the class."""
-        objective = object.__new__(cls)
-        objective._set(terms, l2, mean, fit_intercept, threads)
-        return objective
-
-    def _set(
-        self, terms: Sequence[AnyTerm], l2: np.ndarray, mean: np.ndarray, fit_intercept: bool, threads: int
     ) -> None:
         self.terms = terms
         self.l2 = l2
         self.mean = mean if fit_intercept else np.zeros_like(mean)
         self.fit_intercept = fit_intercept
         self.threads = threads
+
+    @classmethod
+    def of_blocks(
+        cls,
+        blocks: Sequence[Block],
+        family: type[Family],
+        penalty: Penalty | None,
+        l2: np.ndarray,
+        *,
+        mean: np.ndarray | None = None,
+        **settings: Any,
+    ) -> Self:
+        """Return the objective of blocks of rows, for any family and penalty, which is None without noise.
+
+        x̄ is computed unless it is given; the other settings are those of the class.
+        """
+        terms = [term_of(block, family, penalty) for block in blocks]
+        return cls(terms, l2, mean_row(blocks) if mean is None else mean, **settings)
 
     @property
     def passes(self) -> int:
@@ -306,9 +298,14 @@ def complete_diagonal(
     cuts = even_cuts(l2.size, vectors.PIECE)
     totals = np.empty(len(cuts) - 1)
     share(_add_l2, cuts, threads, by_beta.ravel(), l2.ravel(), diagonal[: l2.size], float(tiny), totals)
-    if not np.isfinite([*totals, *diagonal[l2.size :]]).all():
-        raise ValueError(f"The squares of the features overflow {diagonal.dtype}; scale the features down.")
+    check_squares(bool(np.isfinite([*totals, *diagonal[l2.size :]]).all()), diagonal.dtype)
     return diagonal
+
+
+def check_squares(finite: bool, dtype: np.dtype) -> None:
+    """Raise an error unless the diagonal, which sums squares of the features, is finite."""
+    if not finite:
+        raise ValueError(f"The squares of the features overflow {dtype}; scale the features down.")
 
 
 @summing_kernel

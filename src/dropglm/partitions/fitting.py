@@ -279,7 +279,7 @@ class PartitionedProblem(Problem):
             n = float(self.weights.sum())
             share = n / (n + discount * self.unlabeled_weight)
             target = target._replace(labeled_share=share, unlabeled_share=share * discount)
-        return Objective.of_terms(
+        return Objective(
             [PartitionedTerm(self.features, target, mean)],
             l2,
             mean,
