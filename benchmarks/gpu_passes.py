@@ -91,14 +91,7 @@ def passes(data: Data) -> Rows:
 
 def _works(objective: Any, matrix: Any, group: Any) -> list[tuple[str, int, Callable[[], None]]]:
     """Return names of passes, the bytes that an entry loads if nothing is cached, and the passes."""
-    from dropglm.cuda.runtime import GpuArray
-
     state, beta, rho = objective.states[0], objective.beta_of[0], objective.relative[0]
-    eta, t = map(GpuArray, state.here.array)
-    matrix.moments(group, beta, eta, t)
-
-    def forward() -> None:
-        matrix.moments(group, beta, eta, t)
 
     def along() -> None:
         matrix.ray(group, objective.ends_of[0], rho, state.ray, add=False)
@@ -110,13 +103,12 @@ def _works(objective: Any, matrix: Any, group: Any) -> list[tuple[str, int, Call
         objective.evaluate(group)
 
     def sweep() -> None:
-        forward()
+        along()
         rows()
         back()
 
     P = objective.P
     return [
-        ("η and t", 4 + 4 * P, forward),
         ("along a ray", 4 + 8 * P, along),
         ("gradient", 4 + 8 * P, back),
         ("rows alone", 0, rows),

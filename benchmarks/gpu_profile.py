@@ -26,7 +26,7 @@ SHARES = [
     "l1tex__throughput.avg.pct_of_peak_sustained_active",
     "sm__throughput.avg.pct_of_peak_sustained_elapsed",
 ]
-KERNELS = "moments|ray|backward|backward_chunks|add_chunks|evaluate"
+KERNELS = "ray|backward|backward_chunks|add_chunks|evaluate"
 PROBLEMS = (1, 64)
 # Factors of the units in which ncu writes times and bytes.
 UNITS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "byte": 1e-6, "Kbyte": 1e-3, "Mbyte": 1.0, "Gbyte": 1e3}
@@ -63,15 +63,13 @@ def main() -> None:
     """Call each pass once, which is what Nsight Compute observes."""
     from benchmarks.gpu_data import load
     from benchmarks.gpu_passes import objective_of
-    from dropglm.cuda.runtime import GpuArray, Group, Stream
+    from dropglm.cuda.runtime import Group, Stream
 
     data = load(Path(sys.argv[1]))
     for P in PROBLEMS:
         objective = objective_of(data, P)
-        state, matrix = objective.states[0], objective.states[0].blocks[0][1]
         with Stream() as stream:
             group = Group(P, stream)
-            matrix.moments(group, objective.beta_of[0], *map(GpuArray, state.here.array))
             objective.aim(group)
             objective.evaluate(group)
             objective.move(group)

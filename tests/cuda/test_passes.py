@@ -47,14 +47,6 @@ def pair(array):
     return GpuArray(device(array))
 
 
-def test_moments_are_products_with_the_features_and_their_squares(setting):
-    matrix, A, group, beta, _ = setting
-    eta, t = (pair(np.zeros((len(A), beta.shape[1]))) for _ in range(2))
-    matrix.moments(group, pair(beta), eta, t)
-    assert_close(eta.array, A @ beta, beta.dtype)
-    assert_close(t.array, A**2 @ beta**2, beta.dtype)
-
-
 def test_a_ray_has_the_moments_at_every_step(setting):
     """η(β + step·d) = η + step·u and ρt(β + step·d) = ρt + 2·step·c + step²·q."""
     from dropglm.cuda.matrix import Ends
@@ -69,6 +61,7 @@ def test_a_ray_has_the_moments_at_every_step(setting):
         ends = ends._replace(words=pair(both.view(np.uint64)[:, 0]))
     matrix.ray(group, ends, pair(rho), out, add=False)
     u, c, q = host(out.array)
+    assert_close(u, A @ direction, beta.dtype)
     step, moved = 0.7, beta + 0.7 * direction
     assert_close(A @ beta + step * u, A @ moved, beta.dtype)
     s2 = rho * (A**2 @ beta**2) + step * (2 * c + step * q)

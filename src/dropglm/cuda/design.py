@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from dropglm.cuda.matrix import DenseMatrix, DeviceMatrix, Slopes, SparseMatrix
+from dropglm.cuda.matrix import DenseMatrix, DeviceMatrix, Ends, Slopes, SparseMatrix
 from dropglm.cuda.runtime import GpuArray, Group, Stream, array_module, room_for
 from dropglm.design import AnyDesign, BlockDesign, Design, Matrix
 from dropglm.design.prepare import canonical
@@ -93,15 +93,13 @@ class DeviceDesign:
     def dot(self, beta: Any) -> np.ndarray:
         """Return Xβ for coefficients of shape (d, K), of the host or of the GPU; shape (n, K), float64."""
         xp, K = array_module(), beta.shape[1]
-        total = np.zeros((self.shape[0], K))
+        ray, no_noise = GpuArray(xp.zeros((3, self.shape[0], K))), GpuArray(xp.zeros(K))
         with Stream() as stream:
             group = Group(K, stream)
-            for place, matrix in self.placed:
-                part = xp.ascontiguousarray(xp.asarray(beta[place], dtype=self.dtype))
-                eta, t = (GpuArray(xp.zeros((self.shape[0], K))) for _ in range(2))
-                matrix.moments(group, GpuArray(part), eta, t)
-                total += to_host(eta.array)
-        return total
+            for number, (place, matrix) in enumerate(self.placed):
+                part = GpuArray(xp.ascontiguousarray(xp.asarray(beta[place], dtype=self.dtype)))
+                matrix.ray(group, Ends(part, part), no_noise, ray, add=number > 0)
+        return to_host(ray.array[0])
 
     def transposed_dot(self, r: np.ndarray) -> Any:
         """Return Xᵀr for r of shape (n, K); an array of the GPU of shape (d, K), in X's dtype."""

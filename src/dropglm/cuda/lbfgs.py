@@ -105,7 +105,7 @@ class _Descent:
                 break
             if not self._call_rounds(waiting, ahead=watch is None):
                 self._precondition(waiting)
-                self._correct(waiting)
+                self._note(waiting, corrects=True)
                 continue
             moved = self._receive()
             if not len(moved):
@@ -273,16 +273,14 @@ class _Descent:
         self.fresh[numbers] = True
         self.renewals[numbers] += 1
 
-    def _note(self, numbers: np.ndarray) -> None:
+    def _note(self, numbers: np.ndarray, *, corrects: bool = False) -> None:
+        """Add points to the histories, or correct the norms of the last ones by the curvature there."""
         points = self.now[[loops.VALUE, loops.NORM, loops.STEP]][:, numbers].T.tolist()
         for p, (value, norm, step) in zip(numbers.tolist(), points, strict=True):
-            self.seen[p].append((value, norm, step))
-
-    def _correct(self, numbers: np.ndarray) -> None:
-        """Replace the last norms by those with the curvature of the point."""
-        for p, norm in zip(numbers.tolist(), self.now[loops.NORM, numbers].tolist(), strict=True):
-            value, _, step = self.seen[p][-1]
-            self.seen[p][-1] = value, norm, step
+            seen = self.seen[p]
+            if corrects:
+                value, _, step = seen.pop()
+            seen.append((value, norm, step))
 
     def _result(self, p: int) -> Result:
         # An iteration has one pass over the rows and one over the columns of each set, as has the start.

@@ -117,13 +117,6 @@ class SparseMatrix:
         """The stored values; empty if all of them are 1."""
         return self.rows[2].array
 
-    def moments(self, group: Group, beta: GpuArray, eta: GpuArray, t: GpuArray) -> None:
-        """Set η = Xβ and t = X²β²."""
-        pairs, width, stride = _by_two(group, beta)
-        e, blocks = self._lanes(pairs)
-        rows = e, self._zero, *self._row_views
-        pairs.call(passes.moments, blocks, width, *rows, stride, beta.flat(width), eta.view, t.view)
-
     def ray(self, group: Group, ends: Ends, relative: GpuArray, out: GpuArray, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
         pairs, width, stride = _by_two(group, ends.beta)
@@ -234,11 +227,6 @@ class DenseMatrix:
     def entries(self) -> Any:
         """The stored values."""
         return self.X
-
-    def moments(self, group: Group, beta: GpuArray, eta: GpuArray, t: GpuArray) -> None:
-        """Set η = Xβ and t = X²β²."""
-        _put(group, self.X @ beta.array, eta.array, False)
-        _put(group, self.squares @ (beta.array * beta.array), t.array, False)
 
     def ray(self, group: Group, ends: Ends, relative: GpuArray, out: GpuArray, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""

@@ -22,50 +22,6 @@ from dropglm.cuda.runtime import THREADS, kernel
 from dropglm.cuda.threads import add_lanes, joined, parts, problem_of
 
 
-@kernel
-def moments(columns, g, width, e, zero, indptr, indices, values, stride, beta, eta, t):
-    """η = Xβ and t = X²β²."""
-    if columns[cuda.blockIdx.y << g] < 0:
-        return
-    buffer = cuda.shared.array((4, THREADS), float64)
-    thread = cuda.threadIdx.x
-    own = problem_of(columns, g)
-    p = uint32(max(own, 0))
-    i = cuda.blockIdx.x * (THREADS >> (g + e)) + (thread >> (g + e))
-    sum_1, sum_2, other_1, other_2 = zero, zero, zero, zero
-    if i < indptr.size - 1:
-        E, stop = uint64(1 << e), uint64(indptr[i + 1])
-        k = uint64(indptr[i] + ((thread >> g) & ((1 << e) - 1)))
-        if values.size == 0:
-            while k + E + E + E < stop:
-                a, other_a = parts(beta[indices[k] * stride + p])
-                b, other_b = parts(beta[indices[k + E] * stride + p])
-                c, other_c = parts(beta[indices[k + E + E] * stride + p])
-                d, other_d = parts(beta[indices[k + E + E + E] * stride + p])
-                sum_1 += (a + b) + (c + d)
-                sum_2 += (a * a + b * b) + (c * c + d * d)
-                other_1 += (other_a + other_b) + (other_c + other_d)
-                other_2 += (other_a * other_a + other_b * other_b) + (other_c * other_c + other_d * other_d)
-                k += E + E + E + E
-        while k < stop:
-            a, other_a = parts(beta[indices[k] * stride + p])
-            if values.size:
-                a *= values[k]
-                other_a *= values[k]
-            sum_1 += a
-            sum_2 += a * a
-            other_1 += other_a
-            other_2 += other_a * other_a
-            k += E
-    buffer[0, thread], buffer[1, thread] = sum_1, sum_2
-    buffer[2, thread], buffer[3, thread] = other_1, other_2
-    add_lanes(buffer, 2 * width, g, e)
-    if thread & ((1 << (g + e)) - 1) < 1 << g and own >= 0 and i < indptr.size - 1:
-        for part in range(width):
-            eta[i, width * own + part] = buffer[2 * part, thread]
-            t[i, width * own + part] = buffer[2 * part + 1, thread]
-
-
 @cuda.jit(device=True)
 def ends_of(beta, direction, at, zero):
     """β, d and those of the other problem; if ``direction`` is empty, β and d of one problem are a word."""

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from dropglm.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from dropglm.design.block_design import AnyDesign, BlockDesign
-    from dropglm.design.design import Design
+    from dropglm.design.design import AnyDesign, BlockDesign, Design
     from dropglm.design.prepare import frequency_order
     from dropglm.design.storage import Matrix
 
@@ -16,8 +15,7 @@ __all__ = ["AnyDesign", "BlockDesign", "Design", "Matrix", "frequency_order"]
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "block_design": ("AnyDesign", "BlockDesign"),
-        "design": ("Design",),
+        "design": ("AnyDesign", "BlockDesign", "Design"),
         "prepare": ("frequency_order",),
         "storage": ("Matrix",),
     },

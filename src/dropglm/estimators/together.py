@@ -21,7 +21,8 @@ from dropglm.estimators.stages import Solution, Task, run_stages
 from dropglm.families import Family, Multinomial
 from dropglm.gpu_arrays import to_host
 from dropglm.noise import NO_NOISE
-from dropglm.objective import Coefficients, penalty_scales
+from dropglm.objective import Coefficients, Labels, penalty_scales
+from dropglm.objective.terms import loss_constant
 from dropglm.penalties import MonteCarlo, Penalty
 from dropglm.solvers import LBFGS
 
@@ -336,6 +337,4 @@ def _weights_key(problem: Problem, k: int) -> Hashable:
 
 
 def _constant(problem: Problem) -> float:
-    """Σ w A*(y), which makes the loss of a perfect fit 0."""
-    y = problem.y if problem.family.several else problem.y[:, 0]
-    return float(np.sum(problem.weights * problem.family.conjugate(y)))
+    return loss_constant(problem.family, Labels(problem.y, problem.weights))

@@ -27,6 +27,12 @@ class Labels:
     weights: np.ndarray  # w, (n,)
 
 
+def loss_constant(family: type[Family], labels: Labels) -> float:
+    """Return Σ_i w_i A*(y_i), which makes the loss of a perfect fit 0."""
+    y = labels.y if family.several else labels.y[:, 0]
+    return float(np.sum(labels.weights * family.conjugate(y)))
+
+
 @dataclass(frozen=True)
 class Block:
     """Rows of features; the loss of a row has weight w, its penalty weight π."""
@@ -102,10 +108,7 @@ class Term:
         self.penalty = penalty
         self.passes = 0  # over the rows so far
         self.noise = NO_NOISE if penalty is None else penalty.noise
-        self.constant = 0.0  # Σ_i w_i A*(y_i), which makes the loss of a perfect fit 0
-        if block.labels is not None:
-            y = block.labels.y if family.several else block.labels.y[:, 0]
-            self.constant = float(np.sum(block.labels.weights * family.conjugate(y)))
+        self.constant = 0.0 if block.labels is None else loss_constant(family, block.labels)
 
     def at(self, beta: np.ndarray, intercept: np.ndarray) -> Share:
         """Return the share at these coefficients."""
