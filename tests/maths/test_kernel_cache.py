@@ -6,8 +6,7 @@ import sys
 
 import numpy as np
 
-from dropglm.maths.compile import kernel
-from dropglm.maths.kernel_cache import on_disk
+from dropglm.maths.compile import kernel, on_disk
 
 PROGRAM = """
 import sys

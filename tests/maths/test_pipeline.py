@@ -8,8 +8,7 @@ from numba import njit
 from numba.core.compiler import Compiler, DefaultPassBuilder
 from numba.core.errors import TypingError
 
-from dropglm.maths.compile import kernel
-from dropglm.maths.pipeline import UNUSED, KernelCompiler
+from dropglm.maths.compile import UNUSED, KernelCompiler, kernel
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ are 1, several entries are loaded at a time.
 from numba import cuda, float64, uint32, uint64
 
 from dropglm.cuda.runtime import THREADS, kernel
-from dropglm.cuda.threads import add_lanes, joined, parts, problem_of
+from dropglm.cuda.threads import add_lanes, items, joined, no_problem, parts, problem_of
 
 
 @cuda.jit(device=True)
@@ -38,7 +38,7 @@ def ray(columns, g, width, e, zero, indptr, indices, values, stride, beta, direc
 
     If ``direction`` is empty, ``beta`` has words of β and d.
     """
-    if columns[cuda.blockIdx.y << g] < 0:
+    if no_problem(columns, g):
         return
     buffer = cuda.shared.array((6, THREADS), float64)
     thread = cuda.threadIdx.x
@@ -146,9 +146,7 @@ def backward(
     columns, g, width, zero, start, indptr, indices, values, stride, beta, twice, r, q, add, out
 ):  # fmt: skip
     """Xᵀr + 2ρ β·(X²)ᵀq for the features from ``start`` on, which have few entries: one thread each."""
-    thread = cuda.threadIdx.x
-    own = problem_of(columns, g)
-    j = start + cuda.blockIdx.x * (THREADS >> g) + (thread >> g)
+    own, j = problem_of(columns, g), start + items(g)[0]
     if own < 0 or j >= indptr.size - 1:
         return
     p = uint32(own)
@@ -162,7 +160,7 @@ def backward(
 @kernel
 def backward_chunks(columns, g, width, e, zero, starts, stops, indices, values, stride, r, q, sums):
     """Σ x r and Σ x² q over chunks of the entries of frequent features."""
-    if columns[cuda.blockIdx.y << g] < 0:
+    if no_problem(columns, g):
         return
     buffer = cuda.shared.array((4, THREADS), float64)
     thread = cuda.threadIdx.x
@@ -187,9 +185,7 @@ def backward_chunks(columns, g, width, e, zero, starts, stops, indices, values, 
 @kernel
 def add_chunks(columns, g, width, zero, chunks_before, sums, stride, beta, twice, add, out):
     """Xᵀr + 2ρ β·(X²)ᵀq of the frequent features, given the sums over their chunks."""
-    thread = cuda.threadIdx.x
-    own = problem_of(columns, g)
-    j = cuda.blockIdx.x * (THREADS >> g) + (thread >> g)
+    own, j = problem_of(columns, g), items(g)[0]
     if own < 0 or j >= chunks_before.size - 1:
         return
     p = uint32(own)
@@ -213,7 +209,7 @@ def spread(
     a feature have the rest. Rows that are added have no r. Centred entry by entry, in float64, since
     Σ r x² - m² Σ r would lose digits where m is large; it is computed rarely, so without words.
     """
-    if columns[cuda.blockIdx.y << g] < 0:
+    if no_problem(columns, g):
         return
     buffer = cuda.shared.array((2, THREADS), float64)
     thread = cuda.threadIdx.x

@@ -181,7 +181,9 @@ class Batch:
         self.w = _Table((id(one.weights), one.weights) for one, _ in columns)
         self.mean = _Table((_mean_key(one), partial(_mean, one)) for one, _ in columns)
         self.l2_weights = _Table((_weights_key(one, k), partial(_l2_weights, one, k)) for one, k in columns)
-        self.constant = _Table((id(one), partial(_constant, one)) for one, _ in columns)
+        self.constant = _Table(
+            (id(one), partial(loss_constant, one.family, Labels(one.y, one.weights))) for one, _ in columns
+        )
         self.theta = self._start()
         self.minimum: Any = None
         self.passes = np.zeros(len(tasks), np.int64)  # over the rows, in all stages
@@ -240,8 +242,8 @@ class Batch:
             np.repeat(relative, classes, axis=1),
             np.repeat(absolute, classes, axis=1),
             np.repeat(np.array([task.l2 for task in tasks], np.float64), classes),
-            self.l2_weights.columns_on_gpu(self.features.dtype),
-            self.mean.columns_on_gpu(self.features.dtype),
+            self.l2_weights.columns(self.features.dtype, self.xp),
+            self.mean.columns(self.features.dtype, self.xp),
             np.stack([self.l2_weights.places, self.mean.places]),
             tasks[0].problem.fit_intercept,
             self.features.dtype,
@@ -309,13 +311,8 @@ class _Table:
             places.append(place_of[key])
         self.places = np.array(places)
 
-    def columns(self, dtype: Any) -> np.ndarray:
-        """Return all columns as one array."""
-        return np.stack(self._columns, axis=-1).astype(dtype, copy=False)
-
-    def columns_on_gpu(self, dtype: Any) -> Any:
-        """Return all columns as one array of the GPU."""
-        xp = cuda.runtime.array_module()
+    def columns(self, dtype: Any, xp: Any = np) -> Any:
+        """Return all columns as one array, of NumPy or of the GPU."""
         return xp.stack([xp.asarray(column, dtype=dtype) for column in self._columns], axis=-1)
 
 
@@ -334,7 +331,3 @@ def _l2_weights(problem: Problem, k: int) -> Any:
 
 def _weights_key(problem: Problem, k: int) -> Hashable:
     return (id(problem), k) if problem.l2_weights.uses_labels else id(problem.l2_weights)
-
-
-def _constant(problem: Problem) -> float:
-    return loss_constant(problem.family, Labels(problem.y, problem.weights))

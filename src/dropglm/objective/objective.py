@@ -94,7 +94,8 @@ class Objective:
 
     def join(self, beta: np.ndarray, intercept: np.ndarray) -> np.ndarray:
         """Return θ, given β of shape (d, K) and b of shape (K,)."""
-        return _flat(beta, intercept + self._at_mean(beta))
+        c = intercept + self._at_mean(beta)
+        return np.concatenate([beta.ravel(), c.astype(beta.dtype)])
 
     def split(self, theta: np.ndarray) -> Coefficients:
         """Return β and b; β is a view of θ."""
@@ -112,7 +113,7 @@ class Objective:
     def at(self, theta: np.ndarray) -> Point:
         """Return value and gradient at θ."""
         beta = self.beta(theta)
-        l2_norm, _, at_mean = products_along(self.l2, self.mean, beta, beta, self.threads)
+        l2_norm, _, at_mean = self.products_along(beta, beta)
         intercept = theta[self.l2.size :] - at_mean
         shares = tuple([term.at(beta, intercept) for term in self.terms])
         return self._point(theta, intercept, shares, l2_norm)
@@ -123,9 +124,28 @@ class Objective:
 
     def preconditioner(self, point: Point) -> np.ndarray:
         """Return the diagonal of the Fisher information plus l2, strictly positive."""
-        parts = [term.fisher(share, self.mean) for term, share in zip(self.terms, point.shares, strict=True)]
-        by_beta, by_intercept = (sum(part[1:], start=part[0]) for part in zip(*parts, strict=True))
-        return complete_diagonal(by_beta, by_intercept, self.l2, self.threads)
+        parts = [term.fisher(here, self.mean) for term, here in zip(self.terms, point.shares, strict=True)]
+        by_beta, by_intercept = (sum(own[1:], start=own[0]) for own in zip(*parts, strict=True))
+        size = self.l2.size
+        diagonal = np.empty(size + self.l2.shape[1], by_beta.dtype)
+        # A feature without a row of positive weight may have no curvature; any positive number will do.
+        tiny = np.finfo(diagonal.dtype).tiny
+        with np.errstate(over="ignore"):
+            diagonal[size:] = np.where(by_intercept <= tiny, 1.0, by_intercept)
+        cuts = even_cuts(size, vectors.PIECE)
+        totals = np.empty(len(cuts) - 1)
+        vectors_of_beta = by_beta.ravel(), self.l2.ravel(), diagonal[:size]
+        share(_add_l2, cuts, self.threads, *vectors_of_beta, float(tiny), totals)
+        check_squares(bool(np.isfinite([*totals, *diagonal[size:]]).all()), diagonal.dtype)
+        return diagonal
+
+    def products_along(self, beta: np.ndarray, d: np.ndarray) -> tuple[float, float, np.ndarray]:
+        """Return Σ λ β d, Σ λ d² and x̄·d for a direction d of shape (d, K); the last of shape (K,)."""
+        cuts = even_cuts(len(beta), vectors.PIECE)
+        sums = np.zeros((len(cuts) - 1, 2 + beta.shape[1]))
+        share(_sum_products, cuts, self.threads, self.l2.T, self.mean, beta.T, d.T, sums)
+        totals = total(sums)
+        return float(totals[0]), float(totals[1]), totals[2:]
 
     def _point(
         self, theta: np.ndarray, intercept: np.ndarray, shares: tuple[Share, ...], l2_norm: float
@@ -134,10 +154,14 @@ class Objective:
         for other in shares[1:]:
             by_beta, by_intercept = by_beta + other.by_beta, by_intercept + other.by_intercept
         by_intercept = by_intercept if self.fit_intercept else np.zeros_like(by_intercept)
-        gradient = complete_gradient(by_beta, by_intercept, self.l2, self.mean, theta, self.threads)
-        value = sum(share.value for share in shares) + 0.5 * l2_norm
+        # For fixed c, a change of β changes b by -x̄·β, so the first part is ∂/∂β - x̄ ∂/∂b + λβ.
+        gradient = np.empty_like(theta)
+        gradient[self.l2.size :] = by_intercept
+        parts = by_beta.T, by_intercept, self.l2.T, self.mean, self.beta(theta).T, self.beta(gradient).T
+        share(_complete, even_cuts(len(self.l2), vectors.PIECE), self.threads, *parts)
+        value = sum(one.value for one in shares) + 0.5 * l2_norm
         # The gradient contains the derivatives; a second copy would cost one long vector per point.
-        shares = tuple([replace(share, by_beta=by_beta[:0]) for share in shares])
+        shares = tuple([replace(one, by_beta=by_beta[:0]) for one in shares])
         return Point(theta, intercept, value, gradient, shares, l2_norm)
 
 
@@ -149,12 +173,11 @@ class Line:
         self.point = point
         self.direction = direction
         beta, d = objective.beta(point.theta), objective.beta(direction)
-        products = products_along(objective.l2, objective.mean, beta, d, objective.threads)
-        self.crossed, self.square, at_mean = products
+        self.crossed, self.square, at_mean = objective.products_along(beta, d)
         self.d_intercept = direction[objective.l2.size :] - at_mean
         self.lines = [
-            term.along(share, (beta, point.intercept), (d, self.d_intercept))
-            for term, share in zip(objective.terms, point.shares, strict=True)
+            term.along(here, (beta, point.intercept), (d, self.d_intercept))
+            for term, here in zip(objective.terms, point.shares, strict=True)
         ]
 
     def value_and_slope(self, step: float) -> tuple[float, float]:
@@ -174,10 +197,6 @@ class Line:
 
     def _l2_norm(self, step: float) -> float:
         return self.point.l2_norm + step * (2.0 * self.crossed + step * self.square)
-
-
-def _flat(beta: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-    return np.concatenate([beta.ravel(), intercept.astype(beta.dtype)])
 
 
 def mean_row(blocks: Sequence[Block]) -> np.ndarray:
@@ -201,35 +220,14 @@ def term_of(block: Block, family: type[Family], penalty: Penalty | None) -> Term
     return Term(block, family, penalty)
 
 
+def check_squares(finite: bool, dtype: np.dtype) -> None:
+    """Raise an error unless the diagonal, which sums squares of the features, is finite."""
+    if not finite:
+        raise ValueError(f"The squares of the features overflow {dtype}; scale the features down.")
+
+
 # Loops over the coefficients. They take transposed arrays, class after class: for a single class these are
 # contiguous, and the compiler vectorises.
-
-
-def products_along(
-    l2: np.ndarray, mean: np.ndarray, beta: np.ndarray, d: np.ndarray, threads: int
-) -> tuple[float, float, np.ndarray]:
-    """Return Σ λ β d, Σ λ d² and x̄·d for a direction d.
-
-    Parameters
-    ----------
-    l2, beta, d : ndarray of shape (d, K)
-        λ, β and the direction.
-    mean : ndarray of shape (d,)
-        x̄.
-    threads : int
-
-    Returns
-    -------
-    crossed, square : float
-    at_mean : ndarray of shape (K,)
-    """
-    cuts = even_cuts(len(beta), vectors.PIECE)
-    sums = np.zeros((len(cuts) - 1, 2 + beta.shape[1]))
-    share(_sum_products, cuts, threads, l2.T, mean, beta.T, d.T, sums)
-    totals = total(sums)
-    return float(totals[0]), float(totals[1]), totals[2:]
-
-
 @summing_kernel
 def _sum_products(cuts, tickets, l2, mean, beta, d, sums):
     piece = take_piece(tickets)
@@ -250,26 +248,6 @@ def _sum_products(cuts, tickets, l2, mean, beta, d, sums):
         piece = take_piece(tickets)
 
 
-def complete_gradient(
-    by_beta: np.ndarray,
-    by_intercept: np.ndarray,
-    l2: np.ndarray,
-    mean: np.ndarray,
-    theta: np.ndarray,
-    threads: int,
-) -> np.ndarray:
-    """Return the gradient with respect to θ, given the derivatives of all terms but l2 by β and b.
-
-    For fixed c, a change of β changes b by -x̄·β, so the first part is ∂/∂β - x̄ ∂/∂b + λβ.
-    """
-    gradient = np.empty_like(theta)
-    gradient[l2.size :] = by_intercept
-    beta, out = (vector[: l2.size].reshape(l2.shape) for vector in (theta, gradient))
-    cuts = even_cuts(len(l2), vectors.PIECE)
-    share(_complete, cuts, threads, by_beta.T, by_intercept, l2.T, mean, beta.T, out.T)
-    return gradient
-
-
 @summing_kernel
 def _complete(cuts, tickets, by_beta, by_intercept, l2, mean, beta, gradient):
     piece = take_piece(tickets)
@@ -282,30 +260,6 @@ def _complete(cuts, tickets, by_beta, by_intercept, l2, mean, beta, gradient):
             for j in range(mean_part.size):
                 gradient_part[j] = by_part[j] - slope * mean_part[j] + l2_part[j] * beta_part[j]
         piece = take_piece(tickets)
-
-
-def complete_diagonal(
-    by_beta: np.ndarray, by_intercept: np.ndarray, l2: np.ndarray, threads: int
-) -> np.ndarray:
-    """Return the diagonal of the Fisher information plus λ, strictly positive, for θ.
-
-    A feature without a row of positive weight may have no curvature; any positive number will do.
-    """
-    diagonal = np.empty(l2.size + l2.shape[1], by_beta.dtype)
-    tiny = np.finfo(diagonal.dtype).tiny
-    with np.errstate(over="ignore"):
-        diagonal[l2.size :] = np.where(by_intercept <= tiny, 1.0, by_intercept)
-    cuts = even_cuts(l2.size, vectors.PIECE)
-    totals = np.empty(len(cuts) - 1)
-    share(_add_l2, cuts, threads, by_beta.ravel(), l2.ravel(), diagonal[: l2.size], float(tiny), totals)
-    check_squares(bool(np.isfinite([*totals, *diagonal[l2.size :]]).all()), diagonal.dtype)
-    return diagonal
-
-
-def check_squares(finite: bool, dtype: np.dtype) -> None:
-    """Raise an error unless the diagonal, which sums squares of the features, is finite."""
-    if not finite:
-        raise ValueError(f"The squares of the features overflow {dtype}; scale the features down.")
 
 
 @summing_kernel

@@ -19,12 +19,11 @@ from dropglm.maths.shared_loops import even_cuts, share, take_piece, total
 from dropglm.maths.smoothed_softplus import add_components
 from dropglm.objective.terms import Block, Coefficients, Share, Term, TermLine
 from dropglm.penalties import RowPenalty
+from dropglm.penalties.base import PIECE
 from dropglm.penalties.gaussian import GaussianLogistic
 from dropglm.threads import each, even_ranges
 
-# Rows per piece: few enough for the cache, enough to hide the overhead of NumPy's calls.
-PIECE = 1 << 12
-# The same for compiled rows.
+# Rows per piece of compiled rows, which have no overhead of NumPy's calls to hide.
 COMPILED_PIECE = 1 << 9
 
 

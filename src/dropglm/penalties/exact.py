@@ -58,23 +58,18 @@ class ExactPenalty(Penalty):
 
     def value(self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
         """Return R(β), at about half the cost of value and gradient."""
-        return self._evaluate(design, beta, intercept, weights, with_gradient=False)[0]
+        return self.value_and_gradient(design, beta, intercept, weights, with_gradient=False)[0]
 
     def value_and_gradient(
-        self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray
-    ) -> tuple[float, Slopes]:
-        """Return R(β) and its gradient."""
-        return self._evaluate(design, beta, intercept, weights, with_gradient=True)
-
-    def _evaluate(
         self,
         design: AnyDesign,
         beta: np.ndarray,
         intercept: np.ndarray,
         weights: np.ndarray,
         *,
-        with_gradient: bool,
+        with_gradient: bool = True,
     ) -> tuple[float, Slopes]:
+        """Return R(β) and its gradient, which is empty unless it is asked for."""
         b, coef = intercept[0], beta[:, 0]
         noises = [(self.noise.of_block(number), columns) for number, columns, _ in design.blocks]
         blocks = tuple(

@@ -100,23 +100,12 @@ class LBFGS:
                 memory.change_metric(function.preconditioner(point))
             seen.append((point.value, memory.norm(point.value), step))
             if store is not None:
-                store.save(_state(point.theta, memory, seen, fresh, function.passes - passes))
+                state = {"theta": point.theta, "memory": memory.state(), "seen": np.array(seen)}
+                store.save(state | {"fresh": fresh, "passes": function.passes - passes})
             if callback is not None and callback(n_iter + 1, point):
                 status = Status.CALLBACK
                 break
         return point.theta, Result.of(status, function.passes - passes, seen)
-
-
-def _state(
-    theta: np.ndarray, memory: Memory, seen: list[tuple[float, float, float]], fresh: bool, passes: int
-) -> dict[str, Any]:
-    return {
-        "theta": theta,
-        "memory": memory.state(),
-        "seen": np.array(seen),
-        "fresh": fresh,
-        "passes": passes,
-    }
 
 
 def check_start(*numbers: Any) -> None:
