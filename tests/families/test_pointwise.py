@@ -7,8 +7,7 @@ from numpy.testing import assert_allclose
 
 from dropglm.families import pointwise as families
 from dropglm.noise import Dropout
-from dropglm.penalties import EXPECTATIONS
-from dropglm.penalties import pointwise as penalties
+from dropglm.penalties import EXPECTATIONS, POINTWISE
 
 ETA = np.array([-30.0, -3.0, -0.5, 0.0, 1e-9, 0.7, 4.0, 25.0])
 
@@ -25,7 +24,7 @@ def test_a_family_at_a_single_number_equals_the_family(family):
 @pytest.mark.parametrize("family", families.POINTWISE, ids=lambda family: family.__name__)
 def test_a_penalty_at_a_single_row_equals_the_penalty(family, expectation):
     penalty = EXPECTATIONS[expectation].penalty_class(family)(family, Dropout(0.5))
-    at = njit(penalties.POINTWISE[type(penalty)].py_func)
+    at = njit(POINTWISE[type(penalty)].py_func)
     s2 = np.linspace(0.0, 3.0, len(ETA))
     A2, A3 = family.variance(ETA), family.third_cumulant(ETA)
     found = np.array([at(*row) for row in zip(ETA, s2, A2, A3, strict=True)]).T

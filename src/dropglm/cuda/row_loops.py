@@ -17,15 +17,14 @@ from numba import cuda, float64
 from dropglm.cuda.runtime import kernel
 from dropglm.cuda.threads import items, no_problem, problem_of, put_sums
 from dropglm.families import pointwise as families
-from dropglm.penalties import pointwise as penalties
+from dropglm.penalties import POINTWISE
 
 logistic, linear, poisson = families.logistic, families.linear, families.poisson
-quadratic, gaussian_logistic = penalties.quadratic, penalties.gaussian_logistic
-gaussian_poisson = penalties.gaussian_poisson
+quadratic, gaussian_logistic, gaussian_poisson = POINTWISE.values()
 
 # Numbers of the families and penalties in kernels; 0 means no penalty.
 FAMILY = {family: number for number, family in enumerate(families.POINTWISE)}
-PENALTY = {penalty: number for number, penalty in enumerate(penalties.POINTWISE, start=1)}
+PENALTY = {penalty: number for number, penalty in enumerate(POINTWISE, start=1)}
 
 # What ``evaluate`` sums over the rows: f, its derivative with respect to the step, ∂f/∂η and ∂f/∂s².
 SUMS = 4

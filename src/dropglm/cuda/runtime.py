@@ -50,14 +50,6 @@ def array_module() -> Any:
     return np if SIMULATED else import_extra("cupy", "cuda", 'device="cuda" needs')
 
 
-def to_device(numbers: np.ndarray, array: Any) -> None:
-    """Copy numbers of the host to an array of the GPU."""
-    if SIMULATED:
-        array[:] = numbers
-    else:
-        array.set(numbers)
-
-
 class Reports:
     """Copies of a small array for the host, each as it was after the kernels called before ``send``.
 
@@ -288,7 +280,10 @@ class Group:
         self.numbers = numbers
         columns = np.full(len(self._columns), -1, np.int32)
         columns[: len(numbers)] = numbers
-        to_device(columns, self._columns)
+        if SIMULATED:
+            self._columns[:] = columns
+        else:
+            self._columns.set(columns)
         if self.by_two is not None:
             self.by_two.choose(np.unique(numbers // 2))
 

@@ -73,11 +73,8 @@ class RowTerm(Term):
             value += float(np.sum(w * (self.family.log_partition(eta) - y * eta)))
             f_eta += w * (self.family.mean(eta) - y)
         if self.penalty is not None:
-            pi = self.pi[rows]
-            r, r_eta, r_s2 = self.penalty.rows(eta, s2)
-            value += float(np.sum(pi * r))
-            f_eta += pi * r_eta
-            f_s2 += pi * r_s2
+            r, r_eta, r_s2 = self.penalty.weighted_rows(eta, s2, self.pi[rows])
+            value, f_eta, f_s2 = value + r, f_eta + r_eta, f_s2 + r_s2
         return value, f_eta, f_s2
 
 

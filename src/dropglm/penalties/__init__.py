@@ -7,9 +7,9 @@ that the method supports.
 from dropglm.families import Family, Linear, Logistic, Multinomial, Poisson
 from dropglm.penalties.base import Expectation, Penalty, RowPenalty
 from dropglm.penalties.exact import ExactLogistic, ExactPoisson
-from dropglm.penalties.gaussian import GaussianLogistic, GaussianPoisson
+from dropglm.penalties.gaussian import GaussianLogistic, GaussianPoisson, gaussian_logistic, gaussian_poisson
 from dropglm.penalties.monte_carlo import MonteCarlo
-from dropglm.penalties.quadratic import MultinomialQuadratic, Quadratic
+from dropglm.penalties.quadratic import MultinomialQuadratic, Quadratic, quadratic
 
 # For the linear family A is a parabola, so its second-order expansion is the expectation itself.
 EXPECTATIONS: dict[str, Expectation] = {
@@ -21,5 +21,10 @@ EXPECTATIONS: dict[str, Expectation] = {
         Expectation("monte_carlo", {Family: MonteCarlo, Multinomial: MonteCarlo}),
     )
 }
+
+# Row penalties at a single row, for compiled loops on the CPU and on GPUs: each function takes η, s² and the
+# family's A'' and A''' at η, and returns r and its derivatives with respect to η and s². ``rows`` has the
+# same formulas for arrays; tests compare the two. Other penalties have no compiled form.
+POINTWISE = {Quadratic: quadratic, GaussianLogistic: gaussian_logistic, GaussianPoisson: gaussian_poisson}
 
 __all__ = ["EXPECTATIONS", "Expectation", "MonteCarlo", "Penalty", "RowPenalty"]

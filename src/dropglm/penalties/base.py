@@ -108,6 +108,13 @@ class RowPenalty(Penalty):
     def rows(self, eta: np.ndarray, s2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return r(η, s²) and its derivatives with respect to η and s², each of shape (n,)."""
 
+    def weighted_rows(
+        self, eta: np.ndarray, s2: np.ndarray, weights: np.ndarray
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return Σ_i w_i r(η_i, s²_i), and its derivatives with respect to each η and s²."""
+        r, r_eta, r_s2 = self.rows(eta, s2)
+        return float(np.sum(weights * r)), weights * r_eta, weights * r_s2
+
     def value(self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
         """Return R(β) in one pass over the rows."""
         return self._forward(design, beta, intercept, weights)[0]
@@ -129,10 +136,9 @@ class RowPenalty(Penalty):
 
         def piece(bounds: tuple[int, int]) -> float:
             rows = slice(*bounds)
-            r, r_eta, r_s2 = self.rows(eta[rows] + intercept[0], s2[rows])
-            w = weights[rows]
-            slopes[rows, 0], slopes[rows, 1] = w * r_eta, w * r_s2
-            return float(np.sum(w * r))
+            weighted = self.weighted_rows(eta[rows] + intercept[0], s2[rows], weights[rows])
+            value, slopes[rows, 0], slopes[rows, 1] = weighted
+            return value
 
         return sum(each(piece, even_ranges(len(eta), PIECE), design.threads)), slopes
 
