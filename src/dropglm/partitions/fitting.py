@@ -23,7 +23,7 @@ from dropglm.estimators.rows import NO_BLOCKS, TrainingRows
 from dropglm.estimators.validation import TrainingData, check_settings, class_factors, class_numbers
 from dropglm.families import Poisson
 from dropglm.noise import Noise
-from dropglm.objective import Coefficients, Objective
+from dropglm.objective import Coefficients, Objective, penalty_scales
 from dropglm.objective.terms import EvaluatedLine, Share, TermLine
 from dropglm.partitions.checkpoint import ProblemCheckpoint, checkpoint_folder, checkpointed
 from dropglm.partitions.engine import Engine
@@ -276,9 +276,8 @@ class PartitionedProblem(Problem):
         mean = self._mean if self.fit_intercept else np.zeros_like(self._mean)
         target = Target(self.family, penalty, self.number, fold=self.fold, left_out=self.features.left_out)
         if penalty is not None and discount > 0.0 and self.some_unlabeled:
-            n = float(self.weights.sum())
-            share = n / (n + discount * self.unlabeled_weight)
-            target = target._replace(labeled_share=share, unlabeled_share=share * discount)
+            scales = penalty_scales(float(self.weights.sum()), self.unlabeled_weight, discount)
+            target = target._replace(labeled_share=scales[0], unlabeled_share=scales[1])
         return Objective(
             [PartitionedTerm(self.features, target, mean)],
             l2,
