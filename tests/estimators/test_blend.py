@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from dropglm.estimators.blend import (
+    BLOCK,
     HALF,
     PRIOR_ALONE,
     PRIORS,
@@ -19,7 +20,6 @@ from dropglm.estimators.blend import (
     fit_blend,
     losses_of,
 )
-from dropglm.estimators.blend_kernels import BLOCK
 
 
 @st.composite

@@ -4,8 +4,12 @@ from dropglm.extras import import_extra
 
 import_extra("distributed", "dask", "dropglm.dask needs")
 
-from dropglm.dask.linear import LinearRegression, LogisticRegression, PoissonRegressor  # noqa: E402
-from dropglm.dask.logistic_cv import LogisticRegressionCV  # noqa: E402
+from dropglm.dask.linear import (  # noqa: E402
+    LinearRegression,
+    LogisticRegression,
+    LogisticRegressionCV,
+    PoissonRegressor,
+)
 from dropglm.dask.text import TextClassifier  # noqa: E402
 
 __all__ = [

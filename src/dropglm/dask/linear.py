@@ -1,13 +1,217 @@
-"""The linear estimators on Dask."""
+"""The linear estimators on Dask, and what all estimators there share: their client, fits and predictions."""
 
-from typing import Any
+import inspect
+from collections.abc import Callable
+from functools import partial, wraps
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone
 
-from dropglm import estimators
-from dropglm.dask.classes import ClassPredictions
-from dropglm.dask.model import DaskModel
-from dropglm.partitions import fit_logistic, fit_regression
+from dropglm import checks, estimators
+from dropglm.dask.collections import apply, is_collection, partitions_of
+from dropglm.dask.engine import DaskEngine, client_from
+from dropglm.estimators.held_out import identity_model
+from dropglm.estimators.scoring import scorer_from
+from dropglm.estimators.validation import class_numbers
+from dropglm.partitions import Engine, Rows, fit_logistic, fit_logistic_cv, fit_regression
+from dropglm.partitions.checkpoint import remove_checkpoint
+from dropglm.partitions.fitting import join
+from dropglm.partitions.rows import Requirements, check_rows, naming
+
+
+class DaskModel(BaseEstimator):
+    """An estimator whose ``fit`` takes Dask collections.
+
+    A subclass also inherits from the local estimator, whose settings it has. ``client`` is added to them.
+    """
+
+    # The estimator for data in memory, and the function that fits it to partitions.
+    local: ClassVar[Any]
+    fit_partitions: ClassVar[Callable[..., Any]]
+    client: Any
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *arguments: Any, client: Any = None, **settings: Any) -> None:
+            """Set the settings; the signature of a subclass names all of them."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Add ``client`` to the settings of the local estimator."""
+        super().__init_subclass__(**options)
+        cls.__init__ = _with_client(cls.local)  # type: ignore[method-assign]
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        X_unlabeled: Any = None,
+        unlabeled_weight: Any = None,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : Dask array or data frame of shape (n, d), or list of delayed objects or futures
+            Features. Blocks of arrays may be dense or scipy.sparse; sizes of chunks may be unknown, and
+            partitions may be empty.
+        y : Dask array or series of shape (n,), or list of delayed objects or futures
+            Labels or targets, in the same partitions.
+        sample_weight : like y, default=None
+            Weights of the rows.
+        X_unlabeled : like X, default=None
+            Rows without labels.
+        unlabeled_weight : like y, default=None
+            Weights of the unlabelled rows.
+        checkpoint : str or path, default=None
+            A folder on the client for the state of the fit after each iteration. If the client dies, the same
+            call continues there; at the end the folder is removed.
+
+        Returns
+        -------
+        self
+            The fitted model, with plain NumPy arrays.
+        """
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        client = client_from(self.client)
+        if X_unlabeled is None and unlabeled_weight is not None:
+            raise ValueError("unlabeled_weight was given without X_unlabeled.")
+        labeled = partitions_of(client, X, y, sample_weight, labeled=True)
+        unlabeled = []
+        if X_unlabeled is not None:
+            unlabeled = partitions_of(client, X_unlabeled, None, unlabeled_weight, labeled=False)
+        type(self).fit_partitions(self, self._engine(client), labeled, unlabeled, checkpoint)
+        remove_checkpoint(checkpoint)
+        return self
+
+    def _engine(self, client: Any) -> Engine:
+        return DaskEngine(client)
+
+    def to_local(self) -> Any:
+        """Return the ordinary estimator with the same settings and coefficients.
+
+        Returns
+        -------
+        estimator
+            Of the class of the same name in ``dropglm``; it does not need Dask.
+        """
+        model = object.__new__(self.local)
+        vars(model).update({name: value for name, value in vars(self).items() if name != "client"})
+        return model
+
+    def _each(self, X: Any, method: str, columns: int | None, dtype: Any) -> Any:
+        """Return the predictions of a method of the local model, for a collection or for data in memory."""
+        predict = getattr(self.to_local(), method)
+        if not is_collection(X):
+            return predict(X)
+        return apply(X, partial(_predictions, predict, columns, dtype), columns, dtype)
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy that uses the same client."""
+        settings = self.get_params(deep=False)
+        client = settings.pop("client")
+        copies = {name: clone(value, safe=False) for name, value in settings.items()}
+        return type(self)(**copies, client=client)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: everything but the client."""
+        return {**vars(self), "client": None}
+
+
+def _predictions(predict: Callable[[Any], Any], columns: int | None, dtype: Any, part: Any) -> Any:
+    """Return the predictions of a partition, which may be empty."""
+    if len(part) if not hasattr(part, "shape") else part.shape[0]:
+        return predict(part)
+    return np.empty(0 if columns is None else (0, columns), dtype)
+
+
+def _with_client(local: Any) -> Callable[..., None]:
+    """Return an ``__init__`` with the parameters of the local estimator and ``client``.
+
+    scikit-learn reads the names of the settings from the signature.
+    """
+    inherited = local.__init__
+
+    @wraps(inherited)
+    def initialise(self: Any, *arguments: Any, client: Any = None, **settings: Any) -> None:
+        inherited(self, *arguments, **settings)
+        self.client = client
+
+    signature = inspect.signature(inherited)
+    client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
+    initialise.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), client]
+    )
+    return initialise
+
+
+class ClassPredictions:
+    """Predictions of collections, or of data in memory; for subclasses of ``DaskModel``."""
+
+    classes_: np.ndarray
+    _each: Callable[..., Any]
+
+    def predict(self, X: Any) -> Any:
+        """Return the most probable class of each row.
+
+        Parameters
+        ----------
+        X : Dask array or data frame, list of delayed objects or futures, or data in memory
+
+        Returns
+        -------
+        Dask array, list of delayed objects, or ndarray, of shape (n,)
+        """
+        checks.fitted(self, "classes_")
+        return self._each(X, "predict", None, self.classes_.dtype)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : Dask array or data frame, list of delayed objects or futures, or data in memory
+
+        Returns
+        -------
+        Dask array, list of delayed objects, or ndarray, of shape (n, K)
+        """
+        checks.fitted(self, "classes_")
+        return self._each(X, "predict_proba", len(self.classes_), np.float64)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : Dask array or data frame, list of delayed objects or futures, or data in memory
+
+        Returns
+        -------
+        Dask array, list of delayed objects, or ndarray, of shape (n, K)
+        """
+        checks.fitted(self, "classes_")
+        return self._each(X, "predict_log_proba", len(self.classes_), np.float64)
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the predictors: log odds of the second of two classes, or one per class.
+
+        Parameters
+        ----------
+        X : Dask array or data frame, list of delayed objects or futures, or data in memory
+
+        Returns
+        -------
+        Dask array, list of delayed objects, or ndarray, of shape (n,) or (n, K)
+        """
+        checks.fitted(self, "classes_")
+        K = len(self.classes_)
+        return self._each(X, "decision_function", None if K == 2 else K, np.float64)
 
 
 class LogisticRegression(ClassPredictions, DaskModel, estimators.LogisticRegression):
@@ -145,3 +349,100 @@ n_jobs, device, random_state, verbose : as in dropglm.PoissonRegressor
     """
 
     local = estimators.PoissonRegressor
+
+
+class LogisticRegressionCV(ClassPredictions, DaskModel, estimators.LogisticRegressionCV):
+    """Logistic regression with noise, l2, l2_weights and discount chosen by cross-validation on Dask.
+
+    The search is that of ``dropglm.LogisticRegressionCV``: the same folds, scores and choice for the same
+    rows in the same order. Features stay on the workers; the client has the labels, weights and folds of all
+    labelled rows, and gets sums and the predictors of held-out rows, one number per row and class. A fold is
+    a weight of 0 for its held-out rows. All folds, paths of the grid and classes share the rounds in which
+    the client asks the workers.
+
+    Parameters
+    ----------
+    dropout, noise_std, l2, expectation, discount, l2_weights : as in dropglm.LogisticRegressionCV
+        Grids of settings.
+    cv, scoring, extend_l2, one_standard_error, race, calibrate, naive_bayes, rounds : as in \
+dropglm.LogisticRegressionCV
+        The search. Rows of weight 0 belong to no fold. A splitter sees no features. ``race=False`` takes
+        fewer rounds but more evaluations.
+    fit_intercept, multi_class, class_weight, tol, max_iter : as in dropglm.LogisticRegressionCV
+        The fits.
+    n_jobs : int, default=None
+        Number of threads of the client; workers use one thread per task.
+    device : {"cpu"} or None, default=None
+        Fits on Dask run on CPUs.
+    random_state, verbose : as in dropglm.LogisticRegressionCV
+        Random seed, and whether to show progress.
+    client : distributed.Client, default=None
+        The client; None means Dask's default client.
+
+    Attributes
+    ----------
+    dropout_, noise_std_, l2_, l2_weights_, discount_, best_params_, best_score_, best_scores_, best_index_, \
+best_estimator_, scale_, naive_bayes_, rounds_, cv_probabilities_, l2_at_edge_, cv_results_, classes_, \
+coef_, intercept_, n_iter_, multi_class_, result_, n_features_in_, feature_names_in_
+        As in ``dropglm.LogisticRegressionCV``.
+
+    See Also
+    --------
+    dropglm.LogisticRegressionCV : The same for data in memory.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from dask.distributed import Client
+    >>> from dropglm.dask import LogisticRegressionCV
+    >>> client = Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0")
+    >>> rng = np.random.default_rng(0)
+    >>> X = (rng.random((200, 30)) < 0.3).astype(float)
+    >>> y = X[:, :5].sum(axis=1) > X[:, 5:10].sum(axis=1)
+    >>> model = LogisticRegressionCV(dropout=(0.5, 0.3), l2=(1.0, 0.1), cv=3)
+    >>> model = model.fit(da.from_array(X, chunks=(100, 30)), da.from_array(y, chunks=100))
+    >>> model.dropout_, model.l2_, model.l2_weights_
+    (0.3, 0.1, 'naive_bayes')
+    >>> client.close()
+    """
+
+    local = estimators.LogisticRegressionCV
+    fit_partitions = staticmethod(fit_logistic_cv)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the score of the predictions for X by ``scoring``.
+
+        Parameters
+        ----------
+        X : Dask array or data frame, list of delayed objects or futures, or data in memory
+        y : of the same kind, with the same partitions
+            The classes of the rows.
+        sample_weight : like y, default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+        """
+        local = self.to_local()
+        if not is_collection(X):
+            return local.score(X, y, sample_weight)
+        client = client_from(self.client)
+        rows = partitions_of(client, X, y, sample_weight, labeled=True)
+        eta, labels, weights = self._engine(client).total(predictors_of, rows, local, join)
+        identity = identity_model(self.classes_, softmax=self.multi_class_ == "multinomial")
+        weighted = {} if sample_weight is None else {"sample_weight": weights}
+        return float(scorer_from(self.scoring, identity)(identity, eta, labels, **weighted))
+
+
+def predictors_of(rows: Rows, model: Any) -> tuple[np.ndarray, ...]:
+    """Return the predictors of a partition by a fitted model, its labels and its weights."""
+    checked = check_rows(rows, Requirements("labels"))
+    with naming(checked.name):
+        K = len(model.classes_)
+        if not len(checked.weights):
+            return np.empty((0, 1 if K == 2 else K)), model.classes_[:0], checked.weights
+        assert checked.y is not None
+        labels = model.classes_[class_numbers(checked.y, model.classes_)]
+        return model._predictors(checked.X), labels, checked.weights

@@ -9,7 +9,7 @@ import numpy as np
 from dropglm import text
 from dropglm.dask.collections import apply, is_collection, partitions_of
 from dropglm.dask.engine import client_from
-from dropglm.dask.model import DaskModel
+from dropglm.dask.linear import DaskModel
 from dropglm.partitions import Engine
 from dropglm.partitions.checkpoint import remove_checkpoint
 from dropglm.text.partitioned import TextsInPartitions
