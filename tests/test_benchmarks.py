@@ -17,6 +17,7 @@ from benchmarks import (
     readme,
     report,
     same_gap,
+    same_results,
     streaming,
     thread_time,
     training_texts,
@@ -127,3 +128,23 @@ def test_a_process_is_timed_and_stopped(tmp_path):
     assert done.peak_memory > 1 << 20
     slow = processes.run([sys.executable, "-c", "while True: pass"], tmp_path, limit=0.2)
     assert slow.seconds == np.inf
+
+
+def test_results_before_and_after_are_compared_split_by_split():
+    """A row that moved by less than its standard error over seeds is told apart from one that moved more."""
+    split, other = ("rt", 50, "tf-idf"), ("subj", 50, "tf-idf")
+    before = {seed: {"accuracy": 0.5 + 0.2 * seed, "log_loss": 0.75} for seed in (0, 1)}
+    after = {
+        seed: {"accuracy": scores["accuracy"] + 0.05, "log_loss": 0.625} for seed, scores in before.items()
+    }
+    rows, verdicts = same_results.compare({split: before, other: before}, {split: after, other: before})
+    assert rows[0] == ("rt", "50", "tf-idf", "accuracy", "0.60000", "0.10000", "0.65000", "+5.0e-02")
+    assert [row[-1] for row in rows[1:]] == ["-1.2e-01", "+0.0e+00", "+0.0e+00"]
+    assert list(verdicts.values()) == [2, 1, 1]
+
+
+def test_the_subset_of_few_labels_has_every_data_set_and_method_that_it_names(tmp_path):
+    fits = same_results.subset(tmp_path).fits
+    assert {fit.data for fit in fits} == set(same_results.SETS)
+    assert {fit.method for fit in fits} == set(same_results.METHODS)
+    assert len(fits) == 6 * 5 * 4 * 3
