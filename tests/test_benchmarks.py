@@ -147,4 +147,4 @@ def test_the_subset_of_few_labels_has_every_data_set_and_method_that_it_names(tm
     fits = same_results.subset(tmp_path).fits
     assert {fit.data for fit in fits} == set(same_results.SETS)
     assert {fit.method for fit in fits} == set(same_results.METHODS)
-    assert len(fits) == 6 * 5 * 4 * 3
+    assert len(fits) == 6 * 5 * 4 * 5
