@@ -14,9 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.markdown import ROOT, fill, table
 from dropglm.datasets import load_dataset
-from dropglm.experiments.few_labels import LABELS
+from dropglm.experiments.few_labels import LABELS, SETS
 from dropglm.experiments.few_labels_methods import METHODS, OLD, OURS, OURS_UNLABELED, TFIDF, fit_and_score
-from dropglm.experiments.few_labels_texts import SETS, few_labels
+from dropglm.experiments.texts import few_labels
 
 PAGE = ROOT / "docs" / "paper" / "few-labels.md"
 ROUNDS = 2
@@ -48,7 +48,7 @@ def row(name: str, labels: int) -> tuple[str, ...]:
 
 
 if __name__ == "__main__":
-    names = sys.argv[1:] or list(SETS)
+    names = sys.argv[1:] or SETS
     with threadpool_limits(1, "blas"):
         rows = []
         for name in names:

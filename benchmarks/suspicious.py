@@ -15,8 +15,7 @@ import numpy as np
 
 from benchmarks.markdown import ROOT, fill, table
 from dropglm.datasets import load_dataset
-from dropglm.experiments.labelling import SETS
-from dropglm.experiments.simulated_annotator import Annotated, annotated
+from dropglm.experiments.labelling import SETS, Annotated, annotated
 from dropglm.labelling import suspicious
 from dropglm.labelling.refit import LabeledTexts, choose_settings
 

@@ -11,14 +11,14 @@ from typer.testing import CliRunner
 
 from dropglm import experiments, progress
 from dropglm.cli.app import app
-from dropglm.experiments.raw_results import identity
+from dropglm.experiments.experiment import identity
 from tests.cli.command import dropglm
 from tests.experiments.toys import Killed, Toy, killed_after, timeless
 
 KILLED_AFTER_FIVE_FITS = """
 import os, signal
 from dropglm.cli import main
-from dropglm.experiments.raw_results import RawResults
+from dropglm.experiments.experiment import RawResults
 append, done = RawResults.append, []
 def counted(*arguments, **settings):
     append(*arguments, **settings)

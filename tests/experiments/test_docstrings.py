@@ -105,8 +105,7 @@ def test_tuned_is_the_best_in_cross_validation_on_labelled_texts(stored):
 def test_unlabelled_texts_are_used_in_the_search_and_in_the_final_fit():
     data, X, unlabeled, X_test = features(24, 0)
     texts = docstrings.EncodedTexts(X, data.y, unlabeled, X_test, data.y_test)
-    method, grid = docstrings.METHODS["dropout + unlabelled, tuned"]
-    found = method(texts, **grid)
+    found = docstrings.METHODS["dropout + unlabelled, tuned"].fit(texts)
     assert len(found.cv_results_["params"]) == 8  # without unlabelled texts there would be one discount only
     more, fewer = (
         LogisticRegression(**found.best_params_).fit(X, data.y, X_unlabeled=X_unlabeled).coef_
@@ -117,7 +116,7 @@ def test_unlabelled_texts_are_used_in_the_search_and_in_the_final_fit():
 
 
 def test_defaults_are_those_of_the_libraries_and_all_searches_have_the_same_budget():
-    for name, (_, settings) in docstrings.METHODS.items():
+    for name, (_, settings, _) in docstrings.METHODS.items():
         if name.endswith("defaults"):
             library = SklearnLogisticRegression() if name.startswith("L2") else LogisticRegression()
             assert settings.items() <= library.get_params().items()

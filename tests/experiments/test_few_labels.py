@@ -12,9 +12,8 @@ from sklearn.naive_bayes import MultinomialNB
 
 from dropglm import LogisticRegressionCV, NgramVectorizer, TextClassifier
 from dropglm.experiments import few_labels_methods as methods
-from dropglm.experiments import few_labels_texts as texts
-from dropglm.experiments.few_labels import FewLabels
-from dropglm.experiments.few_labels_unlabeled import lsa
+from dropglm.experiments import texts
+from dropglm.experiments.few_labels import SETS, FewLabels
 from tests.experiments.stored import page_without_fits, run_lines
 
 GROUPS = ("comp.graphics", "rec.autos", "sci.med", "talk.politics.misc", "misc.forsale")
@@ -50,7 +49,7 @@ def synthetic(name, *, n_labeled=None, n_test=None):
 
 CHEAP = {name: methods.METHODS[name] for name in ("tf-idf", "naive Bayes", "NB-SVM", methods.OURS)}
 UNTUNED = methods.Method(lambda y, seed: TextClassifier(tune=False), unlabeled=True)
-LSA = methods.Method(lsa, {"Cs": 2, "components": 5}, unlabeled=True)
+LSA = methods.Method(methods.lsa, {"Cs": 2, "components": 5}, unlabeled=True)
 SMALL = FewLabels(
     sets=("rt", "docs"),
     labels=(20, 40),
@@ -68,7 +67,7 @@ def stored(tmp_path_factory):
     # Without the synthetic texts of 500 classes, which take seconds.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dropglm.experiments.few_labels.MANY_CLASSES_METHODS", ())
-        patch.setattr("dropglm.experiments.few_labels_curves.COUNTS", (50, 100))
+        patch.setattr("dropglm.experiments.few_labels.CURVE_COUNTS", (50, 100))
         patch.setattr("dropglm.experiments.few_labels.CURVES", ("LSA", methods.OURS_UNLABELED))
         yield folder, run_lines("few-labels", SMALL, folder, quick=False)
 
@@ -85,7 +84,7 @@ def test_the_first_texts_are_labelled_and_every_class_has_two(y, labels):
         assert chosen[:labels].all()
 
 
-@pytest.mark.parametrize("name", texts.SETS)
+@pytest.mark.parametrize("name", SETS)
 def test_a_split_has_every_text_once_and_the_same_test_texts_for_every_number_of_labels(name):
     split, more = (texts.few_labels(name, labels, 3, synthetic) for labels in (20, 40))
     parts = [*split.labeled, *split.unlabeled, *split.test]
@@ -99,10 +98,10 @@ def test_a_split_has_every_text_once_and_the_same_test_texts_for_every_number_of
 
 
 def test_the_newsgroups_have_no_headers_and_four_of_their_top_levels():
-    found, y = texts.SETS["news4"](synthetic)
+    found, y = texts.all_texts("news4", synthetic)
     assert set(y) == {"comp", "rec", "sci", "talk"}
     assert not any("From" in text for text in found)
-    assert set(texts.SETS["news20"](synthetic)[1]) == set(GROUPS)
+    assert set(texts.all_texts("news20", synthetic)[1]) == set(GROUPS)
     split = texts.newsgroups_by_date(synthetic)
     assert list(split.y) == list(synthetic("20news").y)
     assert not any("From" in text for text in [*split.labeled, *split.test])
@@ -195,7 +194,7 @@ def test_curves_are_of_the_first_unlabelled_texts(stored):
     assert line["result"]["accuracy"] == np.mean(model.predict(split.test) == split.y_test)
     assert line["result"]["unlabeled"] == 50
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dropglm.experiments.few_labels_curves.COUNTS", (50, 100))
+        patch.setattr("dropglm.experiments.few_labels.CURVE_COUNTS", (50, 100))
         title = "TextClassifier + unlabelled, 40 labels: accuracy"
         tables = SMALL.tabulate(stored[1])
     header = next(table.header for table in tables if title in table.title)

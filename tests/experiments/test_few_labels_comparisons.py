@@ -2,9 +2,8 @@
 
 import pytest
 
-from dropglm.experiments import few_labels_comparisons as comparisons
-from dropglm.experiments import few_labels_curves as curves
-from dropglm.experiments.raw_results import by
+from dropglm.experiments import few_labels
+from dropglm.experiments.results import by
 from tests.experiments.stored import line
 
 
@@ -25,18 +24,18 @@ def test_the_best_rival_of_each_cell_is_the_one_with_the_best_mean():
         *results("one", [0.2, 0.6], "subj"),
         *results("other", [0.6, 0.6], "subj"),
     ]
-    table = comparisons.differences("accuracy", by("data", lines), "ours", ["one", "other", "absent"])
+    table = few_labels.differences("accuracy", by(lines, "data"), "ours", ["one", "other", "absent"])
     assert table.rows == [["rt", "+10.00", "0.00", "one"], ["subj", "-10.00", "0.00", "other"]]
     assert table.title.endswith("(better in 1 of 2 cells, worse by more than one standard error in 1)")
     # Here the log loss is 1 - accuracy.
-    loss = comparisons.differences("log_loss", by("data", lines), "ours", ["one", "other"])
+    loss = few_labels.differences("log_loss", by(lines, "data"), "ours", ["one", "other"])
     assert loss.rows[0] == ["rt", "-0.100", "0.000", "one"]
     assert "better in 1 of 2 cells" in loss.title
 
 
 def test_without_standard_errors_only_the_cells_ahead_are_counted():
     lines = [*results("ours", [0.7]), *results("one", [0.6])]
-    table = comparisons.differences("accuracy", by("data", lines), "ours", ["one"])
+    table = few_labels.differences("accuracy", by(lines, "data"), "ours", ["one"])
     assert table.title.endswith("minus the best rival (better in 1 of 1 cells)")
     assert table.rows == [["rt", "+10.00", "-", "one"]]
 
@@ -48,7 +47,7 @@ def test_gains_are_paired_by_seed_and_averaged_over_data_sets():
         *results("with", [0.5, 0.4], "subj"),
         *results("without", [0.5, 0.6], "subj"),
     ]
-    table = comparisons.gains("accuracy", by("data", lines), "with", "without")
+    table = few_labels.gains("accuracy", by(lines, "data"), "with", "without")
     assert table.rows == [
         ["rt", "+5.00", "5.00"],
         ["subj", "-10.00", "10.00"],
@@ -63,7 +62,7 @@ def test_the_safety_table_counts_losses_and_names_the_worst():
         *results("with", [0.5], "subj", 300),
         *results("without", [0.55], "subj", 300),
     ]
-    table = comparisons.safety(by("data", lines), "with", "without")
+    table = few_labels.safety(by(lines, "data"), "with", "without")
     assert table.rows == [
         ["100 labels", "3", "1", "33.3", "0", "-2.00", "rt, 100 labels, seed 2"],
         ["300 labels", "1", "1", "100.0", "1", "-5.00", "subj, 300 labels, seed 0"],
@@ -80,9 +79,7 @@ def curve_lines():
 
 
 def test_a_curve_has_the_main_results_at_its_ends(curve_lines):
-    main, some = curves.separated(curve_lines)
-    assert len(main) == 6
-    table = curves.curve_table(curves.Drawn("with", "without", 100), by("data", main), by("data", some))
+    table = few_labels.unlabeled_curves(curve_lines, "with", "without", 100).table()
     assert table.header == ["data", "0", "100", "300", "all", "all minus 100", "±"]
     assert table.rows == [
         ["rt", "50.00", "65.00", "67.50", "75.00", "+10.00", "0.00"],
@@ -92,8 +89,7 @@ def test_a_curve_has_the_main_results_at_its_ends(curve_lines):
 
 
 def test_a_figure_has_a_curve_per_data_set(curve_lines):
-    main, some = curves.separated(curve_lines)
-    figure = curves.draw_curves(curves.Drawn("with", "without", 100), by("data", main), by("data", some))
+    figure = few_labels.unlabeled_curves(curve_lines, "with", "without", 100).draw()
     (ax,) = figure.axes
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["rt", "subj"]
     assert [list(container[0].get_xdata()) for container in ax.containers] == [[0, 1, 2, 5], [1, 5]]
@@ -102,6 +98,6 @@ def test_a_figure_has_a_curve_per_data_set(curve_lines):
 
 @pytest.mark.parametrize("labels", [50, 100, 300])
 def test_curves_end_before_a_data_set_does(labels):
-    counts = curves.unlabeled_counts("imdb2k", labels)
+    counts = few_labels.unlabeled_counts("imdb2k", labels)
     assert counts == [100, 300, 1000]
-    assert counts[-1] + labels < curves.POOLS["imdb2k"]
+    assert counts[-1] + labels < few_labels.POOLS["imdb2k"]

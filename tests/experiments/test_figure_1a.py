@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dropglm.experiments.figure_1a import Figure1a
+from dropglm.experiments.figures import Figure1a
 from tests.experiments.stored import page_without_fits, run_lines
 from tests.oracles import integrated, softplus
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from dropglm import LogisticRegression, load_dataset, noising_penalty
 from dropglm.datasets import DatasetError
 from dropglm.experiments import ExperimentRun
-from dropglm.experiments.figure_1b import (
+from dropglm.experiments.figures import (
     Figure1b,
     athr_rows,
     measure_path,

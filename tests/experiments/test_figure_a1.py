@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dropglm.experiments.figure_a1 import FigureA1
+from dropglm.experiments.figures import FigureA1
 from tests.experiments.stored import page_without_fits, run_lines
 
 FIGURE = FigureA1()

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from dropglm.experiments.figure_a2 import FigureA2
+from dropglm.experiments.figures import FigureA2
 from tests.experiments.stored import page_without_fits, run_lines
 from tests.oracles import enumerated, softplus
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dropglm import LogisticRegression
-from dropglm.experiments import imdb, imdb_curves, methods
+from dropglm.experiments import imdb, methods
 from tests.experiments.stored import ALL, MORE, NB, PLAIN, line, run_lines
 
 IMDB = imdb.IMDB()
@@ -29,8 +29,9 @@ def test_rows_have_the_best_in_cross_validation_with_a_binomial_error():
         (methods.GAUSSIAN, True, ALL),
         (methods.QUADRATIC, False, "quadratic"),
     ):
-        assert imdb.best_in_cross_validation(lines, candidates, unlabeled=unlabeled)["method"] == method
-    assert imdb.best_in_cross_validation(lines, methods.QUADRATIC, unlabeled=True) is None
+        (best,) = methods.best_in_cross_validation(lines, candidates, unlabeled=unlabeled)
+        assert best["method"] == method
+    assert methods.best_in_cross_validation(lines, methods.QUADRATIC, unlabeled=True) == []
     rows = {row[0]: row[1:] for row in IMDB.tabulate(lines)[0].rows}
     assert rows["Drop-Bi"] == ["91.31", "91.98", "90.50", "91.70", "-0.81", "-0.28"]
     assert rows["Drop-Bi, quadratic"][2:4] == ["88.00", "-"]
@@ -91,10 +92,10 @@ def test_the_training_time_of_the_wide_matrix_is_that_of_one_fit(small, tmp_path
 
 
 def test_larger_subsets_contain_smaller_ones(small, load, tmp_path):
-    few, many = (imdb_curves.draw_subset(n, m, 1, load) for n, m in ((20, 10), (30, 25)))
+    few, many = (imdb.draw_subset(n, m, 1, load) for n, m in ((20, 10), (30, 25)))
     assert (many.X[:20] != few.X).nnz == 0
     assert (many.X_unlabeled[:10] != few.X_unlabeled).nnz == 0
-    assert (imdb_curves.draw_subset(20, 10, 2, load).X != few.X).nnz > 0
+    assert (imdb.draw_subset(20, 10, 2, load).X != few.X).nnz > 0
     lines = run_lines("imdb-curves", small.curves, tmp_path, quick=False)
     left, right = small.curves.tabulate(lines)
     assert left.header == ["method", "0", "±", "20", "±", "40", "±"]

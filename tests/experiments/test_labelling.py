@@ -3,8 +3,15 @@
 import numpy as np
 import pytest
 
-from dropglm.experiments.labelling import CHOSEN, RANDOM, Labelling
-from dropglm.experiments.simulated_annotator import Strategy, annotated, labels_needed, simulate
+from dropglm.experiments.labelling import (
+    CHOSEN,
+    RANDOM,
+    Labelling,
+    Strategy,
+    annotated,
+    labels_needed,
+    simulate,
+)
 from tests.experiments.stored import page_without_fits, run_lines
 from tests.experiments.test_few_labels import synthetic
 

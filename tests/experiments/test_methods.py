@@ -13,7 +13,7 @@ from sklearn.naive_bayes import MultinomialNB
 
 from dropglm import LogisticRegression
 from dropglm.estimators import search
-from dropglm.experiments import imdb, imdb_curves, methods, texts, thirds
+from dropglm.experiments import imdb, methods, texts, thirds
 
 
 def test_a_baseline_takes_the_setting_with_the_best_mean_over_folds(load):
@@ -153,9 +153,9 @@ def test_parameters_of_a_fit_include_settings_and_folds():
         settings = (imdb.WIDE_METHOD if fit.data == "wide" else method).settings()
         assert fit.parameters["settings"] == settings
         assert fit.parameters["folds"] == 3
-    for fit in imdb_curves.IMDBCurves().fits(False):
+    for fit in imdb.IMDBCurves().fits(False):
         unlabeled = fit.parameters["unlabeled"] > 0
-        method = (imdb_curves.WITH_UNLABELED if unlabeled else imdb_curves.LABELED_ONLY)[fit.method]
+        method = (imdb.WITH_UNLABELED if unlabeled else imdb.LABELED_ONLY)[fit.method]
         assert fit.parameters["settings"] == method.settings()
 
 

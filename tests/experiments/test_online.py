@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from dropglm import OnlineLogisticRegression, load_dataset
 from dropglm.datasets import DatasetError
 from dropglm.experiments import ExperimentRun, online
-from dropglm.experiments.well_specified import (
+from dropglm.experiments.online import (
     BETA_NORMAL,
     BETA_WORD,
     INTERCEPT,

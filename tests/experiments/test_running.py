@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from dropglm.experiments import ExperimentRun, running
-from dropglm.experiments.raw_results import RawResults
+from dropglm.experiments import ExperimentRun, experiment
+from dropglm.experiments.experiment import RawResults
 from dropglm.files import FileError
 from dropglm.progress import Progress
 from tests.experiments.toys import Killed, Toy, killed_after, timeless
@@ -104,7 +104,7 @@ def test_the_seconds_of_a_line_do_not_include_loading_data(tmp_path, monkeypatch
 
         return slow
 
-    monkeypatch.setattr(running, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    monkeypatch.setattr(experiment, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
     run = ExperimentRun("toy", Toy(), tmp_path)
     run.fits = [
         replace(fit, load=takes(100.0, fit.load), measure=takes(2.5 + fit.seed, fit.measure))

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dropglm.experiments.thirds import Thirds, best_in_cross_validation
+from dropglm.experiments.methods import GAUSSIAN, best_in_cross_validation
+from dropglm.experiments.thirds import Thirds
 from tests.experiments.stored import ALL, MORE, NB, PLAIN, line, run_lines
 
 THIRDS = Thirds()
@@ -15,7 +16,7 @@ def test_methods_are_chosen_by_cross_validation_and_not_on_test_rows(small, few_
     assert len(lines) == len(small.thirds.fits(False)) == (2 + 1) * (2 * len(few_methods) - 1)
     ours = ["gaussian + unlabelled", "gaussian, NB ridge of all rows + unlabelled"]
     rt = [line for line in lines if line["data"] == "rt"]
-    for found in best_in_cross_validation(rt, unlabeled=True):
+    for found in best_in_cross_validation(rt, GAUSSIAN, unlabeled=True):
         mine = [x["result"] for x in rt if x["seed"] == found["seed"] and x["method"] in ours]
         assert len(mine) == 4
         assert found["result"]["cv_score"] == max(result["cv_score"] for result in mine)
@@ -58,7 +59,7 @@ def test_the_tables_have_the_best_in_cross_validation_and_not_on_test_rows():
     for (data, features), accuracy in expected.items():
         mine = [x for x in lines if x["data"] == data and x["parameters"]["features"] == features]
         for unlabeled, column in ((False, 1), (True, 2)):
-            found = best_in_cross_validation(mine, unlabeled=unlabeled)
+            found = best_in_cross_validation(mine, GAUSSIAN, unlabeled=unlabeled)
             assert [100 * x["result"]["accuracy"] for x in found] == pytest.approx(accuracy[:, column])
         (row,) = [row for row in tables[features].rows if row[0] == data]
         assert row[4:10:2] == [f"{mean:.2f}" for mean in accuracy.mean(axis=0)]

@@ -5,19 +5,14 @@ figures are made from these lines alone. The command ``dropglm reproduce`` runs 
 """
 
 from dropglm.experiments.docstrings import Docstrings
-from dropglm.experiments.experiment import Comparison, Experiment
+from dropglm.experiments.experiment import Comparison, Experiment, ExperimentRun
 from dropglm.experiments.few_labels import FewLabels
-from dropglm.experiments.figure_1a import Figure1a
-from dropglm.experiments.figure_1b import Figure1b
-from dropglm.experiments.figure_a1 import FigureA1
-from dropglm.experiments.figure_a2 import FigureA2
+from dropglm.experiments.figures import Figure1a, Figure1b, FigureA1, FigureA2
 from dropglm.experiments.forms import TableOfForms
-from dropglm.experiments.imdb import IMDB
-from dropglm.experiments.imdb_curves import IMDBCurves
+from dropglm.experiments.imdb import IMDB, IMDBCurves
 from dropglm.experiments.labelling import Labelling
 from dropglm.experiments.online import Online
 from dropglm.experiments.report import comparisons, list_experiments, report, require_matplotlib
-from dropglm.experiments.running import ExperimentRun
 from dropglm.experiments.simulation import Simulation
 from dropglm.experiments.thirds import Thirds
 

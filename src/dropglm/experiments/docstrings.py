@@ -21,14 +21,19 @@ from sklearn.model_selection import GridSearchCV
 from dropglm.datasets import load_dataset
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.experiments.experiment import Experiment, Fit, Line
-from dropglm.experiments.raw_results import (
+from dropglm.experiments.results import (
+    PERCENT,
     by,
+    by_seed,
     count_seeds,
-    mean_percent,
-    standard_error,
-    standard_error_percent,
+    counts,
+    draw_curve,
+    label_axis,
+    mean_of,
+    paired,
+    table,
     values,
-    with_parameter,
+    where,
 )
 from dropglm.pages import ResultTable
 from dropglm.plots.axes import INK, colors_of, fresh_axes
@@ -37,14 +42,11 @@ from dropglm.text import NgramVectorizer
 NGRAMS, MIN_DF = (1, 1), 2
 FOLDS = 3
 # Only the points of the grid, chosen by accuracy as for scikit-learn's model.
-SEARCH: dict[str, Any] = {
-    "l2_weights": "uniform",
-    "cv": FOLDS,
-    "scoring": "accuracy",
-    "extend_l2": False,
-    "calibrate": False,
-}
+TUNED_DROPOUT = partial(
+    LogisticRegressionCV, l2_weights="uniform", cv=FOLDS, scoring="accuracy", extend_l2=False, calibrate=False
+)
 L2, DROPOUT, UNLABELED = "L2", "dropout", "dropout + unlabelled"
+BETTER = {L2: (DROPOUT, UNLABELED), DROPOUT: (UNLABELED,)}  # the methods whose gain over another is shown
 STYLES = {"defaults": "--", "tuned": "-"}
 
 
@@ -81,57 +83,47 @@ def encode_texts(load: Callable[..., Any], labels: int, per_class: int, test: in
     return EncodedTexts(X, data.y, X_unlabeled, X_test, data.y_test)
 
 
-def fit_l2(texts: EncodedTexts, *, C: float) -> Any:
-    """Fit scikit-learn's logistic regression to the labelled texts."""
-    return SklearnLogisticRegression(C=C, max_iter=1000).fit(texts.X, texts.y)
+class Method(NamedTuple):
+    """A model with its settings or grid, and whether it is also fitted to the unlabelled texts."""
+
+    build: Callable[..., Any]
+    settings: dict[str, Any]
+    unlabeled: bool = False
+
+    def fit(self, texts: EncodedTexts) -> Any:
+        """Return the fitted model."""
+        more = {"X_unlabeled": texts.X_unlabeled} if self.unlabeled else {}
+        return self.build(**self.settings).fit(texts.X, texts.y, **more)
 
 
-def tune_l2(texts: EncodedTexts, *, C: list[float]) -> Any:
-    """Fit scikit-learn's logistic regression with the best C."""
-    return GridSearchCV(SklearnLogisticRegression(max_iter=1000), {"C": C}, cv=FOLDS).fit(texts.X, texts.y)
+def l2(**settings: Any) -> Any:
+    """Return scikit-learn's logistic regression."""
+    return SklearnLogisticRegression(max_iter=1000, **settings)
 
 
-def fit_dropout(texts: EncodedTexts, **settings: Any) -> Any:
-    """Fit dropout to the labelled texts."""
-    return LogisticRegression(**settings).fit(texts.X, texts.y)
+def tuned_l2(**grid: Any) -> Any:
+    """Return scikit-learn's logistic regression with the best C."""
+    return GridSearchCV(l2(), grid, cv=FOLDS)
 
 
-def tune_dropout(texts: EncodedTexts, **grid: Any) -> Any:
-    """Fit dropout to the labelled texts with the best point of a grid."""
-    return LogisticRegressionCV(**grid, **SEARCH).fit(texts.X, texts.y)
-
-
-def fit_dropout_unlabeled(texts: EncodedTexts, **settings: Any) -> Any:
-    """Fit dropout with the penalty also on the unlabelled texts."""
-    return LogisticRegression(**settings).fit(texts.X, texts.y, X_unlabeled=texts.X_unlabeled)
-
-
-def tune_dropout_unlabeled(texts: EncodedTexts, **grid: Any) -> Any:
-    """Fit dropout with unlabelled texts and the best point of a grid."""
-    search = LogisticRegressionCV(**grid, **SEARCH)
-    return search.fit(texts.X, texts.y, X_unlabeled=texts.X_unlabeled)
-
-
-# Function and settings of each method: the library's defaults, then eight grid points for each, so that no
-# method is tuned more than another.
-METHODS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-    "L2, defaults": (fit_l2, {"C": 1.0}),
-    "dropout, defaults": (fit_dropout, {"dropout": 0.5, "l2": 1.0}),
-    "dropout + unlabelled, defaults": (fit_dropout_unlabeled, {"dropout": 0.5, "l2": 1.0, "discount": 0.1}),
-    "L2, tuned": (tune_l2, {"C": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]}),
-    "dropout, tuned": (tune_dropout, {"dropout": [0.8, 0.5], "l2": [10.0, 3.0, 1.0, 0.3]}),
-    "dropout + unlabelled, tuned": (
-        tune_dropout_unlabeled,
-        {"dropout": [0.8, 0.5], "l2": [3.0, 0.3], "discount": [0.5, 0.05]},
+# The library's defaults, then eight grid points for each, so that no method is tuned more than another.
+METHODS: dict[str, Method] = {
+    "L2, defaults": Method(l2, {"C": 1.0}),
+    "dropout, defaults": Method(LogisticRegression, {"dropout": 0.5, "l2": 1.0}),
+    "dropout + unlabelled, defaults": Method(
+        LogisticRegression, {"dropout": 0.5, "l2": 1.0, "discount": 0.1}, unlabeled=True
+    ),
+    "L2, tuned": Method(tuned_l2, {"C": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]}),
+    "dropout, tuned": Method(TUNED_DROPOUT, {"dropout": [0.8, 0.5], "l2": [10.0, 3.0, 1.0, 0.3]}),
+    "dropout + unlabelled, tuned": Method(
+        TUNED_DROPOUT, {"dropout": [0.8, 0.5], "l2": [3.0, 0.3], "discount": [0.5, 0.05]}, unlabeled=True
     ),
 }
 
 
-def fit_and_score(
-    texts: EncodedTexts, *, method: Callable[..., Any], settings: dict[str, Any]
-) -> dict[str, Any]:
+def fit_and_score(texts: EncodedTexts, *, method: Method) -> dict[str, Any]:
     """Return the accuracy on test texts, and the settings chosen by cross-validation."""
-    model = method(texts, **settings)
+    model = method.fit(texts)
     chosen = getattr(model, "best_params_", {})
     return {
         "accuracy": float(np.mean(model.predict(texts.X_test) == texts.y_test)),
@@ -191,76 +183,60 @@ class Docstrings(Experiment):
                 "docstrings",
                 name,
                 seed,
-                texts | {"labels": labels, "folds": FOLDS, "settings": settings},
+                texts | {"labels": labels, "folds": FOLDS, "settings": method.settings},
                 partial(encode_texts, self.load, labels, size.per_class, size.test, seed),
-                partial(fit_and_score, method=method, settings=settings),
+                partial(fit_and_score, method=method),
                 (2.0 if "tuned" in name else 0.4) * (0.4 if quick else 1.0),
             )
             for seed in range(size.seeds)
             for labels in size.labels
-            for name, (method, settings) in METHODS.items()
+            for name, method in METHODS.items()
         ]
 
     def tabulate(self, lines: list[Line]) -> list[ResultTable]:
         """Return accuracy by number of labels, gain over L2, and gain from unlabelled texts alone."""
-        counts = _label_counts(lines)
-        methods = by("method", lines)
-        header = ["method", *(column for count in counts for column in (f"{count} labels", "±"))]
-        accuracy = [
-            [name, *(cell for count in counts for cell in _accuracy_cells(count, group))]
-            for name, group in methods.items()
-        ]
+        methods, unlabeled = by(lines, "method"), values(lines, "unlabeled")
+        fewest, most = min(unlabeled), max(unlabeled)
 
-        def gains(base: str, compared: tuple[str, ...]) -> list[list[str]]:
-            return [
-                [name, *(cell for count in counts for cell in _gain_cells(count, methods, name, base))]
-                for name in methods
-                if _method(name) in compared
-            ]
+        def accuracy(name: str, count: int) -> list[str]:
+            return PERCENT.cells(values(where(methods[name], labels=count), "accuracy"))
 
-        unlabeled = values("unlabeled", lines)
-        title = (
-            f"Accuracy in per cent, {count_seeds(lines)}; {min(unlabeled):,} to {max(unlabeled):,} "
-            "unlabelled texts"
-        )
+        def gain_over(base: str, name: str, count: int) -> list[str]:
+            """Return the gain over the base method with the same setting, on the same texts."""
+            others = where(lines, method=f"{base}, {_setting(name)}")
+            scores = (by_seed(where(group, labels=count), "accuracy") for group in (methods[name], others))
+            return PERCENT.cells(paired(*scores).values(), "+")
+
+        rows = {
+            base: [name for name in methods if _method(name) in better] for base, better in BETTER.items()
+        }
+        header, columns = ["method", "±"], counts(lines)
+        title = f"Accuracy in per cent, {count_seeds(lines)}; {fewest:,} to {most:,} unlabelled texts"
+        over_l2 = "Gain over L2 on the same texts, in percentage points"
+        over_dropout = "Gain of unlabelled texts over dropout without them"
         return [
-            ResultTable(title, header, accuracy),
-            ResultTable(
-                "Gain over L2 on the same texts, in percentage points",
-                header,
-                gains(L2, (DROPOUT, UNLABELED)),
-            ),
-            ResultTable(
-                "Gain of unlabelled texts over dropout without them", header, gains(DROPOUT, (UNLABELED,))
-            ),
+            table(title, header, methods, columns, accuracy),
+            table(over_l2, header, rows[L2], columns, partial(gain_over, L2)),
+            table(over_dropout, header, rows[DROPOUT], columns, partial(gain_over, DROPOUT)),
         ]
 
     def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
         """Draw accuracy against the number of labels, for each method at its defaults and tuned."""
-        methods = by("method", lines)
+        methods = by(lines, "method")
         colours = colors_of(dict.fromkeys(map(_method, methods)))
         ax = fresh_axes()
         for name, group in methods.items():
-            counts = _label_counts(group)
-            accuracies = [values("accuracy", with_parameter("labels", count, group)) for count in counts]
-            errors = [standard_error(numbers) or 0.0 for numbers in accuracies]
-            style = {"color": colours[_method(name)], "linestyle": STYLES[_setting(name)], "capsize": 2}
-            ax.errorbar(counts, [np.mean(numbers) for numbers in accuracies], errors, **style)
+            points = {count: values(own, "accuracy") for count, own in sorted(by(group, "labels").items())}
+            found = {count: mean for count, accuracies in points.items() if (mean := mean_of(accuracies))}
+            draw_curve(ax, found, color=colours[_method(name)], linestyle=STYLES[_setting(name)])
         for name, colour in colours.items():
             ax.plot([], [], color=colour, label=name)
         for name, style_of_line in STYLES.items():
             ax.plot([], [], color=INK, linestyle=style_of_line, label=name)
-        ticks = _label_counts(lines)
-        ax.set(xscale="log", xlabel="labelled texts", ylabel="accuracy", title="Which package?")
-        ax.set_xticks(ticks, [str(count) for count in ticks])
-        ax.minorticks_off()
+        label_axis(ax, by(lines, "labels"), ylabel="accuracy", title="Which package?")
         ax.legend(loc="lower right", frameon=False)
         caption = f"Accuracy on test texts, mean over {count_seeds(lines)}; bars are standard errors."
         return {caption: [ax.figure]}
-
-
-def _label_counts(lines: list[Line]) -> list[int]:
-    return sorted({line["parameters"]["labels"] for line in lines})
 
 
 def _method(name: str) -> str:
@@ -269,20 +245,3 @@ def _method(name: str) -> str:
 
 def _setting(name: str) -> str:
     return name.rpartition(", ")[2]
-
-
-def _accuracy_cells(count: int, lines: list[Line]) -> list[str]:
-    accuracies = values("accuracy", with_parameter("labels", count, lines))
-    return [mean_percent(accuracies), standard_error_percent(accuracies)]
-
-
-def _gain_cells(count: int, methods: dict[str, list[Line]], name: str, base: str) -> list[str]:
-    """Gain over the base method with the same setting, averaged over the seeds that have both."""
-    base_lines = with_parameter("labels", count, methods.get(f"{base}, {_setting(name)}", []))
-    before = {line["seed"]: line["result"]["accuracy"] for line in base_lines}
-    gains = [
-        line["result"]["accuracy"] - before[line["seed"]]
-        for line in with_parameter("labels", count, methods[name])
-        if line["seed"] in before
-    ]
-    return [f"{100 * np.mean(gains):+.2f}" if gains else "-", standard_error_percent(gains)]

@@ -1,13 +1,29 @@
-"""The parts of an experiment: fits to run, and the tables and figures made from their raw results."""
+"""An experiment: fits to run, their raw results, and the tables and figures made from these.
 
+Raw results are stored as one line of JSON per fit. A run executes only the fits that have no line yet.
+"""
+
+import json
+import os
+import platform
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from threadpoolctl import threadpool_limits
+
+from dropglm.datasets import DatasetError
+from dropglm.files import FileError, naming_file
 from dropglm.pages import ResultTable
+from dropglm.progress import Progress
 
 Line = dict[str, Any]  # the raw result of one fit, as stored in the file
+IDENTITY = ("experiment", "data", "method", "seed", "parameters")
+MEASURED: dict[str, Any] = {"result": dict, "seconds": (int, float), "versions": dict}
 
 
 @dataclass(frozen=True)
@@ -103,3 +119,171 @@ class Experiment(ABC):
     def compare(self, lines: list[Line]) -> list[Comparison]:
         """Return the paper's numbers next to ours, as far as results are available."""
         return []
+
+
+class RawResults:
+    """The raw results of one experiment, in ``<folder>/<experiment>.jsonl``.
+
+    The file is read once, here; after that lines are only appended. An incomplete last line, left by a run
+    that was killed, is ignored and overwritten by the next result.
+
+    Parameters
+    ----------
+    folder : Path
+    experiment : str
+
+    Raises
+    ------
+    FileError
+        If a line of the file is not a raw result.
+    """
+
+    def __init__(self, folder: Path, experiment: str) -> None:
+        self.experiment = experiment
+        self.path = folder / f"{experiment}.jsonl"
+        content = self.path.read_bytes() if self.path.exists() else b""
+        complete = content.rfind(b"\n") + 1
+        self._lines = _parse(content[:complete], self.path)
+        self._cut_at = complete if complete < len(content) else None
+
+    def lines(self, fits: Iterable[Fit]) -> list[Line]:
+        """Return the results of these fits that are available, in the order of the fits."""
+        identities = (identity(self._described(fit)) for fit in fits)
+        return [self._lines[key] for key in identities if key in self._lines]
+
+    def missing(self, fits: Iterable[Fit]) -> list[Fit]:
+        """Return the fits that have no result yet."""
+        return [fit for fit in fits if identity(self._described(fit)) not in self._lines]
+
+    def append(self, fit: Fit, result: Mapping[str, Any], seconds: float) -> None:
+        """Write the result of a fit to the file, and make sure that it is on disk."""
+        line = self._described(fit) | {"result": dict(result), "seconds": seconds, "versions": _versions()}
+        # NaN is not valid JSON; a result that contains one is a bug in the experiment.
+        text = json.dumps(line, allow_nan=False).encode() + b"\n"
+        if self._cut_at is not None:
+            os.truncate(self.path, self._cut_at)
+            self._cut_at = None
+        with naming_file(self.path), self.path.open("ab") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        self._lines[identity(line)] = json.loads(text)
+
+    def _described(self, fit: Fit) -> Line:
+        """Return the part of a line that is known before the fit has run."""
+        return {
+            "experiment": self.experiment,
+            "data": fit.data,
+            "method": fit.method,
+            "seed": fit.seed,
+            "parameters": dict(fit.parameters),
+        }
+
+
+def identity(line: Mapping[str, Any]) -> str:
+    """Return a string that is equal for two lines only if they are results of the same fit.
+
+    Examples
+    --------
+    >>> line = {"experiment": "online", "data": "rt", "method": "sgd", "seed": 0, "parameters": {}}
+    >>> identity(line) == identity(line | {"seconds": 2}), identity(line) == identity(line | {"seed": 1})
+    (True, False)
+    """
+    return json.dumps([line[name] for name in IDENTITY], sort_keys=True)
+
+
+def _parse(content: bytes, path: Path) -> dict[str, Line]:
+    """Return the lines by identity."""
+    lines: dict[str, Line] = {}
+    for number, text in enumerate(content.split(b"\n")[:-1], 1):
+        try:
+            line = json.loads(text, parse_constant=_refuse)
+            if not all(isinstance(line[name], kind) for name, kind in MEASURED.items()):
+                raise TypeError
+            lines[identity(line)] = line
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise FileError(
+                f"{path}, line {number} is not a raw result; delete this line or the file."
+            ) from None
+    return lines
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not valid JSON")
+
+
+def _versions() -> dict[str, str]:
+    packages = {name: version(name) for name in ("dropglm", "numpy", "scikit-learn")}
+    return packages | {"python": platform.python_version()}
+
+
+class ExperimentRun:
+    """A full or quick run of an experiment, with the results that a folder already has.
+
+    Parameters
+    ----------
+    name : str
+        Name of the experiment; its raw results are in ``<folder>/<name>.jsonl``.
+    experiment : Experiment
+    folder : Path
+    quick : bool, default=False
+
+    Attributes
+    ----------
+    fits : list of Fit
+        All fits of the run, whether or not they have a result.
+    results : RawResults
+        The stored results, read when the object is created.
+    """
+
+    def __init__(self, name: str, experiment: Experiment, folder: Path, *, quick: bool = False) -> None:
+        self.name = name
+        self.experiment = experiment
+        self.quick = quick
+        self.fits = experiment.fits(quick)
+        self.results = RawResults(folder, name)
+
+    @property
+    def lines(self) -> list[Line]:
+        """The available results, in the order of the fits."""
+        return self.results.lines(self.fits)
+
+    @property
+    def missing(self) -> list[Fit]:
+        """The fits that have no result yet."""
+        return self.results.missing(self.fits)
+
+    def run(self, *, progress: Progress | None = None, tell: Callable[[str], None] = print) -> None:
+        """Run the missing fits and store a result for each.
+
+        Parameters
+        ----------
+        progress : Progress, optional
+            Updated after each fit; may cover several experiments.
+        tell : callable, default=print
+            Called with one sentence for each data set that is not available. Its fits are skipped.
+        """
+        fits = self.missing
+        progress = progress or Progress("fits", costs=[fit.cost for fit in fits], shown=False)
+        unavailable: set[str] = set()
+        reported: set[str] = set()  # several feature matrices may come from one data set
+        for fit in fits:
+            if fit.data in unavailable:
+                progress.skip_step(fit.cost)
+                continue
+            progress.start_step(f"{self.name}: {fit.data}, {fit.method}, seed {fit.seed}", fit.cost)
+            try:
+                data = fit.load()
+            except (DatasetError, ImportError) as error:
+                progress.skip_step(fit.cost)
+                unavailable.add(fit.data)
+                if str(error) not in reported:
+                    tell(f"{fit.data} is skipped: {error}")
+                reported.add(str(error))
+                continue
+            start = time.perf_counter()
+            # On a busy machine, BLAS with several threads slowed a baseline's fits of small vectors 40 times.
+            with threadpool_limits(1, "blas"):
+                result = fit.measure(data)
+            self.results.append(fit, result, seconds=round(time.perf_counter() - start, 3))
+            progress.finish_step()

@@ -6,15 +6,15 @@ unlabelled texts bring. Two more data sets show what becomes of many labels (20 
 classes (synthetic texts).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from dropglm.datasets import load_dataset
-from dropglm.experiments import few_labels_comparisons as comparisons
-from dropglm.experiments import few_labels_curves as curves
-from dropglm.experiments import few_labels_tables as tables
 from dropglm.experiments.docstrings import source_versions
 from dropglm.experiments.experiment import Experiment, Fit, Line
 from dropglm.experiments.few_labels_methods import (
@@ -29,29 +29,49 @@ from dropglm.experiments.few_labels_methods import (
     Method,
     fit_and_score,
 )
-from dropglm.experiments.few_labels_scores import SCORES, Groups, Mean, means_of_set, means_over_sets
-from dropglm.experiments.few_labels_texts import (
+from dropglm.experiments.results import (
+    NUMBER,
+    PERCENT,
+    Groups,
+    Mean,
+    Unit,
+    by,
+    by_seed,
+    count_seeds,
+    counts,
+    draw_curve,
+    label_axis,
+    mean_of,
+    paired,
+    table,
+    values,
+    where,
+)
+from dropglm.experiments.texts import (
     CLASSES,
     MAX_TEST,
-    SETS,
     TEXTS_PER_CLASS,
+    Load,
+    Texts,
     few_labels,
     many_classes,
     newsgroups_by_date,
 )
-from dropglm.experiments.raw_results import by, count_seeds
-from dropglm.experiments.texts import Texts
 from dropglm.pages import ResultTable
-from dropglm.plots.axes import COLORS, INK, fresh_axes
+from dropglm.plots.axes import COLORS, INK, colors_of, fresh_axes
 
+SETS = ("rt", "subj", "imdb2k", "imdb8k", "docs", "news4", "news20")
 NEWS_BY_DATE, MANY_CLASSES = "20 newsgroups by date", f"{CLASSES} classes"
 NEWS_LABELS = 11_314
 LABELS = (50, 100, 300, 1000)
-COMPARED = ("accuracy", "log_loss")
 DOCSTRINGS = "docs"  # the only set that needs no file
 QUICK_LABELS, QUICK_SEEDS = (50, 100), 1
 QUICK_METHODS = (TFIDF, "naive Bayes, words", "LSA", "EM naive Bayes, tf-idf", OURS, OURS_UNLABELED)
 CURVES = ("EM naive Bayes, tf-idf", OURS_UNLABELED)  # methods with curves over the number of unlabelled texts
+CURVE_COUNTS = (100, 300, 1000, 3000)  # of unlabelled texts, besides none and all
+POOLS = {"imdb2k": 1_334}  # labelled and unlabelled texts of sets that have fewer than 3,000 unlabelled ones
+ALL = math.inf
+LOSS, LARGE_LOSS = 0.01, 0.03  # of accuracy, in one split
 # A colour per kind; methods that learn from unlabelled texts have solid lines.
 DRAWN: dict[str, tuple[str, str]] = {
     TFIDF: (COLORS[0], "--"),
@@ -69,145 +89,113 @@ TOO_SLOW = {("news20", "self-training")}
 MANY_CLASSES_METHODS = ("naive Bayes, words", OLD, OURS)
 
 
+class Score(NamedTuple):
+    """How a score is shown: its name and unit, and whether higher is better."""
+
+    name: str
+    unit: Unit
+    higher: bool = False
+
+
+SCORES: dict[str, Score] = {
+    "accuracy": Score("accuracy in per cent", PERCENT, higher=True),
+    "log_loss": Score("log loss", NUMBER),
+    "calibration_error": Score("calibration error", NUMBER),
+}
+COMPARED = ("accuracy", "log_loss")
+
+
 @dataclass(frozen=True)
 class FewLabels(Experiment):
     """The experiment."""
 
-    sets: Sequence[str] = tuple(SETS)
+    sets: Sequence[str] = SETS
     labels: Sequence[int] = LABELS
     seeds: int = 5
     curve_labels: Sequence[int] = (100,)
     methods: Mapping[str, Method] = field(default_factory=lambda: METHODS)
     news_methods: Mapping[str, Method] = field(default_factory=lambda: NEWS_METHODS)
-    load: Callable[..., Any] = load_dataset
+    load: Load = load_dataset
 
     title = "Few labels: our text classifier, with and without unlabelled texts, and its rivals"
     summary = "accuracy, log loss and calibration with 50 to 1,000 labels and with unlabelled texts"
     data = ("rt", "subj", "imdb2k", "imdb", "20news")
     takes, takes_quick = "200 minutes", "25 seconds, no data set"
 
-    @property
-    def protocol(self) -> str:
-        """What was done."""
-        return (
-            "Seven data sets: rt, subj and imdb2k; imdb8k, 8,000 of IMDB's 50,000 labelled reviews; docs, "
-            "docstrings labelled by package, up to 1,000 per package; news4, 7,000 messages of 20 "
-            "newsgroups labelled by the top-level groups comp, rec, sci and talk; news20, 8,000 messages "
-            "labelled by all 20 groups. Messages have no headers. A third of the texts, at most "
-            f"{MAX_TEST:,}, are test texts. Of the others, the given number have labels: they are drawn at "
-            "random, with at least two of each class. The rest are unlabelled. A seed is such a split, the "
-            "same for all methods. All settings are chosen by cross-validation on the labelled texts. "
-            "The following rivals use labelled texts only. tf-idf is scikit-learn's TfidfVectorizer (words, "
-            "sublinear_tf) with LogisticRegressionCV, which chooses one of ten values of C by log loss in "
-            "five stratified folds, or fewer if a class has fewer texts. Naive Bayes is multinomial, on "
-            "counts of unigrams and bigrams with alpha = 1; 'words' uses the presence of words and alpha = "
-            "0.1; 'tuned' does so with alpha chosen by accuracy. NB-SVM has its authors' settings, C = 1 and "
-            "beta = 0.25, on the presence of unigrams and bigrams, or of words; it has no probabilities. "
-            "The following rivals also use the unlabelled texts: their features are the words that occur in "
-            "at least two of all texts. LSA, latent semantic analysis, is logistic regression as above on "
-            "the first 100 singular vectors of the tf-idf of all texts, with rows of length 1. EM naive "
-            "Bayes uses counts, or tf-idf; alpha (0.01, 0.1 or 1) and the weight of an unlabelled text (0, "
-            "0.1 or 1) are chosen by accuracy, and it stops early, at tol = 0.01 or 0.001. Self-training is "
-            "scikit-learn's SelfTrainingClassifier around logistic regression, with the C that was chosen on "
-            "the labelled texts: on tf-idf with threshold 0.75, except for news20, or on LSA with threshold "
-            "0.9. TextClassifier 0.2 is our classifier with the defaults of version 0.2 and labelled texts "
-            "only, TextClassifier the one with today's defaults and labelled texts only, and TextClassifier "
-            "+ unlabelled the same with all unlabelled texts. The calibration "
-            "error is the difference between the mean probability of the predicted class and the share of "
-            "correct predictions, averaged over 15 ranges of probability. ± is the standard error over "
-            "seeds; for means over data sets, that of the seeds' means. Differences are taken seed by seed. "
-            "The best rival of a data set and number of labels is the one with the best mean test score, "
-            "which favours the rivals. TextClassifier + unlabelled is compared with the best of all eleven "
-            "rivals, TextClassifier with the best of the six that use labelled texts only. Curves over the "
-            "number of unlabelled texts use the first texts of a random order, so that a larger number "
-            "includes the texts of a smaller one; the labelled and test texts are the same for all numbers. "
-            "20 newsgroups by date is the official "
-            f"split with all labels. {MANY_CLASSES} are synthetic texts, {TEXTS_PER_CLASS} labelled ones per "
-            "class."
-        )
+    protocol = (
+        "Seven data sets: rt, subj and imdb2k; imdb8k, 8,000 of IMDB's 50,000 labelled reviews; docs, "
+        "docstrings labelled by package, up to 1,000 per package; news4, 7,000 messages of 20 "
+        "newsgroups labelled by the top-level groups comp, rec, sci and talk; news20, 8,000 messages "
+        "labelled by all 20 groups. Messages have no headers. A third of the texts, at most "
+        f"{MAX_TEST:,}, are test texts. Of the others, the given number have labels: they are drawn at "
+        "random, with at least two of each class. The rest are unlabelled. A seed is such a split, the "
+        "same for all methods. All settings are chosen by cross-validation on the labelled texts. "
+        "The following rivals use labelled texts only. tf-idf is scikit-learn's TfidfVectorizer (words, "
+        "sublinear_tf) with LogisticRegressionCV, which chooses one of ten values of C by log loss in "
+        "five stratified folds, or fewer if a class has fewer texts. Naive Bayes is multinomial, on "
+        "counts of unigrams and bigrams with alpha = 1; 'words' uses the presence of words and alpha = "
+        "0.1; 'tuned' does so with alpha chosen by accuracy. NB-SVM has its authors' settings, C = 1 and "
+        "beta = 0.25, on the presence of unigrams and bigrams, or of words; it has no probabilities. "
+        "The following rivals also use the unlabelled texts: their features are the words that occur in "
+        "at least two of all texts. LSA, latent semantic analysis, is logistic regression as above on "
+        "the first 100 singular vectors of the tf-idf of all texts, with rows of length 1. EM naive "
+        "Bayes uses counts, or tf-idf; alpha (0.01, 0.1 or 1) and the weight of an unlabelled text (0, "
+        "0.1 or 1) are chosen by accuracy, and it stops early, at tol = 0.01 or 0.001. Self-training is "
+        "scikit-learn's SelfTrainingClassifier around logistic regression, with the C that was chosen on "
+        "the labelled texts: on tf-idf with threshold 0.75, except for news20, or on LSA with threshold "
+        "0.9. TextClassifier 0.2 is our classifier with the defaults of version 0.2 and labelled texts "
+        "only, TextClassifier the one with today's defaults and labelled texts only, and TextClassifier "
+        "+ unlabelled the same with all unlabelled texts. The calibration "
+        "error is the difference between the mean probability of the predicted class and the share of "
+        "correct predictions, averaged over 15 ranges of probability. ± is the standard error over "
+        "seeds; for means over data sets, that of the seeds' means. Differences are taken seed by seed. "
+        "The best rival of a data set and number of labels is the one with the best mean test score, "
+        "which favours the rivals. TextClassifier + unlabelled is compared with the best of all eleven "
+        "rivals, TextClassifier with the best of the six that use labelled texts only. Curves over the "
+        "number of unlabelled texts use the first texts of a random order, so that a larger number "
+        "includes the texts of a smaller one; the labelled and test texts are the same for all numbers. "
+        "20 newsgroups by date is the official "
+        f"split with all labels. {MANY_CLASSES} are synthetic texts, {TEXTS_PER_CLASS} labelled ones per "
+        "class."
+    )
 
     def fits(self, quick: bool) -> list[Fit]:
         """Return all fits, split by split, then those of the two further data sets."""
         if quick:
-            few = {name: self.methods[name] for name in QUICK_METHODS if name in self.methods}
-            return self._splits((DOCSTRINGS,), QUICK_LABELS, QUICK_SEEDS, few)
-        many = {name: self.methods[name] for name in MANY_CLASSES_METHODS if name in self.methods}
+            return self._splits((DOCSTRINGS,), QUICK_LABELS, QUICK_SEEDS, QUICK_METHODS)
         news = partial(newsgroups_by_date, self.load)
+        classes = partial(many_classes, 0)
         return [
             *self._splits(self.sets, self.labels, self.seeds, self.methods),
-            *self._curves(),
+            *self._splits(self.sets, self.curve_labels, self.seeds, CURVES, some_unlabeled=True),
             *self._fits(NEWS_BY_DATE, NEWS_LABELS, 0, news, self.news_methods),
-            *self._fits(MANY_CLASSES, CLASSES * TEXTS_PER_CLASS, 0, partial(many_classes, 0), many),
+            *self._fits(
+                MANY_CLASSES, CLASSES * TEXTS_PER_CLASS, 0, classes, self._named(MANY_CLASSES_METHODS)
+            ),
         ]
 
-    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
-        """Return means over the sets, differences, curves, each set, and the further sets."""
-        main, some = (by("data", group) for group in curves.separated(lines))
-        further = [
-            table(name, main.pop(name))
-            for name, table in ((NEWS_BY_DATE, tables.many_labels), (MANY_CLASSES, tables.many_classes))
-            if name in main
-        ]
-        return [
-            *(tables.mean_over_sets(score, main) for score in SCORES if len(main) > 1),
-            *_compared(main),
-            *(curves.curve_table(drawn, main, some) for drawn in _drawn_curves(some)),
-            *(tables.one_set(name, group) for name, group in main.items()),
-            *further,
-        ]
-
-    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
-        """Draw accuracy and log loss against the number of labels, accuracy by set, and the curves."""
-        main, some = (by("data", group) for group in curves.separated(lines))
-        groups = {name: group for name, group in main.items() if name in SETS}
-        if not groups:
-            return {}
-        over_sets = [
-            _curves(title, score, means_over_sets(score, groups))
-            for score, title in (("accuracy", "Mean accuracy"), ("log_loss", "Mean log loss"))
-        ]
-        seeds = count_seeds(lines)
-        key = "Solid lines: also with unlabelled texts."
-        figures = {f"Means over the data sets and {seeds}; bars are standard errors. {key}": over_sets}
-        if some:
-            caption = f"Accuracy against the number of unlabelled texts, mean over {seeds}."
-            figures[caption] = [curves.draw_curves(drawn, main, some) for drawn in _drawn_curves(some)]
-        if len(groups) > 1:
-            figures[f"Accuracy by data set, mean over {seeds}; bars are standard errors. {key}"] = [
-                _curves(name, "accuracy", means_of_set("accuracy", group)) for name, group in groups.items()
-            ]
-        return figures
-
-    def _curves(self) -> list[Fit]:
-        """Return the fits with some of the unlabelled texts; those with none and with all are above."""
-        methods = {name: self.methods[name] for name in CURVES if name in self.methods}
-        return [
-            fit
-            for name in self.sets
-            for seed in range(self.seeds)
-            for labels in self.curve_labels
-            for count in curves.unlabeled_counts(name, labels)
-            for fit in self._fits(
-                name,
-                labels,
-                seed,
-                partial(curves.few_unlabeled, name, labels, count, seed, self.load),
-                methods,
-                {curves.PARAMETER: count},
-            )
-        ]
+    def _named(self, names: Iterable[str]) -> dict[str, Method]:
+        return {name: self.methods[name] for name in names if name in self.methods}
 
     def _splits(
-        self, sets: Sequence[str], labels: Sequence[int], seeds: int, methods: Mapping[str, Method]
+        self,
+        sets: Sequence[str],
+        labels: Sequence[int],
+        seeds: int,
+        methods: Iterable[str],
+        *,
+        some_unlabeled: bool = False,
     ) -> list[Fit]:
-        """Return the fits of the methods, by data set, seed and number of labels."""
+        """Return the fits by data set, seed and numbers of labels and of unlabelled texts, by default all."""
+        named = self._named(methods)
         return [
             fit
             for name in sets
             for seed in range(seeds)
             for count in labels
+            for unlabeled in (unlabeled_counts(name, count) if some_unlabeled else [None])
             for fit in self._fits(
-                name, count, seed, partial(few_labels, name, count, seed, self.load), methods
+                name, count, seed, partial(split, name, count, seed, unlabeled, self.load), named, unlabeled
             )
         ]
 
@@ -218,12 +206,12 @@ class FewLabels(Experiment):
         seed: int,
         load: Callable[[], Texts],
         methods: Mapping[str, Method],
-        further: Mapping[str, Any] | None = None,
+        unlabeled: int | None = None,
     ) -> list[Fit]:
         """Return the fits of methods to one split."""
-        parameters: dict[str, Any] = {"labels": labels, **(further or {})}
-        if data == DOCSTRINGS:
-            parameters["of"] = source_versions()
+        parameters: dict[str, Any] = {"labels": labels}
+        parameters |= {} if unlabeled is None else {"unlabeled": unlabeled}
+        parameters |= {"of": source_versions()} if data == DOCSTRINGS else {}
         return [
             Fit(
                 data,
@@ -238,54 +226,346 @@ class FewLabels(Experiment):
             if (data, name) not in TOO_SLOW
         ]
 
+    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+        """Return means over the sets, differences, curves, each set, and the further sets."""
+        main = by(where(lines, unlabeled=None), "data")
+        further = [
+            table_of(name, main.pop(name))
+            for name, table_of in ((NEWS_BY_DATE, _many_labels), (MANY_CLASSES, _many_classes))
+            if name in main
+        ]
+        return [
+            *(_mean_over_sets(score, main) for score in SCORES if len(main) > 1),
+            *_compared(main),
+            *(curves.table() for curves in _all_curves(lines)),
+            *(_one_set(name, group) for name, group in main.items()),
+            *further,
+        ]
+
+    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+        """Draw accuracy and log loss against the number of labels, accuracy by set, and the curves."""
+        main = by(where(lines, unlabeled=None), "data")
+        groups = {name: group for name, group in main.items() if name in SETS}
+        if not groups:
+            return {}
+        seeds = count_seeds(lines)
+        key = "Solid lines: also with unlabelled texts."
+        figures = {
+            f"Means over the data sets and {seeds}; bars are standard errors. {key}": [
+                _draw_means("Mean accuracy", "accuracy", groups),
+                _draw_means("Mean log loss", "log_loss", groups),
+            ]
+        }
+        curves = [each.draw() for each in _all_curves(lines)]
+        if curves:
+            figures[f"Accuracy against the number of unlabelled texts, mean over {seeds}."] = curves
+        if len(groups) > 1:
+            figures[f"Accuracy by data set, mean over {seeds}; bars are standard errors. {key}"] = [
+                _draw_means(name, "accuracy", {name: group}) for name, group in groups.items()
+            ]
+        return figures
+
+
+def unlabeled_counts(data: str, labels: int) -> list[int]:
+    """Return the numbers of unlabelled texts to try, all of them smaller than what the data set has.
+
+    Examples
+    --------
+    >>> unlabeled_counts("rt", 100), unlabeled_counts("imdb2k", 100)
+    ([100, 300, 1000, 3000], [100, 300, 1000])
+    """
+    return [count for count in CURVE_COUNTS if count < POOLS.get(data, math.inf) - labels]
+
+
+def split(name: str, labels: int, seed: int, unlabeled: int | None, load: Load) -> Texts:
+    """Return one split of a data set with the first of its unlabelled texts, by default with all of them."""
+    texts = few_labels(name, labels, seed, load)
+    return texts._replace(unlabeled=texts.unlabeled[:unlabeled])
+
+
+def means(score: str, groups: Groups) -> dict[str, dict[int, Mean]]:
+    """Return for each method and number of labels the mean over data sets, of the seeds with all of them."""
+    return {
+        name: {
+            count: mean
+            for count, group in sorted(by(own, "labels").items())
+            if (mean := mean_of(by_seed(group, score, len(groups)).values()))
+        }
+        for name, own in by(_joined(groups), "method").items()
+    }
+
+
+def _joined(groups: Groups) -> list[Line]:
+    return [line for group in groups.values() for line in group]
+
+
+def _mean_over_sets(score: str, groups: Groups) -> ResultTable:
+    """Return the means over data sets, one row per method."""
+    methods, unit = by(_joined(groups), "method"), SCORES[score].unit
+
+    def cells(name: str, count: int) -> list[str]:
+        return unit.cells(by_seed(where(methods[name], labels=count), score, len(groups)).values())
+
+    title = f"Mean over {len(groups)} data sets: {SCORES[score].name}"
+    return table(title, ["method", "±"], methods, counts(_joined(groups)), cells)
+
+
+def _one_set(name: str, lines: list[Line]) -> ResultTable:
+    """Return accuracy, log loss and calibration error of every method on one data set."""
+    methods = by(lines, "method")
+
+    def cells(method: str, count: int) -> list[str]:
+        own = where(methods[method], labels=count)
+        others = [NUMBER.mean(values(own, score)) for score in ("log_loss", "calibration_error")]
+        return [*PERCENT.cells(values(own, "accuracy")), *others]
+
+    title = f"{name}: accuracy in per cent, log loss and calibration error, {count_seeds(lines)}"
+    return table(title, ["method", "±", "loss", "cal."], methods, counts(lines), cells)
+
+
+def _many_labels(name: str, lines: list[Line]) -> ResultTable:
+    """Return the scores of a data set with one split; ± is the standard error over its test texts."""
+    rows = []
+    for method, (line, *_) in by(lines, "method").items():
+        accuracy, texts = line["result"]["accuracy"], line["result"]["test_rows"]
+        error = np.sqrt(accuracy * (1 - accuracy) / texts)
+        scores = [NUMBER.mean(values([line], score)) for score in ("log_loss", "calibration_error")]
+        rows.append([method, PERCENT.cell(accuracy), PERCENT.cell(float(error)), *scores])
+    header = ["method", "accuracy", "±", "log loss", "calibration error"]
+    return ResultTable(f"{name}: {lines[0]['parameters']['labels']:,} labels", header, rows)
+
+
+def _many_classes(name: str, lines: list[Line]) -> ResultTable:
+    """Return accuracy beside the mean top probability."""
+    scores = {"accuracy": "accuracy", "mean top probability": "top_probability", "log loss": "log_loss"}
+    title = f"{name}: {lines[0]['parameters']['labels']:,} labels"
+    methods = by(lines, "method")
+    return table(
+        title, ["method"], methods, scores, lambda row, score: [NUMBER.mean(values(methods[row], score))]
+    )
+
 
 def _compared(groups: Groups) -> list[ResultTable]:
     """Return our classifier minus the best rival, with unlabelled texts and without, and what they bring."""
     if not groups:
         return []
     found = []
-    if any(line["method"] == OURS_UNLABELED for group in groups.values() for line in group):
+    if where(_joined(groups), method=OURS_UNLABELED):
         everyone = [*LABELED_ONLY, *WITH_UNLABELED]
         found = [
-            *(comparisons.differences(score, groups, OURS_UNLABELED, everyone) for score in COMPARED),
-            *(comparisons.gains(score, groups, OURS_UNLABELED, OURS) for score in COMPARED),
-            *([comparisons.safety(groups, OURS_UNLABELED, OURS)] if len(groups) > 1 else []),
+            *(differences(score, groups, OURS_UNLABELED, everyone) for score in COMPARED),
+            *(gains(score, groups, OURS_UNLABELED, OURS) for score in COMPARED),
+            *([safety(groups, OURS_UNLABELED, OURS)] if len(groups) > 1 else []),
         ]
     kind = "rival without unlabelled texts"
-    return [
-        *found,
-        *(comparisons.differences(score, groups, OURS, [*LABELED_ONLY], kind) for score in COMPARED),
-    ]
+    return [*found, *(differences(score, groups, OURS, [*LABELED_ONLY], kind) for score in COMPARED)]
 
 
-def _drawn_curves(some: Groups) -> list[curves.Drawn]:
+def differences(
+    score: str, groups: Groups, ours: str, rivals: Sequence[str], kind: str = "rival"
+) -> ResultTable:
+    """Return ours minus the rival that has the best mean, by data set and number of labels.
+
+    ``kind`` says in the title which rivals are compared.
+    """
+    shown, columns = SCORES[score], counts(_joined(groups))
+    found = {
+        (name, count): _minus_best(score, where(group, labels=count), ours, rivals)
+        for name, group in groups.items()
+        for count in columns.values()
+    }
+
+    def cells(name: str, count: int) -> list[str]:
+        pairs, best = found[name, count]
+        return [*shown.unit.cells(pairs, "+"), best if pairs else "-"]
+
+    compared = [mean for pairs, _ in found.values() if (mean := mean_of(pairs))]
+    title = f"{_upper(shown.name)}: {ours} minus the best {kind}{_verdict(compared, shown)}"
+    return table(title, ["data", "±", "best rival"], groups, columns, cells)
+
+
+def _minus_best(score: str, lines: list[Line], ours: str, rivals: Sequence[str]) -> tuple[list[float], str]:
+    """Return the differences from the rival with the best mean, of the seeds that both have, and its name."""
+    scores = {method: by_seed(own, score) for method, own in by(lines, "method").items()}
+    sign = 1.0 if SCORES[score].higher else -1.0
+    others = {
+        rival: sign * float(np.mean(list(scores[rival].values()))) for rival in rivals if scores.get(rival)
+    }
+    best = max(others, key=lambda rival: others[rival], default="")
+    return list(paired(scores.get(ours, {}), scores.get(best, {})).values()), best
+
+
+def _verdict(found: Sequence[Mean], shown: Score) -> str:
+    """Say in how many cells we are ahead, and in how many behind by more than a standard error."""
+    signed = [(mean.value if shown.higher else -mean.value, mean.error) for mean in found]
+    if not signed:
+        return ""
+    text = f" (better in {sum(value > 0 for value, _ in signed)} of {len(signed)} cells"
+    if all(error is not None for _, error in signed):
+        behind = sum(value < -(error or 0.0) for value, error in signed)
+        text += f", worse by more than one standard error in {behind}"
+    return f"{text})"
+
+
+def gains(score: str, groups: Groups, ours: str, without: str) -> ResultTable:
+    """Return the score with unlabelled texts minus that without, by data set and number of labels."""
+    found = {name: _gains(score, group, ours, without) for name, group in groups.items()}
+    columns = counts(_joined(groups))
+    if len(groups) > 1:
+        found["mean"] = {
+            count: _mean_by_seed([found[name].get(count, {}) for name in groups])
+            for count in columns.values()
+        }
+    unit, title = SCORES[score].unit, f"{_upper(SCORES[score].name)}: {ours} minus {without}"
+    return table(
+        title,
+        ["data", "±"],
+        found,
+        columns,
+        lambda name, count: unit.cells(found[name].get(count, {}).values(), "+"),
+    )
+
+
+def _gains(score: str, lines: list[Line], ours: str, without: str) -> dict[int, dict[int, float]]:
+    """Return the differences on the same splits, by number of labels and by seed."""
+    return {
+        count: paired(*(by_seed(where(group, method=name), score) for name in (ours, without)))
+        for count, group in sorted(by(lines, "labels").items())
+    }
+
+
+def _mean_by_seed(sets: Sequence[Mapping[int, float]]) -> dict[int, float]:
+    """Return the means over data sets, by seed, of the seeds that all of them have."""
+    seeds = set.intersection(*(set(each) for each in sets))
+    return {seed: float(np.mean([each[seed] for each in sets])) for seed in sorted(seeds)}
+
+
+def safety(groups: Groups, ours: str, without: str) -> ResultTable:
+    """Return in how many splits unlabelled texts reduce the accuracy, by number of labels and in all."""
+    found = {
+        (name, count, seed): difference
+        for name, group in groups.items()
+        for count, pairs in _gains("accuracy", group, ours, without).items()
+        for seed, difference in pairs.items()
+    }
+    labels = sorted({count for _, count, _ in found})
+    rows = {f"{n:,} labels": {key: found[key] for key in found if key[1] == n} for n in labels}
+    rows |= {"all": found} if len(labels) > 1 else {}
+    header = ["", "splits", f"more than {100 * LOSS:g} point lower", "per cent"]
+    header += [f"more than {100 * LARGE_LOSS:g} points lower", "worst", "where"]
+    title = "Splits in which unlabelled texts reduce the accuracy"
+    return ResultTable(title, header, [[name, *_losses(splits)] for name, splits in rows.items()])
+
+
+def _losses(splits: Mapping[tuple[str, int, int], float]) -> list[str]:
+    lower, much_lower = (sum(value < -limit for value in splits.values()) for limit in (LOSS, LARGE_LOSS))
+    data, count, seed = worst = min(splits, key=lambda key: splits[key])
+    share = f"{100 * lower / len(splits):.1f}"
+    place = f"{data}, {count:,} labels, seed {seed}"
+    return [f"{len(splits)}", f"{lower}", share, f"{much_lower}", PERCENT.cell(splits[worst], "+"), place]
+
+
+def _upper(name: str) -> str:
+    return f"{name[0].upper()}{name[1:]}"
+
+
+@dataclass(frozen=True)
+class UnlabeledCurves:
+    """Accuracy of a method against the number of unlabelled texts, one curve per data set.
+
+    The unlabelled texts of a smaller number are among those of a larger number. The ends of a curve come from
+    the main comparison: without unlabelled texts from the method that uses none, if there is one, with all of
+    them from the method that uses all.
+
+    Attributes
+    ----------
+    method : str
+    labels : int
+    scores : mapping
+        Accuracies by data set, number of unlabelled texts and seed.
+    """
+
+    method: str
+    labels: int
+    scores: Mapping[str, Mapping[float, Mapping[int, float]]]
+
+    def table(self) -> ResultTable:
+        """Return the accuracy by data set and number of unlabelled texts, and the change from 100 to all."""
+        numbers = sorted({count for curve in self.scores.values() for count in curve})
+        rows, changes = [], []
+        for name, curve in self.scores.items():
+            pairs = paired(curve.get(ALL, {}), curve.get(CURVE_COUNTS[0], {})).values()
+            changes += [float(np.mean(list(pairs)))] if pairs else []
+            found = [PERCENT.mean(curve.get(count, {}).values()) for count in numbers]
+            rows.append([name, *found, *PERCENT.cells(pairs, "+")])
+        title = f"{self.method}, {self.labels:,} labels: accuracy in per cent by number of unlabelled texts"
+        if changes:
+            rises = f"{sum(change > 0 for change in changes)} of {len(changes)} data sets"
+            title += f" (from {CURVE_COUNTS[0]} to all it rises on {rises})"
+        header = ["data", *map(_heading, numbers), f"all minus {CURVE_COUNTS[0]}", "±"]
+        return ResultTable(title, header, rows)
+
+    def draw(self) -> Any:
+        """Return a figure with one curve per data set."""
+        ax = fresh_axes()
+        places = {count: place for place, count in enumerate((0, *CURVE_COUNTS, ALL))}
+        for name, colour in colors_of(self.scores, dict.fromkeys(list(self.scores)[6:], INK)).items():
+            found = {
+                places[count]: mean
+                for count, scores in sorted(self.scores[name].items())
+                if (mean := mean_of(scores.values()))
+            }
+            draw_curve(ax, found, 100.0, color=colour, marker="o", markersize=3, label=name)
+        ax.set_xticks(list(places.values()), [_heading(count) for count in places])
+        title = f"{self.method}, {self.labels:,} labels"
+        ax.set(xlabel="unlabelled texts", ylabel=SCORES["accuracy"].name, title=title)
+        ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+        return ax.figure
+
+
+def unlabeled_curves(lines: list[Line], method: str, without: str | None, labels: int) -> UnlabeledCurves:
+    """Return the curves of a method whose results without unlabelled texts are those of another."""
+    given, scores = where(lines, labels=labels), {}
+    for name, own in by(_with_some_unlabeled(where(given, method=method)), "data").items():
+        main = where(given, data=name, unlabeled=None)
+        groups = {0: where(main, method=without), **by(own, "unlabeled"), ALL: where(main, method=method)}
+        scores[name] = {count: by_seed(group, "accuracy") for count, group in groups.items() if group}
+    return UnlabeledCurves(method, labels, scores)
+
+
+def _all_curves(lines: list[Line]) -> list[UnlabeledCurves]:
     """Return the curves that there are results of."""
-    found = {(line["method"], line["parameters"]["labels"]) for group in some.values() for line in group}
     without = {OURS_UNLABELED: OURS}
+    some = _with_some_unlabeled(lines)
     return [
-        curves.Drawn(method, without.get(method), labels)
+        unlabeled_curves(lines, method, without.get(method), count)
         for method in reversed(CURVES)
-        for labels in sorted({count for name, count in found if name == method})
+        for count in sorted(by(where(some, method=method), "labels"))
     ]
 
 
-def _curves(title: str, score: str, means: Mapping[str, Mapping[int, Mean]]) -> Any:
-    """Return a figure with a curve per kind of method."""
-    ax, factor = fresh_axes(), 100.0 if score == "accuracy" else 1.0
+def _with_some_unlabeled(lines: list[Line]) -> list[Line]:
+    """Return the lines that are not of the main comparison, where all unlabelled texts are used, or none."""
+    return [line for line in lines if "unlabeled" in line["parameters"]]
+
+
+def _heading(count: float) -> str:
+    return "all" if count == ALL else f"{count:,}"
+
+
+def _draw_means(title: str, score: str, groups: Groups) -> Any:
+    """Return a figure with a curve per kind of method, against the number of labels."""
+    ax, found = fresh_axes(), means(score, groups)
     for name, (colour, style) in DRAWN.items():
-        points = means.get(name, {})
-        errors = [factor * (mean.error or 0.0) for mean in points.values()]
-        values = [factor * mean.value for mean in points.values()]
-        if values:
-            ax.errorbar(list(points), values, errors, color=colour, linestyle=style, capsize=2, label=name)
-    ticks = sorted({count for points in means.values() for count in points})
-    ax.set(xscale="log", xlabel="labelled texts", ylabel=SCORES[score].name, title=title)
+        draw_curve(
+            ax, found.get(name, {}), SCORES[score].unit.factor, color=colour, linestyle=style, label=name
+        )
     if score == "log_loss":
         ax.set(yscale="log")  # naive Bayes has ten times the log loss of the others
         low, high = ax.get_ylim()
         marks = [mark for mark in (0.2, 0.5, 1, 2, 5, 10, 20) if low < mark < high]
         ax.set_yticks(marks, [f"{mark:g}" for mark in marks])
-    ax.set_xticks(ticks, [f"{count:,}" for count in ticks])
-    ax.minorticks_off()
+    ticks = {count for points in found.values() for count in points}
+    label_axis(ax, ticks, ylabel=SCORES[score].name, title=title)
     ax.legend(frameon=False, fontsize="small")
     return ax.figure

@@ -22,7 +22,7 @@ import numpy as np
 from dropglm.estimators.features import Features
 from dropglm.estimators.problem import Problem
 from dropglm.experiments.experiment import Experiment, Fit, Line
-from dropglm.experiments.raw_results import with_parameter
+from dropglm.experiments.results import by
 from dropglm.families import FAMILIES
 from dropglm.noising import noising_penalty
 from dropglm.pages import ResultTable
@@ -172,8 +172,7 @@ class TableOfForms(Experiment):
     def tabulate(self, lines: list[Line]) -> list[ResultTable]:
         """Return for each size the forms, and how close they are to the expectation."""
         tables = []
-        for size in dict.fromkeys(line["parameters"]["size"] for line in lines):
-            of_size = with_parameter("size", size, lines)
+        for size, of_size in by(lines, "size").items():
             tables += [_forms(size, of_size), _true_penalties(size, of_size)]
         return tables
 

@@ -1,12 +1,17 @@
-"""The IMDB table: naive Bayes, NB-SVM and dropout, with labelled rows alone and with unlabelled rows.
+"""IMDB: the paper's table, and its two figures of accuracy against the number of rows.
 
-The data set's own split has 25,000 labelled, 50,000 unlabelled and 25,000 test reviews. According to the
-paper, dropout gains from unlabelled rows even with many labels, and is ahead of all earlier methods.
+The table has naive Bayes, NB-SVM and dropout, with labelled rows alone and with unlabelled rows. The data
+set's own split has 25,000 labelled, 50,000 unlabelled and 25,000 test reviews. According to the paper,
+dropout gains from unlabelled rows even with many labels, and is ahead of all earlier methods.
+
+The left figure has 10,000 labelled reviews and up to 40,000 unlabelled ones, the right one 3,000 to 15,000
+labelled reviews, with and without 25,000 unlabelled ones. Both have unigrams, and the paper's discount
+α = 0.4.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -24,14 +29,25 @@ from dropglm.experiments.methods import (
     Baseline,
     DropoutMethod,
     Method,
+    SklearnL2,
+    best_in_cross_validation,
     score,
     tune,
-    tune_and_score,
+    tuned_fit,
 )
-from dropglm.experiments.raw_results import by
-from dropglm.experiments.texts import LAST_WORDS, MIN_DF, Load, Split, imdb, imdb_as_published, imdb_wide
+from dropglm.experiments.results import NUMBER, PERCENT, by, count_seeds, counts, table, values, where
+from dropglm.experiments.texts import (
+    LAST_WORDS,
+    MIN_DF,
+    Load,
+    Split,
+    imdb,
+    imdb_as_published,
+    imdb_wide,
+    subset,
+)
 from dropglm.pages import ResultTable
-from dropglm.plots.axes import COLORS, fresh_axes
+from dropglm.plots.axes import COLORS, colors_of, fresh_axes
 
 NGRAMS = {1: "unigrams", 2: "bigrams", 3: "trigrams"}
 PUBLISHED = "split at white space"
@@ -70,6 +86,22 @@ REPLICATIONS: dict[str, tuple[str, str, str | None]] = {
     "NBSVM-Bi": (f"bigrams, {PUBLISHED}", "NB-SVM", None),
 }
 DROPOUT = {"Drop-Uni": "unigrams", "Drop-Bi": "bigrams", "Drop-Tri": "trigrams", "Drop, wide": WIDE}
+
+# The methods of the figures, each with four values of l2.
+L2 = (30.0, 10.0, 3.0, 1.0)
+GRID: dict[str, Any] = {"dropout": (0.5,), "l2": L2, "discount": (0.4,)}
+LABELED_ONLY: dict[str, Method] = {
+    "L2": SklearnL2(tuple(1.0 / l2 for l2 in (100.0, *L2[:3]))),
+    "quadratic": DropoutMethod("quadratic", "uniform", **GRID),
+    "gaussian": DropoutMethod("gaussian", "uniform", **GRID),
+}
+WITH_UNLABELED: dict[str, Method] = {
+    "quadratic + unlabelled": DropoutMethod("quadratic", "uniform", **GRID, unlabeled=True),
+    "gaussian + unlabelled": DropoutMethod("gaussian", "uniform", **GRID, unlabeled=True),
+    "gaussian, NB ridge of all rows + unlabelled": DropoutMethod(
+        "gaussian", "naive_bayes_unlabeled", **GRID, unlabeled=True
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -112,25 +144,25 @@ class IMDB(Experiment):
         for n, words in NGRAMS.items():
             features: dict[str, Any] = {"ngrams": [1, n], "min_df": MIN_DF}
             for label in self.trigrams if n == 3 else self.methods:
-                method = self.methods[label]
+                method, load = self.methods[label], partial(imdb, n, self.load)
                 cost = COST.get(label, 18.0 if method.unlabeled else 4.0) * COST_FACTOR[n]
-                fits.append(_fit(words, label, method, features, partial(imdb, n, self.load), cost))
+                fits.append(tuned_fit(words, label, method, load, {"features": features}, cost, folds=FOLDS))
             if n < 3:
-                published = {"ngrams": [1, n], "min_df": 1, "tokens": "white space"}
-                load = partial(imdb_as_published, n, self.load)
-                for label, method in LITERATURE.items():
-                    name = f"{words}, {PUBLISHED}"
-                    fits.append(_fit(name, label, method, published, load, COST_FACTOR[n]))
+                published = {"features": {"ngrams": [1, n], "min_df": 1, "tokens": "white space"}}
+                name, load = f"{words}, {PUBLISHED}", partial(imdb_as_published, n, self.load)
+                fits += [
+                    tuned_fit(name, label, method, load, published, COST_FACTOR[n], folds=FOLDS)
+                    for label, method in LITERATURE.items()
+                ]
         views = {"ngrams": [1, 4], "skip_bigrams": True, "ngrams_of_last_words": [1, 2]}
         views |= {"last_words": LAST_WORDS, "min_df": MIN_DF}
-        parameters = _parameters(self.wide_method, views)
-        load_wide = partial(imdb_wide, self.load)
-        fits.append(Fit(WIDE, list(GAUSSIAN)[-1], 0, parameters, load_wide, self._measure_wide, 400.0))
-        return fits
+        label, load = list(GAUSSIAN)[-1], partial(imdb_wide, self.load)
+        wide = tuned_fit(WIDE, label, self.wide_method, load, {"features": views}, 400.0, folds=FOLDS)
+        return [*fits, replace(wide, measure=self._measure_wide)]
 
     def tabulate(self, lines: list[Line]) -> list[ResultTable]:
         """Return the paper's table with ours, all methods by n-grams, and the chosen settings."""
-        data = by("data", lines)
+        data = by(lines, "data")
         return [
             _paper_table(data),
             self._all_methods(data),
@@ -139,7 +171,7 @@ class IMDB(Experiment):
 
     def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
         """Draw the accuracy of all methods."""
-        data, names = by("data", lines), list(self.methods)
+        data, names = by(lines, "data"), list(self.methods)
         ax = fresh_axes()
         ax.figure.set_size_inches(6, 5.5)
         for k, (words, colour) in enumerate(zip(NGRAMS.values(), COLORS, strict=False)):
@@ -157,7 +189,7 @@ class IMDB(Experiment):
 
     def compare(self, lines: list[Line]) -> list[Comparison]:
         """Compare all rows of the paper's table that were run, and list ours that go beyond it."""
-        data, comparisons = by("data", lines), []
+        data, comparisons = by(lines, "data"), []
         for row in PAPER | DROPOUT:
             for source, pair in _our_accuracies(row, data).items():
                 for suffix, paper, ours in zip(
@@ -178,27 +210,18 @@ class IMDB(Experiment):
 
     def _all_methods(self, data: dict[str, list[Line]]) -> ResultTable:
         """Accuracy and log loss of every method."""
-        rows = []
-        for label in self.methods:
-            row = [label]
-            for words in NGRAMS.values():
-                line = {line["method"]: line for line in data.get(words, [])}.get(label)
-                loss = None if line is None else line["result"].get("log_loss")
-                row += [_cell(_percent(line)), _cell(loss, ".3f")]
-            rows.append(row)
+
+        def cells(label: str, words: str) -> list[str]:
+            group = where(data.get(words, []), method=label)
+            return [PERCENT.mean(values(group, "accuracy")), NUMBER.mean(values(group, "log_loss"))]
+
         header = ["method", *(name for words in NGRAMS.values() for name in (words, f"{words} log loss"))]
-        return ResultTable("Every method, tuned: test accuracy in per cent, and log loss", header, rows)
-
-
-def _parameters(method: Method, features: dict[str, Any]) -> dict[str, Any]:
-    return {"features": features, "folds": FOLDS, "scoring": "accuracy", "settings": method.settings()}
-
-
-def _fit(
-    data: str, label: str, method: Method, features: dict[str, Any], load: Callable[[], Split], cost: float
-) -> Fit:
-    measure = partial(tune_and_score, method=method, folds=FOLDS, seed=None)
-    return Fit(data, label, 0, _parameters(method, features), load, measure, cost)
+        title = "Every method, tuned: test accuracy in per cent, and log loss"
+        rows = [
+            [label, *(cell for words in NGRAMS.values() for cell in cells(label, words))]
+            for label in self.methods
+        ]
+        return ResultTable(title, header, rows)
 
 
 def _paper_table(data: dict[str, list[Line]]) -> ResultTable:
@@ -218,28 +241,15 @@ def _our_accuracies(row: str, data: dict[str, list[Line]]) -> dict[str, Pair]:
     """Our accuracies for a row of the paper's table, by the kind of method."""
     if row in REPLICATIONS:
         name, labeled, both = REPLICATIONS[row]
-        lines = {line["method"]: line for line in data.get(name, [])}
-        return {"baseline": (_percent(lines.get(labeled)), _percent(lines.get(both)))}
+        lines = data.get(name, [])
+        return {"baseline": (_percent(where(lines, method=labeled)), _percent(where(lines, method=both)))}
     if row not in DROPOUT:
         return {}
-    group = data.get(DROPOUT[row], [])
-    return {
-        source: (
-            _percent(best_in_cross_validation(group, methods, unlabeled=False)),
-            _percent(best_in_cross_validation(group, methods, unlabeled=True)),
-        )
-        for source, methods in (("ours", GAUSSIAN), ("quadratic", QUADRATIC))
-    }
-
-
-def best_in_cross_validation(
-    lines: list[Line], methods: dict[str, DropoutMethod], *, unlabeled: bool
-) -> Line | None:
-    """Return the line of these methods with the best cross-validation score."""
-    candidates = [
-        line for line in lines if line["method"] in methods and methods[line["method"]].unlabeled == unlabeled
-    ]
-    return max(candidates, key=lambda line: line["result"]["cv_score"], default=None)
+    found = {}
+    for source, methods in (("ours", GAUSSIAN), ("quadratic", QUADRATIC)):
+        best = partial(best_in_cross_validation, data.get(DROPOUT[row], []), methods)
+        found[source] = _percent(best(unlabeled=False)), _percent(best(unlabeled=True))
+    return found
 
 
 def _chosen_settings(name: str, lines: list[Line]) -> ResultTable:
@@ -258,9 +268,131 @@ def _chosen_settings(name: str, lines: list[Line]) -> ResultTable:
     return ResultTable(title, header, rows)
 
 
-def _percent(line: Line | None) -> float | None:
-    return None if line is None else 100 * line["result"]["accuracy"]
+def _percent(lines: list[Line]) -> float | None:
+    """Return the accuracy of the only line, if there is one, in per cent."""
+    return 100 * lines[0]["result"]["accuracy"] if lines else None
 
 
 def _cell(value: float | None, form: str = ".2f") -> str:
     return "-" if value is None else f"{value:{form}}"
+
+
+def draw_subset(labeled: int, unlabeled: int, seed: int, load: Load = load_dataset) -> Split:
+    """Draw rows of IMDB at random; with the same seed, a larger subset contains the smaller ones."""
+    whole, rng = imdb(1, load), np.random.default_rng(seed)
+    order, unlabeled_order = rng.permutation(len(whole.y)), rng.permutation(whole.X_unlabeled.shape[0])
+    return subset(whole, order[:labeled], unlabeled_order[:unlabeled])
+
+
+@dataclass(frozen=True)
+class IMDBCurves(Experiment):
+    """The experiment.
+
+    The left curve has ``fixed_labeled`` labelled rows and each number of ``unlabeled_counts``; the right one
+    has each number of ``labeled_counts``, without and with ``fixed_unlabeled`` unlabelled rows.
+    """
+
+    fixed_labeled: int = 10_000
+    unlabeled_counts: tuple[int, ...] = (0, 5_000, 10_000, 20_000, 30_000, 40_000)
+    labeled_counts: tuple[int, ...] = (3_000, 6_000, 9_000, 12_000, 15_000)
+    fixed_unlabeled: int = 25_000
+    seeds: int = 3
+    labeled_only: Mapping[str, Method] = field(default_factory=lambda: LABELED_ONLY)
+    with_unlabeled: Mapping[str, Method] = field(default_factory=lambda: WITH_UNLABELED)
+    load: Load = load_dataset
+
+    title = "IMDB: accuracy against the number of unlabelled and of labelled rows"
+    summary = "the effect of more unlabelled rows and of more labels"
+    data = ("imdb",)
+    takes = "4 minutes"
+
+    @property
+    def protocol(self) -> str:
+        """What was done."""
+        return (
+            "Unigrams of IMDB. A seed draws the labelled and the unlabelled rows at random, so that each "
+            "larger set contains the smaller ones; the test set is always the whole one. Dropout 0.5 and the "
+            "paper's α = 0.4 are fixed; l2 is chosen among four values by three-fold cross-validation on the "
+            "labelled rows, for every method and point. The vocabulary consists of the words in two or more "
+            "reviews outside the test set. ± is the standard error of the mean over seeds."
+        )
+
+    def fits(self, quick: bool) -> list[Fit]:
+        """Return all fits, seed by seed; there is no quick version because the data set is a file."""
+        left = [(self.fixed_labeled, m) for m in self.unlabeled_counts]
+        right = [(n, m) for n in self.labeled_counts for m in (0, self.fixed_unlabeled)]
+        fits = []
+        for seed in () if quick else range(self.seeds):
+            for n, m in dict.fromkeys(left + right):
+                parameters = {"labeled": n, "unlabeled": m, "ngrams": [1, 1], "min_df": MIN_DF}
+                load, cost = partial(draw_subset, n, m, seed, self.load), 1e-4 * (n + 2 * m)
+                tuning: dict[str, Any] = {"folds": FOLDS, "seed": seed, "shuffle": True}
+                fits += [
+                    tuned_fit("imdb", label, method, load, parameters, cost, **tuning)
+                    for label, method in (self.with_unlabeled if m else self.labeled_only).items()
+                ]
+        return fits
+
+    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+        """Return both curves as tables."""
+        left = f"{self.fixed_labeled:,} labelled rows: accuracy by number of unlabelled rows"
+        right = (
+            f"Accuracy by number of labelled rows, without and with {self.fixed_unlabeled:,} unlabelled rows"
+        )
+        return [
+            _curve_table(left, "unlabeled", self._left(lines)),
+            _curve_table(right, "labeled", self._right(lines)),
+        ]
+
+    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+        """Draw both curves."""
+        panels = []
+        colours = colors_of((*self.labeled_only, *self.with_unlabeled))
+        for along, axis, part in (
+            ("unlabeled", "unlabelled rows", self._left(lines)),
+            ("labeled", "labelled rows", self._right(lines)),
+        ):
+            ax = fresh_axes()
+            for label, group in by(part, "method").items():
+                curve = sorted(by(group, along).items())
+                places, accuracy = zip(
+                    *((place, 100 * np.mean(values(own, "accuracy"))) for place, own in curve), strict=True
+                )
+                if along == "unlabeled" and label in self.labeled_only:  # a level to compare with
+                    ax.axhline(accuracy[0], color=colours[label], linestyle=":", label=label)
+                else:
+                    style = "o-" if label in self.with_unlabeled else "o:"
+                    ax.plot(places, accuracy, style, color=colours[label], label=label)
+            ax.set(xlabel=axis, ylabel="test accuracy, per cent")
+            if part:
+                ax.figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize="small")
+            panels.append(ax.figure)
+        caption = (
+            f"IMDB, unigrams, α = 0.4. Left: {self.fixed_labeled:,} labelled rows and an increasing number "
+            "of unlabelled rows; dotted lines use none. Right: an increasing number of labelled rows; solid "
+            f"lines use {self.fixed_unlabeled:,} unlabelled rows."
+        )
+        return {caption: panels}
+
+    def _left(self, lines: list[Line]) -> list[Line]:
+        group = where(lines, labeled=self.fixed_labeled)
+        return [line for line in group if line["parameters"]["unlabeled"] in self.unlabeled_counts]
+
+    def _right(self, lines: list[Line]) -> list[Line]:
+        return [
+            line
+            for line in lines
+            if line["parameters"]["labeled"] in self.labeled_counts
+            and line["parameters"]["unlabeled"] in (0, self.fixed_unlabeled)
+        ]
+
+
+def _curve_table(title: str, along: str, lines: list[Line]) -> ResultTable:
+    methods = by(lines, "method")
+    return table(
+        f"{title}; {count_seeds(lines)}",
+        ["method", "±"],
+        methods,
+        counts(lines, along, unit=""),
+        lambda label, number: PERCENT.cells(values(where(methods[label], **{along: number}), "accuracy")),
+    )

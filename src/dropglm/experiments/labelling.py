@@ -1,25 +1,47 @@
 """Fewer labels: texts chosen by the model compared with texts drawn at random.
 
-A simulated annotator labels up to 500 texts of six data sets. How many labels does each way need for the
-accuracy that texts drawn at random have at 500, and how often does the interval of the estimated accuracy
-contain the true one?
+A simulated annotator, who answers from the true labels, labels up to 500 texts of six data sets. How many
+labels does each way need for the accuracy that texts drawn at random have at 500, and how often does the
+interval of the estimated accuracy contain the true one?
+
+Texts are labelled in batches of ten. The model is fitted again after each batch, and chooses the texts of the
+next, except that a share of them is drawn at random. Each of those is predicted before it is labelled. Some
+texts of the pool are never labelled: they measure the accuracy.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dropglm.datasets import load_dataset
 from dropglm.experiments.docstrings import source_versions
 from dropglm.experiments.experiment import Experiment, Fit, Line
-from dropglm.experiments.few_labels_texts import MAX_TEST
-from dropglm.experiments.raw_results import by, count_seeds
-from dropglm.experiments.simulated_annotator import BATCH, Strategy, annotated, labels_needed, simulate
+from dropglm.experiments.results import PERCENT, Groups, by, count_seeds, table, where
+from dropglm.experiments.texts import MAX_TEST, Load, all_texts, hold_out
+from dropglm.labelling import PoolModel, TextPool, choose_texts, estimate_accuracy
 from dropglm.pages import ResultTable
 from dropglm.plots.axes import COLORS, fresh_axes
+
+BATCH = 10
+
+
+class Strategy(NamedTuple):
+    """How texts are chosen.
+
+    Attributes
+    ----------
+    random_share : float
+        Share of the texts that are drawn at random; the model chooses the others.
+    refit_every : int
+        Number of labels between two fits.
+    """
+
+    random_share: float
+    refit_every: int = BATCH
+
 
 RANDOM, CHOSEN = "drawn at random", "chosen by the model, one in five at random"
 STRATEGIES = {RANDOM: Strategy(random_share=1.0, refit_every=50), CHOSEN: Strategy(random_share=0.2)}
@@ -30,6 +52,104 @@ SHOWN = (50, 100, 200, 300, 400, 500)
 QUICK_TEXTS, QUICK_LABELS = 1200, 100
 
 
+class Annotated(NamedTuple):
+    """A pool of texts with their true labels."""
+
+    pool: TextPool
+    truth: np.ndarray
+
+    def parts(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers of the texts that are never labelled, and of those that may be."""
+        return hold_out(len(self.truth), seed)
+
+
+@lru_cache(maxsize=1)
+def annotated(name: str, load: Load, most: int | None = None) -> Annotated:
+    """Return the pool of a data set, or of its first texts."""
+    texts, y = all_texts(name, load)
+    return Annotated(TextPool(texts[:most].tolist(), n_jobs=1), np.asarray(y[:most]).astype(str))
+
+
+def simulate(
+    data: Annotated, *, strategy: Strategy, labels: int, measured: tuple[int, ...], seed: int
+) -> dict:
+    """Label texts up to a number of labels, and return the accuracies on the way.
+
+    Returns
+    -------
+    dict
+        ``labels`` and ``accuracy``, of the texts that are never labelled, after every fit; ``estimates`` has
+        for each number of labels in ``measured`` the accuracy for the texts that are left and for those that
+        are never labelled, and the estimate with its interval.
+    """
+    test, rest = data.parts(seed)
+    rng, session = np.random.default_rng([seed, 1]), Session(data, test)
+    waiting = rng.permutation(rest)  # in the order in which texts are drawn at random
+    found: dict[str, Any] = {"labels": [], "accuracy": [], "estimates": {}}
+    while len(session.labels) < labels:
+        size = min(strategy.refit_every, labels - len(session.labels))
+        drawn = round(strategy.random_share * size)
+        for number in session.first_free(waiting, drawn):
+            session.answer(number, at_random=True)
+        for number in session.choose(size - drawn):
+            session.answer(number, at_random=False)
+        session.refit()
+        n = len(session.labels)
+        found["labels"].append(n)
+        found["accuracy"].append(session.accuracy(test))
+        if n in measured and session.outcomes:
+            left = rest[[number not in session.labels for number in rest.tolist()]]
+            found["estimates"][str(n)] = {
+                "left": session.accuracy(left),
+                "test": found["accuracy"][-1],
+                **estimate_accuracy(session.outcomes)._asdict(),
+            }
+    return found
+
+
+class Session:
+    """The answers so far, and the model fitted to them."""
+
+    def __init__(self, data: Annotated, never: np.ndarray) -> None:
+        self.data = data
+        self.labels: dict[int, str] = {}
+        self.outcomes: list[bool] = []
+        self.model: PoolModel = data.pool.fit({})
+        self.excluded = data.pool.copy_of != np.arange(len(data.pool))
+        self.excluded[never] = True
+
+    def first_free(self, waiting: np.ndarray, count: int) -> list[int]:
+        """Return the first texts that have no label and are no copies."""
+        free = (int(i) for i in waiting if not self.excluded[i] and int(i) not in self.labels)
+        return [number for number, _ in zip(free, range(count), strict=False)]
+
+    def choose(self, count: int) -> list[int]:
+        """Return the texts that the model chooses."""
+        if not count:
+            return []
+        pool, p = self.data.pool, self.model.probabilities
+        return choose_texts(p, pool.latent, self.labels, size=count, excluded=self.excluded).tolist()
+
+    def answer(self, number: int, *, at_random: bool) -> None:
+        """Label a text."""
+        truth = str(self.data.truth[number])
+        if at_random and self.model.is_trained:
+            self.outcomes.append(self._guess(number) == truth)
+        self.labels[number] = truth
+
+    def refit(self) -> None:
+        """Fit the model to all labels."""
+        self.model = self.data.pool.fit(self.labels, self.model)
+
+    def accuracy(self, numbers: np.ndarray) -> float:
+        """Return the share of these texts that the model predicts correctly."""
+        guesses = np.array(self.model.classes)[self.model.predicted[numbers]]
+        return float(np.mean(guesses == self.data.truth[numbers]))
+
+    def _guess(self, number: int) -> str:
+        return self.model.classes[self.model.predicted[number]]
+
+
 @dataclass(frozen=True)
 class Labelling(Experiment):
     """The experiment."""
@@ -38,7 +158,7 @@ class Labelling(Experiment):
     labels: int = 500
     seeds: int = 10
     quick_seeds: int = 1
-    load: Callable[..., Any] = load_dataset
+    load: Load = load_dataset
 
     title = "Labelling: texts chosen by the model compared with texts drawn at random"
     summary = "labels that a simulated annotator needs, and how often intervals contain the true accuracy"
@@ -99,7 +219,7 @@ class Labelling(Experiment):
 
     def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
         """Draw accuracy against labels, one figure per data set."""
-        groups = by("data", lines)
+        groups = by(lines, "data")
         caption = f"Accuracy of the test texts against the number of labels, mean over {count_seeds(lines)}."
         return {caption: [_figure(name, group) for name, group in groups.items()]}
 
@@ -117,11 +237,30 @@ def mean_curve(lines: Sequence[Line]) -> dict[int, float]:
     return {n: float(np.mean([curve[n] for curve in curves])) for n in shared}
 
 
+def labels_needed(curve: Mapping[int, float], accuracy: float) -> float | None:
+    """Return after how many labels a curve first reaches an accuracy, between its points by a line.
+
+    Examples
+    --------
+    >>> labels_needed({10: 0.6, 20: 0.7, 30: 0.9}, 0.8)
+    25.0
+    >>> labels_needed({10: 0.6, 20: 0.7}, 0.8)
+    """
+    before: tuple[int, float] | None = None
+    for n, value in sorted(curve.items()):
+        if value >= accuracy:
+            if before is None:
+                return float(n)
+            return float(before[0] + (n - before[0]) * (accuracy - before[1]) / (value - before[1]))
+        before = n, value
+    return None
+
+
 def _needed(lines: list[Line]) -> ResultTable:
     """Return the labels that each way needs for the accuracy of random texts at the end."""
     rows, shares = [], []
-    for name, group in by("data", lines).items():
-        curves = {method: mean_curve(own) for method, own in by("method", group).items()}
+    for name, group in by(lines, "data").items():
+        curves = {method: mean_curve(own) for method, own in by(group, "method").items()}
         if not (curves.get(RANDOM) and curves.get(CHOSEN)):
             continue
         end = max(curves[RANDOM])
@@ -140,27 +279,23 @@ def _needed(lines: list[Line]) -> ResultTable:
 
 def _coverage(lines: list[Line]) -> list[ResultTable]:
     """Return how often intervals contain the accuracy for the texts that are left, and for test texts."""
-    own = [line for line in lines if line["method"] == CHOSEN]
-    counts = sorted({int(n) for line in own for n in line["result"]["estimates"]})
-    header = ["data", *(cell for n in counts for cell in (f"{n} labels", "±"))]
-    title = "Intervals that contain the accuracy for {}, in per cent, and half their mean width"
-    groups = [*by("data", own).items(), ("all", own)] if counts else []
-    return [
-        ResultTable(
-            title.format(texts),
-            header,
-            [
-                [name, *(cell for n in counts for cell in _coverage_cells(n, key, group))]
-                for name, group in groups
-            ],
-        )
-        for key, texts in (("left", "the texts that are left"), ("test", "the test texts"))
-    ]
+    own = where(lines, method=CHOSEN)
+    columns = {
+        f"{n} labels": n for n in sorted({int(n) for line in own for n in line["result"]["estimates"]})
+    }
+    groups = by(own, "data") | {"all": own} if columns else {}
+
+    def coverage(key: str, texts: str) -> ResultTable:
+        title = f"Intervals that contain the accuracy for {texts}, in per cent, and half their mean width"
+        cells = partial(_coverage_cells, groups, key)
+        return table(title, ["data", "±"], groups, columns, cells)
+
+    return [coverage("left", "the texts that are left"), coverage("test", "the test texts")]
 
 
-def _coverage_cells(n: int, key: str, lines: Sequence[Line]) -> tuple[str, str]:
+def _coverage_cells(groups: Groups, key: str, name: str, n: int) -> tuple[str, str]:
     """Return the share of intervals at n labels that contain an accuracy, and half their mean width."""
-    found = [one for line in lines if (one := line["result"]["estimates"].get(str(n)))]
+    found = [one for line in groups[name] if (one := line["result"]["estimates"].get(str(n)))]
     if not found:
         return "-", "-"
     inside = np.mean([one["low"] <= one[key] <= one["high"] for one in found])
@@ -170,10 +305,10 @@ def _coverage_cells(n: int, key: str, lines: Sequence[Line]) -> tuple[str, str]:
 def _accuracies(lines: list[Line]) -> ResultTable:
     """Return the mean accuracies by data set, way of choosing and number of labels."""
     rows = []
-    for name, group in by("data", lines).items():
-        for method, own in by("method", group).items():
+    for name, group in by(lines, "data").items():
+        for method, own in by(group, "method").items():
             curve = mean_curve(own)
-            rows.append([name, method, *(f"{100 * curve[n]:.2f}" if n in curve else "-" for n in SHOWN)])
+            rows.append([name, method, *(PERCENT.cell(curve.get(n)) for n in SHOWN)])
     header = ["data", "texts", *(f"{n} labels" for n in SHOWN)]
     return ResultTable(f"Accuracy in per cent, {count_seeds(lines)}", header, rows)
 
@@ -181,7 +316,7 @@ def _accuracies(lines: list[Line]) -> ResultTable:
 def _figure(name: str, lines: list[Line]) -> Any:
     """Return a figure with a curve for each way of choosing."""
     ax = fresh_axes()
-    for (method, own), colour in zip(by("method", lines).items(), COLORS, strict=False):
+    for (method, own), colour in zip(by(lines, "method").items(), COLORS, strict=False):
         curve = mean_curve(own)
         ax.plot(list(curve), [100 * value for value in curve.values()], color=colour, label=method)
         if method == RANDOM and curve:

@@ -5,8 +5,9 @@ all labelled rows. Methods that use unlabelled rows get them in every fit, so al
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -27,6 +28,8 @@ from dropglm.baselines import (
     SemiSupervisedNaiveBayes,
 )
 from dropglm.estimators import LogisticRegressionCV
+from dropglm.experiments.experiment import Fit, Line
+from dropglm.experiments.results import by
 from dropglm.experiments.texts import Split
 from dropglm.threads import each
 
@@ -180,32 +183,26 @@ class DropoutGrids:
     labeled: Mapping[str, Any]
     unlabeled: Mapping[str, Any]
 
+    def methods(self, expectation: str) -> dict[str, DropoutMethod]:
+        """Return dropout with an expectation and each kind of ridge, without and with unlabelled rows."""
+        found = {}
+        for ridge, l2_weights in (("", "uniform"), (", NB ridge", "naive_bayes")):
+            found[f"{expectation}{ridge}"] = DropoutMethod(expectation, l2_weights, **self.labeled)
+            found[f"{expectation}{ridge} + unlabelled"] = self.with_unlabeled(expectation, l2_weights)
+        return found
+
+    def with_unlabeled(self, expectation: str, l2_weights: str) -> DropoutMethod:
+        """Return dropout with unlabelled rows."""
+        return DropoutMethod(expectation, l2_weights, **self.unlabeled, unlabeled=True)
+
     def quadratic(self) -> dict[str, DropoutMethod]:
         """Return dropout with the paper's penalty."""
-        return {
-            "quadratic": self._labeled_only("quadratic", "uniform"),
-            "quadratic + unlabelled": self._with_unlabeled("quadratic", "uniform"),
-            "quadratic, NB ridge": self._labeled_only("quadratic", "naive_bayes"),
-            "quadratic, NB ridge + unlabelled": self._with_unlabeled("quadratic", "naive_bayes"),
-        }
+        return self.methods("quadratic")
 
     def gaussian(self) -> dict[str, DropoutMethod]:
         """Return dropout with the library's default penalty."""
-        return {
-            "gaussian": self._labeled_only("gaussian", "uniform"),
-            "gaussian + unlabelled": self._with_unlabeled("gaussian", "uniform"),
-            "gaussian, NB ridge": self._labeled_only("gaussian", "naive_bayes"),
-            "gaussian, NB ridge + unlabelled": self._with_unlabeled("gaussian", "naive_bayes"),
-            "gaussian, NB ridge of all rows + unlabelled": self._with_unlabeled(
-                "gaussian", "naive_bayes_unlabeled"
-            ),
-        }
-
-    def _labeled_only(self, expectation: str, l2_weights: str) -> DropoutMethod:
-        return DropoutMethod(expectation, l2_weights, **self.labeled)
-
-    def _with_unlabeled(self, expectation: str, l2_weights: str) -> DropoutMethod:
-        return DropoutMethod(expectation, l2_weights, **self.unlabeled, unlabeled=True)
+        name = "gaussian, NB ridge of all rows + unlabelled"
+        return self.methods("gaussian") | {name: self.with_unlabeled("gaussian", "naive_bayes_unlabeled")}
 
 
 MANY_LABELS = DropoutGrids(
@@ -219,6 +216,35 @@ FEW_LABELS = DropoutGrids(
 )
 QUADRATIC, GAUSSIAN = MANY_LABELS.quadratic(), MANY_LABELS.gaussian()
 METHODS: dict[str, Method] = BASELINES | QUADRATIC | GAUSSIAN
+
+
+def tuned_fit(
+    data: str,
+    label: str,
+    method: Method,
+    load: Callable[[], Split],
+    parameters: Mapping[str, Any],
+    cost: float,
+    *,
+    folds: int,
+    seed: int = 0,
+    shuffle: bool = False,
+    scoring: str = "accuracy",
+) -> Fit:
+    """Return the fit of a tuned method; folds are contiguous blocks of rows, or shuffled by the seed."""
+    tuning = {"folds": folds, "scoring": scoring, "settings": method.settings()}
+    folds_seed = seed if shuffle else None
+    measure = partial(tune_and_score, method=method, folds=folds, seed=folds_seed, scoring=scoring)
+    return Fit(data, label, seed, {**parameters, **tuning}, load, measure, cost)
+
+
+def best_in_cross_validation(
+    lines: list[Line], methods: Mapping[str, Method], *, unlabeled: bool
+) -> list[Line]:
+    """Return for each seed the line of these methods with the best cross-validation score."""
+    names = [name for name, method in methods.items() if method.unlabeled == unlabeled]
+    seeds = by([line for line in lines if line["method"] in names], "seed").values()
+    return [max(split, key=lambda line: line["result"]["cv_score"]) for split in seeds]
 
 
 def tune_and_score(

@@ -5,7 +5,7 @@ well-specified data H_t / t and G_t / t both converge to the Fisher information.
 features sooner than SGD.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -16,13 +16,12 @@ from dropglm.datasets import load_dataset
 from dropglm.datasets.simulation import ACTIVE_GROUPS, SIGNAL, USEFUL
 from dropglm.estimators import OnlineLogisticRegression
 from dropglm.experiments.experiment import Experiment, Fit, Line
-from dropglm.experiments.raw_results import by, count_seeds, mean, mean_percent, with_parameter
-from dropglm.experiments.well_specified import fisher_diagonal, well_specified_rows
+from dropglm.experiments.results import NUMBER, PERCENT, by, count_seeds, draw_panels, values, where
 from dropglm.families import Logistic
 from dropglm.online import RULES
 from dropglm.pages import ResultTable
 from dropglm.plots import FisherDisplay, ProgressiveCurvesDisplay
-from dropglm.plots.axes import COLORS, fresh_axes
+from dropglm.plots.axes import COLORS
 from dropglm.text import NgramVectorizer
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -38,6 +37,16 @@ WELL_SPECIFIED = "well-specified"
 NGRAMS, MIN_DF = (1, 2), 2
 FIRST_CHECKPOINT = 50  # rows
 SCORES = {"accuracy": "progressive accuracy", "log_loss": "progressive log loss"}
+UNITS = {"accuracy": PERCENT, "log_loss": NUMBER}
+
+# The known model: normal features of scale s, and words of frequency p and value v.
+NODES = 100
+INTERCEPT = -0.5
+SCALE = np.geomspace(0.1, 2.0, 10)  # s
+BETA_NORMAL = np.where(np.arange(10) % 2, -0.4, 0.4) / np.sqrt(SCALE)
+FREQUENCY = np.geomspace(0.005, 0.2, 10)  # p
+VALUE = np.tile([0.5, 1.0, 2.0, 1.0, 0.5], 2)  # v
+BETA_WORD = np.tile([1.5, -1.0, 0.75, -0.5, -1.0], 2)
 
 
 class Size(NamedTuple):
@@ -81,6 +90,57 @@ def simulated_rows(load: Callable[..., Any], n: int, n_test: int, seed: int) -> 
     data = load("simulation", n_rows=n + n_test, random_state=seed)
     eta = SIGNAL * data.X[:n, : ACTIVE_GROUPS * USEFUL].sum(axis=1)
     return StreamData(data.X[:n], data.y[:n], data.X[n:], data.y[n:], eta)
+
+
+def well_specified_rows(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw rows of a known logistic model whose Fisher information can be computed.
+
+    Half of the features are normal, x_j = s_j z_j, with very different scales. The others are words: a row
+    has at most one of them, word k with probability p_k, and its feature then has the value v_k.
+
+    Returns
+    -------
+    tuple of ndarray
+        Features (n, 20), the normal ones first, and labels (n,).
+
+    Examples
+    --------
+    >>> X, y = well_specified_rows(1000, 0)
+    >>> X.shape, int((X[:, 10:] != 0).sum(axis=1).max())
+    ((1000, 20), 1)
+    """
+    rng = np.random.default_rng(seed)
+    X = np.zeros((n, len(SCALE) + len(FREQUENCY)))
+    X[:, : len(SCALE)] = SCALE * rng.normal(size=(n, len(SCALE)))
+    no_word = 1.0 - FREQUENCY.sum()
+    word = rng.choice(len(FREQUENCY) + 1, size=n, p=[*FREQUENCY, no_word])
+    has_word = np.flatnonzero(word < len(FREQUENCY))
+    X[has_word, len(SCALE) + word[has_word]] = VALUE[word[has_word]]
+    eta = INTERCEPT + X @ np.concatenate([BETA_NORMAL, BETA_WORD])
+    return X, Logistic.sample(eta, rng).astype(np.int64)
+
+
+def fisher_diagonal() -> np.ndarray:
+    """Return the diagonal of E A''(η) x xᵀ for the rows of the known model, shape (20,).
+
+    With m_k = b + v_k β_k (m_0 = b without a word) and σ² = Σ s_j² β_j² over the normal features, η given
+    word k is N(m_k, σ²), so that
+
+        E A''(η) x_k²  =  p_k v_k² E A''(m_k + σ z)
+        E A''(η) x_j²  =  Σ_k p_k E A''(m_k + σ z) (c_j² z² + s_j² - c_j²),     c_j = s_j² β_j / σ
+
+    are integrals over one standard normal z, which Gauss-Hermite quadrature computes to rounding error.
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    weights = weights / weights.sum()
+    sigma = np.sqrt(np.sum((SCALE * BETA_NORMAL) ** 2))
+    m = INTERCEPT + np.append(VALUE * BETA_WORD, 0.0)
+    p = np.append(FREQUENCY, 1.0 - FREQUENCY.sum())
+    curvature = Logistic.variance(m[:, None] + sigma * nodes) * weights
+    words = FREQUENCY * VALUE**2 * curvature[:-1].sum(axis=1)
+    mean_curvature, mean_of_squares = p @ curvature.sum(axis=1), p @ (curvature @ nodes**2)
+    c2 = (SCALE**2 * BETA_NORMAL / sigma) ** 2
+    return np.concatenate([c2 * mean_of_squares + (SCALE**2 - c2) * mean_curvature, words])
 
 
 @lru_cache(maxsize=1)
@@ -203,8 +263,8 @@ class Online(Experiment):
     def tabulate(self, lines: list[Line]) -> list[ResultTable]:
         """Return final scores by data set, the effect of the learning rate, and the Fisher errors."""
         streams, known = _split(lines)
-        default = with_parameter("rate_factor", 1.0, streams)
-        tables = [_final_scores(data, group) for data, group in by("data", default).items()]
+        default = where(streams, rate_factor=1.0)
+        tables = [_final_scores(data, group) for data, group in by(default, "data").items()]
         for score in SCORES:
             tables += _rate_effect(score, streams)
         return tables + ([_fisher_errors(known)] if known else [])
@@ -213,17 +273,15 @@ class Online(Experiment):
         """Draw the curves of each data set, and the convergence to the Fisher information."""
         streams, known = _split(lines)
         figures = {}
-        for data, group in by("data", with_parameter("rate_factor", 1.0, streams)).items():
+        for data, group in by(where(streams, rate_factor=1.0), "data").items():
             caption = f"{data}: mean over {count_seeds(group)}, one pass; bands show one standard deviation."
             figures[caption] = [_curves(data, group, score).plot().figure_ for score in SCORES]
         if known:
-            axes = [fresh_axes(), fresh_axes()]
-            _fisher_display(known).plot(axes)
             caption = (
                 "well-specified: diag(G_t)/t of adagrad and diag(H_t)/t of dropout compared with the Fisher "
                 f"information of each feature; mean over {count_seeds(known)}."
             )
-            figures[caption] = [ax.figure for ax in axes]
+            figures[caption] = draw_panels(_fisher_display(known))
         return figures
 
 
@@ -245,17 +303,17 @@ def _final_scores(data: str, lines: list[Line]) -> ResultTable:
     """One row per rule: all rows, the second half of the pass, test rows."""
     n, d = lines[0]["result"]["t"][-1], lines[0]["result"]["features"]
     rows = []
-    for name, group in by("method", lines).items():
+    for name, group in by(lines, "method").items():
         results = [line["result"] for line in group]
         final = [result["accuracy"][-1] for result in results]
-        tests = [result["test_accuracy"] for result in results if "test_accuracy" in result]
-        spread = f"{100 * np.std(final, ddof=1):.2f}" if len(final) > 1 else "-"
-        losses = _mean("log_loss", [result["log_loss"][-1] for result in results])
-        second_half, test = (_mean("accuracy", part) for part in (map(_second_half, results), tests))
-        rows.append([name, _mean("accuracy", final), spread, second_half, test, losses])
+        spread = PERCENT.cell(float(np.std(final, ddof=1))) if len(final) > 1 else "-"
+        second_half, test = map(_second_half, results), values(group, "test_accuracy")
+        losses = [result["log_loss"][-1] for result in results]
+        accuracies = [PERCENT.mean(final), spread, PERCENT.mean(second_half), PERCENT.mean(test)]
+        rows.append([name, *accuracies, NUMBER.mean(losses)])
     truths = [line["result"]["truth"] for line in lines if "truth" in line["result"]]
     if truths:
-        accuracy, loss = (_mean(score, [truth[score] for truth in truths]) for score in SCORES)
+        accuracy, loss = (unit.mean(truth[score] for truth in truths) for score, unit in UNITS.items())
         rows.append(["true model", accuracy, "-", "-", "-", loss])
     title = f"{data}: accuracy in per cent, and log loss; {n:,} rows, {d:,} features, {count_seeds(lines)}"
     # Short column names, so that the table fits on a phone.
@@ -271,16 +329,14 @@ def _second_half(result: dict[str, Any]) -> float:
 
 def _rate_effect(score: str, lines: list[Line]) -> list[ResultTable]:
     """Final scores by learning rate, for rules with more than one rate."""
-    factors = sorted({line["parameters"]["rate_factor"] for line in lines})
+    factors = sorted(by(lines, "rate_factor"))
     rows = []
-    for data, of_data in by("data", lines).items():
-        for name, group in by("method", of_data).items():
-            final = [
-                [line["result"][score][-1] for line in with_parameter("rate_factor", factor, group)]
-                for factor in factors
-            ]
+    for data, of_data in by(lines, "data").items():
+        for name, group in by(of_data, "method").items():
+            rates = [where(group, rate_factor=factor) for factor in factors]
+            final = [[line["result"][score][-1] for line in rate] for rate in rates]
             if all(final):
-                rows.append([f"{data}, {name}", *(_mean(score, numbers) for numbers in final)])
+                rows.append([f"{data}, {name}", *map(UNITS[score].mean, final)])
     if len(factors) == 1 or not rows:
         return []
     title = f"Effect of the learning rate: {SCORES[score]}{', per cent' if score == 'accuracy' else ''}"
@@ -301,7 +357,7 @@ def _fisher_errors(lines: list[Line]) -> ResultTable:
 
 
 def _curves(data: str, lines: list[Line], score: str) -> ProgressiveCurvesDisplay:
-    rules = by("method", lines).items()
+    rules = by(lines, "method").items()
     curves = {name: [line["result"][score] for line in group] for name, group in rules}
     truths = [line["result"]["truth"][score] for line in lines if "truth" in line["result"]]
     best = float(np.mean(truths)) if truths else None
@@ -309,10 +365,6 @@ def _curves(data: str, lines: list[Line], score: str) -> ProgressiveCurvesDispla
 
 
 def _fisher_display(lines: list[Line]) -> FisherDisplay:
-    rules = by("method", lines).items()
+    rules = by(lines, "method").items()
     estimates = {name: [line["result"]["estimates"] for line in group] for name, group in rules}
     return FisherDisplay(lines[0]["result"]["t"], lines[0]["result"]["fisher"], estimates, COLOUR)
-
-
-def _mean(score: str, numbers: Iterable[float]) -> str:
-    return mean_percent(numbers) if score == "accuracy" else mean(numbers)

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
-from dropglm.experiments.experiment import Comparison, Experiment, Line
-from dropglm.experiments.running import ExperimentRun
+from dropglm.experiments.experiment import Comparison, Experiment, ExperimentRun, Line
 from dropglm.extras import import_extra
 from dropglm.files import replacing
 from dropglm.pages import ResultTable, figure, page

@@ -11,7 +11,7 @@ and 0.55 on all rows.
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from dropglm.datasets.simulation import ACTIVE_GROUPS, GROUPS, SIGNAL, USEFUL, s
 from dropglm.estimators import LogisticRegression
 from dropglm.experiments.experiment import Comparison, Experiment, Fit, Line
 from dropglm.experiments.plain_lbfgs import train_with_plain_lbfgs
-from dropglm.experiments.raw_results import by, standard_error, values
+from dropglm.experiments.results import NUMBER, Groups, by, by_seed, mean_of, paired, values
 from dropglm.families import Logistic
 from dropglm.pages import ResultTable
 from dropglm.plots.axes import INK, colors_of, fresh_axes
@@ -177,12 +177,12 @@ class Simulation(Experiment):
 
     def tabulate(self, lines: list[Line]) -> list[ResultTable]:
         """Return accuracy and gain over ridge on active and on all rows, and the sizes of coefficients."""
-        methods = by("method", lines)
+        methods = by(lines, "method")
         return [*(_accuracy_table(methods, score) for score in SCORES), _size_table(methods)]
 
     def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
         """Draw the gain of every run, and the sizes of useful and nuisance coefficients."""
-        methods = by("method", lines)
+        methods = by(lines, "method")
         colours = colors_of([name for name in methods if COUNTERPART.get(name) == "dropout"])
         gains, sizes = _draw_gains(methods, colours), _draw_sizes(methods, colours)
         for ax in (gains, sizes):
@@ -196,21 +196,21 @@ class Simulation(Experiment):
 
     def compare(self, lines: list[Line]) -> list[Comparison]:
         """Compare ridge, the paper's surrogate and the library's dropout, and the gains over ridge."""
-        methods, comparisons = by("method", lines), []
+        methods, comparisons = by(lines, "method"), []
         for score, rows in SCORES.items():
             gain = PAPER["dropout"][score] - PAPER["ridge"][score]
-            found = [(f"{rows}: {RIDGE}", PAPER["ridge"][score], values(score, methods.get(RIDGE, [])))]
+            found = [(RIDGE, PAPER["ridge"][score], values(methods.get(RIDGE, []), score))]
             for name in (EARLY, GAUSSIAN):
-                accuracies = values(score, methods.get(name, []))
-                found.append((f"{rows}: {name}", PAPER["dropout"][score], accuracies))
-                found.append((f"{rows}: gain of {name}", gain, _gains(methods, name, score)))
+                found.append((name, PAPER["dropout"][score], values(methods.get(name, []), score)))
+                found.append((f"gain of {name}", gain, _gains(methods, name, score)))
             for what, paper, ours in found:
-                if ours:
-                    comparisons.append(Comparison(what, paper, float(np.mean(ours)), standard_error(ours)))
+                mean = mean_of(ours)
+                if mean:
+                    comparisons.append(Comparison(f"{rows}: {what}", paper, *mean))
         return comparisons
 
 
-def _draw_gains(methods: dict[str, list[Line]], colours: Mapping[str, str]) -> Any:
+def _draw_gains(methods: Groups, colours: Mapping[str, str]) -> Any:
     ax = fresh_axes()
     for name, colour in colours.items():
         gain = np.sort(_gains(methods, name, "active"))
@@ -223,10 +223,10 @@ def _draw_gains(methods: dict[str, list[Line]], colours: Mapping[str, str]) -> A
     return ax
 
 
-def _draw_sizes(methods: dict[str, list[Line]], colours: Mapping[str, str]) -> Any:
+def _draw_sizes(methods: Groups, colours: Mapping[str, str]) -> Any:
     ax = fresh_axes()
     for k, name in enumerate(name for name in methods if name != TRUTH):
-        sizes = [values(f"{kind}_size", methods[name]) for kind in ("nuisance", "useful")]
+        sizes = [values(methods[name], f"{kind}_size") for kind in ("nuisance", "useful")]
         style = {"color": colours.get(name, INK), "markerfacecolor": "none", "label": name}
         ax.plot(*sizes, MARKERS[k % len(MARKERS)], **style)
     limits = ax.get_xlim()
@@ -241,47 +241,39 @@ def _draw_sizes(methods: dict[str, list[Line]], colours: Mapping[str, str]) -> A
     return ax
 
 
-def _accuracy_table(methods: dict[str, list[Line]], score: str) -> ResultTable:
+def _accuracy_table(methods: Groups, score: str) -> ResultTable:
     """Our accuracy, the paper's and the gap; our mean gain over ridge and the paper's."""
     rows = []
+    paper_gain = PAPER["dropout"][score] - PAPER["ridge"][score]
     for name, lines in methods.items():
-        accuracies, gains = values(score, lines), _gains(methods, name, score)
+        accuracies = values(lines, score)
         counterpart = COUNTERPART.get(name)
-        ours = [f"{np.mean(accuracies):.3f}", _error_cell(accuracies)]
-        paper, gap, gain, paper_gain = "-", "-", ["-", "-"], "-"
-        if counterpart is not None:
-            paper = f"{PAPER[counterpart][score]:.2f}"
-            gap = f"{np.mean(accuracies) - PAPER[counterpart][score]:+.3f}"
-        if name != RIDGE and gains:
-            gain = [f"{np.mean(gains):+.3f}", _error_cell(gains)]
-        if counterpart == "dropout":
-            paper_gain = f"{PAPER['dropout'][score] - PAPER['ridge'][score]:+.2f}"
-        rows.append([name, *ours, paper, gap, *gain, paper_gain])
+        paper = PAPER[counterpart][score] if counterpart else None
+        gap = "-" if paper is None else f"{np.mean(accuracies) - paper:+.3f}"
+        gains = [] if name == RIDGE else _gains(methods, name, score)
+        row = [name, *NUMBER.cells(accuracies), "-" if paper is None else f"{paper:.2f}", gap]
+        rows.append(
+            [*row, *NUMBER.cells(gains, "+"), f"{paper_gain:+.2f}" if counterpart == "dropout" else "-"]
+        )
     runs = len(next(iter(methods.values())))
     header = ["method", "ours", "±", "paper", "gap", "gain", "±", "paper's gain"]
     return ResultTable(f"Accuracy on {SCORES[score]}, {runs} runs, and gain over ridge", header, rows)
 
 
-def _size_table(methods: dict[str, list[Line]]) -> ResultTable:
+def _size_table(methods: Groups) -> ResultTable:
     """Medians over runs, because in some runs coefficients without a penalty grow without bound."""
     rows = []
     for name, lines in methods.items():
-        useful, nuisance = (np.array(values(f"{kind}_size", lines)) for kind in ("useful", "nuisance"))
+        useful, nuisance = (np.array(values(lines, f"{kind}_size")) for kind in ("useful", "nuisance"))
         ratio = f"{np.median(useful / nuisance):.2f}" if nuisance.all() else "-"
         sizes = [f"{np.median(useful):.4f}", f"{np.median(nuisance):.4f}", ratio]
-        rows.append([name, *sizes, f"{np.median(values('log_loss', lines)):.3f}"])
+        rows.append([name, *sizes, f"{np.median(values(lines, 'log_loss')):.3f}"])
     header = ["method", "useful", "nuisance", "ratio", "log loss"]
     title = "Mean size of useful and of nuisance coefficients, and log loss; medians over runs"
     return ResultTable(title, header, rows)
 
 
-def _gains(methods: dict[str, list[Line]], name: str, score: str) -> list[float]:
+def _gains(methods: Groups, name: str, score: str) -> list[float]:
     """Gain over ridge in each run that has results for both."""
-    ridge = {line["seed"]: line["result"][score] for line in methods.get(RIDGE, [])}
-    lines = methods.get(name, [])
-    return [line["result"][score] - ridge[line["seed"]] for line in lines if line["seed"] in ridge]
-
-
-def _error_cell(numbers: Sequence[float]) -> str:
-    error = standard_error(numbers)
-    return "-" if error is None else f"{error:.3f}"
+    own, ridge = (by_seed(methods.get(method, []), score) for method in (name, RIDGE))
+    return list(paired(own, ridge).values())

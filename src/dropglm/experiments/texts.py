@@ -1,4 +1,8 @@
-"""Texts as n-gram matrices, split into labelled, unlabelled and test rows.
+"""Texts split into labelled, unlabelled and test texts, and their n-gram matrices.
+
+Splits are those of IMDB's authors, thirds of a data set, and few labels: a third of the texts, at most 3,000,
+are test texts; of the others, n have labels, with at least two of each class, and the rest are unlabelled.
+There are two more data sets: 20 newsgroups as its authors split it, and synthetic texts of very many classes.
 
 Features are binary: an n-gram is present or absent. The vocabulary comes from all rows that a model may see,
 labelled or not.
@@ -14,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from dropglm.datasets import load_dataset
+from dropglm.datasets.newsgroups import without_header
 from dropglm.text import NgramVectorizer
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 
@@ -23,7 +28,17 @@ PREFIX = 4  # letters
 TOKENS = r"\w+"  # words without punctuation
 MIN_DF = 2  # texts, where rare n-grams are dropped
 
-Load = Callable[[str], Any]
+MAX_TEST = 3_000
+PER_CLASS = 2  # labelled texts that every class has at least
+POOL_SEED = 2  # of the texts that are drawn from a larger data set
+TOP_LEVELS = ("comp", "rec", "sci", "talk")
+
+# The synthetic texts. A class prefers a few words, all of which other classes use as well.
+CLASSES, TEXTS_PER_CLASS, TEST_PER_CLASS = 500, 4, 4
+VOCABULARY, PREFERRED, PREFERENCE, LENGTH = 5_000, 25, 0.2, 40
+
+Load = Callable[..., Any]
+Rows = tuple[np.ndarray, np.ndarray]  # texts and labels
 View = tuple[Callable[[str], str], NgramVectorizer]  # how a text is rewritten, and how it is vectorised then
 
 
@@ -51,6 +66,129 @@ class Split:
         """Keep only the n-grams of labelled rows, for models that do not use unlabelled rows."""
         seen = np.unique(self.X.indices)
         return replace(self, X=self.X[:, seen], X_test=self.X_test[:, seen])
+
+
+# Fits are ordered by data set, so only one is kept.
+@lru_cache(maxsize=1)
+def all_texts(name: str, load: Load) -> Rows:
+    """Return the texts of a data set with their labels, before the split: a part in ``PARTS``, or all."""
+    return PARTS[name](load) if name in PARTS else _whole(name, load)
+
+
+def _whole(name: str, load: Load) -> Rows:
+    """Return all labelled texts, those of an official test set among them."""
+    data = load(name)
+    if data.texts_test is None:
+        return np.asarray(data.texts, object), np.asarray(data.y)
+    return _joined(data)
+
+
+def _joined(data: Any) -> Rows:
+    texts = [np.asarray(part, object) for part in (data.texts, data.texts_test)]
+    return np.concatenate(texts), np.concatenate([data.y, data.y_test])
+
+
+def _docstrings(load: Load) -> Rows:
+    """Return all docstrings that the loader draws by default, up to a thousand per package."""
+    n = len(load("docstrings", n_labeled=1, n_test=1).unlabeled) + 2
+    return _joined(load("docstrings", n_labeled=n - 1, n_test=1))
+
+
+def _newsgroups(load: Load) -> Rows:
+    texts, groups = _whole("20news", load)
+    return _without_headers(texts), groups
+
+
+def _top_levels(load: Load) -> Rows:
+    texts, groups = _newsgroups(load)
+    top = np.array([group.partition(".")[0] for group in groups])
+    kept = np.isin(top, TOP_LEVELS)
+    return texts[kept], top[kept]
+
+
+def _without_headers(texts: np.ndarray) -> np.ndarray:
+    return np.array([without_header(text) for text in texts], object)
+
+
+def _draw(n: int, rows: Rows) -> Rows:
+    texts, y = rows
+    drawn = np.random.default_rng(POOL_SEED).permutation(len(y))[:n]
+    return texts[drawn], y[drawn]
+
+
+PARTS: dict[str, Callable[[Load], Rows]] = {
+    "imdb8k": lambda load: _draw(8_000, _whole("imdb", load)),
+    "docs": _docstrings,
+    "news4": lambda load: _draw(7_000, _top_levels(load)),
+    "news20": lambda load: _draw(8_000, _newsgroups(load)),
+}
+
+
+def hold_out(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of a third of n texts, at most 3,000, and those of the others, in random order."""
+    order = np.random.default_rng(seed).permutation(n)
+    n_test = min(n // 3, MAX_TEST)
+    return order[:n_test], order[n_test:]
+
+
+@lru_cache(maxsize=1)
+def few_labels(name: str, labels: int, seed: int, load: Load) -> Texts:
+    """Return one split of a data set; the test texts depend on the seed only."""
+    texts, y = all_texts(name, load)
+    test, rest = hold_out(len(y), seed)
+    chosen = choose_labeled(y[rest], labels)
+    labeled, unlabeled = rest[chosen], rest[~chosen]
+    return Texts(texts[labeled], y[labeled], texts[unlabeled], texts[test], y[test])
+
+
+def choose_labeled(y: np.ndarray, labels: int) -> np.ndarray:
+    """Return a mask of the first rows; where a class has fewer than two, its next rows replace the last ones.
+
+    Examples
+    --------
+    >>> choose_labeled(np.array(["a", "a", "a", "b", "a", "b", "a"]), 4).astype(int)
+    array([1, 1, 0, 1, 0, 1, 0])
+    """
+    needed = np.concatenate([np.flatnonzero(y == name)[:PER_CLASS] for name in np.unique(y)])
+    others = np.setdiff1d(np.arange(len(y)), needed)
+    chosen = np.zeros(len(y), bool)
+    chosen[needed] = True
+    chosen[others[: max(labels - len(needed), 0)]] = True
+    return chosen
+
+
+@lru_cache(maxsize=1)
+def newsgroups_by_date(load: Load) -> Texts:
+    """Return 20 newsgroups without headers, split by date: 11,314 labelled and 7,532 test texts."""
+    data = load("20news")
+    labeled, test = (_without_headers(part) for part in (data.texts, data.texts_test))
+    return Texts(labeled, data.y, labeled[:0], test, data.y_test)
+
+
+@lru_cache(maxsize=1)
+def many_classes(seed: int) -> Texts:
+    """Return synthetic texts of 500 classes, with four labelled and four test texts each.
+
+    Every word is drawn from the class's own 25 words with probability 0.2, else from all words, whose
+    frequencies fall as 1/rank. The words of a class are drawn from all but the 100 most frequent ones.
+    """
+    rng = np.random.default_rng(seed)
+    words = np.array([f"w{k}" for k in range(VOCABULARY)])
+    frequencies = 1.0 / np.arange(1, VOCABULARY + 1)
+    frequencies /= frequencies.sum()
+    per_class = TEXTS_PER_CLASS + TEST_PER_CLASS
+    texts = np.empty((CLASSES, per_class), object)
+    for c in range(CLASSES):
+        own = rng.choice(np.arange(100, VOCABULARY), PREFERRED, replace=False)
+        for k in range(per_class):
+            length = rng.integers(LENGTH // 2, 2 * LENGTH)
+            common = rng.choice(VOCABULARY, length, p=frequencies)
+            drawn = np.where(rng.random(length) < PREFERENCE, rng.choice(own, length), common)
+            texts[c, k] = " ".join(words[drawn])
+    names = np.array([f"class {c}" for c in range(CLASSES)])
+    labeled, test = texts[:, :TEXTS_PER_CLASS].ravel(), texts[:, TEXTS_PER_CLASS:].ravel()
+    y, y_test = np.repeat(names, TEXTS_PER_CLASS), np.repeat(names, TEST_PER_CLASS)
+    return Texts(labeled, y, labeled[:0], test, y_test)
 
 
 # Fits are ordered by data set, and IMDB's trigrams take a gigabyte, so only one matrix is kept.
@@ -148,7 +286,7 @@ def _normalise(X: sparse.csr_array, squared_norm: float) -> sparse.csr_array:
 
 def split_in_thirds(name: str, seed: int, load: Load = load_dataset) -> Texts:
     """Shuffle the texts of a data set and split them into labelled, unlabelled and test texts."""
-    texts, y = _all_labeled_texts(name, load)
+    texts, y = all_texts(name, load)
     train, unlabeled, test = np.array_split(np.random.default_rng(seed).permutation(len(y)), 3)
     return Texts(texts[train], y[train], texts[unlabeled], texts[test], y[test])
 
@@ -161,15 +299,6 @@ def subset(split: Split, labeled: np.ndarray, unlabeled: np.ndarray) -> Split:
 def _imdb_texts(load: Load) -> Texts:
     data = load("imdb")
     return Texts(data.texts, data.y, data.unlabeled, data.texts_test, data.y_test)
-
-
-@lru_cache(maxsize=1)
-def _all_labeled_texts(name: str, load: Load) -> tuple[np.ndarray, np.ndarray]:
-    data = load(name)
-    if data.texts_test is None:
-        return np.asarray(data.texts, object), data.y
-    texts = np.concatenate([np.asarray(part, object) for part in (data.texts, data.texts_test)])
-    return texts, np.concatenate([data.y, data.y_test])
 
 
 def _vectorize(texts: Texts, views: list[View]) -> Split:

@@ -14,16 +14,15 @@ import numpy as np
 
 from dropglm.datasets import load_dataset
 from dropglm.experiments.experiment import Comparison, Experiment, Fit, Line
-from dropglm.experiments.methods import BASELINES, FEW_LABELS, GAUSSIAN, Method, tune_and_score
-from dropglm.experiments.raw_results import (
-    by,
-    mean,
-    mean_percent,
-    standard_error,
-    standard_error_percent,
-    values,
-    with_parameter,
+from dropglm.experiments.methods import (
+    BASELINES,
+    FEW_LABELS,
+    GAUSSIAN,
+    Method,
+    best_in_cross_validation,
+    tuned_fit,
 )
+from dropglm.experiments.results import NUMBER, PERCENT, by, mean_of, table, values, where
 from dropglm.experiments.texts import MIN_DF, PREFIX, TOKENS, Load, Split, more_in_thirds, unigrams_in_thirds
 from dropglm.pages import ResultTable
 from dropglm.plots.axes import COLORS, fresh_axes
@@ -65,7 +64,6 @@ METHODS: dict[str, Method] = BASELINES | FEW_LABELS.quadratic() | FEW_LABELS.gau
 # Seeds below 100 were used to choose "more features"; the results use other splits of the same texts.
 FIRST_SEED = 100
 FOLDS, FOLDS_IMDB = 5, 3
-SCORING = "roc_auc"
 
 
 @lru_cache(maxsize=1)
@@ -114,26 +112,23 @@ class Thirds(Experiment):
             folds, seeds = (FOLDS_IMDB, self.seeds_imdb) if name == "imdb" else (FOLDS, self.seeds)
             for seed in range(FIRST_SEED, FIRST_SEED + seeds):
                 for features, labels in self.compared.items():
+                    load = partial(load_split, features, name, seed, self.load)
+                    described = {"features": features, "description": DESCRIBED[features]}
                     for label in labels:
                         method = self.methods[label]
-                        parameters = {
-                            "features": features,
-                            "description": DESCRIBED[features],
-                            "folds": folds,
-                            "scoring": SCORING,
-                            "settings": method.settings(),
-                        }
-                        measure = partial(
-                            tune_and_score, method=method, folds=folds, seed=seed, scoring=SCORING
-                        )
                         cost = (6.0 if name == "imdb" else 1.0) * (3.0 if method.unlabeled else 1.0)
-                        load = partial(load_split, features, name, seed, self.load)
-                        fits.append(Fit(name, label, seed, parameters, load, measure, cost))
+                        tuning: dict[str, Any] = {
+                            "folds": folds,
+                            "seed": seed,
+                            "shuffle": True,
+                            "scoring": "roc_auc",
+                        }
+                        fits.append(tuned_fit(name, label, method, load, described, cost, **tuning))
         return fits
 
     def tabulate(self, lines: list[Line]) -> list[ResultTable]:
         """Return the paper's table with ours, by features, and all methods of each data set."""
-        data = by("data", lines)
+        data = by(lines, "data")
         paper_tables = [_paper_table(features, data) for features in self.compared]
         return [*paper_tables, *(self._all_methods(name, group) for name, group in data.items())]
 
@@ -141,7 +136,7 @@ class Thirds(Experiment):
         """Draw the gain of dropout and of unlabelled rows over L2, here and in the paper."""
         data = {
             name: group
-            for name, group in by("data", lines).items()
+            for name, group in by(lines, "data").items()
             if all(part for features in self.compared for part in _accuracies(features, group))
         }
         sources: dict[str, Mapping[str, Sequence[float]]] = {"the paper": PAPER} | {
@@ -175,58 +170,36 @@ class Thirds(Experiment):
     def compare(self, lines: list[Line]) -> list[Comparison]:
         """Compare dropout with unlabelled rows by data set: the paper's method, and our best one."""
         comparisons = []
-        for name, group in by("data", lines).items():
-            surrogate = by("method", with_parameter("features", UNIGRAMS, group)).get(
-                "quadratic + unlabelled", []
-            )
+        for name, group in by(lines, "data").items():
+            surrogate = where(group, features=UNIGRAMS, method="quadratic + unlabelled")
             for what, accuracies in (
-                ("quadratic, unigrams", values("accuracy", surrogate)),
+                ("quadratic, unigrams", values(surrogate, "accuracy")),
                 ("ours, more features", _accuracies(MORE, group)[2]),
             ):
-                scores = [100 * score for score in accuracies]
-                if scores:
+                mean = mean_of(100 * accuracy for accuracy in accuracies)
+                if mean:
                     label = f"{name} + unlabelled, per cent: {what}"
-                    ours = float(np.mean(scores))
-                    comparisons.append(Comparison(label, PAPER[name][2], ours, standard_error(scores)))
+                    comparisons.append(Comparison(label, PAPER[name][2], *mean))
         return comparisons
 
     def _all_methods(self, name: str, lines: list[Line]) -> ResultTable:
         """One row per method: accuracy and log loss by features."""
-        rows = []
-        for label in self.compared[UNIGRAMS]:
-            row = [label]
-            for features in self.compared:
-                group = by("method", with_parameter("features", features, lines)).get(label, [])
-                accuracy = values("accuracy", group)
-                row += [
-                    mean_percent(accuracy),
-                    standard_error_percent(accuracy),
-                    mean(values("log_loss", group)),
-                ]
-            rows.append(row)
-        splits = len({line["seed"] for line in lines})
-        header = ["method", *(name for features in self.compared for name in (features, "±", "log loss"))]
-        labeled = lines[0]["result"]["labeled"]
+
+        def cells(method: str, features: str) -> list[str]:
+            group = where(lines, features=features, method=method)
+            return [*PERCENT.cells(values(group, "accuracy")), NUMBER.mean(values(group, "log_loss"))]
+
+        splits, labeled = len(by(lines, "seed")), lines[0]["result"]["labeled"]
         title = f"{name}: {labeled:,} labelled rows, {splits} {'split' if splits == 1 else 'splits'}"
-        return ResultTable(title, header, rows)
-
-
-def best_in_cross_validation(lines: list[Line], *, unlabeled: bool) -> list[Line]:
-    """Return for each seed the line of our methods with the best cross-validation score."""
-    ours = [
-        line
-        for line in lines
-        if line["method"] in GAUSSIAN and GAUSSIAN[line["method"]].unlabeled == unlabeled
-    ]
-    return [max(split, key=lambda line: line["result"]["cv_score"]) for split in by("seed", ours).values()]
+        columns = {features: features for features in self.compared}
+        return table(title, ["method", "±", "log loss"], self.compared[UNIGRAMS], columns, cells)
 
 
 def _accuracies(features: str, lines: list[Line]) -> list[list[float]]:
     """Accuracies of L2, of ours, and of ours with unlabelled rows."""
-    group = with_parameter("features", features, lines)
-    l2 = by("method", group).get("L2", [])
-    ours = (best_in_cross_validation(group, unlabeled=unlabeled) for unlabeled in (False, True))
-    return [values("accuracy", part) for part in (l2, *ours)]
+    group = where(lines, features=features)
+    ours = (best_in_cross_validation(group, GAUSSIAN, unlabeled=unlabeled) for unlabeled in (False, True))
+    return [values(part, "accuracy") for part in (where(group, method="L2"), *ours)]
 
 
 def _paper_table(features: str, data: dict[str, list[Line]]) -> ResultTable:
@@ -235,7 +208,7 @@ def _paper_table(features: str, data: dict[str, list[Line]]) -> ResultTable:
     for name, lines in data.items():
         scores = _accuracies(features, lines)
         gap = f"{100 * np.mean(scores[2]) - PAPER[name][2]:+.2f}" if scores[2] else "-"
-        ours = [cell for part in scores for cell in (mean_percent(part), standard_error_percent(part))]
+        ours = [cell for part in scores for cell in PERCENT.cells(part)]
         rows.append([name, *(f"{value:.2f}" for value in PAPER[name]), *ours, gap])
     header = ["data", "paper L2", "dropout", "+ unl.", "L2 here", "±", "ours", "±", "+ unl.", "±", "gap"]
     return ResultTable(f"The paper's table and ours, {features}: test accuracy in per cent", header, rows)
