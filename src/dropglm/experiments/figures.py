@@ -20,10 +20,7 @@ from dropglm.experiments.texts import Load
 from dropglm.families import Logistic
 from dropglm.pages import ResultTable
 from dropglm.plots import LossExpansionDisplay, PenaltyCurvesDisplay, PenaltyPathDisplay, RidgeContoursDisplay
-from dropglm.plots.loss_expansion import expanded_loss
-from dropglm.plots.penalty_curves import row_penalties
-from dropglm.plots.penalty_path import penalties_along
-from dropglm.plots.ridge_contours import fisher_information
+from dropglm.plots.penalties import expanded_loss, fisher_information, penalties_along, row_penalties
 
 APPROXIMATIONS = ("quadratic", "gaussian")
 ROUNDING = 1e-9  # the curves touch where they are expanded, up to rounding

@@ -1,19 +1,18 @@
-"""Plots in scikit-learn's Display convention, one display per file.
+"""Plots in scikit-learn's Display convention.
 
 The constructors ``from_...`` compute, draw and return a display. It keeps the arrays that it draws as
 attributes, so that ``plot`` can draw them again, on other axes or in another style, without computing them
 anew. Only drawing needs Matplotlib.
 """
 
-from dropglm.plots.convergence import ConvergenceDisplay
-from dropglm.plots.cv_surface import CVSurfaceDisplay
-from dropglm.plots.fisher import FisherDisplay
-from dropglm.plots.loss_expansion import LossExpansionDisplay
-from dropglm.plots.ngram_weights import NgramWeightsDisplay
-from dropglm.plots.penalty_curves import PenaltyCurvesDisplay
-from dropglm.plots.penalty_path import PenaltyPathDisplay
-from dropglm.plots.progressive_curves import ProgressiveCurvesDisplay
-from dropglm.plots.ridge_contours import RidgeContoursDisplay
+from dropglm.plots.models import ConvergenceDisplay, CVSurfaceDisplay, NgramWeightsDisplay
+from dropglm.plots.online import FisherDisplay, ProgressiveCurvesDisplay
+from dropglm.plots.penalties import (
+    LossExpansionDisplay,
+    PenaltyCurvesDisplay,
+    PenaltyPathDisplay,
+    RidgeContoursDisplay,
+)
 
 __all__ = [
     "CVSurfaceDisplay",
