@@ -34,8 +34,8 @@ def rt(places, monkeypatch):
 
 def write_rows(path, texts):
     path.parent.mkdir(exist_ok=True)
-    columns = {"label": [1, 1, 0, 0], "id": [0, 1, 0, 1], "text": texts}
-    files.write_parquet(columns, DATASETS["rt"].table, path)
+    rows = list(zip([1, 1, 0, 0], [0, 1, 0, 1], texts, strict=True))
+    files.write_parquet(rows, DATASETS["rt"].table, path)
 
 
 def one_sentence(error):
@@ -151,11 +151,11 @@ def test_an_archive_with_fewer_rows_is_rejected(rt, places):
 
 
 def test_an_interruption_while_writing_leaves_nothing(rt, places, monkeypatch):
-    def interrupted(columns, table, path):
-        path.write_bytes(b"PAR1 half")
+    def interrupted(frame, stream, **settings):
+        stream.write(b"PAR1 half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files, "write_parquet", interrupted)
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", interrupted)
     with served(CONTENT) as (address, _):
         rt(address)
         with pytest.raises(KeyboardInterrupt):
@@ -166,35 +166,37 @@ def test_an_interruption_while_writing_leaves_nothing(rt, places, monkeypatch):
 def test_a_process_killed_before_renaming_leaves_no_file_that_is_read(rt, places):
     """A process that ends abruptly after the file was written and before it was renamed."""
     program = """
-        import os, pathlib, sys
+        import os, sys
         from dropglm.datasets import DATASETS, fetch
         from tests.datasets.archives import small
         from tests.datasets.test_files import CONTENT
         DATASETS["rt"] = small("rt", sys.argv[1], CONTENT, 4, 2)
-        pathlib.Path.replace = lambda self, target: os._exit(9)
+        os.replace = lambda unfinished, final: os._exit(9)
         fetch("rt")
     """
     with served(CONTENT) as (address, _):
         command = [sys.executable, "-c", textwrap.dedent(program), address]
         assert subprocess.run(command, check=False, cwd=Path(__file__).parents[2]).returncode == 9
-        left = list(places[1].rglob("rt.parquet"))
-        assert len(left) == 1
-        assert left[0].parent != places[1]
+        (left,) = places[1].iterdir()
+        assert left.stat().st_size > 0
         assert where("rt") is None
         rt(address)
         assert load_dataset("rt").texts[3] == "worse"
 
 
 def test_leftovers_of_a_killed_process_are_removed_after_a_day(rt, places):
-    old, young = places[1] / ".rt.parquet-old", places[1] / ".rt.parquet-young"
-    for folder in (old, young):
+    for name in ("old", "young"):
+        folder, file = places[1] / f".rt.parquet-{name}", places[1] / f".rt.parquet.{name}.part"
         folder.mkdir(parents=True)
         (folder / "archive").write_bytes(b"half")
-    os.utime(old, (0, 0))
+        file.write_bytes(b"half")
+        if name == "old":
+            os.utime(folder, (0, 0))
+            os.utime(file, (0, 0))
     with served(CONTENT) as (address, _):
         rt(address)
         fetch("rt")
-    assert sorted(os.listdir(places[1])) == [".rt.parquet-young", "rt.parquet"]
+    assert sorted(os.listdir(places[1])) == [".rt.parquet-young", ".rt.parquet.young.part", "rt.parquet"]
 
 
 def test_concurrent_fetches(rt, places):
@@ -205,21 +207,30 @@ def test_concurrent_fetches(rt, places):
     assert load_dataset("rt").texts[3] == "worse"
 
 
-def test_members_without_text_are_rejected(rt, places):
+def test_members_that_are_not_text_are_rejected(places, monkeypatch):
+    content = zipped({"movie_reviews/neg/cv000_1.txt": b"\xff"})
+    with served(content) as (address, _):
+        monkeypatch.setitem(DATASETS, "imdb2k", small("imdb2k", address, content, 1))
+        with pytest.raises(DatasetError, match="has members without text"):
+            load_dataset("imdb2k")
+    assert os.listdir(places[1]) == []
+
+
+def test_archives_without_rows_are_rejected(rt, places):
     for texts in (b"", b"\n"):
         empty = zipped(dict.fromkeys(RT, texts))
         with served(empty) as (address, _):
             rt(address, empty)
-            with pytest.raises(DatasetError, match=r"has members without text|has 2 rows instead of 4"):
+            with pytest.raises(DatasetError, match=r"has 0 rows instead of 4|has 2 rows instead of 4"):
                 load_dataset("rt")
     assert os.listdir(places[1]) == []
 
 
 def test_a_full_disk_is_reported_in_one_sentence(rt, places, monkeypatch):
-    def full(columns, table, path):
+    def full(frame, stream, **settings):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(files, "write_parquet", full)
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
     with served(CONTENT) as (address, _):
         rt(address)
         with pytest.raises(DatasetError) as error:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-from dropglm.datasets.entry import Archive, DatasetError, Member
+from dropglm.datasets.dataset import Archive, DatasetError, Member
 
 MEGABYTE = 1_000_000
 # Members without rows: folders, notes, lists. Our archives have at most about 50.

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from dropglm import checks
-from dropglm.datasets.entry import Entry
+from dropglm.datasets.dataset import Entry
 
 PACKAGES = ("numpy", "polars", "python", "scipy", "sklearn")
 MIN_LENGTH = 80  # characters; shorter docstrings are "Return a copy." and the like

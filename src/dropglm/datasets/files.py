@@ -9,15 +9,16 @@ import errno
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from dropglm.datasets.archive import MEGABYTE, read_members
-from dropglm.datasets.entry import Archive, Columns, DatasetError, StoredTable
+from dropglm.datasets.dataset import Archive, DatasetError, Row, StoredTable
 from dropglm.extras import import_extra
+from dropglm.files import replacing
 from dropglm.progress import Progress
 
 TIMEOUT = 30.0  # seconds without a byte
@@ -58,15 +59,11 @@ def fetch(
     with _os_errors_as_dataset_errors(table, cache):
         cache.mkdir(parents=True, exist_ok=True)
         _remove_leftovers(cache, table)
-        # Incomplete files are in a temporary folder, which is removed in any case. If the process is killed,
-        # the folder stays, but nothing reads it, and a later fetch removes it.
+        # If the process is killed, the folder or an unfinished file stays, but nothing reads it, and a later
+        # fetch removes it.
         with TemporaryDirectory(prefix=f".{table.file}-", dir=cache) as scratch:
-            original = _download(table.archive, Path(scratch), shown)
-            columns = _parse(original, table.archive, table.rows, shown)
-            original.unlink()
-            unfinished = Path(scratch) / table.file
-            write_parquet(columns, table, unfinished)
-            unfinished.replace(cache / table.file)
+            rows = _parse(_download(table.archive, Path(scratch), shown), table.archive, table.rows, shown)
+        write_parquet(rows, table, cache / table.file)
     return cache / table.file
 
 
@@ -109,11 +106,11 @@ def read_parquet(path: Path, table: StoredTable) -> Any:
     return frame
 
 
-def write_parquet(columns: Columns, table: StoredTable, path: Path) -> None:
-    """Write the columns to a file and flush it to disk."""
-    _import("polars").DataFrame(columns, schema=_schema(table)).write_parquet(path, compression="zstd")
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
+def write_parquet(rows: Sequence[Row], table: StoredTable, path: Path) -> None:
+    """Write the rows to a file, which is complete or does not exist."""
+    frame = _import("polars").DataFrame(rows, schema=_schema(table), orient="row")
+    with replacing(path) as stream:
+        frame.write_parquet(stream, compression="zstd")
 
 
 def _schema(table: StoredTable) -> dict[str, Any]:
@@ -131,11 +128,12 @@ def _import(module: str) -> Any:
 
 
 def _remove_leftovers(cache: Path, table: StoredTable) -> None:
-    """Remove folders that killed processes left; those younger than a day may belong to a running process."""
-    for leftover in cache.glob(f".{table.file}-*"):
+    """Remove what killed processes left; if it is younger than a day, it may belong to a running process."""
+    for leftover in (*cache.glob(f".{table.file}-*"), *cache.glob(f".{table.file}.*.part")):
         with suppress(FileNotFoundError):  # another process removed it
             if time.time() - leftover.stat().st_mtime > DAY:
                 shutil.rmtree(leftover, ignore_errors=True)
+                leftover.unlink(missing_ok=True)
 
 
 def _download(archive: Archive, folder: Path, shown: bool) -> Path:
@@ -203,24 +201,21 @@ class DownloadProgress:
             self.progress.advance()
 
 
-def _parse(path: Path, archive: Archive, n_rows: int, shown: bool) -> Columns:
-    """Return the columns from the archive, and check the number of rows."""
+def _parse(path: Path, archive: Archive, n_rows: int, shown: bool) -> list[Row]:
+    """Return the rows from the archive, and check their number."""
+    rows: list[Row] = []
     with Progress("members read", archive.members, shown=shown) as progress:
-        try:
-            columns = archive.parse(_advance(read_members(path, archive), progress))
-        except ValueError:  # no rows, or no text
-            raise DatasetError(f"The archive from {archive.address} has members without text.") from None
-    found = len(next(iter(columns.values())))
-    if found != n_rows:
-        raise DatasetError(f"The archive from {archive.address} has {found:,} rows instead of {n_rows:,}.")
-    return columns
-
-
-def _advance(items: Iterator[Any], progress: Progress) -> Iterator[Any]:
-    """Yield the items and advance the bar by one step per item."""
-    for item in items:
-        yield item
-        progress.advance()
+        for match, content in read_members(path, archive):
+            try:
+                rows += archive.rows(match, content)
+            except ValueError:
+                raise DatasetError(f"The archive from {archive.address} has members without text.") from None
+            progress.advance()
+    if len(rows) != n_rows:
+        raise DatasetError(
+            f"The archive from {archive.address} has {len(rows):,} rows instead of {n_rows:,}."
+        )
+    return sorted(rows, key=archive.order)
 
 
 @contextmanager

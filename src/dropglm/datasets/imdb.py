@@ -1,34 +1,22 @@
 """The Large Movie Review Dataset: IMDB reviews, half of them without labels."""
 
-from collections.abc import Iterable
+import re
 from typing import Any
 
 import numpy as np
 
-from dropglm.datasets.entry import Archive, Columns, Entry, Member, StoredTable
+from dropglm.datasets.dataset import Archive, Entry, Row, StoredTable
 
 SPLITS = ("train", "test", "unsup")
 
 
-def parse(members: Iterable[Member]) -> Columns:
-    """Return the reviews by split, positive before negative, then by number."""
-    rows = []
-    for match, content in members:
-        split, folder, number, rating = match.groups()
-        unlabeled = folder == "unsup"
-        rows.append(
-            (
-                SPLITS.index("unsup" if unlabeled else split),
-                -1 if unlabeled else int(folder == "pos"),
-                int(number),
-                -1 if unlabeled else int(rating),
-                content.decode("utf-8"),
-            )
-        )
-    rows.sort(key=lambda row: (row[0], -row[1], row[2]))
-    splits, labels, ids, ratings, texts = (list(column) for column in zip(*rows, strict=True))
-    names = [SPLITS[split] for split in splits]
-    return {"split": names, "label": labels, "id": ids, "rating": ratings, "text": texts}
+def review_row(match: re.Match[str], content: bytes) -> list[Row]:
+    """Return split, label, number, rating and text of a review; label and rating are -1 if it has none."""
+    split, folder, number, rating = match.groups()
+    text = content.decode("utf-8")
+    if folder == "unsup":
+        return [("unsup", -1, int(number), -1, text)]
+    return [(split, int(folder == "pos"), int(number), int(rating), text)]
 
 
 def build(frame: Any) -> dict[str, Any]:
@@ -70,7 +58,9 @@ IMDB = Entry(
             members=100_000,
             max_unpacked=700,
             max_member=1,
-            parse=parse,
+            rows=review_row,
+            # By split, positive before negative, then by number.
+            order=lambda row: (SPLITS.index(row[0]), -row[1], row[2]),
         ),
     ),
 )

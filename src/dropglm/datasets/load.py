@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dropglm.datasets import files
-from dropglm.datasets.dataset import Dataset
+from dropglm.datasets.dataset import Dataset, Entry
 from dropglm.datasets.docstrings import DOCSTRINGS
-from dropglm.datasets.entry import Entry
 from dropglm.datasets.imdb import IMDB
 from dropglm.datasets.newsgroups import ATHR, BBCRYPT, NEWSGROUPS, XGRAPH
 from dropglm.datasets.pang_lee import IMDB2K, RT, SUBJ

@@ -1,48 +1,29 @@
 """20 Newsgroups, split by date, two pairs of its groups, and a third pair (``athr``) as binary features."""
 
-from collections.abc import Callable, Iterable
+import re
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from dropglm.datasets.entry import Archive, Columns, DatasetError, Entry, Member, StoredTable
+from dropglm.datasets.dataset import Archive, DatasetError, Entry, Row, StoredTable
 
 SPLITS = ("train", "test")
 GROUPS = (
-    "alt.atheism",
-    "comp.graphics",
-    "comp.os.ms-windows.misc",
-    "comp.sys.ibm.pc.hardware",
-    "comp.sys.mac.hardware",
-    "comp.windows.x",
-    "misc.forsale",
-    "rec.autos",
-    "rec.motorcycles",
-    "rec.sport.baseball",
-    "rec.sport.hockey",
-    "sci.crypt",
-    "sci.electronics",
-    "sci.med",
-    "sci.space",
-    "soc.religion.christian",
-    "talk.politics.guns",
-    "talk.politics.mideast",
-    "talk.politics.misc",
+    "alt.atheism", "comp.graphics", "comp.os.ms-windows.misc", "comp.sys.ibm.pc.hardware",
+    "comp.sys.mac.hardware", "comp.windows.x", "misc.forsale", "rec.autos", "rec.motorcycles",
+    "rec.sport.baseball", "rec.sport.hockey", "sci.crypt", "sci.electronics", "sci.med", "sci.space",
+    "soc.religion.christian", "talk.politics.guns", "talk.politics.mideast", "talk.politics.misc",
     "talk.religion.misc",
-)
+)  # fmt: skip
 ATHR_ROWS, ATHR_FEATURES = 1_427, 22_178
 
 
-def parse(members: Iterable[Member]) -> Columns:
-    """Return the messages by split, group and article number."""
-    rows = []
-    for match, content in members:
-        split, group, number = match.groups()
-        rows.append((SPLITS.index(split), group, int(number), content.decode("latin-1")))
-    rows.sort(key=lambda row: row[:3])
-    splits, groups, ids, texts = (list(column) for column in zip(*rows, strict=True))
-    return {"split": [SPLITS[split] for split in splits], "group": groups, "id": ids, "text": texts}
+def message_row(match: re.Match[str], content: bytes) -> list[Row]:
+    """Return split, group, article number and text of a message."""
+    split, group, number = match.groups()
+    return [(split, group, int(number), content.decode("latin-1"))]
 
 
 def build(frame: Any) -> dict[str, Any]:
@@ -52,20 +33,16 @@ def build(frame: Any) -> dict[str, Any]:
     return {"texts": texts[train], "y": groups[train], "texts_test": texts[~train], "y_test": groups[~train]}
 
 
-def builder_of_pair(zero: str, one: str) -> Callable[[Any], dict[str, Any]]:
-    """Return a function that builds a data set of two groups, labelled 0 and 1, without message headers."""
-
-    def build_pair(frame: Any) -> dict[str, Any]:
-        everything = build(frame)
-        fields = {}
-        for part in ("", "_test"):
-            selected = np.isin(everything[f"y{part}"], (zero, one))
-            bodies = [without_header(text) for text in everything[f"texts{part}"][selected]]
-            fields[f"texts{part}"] = np.array(bodies, object)
-            fields[f"y{part}"] = (everything[f"y{part}"][selected] == one).astype(np.int64)
-        return fields
-
-    return build_pair
+def build_pair(frame: Any, *, zero: str, one: str) -> dict[str, Any]:
+    """Return the fields of ``Dataset`` with two groups, labelled 0 and 1, without message headers."""
+    everything = build(frame)
+    fields = {}
+    for part in ("", "_test"):
+        selected = np.isin(everything[f"y{part}"], (zero, one))
+        bodies = [without_header(text) for text in everything[f"texts{part}"][selected]]
+        fields[f"texts{part}"] = np.array(bodies, object)
+        fields[f"y{part}"] = (everything[f"y{part}"][selected] == one).astype(np.int64)
+    return fields
 
 
 def without_header(message: str) -> str:
@@ -106,16 +83,12 @@ TABLE = StoredTable(
         members=18_846,
         max_unpacked=150,
         max_member=2,
-        parse=parse,
+        rows=message_row,
+        order=lambda row: (SPLITS.index(row[0]), *row[1:3]),
     ),
 )
 TERMS = "No licence stated."
 LANG = "Lang: NewsWeeder: Learning to Filter Netnews, ICML 1995."
-PAIRS = f"{LANG} The pair: Wang, Manning: Baselines and Bigrams, ACL 2012."
-PAIRS_NOTE = (
-    "Headers are removed, which leaves a few texts empty; signatures and quotes are kept. Split by date, as "
-    "20news is; join both parts for cross-validation. Rows are ordered by class: shuffle them."
-)
 
 NEWSGROUPS = Entry(
     summary="messages of 20 newsgroups",
@@ -131,26 +104,28 @@ NEWSGROUPS = Entry(
     build=build,
     table=TABLE,
 )
-XGRAPH = Entry(
-    summary="newsgroups comp.windows.x and comp.graphics",
-    rows=1_961,
-    classes=("comp.graphics", "comp.windows.x"),
-    terms=TERMS,
-    citation=PAIRS,
-    note=PAIRS_NOTE,
-    build=builder_of_pair("comp.graphics", "comp.windows.x"),
-    table=TABLE,
-)
-BBCRYPT = Entry(
-    summary="newsgroups rec.sport.baseball and sci.crypt",
-    rows=1_985,
-    classes=("sci.crypt", "rec.sport.baseball"),
-    terms=TERMS,
-    citation=PAIRS,
-    note=PAIRS_NOTE,
-    build=builder_of_pair("sci.crypt", "rec.sport.baseball"),
-    table=TABLE,
-)
+
+
+def _pair(zero: str, one: str, rows: int) -> Entry:
+    """Return the data set of two groups, labelled 0 and 1, without message headers."""
+    return Entry(
+        summary=f"newsgroups {one} and {zero}",
+        rows=rows,
+        classes=(zero, one),
+        terms=TERMS,
+        citation=f"{LANG} The pair: Wang, Manning: Baselines and Bigrams, ACL 2012.",
+        note=(
+            "Headers are removed, which leaves a few texts empty; signatures and quotes are kept. Split by "
+            "date, as 20news is; join both parts for cross-validation. Rows are ordered by class: shuffle "
+            "them."
+        ),
+        build=partial(build_pair, zero=zero, one=one),
+        table=TABLE,
+    )
+
+
+XGRAPH = _pair("comp.graphics", "comp.windows.x", 1_961)
+BBCRYPT = _pair("sci.crypt", "rec.sport.baseball", 1_985)
 ATHR = Entry(
     summary="newsgroups alt.atheism and talk.religion.misc, binary unigrams",
     rows=ATHR_ROWS,

@@ -4,12 +4,12 @@
 ``imdb2k`` (the Sentiment Polarity Dataset 2.0) has 2,000 film reviews with ten official folds.
 """
 
-from collections.abc import Iterable
+import re
 from typing import Any
 
 import numpy as np
 
-from dropglm.datasets.entry import Archive, Columns, Entry, Member, StoredTable
+from dropglm.datasets.dataset import Archive, Entry, Row, StoredTable
 
 # The files are Windows-1252 that was once read as Latin-1 (and in part written as UTF-8), so that dashes and
 # quotes became control characters. Five of the 32 have no character in Windows-1252 and stay as they are.
@@ -38,16 +38,10 @@ def sentences(content: bytes) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def parse_sentences(members: Iterable[Member]) -> Columns:
-    """Return the sentences of class 1, then those of class 0, in the order of their files."""
-    rows = [
-        (int(match["one"] is not None), number, text)
-        for match, content in members
-        for number, text in enumerate(sentences(content))
-    ]
-    rows.sort(key=lambda row: (-row[0], row[1]))
-    labels, ids, texts = (list(column) for column in zip(*rows, strict=True))
-    return {"label": labels, "id": ids, "text": texts}
+def sentence_rows(match: re.Match[str], content: bytes) -> list[Row]:
+    """Return label, number and text of the sentences of a file."""
+    label = int(match["one"] is not None)
+    return [(label, number, text) for number, text in enumerate(sentences(content))]
 
 
 def build_sentences(frame: Any) -> dict[str, Any]:
@@ -55,15 +49,10 @@ def build_sentences(frame: Any) -> dict[str, Any]:
     return {"texts": frame["text"].to_numpy(), "y": frame["label"].to_numpy().astype(np.int64)}
 
 
-def parse_reviews(members: Iterable[Member]) -> Columns:
-    """Return the reviews, positive before negative, then by file name: cv123_45678 belongs to fold 1."""
-    rows = []
-    for match, content in members:
-        folder, name, fold = match.groups()
-        rows.append((int(folder == "pos"), int(fold), name, content.decode("utf-8")))
-    rows.sort(key=lambda row: (-row[0], row[2]))
-    labels, folds, ids, texts = (list(column) for column in zip(*rows, strict=True))
-    return {"label": labels, "fold": folds, "id": ids, "text": texts}
+def review_row(match: re.Match[str], content: bytes) -> list[Row]:
+    """Return label, fold, name and text of a review: cv123_45678 belongs to fold 1."""
+    folder, name, fold = match.groups()
+    return [(int(folder == "pos"), int(fold), name, content.decode("utf-8"))]
 
 
 def build_reviews(frame: Any) -> dict[str, Any]:
@@ -91,7 +80,8 @@ RT = Entry(
             members=2,
             max_unpacked=3,
             max_member=2,
-            parse=parse_sentences,
+            rows=sentence_rows,
+            order=lambda row: (-row[0], row[1]),  # class 1, then class 0
         ),
     ),
 )
@@ -115,7 +105,8 @@ SUBJ = Entry(
             members=2,
             max_unpacked=3,
             max_member=2,
-            parse=parse_sentences,
+            rows=sentence_rows,
+            order=lambda row: (-row[0], row[1]),  # class 1, then class 0
         ),
     ),
 )
@@ -142,7 +133,8 @@ IMDB2K = Entry(
             members=2_000,
             max_unpacked=20,
             max_member=1,
-            parse=parse_reviews,
+            rows=review_row,
+            order=lambda row: (-row[0], row[2]),  # positive before negative, then by name
         ),
     ),
 )

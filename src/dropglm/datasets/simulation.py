@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dropglm import checks
-from dropglm.datasets.entry import Entry
+from dropglm.datasets.dataset import Entry
 from dropglm.families import Logistic
 
 GROUPS, ACTIVE_GROUPS, USEFUL, NUISANCE = 25, 5, 10, 1000
