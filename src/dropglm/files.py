@@ -54,6 +54,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             part.unlink(missing_ok=True)
 
 
+def append(path: str | os.PathLike[str], content: bytes) -> None:
+    """Add bytes to the end of a file, and make sure that they survive a power cut."""
+    with naming_file(path), open(path, "ab") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
 @contextmanager
 def naming_file(path: str | os.PathLike[str]) -> Iterator[None]:
     """Name the file in errors of the system, where a write that fails, as on a full disk, does not."""

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from threadpoolctl import threadpool_limits
 
 from dropglm.datasets import DatasetError
-from dropglm.files import FileError, naming_file
+from dropglm.files import FileError, append
 from dropglm.pages import ResultTable
 from dropglm.progress import Progress
 
@@ -163,10 +163,7 @@ class RawResults:
         if self._cut_at is not None:
             os.truncate(self.path, self._cut_at)
             self._cut_at = None
-        with naming_file(self.path), self.path.open("ab") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        append(self.path, text)
         self._lines[identity(line)] = json.loads(text)
 
     def _described(self, fit: Fit) -> Line:
