@@ -10,6 +10,7 @@ from sklearn.model_selection import cross_val_score
 
 from dropglm import LogisticRegression, LogisticRegressionCV
 from dropglm.experiments import docstrings
+from dropglm.experiments.texts import Split
 from tests.experiments.stored import page_without_fits, run_lines
 
 TOPICS = {"fruit": range(12), "tools": range(8, 20), "rivers": range(16, 28)}
@@ -104,7 +105,7 @@ def test_tuned_is_the_best_in_cross_validation_on_labelled_texts(stored):
 
 def test_unlabelled_texts_are_used_in_the_search_and_in_the_final_fit():
     data, X, unlabeled, X_test = features(24, 0)
-    texts = docstrings.EncodedTexts(X, data.y, unlabeled, X_test, data.y_test)
+    texts = Split(X, data.y, unlabeled, X_test, data.y_test)
     found = docstrings.METHODS["dropout + unlabelled, tuned"].fit(texts)
     assert len(found.cv_results_["params"]) == 8  # without unlabelled texts there would be one discount only
     more, fewer = (

@@ -35,6 +35,7 @@ from dropglm.experiments.results import (
     values,
     where,
 )
+from dropglm.experiments.texts import Load, Split, official_split, vectorize
 from dropglm.pages import ResultTable
 from dropglm.plots.axes import INK, colors_of, fresh_axes
 from dropglm.text import NgramVectorizer
@@ -63,24 +64,12 @@ FULL = Size(labels=(60, 150, 300, 600), seeds=10, per_class=1000, test=1000)
 QUICK = Size(labels=(60, 300), seeds=2, per_class=300, test=500)
 
 
-class EncodedTexts(NamedTuple):
-    """Word features of labelled, unlabelled and test texts, and the labels."""
-
-    X: Any
-    y: np.ndarray
-    X_unlabeled: Any
-    X_test: Any
-    y_test: np.ndarray
-
-
 # Fits are ordered by seed and number of labels, so it is enough to keep one set of texts.
 @lru_cache(maxsize=1)
-def encode_texts(load: Callable[..., Any], labels: int, per_class: int, test: int, seed: int) -> EncodedTexts:
+def encode_texts(load: Load, labels: int, per_class: int, test: int, seed: int) -> Split:
     """Load the texts of a seed and turn them into features."""
     data = load("docstrings", n_labeled=labels, n_test=test, n_per_class=per_class, random_state=seed)
-    words = NgramVectorizer(NGRAMS, min_df=MIN_DF).fit([*data.texts, *data.unlabeled])
-    X, X_unlabeled, X_test = map(words.transform, (data.texts, data.unlabeled, data.texts_test))
-    return EncodedTexts(X, data.y, X_unlabeled, X_test, data.y_test)
+    return vectorize(official_split(data), [(str, NgramVectorizer(NGRAMS, min_df=MIN_DF))])
 
 
 class Method(NamedTuple):
@@ -90,7 +79,7 @@ class Method(NamedTuple):
     settings: dict[str, Any]
     unlabeled: bool = False
 
-    def fit(self, texts: EncodedTexts) -> Any:
+    def fit(self, texts: Split) -> Any:
         """Return the fitted model."""
         more = {"X_unlabeled": texts.X_unlabeled} if self.unlabeled else {}
         return self.build(**self.settings).fit(texts.X, texts.y, **more)
@@ -121,7 +110,7 @@ METHODS: dict[str, Method] = {
 }
 
 
-def fit_and_score(texts: EncodedTexts, *, method: Method) -> dict[str, Any]:
+def fit_and_score(texts: Split, *, method: Method) -> dict[str, Any]:
     """Return the accuracy on test texts, and the settings chosen by cross-validation."""
     model = method.fit(texts)
     chosen = getattr(model, "best_params_", {})
@@ -150,7 +139,7 @@ class Docstrings(Experiment):
 
     full: Size = FULL
     quick: Size = QUICK
-    load: Callable[..., Any] = load_dataset
+    load: Load = load_dataset
 
     title = "Docstrings: few labels and many unlabelled texts"
     summary = "L2, dropout and dropout with unlabelled texts, by the number of labels"

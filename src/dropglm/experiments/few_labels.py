@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm.datasets import load_dataset
+from dropglm.experiments import texts
 from dropglm.experiments.docstrings import source_versions
 from dropglm.experiments.experiment import Experiment, Fit, Line
 from dropglm.experiments.few_labels_methods import (
@@ -47,21 +48,11 @@ from dropglm.experiments.results import (
     values,
     where,
 )
-from dropglm.experiments.texts import (
-    CLASSES,
-    MAX_TEST,
-    TEXTS_PER_CLASS,
-    Load,
-    Texts,
-    few_labels,
-    many_classes,
-    newsgroups_by_date,
-)
 from dropglm.pages import ResultTable
 from dropglm.plots.axes import COLORS, INK, colors_of, fresh_axes
 
 SETS = ("rt", "subj", "imdb2k", "imdb8k", "docs", "news4", "news20")
-NEWS_BY_DATE, MANY_CLASSES = "20 newsgroups by date", f"{CLASSES} classes"
+NEWS_BY_DATE, MANY_CLASSES = "20 newsgroups by date", f"{texts.CLASSES} classes"
 NEWS_LABELS = 11_314
 LABELS = (50, 100, 300, 1000)
 DOCSTRINGS = "docs"  # the only set that needs no file
@@ -115,19 +106,18 @@ class FewLabels(Experiment):
     curve_labels: Sequence[int] = (100,)
     methods: Mapping[str, Method] = field(default_factory=lambda: METHODS)
     news_methods: Mapping[str, Method] = field(default_factory=lambda: NEWS_METHODS)
-    load: Load = load_dataset
+    load: texts.Load = load_dataset
 
     title = "Few labels: our text classifier, with and without unlabelled texts, and its rivals"
     summary = "accuracy, log loss and calibration with 50 to 1,000 labels and with unlabelled texts"
     data = ("rt", "subj", "imdb2k", "imdb", "20news")
     takes, takes_quick = "200 minutes", "25 seconds, no data set"
-
     protocol = (
         "Seven data sets: rt, subj and imdb2k; imdb8k, 8,000 of IMDB's 50,000 labelled reviews; docs, "
         "docstrings labelled by package, up to 1,000 per package; news4, 7,000 messages of 20 "
         "newsgroups labelled by the top-level groups comp, rec, sci and talk; news20, 8,000 messages "
         "labelled by all 20 groups. Messages have no headers. A third of the texts, at most "
-        f"{MAX_TEST:,}, are test texts. Of the others, the given number have labels: they are drawn at "
+        f"{texts.MAX_TEST:,}, are test texts. Of the others, the given number have labels: they are drawn at "
         "random, with at least two of each class. The rest are unlabelled. A seed is such a split, the "
         "same for all methods. All settings are chosen by cross-validation on the labelled texts. "
         "The following rivals use labelled texts only. tf-idf is scikit-learn's TfidfVectorizer (words, "
@@ -154,23 +144,26 @@ class FewLabels(Experiment):
         "rivals, TextClassifier with the best of the six that use labelled texts only. Curves over the "
         "number of unlabelled texts use the first texts of a random order, so that a larger number "
         "includes the texts of a smaller one; the labelled and test texts are the same for all numbers. "
-        "20 newsgroups by date is the official "
-        f"split with all labels. {MANY_CLASSES} are synthetic texts, {TEXTS_PER_CLASS} labelled ones per "
-        "class."
+        f"20 newsgroups by date is the official split with all labels. {MANY_CLASSES} are synthetic texts, "
+        f"{texts.TEXTS_PER_CLASS} labelled ones per class."
     )
 
     def fits(self, quick: bool) -> list[Fit]:
         """Return all fits, split by split, then those of the two further data sets."""
         if quick:
             return self._splits((DOCSTRINGS,), QUICK_LABELS, QUICK_SEEDS, QUICK_METHODS)
-        news = partial(newsgroups_by_date, self.load)
-        classes = partial(many_classes, 0)
+        news = partial(texts.newsgroups_by_date, self.load)
+        classes = partial(texts.many_classes, 0)
         return [
             *self._splits(self.sets, self.labels, self.seeds, self.methods),
             *self._splits(self.sets, self.curve_labels, self.seeds, CURVES, some_unlabeled=True),
             *self._fits(NEWS_BY_DATE, NEWS_LABELS, 0, news, self.news_methods),
             *self._fits(
-                MANY_CLASSES, CLASSES * TEXTS_PER_CLASS, 0, classes, self._named(MANY_CLASSES_METHODS)
+                MANY_CLASSES,
+                texts.CLASSES * texts.TEXTS_PER_CLASS,
+                0,
+                classes,
+                self._named(MANY_CLASSES_METHODS),
             ),
         ]
 
@@ -204,7 +197,7 @@ class FewLabels(Experiment):
         data: str,
         labels: int,
         seed: int,
-        load: Callable[[], Texts],
+        load: Callable[[], texts.Texts],
         methods: Mapping[str, Method],
         unlabeled: int | None = None,
     ) -> list[Fit]:
@@ -277,10 +270,10 @@ def unlabeled_counts(data: str, labels: int) -> list[int]:
     return [count for count in CURVE_COUNTS if count < POOLS.get(data, math.inf) - labels]
 
 
-def split(name: str, labels: int, seed: int, unlabeled: int | None, load: Load) -> Texts:
+def split(name: str, labels: int, seed: int, unlabeled: int | None, load: texts.Load) -> texts.Texts:
     """Return one split of a data set with the first of its unlabelled texts, by default with all of them."""
-    texts = few_labels(name, labels, seed, load)
-    return texts._replace(unlabeled=texts.unlabeled[:unlabeled])
+    whole = texts.few_labels(name, labels, seed, load)
+    return whole._replace(unlabeled=whole.unlabeled[:unlabeled])
 
 
 def means(score: str, groups: Groups) -> dict[str, dict[int, Mean]]:
@@ -327,8 +320,8 @@ def _many_labels(name: str, lines: list[Line]) -> ResultTable:
     """Return the scores of a data set with one split; ± is the standard error over its test texts."""
     rows = []
     for method, (line, *_) in by(lines, "method").items():
-        accuracy, texts = line["result"]["accuracy"], line["result"]["test_rows"]
-        error = np.sqrt(accuracy * (1 - accuracy) / texts)
+        accuracy, n = line["result"]["accuracy"], line["result"]["test_rows"]
+        error = np.sqrt(accuracy * (1 - accuracy) / n)
         scores = [NUMBER.mean(values([line], score)) for score in ("log_loss", "calibration_error")]
         rows.append([method, PERCENT.cell(accuracy), PERCENT.cell(float(error)), *scores])
     header = ["method", "accuracy", "±", "log loss", "calibration error"]

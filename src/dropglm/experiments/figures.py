@@ -77,17 +77,13 @@ class Figure1a(Figure):
     title = "Figure 1a: the true and the quadratic penalty under Gaussian noise"
     summary = "how close the quadratic penalty of a row is to the true one, by confidence and noise"
     takes = takes_quick = "1 second"
-
-    @property
-    def protocol(self) -> str:
-        """What was done."""
-        return (
-            "One row of a logistic model has natural parameter η and predicted probability p; Gaussian noise "
-            "with standard deviation σ is added to η. The true penalty is the expectation of A over the "
-            "noise minus A(η), in closed form with an error of at most 8.2e-9; the quadratic penalty is "
-            "½ p (1 - p) σ². Nothing is fitted and nothing is random. The paper does not state the values of "
-            "p and σ in its figure, so these are our choice."
-        )
+    protocol = (
+        "One row of a logistic model has natural parameter η and predicted probability p; Gaussian noise "
+        "with standard deviation σ is added to η. The true penalty is the expectation of A over the "
+        "noise minus A(η), in closed form with an error of at most 8.2e-9; the quadratic penalty is "
+        "½ p (1 - p) σ². Nothing is fitted and nothing is random. The paper does not state the values of "
+        "p and σ in its figure, so these are our choice."
+    )
 
     def fits(self, quick: bool) -> list[Fit]:
         """Return one fit, the same for a quick run."""

@@ -21,6 +21,7 @@ from sklearn.naive_bayes import MultinomialNB
 
 from dropglm.baselines import NBSVM, SemiSupervisedNaiveBayes
 from dropglm.datasets import load_dataset
+from dropglm.experiments import texts
 from dropglm.experiments.experiment import Comparison, Experiment, Fit, Line
 from dropglm.experiments.methods import (
     GAUSSIAN,
@@ -36,16 +37,6 @@ from dropglm.experiments.methods import (
     tuned_fit,
 )
 from dropglm.experiments.results import NUMBER, PERCENT, by, count_seeds, counts, table, values, where
-from dropglm.experiments.texts import (
-    LAST_WORDS,
-    MIN_DF,
-    Load,
-    Split,
-    imdb,
-    imdb_as_published,
-    imdb_wide,
-    subset,
-)
 from dropglm.pages import ResultTable
 from dropglm.plots.axes import COLORS, colors_of, fresh_axes
 
@@ -111,30 +102,26 @@ class IMDB(Experiment):
     methods: Mapping[str, Method] = field(default_factory=lambda: METHODS)
     trigrams: Sequence[str] = TRIGRAMS
     wide_method: DropoutMethod = WIDE_METHOD
-    load: Load = load_dataset
+    load: texts.Load = load_dataset
 
     title = "IMDB: dropout compared with other methods, with and without unlabelled reviews"
     summary = "test accuracy for all rows of the paper's IMDB table, and for trigrams"
     data = ("imdb",)
     takes = "55 minutes"
-
-    @property
-    def protocol(self) -> str:
-        """What was done."""
-        return (
-            "IMDB's own split: 25,000 labelled, 50,000 unlabelled and 25,000 test reviews. Features: the "
-            "presence of n-grams of words and punctuation, in lower case, that occur in two or more reviews "
-            "outside the test set. Every method has twelve settings to choose from, by accuracy in "
-            "three-fold cross-validation on labelled rows; a fold is a contiguous block of the file, so "
-            f"that it contains other films than the rest, as the test set does. '{PUBLISHED}' are the "
-            "baselines with the tokens and settings of the literature and no tuning, to check that they "
-            "perform as published. 'wide' adds to 1- to 4-grams bigrams that skip one word, and the 1- and "
-            f"2-grams of a review's last {LAST_WORDS} words; it has four settings. The number compared with "
-            "the paper is, for each length of n-grams, that of our method with the best cross-validation "
-            "score. ± in the summary is the binomial standard error of an accuracy on the test rows, about "
-            "0.2 percentage points. Vect.Sent (Maas et al., 2011) is not run here; its numbers are the "
-            "published ones."
-        )
+    protocol = (
+        "IMDB's own split: 25,000 labelled, 50,000 unlabelled and 25,000 test reviews. Features: the "
+        "presence of n-grams of words and punctuation, in lower case, that occur in two or more reviews "
+        "outside the test set. Every method has twelve settings to choose from, by accuracy in "
+        "three-fold cross-validation on labelled rows; a fold is a contiguous block of the file, so "
+        f"that it contains other films than the rest, as the test set does. '{PUBLISHED}' are the "
+        "baselines with the tokens and settings of the literature and no tuning, to check that they "
+        "perform as published. 'wide' adds to 1- to 4-grams bigrams that skip one word, and the 1- and "
+        f"2-grams of a review's last {texts.LAST_WORDS} words; it has four settings. The number compared "
+        "with the paper is, for each length of n-grams, that of our method with the best cross-validation "
+        "score. ± in the summary is the binomial standard error of an accuracy on the test rows, about "
+        "0.2 percentage points. Vect.Sent (Maas et al., 2011) is not run here; its numbers are the "
+        "published ones."
+    )
 
     def fits(self, quick: bool) -> list[Fit]:
         """Return all fits, matrix by matrix; there is no quick version because the data set is a file."""
@@ -142,21 +129,21 @@ class IMDB(Experiment):
             return []
         fits = []
         for n, words in NGRAMS.items():
-            features: dict[str, Any] = {"ngrams": [1, n], "min_df": MIN_DF}
+            features: dict[str, Any] = {"ngrams": [1, n], "min_df": texts.MIN_DF}
             for label in self.trigrams if n == 3 else self.methods:
-                method, load = self.methods[label], partial(imdb, n, self.load)
+                method, load = self.methods[label], partial(texts.imdb, n, self.load)
                 cost = COST.get(label, 18.0 if method.unlabeled else 4.0) * COST_FACTOR[n]
                 fits.append(tuned_fit(words, label, method, load, {"features": features}, cost, folds=FOLDS))
             if n < 3:
                 published = {"features": {"ngrams": [1, n], "min_df": 1, "tokens": "white space"}}
-                name, load = f"{words}, {PUBLISHED}", partial(imdb_as_published, n, self.load)
+                name, load = f"{words}, {PUBLISHED}", partial(texts.imdb_as_published, n, self.load)
                 fits += [
                     tuned_fit(name, label, method, load, published, COST_FACTOR[n], folds=FOLDS)
                     for label, method in LITERATURE.items()
                 ]
         views = {"ngrams": [1, 4], "skip_bigrams": True, "ngrams_of_last_words": [1, 2]}
-        views |= {"last_words": LAST_WORDS, "min_df": MIN_DF}
-        label, load = list(GAUSSIAN)[-1], partial(imdb_wide, self.load)
+        views |= {"last_words": texts.LAST_WORDS, "min_df": texts.MIN_DF}
+        label, load = list(GAUSSIAN)[-1], partial(texts.imdb_wide, self.load)
         wide = tuned_fit(WIDE, label, self.wide_method, load, {"features": views}, 400.0, folds=FOLDS)
         return [*fits, replace(wide, measure=self._measure_wide)]
 
@@ -201,7 +188,7 @@ class IMDB(Experiment):
                         comparisons.append(Comparison(what, paper, ours, error))
         return comparisons
 
-    def _measure_wide(self, split: Split) -> dict[str, Any]:
+    def _measure_wide(self, split: texts.Split) -> dict[str, Any]:
         """Tune and score on the wide matrix, and time one fit with the chosen settings."""
         tuned = tune(split, method=self.wide_method, folds=FOLDS, seed=None)
         start = time.perf_counter()
@@ -277,11 +264,11 @@ def _cell(value: float | None, form: str = ".2f") -> str:
     return "-" if value is None else f"{value:{form}}"
 
 
-def draw_subset(labeled: int, unlabeled: int, seed: int, load: Load = load_dataset) -> Split:
+def draw_subset(labeled: int, unlabeled: int, seed: int, load: texts.Load = load_dataset) -> texts.Split:
     """Draw rows of IMDB at random; with the same seed, a larger subset contains the smaller ones."""
-    whole, rng = imdb(1, load), np.random.default_rng(seed)
+    whole, rng = texts.imdb(1, load), np.random.default_rng(seed)
     order, unlabeled_order = rng.permutation(len(whole.y)), rng.permutation(whole.X_unlabeled.shape[0])
-    return subset(whole, order[:labeled], unlabeled_order[:unlabeled])
+    return texts.subset(whole, order[:labeled], unlabeled_order[:unlabeled])
 
 
 @dataclass(frozen=True)
@@ -299,23 +286,19 @@ class IMDBCurves(Experiment):
     seeds: int = 3
     labeled_only: Mapping[str, Method] = field(default_factory=lambda: LABELED_ONLY)
     with_unlabeled: Mapping[str, Method] = field(default_factory=lambda: WITH_UNLABELED)
-    load: Load = load_dataset
+    load: texts.Load = load_dataset
 
     title = "IMDB: accuracy against the number of unlabelled and of labelled rows"
     summary = "the effect of more unlabelled rows and of more labels"
     data = ("imdb",)
     takes = "4 minutes"
-
-    @property
-    def protocol(self) -> str:
-        """What was done."""
-        return (
-            "Unigrams of IMDB. A seed draws the labelled and the unlabelled rows at random, so that each "
-            "larger set contains the smaller ones; the test set is always the whole one. Dropout 0.5 and the "
-            "paper's α = 0.4 are fixed; l2 is chosen among four values by three-fold cross-validation on the "
-            "labelled rows, for every method and point. The vocabulary consists of the words in two or more "
-            "reviews outside the test set. ± is the standard error of the mean over seeds."
-        )
+    protocol = (
+        "Unigrams of IMDB. A seed draws the labelled and the unlabelled rows at random, so that each "
+        "larger set contains the smaller ones; the test set is always the whole one. Dropout 0.5 and the "
+        "paper's α = 0.4 are fixed; l2 is chosen among four values by three-fold cross-validation on the "
+        "labelled rows, for every method and point. The vocabulary consists of the words in two or more "
+        "reviews outside the test set. ± is the standard error of the mean over seeds."
+    )
 
     def fits(self, quick: bool) -> list[Fit]:
         """Return all fits, seed by seed; there is no quick version because the data set is a file."""
@@ -324,7 +307,7 @@ class IMDBCurves(Experiment):
         fits = []
         for seed in () if quick else range(self.seeds):
             for n, m in dict.fromkeys(left + right):
-                parameters = {"labeled": n, "unlabeled": m, "ngrams": [1, 1], "min_df": MIN_DF}
+                parameters = {"labeled": n, "unlabeled": m, "ngrams": [1, 1], "min_df": texts.MIN_DF}
                 load, cost = partial(draw_subset, n, m, seed, self.load), 1e-4 * (n + 2 * m)
                 tuning: dict[str, Any] = {"folds": FOLDS, "seed": seed, "shuffle": True}
                 fits += [

@@ -200,14 +200,14 @@ def imdb(n: int, load: Load = load_dataset) -> Split:
     film are next to each other. Folds that are contiguous blocks therefore contain other films than the rest,
     as the test set does.
     """
-    return _vectorize(_imdb_texts(load), [(str, NgramVectorizer((1, n), min_df=MIN_DF, n_jobs=-1))])
+    return vectorize(official_split(load("imdb")), [(str, NgramVectorizer((1, n), min_df=MIN_DF, n_jobs=-1))])
 
 
 @lru_cache(maxsize=1)
 def imdb_as_published(n: int, load: Load = load_dataset) -> Split:
     """Return IMDB in lower case, split at white space, with all n-grams, as NB-SVM's authors seem to do."""
     words = NgramVectorizer((1, n), token_pattern=r"\S+", strip_html=False, n_jobs=-1)
-    return _vectorize(_imdb_texts(load), [(str, words)])
+    return vectorize(official_split(load("imdb")), [(str, words)])
 
 
 @lru_cache(maxsize=1)
@@ -218,7 +218,7 @@ def imdb_wide(load: Load = load_dataset) -> Split:
         (every_other_word, NgramVectorizer((2, 2), min_df=MIN_DF, n_jobs=-1)),
         (last_words, NgramVectorizer((1, 2), min_df=MIN_DF, n_jobs=-1)),
     ]
-    return _vectorize(_imdb_texts(load), views)
+    return vectorize(official_split(load("imdb")), views)
 
 
 def every_other_word(text: str) -> str:
@@ -261,7 +261,7 @@ def prefixes(text: str) -> str:
 
 def unigrams_in_thirds(name: str, seed: int, load: Load = load_dataset) -> Split:
     """Return the unigrams of a data set, shuffled and split into labelled, unlabelled and test rows."""
-    return _vectorize(split_in_thirds(name, seed, load), [(str, NgramVectorizer())])
+    return vectorize(split_in_thirds(name, seed, load), [(str, NgramVectorizer())])
 
 
 def more_in_thirds(name: str, seed: int, load: Load = load_dataset) -> Split:
@@ -271,7 +271,7 @@ def more_in_thirds(name: str, seed: int, load: Load = load_dataset) -> Split:
         (str, NgramVectorizer((2, 2), min_df=MIN_DF, token_pattern=TOKENS)),
         (prefixes, NgramVectorizer(token_pattern=TOKENS)),
     ]
-    split = _vectorize(split_in_thirds(name, seed, load), views)
+    split = vectorize(split_in_thirds(name, seed, load), views)
     median = np.median(np.diff(split.X.indptr))
     X, X_unlabeled, X_test = (_normalise(X, median) for X in (split.X, split.X_unlabeled, split.X_test))
     return replace(split, X=X, X_unlabeled=X_unlabeled, X_test=X_test)
@@ -296,12 +296,12 @@ def subset(split: Split, labeled: np.ndarray, unlabeled: np.ndarray) -> Split:
     return replace(split, X=split.X[labeled], y=split.y[labeled], X_unlabeled=split.X_unlabeled[unlabeled])
 
 
-def _imdb_texts(load: Load) -> Texts:
-    data = load("imdb")
+def official_split(data: Any) -> Texts:
+    """Return the texts of a data set that has all three parts."""
     return Texts(data.texts, data.y, data.unlabeled, data.texts_test, data.y_test)
 
 
-def _vectorize(texts: Texts, views: list[View]) -> Split:
+def vectorize(texts: Texts, views: list[View]) -> Split:
     """Return the n-grams of all views side by side."""
     training, n = [*texts.labeled, *texts.unlabeled], len(texts.y)
     seen = [words.fit_transform(map(view, training)) for view, words in views]
