@@ -35,8 +35,17 @@ class TrainingData(NamedTuple):
 
 
 class Figure(Experiment):
-    """A figure of the paper: a table and a display with some panels for each line of raw results."""
+    """A figure of the paper: a table and a display with some panels for each line of raw results.
 
+    Attributes
+    ----------
+    caption : str
+        What is drawn; formatted with the line.
+    panels : int
+        Number of panels of the display.
+    """
+
+    caption: str
     panels = 1
 
     @abstractmethod
@@ -47,17 +56,15 @@ class Figure(Experiment):
     def display(self, line: Line) -> Any:
         """Return the display of a line."""
 
-    @abstractmethod
-    def caption(self, line: Line) -> str:
-        """Return the caption of the figure of a line."""
-
     def tabulate(self, lines: list[Line]) -> list[ResultTable]:
         """Return a table for each line."""
         return [self.table(line) for line in lines]
 
     def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
         """Draw the panels of each line."""
-        return {self.caption(line): draw_panels(self.display(line), self.panels) for line in lines}
+        return {
+            self.caption.format(line=line): draw_panels(self.display(line), self.panels) for line in lines
+        }
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,10 @@ class Figure1a(Figure):
     title = "Figure 1a: the true and the quadratic penalty under Gaussian noise"
     summary = "how close the quadratic penalty of a row is to the true one, by confidence and noise"
     takes = takes_quick = "1 second"
+    caption = (
+        "Penalty of one row against the noise level σ, by predicted probability p: true (solid) and "
+        "quadratic (dashed)."
+    )
     protocol = (
         "One row of a logistic model has natural parameter η and predicted probability p; Gaussian noise "
         "with standard deviation σ is added to η. The true penalty is the expectation of A over the "
@@ -89,13 +100,6 @@ class Figure1a(Figure):
         """Return one fit, the same for a quick run."""
         parameters = {"probabilities": list(self.probabilities), "levels": list(self.levels)}
         return [Fit("one row", "true and quadratic", 0, parameters, lambda: None, self._curves)]
-
-    def caption(self, line: Line) -> str:
-        """Say what is drawn."""
-        return (
-            "Penalty of one row against the noise level σ, by predicted probability p: true (solid) and "
-            "quadratic (dashed)."
-        )
 
     def _curves(self, data: None) -> dict[str, Any]:
         true, quadratic = row_penalties(self.probabilities, self.levels)
@@ -200,6 +204,10 @@ class Figure1b(Figure):
     summary = "how close the quadratic penalty stays to the exact one along the path of a fit"
     data = ("athr",)
     takes, takes_quick = "20 seconds", "3 seconds, no data set"
+    caption = (
+        "{line[data]}, ridge {line[method]}: the exact penalty and two approximations at each "
+        "step of training with the exact penalty, and the errors of the two."
+    )
 
     @property
     def protocol(self) -> str:
@@ -234,13 +242,6 @@ class Figure1b(Figure):
             )
             for l2 in self.l2
         ]
-
-    def caption(self, line: Line) -> str:
-        """Say what is drawn."""
-        return (
-            f"{line['data']}, ridge {line['method']}: the exact penalty and two approximations at each "
-            "step of training with the exact penalty, and the errors of the two."
-        )
 
     def display(self, line: Line) -> PenaltyPathDisplay:
         """Return the penalties and the relative errors of a path."""
@@ -290,6 +291,7 @@ class FigureA1(Figure):
     title = "Figure A.1: quadratic approximations of the logistic loss"
     summary = "why the quadratic penalty is too large for uncertain rows and too small for confident ones"
     takes = takes_quick = "1 second"
+    caption = "Log-partition of the logistic model (solid) and its expansions at three predictions (dashed)."
 
     @property
     def protocol(self) -> str:
@@ -305,10 +307,6 @@ class FigureA1(Figure):
         """Return one fit, the same for a quick run."""
         parameters = {"probabilities": list(self.probabilities), "eta": list(self.eta)}
         return [Fit("the logistic loss", "second order", 0, parameters, lambda: None, self._expansions)]
-
-    def caption(self, line: Line) -> str:
-        """Say what is drawn."""
-        return "Log-partition of the logistic model (solid) and its expansions at three predictions (dashed)."
 
     def display(self, line: Line) -> LossExpansionDisplay:
         """Return the loss and its expansions."""
@@ -360,6 +358,11 @@ class FigureA2(Figure):
     title = "Figure A.2: the plain and the Fisher-scaled ridge penalty"
     summary = "dropout acts like a ridge penalty that is scaled by the Fisher information"
     takes = takes_quick = "2 seconds"
+    caption = (
+        "Level curves of the likelihood (solid) and of two ridge penalties (dashed), with the "
+        "optimum of their sum. The plain ridge ignores the scale of the features; the other one "
+        "takes it from the likelihood."
+    )
 
     @property
     def strength(self) -> float:
@@ -391,14 +394,6 @@ class FigureA2(Figure):
         parameters = {"rows": self.rows, "coef": list(self.coef), "mix": [list(row) for row in self.mix]}
         parameters |= {"dropout": self.dropout, "strength": self.strength}
         return [Fit("two features", "ridges", 0, parameters, self.draw_rows, self._optima)]
-
-    def caption(self, line: Line) -> str:
-        """Say what is drawn."""
-        return (
-            "Level curves of the likelihood (solid) and of two ridge penalties (dashed), with the "
-            "optimum of their sum. The plain ridge ignores the scale of the features; the other one "
-            "takes it from the likelihood."
-        )
 
     def display(self, line: Line) -> RidgeContoursDisplay:
         """Return the level curves of both ridge penalties."""

@@ -45,7 +45,7 @@ class Strategy(NamedTuple):
 
 RANDOM, CHOSEN = "drawn at random", "chosen by the model, one in five at random"
 STRATEGIES = {RANDOM: Strategy(random_share=1.0, refit_every=50), CHOSEN: Strategy(random_share=0.2)}
-SETS = {"rt": "rt", "subj": "subj", "imdb8k": "imdb", "news4": "20news", "news20": "20news", "docs": None}
+SETS = ("rt", "subj", "imdb8k", "news4", "news20", "docs")
 DOCSTRINGS = "docs"  # the only set that needs no file
 MEASURED = (50, 100, 200, 500)
 SHOWN = (50, 100, 200, 300, 400, 500)
@@ -154,7 +154,7 @@ class Session:
 class Labelling(Experiment):
     """The experiment."""
 
-    sets: Sequence[str] = tuple(SETS)
+    sets: Sequence[str] = SETS
     labels: int = 500
     seeds: int = 10
     quick_seeds: int = 1
