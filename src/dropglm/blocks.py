@@ -7,6 +7,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from dropglm.errors import InputError, InputTypeError
+
 
 class PerBlock:
     """A setting with one value for each block of the features.
@@ -31,7 +33,7 @@ class PerBlock:
     # Not iterable, so that a grid of a search never takes the values for candidates.
     def __init__(self, *values: Any) -> None:
         if not values:
-            raise ValueError("PerBlock needs a value for each block, got none.")
+            raise InputError("PerBlock needs a value for each block, got none.")
         self.values = values
 
     def __repr__(self) -> str:
@@ -98,12 +100,12 @@ class Blocks:
 
     def __init__(self, *blocks: Any) -> None:
         if not blocks:
-            raise ValueError("Blocks needs at least one matrix, got none.")
+            raise InputError("Blocks needs at least one matrix, got none.")
         self.blocks = tuple(_stored(block, number) for number, block in enumerate(blocks))
         rows = {block.shape[0] for block in self.blocks}
         if len(rows) > 1:
             shapes = ", ".join(str(block.shape) for block in self.blocks)
-            raise ValueError(f"All blocks must have the same number of rows, got the shapes {shapes}.")
+            raise InputError(f"All blocks must have the same number of rows, got the shapes {shapes}.")
         self.widths = tuple(block.shape[1] for block in self.blocks)
         self.shape = (rows.pop(), sum(self.widths))
 
@@ -157,7 +159,7 @@ class Blocks:
         return sparse.csr_array(sparse.hstack([sparse.csr_array(block) for block in self.blocks]))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        raise TypeError("Blocks are not converted to an array automatically; use toarray() or tocsr().")
+        raise InputTypeError("Blocks are not converted to an array automatically; use toarray() or tocsr().")
 
     def __repr__(self) -> str:
         parts = [f"{'csr' if sparse.issparse(block) else 'dense'} {block.shape}" for block in self.blocks]
@@ -167,10 +169,10 @@ class Blocks:
 def _stored(block: Any, number: int) -> Any:
     """Return a block as CSR if it is sparse, else as an array."""
     if isinstance(block, list | tuple) and any(hasattr(part, "shape") for part in block):
-        raise TypeError(f"Block {number} is a list of matrices; pass them one by one, as Blocks(A, B).")
+        raise InputTypeError(f"Block {number} is a list of matrices; pass them one by one, as Blocks(A, B).")
     stored = sparse.csr_array(block) if sparse.issparse(block) else np.asarray(block)
     if stored.ndim != 2:
-        raise ValueError(
+        raise InputError(
             f"Block {number} has shape {stored.shape}, but a block has rows and columns; reshape a single "
             "column with reshape(-1, 1)."
         )
@@ -193,7 +195,7 @@ def values_by_block(given: Any, count: int | None, name: str) -> Sequence[Any]:
     if not isinstance(given, PerBlock):
         return (given,) * (count or 1)
     if count is None:
-        raise TypeError(f"{name} has one value per block, but X is a single matrix; pass Blocks.")
+        raise InputTypeError(f"{name} has one value per block, but X is a single matrix; pass Blocks.")
     if len(given.values) != count:
-        raise ValueError(f"{name} has {len(given.values)} values, but X has {count} blocks.")
+        raise InputError(f"{name} has {len(given.values)} values, but X has {count} blocks.")
     return given.values

@@ -12,39 +12,40 @@ from scipy import sparse
 
 from dropglm.blocks import Blocks
 from dropglm.cores import core_count
+from dropglm.errors import InputError, InputTypeError
 from dropglm.gpu_arrays import from_dlpack, is_on_gpu, to_host
 
 
 def number(given: Any, name: str) -> None:
     """Raise an error unless the value is a real number."""
     if not isinstance(given, Real) or isinstance(given, bool):
-        raise TypeError(f"{name} must be a number, got {given!r}.")
+        raise InputTypeError(f"{name} must be a number, got {given!r}.")
 
 
 def not_negative(given: Any, name: str) -> None:
     """Raise an error unless the value is a finite number of at least 0."""
     number(given, name)
     if not 0.0 <= given < np.inf:
-        raise ValueError(f"{name} must be finite and not negative, got {given}.")
+        raise InputError(f"{name} must be finite and not negative, got {given}.")
 
 
 def positive(given: Any, name: str) -> None:
     """Raise an error unless the value is a finite number above 0."""
     number(given, name)
     if not 0.0 < given < np.inf:
-        raise ValueError(f"{name} must be finite and above 0, got {given}.")
+        raise InputError(f"{name} must be finite and above 0, got {given}.")
 
 
 def whole_number(given: Any, name: str) -> None:
     """Raise an error unless the value is an integer."""
     if not isinstance(given, Integral) or isinstance(given, bool):
-        raise TypeError(f"{name} must be an integer, got {given!r}.")
+        raise InputTypeError(f"{name} must be an integer, got {given!r}.")
 
 
 def yes_or_no(given: Any, name: str) -> None:
     """Raise an error unless the value is True or False."""
     if not isinstance(given, (bool, np.bool_)):
-        raise TypeError(f"{name} must be True or False, got {given!r}.")
+        raise InputTypeError(f"{name} must be True or False, got {given!r}.")
 
 
 def threads(n_jobs: int | None) -> int:
@@ -53,14 +54,14 @@ def threads(n_jobs: int | None) -> int:
         return 1
     whole_number(n_jobs, "n_jobs")
     if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0; use 1 for one thread or -1 for all cores.")
+        raise InputError("n_jobs must not be 0; use 1 for one thread or -1 for all cores.")
     return int(n_jobs) if n_jobs > 0 else max(1, core_count() + 1 + int(n_jobs))
 
 
 def on_cpu(estimator: Any) -> None:
     """Raise an error if an estimator is to be fitted on a GPU, where its kind of fit is not available."""
     if getattr(estimator, "device", None) not in (None, "cpu"):
-        raise ValueError(
+        raise InputError(
             f"Fits to partitions run on CPUs only, but device={estimator.device!r}; use device=None."
         )
 
@@ -83,7 +84,7 @@ def seed(random_state: Any) -> int:
     try:
         return int(check_random_state(random_state).randint(largest))
     except ValueError:
-        raise ValueError(
+        raise InputError(
             f"random_state must be an int from 0 to 2^32 - 1, a RandomState, a Generator or None, "
             f"got {random_state!r}."
         ) from None
@@ -100,9 +101,9 @@ def seed_or_none(random_state: Any) -> None:
 def _checked(array: Any, name: str, **requirements: Any) -> Any:
     """Return the array after scikit-learn's checks, whose errors become one sentence that names it."""
     if isinstance(array, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array; fill its missing entries first.")
+        raise InputTypeError(f"{name} is a masked array; fill its missing entries first.")
     if getattr(getattr(array, "dtype", None), "kind", None) in ("m", "M"):
-        raise TypeError(f"{name} contains dates or time spans, not numbers.")
+        raise InputTypeError(f"{name} contains dates or time spans, not numbers.")
     from sklearn.utils import check_array
 
     try:
@@ -117,13 +118,15 @@ def _checked(array: Any, name: str, **requirements: Any) -> Any:
             message = reason
         else:
             message = f"{name} is not a numeric array: {reason}"
-        raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{message}.") from None
+        raise (InputTypeError if isinstance(error, TypeError) else InputError)(f"{message}.") from None
 
 
 def features(X: Any, name: str = "X") -> Any:
     """Return X as a finite float array, or as valid CSR or CSC, with at least one row and column."""
     if isinstance(X, Blocks):
-        raise TypeError(f"{name} must be a single matrix here, not Blocks; use its tocsr() or toarray().")
+        raise InputTypeError(
+            f"{name} must be a single matrix here, not Blocks; use its tocsr() or toarray()."
+        )
     X = from_dlpack(X)
     if is_on_gpu(X):
         return _features_on_gpu(X, name)
@@ -148,15 +151,15 @@ def _is_sound(X: Any) -> bool:
 def _features_on_gpu(X: Any, name: str) -> Any:
     """Return a matrix of CuPy with floating-point numbers, all of them finite."""
     if X.ndim != 2:
-        raise ValueError(f"{name} has the wrong shape: {X.shape}, but it needs rows and columns.")
+        raise InputError(f"{name} has the wrong shape: {X.shape}, but it needs rows and columns.")
     if min(X.shape) == 0:
-        raise ValueError(f"{name} has the wrong shape: {X.shape}; it needs at least one row and one column.")
+        raise InputError(f"{name} has the wrong shape: {X.shape}; it needs at least one row and one column.")
     if X.dtype.kind not in "buif":
-        raise TypeError(f"{name} is not a numeric array: its type is {X.dtype}.")
+        raise InputTypeError(f"{name} is not a numeric array: its type is {X.dtype}.")
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     if not bool(np.isfinite(getattr(X, "data", X) if hasattr(X, "indptr") else X).all()):
-        raise ValueError(f"Input {name} contains NaN or infinity.")
+        raise InputError(f"Input {name} contains NaN or infinity.")
     return X
 
 
@@ -179,7 +182,7 @@ def is_unnamed(X: Any) -> bool:
 def same_names(X_unlabeled: Any, names: Any) -> None:
     """Raise an error if X_unlabeled is a table whose columns do not have these names, those of X if any."""
     if names is not None and hasattr(X_unlabeled, "columns") and list(X_unlabeled.columns) != list(names):
-        raise ValueError("The feature names of X_unlabeled differ from those of X, or their order does.")
+        raise InputError("The feature names of X_unlabeled differ from those of X, or their order does.")
 
 
 def _check_sparse(X: Any, name: str) -> None:
@@ -190,12 +193,12 @@ def _check_sparse(X: Any, name: str) -> None:
     try:
         X.check_format(full_check=False)
     except ValueError as error:
-        raise ValueError(f"{name} is not a valid sparse matrix: {error}.") from None
+        raise InputError(f"{name} is not a valid sparse matrix: {error}.") from None
     size = X.shape[1] if X.format == "csr" else X.shape[0]
     if (np.diff(X.indptr) < 0).any():
-        raise ValueError(f"{name} is not a valid sparse matrix: indptr must not decrease.")
+        raise InputError(f"{name} is not a valid sparse matrix: indptr must not decrease.")
     if X.nnz and X.indices.view(f"u{X.indices.itemsize}").max() >= size:
-        raise ValueError(
+        raise InputError(
             f"{name} is not a valid sparse matrix: its indices must be between 0 and {size - 1}."
         )
 
@@ -218,9 +221,9 @@ def weights(given: Any, n: int, name: str = "sample_weight", rows: str = "X") ->
     if isinstance(given, Real):
         checked = np.full(n, float(given))
     if checked.shape != (n,):
-        raise ValueError(f"{name} has shape {checked.shape}, but {rows} has {n} rows.")
+        raise InputError(f"{name} has shape {checked.shape}, but {rows} has {n} rows.")
     if (checked < 0).any():
-        raise ValueError(f"{name} must not be negative, but that of row {int(np.argmin(checked))} is.")
+        raise InputError(f"{name} must not be negative, but that of row {int(np.argmin(checked))} is.")
     return checked
 
 
@@ -251,4 +254,4 @@ def _is_missing(label: Any) -> bool:
 def some_weight(weights: np.ndarray) -> None:
     """Raise an error if every weight is 0."""
     if not weights.any():
-        raise ValueError("sample_weight is zero in every row.")
+        raise InputError("sample_weight is zero in every row.")

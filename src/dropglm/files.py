@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from dropglm.errors import InputError
+
 STANDARD_STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr")  # by number
 
 
-class FileError(ValueError):
+class FileError(InputError):
     """A file that cannot be used; the message says why in a sentence."""
 
 

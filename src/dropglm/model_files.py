@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm import plain_archive
+from dropglm.errors import InputError, InputTypeError
 from dropglm.files import FileError, replacing
 
 FORMAT = 2
@@ -55,12 +56,12 @@ class Kind(NamedTuple):
     def check(self, value: Any, name: str, trust: bool) -> None:
         """Raise ``ValueError`` unless the value is of this kind, or if it needs trust that is not given."""
         if not self.accepts(value):
-            raise ValueError(f"{name} must be {self.what}, got {_shortened(value)}")
+            raise InputError(f"{name} must be {self.what}, got {_shortened(value)}")
         if not trust and self.is_safe is not None and not self.is_safe(value):
             raise NeedsTrustError(f"{name} is {_shortened(value)}, not {self.what}")
 
 
-class NeedsTrustError(ValueError):
+class NeedsTrustError(InputError):
     """A value that is accepted only from files that the user trusts."""
 
 
@@ -81,7 +82,7 @@ class Record:
     --------
     >>> Record({"l2": number(0.0)}).check({"l2": -1.0}, "settings", trust=False)
     Traceback (most recent call last):
-    ValueError: settings.l2 must be a number of at least 0, got -1.0
+    dropglm.errors.InputError: settings.l2 must be a number of at least 0, got -1.0
     """
 
     def __init__(
@@ -99,18 +100,18 @@ class Record:
         if value is None and self.or_none:
             return
         if not isinstance(value, dict):
-            raise ValueError(f"{name or 'the content'} must have named parts, got {_shortened(value)}")
+            raise InputError(f"{name or 'the content'} must have named parts, got {_shortened(value)}")
         prefix = f"{name}." if name else ""
         unknown = value.keys() - self.parts.keys()
         if unknown:
             first = min(unknown)
             shown = first if first.isidentifier() and len(first) < 60 else _shortened(first)
-            raise ValueError(f"{prefix}{shown} is not part of such a file")
+            raise InputError(f"{prefix}{shown} is not part of such a file")
         for part, kind in self.parts.items():
             if part in value:
                 kind.check(value[part], f"{prefix}{part}", trust)
             elif part not in self.optional:
-                raise ValueError(f"{prefix}{part} is missing")
+                raise InputError(f"{prefix}{part} is missing")
         reason = None if trust or self.risk is None else self.risk(value)
         if reason is not None:
             raise NeedsTrustError(reason)
@@ -210,7 +211,7 @@ def write(path: str | PathLike[str], kind: str, state: dict[str, Any], contents:
     try:
         contents.check(plain, "", trust=True)
     except ValueError as error:
-        raise ValueError(f"The model cannot be saved: {error}.") from None
+        raise InputError(f"The model cannot be saved: {error}.") from None
     content = {"format": FORMAT, "dropglm": _version(), "kind": kind, "state": plain}
     try:
         with replacing(path) as stream:
@@ -238,7 +239,7 @@ def to_plain(value: Any) -> Any:
         return type(value)(to_plain(item) for item in value)
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {str(key): to_plain(item) for key, item in value.items()}
-    raise TypeError(f"A model file cannot hold {value!r}, which is of type {type(value).__name__}.")
+    raise InputTypeError(f"A model file cannot hold {value!r}, which is of type {type(value).__name__}.")
 
 
 def read(

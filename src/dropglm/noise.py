@@ -22,6 +22,7 @@ from scipy import sparse
 from dropglm import checks
 from dropglm.blocks import Blocks
 from dropglm.design import AnyDesign, Matrix
+from dropglm.errors import InputError
 from dropglm.maths import vectors
 
 __all__ = ["NOISES", "NO_NOISE", "Dropout", "Gaussian", "Noise", "NoiseByBlock", "Together"]
@@ -191,7 +192,7 @@ class Dropout(Noise):
     def __post_init__(self) -> None:
         checks.number(self.delta, "dropout")
         if not 0.0 <= self.delta < 1.0:
-            raise ValueError(f"dropout must be in [0, 1), got {self.delta}.")
+            raise InputError(f"dropout must be in [0, 1), got {self.delta}.")
 
     @property
     def relative(self) -> float:
@@ -287,7 +288,7 @@ class Together(Noise):
 
     def __post_init__(self) -> None:
         if any(part.relative for part in self.noises[1:]):
-            raise ValueError("Noise that depends on the features must come first.")
+            raise InputError("Noise that depends on the features must come first.")
 
     @property
     def parts(self) -> tuple[Noise, ...]:

@@ -8,6 +8,7 @@ from scipy import sparse
 from dropglm import checks
 from dropglm.blocks import Blocks, PerBlock, block_count, values_by_block
 from dropglm.design import BlockDesign, Design
+from dropglm.errors import InputError
 from dropglm.families import FAMILIES, Family
 from dropglm.noise import Dropout, Gaussian, Noise, NoiseByBlock, Together
 from dropglm.penalties import EXPECTATIONS, Expectation, Penalty
@@ -154,7 +155,7 @@ def noising_penalty(
             else:
                 value = penalty.value(design, beta, b, weights)
     if not (np.isfinite(value) and np.isfinite(gradient).all()):
-        raise ValueError(
+        raise InputError(
             f"The {method.name} penalty of the {A.name()} family overflows at these coefficients: its value "
             f"or its gradient exceeds the range of {np.dtype(X.dtype)}; scale down the coefficients, the "
             "features or the noise."
@@ -207,13 +208,14 @@ def penalty_from(
     penalty_class = method.penalty_class(family)
     if penalty_class is None:
         others = [name for name, other in EXPECTATIONS.items() if other.penalty_class(family)]
-        raise ValueError(
+        raise InputError(
             f"expectation={method.name!r} is not available for the {family.name()} family; use one of "
-            f"{quoted(others)}."
+            f"{quoted(others)}.",
+            "expectation",
         )
     checks.whole_number(n_samples, "n_samples")
     if n_samples < 1:
-        raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
+        raise InputError(f"n_samples must be at least 1, got {n_samples}.")
     checks.seed_or_none(random_state)
     return penalty_class.build(family, noise, n_samples=int(n_samples), random_state=random_state)
 
@@ -231,18 +233,18 @@ def _coefficients(coef: np.ndarray, d: int, family: type[Family], dtype: np.dtyp
     """Return β in shape (d, K)."""
     K = 1 if coef.ndim == 1 else len(coef)
     if coef.ndim not in (1, 2) or coef.shape[-1] != d:
-        raise ValueError(f"coef has shape {coef.shape}, but X has {d} columns.")
+        raise InputError(f"coef has shape {coef.shape}, but X has {d} columns.")
     if family.several and K < 2:
-        raise ValueError(
+        raise InputError(
             f"The {family.name()} family needs coef of shape (K, {d}) with K >= 2, got {coef.shape}."
         )
     if not family.several and K != 1:
-        raise ValueError(
+        raise InputError(
             f"The {family.name()} family needs coef of shape ({d},), got {coef.shape}; "
             "several rows of coefficients are for the multinomial family."
         )
     if np.abs(coef).max() > np.finfo(dtype).max:
-        raise ValueError(f"coef contains {np.abs(coef).max():.4g}, which is too large for X's dtype {dtype}.")
+        raise InputError(f"coef contains {np.abs(coef).max():.4g}, which is too large for X's dtype {dtype}.")
     return np.ascontiguousarray(coef.reshape(K, d).T, dtype=dtype)
 
 
@@ -258,5 +260,5 @@ def _intercepts(intercept: Any, K: int) -> np.ndarray:
     """Return b in shape (K,)."""
     b = checks.numbers(intercept, "intercept")
     if b.shape not in ((1,), (K,)):
-        raise ValueError(f"intercept has shape {b.shape}, expected a number or shape ({K},).")
+        raise InputError(f"intercept has shape {b.shape}, expected a number or shape ({K},).")
     return np.broadcast_to(b, (K,))

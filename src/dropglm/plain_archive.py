@@ -14,13 +14,15 @@ from typing import IO, Any
 
 import numpy as np
 
+from dropglm.errors import InputError
+
 SCHEMA = "schema.json"
 LARGE = 1 << 30  # bytes of a member for which the larger headers of ZIP64 are written
 # Archives of this version of the format can be opened by skops 0.13 and later.
 HEADER = {"protocol": 2, "_skops_version": "0.13"}
 
 
-class NotPlainError(ValueError):
+class NotPlainError(InputError):
     """An archive that is not one of plain data; the message says why, as the rest of a sentence."""
 
 
@@ -156,7 +158,7 @@ def _from_node(node: dict[str, Any], archive: zipfile.ZipFile) -> Any:
 def _load_dict(node: dict[str, Any], archive: zipfile.ZipFile) -> dict[str, Any]:
     key_types = _from_node(node["key_types"], archive)
     if key_types != [str] * len(node["content"]):
-        raise ValueError("the keys of a dictionary are not strings")
+        raise InputError("the keys of a dictionary are not strings")
     return {key: _from_node(item, archive) for key, item in node["content"].items()}
 
 
@@ -171,7 +173,7 @@ def _load_tuple(node: dict[str, Any], archive: zipfile.ZipFile) -> tuple[Any, ..
 def _load_scalar(node: dict[str, Any], archive: zipfile.ZipFile) -> Any:
     value = json.loads(node["content"])
     if isinstance(value, (dict, list)):
-        raise ValueError("a number or string is neither")
+        raise InputError("a number or string is neither")
     return value
 
 
@@ -184,13 +186,13 @@ def _load_array(node: dict[str, Any], archive: zipfile.ZipFile) -> np.ndarray:
         data = archive.read(node["file"])
         array = np.lib.format.read_array(BytesIO(data), allow_pickle=False)
         if array.size > len(data):  # strings of length 0, of which a few bytes can declare any number
-            raise ValueError("an array has more entries than bytes")
+            raise InputError("an array has more entries than bytes")
         return array
     if node["type"] != "json":
-        raise ValueError(f"an array is of type {node['type']!r}")
+        raise InputError(f"an array is of type {node['type']!r}")
     items = _load_list(node, archive)
     if _from_node(node["shape"], archive) != (len(items),):
-        raise ValueError("an array of objects is not one-dimensional")
+        raise InputError("an array of objects is not one-dimensional")
     array = np.empty(len(items), object)
     array[:] = items
     return array

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
+from dropglm.errors import InputError, InputTypeError
+
 Entry = TypeVar("Entry")
 
 # Other words for a name, where the most similar name means something else.
@@ -29,17 +31,17 @@ def lookup(registry: Mapping[str, Entry], name: Any, parameter: str) -> Entry:
 
     Examples
     --------
-    >>> lookup({"logistic": 1, "linear": 2}, "logistc", "family")
+    >>> lookup({"logistic": 1, "linear": 2}, "logistc", "family")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: family 'logistc' is unknown; did you mean 'logistic'? Known: 'linear', 'logistic'.
+    dropglm.errors.InputError: family 'logistc' is unknown; did you mean 'logistic'? Known: ...
     """
     if not isinstance(name, str):
-        raise TypeError(f"{parameter} must be a name, got {name!r}; known: {quoted(registry)}.")
+        raise InputTypeError(f"{parameter} must be a name, got {name!r}; known: {quoted(registry)}.")
     if name in registry:
         return registry[name]
     near = nearest(name, registry)
     hint = f"did you mean {near!r}? Known" if near is not None else "known"
-    raise ValueError(f"{parameter} {name!r} is unknown; {hint}: {quoted(registry)}.")
+    raise InputError(f"{parameter} {name!r} is unknown; {hint}: {quoted(registry)}.")
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:

@@ -167,10 +167,10 @@ def test_predictions_refuse_other_embeddings(folder, given, computed, place):
     def error(model, *arguments, table="test.csv"):
         return error_of("predict", model, table, *arguments, cwd=folder)
 
-    assert "with embeddings of 2 numbers per text; pass those of the texts with --embeddings." in error(given)
+    assert "with embeddings of 2 numbers per text; pass those of the texts as --embeddings." in error(given)
     assert (
-        "needs its embedder mini, which model files do not contain; use --embedder or --embeddings."
-        in error(computed)
+        "needs its embedder mini, which model files do not contain; set --embedder when loading the model, "
+        "or pass --embeddings." in error(computed)
     )
     assert "The embedder other is not the one of the model" in error(computed, "--embedder", "other")
     assert "more.npy: there are 20 rows, but more texts in test.csv" in error(

@@ -4,6 +4,7 @@ import errno
 import io
 import json
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -17,13 +18,16 @@ import numpy as np
 import pytest
 from typer.main import get_command
 
+import dropglm as package
 from dropglm import TextClassifier, cli, datasets
 from dropglm.cli.app import app
 from dropglm.cli.errors import describe, is_about_input
+from dropglm.errors import UserError
 from dropglm.extras import import_extra
 from dropglm.files import FileError, replacing
 from dropglm.progress import in_words
 from dropglm.registry import lookup
+from dropglm.tables.errors import TableError
 from tests.cli.command import dropglm, error_of, run, run_process, texts, write_csv
 
 
@@ -55,6 +59,20 @@ def test_errors_that_no_check_raised_are_bugs(name):
     sentence, code = describe(error)
     assert code == 1
     assert sentence.startswith(f"internal error, {type(error).__name__}: ")
+
+
+def test_checks_raise_no_error_that_a_defect_could_raise():
+    """Otherwise a command would report the user's mistake as ours."""
+    for path in Path(package.__file__).parent.rglob("*.py"):
+        assert not re.search(r"\b(raise|return) (Value|Type|Import)Error\(", path.read_text()), path
+
+
+@pytest.mark.parametrize("kind", [*UserError.__subclasses__(), TableError])
+def test_errors_reach_other_processes_with_their_parameters(kind):
+    error = kind("Set encoding to that of the file.", "encoding")
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again)) == (kind, "Set encoding to that of the file.")
+    assert again.parameters == error.parameters
 
 
 @pytest.mark.parametrize("name", BAD_INPUT)
@@ -470,8 +488,8 @@ def test_a_command_without_enough_memory_says_so(place, monkeypatch):
     assert "--ngrams or --max-features, or smaller --bits with --online." in error
 
 
-def test_the_error_class_for_files_is_about_input():
-    assert describe(FileError("a.csv: set encoding to 'cp1252'.")) == (
+def test_the_error_class_for_tables_is_about_input():
+    assert describe(TableError("a.csv: set encoding to 'cp1252'.")) == (
         "a.csv: set --encoding to 'cp1252'.",
         3,
     )

@@ -165,7 +165,7 @@ def test_model_files_hold_the_head_but_not_the_embedder(trained, tmp_path):
     assert bare.embedder is None
     np.testing.assert_array_equal(bare.predict(X, Embedder().encode(X)), model.predict(X))
     with pytest.raises(
-        ValueError, match=r"needs its embedder Embedder, which model files do not contain; use load"
+        ValueError, match=r"needs its embedder Embedder, which model files do not contain; set embedder"
     ):
         bare.predict(X)
     bare.set_params(embedder=Embedder())

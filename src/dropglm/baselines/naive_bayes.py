@@ -32,6 +32,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metadata_routing import UNUSED
 
 from dropglm import checks
+from dropglm.errors import InputError
 from dropglm.estimators.linear_model import LinearClassifier, LogisticModel
 from dropglm.estimators.validation import check_features, check_labels, check_settings
 from dropglm.estimators.warning import stacklevel
@@ -46,7 +47,7 @@ class CountsClassifier(LinearClassifier):
         X, X_unlabeled, _ = check_features(self, X, X_unlabeled)
         for part, name in ((X, "X"), (X_unlabeled, "X_unlabeled")):
             if part is not None and _smallest(part) < 0.0:
-                raise ValueError(f"Negative values in data: {name} must hold counts or frequencies.")
+                raise InputError(f"Negative values in data: {name} must hold counts or frequencies.")
         return X, X_unlabeled
 
     def __sklearn_tags__(self) -> Any:
@@ -81,7 +82,7 @@ class NaiveBayes(CountsClassifier, LogisticModel):
         indicators = (y[:, None] == np.arange(len(classes))) * weights[:, None]
         rows = indicators.sum(axis=0)
         if not rows.all():
-            raise ValueError(
+            raise InputError(
                 f"Every row of class {classes[rows.argmin()]} has sample_weight 0; leave these rows out of X."
             )
         return ClassCounts(classes, rows, sums(X, indicators), X_unlabeled)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from dropglm import checks
 from dropglm.baselines.naive_bayes import CountsClassifier
+from dropglm.errors import InputError
 from dropglm.estimators.validation import check_labels, check_settings
 
 
@@ -123,7 +124,7 @@ class NBSVM(CountsClassifier):
         checks.positive(self.alpha, "alpha")
         checks.not_negative(self.beta, "beta")
         if self.beta > 1.0:
-            raise ValueError(f"beta must be in [0, 1], got {self.beta}.")
+            raise InputError(f"beta must be in [0, 1], got {self.beta}.")
         check_settings(self)
         X, _ = self._checked_counts(X)
         classes, y = check_labels(self, y, X.shape[0])

@@ -1,12 +1,9 @@
 """Errors as one sentence on standard error, with an exit code that scripts can rely on.
 
-An error is about the user's input if it concerns a file, or if it is a ``ValueError``, a ``TypeError`` or an
-``ImportError`` that a ``raise`` statement of this package raised: those are the checks of arguments and of
-optional packages. The same errors from anywhere else (a wrong call, an operation of NumPy that fails, a
-package that is broken) are not about the input.
+An error is about the user's input if it concerns a file, or if it is one of those that this package raises
+for what users pass (``dropglm.errors``). Errors of any other class are not about the input.
 """
 
-import dis
 import errno
 import os
 import re
@@ -15,13 +12,12 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import typer
 
-import dropglm
 from dropglm.cli import INTERRUPTED, is_interrupt, terminal
+from dropglm.errors import ClusterError, InputError, InputTypeError, TooLargeError, UserError
 from dropglm.extras import BrokenPackageError
 from dropglm.files import FileError
 
@@ -31,7 +27,7 @@ EXIT_CODES = (
     "failure, 130 interrupted."
 )
 WRITE_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF)
-PACKAGE = Path(dropglm.__file__).parent
+FAILURES = (BrokenPackageError, ClusterError, TooLargeError)  # of the machine, not of the input
 # What to do if there is not enough memory, by command.
 MEMORY_HINTS = {
     "train": "try smaller --ngrams or --max-features, or smaller --bits with --online",
@@ -40,8 +36,8 @@ MEMORY_HINTS = {
 OTHER_MEMORY_HINT = "close other programs, or use a machine with more of it"
 
 
-class BadInputError(Exception):
-    """Input that cannot be used; the message says why."""
+class BadInputError(UserError):
+    """Input of a command that cannot be used; the message says why."""
 
 
 @contextmanager
@@ -49,13 +45,13 @@ def naming(table: str) -> Iterator[None]:
     """Put the name of a table before errors about its content; errors about other files name them already."""
     try:
         yield
-    except (TypeError, ValueError) as error:
-        if isinstance(error, FileError) or not is_about_input(error):
-            raise
+    except FileError:
+        raise
+    except (InputError, InputTypeError) as error:
         sentence = str(error)
         if sentence.partition(" ")[0].istitle():
             sentence = sentence[0].lower() + sentence[1:]
-        raise BadInputError(f"{table}: {sentence}") from error
+        raise BadInputError(f"{table}: {sentence}", *error.parameters) from error
 
 
 @contextmanager
@@ -87,16 +83,14 @@ def describe(error: BaseException, command: str | None = None) -> tuple[str, int
     """Return the sentence and the exit code for an error of a command."""
     if is_interrupt(error):
         return "interrupted.", INTERRUPTED
-    if isinstance(error, MemoryError):
-        # Ours name the size and a remedy.
-        sentence = f"not enough memory; {MEMORY_HINTS.get(command or '', OTHER_MEMORY_HINT)}."
-        return in_options(str(error)) if _is_raised_here(error) else sentence, FAILED
-    code = FAILED if _is_write_error(error) or isinstance(error, BrokenPackageError) else BAD_INPUT
+    if isinstance(error, MemoryError) and not isinstance(error, TooLargeError):
+        return f"not enough memory; {MEMORY_HINTS.get(command or '', OTHER_MEMORY_HINT)}.", FAILED
+    code = FAILED if _is_write_error(error) or isinstance(error, FAILURES) else BAD_INPUT
     if isinstance(error, OSError) and error.strerror is not None:
         nameless = "a file cannot be written: " if code == FAILED else ""  # such as one of Numba's cache
         return f"{f'{error.filename}: ' if error.filename else nameless}{error.strerror}.", code
     if is_about_input(error) and str(error):
-        return in_options(str(error)), code
+        return in_options(error), code
     return (
         f"internal error, {type(error).__name__}: {' '.join(str(error).split())}. Please report it with the "
         "output of dropglm --debug.",
@@ -106,21 +100,7 @@ def describe(error: BaseException, command: str | None = None) -> tuple[str, int
 
 def is_about_input(error: BaseException) -> bool:
     """Return whether an error is about the user's input, as defined at the top of this file."""
-    if isinstance(error, (BadInputError, FileError, OSError)):
-        return True
-    return isinstance(error, (TypeError, ValueError, ImportError)) and _is_raised_here(error)
-
-
-def _is_raised_here(error: BaseException) -> bool:
-    """Return whether a ``raise`` statement of this package raised an error."""
-    trace = error.__traceback__
-    if trace is None:
-        return False
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    code = trace.tb_frame.f_code
-    raised = dis.opname[code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
-    return raised and Path(code.co_filename).is_relative_to(PACKAGE)
+    return isinstance(error, (UserError, OSError))
 
 
 def _is_write_error(error: BaseException) -> bool:
@@ -131,38 +111,22 @@ def _is_write_error(error: BaseException) -> bool:
     return cause is not None
 
 
-def in_options(sentence: str) -> str:
-    """Name the options of the command where the library names arguments.
+def in_options(error: BaseException) -> str:
+    """Return the message of an error, with options in place of the parameters that it advises to change.
 
     Examples
     --------
-    >>> in_options("a.csv: this is not UTF-8; set encoding to that of the file.")
-    'a.csv: this is not UTF-8; set --encoding to that of the file.'
-    >>> in_options("a.csv: no n-gram occurs often enough (min_df=9, max_df=1.0).")
-    'a.csv: no n-gram occurs often enough; lower --min-df (now 9) or raise --max-df (now 1.0).'
-    >>> in_options("no n-gram occurs often enough (min_df=(1, 2), max_df=1.0).")
-    'no n-gram occurs often enough; lower --min-df (now 1, 2 for longer n-grams) or raise --max-df (now 1.0).'
-    >>> in_options("none was found; use device='cpu'.")
-    'none was found; use --device cpu.'
+    >>> in_options(InputError("No GPU was found; use device='cpu'.", "device"))
+    'No GPU was found; use --device cpu.'
+    >>> in_options(InputError("no n-gram is left; lower min_df (now 9).", "min_df"))
+    'no n-gram is left; lower --min-df (now 9).'
     """
-    sentence = re.sub(r"""\b(device|expectation)=(["'])(\w+)\2""", r"--\1 \3", sentence)
-    sentence = re.sub(r"\bset (encoding|format|delimiter) to\b", r"set --\1 to", sentence)
-    sentence = re.sub(r"\blower rate\b", "lower --rate", sentence)
-    sentence = re.sub(
-        r"\bis in use; choose another\.$",
-        "is in use; choose another one with --port, or leave it out to take the next free one.",
-        sentence,
-    )
-    sentence = sentence.replace(
-        "load_model(path, embedder=...), or pass embeddings.", "--embedder or --embeddings."
-    )
-    sentence = sentence.replace("of the texts as embeddings.", "of the texts with --embeddings.")
-    sentence = re.sub(r"\bmin_df=\((\S+), (\S+)\)", r"min_df=\1, \2 for longer n-grams", sentence)
-    return re.sub(
-        r" \(min_df=(.+), max_df=(\S+)\)\.$",
-        r"; lower --min-df (now \1) or raise --max-df (now \2).",
-        sentence,
-    )
+    sentence = str(error)
+    for name in getattr(error, "parameters", ()):
+        option = f"--{name.replace('_', '-')}"
+        sentence = re.sub(rf"\b{name}=([\"']?)(\w+)\1", rf"{option} \2", sentence)
+        sentence = re.sub(rf"\b(set|lower|raise|pass|as) {name}\b", rf"\1 {option}", sentence)
+    return sentence
 
 
 def _flush_output() -> None:

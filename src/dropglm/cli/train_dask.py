@@ -1,7 +1,6 @@
 """``dropglm train --dask``: from tables that the workers of a Dask cluster read to a model file."""
 
 import logging
-import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dropglm.cli import terminal
-from dropglm.cli.errors import FAILED, PACKAGE, BadInputError
+from dropglm.cli.errors import FAILED, BadInputError
 from dropglm.cli.inputs_outputs import check_columns, check_distinct
 from dropglm.cli.train_report import TrainReport
-from dropglm.files import FileError
 from dropglm.progress import Progress
 from dropglm.tables.pieces import TableFile, find_files
 
@@ -105,36 +103,17 @@ def dashboard(client: "Client") -> str:
 
 @contextmanager
 def _sentences() -> Iterator[None]:
-    """Turn errors of workers into errors with a sentence; their tracebacks come from other processes."""
+    """Turn errors of workers into errors with a sentence."""
     try:
         yield
-    except FileError:
-        raise
     except TimeoutError as error:
         if str(error):
             raise
         terminal.message("Dask did not answer in time; the machine may be too busy. Try again.")
         raise typer.Exit(FAILED) from error
-    except (TypeError, ValueError) as error:
-        if _is_ours(error):
-            raise BadInputError(str(error)) from error
-        raise
     except ImportError as error:
         if error.name is None:
             raise
         raise BadInputError(
             f"a Dask worker cannot import {error.name}; install the same packages on all machines."
         ) from error
-    except RuntimeError as error:
-        if not _is_ours(error):
-            raise
-        terminal.message(str(error))
-        raise typer.Exit(FAILED) from error
-
-
-def _is_ours(error: BaseException) -> bool:
-    """Return whether an error was raised in this package, here or by a worker."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace is not None and f"{os.sep}{PACKAGE.name}{os.sep}" in trace.tb_frame.f_code.co_filename

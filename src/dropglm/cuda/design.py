@@ -18,6 +18,7 @@ from dropglm.cuda.matrix import DenseMatrix, DeviceMatrix, Ends, Slopes, SparseM
 from dropglm.cuda.runtime import GpuArray, Group, Stream, array_module, room_for
 from dropglm.design import AnyDesign, BlockDesign, Design, Matrix
 from dropglm.design.prepare import canonical
+from dropglm.errors import InputError, TooLargeError
 from dropglm.gpu_arrays import is_on_gpu, to_host
 from dropglm.penalties import MonteCarlo
 from dropglm.threads import each
@@ -191,7 +192,7 @@ def _cast(numbers: Any, dtype: np.dtype) -> Any:
     with np.errstate(over="ignore"):
         cast = xp.asarray(numbers, dtype=dtype)
     if numbers.dtype != dtype and not bool(xp.isfinite(cast).all()):
-        raise ValueError(f"X_unlabeled contains numbers too large for X's dtype {dtype}.")
+        raise InputError(f"X_unlabeled contains numbers too large for X's dtype {dtype}.")
     return cast
 
 
@@ -272,9 +273,10 @@ def _check_memory(penalty: MonteCarlo, design: AnyDesign) -> None:
     )
     size = penalty.n_samples * numbers * design.dtype.itemsize
     if size > physical_memory():
-        raise MemoryError(
+        raise TooLargeError(
             f"{penalty.n_samples} noised copies of the rows need about {size / 2**30:,.0f} GiB of memory; "
-            "use expectation='gaussian', or device='cpu', which keeps few of them at a time."
+            "use expectation='gaussian', or device='cpu', which keeps few of them at a time.",
+            *("expectation", "device"),
         )
 
 

@@ -18,6 +18,7 @@ from dropglm.cuda import lbfgs_loops as loops
 from dropglm.cuda.lbfgs_loops import MEMORY
 from dropglm.cuda.objective import DeviceObjective, Problems
 from dropglm.cuda.runtime import GpuArray, Group, Reports, Stream, array_module, view
+from dropglm.errors import InputError
 from dropglm.objective.objective import check_squares
 from dropglm.solvers import LBFGS, Result, Status
 from dropglm.solvers.lbfgs import REFRESHES, check_start, status_without_descent
@@ -57,9 +58,10 @@ def minimize(problems: Problems, theta: Any, solver: LBFGS, watch: WatchAll | No
     Unless the solver says how many steps to remember, these are as many as there is room for.
     """
     if solver.memory is not None and solver.memory > MEMORY:
-        raise ValueError(
+        raise InputError(
             f"On a GPU, L-BFGS remembers at most {MEMORY} steps, got memory={solver.memory}; use a smaller "
-            'number, or device="cpu".'
+            'number, or device="cpu".',
+            "device",
         )
     with Stream() as stream:
         return _Descent(problems, theta, stream, solver).run(watch)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numba import config
 
+from dropglm.errors import InputError, TooLargeError
 from dropglm.extras import import_extra
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
@@ -31,12 +32,13 @@ MAX_BLOCKS = 2 if SIMULATED else 512
 @cache
 def numba_cuda() -> Any:
     """Return Numba's module of kernels, or raise an error that says what is missing."""
-    import_extra("numba_cuda", "cuda", 'device="cuda" needs')
+    import_extra("numba_cuda", "cuda", 'device="cuda" needs', "device")
     from numba import cuda
 
     if not cuda.is_available():
-        raise ValueError(
-            'device="cuda" needs an NVIDIA GPU and its driver, and none was found; use device="cpu".'
+        raise InputError(
+            'device="cuda" needs an NVIDIA GPU and its driver, and none was found; use device="cpu".',
+            "device",
         )
     # It warns of loops over few rows, which are short anyway.
     config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
@@ -47,7 +49,7 @@ def numba_cuda() -> Any:
 def array_module() -> Any:
     """Return CuPy, or NumPy if the GPU is simulated."""
     numba_cuda()
-    return np if SIMULATED else import_extra("cupy", "cuda", 'device="cuda" needs')
+    return np if SIMULATED else import_extra("cupy", "cuda", 'device="cuda" needs', "device")
 
 
 class Reports:
@@ -127,9 +129,10 @@ def out_of_memory(what: str, size: int) -> Iterator[None]:
     try:
         yield
     except failure:
-        raise MemoryError(
+        raise TooLargeError(
             f"{what} needs about {size / 2**30:.1f} GiB of the GPU's memory besides its rows, of which "
-            f'{free_memory() / 2**30:.1f} GiB are free; use float32, fewer features, or device="cpu".'
+            f'{free_memory() / 2**30:.1f} GiB are free; use float32, fewer features, or device="cpu".',
+            "device",
         ) from None
 
 

@@ -10,6 +10,7 @@ from dask.base import is_dask_collection
 from dask.delayed import Delayed, delayed
 from distributed import Client, Future
 
+from dropglm.errors import InputError, InputTypeError
 from dropglm.partitions import Rows
 from dropglm.text.partitioned import Embedded
 
@@ -61,14 +62,14 @@ def _parts(collection: Any, name: str, sizes: Any = None) -> list[Any]:
         own = collection.chunks[0]
         if sizes is not None and own != sizes and not _unknown((*own, *sizes)):
             if sum(own) != sum(sizes):
-                raise ValueError(f"{name} has {sum(own)} rows, but X has {sum(sizes)}.")
+                raise InputError(f"{name} has {sum(own)} rows, but X has {sum(sizes)}.")
             collection = collection.rechunk((sizes, *collection.chunks[1:]))
         return list(collection.to_delayed(optimize_graph=True).ravel())
     if isinstance(collection, (list, tuple)) and is_collection(collection):
         return list(collection)
     if is_dask_collection(collection) and hasattr(collection, "to_delayed"):
         return list(collection.to_delayed())
-    raise TypeError(
+    raise InputTypeError(
         f"{name} must be a Dask array, data frame or bag, or a list of delayed objects or futures, got "
         f"{_kind(collection)}; the estimators of dropglm itself take data in memory."
     )
@@ -86,7 +87,7 @@ def _matching(collection: Any, name: str, parts: Sequence[Any], sizes: Any) -> l
     """Return the partitions of a second collection, which must be as many as those of X."""
     others = _parts(collection, name, sizes)
     if len(others) != len(parts):
-        raise ValueError(f"{name} has {len(others)} partitions, but X has {len(parts)}.")
+        raise InputError(f"{name} has {len(others)} partitions, but X has {len(parts)}.")
     return others
 
 

@@ -21,6 +21,7 @@ from distributed import Client, Future, KilledWorker, default_client
 from distributed.client import wait
 from distributed.comm.core import CommClosedError
 
+from dropglm.errors import ClusterError, InputError, InputTypeError
 from dropglm.partitions.engine import FAN_IN, Add, Work
 
 # Time without any worker, or without an answer of the scheduler, after which a fit gives up; a setting of
@@ -103,7 +104,7 @@ class DaskEngine:
                 if isinstance(result, Failure):
                     raise result.error
                 return result
-        raise RuntimeError(self._reason(lost)) from lost
+        raise ClusterError(self._reason(lost)) from lost
 
     def _reason(self, lost: BaseException) -> str:
         """Return a sentence on a round that could not be completed."""
@@ -146,7 +147,7 @@ class DaskEngine:
                 idle_since = None if self._has_workers() else idle_since or now
                 if idle_since is not None and now - idle_since > self.patience:
                     self._cancel(futures)
-                    raise RuntimeError(_no_worker(self.patience)) from None
+                    raise ClusterError(_no_worker(self.patience)) from None
 
     def _threads(self) -> int:
         """Return the number of threads of all workers; if there is no worker yet, wait for one."""
@@ -154,7 +155,7 @@ class DaskEngine:
             try:
                 self.client.wait_for_workers(1, timeout=self.patience)
             except TimeoutError:
-                raise RuntimeError(_no_worker(self.patience)) from None
+                raise ClusterError(_no_worker(self.patience)) from None
         return max(1, sum(self.client.nthreads().values()))
 
     def _has_workers(self) -> bool:
@@ -191,14 +192,14 @@ def client_from(client: Client | None) -> Client:
     """Return the client, or Dask's default client."""
     if client is not None:
         if not isinstance(client, Client):
-            raise TypeError(f"client must be a dask.distributed.Client, got {client!r}.")
+            raise InputTypeError(f"client must be a dask.distributed.Client, got {client!r}.")
         if client.status == "closed":
-            raise ValueError("The Dask client is closed; create another one with dask.distributed.Client().")
+            raise InputError("The Dask client is closed; create another one with dask.distributed.Client().")
         return client
     try:
         return default_client()
     except ValueError:
-        raise ValueError(
+        raise InputError(
             "There is no Dask client; create one first with dask.distributed.Client(), or pass client=."
         ) from None
 

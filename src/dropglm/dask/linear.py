@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from dropglm import checks, estimators
 from dropglm.dask.collections import apply, is_collection, partitions_of
 from dropglm.dask.engine import DaskEngine, client_from
+from dropglm.errors import InputError
 from dropglm.estimators.held_out import identity_model
 from dropglm.estimators.scoring import scorer_from
 from dropglm.estimators.validation import class_numbers
@@ -77,10 +78,10 @@ class DaskModel(BaseEstimator):
             The fitted model, with plain NumPy arrays.
         """
         if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         client = client_from(self.client)
         if X_unlabeled is None and unlabeled_weight is not None:
-            raise ValueError("unlabeled_weight was given without X_unlabeled.")
+            raise InputError("unlabeled_weight was given without X_unlabeled.")
         labeled = partitions_of(client, X, y, sample_weight, labeled=True)
         unlabeled = []
         if X_unlabeled is not None:

@@ -10,6 +10,7 @@ from dropglm import text
 from dropglm.dask.collections import apply, is_collection, partitions_of
 from dropglm.dask.engine import client_from
 from dropglm.dask.linear import DaskModel
+from dropglm.errors import InputError
 from dropglm.partitions import Engine
 from dropglm.partitions.checkpoint import remove_checkpoint
 from dropglm.text.partitioned import TextsInPartitions
@@ -104,10 +105,10 @@ label_column_
             The fitted model, with plain NumPy arrays.
         """
         if y is None:
-            raise ValueError("TextClassifier requires y to be passed, but the target y is None.")
+            raise InputError("TextClassifier requires y to be passed, but the target y is None.")
         client = client_from(self.client)
         if embeddings is None and embeddings_unlabeled is not None:
-            raise ValueError("embeddings_unlabeled needs embeddings, those of X, as well.")
+            raise InputError("embeddings_unlabeled needs embeddings, those of X, as well.")
         labeled = partitions_of(client, X, y, sample_weight, labeled=True, embeddings=embeddings)
         unlabeled = []
         if X_unlabeled is not None:

@@ -25,6 +25,7 @@ import numpy as np
 
 from dropglm import checks
 from dropglm.datasets.dataset import Entry
+from dropglm.errors import InputError
 
 PACKAGES = ("numpy", "polars", "python", "scipy", "sklearn")
 MIN_LENGTH = 80  # characters; shorter docstrings are "Return a copy." and the like
@@ -147,7 +148,7 @@ def build(
     for name, given in (("n_labeled", n_labeled), ("n_test", n_test), ("n_per_class", n_per_class)):
         checks.whole_number(given, name)
         if given < 1:
-            raise ValueError(f"{name} must be 1 or more, got {given}.")
+            raise InputError(f"{name} must be 1 or more, got {given}.")
     rng = np.random.default_rng(checks.seed(random_state))
     texts: list[str] = []
     labels: list[str] = []
@@ -156,7 +157,7 @@ def build(
         texts += [own[k] for k in chosen]
         labels += [package] * len(chosen)
     if n_labeled + n_test > len(texts):
-        raise ValueError(
+        raise InputError(
             f"n_labeled + n_test is {n_labeled + n_test:,}, but there are only {len(texts):,} docstrings."
         )
     order = rng.permutation(len(texts))

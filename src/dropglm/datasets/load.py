@@ -14,6 +14,7 @@ from dropglm.datasets.imdb import IMDB
 from dropglm.datasets.newsgroups import ATHR, BBCRYPT, NEWSGROUPS, XGRAPH
 from dropglm.datasets.pang_lee import IMDB2K, RT, SUBJ
 from dropglm.datasets.simulation import SIMULATION
+from dropglm.errors import InputError, InputTypeError
 from dropglm.registry import lookup, quoted
 
 DATASETS: dict[str, Entry] = {
@@ -173,7 +174,7 @@ def fetch(name: str, data_home: str | os.PathLike[str] | None = None, *, verbose
     """
     entry = lookup(DATASETS, name, "data set")
     if entry.table is None:
-        raise ValueError(f"name {name!r} needs no file; load_dataset({name!r}) generates the data set.")
+        raise InputError(f"name {name!r} needs no file; load_dataset({name!r}) generates the data set.")
     return files.fetch(entry.table, data_home, download=True, shown=_shown(verbose))
 
 
@@ -255,4 +256,4 @@ def _check_options(name: str, entry: Entry, options: dict[str, Any]) -> None:
     unknown = [option for option in options if option not in known]
     if unknown:
         has = f"it has {quoted(known)}" if known else "it has none"
-        raise TypeError(f"{unknown[0]!r} is not an option of the data set {name!r}; {has}.")
+        raise InputTypeError(f"{unknown[0]!r} is not an option of the data set {name!r}; {has}.")

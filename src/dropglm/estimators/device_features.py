@@ -7,6 +7,7 @@ import numpy as np
 
 from dropglm import checks, cuda
 from dropglm.blocks import Blocks
+from dropglm.errors import InputError
 from dropglm.estimators.features import Features, FeaturesOfRows, Item, Result
 from dropglm.gpu_arrays import is_on_gpu, to_host
 from dropglm.registry import lookup
@@ -27,9 +28,9 @@ def features_of(estimator: Any, X: Any, X_unlabeled: Any) -> Any:
     on_gpu = is_on_gpu(X) if device is None else lookup(DEVICES, device, "device")
     if not on_gpu:
         if is_on_gpu(X):
-            raise ValueError('X is on a GPU, but device="cpu"; use device=None, or pass X.get().')
+            raise InputError('X is on a GPU, but device="cpu"; use device=None, or pass X.get().')
         if is_on_gpu(X_unlabeled):
-            raise ValueError(
+            raise InputError(
                 'X_unlabeled is on a GPU, but X is not; use device="cuda", or pass X_unlabeled.get().'
             )
         return Features(X, X_unlabeled, threads)

@@ -11,6 +11,7 @@ from scipy import sparse
 from dropglm.blocks import Blocks
 from dropglm.dependencies import each_in_teams, each_when_ready
 from dropglm.design import BlockDesign, Design, Matrix, frequency_order
+from dropglm.errors import InputError
 from dropglm.gpu_arrays import to_host
 from dropglm.objective import sum_of_rows
 
@@ -246,5 +247,5 @@ def _by_rows(X: Any, dtype: np.dtype) -> Matrix:
             sparse.csr_array(X, dtype=dtype) if sparse.issparse(X) else np.ascontiguousarray(X, dtype=dtype)
         )
     if X.dtype != dtype and not np.isfinite(rows.data if sparse.issparse(rows) else rows).all():
-        raise ValueError(f"X_unlabeled contains numbers too large for X's dtype {dtype}.")
+        raise InputError(f"X_unlabeled contains numbers too large for X's dtype {dtype}.")
     return rows

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dropglm.errors import InputError
 from dropglm.estimators.validation import TrainingData
 
 FOLDS = 5
@@ -103,7 +104,7 @@ def fold_count(cv: int, counts: np.ndarray, classes: np.ndarray, *, every_class:
     """
     if counts.max() < 2 or (every_class and counts.min() < 2):
         advice = "" if counts.max() < 2 else ", or choose the settings by log loss or accuracy"
-        raise ValueError(
+        raise InputError(
             f"Class {classes[counts.argmin()]!s} has only one row, too few for cross-validation; "
             f"add rows of this class{advice}."
         )
@@ -155,13 +156,13 @@ def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:
         fold = Fold(np.bincount(train, minlength=n).astype(np.float64), test)
         weighted = np.bincount(data.y, fold.times * data.weights, minlength=K)
         if not weighted.all():
-            raise ValueError(
+            raise InputError(
                 f"Split {number} has no row of class {data.classes[weighted.argmin()]} to train on; use "
                 "fewer folds, or pass other splits as cv."
             )
         if not data.sample_weights[test].any():
-            raise ValueError(f"Split {number} has no row of positive weight to score.")
+            raise InputError(f"Split {number} has no row of positive weight to score.")
         folds.append(fold)
     if not folds:
-        raise ValueError("cv has no folds.")
+        raise InputError("cv has no folds.")
     return folds

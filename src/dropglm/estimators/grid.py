@@ -9,6 +9,7 @@ import numpy as np
 
 from dropglm import checks
 from dropglm.blocks import PerBlock
+from dropglm.errors import InputError, InputTypeError
 from dropglm.estimators.features import AnyFeatures
 from dropglm.estimators.l2_weights import L2Weights, l2_weights_from
 from dropglm.noise import Noise
@@ -61,7 +62,7 @@ def grids_of(estimator: Any, blocks: int | None) -> dict[str, list[Any]]:
         given = getattr(estimator, name)
         values: list[Any] = list(given) if is_grid(name, given) else [given]
         if not values:
-            raise ValueError(f"{name} is an empty grid; give at least one value.")
+            raise InputError(f"{name} is an empty grid; give at least one value.")
         if name == "dropout":
             values.sort(key=lambda dropout: noise_from(dropout, 0.0, blocks).strength, reverse=True)
         elif name == "noise_std":
@@ -90,7 +91,7 @@ def l2_weights_grid(given: Any, features: AnyFeatures) -> list[Any]:
         return [given]
     values: list[Any] = list(given) if np.iterable(given) else []
     if not values:
-        raise TypeError(f"l2_weights must be a name, an array or a sequence of these, got {given!r}.")
+        raise InputTypeError(f"l2_weights must be a name, an array or a sequence of these, got {given!r}.")
     return values if is_grid("l2_weights", values) else [given]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from dropglm import checks
 from dropglm.blocks import PerBlock, values_by_block
 from dropglm.design import AnyDesign
+from dropglm.errors import InputError, InputTypeError
 from dropglm.estimators.features import FeatureOrder
 from dropglm.estimators.warning import stacklevel
 from dropglm.gpu_arrays import concatenate
@@ -132,7 +133,7 @@ def naive_bayes(rows: Sequence[CountedRows]) -> np.ndarray:
     features are scaled.
     """
     if any(part.smallest < 0.0 for part in rows):
-        raise ValueError("Naive-Bayes l2_weights need non-negative features; use l2_weights='uniform'.")
+        raise InputError("Naive-Bayes l2_weights need non-negative features; use l2_weights='uniform'.")
     in_class, in_others = np.hsplit(_sum([part.counts() for part in rows]), 2)
     smoothing = sum(part.weight for part in rows) / rows[0].weight
     # Features that occur only in rows without weight or label are not part of the vocabulary.
@@ -161,7 +162,7 @@ def l2_weights_from(given: Any, features: FeatureOrder) -> L2Weights:
     values = values_by_block(given, features.block_count, "l2_weights")
     left_out = frozenset(number for number, value in enumerate(values) if _is_infinite(value))
     if len(left_out) == len(values):
-        raise ValueError("l2_weights leaves out every block; give at least one block a finite weight.")
+        raise InputError("l2_weights leaves out every block; give at least one block a finite weight.")
     rules = {
         number: _rule(value, features, number)
         for number, value in enumerate(values)
@@ -210,15 +211,15 @@ def _rule(given: Any, features: FeatureOrder, block: int | None = None) -> L2Wei
     if isinstance(given, L2Weights):
         return given
     if given is None:
-        raise TypeError("l2_weights must be a name, an array or an L2Weights, got None.")
+        raise InputTypeError("l2_weights must be a name, an array or an L2Weights, got None.")
     weights = checks.numbers(given, "l2_weights")
     d, columns = (features.d, "X") if block is None else (features.widths[block], "the block")
     if isinstance(given, Real):
         weights = np.full(d, weights[0])
     if weights.shape != (d,):
-        raise ValueError(f"l2_weights has shape {weights.shape}, but {columns} has {d} columns.")
+        raise InputError(f"l2_weights has shape {weights.shape}, but {columns} has {d} columns.")
     if (weights < 0).any():
-        raise ValueError(
+        raise InputError(
             f"l2_weights must not be negative, but that of feature {int(np.argmin(weights))} is."
         )
     order = features.order if block is None else features.orders[block]

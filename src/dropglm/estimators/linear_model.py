@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dropglm import checks
 from dropglm.blocks import Blocks
+from dropglm.errors import InputError
 from dropglm.estimators.predictions import ClassPredictions, LinearPredictions, LogisticPredictions
 from dropglm.gpu_arrays import to_host
 
@@ -49,7 +50,7 @@ class LinearModel(LinearPredictions, BaseEstimator):
         checked = checks.features_or_blocks(X)
         widths = getattr(self, "_block_widths", None)
         if isinstance(checked, Blocks) and widths is not None and checked.widths != widths:
-            raise ValueError(
+            raise InputError(
                 f"X has blocks of {checked.widths} columns, but the model was fitted to {widths}."
             )
         named = hasattr(self, "feature_names_in_") or not checks.is_unnamed(X)

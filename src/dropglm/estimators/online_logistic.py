@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dropglm import checks
 from dropglm.design import Design
+from dropglm.errors import InputError, InputTypeError
 from dropglm.estimators.linear_model import LogisticModel
 from dropglm.estimators.online_model import OnlineModel
 from dropglm.estimators.sound_rows import sound_rows
@@ -244,7 +245,7 @@ class OnlineLogisticRegression(OnlineModel, LogisticModel):
         _check_type(model, LogisticRegression)
         self._check_fitted()
         if not model.warm_start:
-            raise ValueError("The model has warm_start=False, so its fit would ignore the coefficients.")
+            raise InputError("The model has warm_start=False, so its fit would ignore the coefficients.")
         names = {"feature_names_in_": self.feature_names_in_} if hasattr(self, "feature_names_in_") else {}
         model._set_fitted(
             classes_=self.classes_,
@@ -260,10 +261,10 @@ class OnlineLogisticRegression(OnlineModel, LogisticModel):
         """Return the sorted classes and the class number of each label; unknown labels raise a ValueError."""
         known = self.classes_ if hasattr(self, "_state") else check_classes(self, classes)
         if classes is not None and not np.array_equal(np.unique(classes), known):
-            raise ValueError(f"classes cannot change after the first partial_fit; they are {known}.")
+            raise InputError(f"classes cannot change after the first partial_fit; they are {known}.")
         return known, class_numbers(y, known)
 
 
 def _check_type(model: Any, kind: type) -> None:
     if not isinstance(model, kind):
-        raise TypeError(f"model must be a {kind.__name__} of dropglm, got {model!r}.")
+        raise InputTypeError(f"model must be a {kind.__name__} of dropglm, got {model!r}.")

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from dropglm import checks
 from dropglm.design.storage import Rows
+from dropglm.errors import InputError
 from dropglm.estimators.predictions import LogisticPredictions, predictors
 from dropglm.online import DivergenceError, Learner, ProgressiveScores, State, rule_from
 from dropglm.online.kernels import SUM
@@ -35,7 +36,7 @@ class OnlineModel(LogisticPredictions):
         """Discard what was learnt, and prepare for rows of d features; ``classes`` is sorted."""
         K = 1 if len(classes) == 2 else len(classes)
         if K * d > MOST_COEFFICIENTS:
-            raise ValueError(
+            raise InputError(
                 f"{K:,} classes times {d:,} features are too many coefficients; "
                 "use fewer features (for hashed n-grams, fewer bits)."
             )
@@ -52,11 +53,11 @@ class OnlineModel(LogisticPredictions):
         checks.not_negative(self.l2, "l2")
         checks.whole_number(self.epochs, "epochs")
         if self.epochs < 1:
-            raise ValueError(f"epochs must be at least 1, got {self.epochs}.")
+            raise InputError(f"epochs must be at least 1, got {self.epochs}.")
         for name in ("average", "shuffle", "fit_intercept"):
             checks.yes_or_no(getattr(self, name), name)
         if self.average and self.l2:
-            raise ValueError("average=True cannot be combined with l2; set l2=0.")
+            raise InputError("average=True cannot be combined with l2; set l2=0.")
         return rule_from(self.rule, self.rate, self.power)
 
     def _unchanged_rule(self) -> Any:
@@ -66,7 +67,7 @@ class OnlineModel(LogisticPredictions):
         fixed = getattr(self, "_fixed_settings", now)
         changed = [name for name in now if fixed[name] != now[name]]
         if changed:
-            raise ValueError(
+            raise InputError(
                 f"{', '.join(changed)} cannot change after the first partial_fit; restore the old value, or "
                 "call fit to start again."
             )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.errors import InputError
 from dropglm.estimators.features import FeatureOrder
 from dropglm.estimators.l2_weights import L2_WEIGHTS, CountedRows, L2Weights, LabeledRows
 from dropglm.estimators.stages import Solution, StagedProblem, is_one_sided
@@ -129,7 +130,7 @@ def previous_coefficients(
         return None
     coef = estimator._dense_coef()
     if coef.shape != shape:
-        raise ValueError(
+        raise InputError(
             f"warm_start needs the same classes and features as the previous fit, but coef_ had shape "
             f"{coef.shape} and would now have {shape}; set warm_start=False to start anew."
         )

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from dropglm.blocks import PerBlock
+from dropglm.errors import InputError
 from dropglm.estimators.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
 from dropglm.estimators.l2_weights import l2_weights_from
 from dropglm.estimators.linear_model import SparsifyMixin
@@ -207,7 +208,7 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         given = self.l2_weights
         for value in given.values if isinstance(given, PerBlock) else [given]:
             if isinstance(value, str) and value.startswith("naive_bayes"):
-                raise ValueError(f"l2_weights={given!r} is for classifiers; use 'uniform' or an array.")
+                raise InputError(f"l2_weights={given!r} is for classifiers; use 'uniform' or an array.")
 
     def _check_targets(self, y: np.ndarray, weights: np.ndarray) -> None:
         """Raise an error for targets that the family does not allow, in rows of positive weight."""
@@ -374,9 +375,9 @@ class PoissonRegressor(GeneralizedLinearRegressor):
     def _check_targets(self, y: np.ndarray, weights: np.ndarray) -> None:
         negative = (y < 0) & (weights > 0)
         if negative.any():
-            raise ValueError(f"y must contain counts, but row {int(np.argmax(negative))} is negative.")
+            raise InputError(f"y must contain counts, but row {int(np.argmax(negative))} is negative.")
         if not y[weights > 0].any():
-            raise ValueError("y is 0 in every row, so the best mean is 0, which no finite coefficients give.")
+            raise InputError("y is 0 in every row, so the best mean is 0, which no finite coefficients give.")
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: targets are not negative."""

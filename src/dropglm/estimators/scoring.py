@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.errors import InputTypeError
 from dropglm.estimators.blend import losses_of
 from dropglm.estimators.validation import class_numbers
 from dropglm.families import Logistic
@@ -58,7 +59,7 @@ SCORERS = {"neg_log_loss": neg_log_loss, "accuracy": accuracy}
 def scorer_from(scoring: Any, estimator: Any) -> Any:
     """Return the scorer of that name, or the callable itself; None means accuracy."""
     if isinstance(scoring, (list, tuple, set, dict)):
-        raise TypeError(f"scoring must be a single scorer, got {scoring!r}.")
+        raise InputTypeError(f"scoring must be a single scorer, got {scoring!r}.")
     check_scorer_name(scoring)
     if scoring is None:
         return accuracy

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dropglm.errors import InputError
 from dropglm.estimators.blend import Blend, Priors
 from dropglm.estimators.folds import folds_from
 from dropglm.estimators.grid import Candidate, candidates_of, grids_of, l2_weights_grid, noises_of
@@ -99,7 +100,7 @@ def search_settings(
     penalties = [training_penalty(method, family, one.noise, estimator.random_state) for one in noises]
     smallest = rows.smallest_unlabeled if estimator.rounds and estimator.naive_bayes else None
     if smallest is not None and smallest < 0.0:
-        raise ValueError("rounds needs non-negative features in X_unlabeled; use rounds=0.")
+        raise InputError("rounds needs non-negative features in X_unlabeled; use rounds=0.")
     counts_predicted = smallest is not None
     features = rows.prepare(
         family,
@@ -110,7 +111,7 @@ def search_settings(
         counted=counts_predicted,
     )
     if estimator.naive_bayes and features.smallest[0] < 0.0:
-        raise ValueError("naive_bayes=True needs non-negative features; use naive_bayes=False.")
+        raise InputError("naive_bayes=True needs non-negative features; use naive_bayes=False.")
     l2_weights = l2_weights_grid(estimator.l2_weights, features)
     candidates = candidates_of(grids, noises, penalties, l2_weights, features)
 
@@ -287,7 +288,7 @@ def best_candidate(grid: list[Candidate], scores: np.ndarray, *, one_standard_er
     """
     means = scores.mean(axis=1)
     if np.isnan(means).all():
-        raise ValueError("Every score is NaN; use another scoring or larger folds.")
+        raise InputError("Every score is NaN; use another scoring or larger folds.")
     best = int(np.nanargmax(means))
     if not one_standard_error:
         return best

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
 from sklearn.multiclass import OneVsRestClassifier
 
+from dropglm.errors import InputError
 from dropglm.families import Family, Linear, Poisson
 from dropglm.gpu_arrays import to_host
 
@@ -44,7 +45,7 @@ def sklearn_regressor(model: Any) -> Any:
     """Return scikit-learn's regressor of the same family with the same coefficients."""
     if model.family not in REGRESSORS:
         known = ", ".join(family.__name__ for family in REGRESSORS)
-        raise ValueError(
+        raise InputError(
             f"scikit-learn has no regressor of the family {model.family.__name__}; to_sklearn is for {known}."
         )
     # Predictions need private attributes, which a fit to almost nothing sets.

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm import cuda
+from dropglm.errors import InputError
 from dropglm.estimators.device_features import DeviceFeatures
 from dropglm.estimators.features import AnyFeatures
 from dropglm.estimators.l2_weights import L2_WEIGHTS
@@ -108,19 +109,22 @@ def check_supported(family: type[Family], penalties: Sequence[Penalty | None]) -
     """Raise an error if a GPU cannot fit this family or a penalty."""
     if family is Multinomial:
         if {type(one) for one in penalties} - {type(None), MonteCarlo}:
-            raise ValueError(
+            raise InputError(
                 "On a GPU, a multinomial model must have no noise, or expectation='monte_carlo'; use "
-                "multi_class='ovr' or device='cpu'."
+                "multi_class='ovr' or device='cpu'.",
+                *("expectation", "device"),
             )
         return
     if family not in cuda.row_loops.FAMILY:
-        raise ValueError(
-            f"On a GPU, the family must be one of dropglm's, got {family.__name__}; use device='cpu'."
+        raise InputError(
+            f"On a GPU, the family must be one of dropglm's, got {family.__name__}; use device='cpu'.",
+            "device",
         )
     if {type(one) for one in penalties} - {type(None), MonteCarlo, *cuda.row_loops.PENALTY}:
-        raise ValueError(
+        raise InputError(
             "On a GPU, the expectation must be 'gaussian', 'quadratic' or 'monte_carlo'; "
-            "use device='cpu' for others."
+            "use device='cpu' for others.",
+            "device",
         )
 
 

@@ -1,7 +1,7 @@
 """Checks of an estimator's settings and of the data that users pass to ``fit``."""
 
-import sys
 import warnings
+from traceback import walk_stack
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from dropglm import checks
 from dropglm.blocks import Blocks
+from dropglm.errors import InputError
 from dropglm.gpu_arrays import is_on_gpu, to_host
 
 # Modules of scikit-learn that may call fit without splitting what they pass on.
@@ -48,7 +49,7 @@ def check_settings(estimator: Any, grids: tuple[str, ...] = ()) -> None:
     checks.not_negative(estimator.tol, "tol")
     checks.whole_number(estimator.max_iter, "max_iter")
     if estimator.max_iter < 1:
-        raise ValueError(f"max_iter must be at least 1, got {estimator.max_iter}.")
+        raise InputError(f"max_iter must be at least 1, got {estimator.max_iter}.")
     if hasattr(estimator, "rounds"):
         checks.whole_number(estimator.rounds, "rounds")
         checks.not_negative(estimator.rounds, "rounds")
@@ -72,7 +73,7 @@ def check_classification(
     checks.some_weight(sample_weights)
     by_class = np.bincount(numbers, sample_weights)
     if not by_class.all():
-        raise ValueError(
+        raise InputError(
             f"All rows of class {classes[by_class.argmin()]} have a sample_weight of 0; remove these rows."
         )
     weights = sample_weights * class_factors(estimator.class_weight, classes, by_class)[numbers]
@@ -129,16 +130,16 @@ def check_features(
     X = checked
     if X_unlabeled is None:
         if unlabeled_weight is not None:
-            raise ValueError("unlabeled_weight was given without X_unlabeled.")
+            raise InputError("unlabeled_weight was given without X_unlabeled.")
         return X, None, None
     checks.same_names(X_unlabeled, getattr(estimator, "feature_names_in_", None))
     unlabeled = check(X_unlabeled, "X_unlabeled")
     widths = getattr(X, "widths", None)
     if widths != getattr(unlabeled, "widths", None):
         wanted = "a single matrix" if widths is None else f"Blocks of {widths} columns"
-        raise ValueError(f"X_unlabeled must be {wanted}, like X.")
+        raise InputError(f"X_unlabeled must be {wanted}, like X.")
     if unlabeled.shape[1] != X.shape[1]:
-        raise ValueError(f"X_unlabeled has {unlabeled.shape[1]} columns, but X has {X.shape[1]}.")
+        raise InputError(f"X_unlabeled has {unlabeled.shape[1]} columns, but X has {X.shape[1]}.")
     check_not_split(X.shape[0], unlabeled.shape[0])
     weights = checks.weights(unlabeled_weight, unlabeled.shape[0], "unlabeled_weight", "X_unlabeled")
     if not weights.any():
@@ -152,34 +153,29 @@ def check_not_split(n: int, m: int) -> None:
     Cross-validation, searches and some meta-estimators split every array that has as many rows as X. If one
     of them passes on n labelled and m = n unlabelled rows, part of the latter was silently left out.
     """
-    if n == m and _called_by_a_splitter():
-        raise ValueError(
+    if n == m and any(_may_split(frame) for frame, _ in walk_stack(None)):
+        raise InputError(
             f"X_unlabeled has as many rows as X ({n}), and scikit-learn, which calls this fit, splits such "
             "arrays along with X, so part of X_unlabeled may have been left out. Pass a different number of "
             "unlabelled rows, for example one fewer."
         )
 
 
-def _called_by_a_splitter() -> bool:
-    """Return whether a part of scikit-learn that may split its input is calling."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if module.startswith("sklearn.") and not module.startswith(PASSING_ON):
-            return True
-        frame = frame.f_back
-    return False
+def _may_split(frame: FrameType) -> bool:
+    """Return whether this is code of scikit-learn that may split its input; it does not say so otherwise."""
+    module = frame.f_globals.get("__name__", "")
+    return module.startswith("sklearn.") and not module.startswith(PASSING_ON)
 
 
 def check_target(estimator: Any, y: Any, n: int) -> np.ndarray:
     """Return y as an array with one entry per row."""
     if y is None:
-        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+        raise InputError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     y = to_host(y)
     if not _is_vector(y):
         y = column_or_1d(y, warn=True)
     if len(y) != n:
-        raise ValueError(f"y has {len(y)} entries, but X has {n} rows: inconsistent numbers of samples.")
+        raise InputError(f"y has {len(y)} entries, but X has {n} rows: inconsistent numbers of samples.")
     return y
 
 
@@ -194,7 +190,7 @@ def check_labels(estimator: Any, y: Any, n: int) -> tuple[np.ndarray, np.ndarray
     """Return the classes, and the number of each row's class."""
     y = check_target(estimator, y, n)
     if checks.missing(y) is not None:
-        raise ValueError("Input y contains NaN, None or infinity; pass rows without labels as X_unlabeled.")
+        raise InputError("Input y contains NaN, None or infinity; pass rows without labels as X_unlabeled.")
     if not _is_vector(y):
         with warnings.catch_warnings():
             # scikit-learn takes many classes with few rows each for a regression.
@@ -202,18 +198,18 @@ def check_labels(estimator: Any, y: Any, n: int) -> tuple[np.ndarray, np.ndarray
             check_classification_targets(y)
     classes, numbers = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"y has only one class, {classes[0]}; a classifier needs at least 2 classes.")
+        raise InputError(f"y has only one class, {classes[0]}; a classifier needs at least 2 classes.")
     return classes, numbers
 
 
 def check_classes(estimator: Any, classes: Any) -> np.ndarray:
     """Return the sorted classes of an estimator that learns from parts of the data."""
     if classes is None:
-        raise ValueError(
+        raise InputError(
             "The first call to partial_fit requires classes, the list of all labels that can occur."
         )
     if np.ndim(classes) != 1 or len(np.unique(classes)) < 2:
-        raise ValueError(f"classes must list at least 2 labels, got {classes!r}.")
+        raise InputError(f"classes must list at least 2 labels, got {classes!r}.")
     return check_labels(estimator, classes, len(classes))[0]
 
 
@@ -227,7 +223,7 @@ def class_numbers(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
         numbers = np.array([number_of.get(label, -1) for label in y.tolist()], np.intp)
     if (numbers < 0).any():
         row = int(numbers.argmin())
-        raise ValueError(f"Row {row} has the label {y[row]!s}, which is not among the classes {classes}.")
+        raise InputError(f"Row {row} has the label {y[row]!s}, which is not among the classes {classes}.")
     return numbers
 
 
@@ -238,12 +234,12 @@ def class_factors(class_weight: Any, classes: np.ndarray, by_class: np.ndarray) 
     if class_weight is None:
         return np.ones(len(classes))
     if not isinstance(class_weight, dict):
-        raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
+        raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
     factors = compute_class_weight(class_weight, classes=classes, y=classes)
     if not (np.isfinite(factors).all() and (factors >= 0).all()):
-        raise ValueError(f"class_weight must be finite and not negative, got {class_weight}.")
+        raise InputError(f"class_weight must be finite and not negative, got {class_weight}.")
     if not factors.any():
-        raise ValueError("class_weight is zero for every class.")
+        raise InputError("class_weight is zero for every class.")
     return np.where(factors > 0.0, factors, NEGLIGIBLE * factors.max())
 
 

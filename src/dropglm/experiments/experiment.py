@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from threadpoolctl import threadpool_limits
 
 from dropglm.datasets import DatasetError
+from dropglm.errors import InputError
 from dropglm.files import FileError, append
 from dropglm.pages import ResultTable
 from dropglm.progress import Progress
@@ -206,7 +207,7 @@ def _parse(content: bytes, path: Path) -> dict[str, Line]:
 
 
 def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not valid JSON")
+    raise InputError(f"{constant} is not valid JSON")
 
 
 def _versions() -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dropglm.errors import InputError
 from dropglm.text.hashed_features import HashedFeatures
 from dropglm.text.predictions import TextPredictions
 from dropglm.text.prepared import Runs
@@ -75,12 +76,12 @@ class LinearText:
         vectorizer: Any
         vectorizer, fitted, head = model._linear_parts()
         if head is not None:
-            raise ValueError(
+            raise InputError(
                 f"The model uses embeddings, which {target} cannot compute; train it without --embedder and "
                 "--embeddings."
             )
         if isinstance(vectorizer, HashedFeatures):
-            raise ValueError(
+            raise InputError(
                 f"The model hashes its n-grams, with a function that {target} does not have; train it "
                 "without --online, or with --start-from and a model that was trained without."
             )
@@ -117,10 +118,10 @@ def _runs(vectorizer: Any, target: str) -> Runs:
         value = getattr(vectorizer, name)
         if value != default:
             shown = getattr(value, "__name__", repr(value))
-            raise ValueError(f"The model has {name}={shown}, which {target} does not support; {instead}.")
+            raise InputError(f"The model has {name}={shown}, which {target} does not support; {instead}.")
     pattern = plain_pattern(vectorizer.token_pattern)
     if pattern not in RUNS:
-        raise ValueError(
+        raise InputError(
             f"The model has token_pattern={pattern!r}, which {target} does not support, only the defaults of "
             f"dropglm and scikit-learn; {instead}."
         )

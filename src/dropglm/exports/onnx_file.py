@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.errors import InputError
 from dropglm.exports.linear_text import LinearText
 from dropglm.exports.onnx_graph import MICROSOFT, ML, Graph
 from dropglm.exports.onnx_text import _numbered, add_tokens
@@ -63,7 +64,7 @@ def write_onnx(model: TextPredictions, path: str | PathLike[str]) -> None:
 def onnx_model(parts: LinearText) -> Any:
     """Return the model in ONNX's own type."""
     if parts.coef.nbytes + parts.factors.nbytes > LARGEST:
-        raise ValueError(
+        raise InputError(
             "The coefficients take more than the 2 GB that an ONNX file can hold; train the model with fewer "
             "n-grams (--max-features or --min-df)."
         )

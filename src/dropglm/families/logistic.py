@@ -5,6 +5,7 @@ Every formula uses e = exp(-|η|) <= 1, so nothing overflows and both tails are 
 
 import numpy as np
 
+from dropglm.errors import InputError
 from dropglm.families.base import Family, y_log_y
 
 
@@ -48,7 +49,7 @@ class Logistic(Family):
     def natural_parameter(mean: np.ndarray) -> np.ndarray:
         """η = log(p / (1 - p))."""
         if not ((mean > 0.0) & (mean < 1.0)).all():
-            raise ValueError(
+            raise InputError(
                 f"Probabilities must be strictly between 0 and 1, got {np.ravel(mean).tolist()}."
             )
         return np.log(mean) - np.log1p(-mean)

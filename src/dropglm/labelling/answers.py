@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import singledispatchmethod
 
+from dropglm.errors import InputTypeError
 from dropglm.labelling.actions import Action, Added, Answered, Removed, Renamed
 from dropglm.labelling.classes import Classes
 from dropglm.labelling.entries import (
@@ -143,7 +144,7 @@ class Answers:
     @singledispatchmethod
     def apply(self, entry: Entry) -> None:
         """Change the state as an entry says."""
-        raise TypeError(f"there are no entries of type {type(entry).__name__}.")
+        raise InputTypeError(f"there are no entries of type {type(entry).__name__}.")
 
     @apply.register
     def _(self, entry: Labelled) -> None:

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.errors import InputError
+
 # Of the texts without labels, so many of the least certain ones are compared with the labelled ones.
 UNCERTAIN = 1000
 # The pool is represented by so many texts, evenly spaced, and as many are candidates.
@@ -64,7 +66,7 @@ def choose_texts(
     """
     p, rows = np.asarray(probabilities, np.float64), np.asarray(latent)
     if p.ndim != 2 or rows.ndim != 2 or len(p) != len(rows):
-        raise ValueError(
+        raise InputError(
             f"probabilities and latent must have one row per text, got the shapes {p.shape} and {rows.shape}."
         )
     known = np.fromiter(labeled, np.int64, len(labeled))

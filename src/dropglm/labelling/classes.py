@@ -1,5 +1,7 @@
 """The names of classes by number, so that classes can be renamed and removed."""
 
+from dropglm.errors import InputError
+
 LONGEST_NAME = 100  # characters
 
 
@@ -85,11 +87,11 @@ def checked_name(name: str) -> str:
     'good'
     """
     if isinstance(name, str) and not name.strip():
-        raise ValueError("A class needs a name, and this one is blank.")
+        raise InputError("A class needs a name, and this one is blank.")
     if not isinstance(name, str) or not name.isprintable():
-        raise ValueError(f"The name of a class must be a line of text, got {name!r}.")
+        raise InputError(f"The name of a class must be a line of text, got {name!r}.")
     if len(name.strip()) > LONGEST_NAME:
-        raise ValueError(
+        raise InputError(
             f"The name of a class must have at most {LONGEST_NAME} characters, got {len(name.strip())}: "
             f"{name.strip()[:30]}…"
         )

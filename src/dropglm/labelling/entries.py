@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from dropglm.errors import InputError
+
 # How a text came to be labelled: chosen by the model, drawn at random, among the surest of a class, found by
 # search, or labelled in the table.
 SOURCES = ("chosen", "random", "bulk", "search", "imported")
@@ -40,7 +42,7 @@ class LabelledTogether:
 
     def __post_init__(self) -> None:
         if len(self.texts) != len(self.labels):
-            raise ValueError("it does not have one label for each text.")
+            raise InputError("it does not have one label for each text.")
 
 
 @dataclass(frozen=True)
@@ -158,13 +160,13 @@ def from_record(record: Any) -> Entry:
     ClassAdded(name='good', is_undoable=False)
     """
     if not isinstance(record, Mapping) or record.get("entry") not in KINDS:
-        raise ValueError("it is not an entry of a journal of labels.")
+        raise InputError("it is not an entry of a journal of labels.")
     kind = KINDS[record["entry"]]
     fields = {name: value for name, value in record.items() if name != "entry"}
     for name, value in fields.items():
         check = CHECKS.get(name)
         if check is None or name not in kind.__dataclass_fields__ or not check(value):
-            raise ValueError(f"its field {name!r} is not one of an entry of this kind.")
+            raise InputError(f"its field {name!r} is not one of an entry of this kind.")
     if "texts" in fields:
         fields["texts"] = tuple(TextReference(*text) for text in fields["texts"])
     if "labels" in fields:
@@ -172,7 +174,7 @@ def from_record(record: Any) -> Entry:
     try:
         entry: Entry = kind(**fields)
     except TypeError:
-        raise ValueError("a field of the entry is missing.") from None
+        raise InputError("a field of the entry is missing.") from None
     return entry
 
 

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dropglm.errors import InputError
+
 POWER = 2  # of the weights of outcomes
 FEWEST_FOR_CURVE = 20  # fewer say nothing about how the curve continues
 LEVEL = 0.05  # at which the curve must be found to rise, one-sided
@@ -89,7 +91,7 @@ def estimate_accuracy(correct: Sequence[bool], *, confidence: float = 0.95) -> A
     0.81, between 0.41 and 0.96
     """
     if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence must be between 0 and 1, got {confidence}.")
+        raise InputError(f"confidence must be between 0 and 1, got {confidence}.")
     outcomes = np.asarray(correct, np.float64)
     m = len(outcomes)
     if not m:
@@ -149,7 +151,7 @@ def labels_for_one_point(n_labels: Sequence[int], correct: Sequence[bool]) -> in
     """
     n, wrong = np.asarray(n_labels, np.float64), 1.0 - np.asarray(correct, np.float64)
     if n.shape != wrong.shape:
-        raise ValueError(f"n_labels and correct must have the same length, got {len(n)} and {len(wrong)}.")
+        raise InputError(f"n_labels and correct must have the same length, got {len(n)} and {len(wrong)}.")
     if len(n) < FEWEST_FOR_CURVE or _trend(np.log(n), wrong) > NormalDist().inv_cdf(LEVEL):
         return None
     log_odds, exponent = _odds_law(np.log(n / n[-1]), wrong)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from dropglm.errors import InputError
 from dropglm.labelling.exports import ReadRows, train_model, write_labels, write_predictions
 from dropglm.labelling.session import LabellingSession
 from dropglm.registry import lookup
@@ -94,7 +95,7 @@ class Exports:
         """Write the file of the labels, the model or the predictions, in the background."""
         path = lookup(self.paths, what, "export")
         if self.state is not None and self.state.is_running:
-            raise ValueError(f"{self.state.path.name} is being written; wait for it.")
+            raise InputError(f"{self.state.path.name} is being written; wait for it.")
         self.state = ExportState(what, path, True)
         self._thread = threading.Thread(target=self._run, args=(what, path), name="export", daemon=True)
         self._thread.start()

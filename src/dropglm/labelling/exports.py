@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dropglm import tables
+from dropglm.errors import InputError
 from dropglm.labelling.session import LabellingSession
 from dropglm.tables.frames import import_polars
 
@@ -44,7 +45,7 @@ def write_labels(
     with session.lock:
         labels = session.answers.labels()
     if not labels:
-        raise ValueError("There are no labels yet.")
+        raise InputError("There are no labels yet.")
 
     def labelled() -> "Iterator[DataFrame]":
         pl = import_polars()
@@ -79,7 +80,7 @@ def train_model(
         names, found = dict(session.answers.names), session.answers.class_numbers()
     labels = {number: names[found[number]] for number in sorted(found)}
     if len(set(labels.values())) < 2:
-        raise ValueError("A model needs labels of at least two classes.")
+        raise InputError("A model needs labels of at least two classes.")
     # Copies of a labelled text are left out: a copy in another fold would make cross-validation too
     # optimistic.
     copy_of = session.answers.numbers.copy_of
@@ -197,8 +198,8 @@ def _new_names(columns: list[str], ours: list[str]) -> dict[str, str]:
     return names
 
 
-def _changed() -> ValueError:
-    return ValueError("The table has changed since labelling began, so nothing was exported; start again.")
+def _changed() -> InputError:
+    return InputError("The table has changed since labelling began, so nothing was exported; start again.")
 
 
 def _storable(text: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from dropglm import checks
 from dropglm.blocks import Blocks
 from dropglm.design import Design
+from dropglm.errors import InputError
 from dropglm.labelling.copies import first_copies
 from dropglm.labelling.pool_model import PoolModel, fit_pool_model
 from dropglm.labelling.refit import SAMPLE
@@ -141,7 +142,7 @@ class TextPool:
         n = len(self.texts)
         for number in labels:
             if not 0 <= number < n:
-                raise ValueError(f"There is a label for text {number}, but texts are numbered 0 to {n - 1}.")
+                raise InputError(f"There is a label for text {number}, but texts are numbered 0 to {n - 1}.")
         return fit_pool_model(self, labels, start)
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
+from dropglm.errors import InputError
 from dropglm.labelling.entries import (
     ClassAdded,
     ClassRemoved,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from dropglm.text.model import TextModel
 
 
-class ChangedError(ValueError):
+class ChangedError(InputError):
     """The session was changed by someone else, such as another tab of the browser."""
 
 
@@ -103,9 +104,9 @@ class LabellingSession:
         seed: int | None = None,
     ) -> None:
         if not (isinstance(random_share, (int, float)) and 0.0 <= random_share <= 1.0):
-            raise ValueError(f"random_share must be a number from 0 to 1, got {random_share!r}.")
+            raise InputError(f"random_share must be a number from 0 to 1, got {random_share!r}.")
         if not len(texts):
-            raise ValueError("There are no texts to label.")
+            raise InputError("There are no texts to label.")
         self.texts = texts
         self.snapshot: Snapshot | None = None
         self.suspects: Suspects | None = None
@@ -251,13 +252,13 @@ class LabellingSession:
         with self._acting:
             self._check_seen(seen)
             if not labels:
-                raise ValueError("There are no texts to label.")
+                raise InputError("There are no texts to label.")
             for label in labels.values():
                 self._stored.check_class(label)
             labels = {self._number(number): label for number, label in labels.items()}  # copies share one
             labels = {number: label for number, label in labels.items() if self.is_free(number)}
             if not labels:
-                raise ValueError("All of these texts have an answer already.")
+                raise InputError("All of these texts have an answer already.")
             texts = tuple(map(self.answers.numbers.reference, labels))
             entry = LabelledTogether(texts, tuple(labels.values()), round(time.time(), 2))
             return self._store(entry, *labels)
@@ -297,7 +298,7 @@ class LabellingSession:
             self._check_seen(seen)
             number = self._number(number)
             if self.is_free(number):
-                raise ValueError(f"Text {number} has no label to keep.")
+                raise InputError(f"Text {number} has no label to keep.")
             self._store(Kept((self.answers.numbers.reference(number),), round(time.time(), 2)))
 
     def undo(self, *, seen: int | None = None) -> list[int]:
@@ -317,7 +318,7 @@ class LabellingSession:
             self._check_seen(seen)
             action = self.answers.last
             if action is None:
-                raise ValueError("There is nothing to undo.")
+                raise InputError("There is nothing to undo.")
             numbers = [number for number in action.numbers if number >= 0]
             sources = {number: self.answers.by_text[number].source for number in numbers}
             entry = Undone(round(time.time(), 2))
@@ -430,7 +431,7 @@ class LabellingSession:
         if number is not None:
             return self._stored.check_number(number)
         if self.current is None:
-            raise ValueError("All texts are labelled or skipped.")
+            raise InputError("All texts are labelled or skipped.")
         return self.current.number
 
     def _lesson(self) -> Lesson:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
+from dropglm.errors import InputError, InputTypeError
 from dropglm.labelling.actions import quoted
 from dropglm.labelling.answers import Answers
 from dropglm.labelling.classes import checked_name
@@ -102,7 +103,7 @@ class StoredAnswers:
     def check_class(self, name: str) -> None:
         """Raise an error if there is no such class."""
         if name not in self.answers.classes:
-            raise ValueError(f"There is no class {quoted(name)}; add it first.")
+            raise InputError(f"There is no class {quoted(name)}; add it first.")
 
     def new_name(self, name: str, old: str | None = None) -> str:
         """Return the name that a class is to get, which another one must not have, not even in other case.
@@ -112,9 +113,9 @@ class StoredAnswers:
         name = checked_name(name)
         for other in self.answers.classes:
             if other == name:
-                raise ValueError(f"There is already a class {quoted(name)}.")
+                raise InputError(f"There is already a class {quoted(name)}.")
             if other != old and similar_classes([name, other]):
-                raise ValueError(
+                raise InputError(
                     f"There is already a class {quoted(other)}; names must differ in more than case and "
                     "whitespace."
                 )
@@ -124,13 +125,13 @@ class StoredAnswers:
         """Raise an error if there is no such class, or if a text has it."""
         self.check_class(name)
         if self.answers.is_used(self.class_number(name)):
-            raise ValueError(f"The class {quoted(name)} has labels; rename it, or correct its labels first.")
+            raise InputError(f"The class {quoted(name)} has labels; rename it, or correct its labels first.")
 
     def check_number(self, number: int) -> int:
         """Return the number of a text, of the first one among copies; raise an error if there is none."""
         n = len(self.answers.numbers.texts)
         if type(number) is not int or not 0 <= number < n:
-            raise ValueError(f"There is no text {number!r}; there are {n:,} texts.")
+            raise InputError(f"There is no text {number!r}; there are {n:,} texts.")
         return self.answers.numbers.copy_of[number]
 
     def class_number(self, name: str) -> int:
@@ -163,12 +164,12 @@ class StoredAnswers:
 
 def _check_texts(texts: Sequence[str]) -> None:
     if isinstance(texts, str):
-        raise TypeError("texts must be a list of strings, got a single string; put it into a list.")
+        raise InputTypeError("texts must be a list of strings, got a single string; put it into a list.")
     if set(map(type, texts)) <= {str}:  # fast, for very many texts
         return
     for number, text in enumerate(texts):
         if not isinstance(text, str):
-            raise TypeError(f"Text {number} (counted from 0) must be a string, got {text!r:.40}.")
+            raise InputTypeError(f"Text {number} (counted from 0) must be a string, got {text!r:.40}.")
 
 
 def _count(n: int, noun: str) -> str:

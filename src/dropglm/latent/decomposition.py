@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from dropglm.design import Matrix
 from dropglm.design.prepare import canonical
+from dropglm.errors import InputError
 from dropglm.latent.orthonormal import multiplied, orthonormalize, subtract_projection
 from dropglm.latent.products import WIDTH, aligned_zeros, products
 from dropglm.threads import PIECE, each, even_ranges
@@ -234,7 +235,7 @@ def _decompose(H: np.ndarray, k: int, eps: float) -> tuple[np.ndarray, np.ndarra
     With T = E Λ Eᵀ, the columns of M Q E Λ^{-1/2} are orthonormal, and so are those of M Q weights.
     """
     if not np.isfinite(H).all():
-        raise ValueError("The entries of X are too large: their squares overflow; divide X by a constant.")
+        raise InputError("The entries of X are too large: their squares overflow; divide X by a constant.")
     T = H[: H.shape[1]]
     values, E = np.linalg.eigh((T + T.T) / 2)
     kept = values > NOISE * eps * max(values[-1], 0.0)

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dropglm import checks
+from dropglm.errors import InputError
 from dropglm.latent.decomposition import (
     SingularVectors,
     single_threaded_blas,
@@ -158,7 +159,7 @@ class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         for name, given in settings.items():
             checks.whole_number(given, name)
             if given < 1:
-                raise ValueError(f"{name} must be at least 1, got {given}.")
+                raise InputError(f"{name} must be at least 1, got {given}.")
         rows = checks.features(X)
         validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and feature_names_in_
         n = rows.shape[0]
@@ -196,7 +197,7 @@ class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 def _stacked(X: Any, X_unlabeled: Any) -> Any:
     """Return the rows of both."""
     if X_unlabeled.shape[1] != X.shape[1]:
-        raise ValueError(f"X_unlabeled has {X_unlabeled.shape[1]} columns, but X has {X.shape[1]}.")
+        raise InputError(f"X_unlabeled has {X_unlabeled.shape[1]} columns, but X has {X.shape[1]}.")
     if sparse.issparse(X) or sparse.issparse(X_unlabeled):
         return sparse.vstack([sparse.csr_array(X), sparse.csr_array(X_unlabeled)], format="csr")
     return np.concatenate([X, X_unlabeled])

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from dropglm.design import AnyDesign
+from dropglm.errors import InputError
 from dropglm.families import Family
 from dropglm.maths import vectors
 from dropglm.maths.compile import summing_kernel
@@ -223,7 +224,7 @@ def term_of(block: Block, family: type[Family], penalty: Penalty | None) -> Term
 def check_squares(finite: bool, dtype: np.dtype) -> None:
     """Raise an error unless the diagonal, which sums squares of the features, is finite."""
     if not finite:
-        raise ValueError(f"The squares of the features overflow {dtype}; scale the features down.")
+        raise InputError(f"The squares of the features overflow {dtype}; scale the features down.")
 
 
 # Loops over the coefficients. They take transposed arrays, class after class: for a single class these are

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm.design.storage import BinaryRows, DenseRows, Rows
+from dropglm.errors import InputError
 from dropglm.online import kernels
 
 # A predictor beyond this means divergence, even where it happens to have the right sign: probabilities are
@@ -12,7 +13,7 @@ from dropglm.online import kernels
 LARGEST_PREDICTOR = 1e30
 
 
-class DivergenceError(ValueError):
+class DivergenceError(InputError):
     """The coefficients are no longer finite numbers, or far too large.
 
     Attributes
@@ -28,7 +29,8 @@ class DivergenceError(ValueError):
         self.rate = rate
         super().__init__(
             f"Training has diverged by step {step:,}: the coefficients overflow. "
-            f"Lower rate (now {rate:g}), or scale the features down."
+            f"Lower rate (now {rate:g}), or scale the features down.",
+            "rate",
         )
 
     def __reduce__(self) -> Any:
@@ -105,7 +107,7 @@ class Learner:
 
     def __init__(self, rule: Any, state: State, *, l2: float, fit_intercept: bool, average: bool) -> None:
         if (l2 > 0.0 or average) and not state.histories.shape[1]:
-            raise ValueError("l2 > 0 and average=True need a state created with lazy=True.")
+            raise InputError("l2 > 0 and average=True need a state created with lazy=True.")
         self.given_rate = float(rule.rate)
         # In the precision of the coefficients: with float64 settings, the arithmetic would be float64 as
         # well.

@@ -3,6 +3,7 @@
 from typing import Any
 
 from dropglm import checks
+from dropglm.errors import InputError, InputTypeError
 from dropglm.online.adagrad import AdaGrad
 from dropglm.online.arow import Arow
 from dropglm.online.dropout_descent import DropoutDescent
@@ -40,12 +41,12 @@ def rule_from(rule: Any, rate: float | None = None, power: float = 1.0) -> Any:
     Sgd(rate=2.0)
     """
     if power not in (1, 0.5):
-        raise ValueError(f"power must be 1 or 0.5, got {power!r}.")
+        raise InputError(f"power must be 1 or 0.5, got {power!r}.")
     if isinstance(rule, str):
         kind = lookup(RULES, rule, "rule")
         rule = kind(power=float(power)) if "power" in kind._fields else kind()
     elif not (isinstance(rule, Rule) and "rate" in getattr(rule, "_fields", ())):
-        raise TypeError(
+        raise InputTypeError(
             "rule must be a name or an instance of a class that derives from dropglm.online.Rule and "
             f"from a NamedTuple with the field rate, got {rule!r}; known names: {quoted(RULES)}."
         )

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 
 from dropglm import checks
+from dropglm.errors import InputError
 from dropglm.estimators import LogisticRegression
 from dropglm.estimators.features import AnyFeatures, FeatureOrder
 from dropglm.estimators.l2_weights import CountedRows, L2Weights
@@ -381,12 +382,12 @@ class PartitionedRows(TrainingRows):
         if checkpoint is not None:
             checkpoint_folder(checkpoint)
         if not labeled:
-            raise ValueError("There is no partition of labelled rows.")
+            raise InputError("There is no partition of labelled rows.")
         self.estimator, self.engine, self.checkpoint = estimator, engine, checkpoint
         self._requirements = Requirements(targets)
         self._parts, self.survey = self._survey(labeled)
         if self.survey.widths is None:
-            raise ValueError("No partition has a labelled row of positive weight.")
+            raise InputError("No partition has a labelled row of positive weight.")
         self._unlabeled_parts: list[Any] = []
         self.unlabeled_survey: Survey | None = None  # if some unlabelled partition has rows
         if unlabeled:
@@ -410,7 +411,7 @@ class PartitionedRows(TrainingRows):
         if self._requirements.targets == "labels":
             classes = found.classes
             if len(classes) < 2:
-                raise ValueError(
+                raise InputError(
                     f"y has only one class, {classes[0]}; a classifier needs at least 2 classes."
                 )
             factors = class_factors(self.estimator.class_weight, classes, found.class_weights)
@@ -727,7 +728,7 @@ def fit_logistic_cv(
     array([1])
     """
     if checkpoint is not None:
-        raise ValueError(
+        raise InputError(
             "A search has no checkpoint; fit LogisticRegressionCV without it, or LogisticRegression with it."
         )
     rows = PartitionedRows(estimator, engine, labeled, unlabeled)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from dropglm import checks
+from dropglm.errors import InputTypeError
 from dropglm.estimators import GeneralizedLinearRegressor, LogisticRegression, LogisticRegressionCV
 from dropglm.partitions.checkpoint import remove_checkpoint
 from dropglm.partitions.engine import SerialEngine
@@ -87,7 +88,7 @@ def fit(
     """
     kinds = [kind for kind in type(model).__mro__ if kind in FITS]
     if not kinds:
-        raise TypeError(
+        raise InputTypeError(
             f"{type(model).__name__} cannot be fitted to partitions; pass a linear model of dropglm."
         )
     engine = SerialEngine(rereads=not in_memory, threads=checks.threads(getattr(model, "n_jobs", None)))
@@ -107,7 +108,7 @@ def read(source: Source, message: None) -> Rows:
     number, partition, load, labeled = source
     name = partition_name(number, labeled=labeled)
     if load is None and not callable(partition):
-        raise TypeError(f"{name} is {partition!r}, not a function; pass load=, which reads a partition.")
+        raise InputTypeError(f"{name} is {partition!r}, not a function; pass load=, which reads a partition.")
     try:
         found = partition() if load is None else load(partition)
     except Exception as error:
@@ -118,7 +119,7 @@ def read(source: Source, message: None) -> Rows:
     most = 3 if labeled else 2
     if not isinstance(found, tuple) or not most - 1 <= len(found) <= most:
         expected = "(X, y) or (X, y, sample_weight)" if labeled else "X or (X, unlabeled_weight)"
-        raise TypeError(f"{name} must be {expected}.")
+        raise InputTypeError(f"{name} must be {expected}.")
     if labeled:
         return Rows(number, *found)
     return Rows(number, found[0], None, found[1] if len(found) == 2 else None, labeled=False)

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from dropglm import checks
 from dropglm.blocks import Blocks
+from dropglm.errors import InputError, InputTypeError
 
 
 class Rows(NamedTuple):
@@ -88,7 +89,7 @@ def check_rows(rows: Rows, requirements: Requirements) -> CheckedRows:
         target = None
         if labeled:
             if y is None:
-                raise ValueError("has rows without labels; pass these as X_unlabeled.")
+                raise InputError("has rows without labels; pass these as X_unlabeled.")
             target = _targets(y, n, requirements.targets)
         kept = w > 0
         if not kept.all():
@@ -104,7 +105,7 @@ def naming(name: str) -> Iterator[None]:
     except (TypeError, ValueError) as error:
         sentence = str(error)
         link = " " if sentence.startswith("has ") else ": "
-        raise type(error)(f"{name}{link}{sentence}") from None
+        raise type(error)(f"{name}{link}{sentence}", *getattr(error, "parameters", ())) from None
 
 
 def _length(X: Any) -> int:
@@ -112,7 +113,7 @@ def _length(X: Any) -> int:
         return int(X.shape[0])
     if hasattr(X, "__len__"):
         return len(X)
-    raise TypeError(f"X must be a matrix, got {type(X).__name__}.")
+    raise InputTypeError(f"X must be a matrix, got {type(X).__name__}.")
 
 
 def _no_rows(X: Any) -> Any:
@@ -130,7 +131,7 @@ def _features(X: Any) -> Any:
         row = _first_not_finite(X)
         if row is None:
             raise
-        raise ValueError(f"row {row} of X contains NaN or infinity.") from None
+        raise InputError(f"row {row} of X contains NaN or infinity.") from None
 
 
 def _first_not_finite(X: Any) -> int | None:
@@ -157,13 +158,13 @@ def _targets(y: Any, n: int, kind: str) -> np.ndarray:
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.shape != (n,):
-        raise ValueError(f"has y of shape {y.shape}, but {n} rows.")
+        raise InputError(f"has y of shape {y.shape}, but {n} rows.")
     missing = checks.missing(y)
     if missing is not None:
         advice = "; pass rows without labels as X_unlabeled" if kind == "labels" else ""
-        raise ValueError(f"row {missing} of y is missing or not finite{advice}.")
+        raise InputError(f"row {missing} of y is missing or not finite{advice}.")
     if kind == "labels" and y.dtype.kind == "f" and (fractions := y != np.floor(y)).any():
-        raise ValueError(
+        raise InputError(
             f"row {int(np.argmax(fractions))} of y is {y[fractions][0]:g}, but a classifier needs labels; "
             "use a regressor for continuous targets."
         )
@@ -171,5 +172,5 @@ def _targets(y: Any, n: int, kind: str) -> np.ndarray:
         return y
     numbers = checks.numbers(y, "y")
     if kind == "counts" and (numbers < 0).any():
-        raise ValueError(f"row {int(np.argmin(numbers))} of y is negative, but y must contain counts.")
+        raise InputError(f"row {int(np.argmin(numbers))} of y is negative, but y must contain counts.")
     return numbers

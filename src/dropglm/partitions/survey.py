@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from dropglm.blocks import Blocks
+from dropglm.errors import InputError
 from dropglm.partitions.rows import CheckedRows
 from dropglm.partitions.sums import merge_ascending
 
@@ -142,9 +143,9 @@ def _smallest(block: Any) -> float:
 def check_columns(a: Survey, b: Survey) -> None:
     """Raise an error unless two groups of partitions have the same columns."""
     if a.in_blocks != b.in_blocks or a.widths != b.widths:
-        raise ValueError(f"{b.source} has {_columns(b)}, but {_lower(a.source)} has {_columns(a)}.")
+        raise InputError(f"{b.source} has {_columns(b)}, but {_lower(a.source)} has {_columns(a)}.")
     if a.names is not None and b.names is not None and a.names != b.names:
-        raise ValueError(
+        raise InputError(
             f"The columns of {_lower(b.source)} have other names than those of {_lower(a.source)}, "
             "or another order."
         )
@@ -164,7 +165,7 @@ def _merged_classes(a: Survey, b: Survey) -> tuple[np.ndarray, np.ndarray]:
         return (a.classes, a.class_weights) if len(a.classes) else (b.classes, b.class_weights)
     textual = [one.classes.dtype.kind in "UTO" for one in (a, b)]
     if textual[0] != textual[1]:
-        raise ValueError(
+        raise InputError(
             f"{b.source} has labels such as {b.classes[:1].tolist()[0]!r}, but {_lower(a.source)} has labels "
             f"such as {a.classes[:1].tolist()[0]!r}: their types differ."
         )

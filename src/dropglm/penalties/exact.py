@@ -27,6 +27,7 @@ from numba import literal_unroll
 
 from dropglm.design import AnyDesign
 from dropglm.design.storage import column, span, value
+from dropglm.errors import InputError
 from dropglm.families import Family
 from dropglm.maths.compile import inlined, kernel, summing_kernel
 from dropglm.maths.normal import polynomial
@@ -51,9 +52,10 @@ class ExactPenalty(Penalty):
         super().__init__(family, noise)
         for part in noise.parts:
             if not isinstance(part, (Dropout, Gaussian)):
-                raise ValueError(
+                raise InputError(
                     f"There is no exact penalty for {type(part).__name__} noise; use "
-                    "expectation='monte_carlo'."
+                    "expectation='monte_carlo'.",
+                    "expectation",
                 )
 
     def value(self, design: AnyDesign, beta: np.ndarray, intercept: np.ndarray, weights: np.ndarray) -> float:
@@ -86,10 +88,11 @@ class ExactPenalty(Penalty):
         r, r_b, r_v, reach = answers.T
         if not (reach <= MAX_REACH).all():
             row = int(np.argmax(reach))
-            raise ValueError(
+            raise InputError(
                 f"The exact expectation cannot be computed for row {row}: its linear predictor under noise "
                 f"reaches {reach[row]:.6g}, above the limit of {MAX_REACH:.6g}; scale down the coefficients "
-                "or the features, or use expectation='gaussian'."
+                "or the features, or use expectation='gaussian'.",
+                "expectation",
             )
         if with_gradient:
             for noise, columns in noises:

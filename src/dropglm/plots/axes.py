@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.errors import InputError
 from dropglm.extras import import_extra
 
 # Distinguishable on a white background, also with colour vision deficiency (after Okabe and Ito).
@@ -37,7 +38,7 @@ def one_panel(ax: Any) -> Any:
         return fresh_axes()
     axes = np.ravel(np.asarray(ax, dtype=object))
     if len(axes) != 1:
-        raise ValueError(f"ax must be a single Axes or None; got {len(axes)} axes.")
+        raise InputError(f"ax must be a single Axes or None; got {len(axes)} axes.")
     return axes[0]
 
 
@@ -47,7 +48,7 @@ def two_panels(ax: Any) -> np.ndarray:
         return fresh_axes(columns=2)
     axes = np.ravel(np.asarray(ax, dtype=object))
     if len(axes) != 2:
-        raise ValueError(f"ax must be an array of 2 axes, one per panel, or None; got {len(axes)} axes.")
+        raise InputError(f"ax must be an array of 2 axes, one per panel, or None; got {len(axes)} axes.")
     return axes
 
 

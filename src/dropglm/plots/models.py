@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dropglm.blocks import PerBlock
+from dropglm.errors import InputError, InputTypeError
 from dropglm.estimators import LogisticRegressionCV
 from dropglm.plots.axes import COLORS, INK, line_style, one_panel, two_panels
 from dropglm.solvers import Result
@@ -87,11 +88,11 @@ class ConvergenceDisplay:
         model = estimator.model_ if isinstance(estimator, TextClassifier) else estimator
         if not hasattr(model, "result_"):
             if model is not estimator:
-                raise ValueError(
+                raise InputError(
                     f"This {name} was loaded from a file, which does not hold the iterations of the fit; fit "
                     "it again to plot them."
                 )
-            raise TypeError(
+            raise InputTypeError(
                 "ConvergenceDisplay supports TextClassifier and estimators with an attribute result_, such "
                 f"as LogisticRegression, got {name}."
             )
@@ -206,14 +207,14 @@ class CVSurfaceDisplay:
             The display.
         """
         if not isinstance(estimator, (LogisticRegressionCV, TextClassifier)):
-            raise TypeError(
+            raise InputTypeError(
                 "CVSurfaceDisplay supports LogisticRegressionCV and TextClassifier, got "
                 f"{type(estimator).__name__}."
             )
         check_is_fitted(estimator)
         if isinstance(estimator, TextClassifier):
             if not hasattr(estimator, "search_"):
-                raise ValueError(
+                raise InputError(
                     "This TextClassifier has no cross-validation scores, since it was fitted without tuning "
                     "or loaded from a file."
                 )
@@ -368,14 +369,14 @@ class NgramWeightsDisplay:
             The display.
         """
         if not isinstance(estimator, TextModel):
-            raise TypeError(
+            raise InputTypeError(
                 "NgramWeightsDisplay supports TextClassifier and OnlineTextClassifier, got "
                 f"{type(estimator).__name__}."
             )
         check_is_fitted(estimator, "model_")
         top = estimator.top_features(k)
         if label not in top:
-            raise ValueError(f"label {label!r} is not a class of the estimator; its classes are {list(top)}.")
+            raise InputError(f"label {label!r} is not a class of the estimator; its classes are {list(top)}.")
         return cls._of_class(label, top[label]).plot(ax, **kwargs)
 
     @classmethod

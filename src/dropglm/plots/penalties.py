@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dropglm.errors import InputError
 from dropglm.families import Logistic
 from dropglm.noise import Gaussian
 from dropglm.noising import noising_penalty, penalty_from
@@ -470,7 +471,7 @@ class RidgeContoursDisplay:
         self.peak = np.asarray(peak, float)
         self.strength = strength
         if self.information.shape != (2, 2) or self.peak.shape != (2,):
-            raise ValueError(
+            raise InputError(
                 "The plot shows two coefficients: information must have shape (2, 2) and peak shape (2,), "
                 f"got {self.information.shape} and {self.peak.shape}."
             )

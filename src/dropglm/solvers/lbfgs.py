@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.errors import InputError
 from dropglm.solvers.base import Callback, Function, Result, Status, Store
 from dropglm.solvers.line_search import CURVATURE, search
 from dropglm.solvers.memory import Memory
@@ -111,7 +112,7 @@ class LBFGS:
 def check_start(*numbers: Any) -> None:
     """Raise an error unless the value and the gradient at the start are finite."""
     if not all(np.isfinite(number).all() for number in numbers):
-        raise ValueError(
+        raise InputError(
             "The objective is not finite at the starting point: the features, the targets or the initial "
             "coefficients are too large; scale them down."
         )

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dropglm.errors import InputTypeError
 from dropglm.tables.errors import TableError, listed, suggestion
 
 UNLABELED_HINT = "put rows without labels in a separate table of unlabelled texts"
@@ -42,7 +43,7 @@ class Columns:
     def __post_init__(self) -> None:
         for name in self.names:
             if not isinstance(name, str):
-                raise TypeError(f"A column must be a name, got {name!r}.")
+                raise InputTypeError(f"A column must be a name, got {name!r}.")
         duplicates = repeated(self.names)
         if duplicates:
             raise TableError(f"Column {duplicates[0]!r} is requested twice.")

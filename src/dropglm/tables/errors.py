@@ -19,6 +19,11 @@ class TableError(FileError):
 
     missing_column: str | None = None
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters that the message may advise to change: how the file is read."""
+        return (*super().parameters, "format", "encoding", "delimiter")
+
 
 class EmptyTableError(TableError):
     """A table has no rows."""

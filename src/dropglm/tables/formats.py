@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any
 
+from dropglm.errors import InputTypeError
 from dropglm.registry import quoted
 from dropglm.tables import jsonl, separated
 from dropglm.tables.block import Block
@@ -123,7 +124,7 @@ def find_format(name: str, format: str | None) -> tuple[Format, str | None]:
     dropglm.tables.errors.TableError: format 'json' is unknown (did you mean 'jsonl'?); known: 'csv', ...
     """
     if format is not None and not isinstance(format, str):
-        raise TypeError(f"format must be a name, got {format!r}; known: {quoted(FORMATS)}.")
+        raise InputTypeError(f"format must be a name, got {format!r}; known: {quoted(FORMATS)}.")
     *rest, last = (format.lower().lstrip(".").split(".") if format else _suffixes(name)) or [""]
     compression = last if last in COMPRESSIONS else None
     if compression:

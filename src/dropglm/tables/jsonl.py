@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from dropglm.errors import InputError
 from dropglm.tables.columns import UNLABELED_HINT, Columns
 from dropglm.tables.errors import EmptyTableError, RowError, TableError, listed, suggestion
 from dropglm.tables.lines import Lines, rows_and_errors
@@ -26,12 +27,12 @@ TYPE_NAMES = {
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        raise ValueError("a key occurs twice")
+        raise InputError("a key occurs twice")
     return record
 
 
 def _reject_constant(name: str) -> None:
-    raise ValueError(f"{name} is not allowed in JSON")
+    raise InputError(f"{name} is not allowed in JSON")
 
 
 # By default the json module accepts repeated keys and NaN.

@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, TypeAlias, TypeGuard
 
+from dropglm.errors import InputTypeError
 from dropglm.tables.errors import TableError
 
 # A file name, "-" for standard input or output, or an open binary file.
@@ -79,7 +80,7 @@ def open_source(source: PathOrFile, compression: str | None) -> Iterator[IO[byte
         elif hasattr(source, "read"):
             stream = source
         else:
-            raise TypeError(f"A table must be a path, '-' or an open binary file, got {source!r}.")
+            raise InputTypeError(f"A table must be a path, '-' or an open binary file, got {source!r}.")
         if compression is not None:
             stream = stack.enter_context(COMPRESSIONS[compression](stream, "rb"))
         yield stream
@@ -113,7 +114,7 @@ def read_chunk(stream: IO[bytes], size: int, name: str) -> bytes:
     except DAMAGE_ERRORS as error:
         raise TableError(f"{name}: this file cannot be read ({error}).") from None
     if isinstance(data, str):
-        raise TypeError(f"{name} is open in text mode; open it in binary mode, with mode 'rb'.")
+        raise InputTypeError(f"{name} is open in text mode; open it in binary mode, with mode 'rb'.")
     return bytes(data or b"")
 
 

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from dropglm.errors import InputError
 from dropglm.tables.block import Block
 from dropglm.tables.columns import Columns
 from dropglm.tables.decoding import has_lone_surrogate
@@ -117,7 +118,7 @@ def stream(
     """
     check_positive(characters, "characters")
     if not isinstance(start, int) or start < 0:
-        raise ValueError(f"start must be a non-negative integer, got {start!r}.")
+        raise InputError(f"start must be a non-negative integer, got {start!r}.")
     columns = Columns(text, label)
     table = Table(path, format, encoding, delimiter, max_row_length)
     counts = _RowCounts(on_bad, start)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
+from dropglm.errors import InputError
 from dropglm.tables import parquet
 from dropglm.tables.block import Block
 from dropglm.tables.columns import Columns
@@ -124,4 +125,4 @@ class Table:
 def check_positive(given: int, name: str) -> None:
     """Raise an error unless the number is a positive integer."""
     if not isinstance(given, int) or given < 1:
-        raise ValueError(f"{name} must be a positive integer, got {given!r}.")
+        raise InputError(f"{name} must be a positive integer, got {given!r}.")

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from dropglm.errors import InputTypeError
 from dropglm.registry import lookup
 from dropglm.text.base import NgramSettings, text_chunks
 from dropglm.text.ngram_strings import ANALYZERS, Chain, Without
@@ -193,7 +194,7 @@ class TextAnalysis(NgramSettings):
         for name in ("preprocessor", "tokenizer"):
             value = getattr(self, name)
             if value is not None and not callable(value):
-                raise TypeError(f"{name} must be a function or None, got {value!r}.")
+                raise InputTypeError(f"{name} must be a function or None, got {value!r}.")
         return (shortest, longest) if words else (1, 1)
 
     def _warn_of_settings(self) -> None:

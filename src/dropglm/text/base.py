@@ -5,6 +5,7 @@ from numbers import Integral
 from typing import Any
 
 from dropglm import checks
+from dropglm.errors import InputError, InputTypeError
 from dropglm.progress import Progress
 from dropglm.text.counting import MAX_NGRAM
 from dropglm.text.preprocessing import Preprocessor
@@ -39,20 +40,20 @@ class NgramSettings:
             All tokens of the text in order, whether or not they are in the vocabulary.
         """
         if not isinstance(text, str):
-            raise TypeError(f"text must be a string, got {_short_repr(text)}.")
+            raise InputTypeError(f"text must be a string, got {_short_repr(text)}.")
         return self._tokenizer(1).words(text)
 
     def _check_ngrams(self) -> tuple[int, int]:
         """Check the settings of tokens and n-grams; return the smallest and the largest n."""
         n = self.ngram_range
         if not (isinstance(n, (tuple, list)) and len(n) == 2 and all(isinstance(k, Integral) for k in n)):
-            raise TypeError(f"ngram_range must be a pair of whole numbers such as (1, 2), got {n!r}.")
+            raise InputTypeError(f"ngram_range must be a pair of whole numbers such as (1, 2), got {n!r}.")
         if n[0] > n[1]:
-            raise ValueError(
+            raise InputError(
                 f"Invalid value for ngram_range={n} lower boundary larger than the upper boundary."
             )
         if n[0] < 1 or n[1] > MAX_NGRAM:
-            raise ValueError(f"ngram_range must be a pair (a, b) with 1 <= a <= b <= {MAX_NGRAM}, got {n!r}.")
+            raise InputError(f"ngram_range must be a pair (a, b) with 1 <= a <= b <= {MAX_NGRAM}, got {n!r}.")
         checks.yes_or_no(self.lowercase, "lowercase")
         checks.yes_or_no(self.strip_html, "strip_html")
         return int(n[0]), int(n[1])
@@ -69,7 +70,7 @@ def check_texts(X: Iterable[str], name: str = "X") -> list[str]:
     --------
     >>> check_texts(["one", None])
     Traceback (most recent call last):
-    TypeError: Text 1 of X (counted from 0) is None, not a string.
+    dropglm.errors.InputTypeError: Text 1 of X (counted from 0) is None, not a string.
     """
     if type(X) is list and set(map(type, X)) == {str}:
         return X.copy()  # the same, five times as fast
@@ -143,19 +144,21 @@ def _strings(
 ) -> Iterator[Any]:
     """Yield the texts; raise if X is not an iterable of strings."""
     if isinstance(X, (str, bytes)):
-        raise ValueError(
+        raise InputError(
             f"Iterable over raw text documents expected, string object received as {name}; put a single text "
             "into a list."
         )
     if not isinstance(X, Iterable):
-        raise TypeError(f"{name} must be a list or other iterable of strings, got {_short_repr(X)}.")
+        raise InputTypeError(f"{name} must be a list or other iterable of strings, got {_short_repr(X)}.")
     if hasattr(X, "columns"):
-        raise TypeError(f"{name} must be a single column of strings, got a whole data frame.")
+        raise InputTypeError(f"{name} must be a single column of strings, got a whole data frame.")
     for number, text in enumerate(X, first):
         if decode is not None:
             text = decode(text)
         if not isinstance(text, str) and not objects:
-            raise TypeError(f"Text {number} of {name} (counted from 0) is {_short_repr(text)}, not a string.")
+            raise InputTypeError(
+                f"Text {number} of {name} (counted from 0) is {_short_repr(text)}, not a string."
+            )
         yield text
 
 

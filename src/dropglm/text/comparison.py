@@ -18,6 +18,7 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.pipeline import Pipeline, make_pipeline
 from threadpoolctl import threadpool_limits
 
+from dropglm.errors import InputError
 from dropglm.estimators.folds import FOLDS
 from dropglm.progress import Progress
 from dropglm.text.classifier import TextClassifier
@@ -153,7 +154,7 @@ def compare_with_baseline(
                 return np.asarray(fitted.predict_proba(texts[test].tolist()))
         except ValueError as error:  # such as texts without words
             reason = str(error).splitlines()[0].rstrip(".")
-            raise ValueError(f"tf-idf and logistic regression cannot be fitted: {reason}.") from error
+            raise InputError(f"tf-idf and logistic regression cannot be fitted: {reason}.") from error
 
     cost = fit_seconds * (1.0 - 1.0 / len(splits))
     with Progress("fits of the comparison", costs=[cost] * 2 * len(splits), shown=shown) as progress:
@@ -182,7 +183,7 @@ def check_class_sizes(y: np.ndarray) -> None:
     classes, counts = np.unique(y, return_counts=True)
     few = counts.min()
     if few < MIN_TEXTS:
-        raise ValueError(
+        raise InputError(
             f"Class {classes[counts.argmin()]!s} has only {few} text{'' if few == 1 else 's'}; a comparison "
             f"with the baseline needs at least {MIN_TEXTS} texts of each class."
         )

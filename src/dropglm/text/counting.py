@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from dropglm.errors import InputError
 from dropglm.text import kernels
 from dropglm.text.prepared import Room, Tokens
 
@@ -92,7 +93,7 @@ class NgramCounter:
 def refuse_too_many(pairs: int, n_texts: int) -> None:
     """Raise if the numbers of pairs, as heads of others, no longer fit into 31 bits."""
     if pairs >= kernels.PAIR:
-        raise ValueError(
+        raise InputError(
             f"The first {n_texts} texts contain more distinct n-grams than can be numbered; use a smaller "
             "ngram_range."
         )

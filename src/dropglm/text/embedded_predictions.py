@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from dropglm.errors import InputError
 from dropglm.estimators.predictions import LogisticPredictions
 from dropglm.text.base import check_texts
 from dropglm.text.embedding_head import EmbeddingHead, ModelWithHead
@@ -82,11 +83,11 @@ class EmbeddedPredictions(TextPredictions):
         else:
             embedder = self.embedder
             if embedder is None:
-                raise ValueError(_missing(known))
+                raise InputError(_missing(known), "embedder", "embeddings")
             self._check_embedder(known, embedder)
             E = embed(embedder, texts, shown=bool(self.verbose))
         if E.shape[1] != known.dimension:
-            raise ValueError(
+            raise InputError(
                 f"The embeddings have {E.shape[1]} numbers per text, but the model was trained with "
                 f"{known.dimension}."
             )
@@ -115,6 +116,6 @@ def _missing(known: Fingerprint) -> str:
             "texts as embeddings."
         )
     return (
-        f"The model needs its embedder {known.name}, which model files do not contain; use "
-        "load_model(path, embedder=...), or pass embeddings."
+        f"The model needs its embedder {known.name}, which model files do not contain; set embedder when "
+        "loading the model, or pass embeddings."
     )

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from dropglm.errors import InputError, MissingPackageError
 from dropglm.text.embeddings import encoder_of
 
 
@@ -60,17 +61,17 @@ def load_embedder(folder: str | PathLike[str]) -> FolderEmbedder:
 
     Examples
     --------
-    >>> load_embedder("no/such/folder")
+    >>> load_embedder("no/such/folder")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: no/such/folder is not a folder; name that of a sentence-transformers or model2vec model.
+    dropglm.errors.InputError: no/such/folder is not a folder; name that of a ...
     """
     path = Path(folder)
     kind = "sentence-transformers or model2vec"
     if not path.is_dir():
-        raise ValueError(f"{path} is not a folder; name that of a {kind} model.")
+        raise InputError(f"{path} is not a folder; name that of a {kind} model.")
     modules, config = (_json(path / name) for name in ("modules.json", "config.json"))
     if modules is None and config is None:
-        raise ValueError(f"{path} has no modules.json or config.json, so it is not a {kind} model.")
+        raise InputError(f"{path} has no modules.json or config.json, so it is not a {kind} model.")
     # Both packages can read static models; only sentence-transformers reads others.
     static = "StaticEmbedding" in json.dumps(modules) or "model2vec" in json.dumps(config)
     able = ("model2vec", "sentence_transformers") if static else ("sentence_transformers",)
@@ -78,13 +79,15 @@ def load_embedder(folder: str | PathLike[str]) -> FolderEmbedder:
     if not installed:
         first, *others = (module.replace("_", "-") for module in able)
         needed = " or ".join((first, *others))
-        raise ImportError(f"The embedder {path} needs {needed}; install it with: pip install {first}.")
+        raise MissingPackageError(
+            f"The embedder {path} needs {needed}; install it with: pip install {first}."
+        )
     reader = installed[0]
     try:
         model = READERS[reader](str(path))
     except Exception as error:  # of any type, from a package that we do not know
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise ValueError(f"{reader} cannot read the embedder {path}: {reason}.") from error
+        raise InputError(f"{reader} cannot read the embedder {path}: {reason}.") from error
     return FolderEmbedder(path.resolve().name, model)
 
 
@@ -95,4 +98,4 @@ def _json(path: Path) -> Any:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path} cannot be read: {error}.") from None
+        raise InputError(f"{path} cannot be read: {error}.") from None

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dropglm.blocks import Blocks
+from dropglm.errors import InputError
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.text.embedding_head import EmbeddingHead, Scaling
 from dropglm.text.embeddings import check_embeddings, embed
@@ -32,7 +33,7 @@ class EmbeddingBlock(NamedTuple):
         width = len(scaling.mean)
         fingerprint = Fingerprint(width) if embedder is None else Fingerprint.of(embedder, width)
         if fingerprint.dimension != width:
-            raise ValueError(
+            raise InputError(
                 f"embeddings has {width} numbers per text, but the embedder gives {fingerprint.dimension}."
             )
         return cls(fingerprint, scaling)
@@ -76,7 +77,7 @@ def embeddings_of(
     """Return the embeddings of all texts, given or else by the embedder; None if there are neither."""
     if embeddings is None:
         if embeddings_unlabeled is not None:
-            raise ValueError("embeddings_unlabeled needs embeddings, those of X, as well.")
+            raise InputError("embeddings_unlabeled needs embeddings, those of X, as well.")
         return None if embedder is None else embed(embedder, [*labeled, *unlabeled], shown=shown)
     E = check_embeddings(embeddings, len(labeled))
     return np.vstack([E, _given_unlabeled(embeddings_unlabeled, len(unlabeled), E.shape[1])])
@@ -110,11 +111,11 @@ def _given_unlabeled(given: Any, m: int, k: int) -> np.ndarray:
     """Return the embeddings of m unlabelled texts, which must have k numbers each."""
     if given is None:
         if m:
-            raise ValueError(
+            raise InputError(
                 "embeddings were given for X but not for X_unlabeled; pass those as embeddings_unlabeled."
             )
         return np.empty((0, k), np.float32)
     E = check_embeddings(given, m, name="embeddings_unlabeled", rows_of="X_unlabeled")
     if E.shape[1] != k:
-        raise ValueError(f"embeddings_unlabeled has {E.shape[1]} numbers per text, but embeddings has {k}.")
+        raise InputError(f"embeddings_unlabeled has {E.shape[1]} numbers per text, but embeddings has {k}.")
     return E

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from dropglm.errors import InputError
 from dropglm.estimators.predictions import LogisticPredictions
 from dropglm.text.fingerprint import Fingerprint
 
@@ -79,7 +80,7 @@ class EmbeddingHead(NamedTuple):
         mean, coef = state["mean"], state["coef"]
         for array, shape in ((mean, (fingerprint.dimension,)), (coef, (rows, fingerprint.dimension))):
             if array.shape != shape:
-                raise ValueError("the coefficients of the embeddings do not match the classes")
+                raise InputError("the coefficients of the embeddings do not match the classes")
         return cls(fingerprint, mean, coef)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.errors import InputError, InputTypeError
 from dropglm.model_files import LARGEST
 from dropglm.progress import Progress
 
@@ -47,14 +48,14 @@ def embed(embedder: Any, texts: Sequence[str], *, shown: bool = False) -> np.nda
             if found is None:
                 found = np.empty((len(texts), rows.shape[1]), np.float32)
             if rows.shape[1] != found.shape[1]:
-                raise ValueError(
+                raise InputError(
                     f"The embedder returned {rows.shape[1]} numbers per text after it had returned "
                     f"{found.shape[1]}."
                 )
             found[start : start + len(batch)] = rows
             progress.advance(len(batch))
     if found is None:
-        raise ValueError("X is empty; give at least one text.")
+        raise InputError("X is empty; give at least one text.")
     return found
 
 
@@ -63,19 +64,21 @@ def encoder_of(embedder: Any) -> Callable[[list[str]], Any]:
 
     Examples
     --------
-    >>> encoder_of("MiniLM-L6")
+    >>> encoder_of("MiniLM-L6")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    TypeError: embedder must be callable or have a method encode, got 'MiniLM-L6'; load the model first.
+    dropglm.errors.InputTypeError: embedder must be callable or have a method encode, got ...
     """
     if isinstance(embedder, (str, bytes, type)):  # strings have a method encode, classes are callable
         shown = embedder.__name__ if isinstance(embedder, type) else repr(embedder)
-        raise TypeError(
+        raise InputTypeError(
             f"embedder must be callable or have a method encode, got {shown}; load the model first."
         )
     # Models of sentence-transformers are also callable, but not with texts.
     encode = getattr(embedder, "encode", embedder)
     if not callable(encode):
-        raise TypeError(f"embedder must be callable or have a method encode, got {type(embedder).__name__}.")
+        raise InputTypeError(
+            f"embedder must be callable or have a method encode, got {type(embedder).__name__}."
+        )
     try:
         has_bar = "show_progress_bar" in signature(encode).parameters
     except (TypeError, ValueError):  # a function that is not written in Python
@@ -109,19 +112,19 @@ def check_embeddings(
     --------
     >>> check_embeddings([[0.5, 1], [2, 3]], 3)
     Traceback (most recent call last):
-    ValueError: embeddings has 2 rows, but X has 3 texts.
+    dropglm.errors.InputError: embeddings has 2 rows, but X has 3 texts.
     """
     what = "What the embedder returned" if of_embedder else name
     array = as_array(given, what)
     if array.ndim != 2 or not array.shape[1]:
-        raise ValueError(
+        raise InputError(
             f"{what} must have one row of numbers per text, but its shape is {array.shape} for {n} texts."
         )
     if len(array) != n:
-        raise ValueError(f"{what} has {len(array)} rows, but {rows_of} has {n} texts.")
+        raise InputError(f"{what} has {len(array)} rows, but {rows_of} has {n} texts.")
     finite = (np.abs(array) <= LARGEST).all(axis=1)
     if not finite.all():
-        raise ValueError(
+        raise InputError(
             f"{what} has NaN, infinite or huge numbers (beyond {LARGEST:g}), first in row "
             f"{int(np.argmin(finite))} (counted from 0)."
         )
@@ -131,15 +134,15 @@ def check_embeddings(
 def as_array(given: Any, what: str = "embeddings") -> np.ndarray:
     """Return a numeric array as float32; numbers that are too large become infinite."""
     if hasattr(given, "tocsr"):
-        raise TypeError(f"{what} must be a dense array, got a sparse matrix; use its method toarray.")
+        raise InputTypeError(f"{what} must be a dense array, got a sparse matrix; use its method toarray.")
     for method in ("detach", "cpu"):  # tensors of PyTorch
         given = getattr(given, method)() if hasattr(given, method) else given
     try:
         array = np.asarray(given)
         if array.dtype.kind not in "biufO":
-            raise ValueError(f"its dtype is {array.dtype}")
+            raise InputError(f"its dtype is {array.dtype}")
         with np.errstate(over="ignore"):
             return np.asarray(array, np.float32)
     except (TypeError, ValueError, RuntimeError) as error:
         reason = str(error).splitlines()[0].partition(". ")[0].rstrip(".")
-        raise TypeError(f"{what} is not a numeric array: {reason}.") from None
+        raise InputTypeError(f"{what} is not a numeric array: {reason}.") from None

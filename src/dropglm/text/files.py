@@ -4,6 +4,7 @@ from os import PathLike
 from typing import Any
 
 from dropglm import model_files
+from dropglm.errors import InputTypeError
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.file_contents import MODELS
 from dropglm.text.model import TextModel
@@ -99,7 +100,7 @@ def save_model(model: TextModel, path: str | PathLike[str]) -> None:
     array(['pos'], dtype='<U3')
     """
     if not isinstance(model, TextModel):
-        raise TypeError(
+        raise InputTypeError(
             f"model must be a TextClassifier or an OnlineTextClassifier, got {type(model).__name__}; use "
             "skops or joblib for other estimators."
         )

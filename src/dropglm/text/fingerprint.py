@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from dropglm.errors import InputError
 from dropglm.model_files import LARGEST
 from dropglm.text.embeddings import as_array, encoder_of
 
@@ -57,7 +58,7 @@ class Fingerprint(NamedTuple):
                 raise
             return cls(dimension, name)
         if probes.ndim != 2 or len(probes) != len(PROBES):
-            raise ValueError(
+            raise InputError(
                 f"The embedder must return one row of numbers per text, but the shape is {probes.shape} for "
                 f"{len(PROBES)} texts."
             )
@@ -81,7 +82,7 @@ class Fingerprint(NamedTuple):
         difference = self.differs_from(other)
         if difference is not None:
             known = f"the embedder {self.name}" if self.name else f"embeddings of {self.dimension} numbers"
-            raise ValueError(
+            raise InputError(
                 f"The embedder {other.name} is not the one of the model, which was trained with {known}: "
                 f"{difference}."
             )
@@ -95,7 +96,7 @@ class Fingerprint(NamedTuple):
         """Rebuild the fingerprint, after checking its parts."""
         dimension, name, probes = (state[field] for field in cls._fields)
         if probes is not None and probes.shape != (len(PROBES), dimension):
-            raise ValueError("the fingerprint of the embedder is not valid")
+            raise InputError("the fingerprint of the embedder is not valid")
         return cls(dimension, name, probes)
 
 

@@ -4,6 +4,8 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dropglm.errors import InputError, InputTypeError
+
 
 def column_names(vocabulary: Any) -> list[str]:
     """Return the n-gram of each column of a given vocabulary.
@@ -19,27 +21,27 @@ def column_names(vocabulary: Any) -> list[str]:
     ['film', 'dull']
     >>> column_names(["dull", "film", "dull"])
     Traceback (most recent call last):
-    ValueError: Duplicate term in vocabulary: 'dull'.
+    dropglm.errors.InputError: Duplicate term in vocabulary: 'dull'.
     """
     if isinstance(vocabulary, str) or not isinstance(vocabulary, Iterable):
-        raise TypeError(f"vocabulary must be a mapping or an iterable of strings, got {vocabulary!r}.")
+        raise InputTypeError(f"vocabulary must be a mapping or an iterable of strings, got {vocabulary!r}.")
     names = sorted(vocabulary) if isinstance(vocabulary, (set, frozenset)) else list(vocabulary)
     if not names:
-        raise ValueError("An empty vocabulary was passed as the parameter vocabulary.")
+        raise InputError("An empty vocabulary was passed as the parameter vocabulary.")
     if isinstance(vocabulary, Mapping):
         columns = {int(column): name for name, column in vocabulary.items()}
         if len(columns) < len(names):
-            raise ValueError("Vocabulary contains repeated indices.")
+            raise InputError("Vocabulary contains repeated indices.")
         missing = next((j for j in range(len(names)) if j not in columns), None)
         if missing is not None:
-            raise ValueError(f"Vocabulary of size {len(names)} doesn't contain index {missing}.")
+            raise InputError(f"Vocabulary of size {len(names)} doesn't contain index {missing}.")
         names = [columns[j] for j in range(len(names))]
     seen: set[str] = set()
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"vocabulary must contain strings, got {name!r}.")
+            raise InputTypeError(f"vocabulary must contain strings, got {name!r}.")
         if name in seen:
-            raise ValueError(f"Duplicate term in vocabulary: {name!r}.")
+            raise InputError(f"Duplicate term in vocabulary: {name!r}.")
         seen.add(name)
     return names
 

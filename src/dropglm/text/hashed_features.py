@@ -9,6 +9,7 @@ from scipy import sparse
 from dropglm import checks
 from dropglm.design.storage import BinaryRows
 from dropglm.encoded_texts import EncodedTexts
+from dropglm.errors import InputError
 from dropglm.text import hash_kernels
 from dropglm.text.base import MAX_BITS, NgramSettings, text_chunks
 from dropglm.text.cleaning import clean
@@ -112,7 +113,7 @@ class Buckets(NamedTuple):
             and len(letters) == lengths.sum(dtype=np.int64)
             and lengths.max() <= STORED_BYTES
         ):
-            raise ValueError("the names of the columns do not match the number of columns")
+            raise InputError("the names of the columns do not match the number of columns")
         buckets = cls.new(size)
         columns = np.flatnonzero(lengths)
         buckets.marks[columns] = hash_kernels.NAMED
@@ -272,7 +273,7 @@ class HashedFeatures(NgramSettings):
         shortest, longest = self._check_ngrams()
         checks.whole_number(self.bits, "bits")
         if not 1 <= self.bits <= MAX_BITS:
-            raise ValueError(f"bits must be between 1 and {MAX_BITS}, got {self.bits}.")
+            raise InputError(f"bits must be between 1 and {MAX_BITS}, got {self.bits}.")
         return shortest, longest, 1 << int(self.bits)
 
 

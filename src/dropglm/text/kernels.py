@@ -11,6 +11,7 @@ The code of an n-gram is its number if it is a token, and -1 - number if it is a
 
 import numpy as np
 
+from dropglm.errors import InputError
 from dropglm.maths.compile import kernel, part
 
 FREE = -1
@@ -239,7 +240,7 @@ def index_tokens(letters, ends, slots, keys):
             slot = (slot + 1) & (len(slots) - 1)
             left -= 1
         if left < 0:
-            raise ValueError("too many words have the same hash")
+            raise InputError("too many words have the same hash")
         slots[slot], keys[number, KEY] = number, key
 
 
@@ -254,7 +255,7 @@ def index_ngrams(spelling, slots, keys, token_columns, pair_columns):
             slot = pair_slot(key, slots, keys)
             left -= (slot - first_slot(key, slots)) & (len(slots) - 1)
             if left < 0:
-                raise ValueError("too many n-grams have the same hash")
+                raise InputError("too many n-grams have the same hash")
             if slots[slot] == FREE:
                 slots[slot], keys[size, KEY], pair_columns[size] = size, key, -1
                 size += 1

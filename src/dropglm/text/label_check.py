@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from dropglm.errors import InputError
 from dropglm.text.labels import class_numbers, not_a_class
 
 
@@ -176,7 +177,7 @@ class _Judged(NamedTuple):
         truth, p = class_numbers(y, labels), np.asarray(probabilities, np.float64)
         n, K = len(X), len(labels)
         if p.shape != (n, K) or truth.shape != (n,):
-            raise ValueError(
+            raise InputError(
                 f"probabilities must have shape ({n}, {K}) and y must have {n} labels for {n} texts and {K} "
                 f"classes, got {p.shape} and {len(truth)}."
             )

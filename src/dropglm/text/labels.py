@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from dropglm import checks
+from dropglm.errors import InputError
 from dropglm.tables import class_name
 from dropglm.tables.errors import listed
 
@@ -19,17 +20,17 @@ def check_labels(y: Any, n: int) -> np.ndarray:
     """
     y = np.asarray(y if hasattr(y, "__len__") or y is None else list(y))
     if y.shape != (n,):
-        raise ValueError(f"y has shape {y.shape}, but X has {n} texts.")
+        raise InputError(f"y has shape {y.shape}, but X has {n} texts.")
     if not n:
-        raise ValueError("X is empty; give at least two texts with labels.")
+        raise InputError("X is empty; give at least two texts with labels.")
     missing = checks.missing(y)
     if missing is not None:
-        raise ValueError(
+        raise InputError(
             f"Text {missing} of X (counted from 0) has no label; pass texts without labels as X_unlabeled."
         )
     if y.dtype.kind == "f" and (y != np.floor(y)).any():
         fraction = float(y[y != np.floor(y)][0])
-        raise ValueError(f"y has fractional numbers such as {fraction}; use strings or integers as classes.")
+        raise InputError(f"y has fractional numbers such as {fraction}; use strings or integers as classes.")
     return y
 
 
@@ -59,11 +60,11 @@ def _match(label: Any) -> str | None:
     return name.lower() if name and name.lower() in ("true", "false") else name
 
 
-def not_a_class(y: Any, numbers: np.ndarray, classes: Any) -> ValueError:
+def not_a_class(y: Any, numbers: np.ndarray, classes: Any) -> InputError:
     """Return the error about the first label that is not a class; ``numbers`` are those of the labels."""
     row = int((numbers < 0).argmax())
     others = ", nor is any other label" if len(numbers) > 1 and (numbers < 0).all() else ""
-    return ValueError(
+    return InputError(
         f"row {row + 1} has the label {np.asarray(y).tolist()[row]!r}, which is not a class of the "
         f"model{others}; its classes are {listed(np.asarray(classes).tolist())}."
     )

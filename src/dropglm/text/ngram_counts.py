@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.errors import InputError, InputTypeError
 from dropglm.text.candidates import NONE
 from dropglm.text.ngram_trie import NgramLevel, NgramTrie
 from dropglm.text.short_numbers import from_bytes, to_bytes
@@ -86,14 +87,14 @@ class NgramCounts:
         sums: list[NgramCounts] = []
         for number, part in enumerate(parts, 1):
             if not isinstance(part, NgramCounts):
-                raise TypeError(f"Only what count returned can be added, got {part!r}.")
+                raise InputTypeError(f"Only what count returned can be added, got {part!r}.")
             sums.append(part)
             while number % 2 == 0:  # the last two are sums of equally many parts
                 last = sums.pop()
                 sums[-1] += last
                 number //= 2
         if not sums:
-            raise ValueError("There are no counts to add; at least one is needed.")
+            raise InputError("There are no counts to add; at least one is needed.")
         while len(sums) > 1:
             last = sums.pop()
             sums[-1] += last
@@ -155,7 +156,7 @@ class NgramCounts:
         """
         names = [name for name, value in self.settings.items() if value != settings[name]]
         if names:
-            raise ValueError(
+            raise InputError(
                 f"The counts were made with other settings of {', '.join(names)}; use the same settings for "
                 "all counts and for the fit."
             )

@@ -11,6 +11,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from dropglm.errors import InputError
 from dropglm.text import kernels, trie_kernels
 from dropglm.text.candidates import NONE, Candidates
 from dropglm.text.merging import CountedNgrams
@@ -130,7 +131,7 @@ class NgramTrie:
         for a, b in zip(self.levels, other.levels, strict=True):
             room = len(a.last) + len(b.last)
             if room > np.iinfo(np.int32).max:
-                raise ValueError(
+                raise InputError(
                     "The counts have more n-grams than can be numbered; use a smaller ngram_range."
                 )
             merged, places = NgramLevel.with_room(len(heads[0]), room), np.empty((2, room), np.int32)

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dropglm import checks
 from dropglm.encoded_texts import EncodedTexts
+from dropglm.errors import InputError, InputTypeError
 from dropglm.estimators import OnlineLogisticRegression
 from dropglm.online import Rule
 from dropglm.text.base import check_texts
@@ -196,9 +197,9 @@ class OnlineTextClassifier(OnlineLearning, TextModel):
         texts = X if isinstance(X, EncodedTexts) else check_texts(X)
         y = np.asarray(y)
         if not texts:
-            raise ValueError("X is empty; give at least one text.")
+            raise InputError("X is empty; give at least one text.")
         if y.shape != (len(texts),):
-            raise ValueError(f"y has shape {y.shape}, but X has {len(texts)} texts.")
+            raise InputError(f"y has shape {y.shape}, but X has {len(texts)} texts.")
         weights = checks.weights(sample_weight, len(texts), rows="texts")
         model = self._model_with_current_settings()
         known, numbers = model._class_numbers(y, classes)
@@ -230,10 +231,10 @@ class OnlineTextClassifier(OnlineLearning, TextModel):
         from dropglm.text.classifier import TextClassifier
 
         if not isinstance(classifier, TextClassifier):
-            raise TypeError(f"classifier must be a TextClassifier, got {classifier!r}.")
+            raise InputTypeError(f"classifier must be a TextClassifier, got {classifier!r}.")
         check_is_fitted(classifier, "model_")
         if classifier._fitted_state().head is not None:
-            raise ValueError("The classifier was trained with embeddings, which an online model cannot use.")
+            raise InputError("The classifier was trained with embeddings, which an online model cannot use.")
         model = OnlineLogisticRegression(**self._settings_shared_with(OnlineLogisticRegression))
         model.start_from(classifier.model_)
         names = ("ngram_range", "lowercase", "token_pattern", "strip_html")
@@ -244,7 +245,7 @@ class OnlineTextClassifier(OnlineLearning, TextModel):
 
     def _new_hasher(self) -> NgramHasher:
         if self.bits is None:
-            raise ValueError("bits=None uses the n-grams of a fitted TextClassifier; call start_from first.")
+            raise InputError("bits=None uses the n-grams of a fitted TextClassifier; call start_from first.")
         hasher = NgramHasher(**self._settings_shared_with(NgramHasher)).fit()
         hasher._forget_names()
         return hasher

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.errors import InputError
 from dropglm.estimators.online_model import OnlineModel
 from dropglm.online import RULES, ProgressiveScores, State
 from dropglm.online.kernels import SUM, UPDATED
@@ -19,10 +20,10 @@ def restored_online_settings(state: dict[str, Any]) -> dict[str, Any]:
     if isinstance(rule, dict):
         kind = lookup(RULES, rule["name"], "rule")
         if len(rule["settings"]) != len(kind._fields):
-            raise ValueError(f"the rule {rule['name']} has {len(kind._fields)} settings")
+            raise InputError(f"the rule {rule['name']} has {len(kind._fields)} settings")
         rule = kind(*rule["settings"])
     if (settings["bits"] is None) != ("vocabulary" in state and "vectorizer" in state):
-        raise ValueError("bits must be None if there is a vocabulary, and only then")
+        raise InputError("bits must be None if there is a vocabulary, and only then")
     return settings | {"rule": rule}
 
 
@@ -37,7 +38,7 @@ def restore_online(classifier: Any, model: OnlineModel, features: Any, state: di
     """Give a classifier its model and its features, after checking that all parts fit together."""
     classes, counts, totals = state["classes"], state["counts"], state["seen"]
     if not ((np.sort(classes) == classes).all() and counts.shape == classes.shape and totals.shape == (3,)):
-        raise ValueError("the classes do not match their counts")
+        raise InputError("the classes do not match their counts")
     saved = state["state"]
     model._reset(classes, len(features.ngrams_), saved["cells"].dtype)
     _restore_steps(model._state, saved)
@@ -54,7 +55,7 @@ def _restore_steps(state: State, saved: dict[str, np.ndarray]) -> None:
         (used[1:] > used[:-1]).all()  # a difference could overflow
         and (not len(used) or used[-1] < state.cells.shape[1])
     ):
-        raise ValueError("the used columns are not sorted, or out of range")
+        raise InputError("the used columns are not sorted, or out of range")
     K, lazy = len(state.cells), state.histories.shape[1] > 0
     past, time = saved["past"], saved["time"]
     if not (
@@ -62,10 +63,10 @@ def _restore_steps(state: State, saved: dict[str, np.ndarray]) -> None:
         and past.shape == (K, len(used) if lazy else 0, 2)
         and time.shape == state.time.shape
     ):
-        raise ValueError("the coefficients do not match the features and the classes")
+        raise InputError("the coefficients do not match the features and the classes")
     # The clock of averages starts at 1.
     if (saved["cells"][:, :, SUM] < 0.0).any() or (past[:, :, UPDATED] > time[1] + 1.0).any():
-        raise ValueError("a sum is negative, or a coefficient was updated after the last step")
+        raise InputError("a sum is negative, or a coefficient was updated after the last step")
     state.cells[:, used], state.time[:] = saved["cells"], saved["time"]
     if lazy:
         state.histories[:, used] = saved["past"]

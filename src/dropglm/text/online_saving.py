@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.errors import InputTypeError
 from dropglm.online import RULES, State
 from dropglm.online.kernels import BETA_TOTAL
 from dropglm.text.saving import saved_settings, vectorizer_settings
@@ -37,7 +38,7 @@ def _saved_rule(rule: Any) -> Any:
         return rule
     names = [name for name, kind in RULES.items() if type(rule) is kind]
     if not names:
-        raise TypeError(
+        raise InputTypeError(
             f"A model with the rule {type(rule).__name__} cannot be saved, since model files do not hold "
             "code; use joblib, or a rule of dropglm."
         )

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import clone
 
 from dropglm.blocks import Blocks
+from dropglm.errors import InputError
 from dropglm.estimators.rows import TrainingRows
 from dropglm.latent.decomposition import single_threaded_blas, singular_space, squared_norm
 from dropglm.latent.products import products
@@ -90,11 +91,11 @@ class TextsInPartitions(TrainingTexts):
         if classifier.embedder is not None:
             encoder_of(classifier.embedder)
         if classifier.tune and checkpoint is not None:
-            raise ValueError("A search has no checkpoints; use tune=False, or leave checkpoint out.")
+            raise InputError("A search has no checkpoints; use tune=False, or leave checkpoint out.")
         if checkpoint is not None:
             checkpoint_folder(checkpoint)  # before texts are counted
         if not labeled:
-            raise ValueError("There is no partition of labelled texts.")
+            raise InputError("There is no partition of labelled texts.")
         self.engine, self.checkpoint = engine, checkpoint
         self._first_unlabeled = len(labeled)
         self._texts = engine.keep(check_partition, [*labeled, *unlabeled], None)
@@ -109,7 +110,7 @@ class TextsInPartitions(TrainingTexts):
             total: TextCounts = engine.total(count, self._texts, self._counter, add)
         self._ngrams, self.class_counts, self._sizes, embedded = total
         if not self.class_counts:
-            raise ValueError("No partition has a text with a label.")
+            raise InputError("No partition has a text with a label.")
         self.n_unlabeled = sum(self._sizes[self._first_unlabeled :])
         some = embedded or classifier.embedder is not None
         self.embeddings = self._embed(classifier.embedder, shown) if some else None
@@ -217,7 +218,7 @@ def add_embedding_sums(a: tuple[int, Any], b: tuple[int, Any]) -> tuple[int, Any
     if a[1] is None or b[1] is None:
         return b if a[1] is None else a
     if a[1].shape != b[1].shape:
-        raise ValueError(
+        raise InputError(
             f"Embeddings of some partitions have {len(a[1])} numbers per text, those of others {len(b[1])}."
         )
     return a[0] + b[0], a[1] + b[1]
@@ -332,6 +333,6 @@ def to_rows(part: TextRows, scaling: Scaling | None) -> Rows:
         E = np.empty((0, k), np.float32) if part.embeddings is None else scaling(part.embeddings)
         if len(E) != n:
             with naming(partition_name(part.number, labeled=part.labeled)):
-                raise ValueError("has texts without embeddings, but others have them.")
+                raise InputError("has texts without embeddings, but others have them.")
         X = with_embeddings(X, E)
     return Rows(part.number, X, part.y, part.weights, labeled=part.labeled)

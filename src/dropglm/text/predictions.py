@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from dropglm import checks
+from dropglm.errors import InputError
 from dropglm.estimators.predictions import LogisticPredictions
 from dropglm.text.explanation import Explanation, TextFeatures, explain_text
 from dropglm.text.top_ngrams import NgramWeight, top_ngrams
@@ -141,7 +142,7 @@ class TextPredictions:
         vectorizer.n_jobs, vectorizer.verbose = checks.threads(self.n_jobs), self.verbose
         features = vectorizer.transform(X)
         if not features.shape[0]:
-            raise ValueError("X is empty; give at least one text.")
+            raise InputError("X is empty; give at least one text.")
         return features
 
     def top_features(self, k: int = 10) -> dict[Any, list[NgramWeight]]:
@@ -219,4 +220,4 @@ class TextPredictions:
 def refuse_embeddings(given: Any) -> None:
     """Raise an error if there are embeddings, or an embedder, for a model that was trained without."""
     if given is not None:
-        raise ValueError("The model was trained without embeddings, so it cannot use any.")
+        raise InputError("The model was trained without embeddings, so it cannot use any.")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dropglm.errors import InputError
 from dropglm.estimators.predictions import FittedLogistic
 from dropglm.text.features import NgramFeatures
 from dropglm.text.tokens import compile_pattern
@@ -37,5 +38,5 @@ def restore_coefficients(state: dict[str, Any], n_features: int) -> FittedLogist
     classes, coef, intercept = state["classes"], state["coef"], state["intercept"]
     rows = 1 if len(classes) == 2 else len(classes)
     if coef.shape != (rows, n_features) or intercept.shape != (rows,):
-        raise ValueError("the coefficients do not match the vocabulary and the classes")
+        raise InputError("the coefficients do not match the vocabulary and the classes")
     return FittedLogistic(classes, coef, intercept, state["multi_class"], n_features)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dropglm import model_files
+from dropglm.errors import InputTypeError
 from dropglm.text.file_contents import CHOSEN, FEATURES
 from dropglm.text.stop_words import stop_word_set
 
@@ -104,6 +105,6 @@ def saved_setting(name: str, value: Any) -> Any:
         return model_files.to_plain(value)
     except TypeError:
         kind = value.__name__ if isinstance(value, type) else type(value).__name__
-        raise TypeError(
+        raise InputTypeError(
             f"A model with {name}={kind} cannot be saved, since model files do not contain code; use joblib."
         ) from None

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm import checks
+from dropglm.errors import InputError
 from dropglm.text.candidates import NONE, Candidates
 from dropglm.text.sorting import copy_strings, find_byte, rank, sorted_rows, sorted_strings, take
 from dropglm.text.vocabulary import Vocabulary
@@ -44,17 +45,17 @@ class Selection(NamedTuple):
     def check(self) -> None:
         """Raise an error if a setting is invalid."""
         if isinstance(self.min_df, (tuple, list)) and len(self.min_df) != 2:
-            raise ValueError(
+            raise InputError(
                 f"min_df must be one value, or a pair for words and for longer n-grams, got {self.min_df!r}."
             )
         for name, value in (*(("min_df", one) for one in self._smallest()), ("max_df", self.max_df)):
             checks.not_negative(value, name)
             if not isinstance(value, Integral) and value > 1.0:
-                raise ValueError(f"{name} must be a whole number of texts or a share in [0, 1], got {value}.")
+                raise InputError(f"{name} must be a whole number of texts or a share in [0, 1], got {value}.")
         if self.max_features is not None:
             checks.whole_number(self.max_features, "max_features")
             if self.max_features < 1:
-                raise ValueError(f"max_features must be at least 1, got {self.max_features}.")
+                raise InputError(f"max_features must be at least 1, got {self.max_features}.")
 
     def document_range(self, n_texts: int, n: int = 1) -> tuple[float, float]:
         """Return the smallest and the largest number of texts that contain a feature of n words."""
@@ -75,13 +76,16 @@ class Selection(NamedTuple):
         """Return the features in alphabetical order, and the position of each among the candidates."""
         n = candidates.n_texts
         if len(candidates.ends) == 1:
-            raise ValueError(f"The fit has an empty vocabulary: none of the {n} texts has a token to count.")
+            raise InputError(f"The fit has an empty vocabulary: none of the {n} texts has a token to count.")
         if not len(candidates.texts):
             (low, high), (longer, _) = (self.document_range(n, k) for k in (1, 2))
             least = f"{low:g}" if low == longer else f"{low:g} (words) or {longer:g} (longer n-grams)"
-            raise ValueError(
+            short, long = self._smallest()
+            now = f"{short}" if short == long else f"{short}, {long} for longer n-grams"
+            raise InputError(
                 f"The fit has an empty vocabulary: no n-gram occurs in at least {least} and at most {high:g} "
-                f"of the {n} texts (min_df={self.min_df}, max_df={self.max_df})."
+                f"of the {n} texts; lower min_df (now {now}) or raise max_df (now {self.max_df}).",
+                *("min_df", "max_df"),
             )
         words = candidates.letters, candidates.ends[:-1], candidates.ends[1:]
         words, spelling, order = _sort_alphabetically(words, candidates.spelling, threads)
@@ -123,7 +127,7 @@ def _refuse_spaces(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray) -
     spaced = find_byte(letters, starts, stops, 32, 32)
     if spaced >= 0:
         word = letters[starts[spaced] : stops[spaced]].tobytes().decode("utf-8", "surrogatepass")
-        raise ValueError(
+        raise InputError(
             f"token_pattern matches {word!r}, which contains a space and cannot be distinguished from an "
             "n-gram of its words; use a pattern whose tokens contain no spaces."
         )

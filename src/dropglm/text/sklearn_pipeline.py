@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
+from dropglm.errors import InputError
 from dropglm.estimators.sklearn_models import sklearn_classifier
 from dropglm.text.analysis import TextAnalysis
 from dropglm.text.hashed_features import HashedFeatures
@@ -27,7 +28,7 @@ SHARED = ("input", "encoding", "decode_error", "ngram_range", "binary", "lowerca
 def sklearn_pipeline(vectorizer: Any, model: Any, head: Any = None) -> Pipeline:
     """Return a vectorizer and a classifier of scikit-learn that predict like ours."""
     if head is not None:
-        raise ValueError(
+        raise InputError(
             "The model uses embeddings, which a pipeline of scikit-learn cannot compute; train it without an "
             "embedder."
         )
@@ -39,7 +40,7 @@ def sklearn_pipeline(vectorizer: Any, model: Any, head: Any = None) -> Pipeline:
 def sklearn_vectorizer(vectorizer: Any, dtype: Any = None) -> CountVectorizer:
     """Return scikit-learn's ``TfidfVectorizer``, or its ``CountVectorizer`` if counts are not weighted."""
     if isinstance(vectorizer, HashedFeatures):
-        raise ValueError(
+        raise InputError(
             "N-grams are hashed with a function that scikit-learn does not have; train a TextClassifier, or "
             "an OnlineTextClassifier that starts from one (start_from)."
         )
@@ -47,7 +48,7 @@ def sklearn_vectorizer(vectorizer: Any, dtype: Any = None) -> CountVectorizer:
         name for name in OVERRIDDEN if getattr(type(vectorizer), name) is not getattr(TextAnalysis, name)
     ]
     if changed:
-        raise ValueError(
+        raise InputError(
             f"{type(vectorizer).__name__} overrides {', '.join(changed)}, so scikit-learn's vectorizer would "
             "differ from it; pass a preprocessor, tokenizer or analyzer instead."
         )

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from dropglm.errors import InputTypeError
 from dropglm.registry import lookup
 from dropglm.text import kernels
 from dropglm.text.counting import empty_slots
@@ -81,7 +82,7 @@ def stop_word_set(stop_words: Any) -> frozenset[str] | None:
     --------
     >>> stop_word_set("englsh")
     Traceback (most recent call last):
-    ValueError: stop_words 'englsh' is unknown; did you mean 'english'? Known: 'english'.
+    dropglm.errors.InputError: stop_words 'englsh' is unknown; did you mean 'english'? Known: 'english'.
     """
     if stop_words is None:
         return None
@@ -90,7 +91,7 @@ def stop_word_set(stop_words: Any) -> frozenset[str] | None:
     words = frozenset(stop_words) if isinstance(stop_words, Iterable) else frozenset([stop_words])
     for word in words:
         if not isinstance(word, str):
-            raise TypeError(f"stop_words must be 'english' or a list of strings, got {word!r}.")
+            raise InputTypeError(f"stop_words must be 'english' or a list of strings, got {word!r}.")
     return words
 
 

@@ -282,7 +282,8 @@ class OnlineTraining:
                 k = int(known[max(error.step - steps, 1) - 1])
                 raise TableError(
                     f"{source.path}: training has diverged at {batch.place(k)}, because the coefficients "
-                    f"overflow; lower rate (now {error.rate:g})."
+                    f"overflow; lower rate (now {error.rate:g}).",
+                    "rate",
                 ) from None
             sequence = np.append(self.last_class, numbers[known])
             self.class_changes += int((sequence[1:] != sequence[:-1]).sum())

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.encoded_texts import EncodedTexts
+from dropglm.errors import InputError, InputTypeError
 from dropglm.text import scanning
 from dropglm.text.prepared import Prepared, Room, Runs, SplitTexts, StoredTexts, TextsInBytes, Tokens
 from dropglm.text.string_memory import readable
@@ -98,7 +99,7 @@ def tokens_of_lists(found: Sequence[list[str]]) -> Tokens:
     numbers = np.fromiter(map(number.__getitem__, chain.from_iterable(found)), np.int64, counts.sum())
     for token in number:
         if not isinstance(token, str):
-            raise TypeError(f"tokenizer and analyzer must return lists of strings, got {token!r}.")
+            raise InputTypeError(f"tokenizer and analyzer must return lists of strings, got {token!r}.")
     letters, ends = encode_strings(list(number))
     keys = np.empty(len(number), np.int64)
     scanning.keys_of(letters, ends, keys)
@@ -111,9 +112,9 @@ def compile_pattern(pattern: Any) -> re.Pattern[str]:
     try:
         compiled = re.compile(pattern)
     except (re.error, TypeError) as error:
-        raise ValueError(f"token_pattern {pattern!r} is not a regular expression: {error}.") from None
+        raise InputError(f"token_pattern {pattern!r} is not a regular expression: {error}.") from None
     if compiled.groups > 1:
-        raise ValueError(
+        raise InputError(
             f"More than 1 capturing group in token pattern {pattern!r}; use at most one, which is the token."
         )
     return compiled

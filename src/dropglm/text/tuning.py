@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.blocks import PerBlock
+from dropglm.errors import InputError, InputTypeError
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.estimators.grid import is_grid
 from dropglm.text.vectorizer import NgramVectorizer
@@ -35,7 +36,7 @@ def ngram_weights_of(classifier: Any, class_counts: np.ndarray) -> tuple[float, 
     if given is not None:
         values = tuple(given) if is_grid("ngram_weight", given) else (given,)
         if not values:
-            raise ValueError("ngram_weight is an empty grid; give at least one value.")
+            raise InputError("ngram_weight is an empty grid; give at least one value.")
         return values
     _, longest = vectorizer_of(classifier, NGRAM_WEIGHTS[0])._check()
     many = class_counts.sum() > MANY_TEXTS and len(class_counts) <= MANY_CLASSES
@@ -55,9 +56,11 @@ def check_values(classifier: Any) -> None:
         value = getattr(classifier, name)
         several = is_grid(name, value)
         if not classifier.tune and several:
-            raise ValueError(f"tune=False needs a single value for {name}, got {value!r}.")
+            raise InputError(f"tune=False needs a single value for {name}, got {value!r}.")
         if any(isinstance(one, PerBlock) for one in (value if several else [value])):
-            raise TypeError(f"{name} of a text classifier is that of the n-grams; do not give a PerBlock.")
+            raise InputTypeError(
+                f"{name} of a text classifier is that of the n-grams; do not give a PerBlock."
+            )
 
 
 def estimator_of(classifier: Any, class_counts: np.ndarray) -> LogisticRegression | LogisticRegressionCV:

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import TransformerMixin
 
 from dropglm import checks
+from dropglm.errors import InputError
 from dropglm.text.estimator import TextEstimator
 from dropglm.text.features import NgramFeatures
 from dropglm.text.ngram_counts import NgramCounts
@@ -243,7 +244,7 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         names = self.get_feature_names_out()
         rows = sparse.csr_array(checks.features(X))
         if rows.shape[1] != len(names):
-            raise ValueError(f"X has {rows.shape[1]} columns, but the vocabulary has {len(names)} n-grams.")
+            raise InputError(f"X has {rows.shape[1]} columns, but the vocabulary has {len(names)} n-grams.")
         rows.eliminate_zeros()
         return np.split(names[rows.indices], rows.indptr[1:-1])
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from dropglm.errors import InputError
 from dropglm.text import kernels, row_kernels
 from dropglm.text.candidates import NONE
 from dropglm.text.counting import MAX_NGRAM, empty_slots
@@ -149,11 +150,11 @@ class Vocabulary:
             and spelling.min() >= NONE
             and not ((spelling[:, :-1] == NONE) & (spelling[:, 1:] != NONE)).any()
         ):
-            raise ValueError("the arrays of the vocabulary are inconsistent")
+            raise InputError("the arrays of the vocabulary are inconsistent")
         vocabulary = cls(letters, ends, spelling, counts)
         vocabulary.mean_values = values
         if len(set(vocabulary._words)) < words:  # decoding them raises unless the letters are UTF-8
-            raise ValueError("a word is twice in the vocabulary")  # many would make the hash table slow
+            raise InputError("a word is twice in the vocabulary")  # many would make the hash table slow
         return vocabulary
 
     @property

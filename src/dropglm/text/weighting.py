@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm import checks
+from dropglm.errors import InputError, InputTypeError
 from dropglm.maths.compile import kernel
 from dropglm.model_files import LARGEST
 from dropglm.registry import lookup
@@ -51,10 +52,10 @@ class WeightedFeatures:
     @idf_.setter
     def idf_(self, values: Any) -> None:
         if not self.use_idf:
-            raise ValueError("idf_ cannot be set if use_idf is False.")
+            raise InputError("idf_ cannot be set if use_idf is False.")
         idf, d = checks.numbers(values, "idf_"), len(self._vocabulary())
         if idf.shape != (d,):
-            raise ValueError(f"idf_ has shape {idf.shape}, but the vocabulary has {d} n-grams.")
+            raise InputError(f"idf_ has shape {idf.shape}, but the vocabulary has {d} n-grams.")
         self._set_weights(idf)
 
     def _vocabulary(self) -> Vocabulary:
@@ -79,7 +80,7 @@ class WeightedFeatures:
             if self.use_idf:
                 factors *= idf**self.idf_power
         if not factors.max(initial=0.0) <= LARGEST:
-            raise ValueError(
+            raise InputError(
                 f"idf_power={self.idf_power:g} and ngram_weight={self.ngram_weight:g} give n-grams weights "
                 f"beyond {LARGEST:g}; use smaller values."
             )
@@ -100,7 +101,7 @@ class WeightedFeatures:
         checks.not_negative(self.idf_power, "idf_power")
         checks.positive(self.ngram_weight, "ngram_weight")
         if np.dtype(self.dtype).char not in "bBhHiIlLqQfd":
-            raise TypeError(f"dtype must be an integer type, float32 or float64, got {self.dtype!r}.")
+            raise InputTypeError(f"dtype must be an integer type, float32 or float64, got {self.dtype!r}.")
 
     def _warn_of_integers(self) -> None:
         if self._value_type() != np.dtype(self.dtype):

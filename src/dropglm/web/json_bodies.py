@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
+from dropglm.errors import InputError
+
 MAX_BYTES = 32 << 20
 MAX_SECONDS = 60.0
 
@@ -126,11 +128,11 @@ async def read_json(request: Request, max_bytes: int = MAX_BYTES, max_seconds: f
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a value")
+    raise InputError(f"{name} is not a value")
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
-        raise ValueError("a name occurs twice in an object")
+        raise InputError("a name occurs twice in an object")
     return content

@@ -16,6 +16,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
+from dropglm.errors import InputError
 from dropglm.web.hosts import in_address
 from dropglm.web.patience import PatientProtocol
 
@@ -52,7 +53,7 @@ def listen(host: str = "127.0.0.1", port: int | None = None) -> socket.socket:
     True
     """
     if not host.strip():
-        raise ValueError("The host must be a name or an address, such as 127.0.0.1; it is blank.")
+        raise InputError("The host must be a name or an address, such as 127.0.0.1; it is blank.")
     tried = [*range(FIRST_PORT, FIRST_PORT + PORTS), 0] if port is None else [port]
     for number in tried:
         try:
@@ -61,10 +62,13 @@ def listen(host: str = "127.0.0.1", port: int | None = None) -> socket.socket:
             if error.errno == errno.EADDRINUSE and number != tried[-1]:
                 continue
             if error.errno == errno.EADDRINUSE:
-                raise ValueError(f"Port {number} is in use; choose another.") from None
-            raise ValueError(f"Cannot listen on {host}, port {number}: {error.strerror or error}.") from None
+                raise InputError(
+                    f"Port {number} is in use; choose another one with --port, or leave it out to take the "
+                    "next free one."
+                ) from None
+            raise InputError(f"Cannot listen on {host}, port {number}: {error.strerror or error}.") from None
         except UnicodeError:
-            raise ValueError(f"Cannot listen on {host!r}: this is not the name of a host.") from None
+            raise InputError(f"Cannot listen on {host!r}: this is not the name of a host.") from None
     raise AssertionError("unreachable")
 
 
