@@ -133,7 +133,11 @@ def _lead(board, *arguments):
 
 @cache
 def _leader(loop: Any) -> Any:
-    """Return ``_lead`` for this loop, compiled and cached on disk beside it."""
+    """Return ``_lead`` for this loop, compiled and cached on disk beside it.
+
+    A copy with the loop's file and name, by which Numba's cache finds it: with the loop as an argument or in
+    a closure, every process would compile it again, a quarter of a second per loop.
+    """
     of_loop = loop.py_func
     code = _lead.__code__.replace(co_filename=of_loop.__code__.co_filename)
     leader = FunctionType(code, {**globals(), "loop": loop}, f"{of_loop.__name__}_leader")

@@ -10,6 +10,15 @@ from numba import njit
 from dropglm.design.storage import column, span, value
 from dropglm.maths.compile import inlined, kernel, summing_kernel
 from dropglm.maths.prefetch import prefetch_for_later
+from dropglm.online.rule import (
+    gradient_divisor,
+    increment,
+    initial_sum,
+    metric,
+    same_metric_for_all,
+    slope,
+    updates_metric_after_step,
+)
 
 # The state of a coefficient, in neighbouring cells: β_j and the sum s_j that its metric is computed from.
 BETA, SUM = 0, 1
@@ -24,10 +33,10 @@ def after_idle_steps(rule, beta, s, idle, t, l2):
 
     After a warm start, a feature that has not occurred yet does not have a metric; its coefficient is kept.
     """
-    if idle == 0.0 or (s == 0.0 and not rule.same_metric_for_all()):
+    if idle == 0.0 or (s == 0.0 and not same_metric_for_all(rule)):
         return beta
-    if not rule.same_metric_for_all():
-        idle *= np.log1p(rule.rate * l2 / rule.metric(s, t))
+    if not same_metric_for_all(rule):
+        idle *= np.log1p(rule.rate * l2 / metric(rule, s, t))
     return beta * np.exp(-idle)
 
 
@@ -85,11 +94,11 @@ def take_steps(
         t = np.int64(time[0]) + 1
         clock = time[1]
         tick = 1.0
-        if rule.same_metric_for_all() and l2 > 0.0:
-            tick = np.log1p(rule.rate * l2 / rule.metric(one, t))
+        if same_metric_for_all(rule) and l2 > 0.0:
+            tick = np.log1p(rule.rate * l2 / metric(rule, one, t))
         next_clock = clock + tick
         squares = time[2] + sizes[i]
-        initial, c = real(rule.initial_sum(squares / t)), rule.gradient_divisor(np.sqrt(squares / t))
+        initial, c = real(initial_sum(rule, squares / t)), gradient_divisor(rule, np.sqrt(squares / t))
         for k in range(K):
             cell, history = cells[k], histories[k]
             if l2 > 0.0:
@@ -105,43 +114,43 @@ def take_steps(
                 for e in range(first, last):
                     prefetch_for_later(cell, column(rows, e))
             predictor, v = np.float64(cell[d, BETA]), 0.0
-            if rule.updates_metric_after_step() and intercept:
-                v = 1.0 / rule.metric(sum_or_initial(cell[d, SUM], initial), t)
+            if updates_metric_after_step(rule) and intercept:
+                v = 1.0 / metric(rule, sum_or_initial(cell[d, SUM], initial), t)
             for e in range(start, stop):
                 j = column(rows, e)
                 beta, s = cell[j, BETA], sum_or_initial(cell[j, SUM], initial)
                 betas[e - start], sums[e - start] = beta, s
                 predictor += value(rows, i, e) * beta
-                if rule.updates_metric_after_step():
+                if updates_metric_after_step(rule):
                     x = real(value(rows, i, e))
-                    v += x * x / rule.metric(s, t)
+                    v += x * x / metric(rule, s, t)
             eta[n, k] = predictor
             if w == 0.0:  # predicted, but not learnt from
                 continue
-            r = rule.slope(predictor, y[i, k], w, v)
-            q = real(rule.increment(r, w, w * variance(predictor)))
+            r = slope(rule, predictor, y[i, k], w, v)
+            q = real(increment(rule, r, w, w * variance(predictor)))
             step = real(rule.rate * r / c)
-            own = zero if rule.updates_metric_after_step() else q
+            own = zero if updates_metric_after_step(rule) else q
             if average or l2 > 0.0:
                 for e in range(start, stop):
                     add_to_history(cell, history, column(rows, e), next_clock)
                 add_to_history(cell, history, d, next_clock)
             for e in range(stop - start):
                 x, beta, s = real(value(rows, i, start + e)), betas[e], sums[e]
-                a_inverse = real(one / (rule.metric(s + own * x * x, t) + shrinkage))
+                a_inverse = real(one / (metric(rule, s + own * x * x, t) + shrinkage))
                 betas[e] = beta - (step * x + shrinkage * beta) * a_inverse
                 sums[e] = s + q * x * x
             for e in range(start, stop):
                 j = column(rows, e)
                 # A dense row also has zeros, which do not count as occurrences of the feature.
-                if not rule.same_metric_for_all() and value(rows, i, e) == 0.0 and cell[j, SUM] == zero:
+                if not same_metric_for_all(rule) and value(rows, i, e) == 0.0 and cell[j, SUM] == zero:
                     continue
                 cell[j, BETA] = betas[e - start]
-                if not rule.same_metric_for_all():
+                if not same_metric_for_all(rule):
                     cell[j, SUM] = sums[e - start]
             if intercept:
                 s = sum_or_initial(cell[d, SUM], initial)
-                cell[d, BETA] -= step / rule.metric(s + own, t)
+                cell[d, BETA] -= step / metric(rule, s + own, t)
                 cell[d, SUM] = s + q
         if w != 0.0:
             time[0], time[1], time[2] = t, next_clock, squares

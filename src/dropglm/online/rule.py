@@ -24,9 +24,7 @@ import inspect
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.core.typing.templates import builtin_registry
-from numba.extending import overload_method
+from numba.extending import overload
 
 from dropglm.maths.compile import inlined
 
@@ -104,36 +102,28 @@ class Rule:
         return False
 
 
-METHODS = (
-    "slope",
-    "increment",
-    "initial_sum",
-    "metric",
-    "gradient_divisor",
-    "same_metric_for_all",
-    "updates_metric_after_step",
-)
+def _calling(name: str) -> Any:
+    """Return a function of a rule and further arguments that calls this method of the rule.
 
+    Compiled code calls methods through these functions; the class of the rule is known at compile time.
+    """
 
-def _compile_method(name: str) -> None:
-    """Let compiled code call this method of every rule; the class of the rule is known at compile time."""
+    def call(rule, *arguments):
+        return getattr(rule, name)(*arguments)
 
-    def body(rule, *arguments):
-        return getattr(rule.instance_class, name) if _is_rule(rule) else None
+    def compiled(rule, *arguments):
+        return getattr(rule.instance_class, name)
 
-    body.__signature__ = inspect.signature(getattr(Rule, name))  # type: ignore[attr-defined]
+    compiled.__signature__ = inspect.signature(getattr(Rule, name))  # type: ignore[attr-defined]
     # Not strict: the arguments of a method need not have the names that they have here.
-    overload_method(types.BaseNamedTuple, name, strict=False)(body)  # type: ignore[call-arg]
-    # Other named tuples may have a field of this name, which Numba would take for the method.
-    template = builtin_registry.attributes[-1]
-    resolve = template._resolve
-    template._resolve = lambda self, of, attr: resolve(self, of, attr) if _is_rule(of) else None
+    overload(call, strict=False)(compiled)
+    return call
 
 
-def _is_rule(numba_type: Any) -> bool:
-    kind = getattr(numba_type, "instance_class", None)
-    return isinstance(kind, type) and issubclass(kind, Rule)
-
-
-for _name in METHODS:
-    _compile_method(_name)
+slope = _calling("slope")
+increment = _calling("increment")
+initial_sum = _calling("initial_sum")
+metric = _calling("metric")
+gradient_divisor = _calling("gradient_divisor")
+same_metric_for_all = _calling("same_metric_for_all")
+updates_metric_after_step = _calling("updates_metric_after_step")
