@@ -1,15 +1,16 @@
 """Work that is split into pieces and run on threads."""
 
 import os
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
-from threading import Event, local
+from threading import Condition, Event, local
 from typing import Self, TypeVar
 
 import numpy as np
+
+from dropglm.dependencies import ReadyQueue
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -18,13 +19,39 @@ Result = TypeVar("Result")
 PIECE = 1 << 19
 
 
-def each(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> list[Result]:
-    """Return ``[work(item) for item in items]``; each thread takes the next item when it is free.
+def each(
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    threads: int,
+    needs: Sequence[Sequence[int]] | None = None,
+) -> list[Result]:
+    """Return ``[work(item) for item in items]``; a thread that is free takes the first item that is ready.
 
+    While there are fewer items than threads, the others help with the loops of the items: each has a team.
     Overflow gives infinity without a warning; callers see it in the result.
+
+    Parameters
+    ----------
+    work : callable
+    items : iterable
+    threads : int
+        At most so many threads, and at most the caller's team. On one thread, the order is that of the items.
+    needs : sequence of sequences of int, optional
+        The items that each item waits for, by their numbers, which are smaller than its own.
+
+    Examples
+    --------
+    >>> total = [0] * 4
+    >>> def add(k):
+    ...     total[k] = 1 + sum(total[other] for other in needs[k])
+    >>> needs = [(), (0,), (0,), (1, 2)]
+    >>> _ = each(add, range(4), 2, needs)
+    >>> total
+    [1, 2, 2, 5]
     """
     items = list(items)
-    workers = min(in_team(threads), len(items))
+    threads = in_team(threads)
+    workers = min(threads, len(items))
     if workers <= 1:
         in_order = []
         with np.errstate(over="ignore", invalid="ignore"):
@@ -32,14 +59,70 @@ def each(work: Callable[[Item], Result], items: Iterable[Item], threads: int) ->
                 in_order.append(work(item))
         return in_order
     results: dict[int, Result] = {}
+    queue = _Teams([()] * len(items) if needs is None else needs, threads)
 
-    def run(numbered: tuple[int, Item]) -> None:
-        number, item = numbered
-        results[number] = work(item)
+    def run(k: int) -> None:
+        try:
+            with queue.teams[k]:
+                results[k] = work(items[k])
+            queue.finish(k)
+        except BaseException:
+            queue.stop()
+            raise
 
-    queue = deque(enumerate(items))
-    on_threads(run, [_taken_from(queue) for _ in range(workers)])
-    return [results[number] for number in range(len(items))]
+    on_threads(run, [queue.taken() for _ in range(workers)])
+    return [results[k] for k in range(len(items))]
+
+
+class _Teams(ReadyQueue):
+    """The items that are ready, and the teams of those that are running."""
+
+    def __init__(self, needs: Sequence[Sequence[int]], threads: int) -> None:
+        super().__init__(needs)
+        self.threads = threads
+        self.teams: dict[int, Team] = {}  # of those that are running
+        self._stopped = False
+        self._changed = Condition()
+
+    def taken(self) -> Iterator[int]:
+        """Yield items as they become ready, until none is left or one has failed."""
+        try:
+            while True:
+                with self._changed:
+                    self._changed.wait_for(lambda: self.ready or self._is_over)
+                    if self._is_over:
+                        return
+                    k = self.take()
+                    self.teams[k] = Team(1)
+                    self._set_sizes()
+                yield k
+        except BaseException:  # Ctrl-C while waiting
+            self.stop()
+            raise
+
+    @property
+    def _is_over(self) -> bool:
+        return self._stopped or not self.unfinished
+
+    def stop(self) -> None:
+        """Yield no more items; no thread may wait for one that failed."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def finish(self, k: int) -> None:
+        """Hand the items that needed this one, and its threads, to the others."""
+        with self._changed:
+            del self.teams[k]
+            super().finish(k)
+            self._set_sizes()
+            self._changed.notify_all()
+
+    def _set_sizes(self) -> None:
+        """Divide the threads among the items that are running, and those that are about to start."""
+        busy = min(self.threads, len(self.teams) + len(self.ready))
+        for number, team in enumerate(self.teams.values()):
+            team.size = self.threads // busy + (number < self.threads % busy)
 
 
 def on_threads(work: Callable[[Item], object], lanes: Sequence[Iterable[Item]]) -> None:
@@ -73,14 +156,6 @@ def on_threads(work: Callable[[Item], object], lanes: Sequence[Iterable[Item]]) 
         wait(others)
     for other in others:
         other.result()
-
-
-def _taken_from(queue: deque[Item]) -> Iterator[Item]:
-    while queue:
-        try:
-            yield queue.popleft()
-        except IndexError:  # another thread was faster
-            return
 
 
 # How many nested calls this thread is inside, and its team. Each level has its own pool: in a shared pool,

@@ -9,11 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from dropglm.blocks import Blocks
-from dropglm.dependencies import each_in_teams, each_when_ready
 from dropglm.design import BlockDesign, Design, Matrix, frequency_order
 from dropglm.errors import InputError
 from dropglm.gpu_arrays import to_host
 from dropglm.objective import sum_of_rows
+from dropglm.threads import each
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -174,7 +174,7 @@ class FeaturesOfRows(AnyFeatures):
 
     def each_when_ready(self, work: Callable[[int], None], needs: Sequence[Sequence[int]]) -> None:
         """Call ``work(k)`` for k = 0, 1, …, on all threads; spare threads share the loops over the rows."""
-        each_when_ready(work, needs, self.threads)
+        each(work, range(len(needs)), self.threads, needs)
 
     def mean_row(self, weights: np.ndarray) -> Any:
         """Return x̄, the weighted mean of the labelled rows, where coefficients are computed; shape (d',)."""
@@ -234,7 +234,7 @@ class Features(FeaturesOfRows):
 
         Threads without an item help with the loops over the rows of the others.
         """
-        return each_in_teams(work, items, self.threads)
+        return each(work, items, self.threads)
 
 
 def _block(X: Any, number: int) -> Matrix:

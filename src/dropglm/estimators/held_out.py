@@ -5,7 +5,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dropglm.dependencies import each_in_teams
 from dropglm.estimators.blend import PRIORS, PRIORS_BESIDE_OTHERS, Blend, HeldOutBlends, Priors
 from dropglm.estimators.grid import Candidate
 from dropglm.estimators.l2_weights import L2Weights
@@ -15,6 +14,7 @@ from dropglm.estimators.paths import Fit
 from dropglm.estimators.rows import TrainingRows
 from dropglm.estimators.scoring import ROW_SCORERS, RowScorer, softmax_predictors, takes_weights
 from dropglm.families import Multinomial
+from dropglm.threads import each
 
 
 class Outcome(NamedTuple):
@@ -130,7 +130,7 @@ class HeldOut:
             row_scores = self.row_scores(eta)
             return Outcome(fits, blend, eta, self.scores(eta, row_scores), row_scores)
 
-        return each_in_teams(outcome, items, self.features.threads)
+        return each(outcome, items, self.features.threads)
 
     def _adds_nu(self, l2_weights: L2Weights) -> bool:
         """Return whether naive Bayes, which is of the first block, is added to a candidate's predictors."""

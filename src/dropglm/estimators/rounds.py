@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm.dependencies import each_in_teams
 from dropglm.estimators.blend import Blend, Prior, Priors, fit_blend, losses_of
 from dropglm.estimators.naive_bayes import beside_zeros, ratios_of
 from dropglm.estimators.rows import TrainingRows
 from dropglm.gpu_arrays import to_host
 from dropglm.objective import Coefficients
+from dropglm.threads import each
 
 # ε and a of the ratios (see ``ratios_of``), and the priors of t and c. Accuracy and log loss with 50 and 100
 # labels, means over seven sets of texts in a prototype: 75.98 / .614 and 79.28 / .544; with ε = 1
@@ -101,7 +101,7 @@ class Rounds:
             totals[features.orders[0]] += to_host(in_order)
             return ratios_of(totals, floor=FLOOR, pseudo_total=PSEUDO_TOTAL).astype(features.dtype)
 
-        return each_in_teams(of_both, list(zip(self._labeled, unlabeled, strict=True)), features.threads)
+        return each(of_both, list(zip(self._labeled, unlabeled, strict=True)), features.threads)
 
     def held_out_predictors(self, ratios: Sequence[np.ndarray]) -> np.ndarray:
         """Return the predictors ν of the held-out rows of all folds, given the ratios of each fold."""

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from dropglm.blocks import Blocks, block_count
-from dropglm.dependencies import each_in_teams
 from dropglm.design import Design
 from dropglm.estimators.blend import all_classes
 from dropglm.estimators.device_features import features_of
@@ -32,6 +31,7 @@ from dropglm.gpu_arrays import concatenate, to_host
 from dropglm.noise import Noise
 from dropglm.objective import Coefficients
 from dropglm.solvers import LBFGS
+from dropglm.threads import each
 
 NO_BLOCKS: frozenset[int] = frozenset()
 
@@ -307,7 +307,7 @@ class RowsInMemory(TrainingRows):
             p = Multinomial.mean(all_classes(X @ beta.astype(X.dtype, copy=False) + intercept))
             return counted.transposed_dot(weights[:, None] * p)
 
-        return each_in_teams(totals, models, self.features.threads)
+        return each(totals, models, self.features.threads)
 
 
 def _first_block(X: Any) -> Any:
