@@ -8,10 +8,9 @@ import pytest
 
 from dropglm.labelling import LabellingSession
 from dropglm.labelling.export_job import Exports
-from dropglm.web.label_app import label_app
-from dropglm.web.label_views import CUT
+from dropglm.web.label_page import CUT, label_app
 from dropglm.web.running import serving
-from dropglm.web.token import page_token
+from dropglm.web.security import page_token
 from tests.cli.command import texts
 from tests.web.client import ask
 

@@ -7,7 +7,7 @@ import pytest
 
 from dropglm.labelling import LabellingSession, TextPool
 from dropglm.labelling.export_job import Exports
-from dropglm.web.label_app import label_app
+from dropglm.web.label_page import label_app
 from dropglm.web.running import serving
 from tests.web.browser import needs_browser
 from tests.web.label_page import TEXTS, TRUTH_OF, Page

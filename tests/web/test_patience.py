@@ -8,7 +8,7 @@ import pytest
 from starlette.responses import Response
 from starlette.routing import Route
 
-from dropglm.web import patience
+from dropglm.web import running
 from dropglm.web.application import application
 from dropglm.web.running import serving
 from tests.web.client import ask, connect
@@ -26,8 +26,8 @@ async def little(request):
 
 @pytest.fixture
 def address(monkeypatch):
-    monkeypatch.setattr(patience, "HEADERS", 0.3)
-    monkeypatch.setattr(patience, "ANSWER", 0.3)
+    monkeypatch.setattr(running, "FOR_HEADERS", 0.3)
+    monkeypatch.setattr(running, "FOR_READING", 0.3)
     with serving(application([Route("/", little), Route("/much", much)], log=False)) as address:
         yield address
 
@@ -81,7 +81,7 @@ def test_a_client_that_does_not_read_is_cut_off(address):
 
 
 def test_a_client_that_reads_gets_everything_however_slowly(address, monkeypatch):
-    monkeypatch.setattr(patience, "ANSWER", 1.0)
+    monkeypatch.setattr(running, "FOR_READING", 1.0)
     assert len(ask(address, "/much").body) == MUCH
     received = 0
     start = time.perf_counter()

@@ -7,10 +7,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from dropglm.web.application import application
-from dropglm.web.hosts import AllowedHosts
-from dropglm.web.pages import page_routes
+from dropglm.web.application import application, page_routes
 from dropglm.web.running import address_of, listen, serving
+from dropglm.web.security import AllowedHosts
 from tests.web.client import ask
 
 FOLDERS = sorted(

@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 from starlette.routing import Route
 
 from dropglm.web.application import application
-from dropglm.web.hosts import AllowedHosts
-from dropglm.web.json_answers import json_answer
-from dropglm.web.json_bodies import read_json
+from dropglm.web.json_messages import json_answer, read_json
 from dropglm.web.running import serving
+from dropglm.web.security import AllowedHosts
 from tests.web.client import all_of, ask, connect
 
 

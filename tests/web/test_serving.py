@@ -16,7 +16,7 @@ from starlette.requests import Request
 from dropglm import OnlineTextClassifier, TextClassifier
 from dropglm.text.saved_model import load_saved_model
 from dropglm.web.application import application
-from dropglm.web.json_bodies import MAX_SECONDS, Bodies
+from dropglm.web.json_messages import MAX_SECONDS, Bodies
 from dropglm.web.running import serving
 from dropglm.web.serving import LARGE_REQUESTS, MAX_EXPLAINED, MAX_TEXTS, TextService
 from tests.web.client import all_of, ask, connect

@@ -142,10 +142,9 @@ def label(
     with compiling():
         from dropglm.labelling.export_job import Exports
         from dropglm.labelling.session import LabellingSession
-        from dropglm.web.hosts import AllowedHosts
-        from dropglm.web.label_app import label_app
+        from dropglm.web.label_page import label_app
         from dropglm.web.running import address_of, listen, open_browser, run
-        from dropglm.web.token import page_token
+        from dropglm.web.security import AllowedHosts, page_token
 
         source = SourceTable(table, text, {"format": format, "encoding": encoding, "delimiter": delimiter})
         texts, known, n_without = source.texts_and_labels(label, quiet=quiet)

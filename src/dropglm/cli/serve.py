@@ -75,9 +75,7 @@ def serve(
     """
     for package in ("starlette", "uvicorn"):
         import_extra(package, "label", "dropglm serve needs")
-    from dropglm.web.running import address_of, listen, open_browser, run
-    from dropglm.web.stopping import end_if_computing
-    from dropglm.web.workers import run_workers
+    from dropglm.web.running import address_of, end_if_computing, listen, open_browser, run, run_workers
 
     served = ServedModel(
         model,
@@ -124,7 +122,7 @@ class ServedModel:
         """Load the model, and return the application."""
         from dropglm import checks
         from dropglm.web.application import application
-        from dropglm.web.hosts import AllowedHosts
+        from dropglm.web.security import AllowedHosts
         from dropglm.web.serving import TextService
 
         model = load_with_embedder(self.model, self.embedder, trust=self.trust)

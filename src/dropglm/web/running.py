@@ -1,24 +1,31 @@
-"""Running an application: the port, the browser, and an end within a second or two."""
+"""Running an application: the port, the browser, processes, slow clients, and an end within seconds."""
 
 import asyncio
 import errno
 import logging
+import multiprocessing
 import os
 import signal
 import socket
+import sys
 import threading
+import time
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from multiprocessing.connection import wait
+from multiprocessing.context import SpawnProcess
+from types import FrameType
+from typing import Any, TypeVar
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dropglm.errors import InputError
-from dropglm.web.hosts import in_address
-from dropglm.web.patience import PatientProtocol
+from dropglm.web.security import in_address
 
 FIRST_PORT, PORTS = 8000, 20  # tried in turn if no port is given
 MAX_CONNECTIONS = 500
@@ -29,6 +36,12 @@ LAST_REQUESTS = 1  # seconds for requests that are running when the server is to
 # Looks at all connections for a last request, and seconds between two of them. A connection that was waiting
 # to be accepted takes three rounds of the event loop until its request is read, and a look takes two.
 LAST_LOOKS, BETWEEN_LOOKS = 5, 0.02
+# Seconds in which the headers of a request must arrive, and in which a client must read some of an answer.
+FOR_HEADERS, FOR_READING = 20.0, 20.0
+Result = TypeVar("Result")
+COMPUTING = "large request"  # name of the threads
+SECONDS_TO_START = 5.0  # a worker that ends sooner would end again
+SECONDS_TO_STOP = 5.0  # a worker takes about 1.5; killing it sooner could lose requests
 
 
 def listen(host: str = "127.0.0.1", port: int | None = None) -> socket.socket:
@@ -166,7 +179,7 @@ def server(app: ASGIApp | Any, **settings: Any) -> Server:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Return whether a message is more than that requests were cancelled, which ``stopping`` answers."""
+    """Return whether a message is more than that requests were cancelled, which get an answer."""
     return not record.msg.startswith("Cancel ")
 
 
@@ -217,3 +230,187 @@ def serving(app: ASGIApp, token: str | None = None) -> Iterator[str]:
         finally:
             running.should_exit = True
             thread.join()
+
+
+class PatientProtocol(H11Protocol):
+    """uvicorn's protocol, which waits for headers and for readers of answers only for a while.
+
+    So connections of slow clients end, whatever part of a request they keep waiting for.
+
+    This is the one of its protocols that limits the size of headers. uvicorn itself has a limit for the time
+    between two requests; the limit for bodies is in ``json_messages``.
+    """
+
+    _deadline: asyncio.TimerHandle | None = None
+    _unread = 0  # bytes of the answer that the client had not read when it was last looked at
+
+    def connection_made(self, transport: Any) -> None:
+        """Start to wait for the first request."""
+        super().connection_made(transport)
+        self._wait(FOR_HEADERS, self.transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        """Take the data; until they complete the headers, the time runs on."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+        elif self._deadline is None:
+            self._wait(FOR_HEADERS, self.transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Start to wait for a client that does not read."""
+        super().pause_writing()
+        self._stop_waiting()
+        self._unread = self.transport.get_write_buffer_size()
+        self._wait(FOR_READING, self._look_at_reader)
+
+    def resume_writing(self) -> None:
+        """Continue, since the client has read."""
+        self._stop_waiting()
+        super().resume_writing()
+
+    def _look_at_reader(self) -> None:
+        """Wait on if the client has read some of the answer, which may be long, and else end."""
+        unread = self.transport.get_write_buffer_size()
+        if unread < self._unread:
+            self._unread = unread
+            self._wait(FOR_READING, self._look_at_reader)
+        else:
+            self.transport.abort()
+
+    def _wait(self, seconds: float, then: Callable[[], None]) -> None:
+        self._deadline = self.loop.call_later(seconds, then)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+async def on_thread(work: Callable[..., Result], *arguments: Any) -> Result:
+    """Return ``work(*arguments)``, computed on a thread that a server does not wait for when it stops.
+
+    The event loop would wait for the threads of ``asyncio.to_thread``.
+    """
+    done: Future[Result] = Future()
+    done.set_running_or_notify_cancel()  # from now on it cannot be cancelled, only be left alone
+
+    def run() -> None:
+        try:
+            done.set_result(work(*arguments))
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=run, name=COMPUTING).start()
+    return await asyncio.wrap_future(done)
+
+
+def end_if_computing() -> None:
+    """End the process if a request is still being computed, since Python would wait for its thread.
+
+    Call this when the server has stopped: the request was answered with status 503.
+    """
+    if any(thread.name == COMPUTING for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+
+def run_workers(make_app: Callable[[], ASGIApp], listener: socket.socket, workers: int) -> None:
+    """Serve an application in several processes until Ctrl-C or SIGTERM.
+
+    A process that dies is replaced, and a line on standard error says so.
+
+    Parameters
+    ----------
+    make_app : callable
+        Returns the application; each process calls it. It must be possible to pickle it.
+    listener : socket
+        From ``listen``.
+    workers : int
+        Number of processes.
+
+    Raises
+    ------
+    RuntimeError
+        If a process ends soon after its start.
+    """
+    before = {number: signal.signal(number, _stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    started: dict[SpawnProcess, float] = {}
+    try:
+        for _ in range(workers):
+            started[_started(make_app, listener)] = time.monotonic()
+        while True:
+            wait([process.sentinel for process in started])
+            for process in [process for process in started if not process.is_alive()]:
+                seconds = time.monotonic() - started.pop(process)
+                if seconds < SECONDS_TO_START and (process.exitcode or 0) >= 0:  # not killed from outside
+                    raise RuntimeError("A worker ended soon after its start; its messages say why.")
+                new = _started(make_app, listener)
+                started[new] = time.monotonic()
+                sys.stderr.write(f"{time.strftime('%H:%M:%S')} {_replaced(process, new)}\n")
+    except _StopSignal:
+        pass
+    finally:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)  # once is enough
+        listener.close()  # the last worker to stop listening refuses connections, which nobody would accept
+        for process in started:
+            process.terminate()
+        deadline = time.monotonic() + SECONDS_TO_STOP
+        for process in started:
+            process.join(max(0.0, deadline - time.monotonic()))
+            process.kill()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _replaced(old: SpawnProcess, new: SpawnProcess) -> str:
+    code = old.exitcode or 0
+    how = f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
+    return f"worker {old.pid} {how} and is replaced by {new.pid}"
+
+
+class _StopSignal(BaseException):
+    """Ctrl-C or SIGTERM."""
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise _StopSignal
+
+
+def _started(make_app: Callable[[], ASGIApp], listener: socket.socket) -> SpawnProcess:
+    """Start a worker that leaves Ctrl-C, which reaches all processes of a terminal, to this process."""
+    # Not forked: threads of libraries would be missing in the copy.
+    process = multiprocessing.get_context("spawn").Process(
+        target=_work, args=(make_app, listener), daemon=True
+    )
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # inherited
+    try:
+        process.start()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    return process
+
+
+def _work(make_app: Callable[[], ASGIApp], listener: socket.socket) -> None:
+    # Until the server runs, SIGTERM ends the process at once: clients would wait for it in vain.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    run(make_app(), listener)
+    end_if_computing()
+
+
+def _end_with_parent() -> None:
+    """Stop this worker if the process that started it has been killed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(SECONDS_TO_STOP)
+    os._exit(0)

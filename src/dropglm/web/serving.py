@@ -16,14 +16,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import dropglm
+from dropglm.errors import InputError, InputTypeError
 from dropglm.registry import lookup
 from dropglm.text.embeddings import check_embeddings
 from dropglm.text.explanation import Explanation
 from dropglm.text.predictions import TextPredictions
-from dropglm.web.json_answers import json_answer
-from dropglm.web.json_bodies import MAX_BYTES, Bodies, parse_json
-from dropglm.web.pages import page_routes
-from dropglm.web.stopping import on_thread
+from dropglm.web.application import page_routes
+from dropglm.web.json_messages import MAX_BYTES, Bodies, json_answer, parse_json
+from dropglm.web.running import on_thread
 
 # Names that requests may have.
 PREDICT = dict.fromkeys(["texts", "embeddings"])
@@ -143,7 +143,7 @@ class TextService:
             content = parse_json(body)
             try:
                 content = work(content)
-            except ValueError as error:  # of the library, about names and embeddings
+            except (InputError, InputTypeError) as error:  # about names and embeddings
                 raise HTTPException(422, str(error)) from error
             return json_answer(content)
 
@@ -181,10 +181,7 @@ class TextService:
                 422, 'The model was trained with embeddings: give those of the texts as "embeddings".'
             )
         if E is not None:
-            try:
-                E = check_embeddings(E, len(texts))
-            except TypeError as error:
-                raise HTTPException(422, str(error)) from error
+            E = check_embeddings(E, len(texts))
         return texts, E
 
 
