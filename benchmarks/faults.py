@@ -33,8 +33,7 @@ from dropglm import TextClassifier, load_model, model_files, plain_archive
 from dropglm.cli.app import app
 from dropglm.files import replacing
 from dropglm.labelling import Journal, LabellingSession
-from dropglm.labelling.entries import KINDS, TextReference
-from dropglm.labelling.journal import JournalError
+from dropglm.labelling.journal import KINDS, JournalError, TextReference
 from dropglm.partitions import Rows, SerialEngine
 from dropglm.partitions.checkpoint import ProblemCheckpoint
 from dropglm.text.stream import OnlineTraining

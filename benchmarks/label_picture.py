@@ -15,7 +15,7 @@ from benchmarks.chromium import chromium
 from benchmarks.markdown import ROOT
 from dropglm import load_dataset
 from dropglm.labelling import LabellingSession
-from dropglm.labelling.export_job import Exports
+from dropglm.labelling.exports import Exports
 from dropglm.web.label_page import label_app
 from dropglm.web.running import serving
 

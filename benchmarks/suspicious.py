@@ -17,7 +17,7 @@ from benchmarks.markdown import ROOT, fill, table
 from dropglm.datasets import load_dataset
 from dropglm.experiments.labelling import SETS, Annotated, annotated
 from dropglm.labelling import suspicious
-from dropglm.labelling.refit import LabeledTexts, choose_settings
+from dropglm.labelling.pool import LabeledTexts, choose_settings
 
 LABELS, FLIPPED, LISTED, SEEDS = 2000, 0.05, 100, 3
 RANKINGS = ("self_confidence", "normalized_margin", "confidence_weighted_entropy")

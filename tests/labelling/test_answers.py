@@ -2,8 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dropglm.labelling.answers import Answers
-from dropglm.labelling.entries import (
-    AnswerUndone,
+from dropglm.labelling.journal import (
     ClassAdded,
     ClassRemoved,
     ClassRenamed,
@@ -86,13 +85,6 @@ def test_every_label_has_a_class_whatever_happens(given):
         assert len(set(found.classes)) == len(found.classes)
         assert found.last is None or found.last.sentence(found)
         found.apply(Undone())
-
-
-def test_the_first_journals_undo_answers_only():
-    """In them, undo took the last answer back, also if a class was added or renamed since."""
-    text = (numbers.reference(0),)
-    found = state([Labelled(text, "a"), ClassAdded("b"), ClassRenamed("b", "c"), AnswerUndone()])
-    assert (found.labels(), found.classes) == ({}, ["a", "c"])
 
 
 def test_a_class_with_labels_is_not_removed():

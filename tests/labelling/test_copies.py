@@ -4,8 +4,7 @@ import pytest
 
 from dropglm.labelling import LabellingSession
 from dropglm.labelling.exports import write_labels
-from dropglm.labelling.panels import progress, surest
-from dropglm.labelling.search import search
+from dropglm.labelling.panels import progress, search, surest
 from tests.cli.command import texts
 
 FIRST, TRUTH = texts(20)

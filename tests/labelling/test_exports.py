@@ -6,8 +6,7 @@ import pytest
 from dropglm import tables
 from dropglm.cli.label import SourceTable
 from dropglm.labelling import LabellingSession
-from dropglm.labelling.export_job import Exports
-from dropglm.labelling.exports import train_model, write_labels, write_predictions
+from dropglm.labelling.exports import Exports, train_model, write_labels, write_predictions
 from dropglm.text import load_model
 from tests.cli.command import dropglm, texts
 

@@ -10,12 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dropglm.labelling import journal as journal_module
-from dropglm.labelling.entries import (
+from dropglm.labelling.journal import (
+    HEADER,
     SOURCES,
-    AnswerUndone,
     ClassAdded,
     ClassRemoved,
     ClassRenamed,
+    Journal,
+    JournalError,
     Kept,
     Labelled,
     LabelledTogether,
@@ -25,7 +27,6 @@ from dropglm.labelling.entries import (
     from_record,
     to_record,
 )
-from dropglm.labelling.journal import HEADER, Journal, JournalError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="folders cannot be synchronised")
 names = st.text(max_size=8)
@@ -46,7 +47,6 @@ entries = st.one_of(
         times,
     ),
     st.builds(Undone, times),
-    st.builds(AnswerUndone, times),
     st.builds(ClassAdded, names, st.booleans()),
     st.builds(ClassRemoved, names),
     st.builds(ClassRenamed, names, names),
@@ -124,15 +124,15 @@ def test_a_line_that_is_not_an_entry_is_refused(tmp_path, line):
         Journal(path)
 
 
-def test_the_first_journals_are_read(tmp_path):
+def test_lines_of_a_journal_are_read(tmp_path):
     path = tmp_path / "a.labels.jsonl"
     path.write_bytes(
         HEADER + b'{"entry":"class","name":"a"}\n'
         b'{"entry":"label","texts":[[1,"f"],[2,"e"]],"label":"a","source":"bulk","guess":null,"time":1.5}\n'
-        b'{"entry":"undo","time":2.0}\n'
+        b'{"entry":"undone","time":2.0}\n'
     )
     both = (TextReference(1, "f"), TextReference(2, "e"))
-    assert entries_of(path) == [ClassAdded("a"), Labelled(both, "a", "bulk", None, 1.5), AnswerUndone(2.0)]
+    assert entries_of(path) == [ClassAdded("a"), Labelled(both, "a", "bulk", None, 1.5), Undone(2.0)]
 
 
 @settings(max_examples=30, deadline=None)
@@ -245,7 +245,7 @@ def test_a_file_that_is_removed_replaced_or_edited_is_noticed(tmp_path):
 
 WRITER = """
 import sys
-from dropglm.labelling.entries import ClassAdded
+from dropglm.labelling.journal import ClassAdded
 from dropglm.labelling.journal import Journal
 
 with Journal(sys.argv[1]) as journal:

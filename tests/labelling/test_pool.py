@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dropglm.labelling import TextPool, refit
+from dropglm.labelling import TextPool
+from dropglm.labelling.pool import choose_settings
 
 
 def labels_of(topics, n, first=0):
@@ -67,8 +68,8 @@ def test_settings_are_kept_until_the_labels_have_doubled(topics, model, monkeypa
     assert pool.fit(labels_of(topics, 60), model).settings is model.settings
     chosen = []
     monkeypatch.setattr(
-        "dropglm.labelling.pool_model.choose_settings",
-        lambda *given: chosen.append(1) or refit.choose_settings(*given),
+        "dropglm.labelling.pool.choose_settings",
+        lambda *given: chosen.append(1) or choose_settings(*given),
     )
     pool.fit(labels_of(topics, 79), model)
     pool.fit(labels_of(topics, 21), model)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dropglm.labelling.search import search
+from dropglm.labelling.panels import search
 from dropglm.labelling.text_numbers import TextNumbers
 
 TEXTS = TextNumbers(

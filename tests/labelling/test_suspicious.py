@@ -4,7 +4,7 @@ import pytest
 
 from dropglm.labelling import LabellingSession, suspicious
 from dropglm.labelling.panels import none_suspicious, suspects
-from dropglm.labelling.suspicious import look_for_suspicious
+from dropglm.labelling.pool import look_for_suspicious
 
 
 def test_exchanged_labels_are_listed_first(topics):

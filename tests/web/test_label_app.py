@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from dropglm.labelling import LabellingSession
-from dropglm.labelling.export_job import Exports
+from dropglm.labelling.exports import Exports
 from dropglm.web.label_page import CUT, label_app
 from dropglm.web.running import serving
 from dropglm.web.security import page_token

@@ -6,7 +6,7 @@ from time import sleep
 import pytest
 
 from dropglm.labelling import LabellingSession, TextPool
-from dropglm.labelling.export_job import Exports
+from dropglm.labelling.exports import Exports
 from dropglm.web.label_page import label_app
 from dropglm.web.running import serving
 from tests.web.browser import needs_browser

@@ -13,6 +13,7 @@ import typer
 from dropglm import tables
 from dropglm.cli.errors import BadInputError
 from dropglm.cli.options import File
+from dropglm.extras import import_extra
 from dropglm.files import check_writable, descriptor, file_identity
 from dropglm.progress import Progress
 from dropglm.registry import lookup
@@ -189,6 +190,12 @@ def check_output_table(path: FilePath, format: str | None, *, option: str = "--o
         instead = "set --out-format to" if option == "--out" else "end the name with"
         hint = str(error).replace("set format to", instead)
         raise typer.BadParameter(hint, param_hint=option) from None
+
+
+def need_server(purpose: str) -> None:
+    """Raise an error unless the packages are installed that a server needs."""
+    for package in ("starlette", "uvicorn"):
+        import_extra(package, "label", purpose)
 
 
 def check_name(option: str, name: str, names: Iterable[str]) -> None:

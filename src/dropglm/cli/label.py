@@ -12,8 +12,7 @@ import typer
 
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming
-from dropglm.cli.inputs_outputs import check_distinct, check_output
-from dropglm.labelling.classes import checked_name
+from dropglm.cli.inputs_outputs import check_distinct, check_output, need_server
 from dropglm.tables.source import check_file_exists
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from dropglm.text.model import TextModel
 
 SUFFIX = ".labels.jsonl"
-SERVER = "Server"  # panel of the help
 # Seconds after which a thread that computes lets another one run. With Python's own 0.005, each of the few
 # changes of threads between a key press and the next text may wait that long.
 SWITCH_INTERVAL = 0.0005
@@ -81,24 +79,7 @@ RandomShare = Annotated[
         max=1.0,
     ),
 ]
-Port = Annotated[
-    int | None,
-    typer.Option(
-        rich_help_panel=SERVER,
-        help="Port of the page; by default the first free one from 8000 on.",
-        min=0,
-        max=65535,
-        show_default=False,
-    ),
-]
-Host = Annotated[
-    str,
-    typer.Option(
-        rich_help_panel=SERVER,
-        help="Address to listen on; 0.0.0.0 lets other computers open the page as well.",
-    ),
-]
-Browser = Annotated[bool, typer.Option(rich_help_panel=SERVER, help="Open the page in the browser.")]
+Browser = Annotated[bool, typer.Option(rich_help_panel=options.SERVER, help="Open the page in the browser.")]
 
 
 def label(
@@ -110,8 +91,8 @@ def label(
     model: StartModel = None,
     trust: options.Trust = False,
     random_share: RandomShare = 0.2,
-    port: Port = None,
-    host: Host = "127.0.0.1",
+    port: options.Port = None,
+    host: options.Host = "127.0.0.1",
     browser: Browser = True,
     format: options.Format = None,
     encoding: options.Encoding = None,
@@ -123,10 +104,7 @@ def label(
 
     Every answer is stored at once. Stop with Ctrl-C; the same command continues.
     """
-    from dropglm.extras import import_extra
-
-    for package in ("starlette", "uvicorn"):
-        import_extra(package, "label", "Labelling in the browser needs")
+    need_server("Labelling in the browser needs")
     if table == "-":
         raise typer.BadParameter("standard input is not supported; name a file.", param_hint="TABLE")
     if label == text:
@@ -140,7 +118,7 @@ def label(
     from dropglm.labelling.compiling import compiling
 
     with compiling():
-        from dropglm.labelling.export_job import Exports
+        from dropglm.labelling.exports import Exports
         from dropglm.labelling.session import LabellingSession
         from dropglm.web.label_page import label_app
         from dropglm.web.running import address_of, listen, open_browser, run
@@ -227,6 +205,8 @@ def _stem(journal: Path) -> Path:
 
 
 def _class_names(given: str | None) -> list[str]:
+    from dropglm.labelling.answers import checked_name
+
     names = [name.strip() for name in given.split(",")] if given is not None else []
     if not all(names):
         raise typer.BadParameter("must be names separated by commas.", param_hint="--classes")

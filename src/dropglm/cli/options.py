@@ -421,3 +421,25 @@ StartFrom = Annotated[
     ),
     File.READ,
 ]
+
+SERVER = "Server"
+Host = Annotated[
+    str,
+    typer.Option(
+        rich_help_panel=SERVER,
+        help="Name or address to listen on; by default only this computer can open it. 0.0.0.0 lets every "
+        "computer of the network use it.",
+    ),
+]
+Port = Annotated[
+    int | None,
+    typer.Option(
+        "--port",
+        "-p",
+        rich_help_panel=SERVER,
+        help="Port; by default the first free one from 8000 on. 0 is any free one.",
+        min=0,
+        max=65535,
+        show_default=False,
+    ),
+]

@@ -8,56 +8,40 @@ import typer
 
 from dropglm.cli import options, terminal
 from dropglm.cli.embeddings import load_with_embedder
-from dropglm.extras import import_extra
+from dropglm.cli.inputs_outputs import need_server
 from dropglm.tables.source import check_file_exists
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-SERVER = "Server"
-
 
 def serve(
     model: options.ModelFile,
-    host: Annotated[
-        str,
-        typer.Option(
-            help="Name or address to listen on; by default only this computer can reach the service. "
-            "0.0.0.0 lets every computer of the network use it.",
-            rich_help_panel=SERVER,
-        ),
-    ] = "127.0.0.1",
-    port: Annotated[
-        int | None,
-        typer.Option(
-            "--port",
-            "-p",
-            min=0,
-            max=65535,
-            help="Port; by default the first free one from 8000 on. 0 is any free one.",
-            rich_help_panel=SERVER,
-            show_default=False,
-        ),
-    ] = None,
+    host: options.Host = "127.0.0.1",
+    port: options.Port = None,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
             help="Further host name that requests may use, such as that of a proxy; may be repeated.",
             show_default=False,
-            rich_help_panel=SERVER,
+            rich_help_panel=options.SERVER,
         ),
     ] = None,
     workers: Annotated[
-        int, typer.Option(min=1, help="Number of processes, each with its own model.", rich_help_panel=SERVER)
+        int,
+        typer.Option(
+            min=1, help="Number of processes, each with its own model.", rich_help_panel=options.SERVER
+        ),
     ] = 1,
     max_texts: Annotated[
-        int, typer.Option(min=1, help="Number of texts that a request may have.", rich_help_panel=SERVER)
+        int,
+        typer.Option(min=1, help="Number of texts that a request may have.", rich_help_panel=options.SERVER),
     ] = 10_000,
     max_megabytes: Annotated[
-        float, typer.Option(min=0.001, help="Size that a request may have.", rich_help_panel=SERVER)
+        float, typer.Option(min=0.001, help="Size that a request may have.", rich_help_panel=options.SERVER)
     ] = 32,
     browser: Annotated[
-        bool, typer.Option("--browser", help="Open the page in a browser.", rich_help_panel=SERVER)
+        bool, typer.Option("--browser", help="Open the page in a browser.", rich_help_panel=options.SERVER)
     ] = False,
     embedder: options.Embedder = None,
     trust: options.Trust = False,
@@ -73,8 +57,7 @@ def serve(
     words behind them; GET / is the page and GET /health says that the service runs. Ctrl-C stops it. There is
     one line per request on standard error.
     """
-    for package in ("starlette", "uvicorn"):
-        import_extra(package, "label", "dropglm serve needs")
+    need_server("dropglm serve needs")
     from dropglm.web.running import address_of, end_if_computing, listen, open_browser, run, run_workers
 
     served = ServedModel(

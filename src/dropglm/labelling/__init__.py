@@ -8,10 +8,8 @@ if TYPE_CHECKING:
     from dropglm.labelling.choice import choose_texts
     from dropglm.labelling.estimate import AccuracyEstimate, estimate_accuracy, labels_for_one_point
     from dropglm.labelling.journal import Journal, JournalError
-    from dropglm.labelling.pool import TextPool
-    from dropglm.labelling.pool_model import PoolModel
+    from dropglm.labelling.pool import PoolModel, TextPool, suspicious
     from dropglm.labelling.session import LabellingSession
-    from dropglm.labelling.suspicious import suspicious
 
 __all__ = [
     "AccuracyEstimate",
@@ -31,10 +29,8 @@ __getattr__, __dir__ = lazy_names(
     {
         "choice": ("choose_texts",),
         "estimate": ("AccuracyEstimate", "estimate_accuracy", "labels_for_one_point"),
-        "pool": ("TextPool",),
-        "pool_model": ("PoolModel",),
+        "pool": ("PoolModel", "TextPool", "suspicious"),
         "journal": ("Journal", "JournalError"),
         "session": ("LabellingSession",),
-        "suspicious": ("suspicious",),
     },
 )

@@ -1,17 +1,20 @@
-"""The state of labelling that follows from the entries of a journal."""
+"""Classes and answers: the state of labelling that follows from the entries of a journal.
 
+Every entry is stored before it counts, and every action of an annotator can be undone.
+"""
+# ruff: noqa: D102 (docstrings of actions are inherited)
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import singledispatchmethod
 
-from dropglm.errors import InputTypeError
-from dropglm.labelling.actions import Action, Added, Answered, Removed, Renamed
-from dropglm.labelling.classes import Classes
-from dropglm.labelling.entries import (
-    AnswerUndone,
+from dropglm.errors import InputError, InputTypeError
+from dropglm.labelling.journal import (
     ClassAdded,
     ClassRemoved,
     ClassRenamed,
     Entry,
+    Journal,
     Kept,
     Labelled,
     LabelledTogether,
@@ -20,6 +23,224 @@ from dropglm.labelling.entries import (
     Undone,
 )
 from dropglm.labelling.text_numbers import TextNumbers
+from dropglm.text.similar_classes import class_hints, similar_classes
+
+LONGEST_NAME = 100  # characters
+EXCERPT = 40  # characters of a text, or of the name of a class, in a sentence
+
+
+class Classes:
+    """Names of classes by number, in the order in which they are shown.
+
+    A number is never given to another class: models and earlier answers refer to it.
+
+    Attributes
+    ----------
+    names : dict of int to str
+        Names by number.
+
+    Examples
+    --------
+    >>> classes = Classes()
+    >>> classes.add("good"), classes.add("bda")
+    (0, 1)
+    >>> classes.rename(1, "bad")
+    >>> classes.find("bda")
+    1
+    >>> classes.remove(0)
+    >>> classes.names, classes.find("good")
+    ({1: 'bad'}, None)
+    """
+
+    def __init__(self) -> None:
+        self.names: dict[int, str] = {}
+        self._former: dict[str, int] = {}  # numbers by the names that they had before
+        self._n = 0
+
+    def find(self, name: str) -> int | None:
+        """Return the number of the class that has this name, or else had it before; None if there is none."""
+        for number, other in self.names.items():
+            if other == name:
+                return number
+        number = self._former.get(name, -1)
+        return number if number in self.names else None
+
+    def has(self, name: str) -> bool:
+        """Return whether a class has this name now."""
+        return name in self.names.values()
+
+    def add(self, name: str) -> int:
+        """Return the number of the class of this name, which is added if there is none.
+
+        A class that was removed has its old number again.
+        """
+        if self.has(name):
+            return next(number for number, other in self.names.items() if other == name)
+        number = self._former.get(name, self._n)
+        if number in self.names:  # this class was renamed
+            number = self._n
+        self._n = max(self._n, number + 1)
+        self.names[number] = name
+        return number
+
+    def rename(self, number: int, name: str) -> None:
+        """Give a class another name."""
+        self._former[self.names[number]] = number
+        self.names[number] = name
+
+    def restore_name(self, number: int, name: str) -> None:
+        """Give a class the name back that it had; the one in between is forgotten."""
+        self.names[number] = name
+
+    def remove(self, number: int) -> None:
+        """Remove a class."""
+        self._former[self.names.pop(number)] = number
+
+    def put_back(self, number: int, name: str, place: int) -> None:
+        """Add a class that was removed, at its old place."""
+        items = list(self.names.items())
+        self.names = dict([*items[:place], (number, name), *items[place:]])
+
+
+def checked_name(name: str) -> str:
+    """Return the name of a class without blanks around it; raise an error if it cannot be one.
+
+    Examples
+    --------
+    >>> checked_name(" good ")
+    'good'
+    """
+    if isinstance(name, str) and not name.strip():
+        raise InputError("A class needs a name, and this one is blank.")
+    if not isinstance(name, str) or not name.isprintable():
+        raise InputError(f"The name of a class must be a line of text, got {name!r}.")
+    if len(name.strip()) > LONGEST_NAME:
+        raise InputError(
+            f"The name of a class must have at most {LONGEST_NAME} characters, got {len(name.strip())}: "
+            f"{name.strip()[:30]}…"
+        )
+    return name.strip()
+
+
+class Action:
+    """What is needed to take an action back."""
+
+    @property
+    def numbers(self) -> list[int]:
+        """Numbers of the texts that were answered."""
+        return []
+
+    def can_undo(self, answers: "Answers") -> bool:
+        """Return whether the action can still be taken back."""
+        raise NotImplementedError
+
+    def undo(self, answers: "Answers") -> None:
+        """Take the action back."""
+        raise NotImplementedError
+
+    def sentence(self, answers: "Answers") -> str:
+        """Return, before the action is taken back, a sentence of what is the case afterwards."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Answered(Action):
+    """Texts were labelled, skipped or kept; ``before`` is what was known of them."""
+
+    before: "dict[int, Answer | None]"
+
+    @property
+    def numbers(self) -> list[int]:
+        return list(self.before)
+
+    def can_undo(self, answers: "Answers") -> bool:
+        return True
+
+    def undo(self, answers: "Answers") -> None:
+        for number, answer in self.before.items():
+            if answer is None:
+                del answers.by_text[number]
+            else:
+                answers.by_text[number] = answer
+
+    def sentence(self, answers: "Answers") -> str:
+        if len(self.before) > 1:
+            return f"the answers for {len(self.before)} texts are taken back."
+        ((number, old),) = self.before.items()
+        text = "a text that is not in the table" if number < 0 else quoted(answers.numbers.texts[number])
+        is_now = _name(answers, answers.by_text[number])
+        if old is None:
+            return f"{text} is no longer {is_now}."
+        was = _name(answers, old)
+        return f"{text} is {was} again." if was != is_now else f"{text} is {was}, but no longer confirmed."
+
+
+@dataclass(frozen=True)
+class Added(Action):
+    """A class was added."""
+
+    number: int
+
+    def can_undo(self, answers: "Answers") -> bool:
+        return self.number in answers.names and not answers.is_used(self.number)
+
+    def undo(self, answers: "Answers") -> None:
+        answers.class_names.remove(self.number)
+
+    def sentence(self, answers: "Answers") -> str:
+        return f"the class {quoted(answers.names[self.number])} is removed."
+
+
+@dataclass(frozen=True)
+class Renamed(Action):
+    """A class was renamed; ``name`` is the one that it had."""
+
+    number: int
+    name: str
+
+    def can_undo(self, answers: "Answers") -> bool:
+        return self.number in answers.names and self.name not in answers.classes
+
+    def undo(self, answers: "Answers") -> None:
+        answers.class_names.restore_name(self.number, self.name)
+
+    def sentence(self, answers: "Answers") -> str:
+        return f"the class {quoted(answers.names[self.number])} is {quoted(self.name)} again."
+
+
+@dataclass(frozen=True)
+class Removed(Action):
+    """A class was removed, which was at some place in the list of classes."""
+
+    number: int
+    name: str
+    place: int
+
+    def can_undo(self, answers: "Answers") -> bool:
+        return self.number not in answers.names and self.name not in answers.classes
+
+    def undo(self, answers: "Answers") -> None:
+        answers.class_names.put_back(self.number, self.name, self.place)
+
+    def sentence(self, answers: "Answers") -> str:
+        return f"the class {quoted(self.name)} is back."
+
+
+def quoted(text: str) -> str:
+    """Return the beginning of a text in quotation marks.
+
+    Examples
+    --------
+    >>> print(quoted("a  lovely film"), quoted("fun " * 20))
+    “a lovely film” “fun fun fun fun fun fun fun fun fun fun…”
+    """
+    # Blanks are joined only in the beginning of the text, which may be very long.
+    words = " ".join(text[: 4 * EXCERPT].split()) or "(empty text)"
+    return f"“{words}”" if len(words) <= EXCERPT else f"“{words[: EXCERPT - 1].rstrip()}…”"
+
+
+def _name(answers: "Answers", answer: "Answer") -> str:
+    return "skipped" if answer.label is None else quoted(answers.names[answer.label])
 
 
 @dataclass(frozen=True)
@@ -64,6 +285,8 @@ class Answers:
         first of them. Numbers of texts that are not in the table are negative.
     class_names : Classes
         Names of the classes by number.
+    version : int
+        Number of entries that have changed the answers.
 
     Examples
     --------
@@ -82,6 +305,7 @@ class Answers:
         self.numbers = numbers
         self.by_text: dict[int, Answer] = {}
         self.class_names = Classes()
+        self.version = 0
         self._actions: list[Action] = []  # those that are not undone, nor undo others
 
     @property
@@ -141,71 +365,57 @@ class Answers:
         """Return the number of the class that has this name, or else had it before; None if there is none."""
         return self.class_names.find(name)
 
-    @singledispatchmethod
-    def apply(self, entry: Entry) -> None:
-        """Change the state as an entry says."""
-        raise InputTypeError(f"there are no entries of type {type(entry).__name__}.")
+    def apply(self, *entries: Entry) -> None:
+        """Change the state as entries say."""
+        for entry in entries:
+            self._apply(entry)
+        self.version += len(entries)
 
-    @apply.register
-    def _(self, entry: Labelled) -> None:
-        label = self.class_names.add(entry.label)
-        guess = None if entry.guess is None else self.class_names.add(entry.guess)
-        before = self._answer(entry.texts, Answer(label, entry.source, guess, False, entry.time))
-        if entry.source != "imported":  # nobody gave it on the page, and the table would bring it back
-            self._actions.append(Answered(before))
-
-    @apply.register
-    def _(self, entry: LabelledTogether) -> None:
+    def _apply(self, entry: Entry) -> None:
         before: dict[int, Answer | None] = {}
-        for text, name in zip(entry.texts, entry.labels, strict=True):
-            answer = Answer(self.class_names.add(name), "bulk", time=entry.time)
-            before = self._answer((text,), answer) | before
-        self._actions.append(Answered(before))
-
-    @apply.register
-    def _(self, entry: Skipped) -> None:
-        self._actions.append(Answered(self._answer(entry.texts, Answer(None, time=entry.time))))
-
-    @apply.register
-    def _(self, entry: Kept) -> None:
-        before: dict[int, Answer | None] = {}
-        for number in map(self.numbers.number, entry.texts):
-            if number in self.by_text:
-                before.setdefault(number, self.by_text[number])
-                self.by_text[number] = replace(self.by_text[number], kept=True)
+        match entry:
+            case Labelled():
+                label = self.class_names.add(entry.label)
+                guess = None if entry.guess is None else self.class_names.add(entry.guess)
+                before = self._answer(entry.texts, Answer(label, entry.source, guess, False, entry.time))
+                if (
+                    entry.source == "imported"
+                ):  # nobody gave it on the page, and the table would bring it back
+                    before = {}
+            case LabelledTogether():
+                for text, name in zip(entry.texts, entry.labels, strict=True):
+                    answer = Answer(self.class_names.add(name), "bulk", time=entry.time)
+                    before = self._answer((text,), answer) | before
+            case Skipped():
+                before = self._answer(entry.texts, Answer(None, time=entry.time))
+            case Kept():
+                for number in map(self.numbers.number, entry.texts):
+                    if number in self.by_text:
+                        before.setdefault(number, self.by_text[number])
+                        self.by_text[number] = replace(self.by_text[number], kept=True)
+            case Undone():
+                action = self.last
+                if action is not None:
+                    del self._actions[max(k for k, one in enumerate(self._actions) if one is action)]
+                    action.undo(self)
+            case ClassAdded():
+                is_new = entry.name not in self.classes
+                number = self.class_names.add(entry.name)
+                if is_new and entry.is_undoable:
+                    self._actions.append(Added(number))
+            case ClassRenamed():
+                if entry.old in self.classes and entry.new not in self.classes:
+                    number = self.class_names.add(entry.old)
+                    self.class_names.rename(number, entry.new)
+                    self._actions.append(Renamed(number, entry.old))
+            case ClassRemoved():
+                removed = self.find_class(entry.name)
+                if removed is not None and entry.name in self.classes and not self.is_used(removed):
+                    place = self.classes.index(entry.name)
+                    self.class_names.remove(removed)
+                    self._actions.append(Removed(removed, entry.name, place))
         if before:
             self._actions.append(Answered(before))
-
-    @apply.register
-    def _(self, entry: Undone) -> None:
-        self._undo(self.last)
-
-    @apply.register
-    def _(self, entry: AnswerUndone) -> None:
-        answers = (action for action in reversed(self._actions) if isinstance(action, Answered))
-        self._undo(next(answers, None))
-
-    @apply.register
-    def _(self, entry: ClassAdded) -> None:
-        is_new = entry.name not in self.classes
-        number = self.class_names.add(entry.name)
-        if is_new and entry.is_undoable:
-            self._actions.append(Added(number))
-
-    @apply.register
-    def _(self, entry: ClassRenamed) -> None:
-        if entry.old in self.classes and entry.new not in self.classes:
-            number = self.class_names.add(entry.old)
-            self.class_names.rename(number, entry.new)
-            self._actions.append(Renamed(number, entry.old))
-
-    @apply.register
-    def _(self, entry: ClassRemoved) -> None:
-        number = self.find_class(entry.name)
-        if number is not None and entry.name in self.classes and not self.is_used(number):
-            place = self.classes.index(entry.name)
-            self.class_names.remove(number)
-            self._actions.append(Removed(number, entry.name, place))
 
     def _answer(self, texts: tuple[TextReference, ...], new: Answer) -> dict[int, Answer | None]:
         """Set the answers of texts, and return what was known of them."""
@@ -217,7 +427,153 @@ class Answers:
             self.by_text[number] = new if old is None else replace(old, label=new.label, kept=False)
         return before
 
-    def _undo(self, action: Action | None) -> None:
-        if action is not None:
-            del self._actions[max(place for place, one in enumerate(self._actions) if one is action)]
-            action.undo(self)
+
+class StoredAnswers(Answers):
+    """The answers of a journal, which grow with it.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    path : str or path-like
+        The journal; it is created if it does not exist.
+    classes : iterable of str
+        Classes that are added unless the journal has them.
+    labels : mapping of int to str
+        Labels by number of the text; they are added for texts without an answer.
+
+    Attributes
+    ----------
+    journal : Journal
+    disputed : list of int
+        Texts whose copies have different labels in ``labels``, as long as they are not answered.
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        path: str | os.PathLike[str],
+        classes: Iterable[str] = (),
+        labels: Mapping[int, str] | None = None,
+    ) -> None:
+        _check_texts(texts)
+        super().__init__(TextNumbers(texts))
+        self.journal = Journal(path)
+        try:
+            self.apply(*self.journal.entries)
+            self._begin(classes, labels or {})
+        except BaseException:
+            self.journal.close()
+            raise
+
+    def append(self, *entries: Entry) -> None:
+        """Store entries, then change the answers as they say."""
+        if entries:
+            self.journal.append(*entries)
+            self.apply(*entries)
+
+    @property
+    def disputed(self) -> list[int]:
+        """Texts without an answer whose copies came with different labels."""
+        return sorted(self._unclear - self.by_text.keys())
+
+    @property
+    def notices(self) -> list[str]:
+        """Sentences about the journal and the table that whoever labels should know."""
+        numbers, found = self.numbers, []
+        if self.journal.dropped:
+            found.append("The last answer before a crash was not complete and is not used.")
+        if self.disputed:
+            n, have = _count(len(self.disputed), "text"), "has" if len(self.disputed) == 1 else "have"
+            found.append(
+                f"{n} of the table {have} copies with different labels; none of these is used, and you will "
+                "be asked."
+            )
+        if numbers.moved:
+            n, was = _count(numbers.moved, "answered text"), "was" if numbers.moved == 1 else "were"
+            found.append(f"The table has changed: {n} moved to another row and {was} found again.")
+        if numbers.missing:
+            n = _count(len(numbers.missing), "answered text")
+            answers = "its answer is" if len(numbers.missing) == 1 else "their answers are"
+            found.append(f"The table has changed: {n} cannot be found in it, and {answers} not used.")
+        if self._added:
+            before, added = map(", ".join, self._added)
+            found.append(f"Classes of the labels so far: {before}; new: {added}.")
+        found += class_hints(dict.fromkeys(self.classes), "leave the label empty in the table")
+        if len(self.classes) == 1:
+            found.append(
+                "There is only one class; add another one, since a model learns to tell classes apart."
+            )
+        return found
+
+    def check_class(self, name: str) -> None:
+        """Raise an error if there is no such class."""
+        if name not in self.classes:
+            raise InputError(f"There is no class {quoted(name)}; add it first.")
+
+    def new_name(self, name: str, old: str | None = None) -> str:
+        """Return the name that a class is to get, which another one must not have, not even in other case.
+
+        ``old`` is the name that it has so far.
+        """
+        name = checked_name(name)
+        for other in self.classes:
+            if other == name:
+                raise InputError(f"There is already a class {quoted(name)}.")
+            if other != old and similar_classes([name, other]):
+                raise InputError(
+                    f"There is already a class {quoted(other)}; names must differ in more than case and "
+                    "whitespace."
+                )
+        return name
+
+    def check_unused(self, name: str) -> None:
+        """Raise an error if there is no such class, or if a text has it."""
+        self.check_class(name)
+        if self.is_used(self.class_number(name)):
+            raise InputError(f"The class {quoted(name)} has labels; rename it, or correct its labels first.")
+
+    def check_number(self, number: int) -> int:
+        """Return the number of a text, of the first one among copies; raise an error if there is none."""
+        n = len(self.numbers.texts)
+        if type(number) is not int or not 0 <= number < n:
+            raise InputError(f"There is no text {number!r}; there are {n:,} texts.")
+        return self.numbers.copy_of[number]
+
+    def class_number(self, name: str) -> int:
+        """Return the number of a class that exists under this name, or did so before it was renamed."""
+        number = self.find_class(name.strip())
+        assert number is not None
+        return number
+
+    def _begin(self, classes: Iterable[str], labels: Mapping[int, str]) -> None:
+        names = dict.fromkeys(map(checked_name, [*classes, *labels.values()]))
+        # A class that was renamed is not added again under its old name.
+        before, added = list(self.classes), [n for n in names if self.find_class(n) is None]
+        self.append(*map(ClassAdded, added))
+        self._added = (before, added) if before and added else None
+        found: dict[int, set[int]] = {}
+        for number, label in labels.items():
+            found.setdefault(self.check_number(number), set()).add(self.class_number(label))
+        found = {number: given for number, given in found.items() if number not in self.by_text}
+        self._unclear = {number for number, given in found.items() if len(given) > 1}
+        self.append(
+            *(
+                Labelled((self.numbers.reference(number),), self.names[min(given)], "imported")
+                for number, given in found.items()
+                if number not in self._unclear
+            )
+        )
+
+
+def _check_texts(texts: Sequence[str]) -> None:
+    if isinstance(texts, str):
+        raise InputTypeError("texts must be a list of strings, got a single string; put it into a list.")
+    if set(map(type, texts)) <= {str}:  # fast, for very many texts
+        return
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputTypeError(f"Text {number} (counted from 0) must be a string, got {text!r:.40}.")
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"

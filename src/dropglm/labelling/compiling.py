@@ -41,7 +41,7 @@ def compile_fits() -> None:
 
     from dropglm.blocks import Blocks
     from dropglm.design import Design
-    from dropglm.labelling.refit import LabeledTexts, choose_settings, refit
+    from dropglm.labelling.pool import LabeledTexts, choose_settings, refit
 
     rng = np.random.default_rng(0)
     X = random_array((12, 30), density=0.3, format="csr", dtype=np.float32, rng=rng)

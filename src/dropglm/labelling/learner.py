@@ -14,14 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dropglm.labelling.choice import choose_texts
-from dropglm.labelling.screen import WORDS
-from dropglm.labelling.snapshot import Snapshot, take_snapshot
-from dropglm.labelling.start_model import StartModel
-from dropglm.labelling.upcoming import Item
+from dropglm.labelling.snapshot import Snapshot, StartModel, take_snapshot
+from dropglm.labelling.upcoming import WORDS, Item
 
 if TYPE_CHECKING:
-    from dropglm.labelling.pool import TextPool
-    from dropglm.labelling.pool_model import PoolModel
+    from dropglm.labelling.pool import PoolModel, TextPool
     from dropglm.text.label_check import Disagreement
     from dropglm.text.model import TextModel
 
@@ -243,7 +240,7 @@ class Learner:
         return Learnt(snapshot, items[0], items[1], time.perf_counter() - begin)
 
     def _suspects(self, lesson: Lesson) -> Suspects:
-        from dropglm.labelling.suspicious import look_for_suspicious
+        from dropglm.labelling.pool import look_for_suspicious
 
         assert self.pool is not None
         labels = {number: str(label) for number, label in lesson.labels.items()}

@@ -1,25 +1,366 @@
-"""Texts to label, as features that are computed once: a model can be fitted again after a few labels."""
+"""Texts to label, as features that are computed once, and models that are fitted again after a few labels.
+
+A model is that of ``TextClassifier``, with settings that are kept:
+
+    η ← t₀ η + c₀ X r₀,    η ← t η + c X r  in each round
+
+The first η is that of logistic regression with dropout on n-grams and latent features, r₀ are naive Bayes'
+ratios of the labelled texts, and r those of all texts of the pool, with the classes predicted so far. The
+factors are found by cross-validation (see ``dropglm.estimators.blend`` and ``rounds``). This takes several
+fits, so they are kept until the number of labels has doubled: in between, a refit is one fit and a few
+products with the matrix of n-grams. Labels that look wrong are those that models disagree with which have not
+seen them.
+"""
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from dropglm import checks
-from dropglm.blocks import Blocks
+from dropglm.blocks import Blocks, PerBlock
 from dropglm.design import Design
 from dropglm.errors import InputError
-from dropglm.labelling.copies import first_copies
-from dropglm.labelling.pool_model import PoolModel, fit_pool_model
-from dropglm.labelling.refit import SAMPLE
+from dropglm.estimators import LogisticRegression, LogisticRegressionCV
+from dropglm.estimators.blend import PRIORS, Blend, all_classes
+from dropglm.estimators.naive_bayes import log_ratios, ratios_of
+from dropglm.estimators.rounds import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS
+from dropglm.families import Multinomial
+from dropglm.labelling.text_numbers import first_copies
 from dropglm.latent import singular_vectors
 from dropglm.text.base import check_texts
-from dropglm.text.latent_prior import LatentPrior
+from dropglm.text.label_check import Disagreement, can_judge_labels, suspicious_labels
+from dropglm.text.latent_prior import LATENT_L2_WEIGHTS, LatentPrior
+from dropglm.text.tuning import MANY_CLASSES
 from dropglm.text.vectorizer import NgramVectorizer
+from dropglm.text.words import only_words
 
+DROPOUT = 0.5
+L2 = (0.1, 0.01)
+FOLDS = 5
+ROUNDS = 2
+# The relative norm of the gradient: the objective is within about 1e-4 of its minimum.
+TOL = 1e-2
+# Texts of the pool that take part in the cross-validation of the rounds: factors need no more.
+SAMPLE = 5000
+# Settings are chosen again when there are so many times as many labels.
+GROWTH = 2.0
 NGRAM_WEIGHT = 0.5  # as in TextClassifier, with few labels
 LATENT_POWER = (1.0,)  # of the inverse document frequency, beyond that in X
+
+
+class Settings(NamedTuple):
+    """The settings of a refit, and for what they were chosen.
+
+    Attributes
+    ----------
+    n_labels : int
+        Number of labels when they were chosen.
+    many_classes : bool
+        Whether there were more than ten classes: how l2 is spread over the n-grams depends on it.
+    l2 : float
+    first : Blend or None
+        The factors t₀ and c₀; None means the means of their priors.
+    rounds : tuple of Blend or None
+        The factors of each round, likewise.
+    """
+
+    n_labels: int
+    many_classes: bool
+    l2: float = L2[-1]
+    first: Blend | None = None
+    rounds: tuple[Blend | None, ...] = (None,)
+
+    def serve(self, labeled: "LabeledTexts") -> bool:
+        """Return whether these settings can be used again, for about as many labels."""
+        n, many = len(labeled.y), len(labeled.classes) > MANY_CLASSES
+        return self.n_labels < GROWTH * n < GROWTH**2 * self.n_labels and self.many_classes == many
+
+
+class LabeledTexts(NamedTuple):
+    """Numbers of the labelled texts, the numbers of their classes, and the classes."""
+
+    rows: np.ndarray
+    y: np.ndarray
+    classes: list[str]
+
+    @classmethod
+    def of(cls, labels: Mapping[int, str]) -> Self:
+        """Return the texts in the order of their numbers, so that the order of labelling does not matter."""
+        classes = sorted(set(labels.values()))
+        place = {name: number for number, name in enumerate(classes)}
+        rows = np.array(sorted(labels), np.int64)
+        return cls(rows, np.array([place[labels[row]] for row in rows.tolist()], np.int64), classes)
+
+    @property
+    def indicators(self) -> np.ndarray:
+        """1 for the class of each text, 0 for the others; shape (n, K)."""
+        return (self.y[:, None] == np.arange(len(self.classes))).astype(np.float64)
+
+
+class Predictor(NamedTuple):
+    """A linear model of the pool and its predictors.
+
+    Attributes
+    ----------
+    eta : ndarray of shape (n, K), or (n, 1) for two classes
+        Predictors of all texts.
+    ngrams : ndarray of shape (d, K) or (d, 1)
+        Coefficients of the n-grams.
+    latent : ndarray of shape (k, K) or (k, 1)
+        Coefficients of the latent features; empty without them.
+    intercept : ndarray of shape (K,) or (1,)
+    """
+
+    eta: np.ndarray
+    ngrams: np.ndarray
+    latent: np.ndarray
+    intercept: np.ndarray
+
+    def blended(self, blend: Blend | None, nu: np.ndarray, ratios: np.ndarray) -> Self:
+        """Return t η + c ν; None means that t and the share of ν are the means of their priors."""
+        if blend is None:
+            spread = float(np.std(all_classes(nu) - all_classes(nu).mean(axis=1, keepdims=True)))
+            prior = ROUND_PRIORS
+            blend = Blend(prior.scale.mean, prior.naive_bayes.mean / spread if spread > 0.0 else 0.0)
+        t, c = blend
+        return type(self)(
+            blend(self.eta, nu), t * self.ngrams + c * ratios, t * self.latent, t * self.intercept
+        )
+
+
+def refit(pool: "TextPool", labeled: LabeledTexts, settings: Settings) -> Predictor:
+    """Fit the model with given settings; there are at least two classes."""
+    model = LogisticRegression(
+        dropout=_per_block(pool, DROPOUT, 0.0),
+        l2=settings.l2,
+        l2_weights=_l2_weights(pool, labeled),
+        discount=0.0,
+        tol=TOL,
+        n_jobs=pool.n_jobs,
+    )
+    model.fit(pool.features[labeled.rows], labeled.y)
+    d = pool.X.shape[1]
+    ngrams, latent = model.coef_[:, :d].T, model.coef_[:, d:].T
+    eta = pool.design.dot(np.ascontiguousarray(ngrams)) + model.intercept_
+    if len(latent):
+        eta = eta + pool.features.blocks[1] @ latent
+    found = Predictor(eta, ngrams, latent, model.intercept_)
+
+    # Naive Bayes of the labelled texts.
+    indicators, dtype = labeled.indicators, pool.X.dtype
+    ratios = log_ratios(Design(pool.X[labeled.rows]), indicators, np.ones(len(labeled.y))).astype(dtype)
+    found = found.blended(settings.first, pool.design.dot(ratios), ratios)
+
+    # Naive Bayes of all texts, with predicted classes.
+    for blend in settings.rounds:
+        p = Multinomial.mean(all_classes(found.eta))
+        p[labeled.rows] = indicators
+        totals = pool.design.transposed_dot(p.astype(dtype)).astype(np.float64)
+        ratios = ratios_of(totals, floor=FLOOR, pseudo_total=PSEUDO_TOTAL).astype(dtype)
+        found = found.blended(blend, pool.design.dot(ratios), ratios)
+    return found
+
+
+def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[Settings, np.ndarray | None]:
+    """Choose the settings by cross-validation; also return the probabilities of held-out texts.
+
+    If every class has a single text, none can be held out, and the settings are the means of the priors.
+    """
+    settings = Settings(len(labeled.y), len(labeled.classes) > MANY_CLASSES)
+    if np.bincount(labeled.y).max() < 2:
+        return settings, None
+    search = LogisticRegressionCV(
+        dropout=_per_block(pool, DROPOUT, 0.0),
+        l2=L2,
+        l2_weights=_l2_weights(pool, labeled),
+        discount=0.0,
+        cv=FOLDS,
+        extend_l2=False,
+        naive_bayes=True,
+        rounds=ROUNDS,
+        tol=TOL,
+        n_jobs=pool.n_jobs,
+    )
+    others = np.setdiff1d(pool.sample, labeled.rows)
+    unlabeled = pool.features[others] if len(others) else None
+    rows = pool.features[labeled.rows], labeled.y
+    search._finish(search._search(*rows, X_unlabeled=unlabeled, priors=PRIORS))
+    first = Blend(search.scale_, search.naive_bayes_)
+    chosen = settings._replace(l2=search.l2_, first=first, rounds=tuple(search.rounds_))
+    return chosen, search.cv_probabilities_
+
+
+def _per_block(pool: "TextPool", ngrams: Any, latent: Any) -> PerBlock:
+    return PerBlock(ngrams, *[latent] * (len(pool.features.blocks) - 1))
+
+
+def _l2_weights(pool: "TextPool", labeled: LabeledTexts) -> PerBlock:
+    """Return those that ``TextClassifier`` uses for this number of classes."""
+    rule = "uniform" if len(labeled.classes) > MANY_CLASSES else "naive_bayes"
+    return _per_block(pool, rule, LATENT_L2_WEIGHTS[rule])
+
+
+class PoolModel:
+    """A model of the texts of a pool; ``TextPool.fit`` returns one.
+
+    Parameters
+    ----------
+    pool : TextPool
+        The texts.
+    classes : list of str
+        The classes of the labels, sorted.
+    predictor : Predictor, optional
+        The fitted model; None with fewer than two classes.
+    settings : Settings, optional
+        The settings that cross-validation has chosen; None with fewer than two classes.
+
+    Attributes
+    ----------
+    classes : list of str
+        The classes of the labels, sorted.
+    probabilities : ndarray of shape (n, K)
+        Probabilities of the classes for all texts of the pool, labelled or not. With fewer than two classes
+        nothing has been learnt, and all of them are 1.
+    predicted : ndarray of shape (n,)
+        Number of the most probable class of each text.
+    is_trained : bool
+        Whether there are labels of at least two classes.
+    coef : ndarray of shape (d, K)
+        Coefficients of the n-grams; those of all classes sum to 0. Computed when first asked for.
+    settings : Settings or None
+        The settings that cross-validation has chosen; None with fewer than two classes.
+
+    See Also
+    --------
+    TextPool : The texts.
+
+    Examples
+    --------
+    >>> from dropglm.labelling import TextPool
+    >>> nouns = ("film", "song", "cast", "plot", "book", "play", "tale", "show", "opera", "novel")
+    >>> pool = TextPool([f"a {word} {noun}" for noun in nouns for word in ("lovely", "dull")])
+    >>> model = pool.fit({0: "good", 1: "bad", 2: "good", 3: "bad"})
+    >>> [word for word, _ in model.words_behind(4, k=2)]
+    ['lovely', 'a lovely']
+    >>> [word for word, _ in model.words_of_classes(k=2)["bad"]]
+    ['dull', 'a dull']
+    >>> int(model.predict_proba(["a dull day"]).argmax())
+    0
+    """
+
+    def __init__(
+        self,
+        pool: "TextPool",
+        classes: list[str],
+        predictor: Predictor | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self.pool = pool
+        self.classes = classes
+        self.settings = settings
+        self._predictor = predictor
+        if predictor is None:
+            self.probabilities = np.ones((len(pool), len(classes)))
+        else:
+            self.probabilities = Multinomial.mean(all_classes(predictor.eta))
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether there are labels of at least two classes."""
+        return self._predictor is not None
+
+    @cached_property
+    def predicted(self) -> np.ndarray:
+        """Number of the most probable class of each text; all are 0 with fewer than two classes."""
+        return self.probabilities.argmax(axis=1) if self.classes else np.zeros(len(self.pool), np.int64)
+
+    @cached_property
+    def coef(self) -> np.ndarray:
+        """Coefficients of the n-grams, of shape (d, K); those of all classes sum to 0."""
+        if self._predictor is None:
+            return np.zeros((self.pool.X.shape[1], len(self.classes)), self.pool.X.dtype)
+        coef, latent = self._predictor.ngrams, self._predictor.latent
+        if len(latent):
+            ngrams, directions = self.pool.directions
+            coef = coef.copy()
+            coef[ngrams] += directions @ latent
+        if coef.shape[1] == 1:
+            return np.hstack([-coef, coef]) / 2
+        return coef - coef.mean(axis=1, keepdims=True)
+
+    def predict_proba(self, texts: Iterable[str]) -> np.ndarray:
+        """Return the probabilities of the classes for texts that need not be in the pool.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Texts.
+
+        Returns
+        -------
+        ndarray of shape (m, K)
+            All of them are 1 with fewer than two classes.
+        """
+        X = self.pool.vectorizer.transform(texts)
+        if self._predictor is None:
+            return np.ones((X.shape[0], len(self.classes)))
+        intercept = all_classes(self._predictor.intercept[None, :])
+        return Multinomial.mean(np.asarray(X @ self.coef, np.float64) + intercept)
+
+    def words_behind(self, number: int, k: int = 8) -> list[tuple[str, float]]:
+        """Return the n-grams of a text that contribute most to its prediction.
+
+        Parameters
+        ----------
+        number : int
+            Number of the text.
+        k : int, default=8
+            Maximal number of n-grams.
+
+        Returns
+        -------
+        list of (str, float)
+            The n-grams with the largest contributions in absolute value, from those that speak most for the
+            predicted class to those that speak most against it. A contribution is the part of the predictor
+            of the class, less the mean of all classes. Empty with fewer than two classes.
+        """
+        if not self.is_trained:
+            return []
+        row = self.pool.X[[number]]
+        weights = row.data * self.coef[row.indices, self.predicted[number]]
+        order = np.argsort(-np.abs(weights), kind="stable")[:k]
+        order = order[np.argsort(-weights[order], kind="stable")]
+        names = self.pool.vectorizer.ngrams_.names(row.indices[order])
+        return [(name, float(weight)) for name, weight in zip(names, weights[order], strict=True) if weight]
+
+    def words_of_classes(self, k: int = 10) -> dict[str, list[tuple[str, float]]]:
+        """Return the n-grams that speak most for each class, with their coefficients, the largest first.
+
+        Parameters
+        ----------
+        k : int, default=10
+            Maximal number of n-grams per class.
+
+        Returns
+        -------
+        dict of str to list of (str, float)
+            N-grams that consist of words come before those with punctuation. They are ranked by coefficient
+            times the root of the number of texts, so that frequent n-grams come before rare ones.
+        """
+        if not self.is_trained:
+            return {name: [] for name in self.classes}
+        found = {}
+        for number, name in enumerate(self.classes):
+            weights = self.coef[:, number]
+            effects, m = weights * self.pool.scale, min(8 * k, len(weights))
+            top = np.argpartition(-effects, m - 1)[:m]
+            top = top[np.argsort(-effects[top], kind="stable")]
+            top = top[effects[top] > 0.0]
+            named = zip(self.pool.vectorizer.ngrams_.names(top), weights[top].tolist(), strict=True)
+            found[name] = sorted(named, key=lambda entry: not only_words(entry[0]))[:k]
+        return found
 
 
 class TextPool:
@@ -143,10 +484,87 @@ class TextPool:
         for number in labels:
             if not 0 <= number < n:
                 raise InputError(f"There is a label for text {number}, but texts are numbered 0 to {n - 1}.")
-        return fit_pool_model(self, labels, start)
+        labeled = LabeledTexts.of(labels)
+        if len(labeled.classes) < 2:
+            return PoolModel(self, labeled.classes)
+        settings = None if start is None else start.settings
+        if settings is None or not settings.serve(labeled):
+            settings = choose_settings(self, labeled)[0]
+        return PoolModel(self, labeled.classes, refit(self, labeled, settings), settings)
 
 
 def of_length_one(rows: Any) -> np.ndarray:
     """Return rows divided by their lengths; rows of zeros stay as they are."""
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     return rows / np.where(lengths > 0.0, lengths, 1.0)[:, None].astype(rows.dtype)
+
+
+class Findings(NamedTuple):
+    """Labels that may be wrong, and whether the model was good enough to tell."""
+
+    found: list[Disagreement]
+    is_telling: bool
+
+
+def suspicious(pool: "TextPool", labels: Mapping[int, str], k: int | None = None) -> list[Disagreement]:
+    """List the labelled texts of a pool whose label may be wrong, the most suspicious first.
+
+    Each text is predicted by a model that was fitted without it.
+
+    Parameters
+    ----------
+    pool : TextPool
+    labels : mapping of int to str
+        The label of each labelled text, by its number.
+    k : int or None, default=None
+        Maximal number of texts; None means all.
+
+    Returns
+    -------
+    list of Disagreement
+        ``row`` is the number of the text in the pool. Empty with fewer than two classes, if every class has a
+        single text, or if the model is right no more often than the most frequent class is.
+
+    See Also
+    --------
+    dropglm.text.suspicious_labels : The same for given probabilities.
+
+    Examples
+    --------
+    >>> from dropglm.labelling import TextPool
+    >>> nouns = ("film", "song", "cast", "plot", "book", "play", "tale", "show", "opera", "novel")
+    >>> pool = TextPool([f"a {word} {noun}" for noun in nouns for word in ("lovely", "dull")])
+    >>> labels = dict(enumerate(["good", "bad"] * 10)) | {6: "bad"}
+    >>> [(found.row, found.text, found.predicted) for found in suspicious(pool, labels)]
+    [(6, 'a lovely plot', 'good')]
+    """
+    return look_for_suspicious(pool, labels, k).found
+
+
+def look_for_suspicious(pool: "TextPool", labels: Mapping[int, str], k: int | None = None) -> Findings:
+    """Return what ``suspicious`` lists, and whether an empty list says that no label looks wrong.
+
+    It does not if there are too few labels, or if the model is right no more often than the most frequent
+    class is.
+
+    Examples
+    --------
+    >>> from dropglm.labelling import TextPool
+    >>> look_for_suspicious(TextPool(["a lovely film", "a dull film"]), {0: "good", 1: "bad"})
+    Findings(found=[], is_telling=False)
+    """
+    labeled = LabeledTexts.of(labels)
+    if len(labeled.classes) < 2:
+        return Findings([], False)
+    # A second pass, in which labels that look wrong count less, found no more wrong labels: of the first 100
+    # listed, 73.0 instead of 75.2 % were wrong (subj, 2,000 labels, one in twenty exchanged, two seeds).
+    p = choose_settings(pool, labeled)[1]
+    if p is None:
+        return Findings([], False)
+    texts = [pool.texts[row] for row in labeled.rows]
+    names = [labeled.classes[number] for number in labeled.y]
+    found = suspicious_labels(texts, names, p, labeled.classes, k)
+    return Findings(
+        [one._replace(row=int(labeled.rows[one.row])) for one in found],
+        can_judge_labels(texts, names, p, labeled.classes),
+    )

@@ -3,11 +3,13 @@
 import os
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from dropglm.errors import InputError
-from dropglm.labelling.entries import (
+from dropglm.labelling.answers import StoredAnswers
+from dropglm.labelling.journal import (
     ClassAdded,
     ClassRemoved,
     ClassRenamed,
@@ -19,10 +21,8 @@ from dropglm.labelling.entries import (
     Undone,
 )
 from dropglm.labelling.learner import Learner, Learnt, Lesson, Suspects
-from dropglm.labelling.screen import Screen
 from dropglm.labelling.snapshot import Guess, Snapshot
-from dropglm.labelling.stored_answers import StoredAnswers
-from dropglm.labelling.upcoming import Item
+from dropglm.labelling.upcoming import Item, Screen
 
 if TYPE_CHECKING:
     from dropglm.text.model import TextModel
@@ -114,9 +114,8 @@ class LabellingSession:
         self._acting = threading.RLock()  # one action at a time; taken before the other lock
         self._labels_version = 0  # version at the last change of a label
         start_classes = [] if start_from is None else [str(name) for name in start_from.classes_]
-        self._stored = StoredAnswers(texts, path, [*classes, *start_classes], labels or {})
-        self.answers = self._stored.answers
-        self._start_classes = {name: self._stored.class_number(name) for name in start_classes}
+        self.answers = StoredAnswers(texts, path, [*classes, *start_classes], labels or {})
+        self._start_classes = {name: self.answers.class_number(name) for name in start_classes}
         threads = max((os.cpu_count() or 1) - 1, 1) if n_jobs is None else n_jobs
         self._screen = Screen(float(random_share), self.answers.numbers.copy_of, self.is_free, seed)
         self._learner = Learner(
@@ -141,12 +140,12 @@ class LabellingSession:
     @property
     def path(self) -> os.PathLike[str]:
         """The file of the journal."""
-        return self._stored.journal.path
+        return self.answers.journal.path
 
     @property
     def version(self) -> int:
         """Number of entries of the journal: it grows with each change."""
-        return self._stored.version
+        return self.answers.version
 
     @property
     def is_learning(self) -> bool:
@@ -166,7 +165,7 @@ class LabellingSession:
     @property
     def notices(self) -> list[str]:
         """Sentences about the journal and the table that whoever labels should know."""
-        return self._stored.notices
+        return self.answers.notices
 
     def guess(self, number: int) -> Guess | None:
         """Return what the newest model predicts for a text.
@@ -221,9 +220,8 @@ class LabellingSession:
         Item or None
             The next text to label; None if there are no more.
         """
-        with self._acting:
-            self._check_seen(seen)
-            self._stored.check_class(label)
+        with self._action(seen):
+            self.answers.check_class(label)
             number = self._number(number)
             item = self.current
             item = item if item is not None and item.number == number else None
@@ -249,12 +247,11 @@ class LabellingSession:
         Item or None
             The next text to label; None if there are no more.
         """
-        with self._acting:
-            self._check_seen(seen)
+        with self._action(seen):
             if not labels:
                 raise InputError("There are no texts to label.")
             for label in labels.values():
-                self._stored.check_class(label)
+                self.answers.check_class(label)
             labels = {self._number(number): label for number, label in labels.items()}  # copies share one
             labels = {number: label for number, label in labels.items() if self.is_free(number)}
             if not labels:
@@ -278,8 +275,7 @@ class LabellingSession:
         Item or None
             The next text to label; None if there are no more.
         """
-        with self._acting:
-            self._check_seen(seen)
+        with self._action(seen):
             number = self._number(number)
             text = self.answers.numbers.reference(number)
             return self._store(Skipped((text,), round(time.time(), 2)), number)
@@ -294,8 +290,7 @@ class LabellingSession:
         seen : int, optional
             The version that the annotator has seen; there is an error if it is not the current one.
         """
-        with self._acting:
-            self._check_seen(seen)
+        with self._action(seen):
             number = self._number(number)
             if self.is_free(number):
                 raise InputError(f"Text {number} has no label to keep.")
@@ -314,17 +309,16 @@ class LabellingSession:
         list of int
             Numbers of the texts whose answers were taken back.
         """
-        with self._acting:
-            self._check_seen(seen)
+        with self._action(seen):
             action = self.answers.last
             if action is None:
                 raise InputError("There is nothing to undo.")
             numbers = [number for number in action.numbers if number >= 0]
             sources = {number: self.answers.by_text[number].source for number in numbers}
             entry = Undone(round(time.time(), 2))
-            self._stored.journal.append(entry)
+            self.answers.journal.append(entry)
             with self.lock:
-                self._stored.apply(entry)
+                self.answers.apply(entry)
                 free = [number for number in numbers if self.is_free(number)]
                 if len(numbers) == 1 and free:
                     self._screen.go_back_to(free[0], sources[free[0]])
@@ -344,9 +338,8 @@ class LabellingSession:
         seen : int, optional
             The version that the annotator has seen; there is an error if it is not the current one.
         """
-        with self._acting:
-            self._check_seen(seen)
-            self._store(ClassAdded(self._stored.new_name(name), is_undoable=True))
+        with self._action(seen):
+            self._store(ClassAdded(self.answers.new_name(name), is_undoable=True))
 
     def rename_class(self, old: str, new: str, *, seen: int | None = None) -> None:
         """Rename a class; its labels have the new name from then on.
@@ -358,11 +351,10 @@ class LabellingSession:
         seen : int, optional
             The version that the annotator has seen; there is an error if it is not the current one.
         """
-        with self._acting:
-            self._check_seen(seen)
-            self._stored.check_class(old)
+        with self._action(seen):
+            self.answers.check_class(old)
             if old != new:
-                self._store(ClassRenamed(old, self._stored.new_name(new, old)))
+                self._store(ClassRenamed(old, self.answers.new_name(new, old)))
 
     def remove_class(self, name: str, *, seen: int | None = None) -> None:
         """Remove a class that no text has.
@@ -374,9 +366,8 @@ class LabellingSession:
         seen : int, optional
             The version that the annotator has seen; there is an error if it is not the current one.
         """
-        with self._acting:
-            self._check_seen(seen)
-            self._stored.check_unused(name)
+        with self._action(seen):
+            self.answers.check_unused(name)
             self._store(ClassRemoved(name))
 
     def look_for_suspects(self) -> None:
@@ -408,7 +399,7 @@ class LabellingSession:
         """
         self._learner.close()
         with self._acting:
-            self._stored.journal.close()
+            self.answers.journal.close()
 
     @property
     def has_ended(self) -> bool:
@@ -423,13 +414,17 @@ class LabellingSession:
 
     # Inside.
 
-    def _check_seen(self, seen: int | None) -> None:
-        if seen is not None and seen != self.version:
-            raise ChangedError("The labels were changed elsewhere, such as in another tab; look again.")
+    @contextmanager
+    def _action(self, seen: int | None) -> Iterator[None]:
+        """Wait for other actions; raise an error if this is not the version that the annotator has seen."""
+        with self._acting:
+            if seen is not None and seen != self.version:
+                raise ChangedError("The labels were changed elsewhere, such as in another tab; look again.")
+            yield
 
     def _number(self, number: int | None) -> int:
         if number is not None:
-            return self._stored.check_number(number)
+            return self.answers.check_number(number)
         if self.current is None:
             raise InputError("All texts are labelled or skipped.")
         return self.current.number
@@ -445,9 +440,9 @@ class LabellingSession:
 
     def _store(self, entry: Entry, *numbers: int) -> Item | None:
         """Store an entry and return the current text; learn if texts of these numbers were answered."""
-        self._stored.journal.append(entry)  # without the lock, since the disk may be slow
+        self.answers.journal.append(entry)  # without the lock, since the disk may be slow
         with self.lock:
-            self._stored.apply(entry)
+            self.answers.apply(entry)
             if self.current is not None and self.current.number in numbers:
                 self._screen.move_on()
             if numbers:

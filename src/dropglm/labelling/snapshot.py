@@ -1,11 +1,16 @@
 """What a model says about the texts at one point of the labelling."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
+
+from dropglm.tables import class_names
+
+if TYPE_CHECKING:
+    from dropglm.text.model import TextModel
 
 WORDS = 30  # n-grams that are listed for a class
 FEWEST_LABELS = 6  # with fewer, a model knows too little for its guesses to be shown
@@ -120,3 +125,42 @@ def take_snapshot(
     older = w > 0.5
     shown, shown_names = (start, start_names) if older else (model, names)
     return Snapshot(version, n_labels + START_WORTH, labelled, classes, p, shown, shown_names)
+
+
+class StartModel:
+    """The predictions of a trained text classifier for the texts that are labelled.
+
+    Parameters
+    ----------
+    model : TextClassifier or OnlineTextClassifier
+        The trained classifier.
+    texts : sequence of str
+
+    Attributes
+    ----------
+    classes : list of str
+    probabilities : ndarray of shape (n, K)
+
+    Examples
+    --------
+    >>> from dropglm import TextClassifier
+    >>> model = TextClassifier(tune=False, min_df=1).fit(["good film", "bad film"], ["pos", "neg"])
+    >>> StartModel(model, ["a good story"]).words_behind(0, k=1)[0][0]
+    'good'
+    """
+
+    def __init__(self, model: "TextModel", texts: Sequence[str]) -> None:
+        self.classes = class_names(model.classes_.tolist())
+        self.probabilities: np.ndarray = model.predict_proba(texts)
+        self._model, self._texts = model, texts
+
+    def words_behind(self, number: int, k: int = 8) -> list[tuple[str, float]]:
+        """Return n-grams of a text with their weights towards its predicted class, the largest first."""
+        found = self._model.explain(self._texts[number]).contributions[:k]
+        return sorted(((one.ngram, one.weight) for one in found), key=lambda one: -one[1])
+
+    def words_of_classes(self, k: int = 10) -> dict[str, list[tuple[str, float]]]:
+        """Return the n-grams that favour each class most."""
+        top = self._model.top_features(k)
+        weights = ([(one.ngram, one.weight) for one in found] for found in top.values())
+        return dict(zip(self.classes, weights, strict=True))

@@ -6,8 +6,24 @@ Equal texts, but for case and white space, have one number: that of the first of
 from collections.abc import Sequence
 from hashlib import blake2b
 
-from dropglm.labelling.copies import first_copies
-from dropglm.labelling.entries import TextReference
+import numpy as np
+
+from dropglm.labelling.journal import TextReference
+
+
+def first_copies(texts: Sequence[str]) -> np.ndarray:
+    """Return for each text the number of the first one that is equal but for case and white space.
+
+    Examples
+    --------
+    >>> first_copies(["A film", "a play", " a  FILM "])
+    array([0, 1, 0])
+    """
+    seen: dict[str, int] = {}
+    return np.array(
+        [seen.setdefault(" ".join(text.casefold().split()), number) for number, text in enumerate(texts)],
+        dtype=np.int64,
+    )
 
 
 def text_hash(text: str) -> str:

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from dropglm.errors import InputError
-from dropglm.labelling.export_job import Exports
+from dropglm.labelling.exports import Exports
 from dropglm.labelling.journal import JournalError
 from dropglm.labelling.panels import (
     FEWEST_OUTCOMES,
@@ -22,10 +22,10 @@ from dropglm.labelling.panels import (
     known_accuracy,
     none_suspicious,
     progress,
+    search,
     surest,
     suspects,
 )
-from dropglm.labelling.search import search
 from dropglm.labelling.session import ChangedError, LabellingSession
 from dropglm.labelling.snapshot import Guess
 from dropglm.labelling.upcoming import Item
