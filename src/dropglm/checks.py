@@ -36,10 +36,12 @@ def positive(given: Any, name: str) -> None:
         raise InputError(f"{name} must be finite and above 0, got {given}.")
 
 
-def whole_number(given: Any, name: str) -> None:
-    """Raise an error unless the value is an integer."""
+def whole_number(given: Any, name: str, least: int | None = None) -> None:
+    """Raise an error unless the value is an integer, and not smaller than the least that is allowed."""
     if not isinstance(given, Integral) or isinstance(given, bool):
         raise InputTypeError(f"{name} must be an integer, got {given!r}.")
+    if least is not None and given < least:
+        raise InputError(f"{name} must be at least {least}, got {given}.")
 
 
 def yes_or_no(given: Any, name: str) -> None:

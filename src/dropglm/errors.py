@@ -51,5 +51,5 @@ class ClusterError(UserError, RuntimeError):
     """Workers of a cluster that are lost or do not answer."""
 
 
-class TooLargeError(UserError, MemoryError):
+class TooLargeError(MemoryError, UserError):  # in this order, else it cannot be pickled
     """Data that does not fit into memory; the message names the size and a remedy."""

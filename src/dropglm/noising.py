@@ -213,9 +213,7 @@ def penalty_from(
             f"{quoted(others)}.",
             "expectation",
         )
-    checks.whole_number(n_samples, "n_samples")
-    if n_samples < 1:
-        raise InputError(f"n_samples must be at least 1, got {n_samples}.")
+    checks.whole_number(n_samples, "n_samples", least=1)
     checks.seed_or_none(random_state)
     return penalty_class.build(family, noise, n_samples=int(n_samples), random_state=random_state)
 

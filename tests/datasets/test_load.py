@@ -27,7 +27,7 @@ def test_unknown_and_invalid_options_are_errors(name, options, message):
 
 @pytest.mark.parametrize(("name", "option"), [("simulation", "n_rows"), ("docstrings", "n_labeled")])
 def test_zero_rows_are_an_error(name, option):
-    with pytest.raises(ValueError, match=f"{option} must be 1 or more, got 0"):
+    with pytest.raises(ValueError, match=f"{option} must be at least 1, got 0"):
         load_dataset(name, **{option: 0})
 
 

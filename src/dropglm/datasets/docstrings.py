@@ -146,9 +146,7 @@ def build(
 ) -> dict[str, Any]:
     """Return the fields of ``Dataset``: few labelled texts, many unlabelled ones, and a test set."""
     for name, given in (("n_labeled", n_labeled), ("n_test", n_test), ("n_per_class", n_per_class)):
-        checks.whole_number(given, name)
-        if given < 1:
-            raise InputError(f"{name} must be 1 or more, got {given}.")
+        checks.whole_number(given, name, least=1)
     rng = np.random.default_rng(checks.seed(random_state))
     texts: list[str] = []
     labels: list[str] = []

@@ -14,7 +14,6 @@ import numpy as np
 
 from dropglm import checks
 from dropglm.datasets.dataset import Entry
-from dropglm.errors import InputError
 from dropglm.families import Logistic
 
 GROUPS, ACTIVE_GROUPS, USEFUL, NUISANCE = 25, 5, 10, 1000
@@ -42,9 +41,7 @@ def simulated(groups: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray,
 
 def build(*, n_rows: int = 75, random_state: Any = 0) -> dict[str, Any]:
     """Return the fields of ``Dataset``; the groups have equal numbers of rows, as far as possible."""
-    checks.whole_number(n_rows, "n_rows")
-    if n_rows < 1:
-        raise InputError(f"n_rows must be 1 or more, got {n_rows}.")
+    checks.whole_number(n_rows, "n_rows", least=1)
     groups = np.arange(n_rows) % GROUPS
     X, y = simulated(groups, np.random.default_rng(checks.seed(random_state)))
     return {"X": X, "y": y.astype(np.int64), "groups": groups}

@@ -51,9 +51,7 @@ class OnlineModel(LogisticPredictions):
     def _checked_rule(self) -> Any:
         """Return the rule with its settings; invalid settings raise an error."""
         checks.not_negative(self.l2, "l2")
-        checks.whole_number(self.epochs, "epochs")
-        if self.epochs < 1:
-            raise InputError(f"epochs must be at least 1, got {self.epochs}.")
+        checks.whole_number(self.epochs, "epochs", least=1)
         for name in ("average", "shuffle", "fit_intercept"):
             checks.yes_or_no(getattr(self, name), name)
         if self.average and self.l2:

@@ -47,9 +47,7 @@ def check_settings(estimator: Any, grids: tuple[str, ...] = ()) -> None:
         if name not in grids:
             checks.not_negative(getattr(estimator, name, 0.0), name)
     checks.not_negative(estimator.tol, "tol")
-    checks.whole_number(estimator.max_iter, "max_iter")
-    if estimator.max_iter < 1:
-        raise InputError(f"max_iter must be at least 1, got {estimator.max_iter}.")
+    checks.whole_number(estimator.max_iter, "max_iter", least=1)
     if hasattr(estimator, "rounds"):
         checks.whole_number(estimator.rounds, "rounds")
         checks.not_negative(estimator.rounds, "rounds")

@@ -514,6 +514,7 @@ def suspicious(pool: "TextPool", labels: Mapping[int, str], k: int | None = None
     Parameters
     ----------
     pool : TextPool
+        The texts.
     labels : mapping of int to str
         The label of each labelled text, by its number.
     k : int or None, default=None

@@ -30,79 +30,14 @@ class Item(NamedTuple):
     guess: Guess | None = None
 
 
-class Upcoming:
-    """Texts to show, in their order.
-
-    Parameters
-    ----------
-    random_share : float
-        Share of the texts that are drawn at random. They serve to estimate the accuracy, so they are shown
-        when the model can predict them: those that were due before are made up for afterwards.
-
-    Examples
-    --------
-    >>> upcoming = Upcoming(0.5)
-    >>> guess = Guess(0, 0.9, [])
-    >>> upcoming.replace([Item(7, "chosen"), Item(8, "chosen")], [Item(3, "random", guess)])
-    >>> [upcoming.take(lambda number: number != 7).number for _ in range(2)]
-    [8, 3]
-    """
-
-    def __init__(self, random_share: float) -> None:
-        self.random_share = random_share
-        self._due = 0.0  # random texts that are to be shown, less those that were shown
-        # Shown before all others, such as a text that was left for another.
-        self._first: deque[Item] = deque()
-        self._chosen: deque[Item] = deque()
-        self._random: deque[Item] = deque()
-
-    def replace(self, chosen: Iterable[Item], random: Iterable[Item]) -> None:
-        """Set the texts to show."""
-        self._chosen, self._random = deque(chosen), deque(random)
-
-    def put_back(self, item: Item) -> None:
-        """Show a text before all others."""
-        self._first.appendleft(item)
-
-    def take(self, is_free: Callable[[int], bool]) -> Item | None:
-        """Remove and return the next text that is free; None if there are no more."""
-        for waiting in (self._first, self._chosen, self._random):
-            while waiting and not is_free(waiting[0].number):
-                waiting.popleft()
-        if self._first:
-            return self._first.popleft()
-        self._due += self.random_share
-        is_due = self._due >= 1.0 - 1e-9
-        counts = bool(self._random) and (self._random[0].guess is not None or self.random_share == 1.0)
-        if (is_due and counts) or not self._chosen:
-            self._due -= is_due and counts
-            return self._random.popleft() if self._random else None
-        return self._chosen.popleft()
-
-
-def draw(copy_of: Sequence[int], is_free: Callable[[int], bool], rng: np.random.Generator) -> Item | None:
-    """Draw a text that is free, and no copy of another one, before there is a model; None if there is none.
-
-    Examples
-    --------
-    >>> draw([0, 1, 1], lambda number: number > 0, np.random.default_rng(0))
-    Item(number=1, source='random', guess=None)
-    """
-    n = len(copy_of)
-    for draws in (rng.integers(0, n, TRIES), rng.permutation(n)):
-        for number in draws.tolist():
-            if copy_of[number] == number and is_free(number):
-                return Item(number, "random")
-    return None
-
-
 class Screen:
     """The text that is labelled now; the next ones are chosen by the model, or drawn at random.
 
     Parameters
     ----------
     random_share : float
-        Share of the texts that are drawn at random.
+        Share of the texts that are drawn at random. They serve to estimate the accuracy, so they are shown
+        when the model can predict them: those that were due before are made up for afterwards.
     copy_of : sequence of int
         For each text, the number of the first equal one; only these are shown.
     is_free : callable
@@ -132,8 +67,12 @@ class Screen:
         self, random_share: float, copy_of: Sequence[int], is_free: Callable[[int], bool], seed: int | None
     ) -> None:
         self.current: Item | None = None
-        self._copy_of, self._is_free = copy_of, is_free
-        self._upcoming = Upcoming(random_share)
+        self._random_share, self._copy_of, self._is_free = random_share, copy_of, is_free
+        self._due = 0.0  # random texts that are to be shown, less those that were shown
+        # Shown before all others, such as a text that was left for another.
+        self._first: deque[Item] = deque()
+        self._chosen: deque[Item] = deque()
+        self._random: deque[Item] = deque()
         self._earlier: dict[int, Item] = {}  # with the guesses that were made before the label was known
         self._snapshot: Snapshot | None = None
         self._rng = np.random.default_rng(seed)
@@ -142,7 +81,7 @@ class Screen:
         """Show the next text."""
         if self.current is not None:
             self._earlier[self.current.number] = self.current
-        following = self._upcoming.take(self._is_free) or draw(self._copy_of, self._is_free, self._rng)
+        following = self._next() or self._draw()
         self.current = following and self._with_guess(following)
 
     def go_back_to(self, number: int, source: str) -> None:
@@ -151,17 +90,41 @@ class Screen:
         ``source`` is how the text came to be labelled, if it was not on the screen.
         """
         if self.current is not None:
-            self._upcoming.put_back(self.current)
+            self._first.appendleft(self.current)
         self.current = self._with_guess(self._earlier.get(number, Item(number, source)))
 
     def renew(self, snapshot: Snapshot, chosen: Iterable[Item], random: Iterable[Item]) -> None:
         """Take over what a new model has chosen; the text on the screen stays, perhaps with a first guess."""
         self._snapshot = snapshot
-        self._upcoming.replace(chosen, random)
+        self._chosen, self._random = deque(chosen), deque(random)
         if self.current is None:
             self.move_on()
         else:
             self.current = self._with_guess(self.current)
+
+    def _next(self) -> Item | None:
+        """Remove and return the next text that is free; None if there are no more."""
+        for waiting in (self._first, self._chosen, self._random):
+            while waiting and not self._is_free(waiting[0].number):
+                waiting.popleft()
+        if self._first:
+            return self._first.popleft()
+        self._due += self._random_share
+        is_due = self._due >= 1.0 - 1e-9
+        counts = bool(self._random) and (self._random[0].guess is not None or self._random_share == 1.0)
+        if (is_due and counts) or not self._chosen:
+            self._due -= is_due and counts
+            return self._random.popleft() if self._random else None
+        return self._chosen.popleft()
+
+    def _draw(self) -> Item | None:
+        """Draw a text that is free, and no copy of another one, before there is a model."""
+        n = len(self._copy_of)
+        for draws in (self._rng.integers(0, n, TRIES), self._rng.permutation(n)):
+            for number in draws.tolist():
+                if self._copy_of[number] == number and self._is_free(number):
+                    return Item(number, "random")
+        return None
 
     def _with_guess(self, item: Item) -> Item:
         """Return a text with a guess: that which it has, or that of a model that has not seen its label."""

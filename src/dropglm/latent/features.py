@@ -157,9 +157,7 @@ class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Set the fitted attributes, and return what was found and the number of rows of X."""
         settings = {"n_components": self.n_components, "n_iter": 1 if self.n_iter is None else self.n_iter}
         for name, given in settings.items():
-            checks.whole_number(given, name)
-            if given < 1:
-                raise InputError(f"{name} must be at least 1, got {given}.")
+            checks.whole_number(given, name, least=1)
         rows = checks.features(X)
         validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and feature_names_in_
         n = rows.shape[0]

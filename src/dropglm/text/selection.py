@@ -53,9 +53,7 @@ class Selection(NamedTuple):
             if not isinstance(value, Integral) and value > 1.0:
                 raise InputError(f"{name} must be a whole number of texts or a share in [0, 1], got {value}.")
         if self.max_features is not None:
-            checks.whole_number(self.max_features, "max_features")
-            if self.max_features < 1:
-                raise InputError(f"max_features must be at least 1, got {self.max_features}.")
+            checks.whole_number(self.max_features, "max_features", least=1)
 
     def document_range(self, n_texts: int, n: int = 1) -> tuple[float, float]:
         """Return the smallest and the largest number of texts that contain a feature of n words."""

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm import checks
-from dropglm.errors import InputError
 from dropglm.estimators.predictions import LogisticPredictions
 from dropglm.text.class_weights import weights_by_class
 from dropglm.text.words import only_words
@@ -43,9 +42,7 @@ def top_ngrams(
     k : int
         Number of n-grams per class.
     """
-    checks.whole_number(k, "k")
-    if k < 1:
-        raise InputError(f"k must be at least 1, got {k}.")
+    checks.whole_number(k, "k", least=1)
     labels = model.classes_.tolist()
     values = np.broadcast_to(typical, model.n_features_in_)
     scales = np.broadcast_to(scale, (len(labels), model.n_features_in_))
