@@ -17,6 +17,7 @@ from numba.core.caching import FunctionCache
 from numba.core.compiler import Compiler
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime.nrt import rtsys
+from numba.extending import register_jitable
 
 from dropglm.maths.compile_notice import about_to_compile
 
@@ -103,3 +104,6 @@ inlined = njit(inline="always", **COMMON)
 
 # Without an entry point for Python either: only kernels call a part.
 part = njit(**COMMON | {"no_cpython_wrapper": True})
+
+# A rule that Python, kernels and the kernels of a GPU use.
+also_compiled: Any = register_jitable
