@@ -462,7 +462,7 @@ def test_a_command_without_enough_memory_says_so(place, monkeypatch):
     def fails(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("dropglm.text.saved_model.load_saved_model", fails)
+    monkeypatch.setattr("dropglm.text.fitted_model.load_fitted_model", fails)
     error = error_of("predict", "m.skops", "test.csv", cwd=place, code=1)
     assert error == ("dropglm: not enough memory; close other programs, or use a machine with more of it.")
     monkeypatch.setattr("dropglm.cli.train.train_online", fails)

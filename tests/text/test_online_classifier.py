@@ -158,7 +158,7 @@ def test_damaged_files_are_refused(stream, tmp_path):
         "rule": "rule 'none' is unknown",
     }
     for name, damage in damages.items():
-        state = model._to_state()
+        state = model._to_save().to_state()
         state = state | {
             "state": {key: value.copy() for key, value in state["state"].items()},
             "buckets": dict(state["buckets"]),

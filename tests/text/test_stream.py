@@ -8,6 +8,7 @@ import pytest
 
 from dropglm.tables import TableError
 from dropglm.text import OnlineTextClassifier
+from dropglm.text.online_text_model import OnlineTextModel
 from dropglm.text.stream import OnlineTraining, Source
 from tests.cli.command import texts
 
@@ -27,7 +28,7 @@ def source(tmp_path, monkeypatch):
 
 
 def new_training():
-    return OnlineTraining.start(OnlineTextClassifier(bits=8), CLASSES)
+    return OnlineTraining.start(OnlineTextModel.new({"bits": 8}), CLASSES)
 
 
 def learn(training, source, batches=None, **options):
@@ -41,7 +42,7 @@ def learn(training, source, batches=None, **options):
 @pytest.mark.parametrize("epochs", [1, 2])
 def test_training_resumes_from_any_batch_and_counts_bad_rows_once(source, tmp_path, epochs):
     whole = learn(new_training(), source, epochs=epochs)
-    assert (whole.bad_rows, whole.model.t_) == (6 * epochs, 40 * epochs)
+    assert (whole.bad_rows, whole.model.model.t_) == (6 * epochs, 40 * epochs)
     for batches in range(1, 10 * epochs):
         learn(new_training(), source, batches, epochs=epochs).save(tmp_path / "c")
         again = learn(OnlineTraining.load(tmp_path / "c"), source, epochs=epochs)
@@ -50,7 +51,7 @@ def test_training_resumes_from_any_batch_and_counts_bad_rows_once(source, tmp_pa
             whole.first_bad_rows,
             whole.class_changes,
         )
-        np.testing.assert_array_equal(again.model.model_.coef_, whole.model.model_.coef_)
+        np.testing.assert_array_equal(again.model.model.coef_, whole.model.model.coef_)
 
 
 def test_messages_about_the_first_ten_bad_rows_are_kept(source):
@@ -86,7 +87,7 @@ def test_tables_sorted_by_class_are_noticed_also_after_resuming(tmp_path):
 
 
 def test_a_diverging_stream_stops_at_a_row_of_the_table(source):
-    training = OnlineTraining.start(OnlineTextClassifier(bits=8, rate=1.7e308), CLASSES)
+    training = OnlineTraining.start(OnlineTextModel.new({"bits": 8, "rate": 1.7e308}), CLASSES)
     with pytest.raises(
         TableError,
         match=r"s.jsonl: training has diverged at row \d+ \(line \d+\), .*; lower rate \(now 1.7e\+308\)\.$",
@@ -121,13 +122,15 @@ def test_the_model_does_not_depend_on_reading_ahead(tmp_path, monkeypatch, threa
         known = [k for k, label in enumerate(batch.labels) if label in CLASSES]
         chosen = [batch.texts[k] for k in known], [batch.labels[k] for k in known]
         expected.partial_fit(*chosen, classes=CLASSES)
-    model = OnlineTextClassifier(bits=12, n_jobs=threads)
+    model = OnlineTextModel.new({"bits": 12, "n_jobs": threads})
     training = learn(OnlineTraining.start(model, CLASSES), table)
-    np.testing.assert_array_equal(training.model.model_.coef_, expected.model_.coef_)
+    np.testing.assert_array_equal(training.model.model.coef_, expected.model_.coef_)
     for name in ("letters", "lengths"):
-        found, wanted = (getattr(each.vectorizer_.ngrams_, name) for each in (training.model, expected))
+        found, wanted = (
+            getattr(each.ngrams_, name) for each in (training.model.vectorizer, expected.vectorizer_)
+        )
         np.testing.assert_array_equal(found, wanted)
-    assert training.model.vectorizer_.n_texts_ == expected.vectorizer_.n_texts_
+    assert training.model.vectorizer.n_texts_ == expected.vectorizer_.n_texts_
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -139,10 +142,10 @@ def test_names_of_rows_that_were_read_ahead_are_not_saved(tmp_path, monkeypatch,
     )
     (tmp_path / "s.csv").write_text("text,label\n" + rows)
     table = Source(str(tmp_path / "s.csv"))
-    training = OnlineTraining.start(OnlineTextClassifier(bits=12, n_jobs=threads), CLASSES)
+    training = OnlineTraining.start(OnlineTextModel.new({"bits": 12, "n_jobs": threads}), CLASSES)
     for _ in training.learn(table):
-        learnt = training.model.t_
-        lengths = training.model.vectorizer_.ngrams_.lengths.copy()
+        learnt = training.model.model.t_
+        lengths = training.model.vectorizer.ngrams_.lengths.copy()
         expected = OnlineTextClassifier(bits=12).partial_fit(
             numbered(words[:learnt]), labels[:learnt], CLASSES
         )
@@ -150,11 +153,11 @@ def test_names_of_rows_that_were_read_ahead_are_not_saved(tmp_path, monkeypatch,
         if learnt > 20:
             break
     # What was read ahead can be named when its turn comes.
-    training.model.partial_fit(numbered(words)[learnt:], labels[learnt:])
-    expected = OnlineTextClassifier(bits=12).partial_fit(numbered(words), labels, CLASSES)
-    np.testing.assert_array_equal(
-        training.model.vectorizer_.ngrams_.letters, expected.vectorizer_.ngrams_.letters
+    continued = OnlineTextClassifier._of(training.model).partial_fit(
+        numbered(words)[learnt:], labels[learnt:]
     )
+    expected = OnlineTextClassifier(bits=12).partial_fit(numbered(words), labels, CLASSES)
+    np.testing.assert_array_equal(continued.vectorizer_.ngrams_.letters, expected.vectorizer_.ngrams_.letters)
 
 
 def numbered(words):

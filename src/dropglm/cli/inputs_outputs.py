@@ -20,7 +20,7 @@ from dropglm.registry import lookup
 if TYPE_CHECKING:
     import numpy as np
 
-    from dropglm.text.predictions import TextPredictions
+    from dropglm.text.fitted_model import FittedTextModel
 
 FilePath = str | Path
 Parameters = ParamSpec("Parameters")
@@ -71,7 +71,7 @@ class ColumnsOfModel:
     ``text`` and ``label`` are the columns that the user named, or None.
     """
 
-    model: "TextPredictions"
+    model: "FittedTextModel"
     text: str | None
     label: str | None = None
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from polars import DataFrame
 
-    from dropglm.text.predictions import TextPredictions
+    from dropglm.text.fitted_model import FittedTextModel
 
 
 def predict(
@@ -94,7 +94,7 @@ def predict(
 
 
 def _predict_frames(
-    model: "TextPredictions", frames: "Iterator[DataFrame]", text: str, table: str, E: EmbeddingRows | None
+    model: "FittedTextModel", frames: "Iterator[DataFrame]", text: str, table: str, E: EmbeddingRows | None
 ) -> "Iterator[tuple[DataFrame, np.ndarray]]":
     """Yield each frame of texts with the probabilities of its rows."""
     for frame in frames:
@@ -105,7 +105,7 @@ def _predict_frames(
 
 
 def _predictions(
-    model: "TextPredictions",
+    model: "FittedTextModel",
     predicted: "Iterator[tuple[DataFrame, np.ndarray]]",
     keep: list[str],
     probabilities: bool,
@@ -135,7 +135,7 @@ def _predictions(
         yield predictions(np.eye(len(model.classes_))).clear().hstack(kept.get_columns())
 
 
-def _labels(model: "TextPredictions") -> "np.ndarray":
+def _labels(model: "FittedTextModel") -> "np.ndarray":
     """Return the classes; as numbers if their names are, also with fractions, which models store as names."""
     names = tables.class_names(model.classes_.tolist())
     if len(set(names)) < len(names):  # "1" and "1.0" of a model that was trained in Python

@@ -15,7 +15,7 @@ from dropglm.exports.onnx_graph import MICROSOFT, ML, Graph
 from dropglm.exports.onnx_text import _numbered, add_tokens
 from dropglm.extras import import_extra
 from dropglm.files import replacing
-from dropglm.text.predictions import TextPredictions
+from dropglm.text.fitted_model import AnyTextModel
 
 OPSET, ML_OPSET, IR_VERSION = 20, 3, 9
 FLOAT, INT64, STRING, BOOL, DOUBLE = 1, 7, 8, 9, 11  # numbers of types in ONNX
@@ -23,7 +23,7 @@ LARGEST = 2**31 - 2**20  # bytes of a file in the format of protobuf
 LABELS = {"U": STRING, "O": STRING, "i": INT64, "u": INT64, "b": BOOL, "f": DOUBLE}
 
 
-def write_onnx(model: TextPredictions, path: str | PathLike[str]) -> None:
+def write_onnx(model: AnyTextModel, path: str | PathLike[str]) -> None:
     """Write a text model as ONNX, for onnxruntime.
 
     The input ``text`` is a tensor of n strings, the output ``label`` one of n classes, and ``probabilities``

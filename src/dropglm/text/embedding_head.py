@@ -6,11 +6,14 @@ m is the mean embedding of the training texts. So the share of the embedding is 
 split between embedding and intercept has a meaning.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from dropglm.estimators.predictions import LogisticPredictions
+from dropglm.text.embeddings import check_embeddings, embed
 from dropglm.text.fingerprint import Fingerprint
 
 
@@ -43,7 +46,8 @@ class Scaling(NamedTuple):
         return np.asarray((E - self.mean) / np.float32(self.size), np.float32)
 
 
-class EmbeddingHead(NamedTuple):
+@dataclass(eq=False)
+class EmbeddingHead:
     """Coefficients of the embeddings, and the fingerprint of what they were computed with.
 
     Attributes
@@ -53,24 +57,45 @@ class EmbeddingHead(NamedTuple):
         m, the mean embedding of the training texts.
     coef : ndarray of shape (1, k) for two classes, else (K, k)
         Bᵀ.
+    checked : object
+        The embedder that is known to have this fingerprint, or None.
     """
 
     fingerprint: Fingerprint
     mean: np.ndarray
     coef: np.ndarray
+    checked: Any = None
 
     def predictors(self, E: np.ndarray) -> np.ndarray:
         """Return (E - m) B, what the embeddings add to the predictors; shape (n, K) or (n, 1)."""
         return np.asarray((E - self.mean) @ self.coef.T)
 
+    def embeddings(self, texts: Sequence[str], given: Any, embedder: Any, *, shown: bool) -> np.ndarray:
+        """Return the embeddings of the texts, given ones or those of the embedder."""
+        known = self.fingerprint
+        if given is not None:
+            E = check_embeddings(given, len(texts))
+        elif embedder is None:
+            raise ValueError(_missing(known))
+        else:
+            self.check(embedder)
+            E = embed(embedder, texts, shown=shown)
+        if E.shape[1] != known.dimension:
+            raise ValueError(
+                f"The embeddings have {E.shape[1]} numbers per text, but the model was trained with "
+                f"{known.dimension}."
+            )
+        return E
+
+    def check(self, embedder: Any) -> None:
+        """Raise an error if the embedder is not the one that the model was trained with."""
+        if self.checked is not embedder:
+            self.fingerprint.check(embedder)
+            self.checked = embedder
+
     def to_state(self) -> dict[str, Any]:
         """Return what a model file holds."""
         return {"mean": self.mean, "coef": self.coef, "fingerprint": self.fingerprint.to_state()}
-
-    @classmethod
-    def of_state(cls, state: dict[str, Any], rows: int) -> Self | None:
-        """Rebuild the head of a saved model; None if it has none."""
-        return cls.from_state(state["embedding"], rows) if "embedding" in state else None
 
     @classmethod
     def from_state(cls, state: dict[str, Any], rows: int) -> Self:
@@ -95,3 +120,21 @@ class ModelWithHead(LogisticPredictions):
     def _predictors(self, X: Any) -> np.ndarray:
         features, E = X
         return self.model._predictors(features) + self.head.predictors(E)
+
+
+def refuse_embeddings(given: Any) -> None:
+    """Raise an error if there are embeddings, or an embedder, for a model that was trained without."""
+    if given is not None:
+        raise ValueError("The model was trained without embeddings, so it cannot use any.")
+
+
+def _missing(known: Fingerprint) -> str:
+    if known.name is None:
+        return (
+            f"The model was trained with embeddings of {known.dimension} numbers per text; pass those of the "
+            "texts as embeddings."
+        )
+    return (
+        f"The model needs its embedder {known.name}, which model files do not contain; use "
+        "load_model(path, embedder=...), or pass embeddings."
+    )

@@ -1,8 +1,8 @@
 """The features of a vectorizer: n-grams learnt from texts, or given by the user, and found in new texts."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from dropglm.text.ngram_rows import Columns, NgramRows
 from dropglm.text.per_thread import PerThread
 from dropglm.text.prepared import Prepared, Room
 from dropglm.text.selection import Selection
-from dropglm.text.tokens import PIECE
+from dropglm.text.tokens import PIECE, WORDS_AND_PUNCTUATION, compile_pattern
 from dropglm.text.vocabulary import Vocabulary
 from dropglm.text.weighting import WeightedFeatures
 from dropglm.threads import each, even_pieces
@@ -24,11 +24,83 @@ from dropglm.threads import each, even_pieces
 class NgramFeatures(TextAnalysis, WeightedFeatures):
     """Features that are the n-grams of a vocabulary; ``NgramVectorizer`` without scikit-learn's interface."""
 
-    min_df: Any
-    max_df: float
-    max_features: int | None
-    vocabulary: Any
-    n_jobs: int | None
+    def __init__(
+        self,
+        ngram_range: tuple[int, int] = (1, 1),
+        min_df: float | tuple[float, float] = 1,
+        max_df: float = 1.0,
+        max_features: int | None = None,
+        *,
+        binary: bool = True,
+        use_idf: bool = False,
+        smooth_idf: bool = True,
+        sublinear_tf: bool = False,
+        norm: str | None = None,
+        idf_power: float = 1.0,
+        ngram_weight: float = 1.0,
+        lowercase: bool = True,
+        token_pattern: str | None = WORDS_AND_PUNCTUATION,
+        strip_html: bool = True,
+        strip_accents: str | Callable[[str], str] | None = None,
+        stop_words: str | Iterable[str] | None = None,
+        analyzer: str | Callable[[Any], Iterable[str]] = "word",
+        preprocessor: Callable[[Any], str] | None = None,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
+        vocabulary: Mapping[str, int] | Iterable[str] | None = None,
+        input: str = "content",
+        encoding: str = "utf-8",
+        decode_error: str = "strict",
+        dtype: Any = np.float32,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.ngram_range = ngram_range
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.binary = binary
+        self.use_idf = use_idf
+        self.smooth_idf = smooth_idf
+        self.sublinear_tf = sublinear_tf
+        self.norm = norm
+        self.idf_power = idf_power
+        self.ngram_weight = ngram_weight
+        self.lowercase = lowercase
+        self.token_pattern = token_pattern
+        self.strip_html = strip_html
+        self.strip_accents = strip_accents
+        self.stop_words = stop_words
+        self.analyzer = analyzer
+        self.preprocessor = preprocessor
+        self.tokenizer = tokenizer
+        self.vocabulary = vocabulary
+        self.input = input
+        self.encoding = encoding
+        self.decode_error = decode_error
+        self.dtype = dtype
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @classmethod
+    def _from_state(cls, settings: dict[str, Any], vocabulary: Mapping[str, Any], n_texts: int) -> Self:
+        """Rebuild fitted features from parts of a model file, after checking all of it."""
+        features = cls(**settings)
+        features._check()
+        compile_pattern(features.token_pattern)
+        ngrams = Vocabulary._from_state(vocabulary)
+        # No n-gram is in more texts than there are; a damaged file must not give logarithms of negative
+        # numbers.
+        features._set_vocabulary(ngrams, max(1, n_texts, int(ngrams.document_counts.max())))
+        if features.analyzer != "word":
+            # Longer n-grams of characters cannot be in the vocabulary; listing them would take memory.
+            longest = max(map(len, ngrams._words))
+            shortest, most = features.ngram_range
+            features.ngram_range = (min(shortest, longest), min(most, longest))
+        # The hash tables of the words, and of stop words, are built now: chosen words could have the same
+        # hash.
+        len(ngrams._tables.word_keys)
+        features._tokenizer(1)
+        return features
 
     @property
     def vocabulary_(self) -> dict[str, int]:

@@ -14,6 +14,7 @@ from dropglm.text.base import MAX_BITS, NgramSettings, text_chunks
 from dropglm.text.cleaning import clean
 from dropglm.text.hash_kernels import STORED_BYTES
 from dropglm.text.prepared import ALL, ASCII, TWO_BYTES, Runs, character_classes, settings_of
+from dropglm.text.tokens import WORDS_AND_PUNCTUATION, compile_pattern
 
 NAME_BYTES = STORED_BYTES - 1  # bytes of a column's name that are shown
 PART = 1 << 13  # names to sort by column at a time, which saves memory
@@ -173,11 +174,27 @@ class HashedTexts(NamedTuple):
 class HashedFeatures(NgramSettings):
     """Features that are hashed n-grams; ``NgramHasher`` without scikit-learn's interface."""
 
-    bits: int
-    n_jobs: int | None
-    verbose: int
     ngrams_: Buckets
     n_texts_: int
+
+    def __init__(
+        self,
+        bits: int = 20,
+        ngram_range: tuple[int, int] = (1, 2),
+        *,
+        lowercase: bool = True,
+        token_pattern: str = WORDS_AND_PUNCTUATION,
+        strip_html: bool = True,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.bits = bits
+        self.ngram_range = ngram_range
+        self.lowercase = lowercase
+        self.token_pattern = token_pattern
+        self.strip_html = strip_html
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def transform(self, X: Iterable[str]) -> Any:
         """Return the matrix of the texts.
@@ -218,6 +235,11 @@ class HashedFeatures(NgramSettings):
         """Record the new names of texts that were hashed with ``ngrams_``, in the order of the texts."""
         self.ngrams_.add(hashed.names)
         self.n_texts_ += len(hashed.rows.indptr) - 1
+
+    def _restore_names(self, buckets: dict[str, np.ndarray], n_texts: int) -> None:
+        """Take the names of the columns from a model file, after checking them and the settings."""
+        compile_pattern(self.token_pattern)
+        self.ngrams_, self.n_texts_ = Buckets._from_state(buckets, self._check()[2]), n_texts
 
     def _forget_names(self) -> None:
         self.ngrams_, self.n_texts_ = Buckets.new(self._check()[2]), 0

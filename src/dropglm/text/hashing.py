@@ -8,7 +8,6 @@ from sklearn.base import TransformerMixin
 
 from dropglm.text.estimator import TextEstimator
 from dropglm.text.hashed_features import HashedFeatures
-from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 
 
 # Like HashingVectorizer, it has no set_output: a data frame cannot hold a sparse matrix.
@@ -65,25 +64,6 @@ class NgramHasher(  # type: ignore[call-arg]
     >>> sorted(hasher.get_feature_names_out()[columns])
     ['a', 'a dull', 'dull', 'ngramhasher639', 'ngramhasher758']
     """
-
-    def __init__(
-        self,
-        bits: int = 20,
-        ngram_range: tuple[int, int] = (1, 2),
-        *,
-        lowercase: bool = True,
-        token_pattern: str = WORDS_AND_PUNCTUATION,
-        strip_html: bool = True,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.bits = bits
-        self.ngram_range = ngram_range
-        self.lowercase = lowercase
-        self.token_pattern = token_pattern
-        self.strip_html = strip_html
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Check the settings and forget names of columns; there is nothing to learn.

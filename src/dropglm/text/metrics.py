@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.text.fitted_model import AnyTextModel
 from dropglm.text.labels import class_numbers, not_a_class
-from dropglm.text.predictions import TextPredictions
 
 TABLE_BINS, ERROR_BINS = 10, 15
 MOST_CONFUSED = 1000  # classes, for which the confusion has a million entries
@@ -114,7 +114,7 @@ class Metrics:
         )
 
 
-def compute_metrics(model: TextPredictions, X: list[str], y: np.ndarray, embeddings: Any = None) -> Metrics:
+def compute_metrics(model: AnyTextModel, X: list[str], y: np.ndarray, embeddings: Any = None) -> Metrics:
     """Compute the metrics of a fitted model on texts with labels, and embeddings if it uses them."""
     p = model.predict_proba(X) if embeddings is None else model.predict_proba(X, embeddings)
     return metrics_from_probabilities(y, p, model.classes_)

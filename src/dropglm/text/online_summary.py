@@ -39,9 +39,9 @@ class OnlineSummary:
     progressive_log_loss: float | None
 
     @classmethod
-    def of(cls, classifier: Any) -> "OnlineSummary":
-        """Summarise an ``OnlineTextClassifier``."""
-        model, vectorizer = classifier.model_, classifier.vectorizer_
+    def of(cls, learnt: Any) -> "OnlineSummary":
+        """Summarise an ``OnlineTextModel``."""
+        model, vectorizer = learnt.model, learnt.vectorizer
         rule, hashed = model._unchanged_rule(), isinstance(vectorizer, HashedFeatures)
         name = model.rule if isinstance(model.rule, str) else type(rule).__name__
         features, has_learnt = (
@@ -49,7 +49,7 @@ class OnlineSummary:
             model._check_fitted()._progressive_scores.weight > 0.0,
         )
         return cls(
-            texts={str(c): int(n) for c, n in zip(classifier.classes_, classifier.counts_, strict=True)},
+            texts={str(c): int(n) for c, n in zip(model.classes_, learnt.counts, strict=True)},
             features=features,
             used=int(np.count_nonzero(vectorizer.ngrams_.lengths)) if hashed else features,
             hashed=hashed,

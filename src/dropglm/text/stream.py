@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,11 +22,7 @@ from dropglm.tables.table import Table
 from dropglm.text.ahead import ahead
 from dropglm.text.file_contents import CHECKPOINTS
 from dropglm.text.labels import class_numbers
-from dropglm.text.online_learning import TextFeatures
-from dropglm.text.saved_online_model import SavedOnlineTextModel
-
-if TYPE_CHECKING:  # imports scikit-learn
-    from dropglm.text.online_classifier import OnlineTextClassifier
+from dropglm.text.online_text_model import OnlineTextModel, PreparedTexts
 
 KIND = "OnlineTraining"
 MOST_LISTED = 10  # bad rows whose messages are kept
@@ -42,9 +38,6 @@ COUNTERS = (
     "last_learnt_row",
     "last_learnt_checksum",
 )
-
-
-Model: TypeAlias = "OnlineTextClassifier | SavedOnlineTextModel"
 
 
 @dataclass(frozen=True)
@@ -121,11 +114,11 @@ class _Prepared(NamedTuple):
 
     numbers: np.ndarray  # the class of each row, or -1
     known: np.ndarray  # the rows with a class
-    features: list[TextFeatures]  # of these rows
+    features: list[PreparedTexts]  # of these rows
 
 
 def _prepare(
-    part: _Part, features_of: Callable[[Sequence[str]], list[TextFeatures]], classes: np.ndarray
+    part: _Part, features_of: Callable[[Sequence[str]], list[PreparedTexts]], classes: np.ndarray
 ) -> tuple[_Part, _Prepared | None]:
     batch = part.batch
     if batch is None:
@@ -144,7 +137,7 @@ class OnlineTraining:
 
     Attributes
     ----------
-    model : OnlineTextClassifier or SavedOnlineTextModel
+    model : OnlineTextModel
         The classifier that is being trained.
     origin : dict
         What else the result depends on, such as the columns of the table. Whoever resumes from a checkpoint
@@ -163,7 +156,7 @@ class OnlineTraining:
         Number and checksum of the last row that was learnt from.
     """
 
-    model: "Model"
+    model: OnlineTextModel
     origin: dict[str, Any] = field(default_factory=dict)
     epoch: int = 0
     row: int = 0
@@ -176,11 +169,10 @@ class OnlineTraining:
 
     @classmethod
     def start(
-        cls, model: "Model", names: Sequence[str], origin: dict[str, Any] | None = None
+        cls, model: OnlineTextModel, names: Sequence[str], origin: dict[str, Any] | None = None
     ) -> "OnlineTraining":
         """Return a training of a new model for classes of these names, at the first row."""
-        model._reset(to_classes(names).tolist())
-        return cls(model, origin or {})
+        return cls(model.reset(to_classes(names).tolist()), origin or {})
 
     @property
     def class_names(self) -> list[str]:
@@ -190,7 +182,7 @@ class OnlineTraining:
     @property
     def progressive_counts(self) -> tuple[float, float]:
         """Number of rows predicted before learning from them, and number of correct predictions."""
-        scores = self.model.model_._progressive_scores
+        scores = self.model.model._progressive_scores
         return scores.weight, scores.correct
 
     def learn(
@@ -251,7 +243,7 @@ class OnlineTraining:
         in_parallel = threads > 1 and os.path.isfile(source.path)
         workers = [
             partial(_prepare, features_of=features_of, classes=self.model.classes_)
-            for features_of in self.model._preparers(min(threads, MOST_WORKERS) if in_parallel else 1)
+            for features_of in self.model.preparers(min(threads, MOST_WORKERS) if in_parallel else 1)
         ]
         parts = self._remaining(source, skip=skip)
         yield from ahead(parts, workers) if in_parallel else map(workers[0], parts)
@@ -272,11 +264,11 @@ class OnlineTraining:
         if messages and strict:
             raise TableError(messages[0][1])
         if len(known):
-            n, steps = 0, self.model.t_
+            n, steps = 0, self.model.model.t_
             try:
                 for features in prepared.features:
                     part = numbers[known[n : n + features.n_texts]]
-                    self.model._learn_prepared(features, part, np.ones(len(part)))
+                    self.model.learn(features, part, np.ones(len(part)))
                     n += features.n_texts
             except DivergenceError as error:
                 k = int(known[max(error.step - steps, 1) - 1])
@@ -294,21 +286,21 @@ class OnlineTraining:
     @property
     def sorted_by_class(self) -> bool:
         """Whether most rows follow a row of their own class: too few changes for a model to learn online."""
-        counts = self.model.counts_
+        counts = self.model.counts
         expected_changes = counts.sum() * (1.0 - ((counts / max(counts.sum(), 1)) ** 2).sum())
         return bool(self.class_changes < 0.2 * expected_changes)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a checkpoint; training that is resumed from it gives a bit-identical model."""
         saved = {name: getattr(self, name) for name in (*COUNTERS, "origin", "first_bad_rows")}
-        model_files.write(path, KIND, {"model": self.model._to_state()} | saved, CHECKPOINTS[KIND])
+        model_files.write(path, KIND, {"model": self.model.to_state()} | saved, CHECKPOINTS[KIND])
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, trust: bool = False) -> "OnlineTraining":
         """Read a checkpoint; see ``load_model`` for ``trust``."""
         _, state = model_files.read(path, CHECKPOINTS, trust=trust)
         with model_files.reporting_damage(path):
-            model = SavedOnlineTextModel.from_state(state["model"])
+            model = OnlineTextModel.from_state(state["model"])
             counters = {name: state[name] for name in COUNTERS}
             messages = list(state["first_bad_rows"])
             return cls(model, state["origin"], first_bad_rows=messages, **counters)

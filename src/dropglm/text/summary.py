@@ -1,7 +1,7 @@
 """A summary of a fitted text classifier: its data, its settings and its cross-validated score."""
 
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Any
 
 from dropglm.text.search_summary import effect_line, search_line
 
@@ -58,11 +58,6 @@ class Summary:
     converged: bool
     embedding: dict[str, Any] | None = None
     unlabeled_effect: dict[str, Any] | None = None
-
-    @classmethod
-    def of_state(cls, state: dict[str, Any]) -> Self:
-        """Rebuild the summary of a saved model."""
-        return cls(**state["summary"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields in plain types, for JSON."""

@@ -17,7 +17,6 @@ from dropglm.estimators.scoring import check_scorer_name
 from dropglm.estimators.search import Searched
 from dropglm.estimators.validation import check_classification
 from dropglm.progress import Progress
-from dropglm.text.embedded_predictions import FittedState
 from dropglm.text.embedding_block import (
     EmbeddingBlock,
     embeddings_of,
@@ -25,6 +24,7 @@ from dropglm.text.embedding_block import (
     with_embeddings,
 )
 from dropglm.text.embedding_head import Scaling
+from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.latent_prior import POWERS, LatentPrior
 from dropglm.text.ngram_rows import row_range
 from dropglm.text.similar_classes import warn_about_classes
@@ -179,7 +179,7 @@ class Attempt(NamedTuple):
         return tuple(power for number, power in enumerate(self.prior.powers) if number in chosen)
 
 
-def fit_to_texts(classifier: Any, texts: TrainingTexts) -> FittedState:
+def fit_to_texts(classifier: Any, texts: TrainingTexts) -> FittedTextModel:
     """Fit a model with the settings of a classifier to texts; return the parts of the fitted classifier.
 
     Of several weights of longer n-grams the best is chosen; only its settings are fitted to all texts. Latent
@@ -239,7 +239,7 @@ def _attempt(
     )
 
 
-def _finish(attempt: Attempt, texts: TrainingTexts) -> FittedState:
+def _finish(attempt: Attempt, texts: TrainingTexts) -> FittedTextModel:
     """Fit the chosen settings to all texts."""
     vectorizer, estimator, rows, prior, searched = attempt
     search = None if searched is None else estimator._finish(searched)
@@ -258,4 +258,4 @@ def _finish(attempt: Attempt, texts: TrainingTexts) -> FittedState:
     effect = effect_of(search, prior) if search and m else None
     sizes = class_sizes(texts.class_counts)
     summary = summarize(vectorizer, model, search, found, sizes, m, embedding, effect)
-    return FittedState(vectorizer, model, search, summary, head)
+    return FittedTextModel(vectorizer, model, search, summary, head)
