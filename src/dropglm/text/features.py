@@ -1,5 +1,6 @@
 """The features of a vectorizer: n-grams learnt from texts, or given by the user, and found in new texts."""
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Self
@@ -7,22 +8,27 @@ from typing import Any, Self
 import numpy as np
 
 from dropglm import checks
+from dropglm.model_files import LARGEST
+from dropglm.registry import lookup
 from dropglm.text.analysis import TextAnalysis
 from dropglm.text.counting import NgramCounter
-from dropglm.text.fixed_vocabulary import column_names, warn_of_upper_case
 from dropglm.text.merging import CountedNgrams
 from dropglm.text.ngram_rows import Columns, NgramRows
 from dropglm.text.per_thread import PerThread
 from dropglm.text.prepared import Prepared, Room
 from dropglm.text.selection import Selection
 from dropglm.text.tokens import PIECE, WORDS_AND_PUNCTUATION, compile_pattern
-from dropglm.text.vocabulary import Vocabulary
-from dropglm.text.weighting import WeightedFeatures
+from dropglm.text.vocabulary import Vocabulary, column_names
+from dropglm.text.weighting import NORMS, Weighting, inverse_document_frequencies
 from dropglm.threads import each, even_pieces
 
 
-class NgramFeatures(TextAnalysis, WeightedFeatures):
+class NgramFeatures(TextAnalysis):
     """Features that are the n-grams of a vocabulary; ``NgramVectorizer`` without scikit-learn's interface."""
+
+    ngrams_: Vocabulary
+    n_texts_: int
+    _tfidf: Weighting
 
     def __init__(
         self,
@@ -111,6 +117,23 @@ class NgramFeatures(TextAnalysis, WeightedFeatures):
     def fixed_vocabulary_(self) -> bool:
         """Whether the features were given as ``vocabulary``."""
         return self.vocabulary is not None
+
+    @property
+    def idf_(self) -> np.ndarray:
+        """The inverse document frequency of each n-gram; may be set, if ``use_idf``."""
+        if not self.use_idf:
+            raise AttributeError("idf_ exists only if use_idf is True.")
+        checks.fitted(self, "_tfidf")
+        return self._tfidf.idf_
+
+    @idf_.setter
+    def idf_(self, values: Any) -> None:
+        if not self.use_idf:
+            raise ValueError("idf_ cannot be set if use_idf is False.")
+        idf, d = checks.numbers(values, "idf_"), len(self._vocabulary())
+        if idf.shape != (d,):
+            raise ValueError(f"idf_ has shape {idf.shape}, but the vocabulary has {d} n-grams.")
+        self._set_weights(idf)
 
     def transform(self, X: Iterable[Any]) -> Any:
         """Return the matrix of the texts; n-grams that are not in the vocabulary are ignored.
@@ -237,8 +260,13 @@ class NgramFeatures(TextAnalysis, WeightedFeatures):
     def _given_for_fit(self) -> Vocabulary:
         """Return the vocabulary that the user gave; warn if some of it cannot occur."""
         vocabulary = self._given()
-        if self.lowercase and self.preprocessor is None:
-            warn_of_upper_case(vocabulary.names())
+        converted = self.lowercase and self.preprocessor is None
+        if converted and any(any(map(str.isupper, name)) for name in vocabulary.names()):
+            warnings.warn(
+                "Upper case characters found in vocabulary while 'lowercase' is True. These entries will not "
+                "be matched with any documents.",
+                stacklevel=3,
+            )
         return vocabulary
 
     def _vocabulary(self) -> Vocabulary:
@@ -249,6 +277,55 @@ class NgramFeatures(TextAnalysis, WeightedFeatures):
                 self._set_weights(None)
         checks.fitted(self, "ngrams_")
         return self.ngrams_
+
+    def _set_vocabulary(self, vocabulary: Vocabulary, n_texts: int) -> None:
+        """Store the features, and the weights that follow from them and the settings."""
+        self.ngrams_, self.n_texts_ = vocabulary, n_texts
+        counts, smooth = vocabulary.document_counts, bool(self.smooth_idf)
+        idf = inverse_document_frequencies(counts, n_texts, smooth=smooth) if self.use_idf else None
+        self._set_weights(idf)
+
+    def _set_weights(self, idf: np.ndarray | None) -> None:
+        """Store the weights that follow from the features, their idf and the settings."""
+        dtype, factors = self._value_type(), np.empty(0)
+        if idf is None or not self.use_idf:
+            idf = np.empty(0)
+        with np.errstate(over="ignore"):
+            if self.use_idf or self.ngram_weight != 1.0:
+                powers = self.ngram_weight ** np.arange(float(self.ngrams_._longest))
+                factors = powers[self.ngrams_._lengths - 1]
+            if self.use_idf:
+                factors *= idf**self.idf_power
+        if not factors.max(initial=0.0) <= LARGEST:
+            raise ValueError(
+                f"idf_power={self.idf_power:g} and ngram_weight={self.ngram_weight:g} give n-grams weights "
+                f"beyond {LARGEST:g}; use smaller values."
+            )
+        settings = bool(self.use_idf), bool(self.smooth_idf), bool(self.sublinear_tf), self.norm
+        self._tfidf = Weighting(*settings, idf.astype(dtype), factors.astype(dtype))
+
+    def _value_type(self) -> np.dtype:
+        """Return the type of the matrix: integers cannot hold weighted values."""
+        dtype = np.dtype(self.dtype)
+        counts = not self.use_idf and not self.sublinear_tf and self.norm is None and self.ngram_weight == 1.0
+        return dtype if dtype.kind == "f" or counts else np.dtype(np.float64)
+
+    def _check_weights(self) -> None:
+        for name in ("binary", "use_idf", "smooth_idf", "sublinear_tf"):
+            checks.yes_or_no(getattr(self, name), name)
+        if self.norm is not None:
+            lookup(NORMS, self.norm, "norm")
+        checks.not_negative(self.idf_power, "idf_power")
+        checks.positive(self.ngram_weight, "ngram_weight")
+        if np.dtype(self.dtype).char not in "bBhHiIlLqQfd":
+            raise TypeError(f"dtype must be an integer type, float32 or float64, got {self.dtype!r}.")
+
+    def _warn_of_integers(self) -> None:
+        if self._value_type() != np.dtype(self.dtype):
+            warnings.warn(
+                "Weighted entries are returned as float64: a floating-point 'dtype' should be used.",
+                stacklevel=4,
+            )
 
     def _describe(self, text: str) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
         """Return the columns of a text, their values and n-grams, and the words that are in no feature."""

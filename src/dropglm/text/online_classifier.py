@@ -13,11 +13,10 @@ from dropglm.online import Rule
 from dropglm.text.base import check_texts
 from dropglm.text.file_contents import NGRAMS, STEPS
 from dropglm.text.hashed_features import HashedFeatures
-from dropglm.text.hashing import NgramHasher
 from dropglm.text.model import TextModel, as_estimator
 from dropglm.text.online_text_model import OnlineTextModel
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
-from dropglm.text.vectorizer import NgramVectorizer
+from dropglm.text.vectorizer import NgramHasher, NgramVectorizer
 
 if TYPE_CHECKING:  # imports scikit-learn's model selection, which takes as long as 50,000 texts
     from dropglm.text.classifier import TextClassifier
