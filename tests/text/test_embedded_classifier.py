@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_val_score, cross_validate
 
 from dropglm import OnlineTextClassifier, TextClassifier, load_model, model_files, plain_archive, save_model
 from dropglm.text.comparison import compare_with_baseline
-from dropglm.text.fingerprint import PROBES
+from dropglm.text.embeddings import PROBES
 
 RNG = np.random.default_rng(0)
 WORDS = ["lovely", "great", "fun", "dull", "boring", "long", "film", "cast", "story"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from dropglm.estimators.predictions import LogisticPredictions
 from dropglm.text.class_weights import weights_between, weights_by_class
-from dropglm.text.embedding_head import ModelWithHead
+from dropglm.text.embeddings import ModelWithHead
 from dropglm.text.words import only_words
 
 SHOWN = 10  # n-grams for each of the two classes

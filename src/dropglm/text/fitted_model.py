@@ -16,8 +16,7 @@ from dropglm import checks, model_files
 from dropglm.estimators.predictions import FittedLogistic, LogisticPredictions
 from dropglm.model_files import Record
 from dropglm.text.base import check_texts
-from dropglm.text.embedding_head import EmbeddingHead, ModelWithHead, refuse_embeddings
-from dropglm.text.embeddings import as_array
+from dropglm.text.embeddings import EmbeddingHead, ModelWithHead, as_array, refuse_embeddings
 from dropglm.text.explanation import Explanation, explain_text
 from dropglm.text.file_contents import CHOSEN, FEATURES, MODELS, SELECTION, saved_setting, saved_settings
 from dropglm.text.summary import Summary

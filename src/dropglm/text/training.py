@@ -23,7 +23,7 @@ from dropglm.text.embedding_block import (
     set_embedding_values,
     with_embeddings,
 )
-from dropglm.text.embedding_head import Scaling
+from dropglm.text.embeddings import Scaling
 from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.latent_prior import POWERS, LatentPrior
 from dropglm.text.ngram_rows import row_range
