@@ -1,5 +1,6 @@
 """What an online model has learnt, and its coefficients after the last step."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,37 +15,23 @@ from dropglm.online.kernels import BETA, SUM
 MOST_COEFFICIENTS = 1 << 29  # 8 to 16 GB with their sums
 
 
+@dataclass(eq=False, repr=False)
 class OnlineModel(LogisticPredictions):
     """An online model: its settings, its state, and predictions from it.
 
     It needs no scikit-learn; ``OnlineLogisticRegression`` adds its interface.
     """
 
-    n_features_in_: int
-    _progressive_scores: ProgressiveScores
-
-    def __init__(
-        self,
-        rule: str | Rule = "adagrad",
-        rate: float | None = None,
-        l2: float = 0.0,
-        *,
-        power: float = 1.0,
-        average: bool = False,
-        epochs: int = 5,
-        shuffle: bool = True,
-        fit_intercept: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.rule = rule
-        self.rate = rate
-        self.l2 = l2
-        self.power = power
-        self.average = average
-        self.epochs = epochs
-        self.shuffle = shuffle
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    rule: str | Rule = "adagrad"
+    rate: float | None = None
+    l2: float = 0.0
+    _: KW_ONLY
+    power: float = 1.0
+    average: bool = False
+    epochs: int = 5
+    shuffle: bool = True
+    fit_intercept: bool = True
+    random_state: Any = None
 
     def _reset(self, classes: np.ndarray, d: int, dtype: Any) -> None:
         """Discard what was learnt, and prepare for rows of d features; ``classes`` is sorted."""

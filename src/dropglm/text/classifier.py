@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from dropglm.text.unlabeled_effect import warn_unless_better
 from dropglm.text.vectorizer import NgramVectorizer
 
 
+@dataclass(eq=False, repr=False)
 class TextClassifier(TextModel):
     r"""Text classifier: logistic regression with dropout on n-grams.
 
@@ -168,82 +170,43 @@ class TextClassifier(TextModel):
         "embeddings_unlabeled": True,
     }
 
-    def __init__(
-        self,
-        ngram_range: tuple[int, int] = (1, 2),
-        min_df: float | tuple[float, float] = (1, 2),
-        max_df: float = 1.0,
-        max_features: int | None = None,
-        *,
-        binary: bool = False,
-        sublinear_tf: bool = True,
-        use_idf: bool = True,
-        norm: str | None = "l2",
-        idf_power: float = 1.0,
-        ngram_weight: Any = None,
-        analyzer: Any = "word",
-        stop_words: Any = None,
-        strip_accents: Any = None,
-        lowercase: bool = True,
-        token_pattern: str = WORDS_AND_PUNCTUATION,
-        strip_html: bool = True,
-        tune: bool = True,
-        dropout: Any = None,
-        l2: Any = None,
-        discount: Any = None,
-        l2_weights: Any = None,
-        expectation: str = "gaussian",
-        calibrate: bool = True,
-        naive_bayes: bool = True,
-        n_latent: int = 50,
-        rounds: int = 3,
-        embedder: Any = None,
-        class_weight: Any = None,
-        cv: Any = None,
-        scoring: Any = "neg_log_loss",
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        n_jobs: int | None = None,
-        device: str | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.ngram_range = ngram_range
-        self.min_df = min_df
-        self.max_df = max_df
-        self.max_features = max_features
-        self.binary = binary
-        self.sublinear_tf = sublinear_tf
-        self.use_idf = use_idf
-        self.norm = norm
-        self.idf_power = idf_power
-        self.ngram_weight = ngram_weight
-        self.analyzer = analyzer
-        self.stop_words = stop_words
-        self.strip_accents = strip_accents
-        self.lowercase = lowercase
-        self.token_pattern = token_pattern
-        self.strip_html = strip_html
-        self.tune = tune
-        self.dropout = dropout
-        self.l2 = l2
-        self.discount = discount
-        self.l2_weights = l2_weights
-        self.expectation = expectation
-        self.calibrate = calibrate
-        self.naive_bayes = naive_bayes
-        self.n_latent = n_latent
-        self.rounds = rounds
-        self.embedder = embedder
-        self.class_weight = class_weight
-        self.cv = cv
-        self.scoring = scoring
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    ngram_range: tuple[int, int] = (1, 2)
+    min_df: float | tuple[float, float] = (1, 2)
+    max_df: float = 1.0
+    max_features: int | None = None
+    _: KW_ONLY
+    binary: bool = False
+    sublinear_tf: bool = True
+    use_idf: bool = True
+    norm: str | None = "l2"
+    idf_power: float = 1.0
+    ngram_weight: Any = None
+    analyzer: Any = "word"
+    stop_words: Any = None
+    strip_accents: Any = None
+    lowercase: bool = True
+    token_pattern: str = WORDS_AND_PUNCTUATION
+    strip_html: bool = True
+    tune: bool = True
+    dropout: Any = None
+    l2: Any = None
+    discount: Any = None
+    l2_weights: Any = None
+    expectation: str = "gaussian"
+    calibrate: bool = True
+    naive_bayes: bool = True
+    n_latent: int = 50
+    rounds: int = 3
+    embedder: Any = None
+    class_weight: Any = None
+    cv: Any = None
+    scoring: Any = "neg_log_loss"
+    tol: float = 1e-4
+    max_iter: int = 200
+    n_jobs: int | None = None
+    device: str | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(
         self,

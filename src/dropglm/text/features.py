@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, Self
 
@@ -23,69 +24,40 @@ from dropglm.text.weighting import NORMS, Weighting, inverse_document_frequencie
 from dropglm.threads import each, even_pieces
 
 
+@dataclass(eq=False, repr=False)
 class NgramFeatures(TextAnalysis):
     """Features that are the n-grams of a vocabulary; ``NgramVectorizer`` without scikit-learn's interface."""
 
-    ngrams_: Vocabulary
-    n_texts_: int
-    _tfidf: Weighting
-
-    def __init__(
-        self,
-        ngram_range: tuple[int, int] = (1, 1),
-        min_df: float | tuple[float, float] = 1,
-        max_df: float = 1.0,
-        max_features: int | None = None,
-        *,
-        binary: bool = True,
-        use_idf: bool = False,
-        smooth_idf: bool = True,
-        sublinear_tf: bool = False,
-        norm: str | None = None,
-        idf_power: float = 1.0,
-        ngram_weight: float = 1.0,
-        lowercase: bool = True,
-        token_pattern: str | None = WORDS_AND_PUNCTUATION,
-        strip_html: bool = True,
-        strip_accents: str | Callable[[str], str] | None = None,
-        stop_words: str | Iterable[str] | None = None,
-        analyzer: str | Callable[[Any], Iterable[str]] = "word",
-        preprocessor: Callable[[Any], str] | None = None,
-        tokenizer: Callable[[str], Iterable[str]] | None = None,
-        vocabulary: Mapping[str, int] | Iterable[str] | None = None,
-        input: str = "content",
-        encoding: str = "utf-8",
-        decode_error: str = "strict",
-        dtype: Any = np.float32,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.ngram_range = ngram_range
-        self.min_df = min_df
-        self.max_df = max_df
-        self.max_features = max_features
-        self.binary = binary
-        self.use_idf = use_idf
-        self.smooth_idf = smooth_idf
-        self.sublinear_tf = sublinear_tf
-        self.norm = norm
-        self.idf_power = idf_power
-        self.ngram_weight = ngram_weight
-        self.lowercase = lowercase
-        self.token_pattern = token_pattern
-        self.strip_html = strip_html
-        self.strip_accents = strip_accents
-        self.stop_words = stop_words
-        self.analyzer = analyzer
-        self.preprocessor = preprocessor
-        self.tokenizer = tokenizer
-        self.vocabulary = vocabulary
-        self.input = input
-        self.encoding = encoding
-        self.decode_error = decode_error
-        self.dtype = dtype
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    ngram_range: tuple[int, int] = (1, 1)
+    min_df: float | tuple[float, float] = 1
+    max_df: float = 1.0
+    max_features: int | None = None
+    _: KW_ONLY
+    binary: bool = True
+    use_idf: bool = False
+    smooth_idf: bool = True
+    sublinear_tf: bool = False
+    norm: str | None = None
+    idf_power: float = 1.0
+    ngram_weight: float = 1.0
+    lowercase: bool = True
+    token_pattern: str | None = WORDS_AND_PUNCTUATION
+    strip_html: bool = True
+    strip_accents: str | Callable[[str], str] | None = None
+    stop_words: str | Iterable[str] | None = None
+    analyzer: str | Callable[[Any], Iterable[str]] = "word"
+    preprocessor: Callable[[Any], str] | None = None
+    tokenizer: Callable[[str], Iterable[str]] | None = None
+    vocabulary: Mapping[str, int] | Iterable[str] | None = None
+    input: str = "content"
+    encoding: str = "utf-8"
+    decode_error: str = "strict"
+    dtype: Any = np.float32
+    n_jobs: int | None = None
+    verbose: int = 0
+    ngrams_: Vocabulary = field(init=False)
+    n_texts_: int = field(init=False)
+    _tfidf: Weighting = field(init=False)
 
     @classmethod
     def _from_state(cls, settings: dict[str, Any], vocabulary: Mapping[str, Any], n_texts: int) -> Self:

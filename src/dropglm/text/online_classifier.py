@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # imports scikit-learn's model selection, which takes as long
     from dropglm.text.classifier import TextClassifier
 
 
+@dataclass(eq=False, repr=False)
 class OnlineTextClassifier(TextModel):
     r"""Text classifier for streams: logistic regression on hashed n-grams, one step per text.
 
@@ -107,40 +109,22 @@ class OnlineTextClassifier(TextModel):
 
     _kind = "OnlineTextClassifier"
 
-    def __init__(
-        self,
-        rule: str | Rule = "adagrad",
-        rate: float | None = None,
-        l2: float = 0.0,
-        *,
-        power: float = 1.0,
-        average: bool = False,
-        bits: int | None = 20,
-        ngram_range: tuple[int, int] = (1, 2),
-        lowercase: bool = True,
-        token_pattern: str = WORDS_AND_PUNCTUATION,
-        strip_html: bool = True,
-        epochs: int = 5,
-        shuffle: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.rule = rule
-        self.rate = rate
-        self.l2 = l2
-        self.power = power
-        self.average = average
-        self.bits = bits
-        self.ngram_range = ngram_range
-        self.lowercase = lowercase
-        self.token_pattern = token_pattern
-        self.strip_html = strip_html
-        self.epochs = epochs
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    rule: str | Rule = "adagrad"
+    rate: float | None = None
+    l2: float = 0.0
+    _: KW_ONLY
+    power: float = 1.0
+    average: bool = False
+    bits: int | None = 20
+    ngram_range: tuple[int, int] = (1, 2)
+    lowercase: bool = True
+    token_pattern: str = WORDS_AND_PUNCTUATION
+    strip_html: bool = True
+    epochs: int = 5
+    shuffle: bool = True
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def fit(self, X: Iterable[str], y: Any, sample_weight: Any = None) -> Self:
         """Fit the model from scratch, in ``epochs`` passes over the texts.
