@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
     from dropglm.labelling.session import LabellingSession
-    from dropglm.text.model import TextModel
+    from dropglm.text.fitted_model import FittedTextModel
 
 SUFFIX = ".labels.jsonl"
 SERVER = "Server"  # panel of the help
@@ -272,10 +272,10 @@ class SourceTable:
         return tables.batches(self.path, self.text, keep=others, optional_text=True, **self.how)
 
 
-def _start_model(path: Path, texts: list[str], *, trust: bool) -> "TextModel":
-    from dropglm.text import load_model
+def _start_model(path: Path, texts: list[str], *, trust: bool) -> "FittedTextModel":
+    from dropglm.text.fitted_model import load_fitted_model
 
-    model = load_model(path, trust=trust)
+    model = load_fitted_model(path, trust=trust)
     with naming(str(path)):
         model.predict_proba(texts[:1])  # a model that needs embeddings cannot be used
     return model

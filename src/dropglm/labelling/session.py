@@ -24,7 +24,7 @@ from dropglm.labelling.stored_answers import StoredAnswers
 from dropglm.labelling.upcoming import Item
 
 if TYPE_CHECKING:
-    from dropglm.text.model import TextModel
+    from dropglm.text.fitted_model import AnyTextModel
 
 
 class ChangedError(ValueError):
@@ -97,7 +97,7 @@ class LabellingSession:
         *,
         classes: Iterable[str] = (),
         labels: Mapping[int, str] | None = None,
-        start_from: "TextModel | None" = None,
+        start_from: "AnyTextModel | None" = None,
         random_share: float = 0.2,
         n_jobs: int | None = None,
         seed: int | None = None,

@@ -8,7 +8,7 @@ import numpy as np
 from dropglm.tables import class_names
 
 if TYPE_CHECKING:
-    from dropglm.text.model import TextModel
+    from dropglm.text.fitted_model import AnyTextModel
 
 
 class StartModel:
@@ -33,7 +33,7 @@ class StartModel:
     'good'
     """
 
-    def __init__(self, model: "TextModel", texts: Sequence[str]) -> None:
+    def __init__(self, model: "AnyTextModel", texts: Sequence[str]) -> None:
         self.classes = class_names(model.classes_.tolist())
         self.probabilities: np.ndarray = model.predict_proba(texts)
         self._model, self._texts = model, texts

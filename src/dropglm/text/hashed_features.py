@@ -1,6 +1,7 @@
 """Features that are hashed n-grams, and the names of their columns."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -164,37 +165,32 @@ class Room:
             self.names = NewNames.empty(n_names)
 
 
-class HashedTexts(NamedTuple):
-    """The rows of consecutive texts, and the columns that are named after their n-grams."""
+class TextRows(NamedTuple):
+    """The rows of consecutive texts, and the hashed columns that are named after their n-grams, if any."""
 
-    rows: BinaryRows
-    names: NewNames
+    rows: Any  # BinaryRows if n-grams are hashed
+    names: NewNames | None = None
+
+    @property
+    def n_texts(self) -> int:
+        """Number of rows."""
+        return len(self.rows.indptr) - 1
 
 
+@dataclass(eq=False, repr=False)
 class HashedFeatures(NgramSettings):
     """Features that are hashed n-grams; ``NgramHasher`` without scikit-learn's interface."""
 
-    ngrams_: Buckets
-    n_texts_: int
-
-    def __init__(
-        self,
-        bits: int = 20,
-        ngram_range: tuple[int, int] = (1, 2),
-        *,
-        lowercase: bool = True,
-        token_pattern: str = WORDS_AND_PUNCTUATION,
-        strip_html: bool = True,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.bits = bits
-        self.ngram_range = ngram_range
-        self.lowercase = lowercase
-        self.token_pattern = token_pattern
-        self.strip_html = strip_html
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    bits: int = 20
+    ngram_range: tuple[int, int] = (1, 2)
+    _: KW_ONLY
+    lowercase: bool = True
+    token_pattern: str = WORDS_AND_PUNCTUATION
+    strip_html: bool = True
+    n_jobs: int | None = None
+    verbose: int = 0
+    ngrams_: Buckets = field(init=False)
+    n_texts_: int = field(init=False)
 
     def transform(self, X: Iterable[str]) -> Any:
         """Return the matrix of the texts.
@@ -231,10 +227,11 @@ class HashedFeatures(NgramSettings):
             self._add(hashed)
             yield hashed.rows
 
-    def _add(self, hashed: HashedTexts) -> None:
+    def _add(self, hashed: TextRows) -> None:
         """Record the new names of texts that were hashed with ``ngrams_``, in the order of the texts."""
-        self.ngrams_.add(hashed.names)
-        self.n_texts_ += len(hashed.rows.indptr) - 1
+        if hashed.names is not None:
+            self.ngrams_.add(hashed.names)
+            self.n_texts_ += hashed.n_texts
 
     def _restore_names(self, buckets: dict[str, np.ndarray], n_texts: int) -> None:
         """Take the names of the columns from a model file, after checking them and the settings."""
@@ -246,7 +243,7 @@ class HashedFeatures(NgramSettings):
 
     def _hash(
         self, X: Iterable[str], buckets: Buckets, n_texts: int, room: Room | None = None
-    ) -> Iterator[HashedTexts]:
+    ) -> Iterator[TextRows]:
         """Yield the rows of the texts, a few megabytes of text at a time; columns are not sorted."""
         room = room or Room()
         shortest, longest, size = self._check()
@@ -268,7 +265,7 @@ class HashedFeatures(NgramSettings):
             columns, new = room.columns, room.names
             used = hash_(*arguments, shortest, longest, n_texts, buckets.marks, indptr, columns, *new)
             n_texts += len(chunk)
-            yield HashedTexts(BinaryRows(indptr, columns[: indptr[-1]].copy()), new.first(used))
+            yield TextRows(BinaryRows(indptr, columns[: indptr[-1]].copy()), new.first(used))
 
     def _describe(self, text: str) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
         """Return the columns of a text, their values, the n-grams of the text in each, and unknown words."""

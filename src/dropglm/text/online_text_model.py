@@ -1,11 +1,10 @@
 """A text model that learns from a stream of texts, without scikit-learn."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
-from dropglm.design.storage import Rows
 from dropglm.estimators.online_model import OnlineModel
 from dropglm.estimators.predictions import FittedLogistic
 from dropglm.online import RULES, ProgressiveScores, State
@@ -13,17 +12,9 @@ from dropglm.online.kernels import BETA_TOTAL, SUM, UPDATED
 from dropglm.registry import lookup
 from dropglm.text.file_contents import FEATURES, NGRAMS, STEPS, saved_setting, saved_settings
 from dropglm.text.fitted_model import FittedTextModel
-from dropglm.text.hashed_features import HashedFeatures, HashedTexts, Room
+from dropglm.text.hashed_features import HashedFeatures, Room, TextRows
 from dropglm.text.online_summary import OnlineSummary
 from dropglm.text.top_ngrams import NgramWeight, top_ngrams
-
-
-class PreparedTexts(NamedTuple):
-    """The features of some texts, ready to learn from."""
-
-    rows: Rows
-    n_texts: int
-    hashed: HashedTexts | None  # the names of hashed columns; None with a fixed vocabulary
 
 
 class OnlineTextModel(FittedTextModel):
@@ -113,16 +104,15 @@ class OnlineTextModel(FittedTextModel):
         self.counts = np.zeros(len(known), np.int64)
         return self
 
-    def prepare(self, texts: Sequence[str]) -> Iterator[PreparedTexts]:
+    def prepare(self, texts: Sequence[str]) -> Iterator[TextRows]:
         """Yield the features of the texts in chunks; the model learns from them before the next texts."""
         vectorizer = self._own_vectorizer()
         if isinstance(vectorizer, HashedFeatures):
-            for hashed in vectorizer._hash(texts, vectorizer.ngrams_, vectorizer.n_texts_):
-                yield PreparedTexts(hashed.rows, len(hashed.rows.indptr) - 1, hashed)
+            yield from vectorizer._hash(texts, vectorizer.ngrams_, vectorizer.n_texts_)
         else:
             yield _with_fixed_vocabulary(vectorizer, texts)
 
-    def preparers(self, n: int) -> list[Callable[[Sequence[str]], list[PreparedTexts]]]:
+    def preparers(self, n: int) -> list[Callable[[Sequence[str]], list[TextRows]]]:
         """Return functions that prepare texts ahead, each for a thread of its own; at most n.
 
         The model has to learn from what they return in the order of the texts.
@@ -132,10 +122,10 @@ class OnlineTextModel(FittedTextModel):
             return [_Hasher(vectorizer) for _ in range(n)]
         return [lambda texts: [_with_fixed_vocabulary(vectorizer, texts)]]  # with several threads itself
 
-    def learn(self, prepared: PreparedTexts, numbers: np.ndarray, weights: np.ndarray) -> None:
+    def learn(self, prepared: TextRows, numbers: np.ndarray, weights: np.ndarray) -> None:
         """Learn from texts with these class numbers, in the order in which they were prepared."""
-        if prepared.hashed is not None:
-            self.vectorizer._add(prepared.hashed)
+        if isinstance(self.vectorizer, HashedFeatures):
+            self.vectorizer._add(prepared)
         self.model._learn_rows(prepared.rows, numbers, weights)
         self.counts += np.bincount(numbers, minlength=len(self.counts))
 
@@ -207,18 +197,16 @@ class _Hasher:
         self.room = Room()
         self.n_texts = 0
 
-    def __call__(self, texts: Sequence[str]) -> list[PreparedTexts]:
-        found = []
-        for hashed in self.features._hash(texts, self.buckets, self.n_texts, self.room):
-            found.append(PreparedTexts(hashed.rows, len(hashed.rows.indptr) - 1, hashed))
-            self.n_texts += found[-1].n_texts
+    def __call__(self, texts: Sequence[str]) -> list[TextRows]:
+        found = list(self.features._hash(texts, self.buckets, self.n_texts, self.room))
+        self.n_texts += len(texts)
         return found
 
 
-def _with_fixed_vocabulary(vectorizer: Any, texts: Sequence[str]) -> PreparedTexts:
+def _with_fixed_vocabulary(vectorizer: Any, texts: Sequence[str]) -> TextRows:
     from dropglm.design import Design
 
-    return PreparedTexts(Design(vectorizer.transform(texts)).rows, len(texts), None)
+    return TextRows(Design(vectorizer.transform(texts)).rows)
 
 
 def _saved_rule(rule: Any) -> Any:

@@ -21,23 +21,16 @@ from dropglm.tables.lines import MAX_ROW_LENGTH
 from dropglm.tables.table import Table
 from dropglm.text.ahead import ahead
 from dropglm.text.file_contents import CHECKPOINTS
+from dropglm.text.hashed_features import TextRows
 from dropglm.text.labels import class_numbers
-from dropglm.text.online_text_model import OnlineTextModel, PreparedTexts
+from dropglm.text.online_text_model import OnlineTextModel
 
 KIND = "OnlineTraining"
 MOST_LISTED = 10  # bad rows whose messages are kept
 MAX_CLASSES = 1000
 MOST_WORKERS = 3  # threads that prepare texts, with the one that learns; learning takes half the time
-# The fields of a checkpoint that are integers
-COUNTERS = (
-    "epoch",
-    "row",
-    "bad_rows",
-    "class_changes",
-    "last_class",
-    "last_learnt_row",
-    "last_learnt_checksum",
-)
+# The fields of a training that are in its checkpoint, besides the model
+SAVED = tuple(name for name in CHECKPOINTS[KIND].parts if name != "model")
 
 
 @dataclass(frozen=True)
@@ -114,11 +107,11 @@ class _Prepared(NamedTuple):
 
     numbers: np.ndarray  # the class of each row, or -1
     known: np.ndarray  # the rows with a class
-    features: list[PreparedTexts]  # of these rows
+    features: list[TextRows]  # of these rows
 
 
 def _prepare(
-    part: _Part, features_of: Callable[[Sequence[str]], list[PreparedTexts]], classes: np.ndarray
+    part: _Part, features_of: Callable[[Sequence[str]], list[TextRows]], classes: np.ndarray
 ) -> tuple[_Part, _Prepared | None]:
     batch = part.batch
     if batch is None:
@@ -292,7 +285,7 @@ class OnlineTraining:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a checkpoint; training that is resumed from it gives a bit-identical model."""
-        saved = {name: getattr(self, name) for name in (*COUNTERS, "origin", "first_bad_rows")}
+        saved = {name: getattr(self, name) for name in SAVED}
         model_files.write(path, KIND, {"model": self.model.to_state()} | saved, CHECKPOINTS[KIND])
 
     @classmethod
@@ -300,10 +293,8 @@ class OnlineTraining:
         """Read a checkpoint; see ``load_model`` for ``trust``."""
         _, state = model_files.read(path, CHECKPOINTS, trust=trust)
         with model_files.reporting_damage(path):
-            model = OnlineTextModel.from_state(state["model"])
-            counters = {name: state[name] for name in COUNTERS}
-            messages = list(state["first_bad_rows"])
-            return cls(model, state["origin"], first_bad_rows=messages, **counters)
+            fields = {name: state[name] for name in SAVED} | {"first_bad_rows": list(state["first_bad_rows"])}
+            return cls(OnlineTextModel.from_state(state["model"]), **fields)
 
 
 def _checksum(batch: Batch, k: int) -> int:
