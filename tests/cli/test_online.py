@@ -20,7 +20,7 @@ ONLINE = ("train", "--online", "--bits", "12")
 
 def same(one, other):
     """Assert that two model files hold the same model, bit for bit."""
-    one, other = load_model(one)._to_save().to_state(), load_model(other)._to_save().to_state()
+    one, other = load_model(one)._current_model().to_state(), load_model(other)._current_model().to_state()
     for part in ("state", "buckets"):
         for name, array in one[part].items():
             np.testing.assert_array_equal(array, other[part][name])

@@ -271,7 +271,7 @@ def test_bad_embeddings_are_refused_by_predictions():
 def test_damaged_heads_are_refused(tmp_path):
     X, y = some_texts(60)
     model, path = TextClassifier(tune=False, embedder=Embedder()).fit(X, y), tmp_path / "m.skops"
-    state = model._to_save().to_state()
+    state = model._current_model().to_state()
     head = state["embedding"]
     fingerprint = head["fingerprint"]
     for damaged in (

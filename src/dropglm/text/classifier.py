@@ -297,7 +297,7 @@ class TextClassifier(TextModel):
         cloned.embedder = self.embedder
         return cloned
 
-    def _to_save(self) -> FittedTextModel:
+    def _current_model(self) -> FittedTextModel:
         fitted = self._fitted_model()
         fitted.settings = self.get_params()
         return fitted

@@ -61,8 +61,8 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
     label_column_: str | None = None
 
     @abstractmethod
-    def _to_save(self) -> FittedTextModel:
-        """Return the fitted model with all settings that a file holds."""
+    def _current_model(self) -> FittedTextModel:
+        """Return the fitted model with our current settings, also those that only a fit or a file needs."""
 
     @classmethod
     @abstractmethod
@@ -73,7 +73,10 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
         return hasattr(self, "_fitted")
 
     def _fitted_model(self) -> FittedTextModel:
-        """Return the fitted model with our current settings; a fit in another thread does not change it."""
+        """Return the fitted model, to predict with our current settings.
+
+        It is a copy, which a fit in another thread does not change.
+        """
         checks.fitted(self, "_fitted")
         fitted: FittedTextModel = copy(self._fitted)
         fitted.n_jobs, fitted.verbose, fitted.embedder = self.n_jobs, self.verbose, self.embedder
@@ -236,7 +239,7 @@ class TextModel(ClassifierMixin, TextEstimator, ABC):
         --------
         load_model : Read a model file.
         """
-        self._to_save().save(path)
+        self._current_model().save(path)
 
     @classmethod
     def load(cls, path: str | PathLike[str], embedder: Any = None, *, trust: bool = False) -> Self:

@@ -182,7 +182,7 @@ class OnlineTextClassifier(TextModel):
         if y.shape != (len(texts),):
             raise ValueError(f"y has shape {y.shape}, but X has {len(texts)} texts.")
         weights = checks.weights(sample_weight, len(texts), rows="texts")
-        online = self._to_save() if hasattr(self, "_fitted") else self._new()
+        online = self._current_model() if hasattr(self, "_fitted") else self._new()
         model: Any = online.model
         model._unchanged_rule()
         known, numbers = model._class_numbers(y, classes)
@@ -221,7 +221,7 @@ class OnlineTextClassifier(TextModel):
     @property
     def counts_(self) -> np.ndarray:
         """Number of texts of each class so far."""
-        counts: np.ndarray = self._to_save().counts
+        counts: np.ndarray = self._current_model().counts
         return counts
 
     @property
@@ -252,7 +252,7 @@ class OnlineTextClassifier(TextModel):
             setattr(model, name, getattr(self, name))
         return model
 
-    def _to_save(self) -> OnlineTextModel:
+    def _current_model(self) -> OnlineTextModel:
         online: Any = self._fitted_model()
         online.model = self._with_settings(online.model)
         return online

@@ -133,6 +133,7 @@ class OnlineTextModel(FittedTextModel):
         """Return what a file has to hold to continue learning as if uninterrupted."""
         model, vectorizer = self.model, self.vectorizer
         state = model._check_fitted()._state
+        model._unchanged_rule()  # raises if the steps were taken with other settings
         if state.histories.shape[1] or not np.isfinite(state.cells).all():
             model._coefficients()  # raises if they are not finite
         settings = self.current_settings
