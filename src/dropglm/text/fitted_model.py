@@ -42,7 +42,7 @@ class FittedTextModel:
     search : LogisticRegressionCV or None
         The cross-validation, if settings were tuned and the model does not come from a file.
     summary : Summary
-        The data, the chosen settings and their score.
+        The data, the chosen settings and their score; None if ``summary_`` computes them.
     head : EmbeddingHead or None
         The coefficients of embeddings, if the model uses them.
 
@@ -65,7 +65,7 @@ class FittedTextModel:
         vectorizer: Any,
         model: Any,
         search: "LogisticRegressionCV | None" = None,
-        summary: Summary | None = None,
+        summary: Any = None,
         head: EmbeddingHead | None = None,
     ) -> None:
         self.vectorizer, self.model, self.search = vectorizer, model, search
@@ -173,10 +173,10 @@ class FittedTextModel:
 
     def to_state(self) -> dict[str, Any]:
         """Return what a file has to hold to predict and to explain, and to fit the classifier again."""
-        model, summary = self.model, self.summary
+        model = self.model
         return {
             "settings": saved_settings(self.settings),
-            "summary": None if summary is None else summary.to_dict(),
+            "summary": self.summary.to_dict(),
             "classes": np.asarray(model.classes_),
             "multi_class": model.multi_class_,
             "coef": model.coef_,
@@ -207,7 +207,7 @@ class FittedTextModel:
         # In this order, SciPy's product with a few rows does not copy all coefficients of several classes.
         coef = np.asfortranarray(coef)
         model = FittedLogistic(classes, coef, intercept, state["multi_class"], d)
-        vars(model).update(state["chosen"])
+        vars(model).update(state["chosen"])  # for estimators, and for another file
         head = EmbeddingHead.from_state(state["embedding"], rows) if "embedding" in state else None
         fitted = cls(vectorizer, model, None, Summary(**state["summary"]), head)
         fitted.settings = settings
