@@ -14,6 +14,7 @@ from dropglm.text.file_contents import CHOSEN
 from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.labels import check_labels
 from dropglm.text.model import TextModel, as_estimator
+from dropglm.text.summary import Summary
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.training import TextsInMemory, check_settings, fit_to_texts
 from dropglm.text.unlabeled_effect import warn_unless_better
@@ -252,6 +253,21 @@ class TextClassifier(TextModel):
         self._fitted = fitted
         warn_unless_better(fitted.summary)
         return self
+
+    @property
+    def vectorizer_(self) -> NgramVectorizer:
+        """The fitted vectorizer."""
+        return self._fitted_model().vectorizer
+
+    @property
+    def model_(self) -> LogisticRegression:
+        """The fitted model of the n-grams."""
+        return self._fitted_model().model
+
+    @property
+    def summary_(self) -> Summary:
+        """The data, the chosen settings and their cross-validated score."""
+        return self._fitted_model().summary
 
     @property
     def search_(self) -> LogisticRegressionCV:
