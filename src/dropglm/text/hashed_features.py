@@ -165,7 +165,7 @@ class Room:
             self.names = NewNames.empty(n_names)
 
 
-class TextRows(NamedTuple):
+class NamedRows(NamedTuple):
     """The rows of consecutive texts, and the hashed columns that are named after their n-grams, if any."""
 
     rows: Any  # BinaryRows if n-grams are hashed
@@ -227,7 +227,7 @@ class HashedFeatures(NgramSettings):
             self._add(hashed)
             yield hashed.rows
 
-    def _add(self, hashed: TextRows) -> None:
+    def _add(self, hashed: NamedRows) -> None:
         """Record the new names of texts that were hashed with ``ngrams_``, in the order of the texts."""
         if hashed.names is not None:
             self.ngrams_.add(hashed.names)
@@ -243,7 +243,7 @@ class HashedFeatures(NgramSettings):
 
     def _hash(
         self, X: Iterable[str], buckets: Buckets, n_texts: int, room: Room | None = None
-    ) -> Iterator[TextRows]:
+    ) -> Iterator[NamedRows]:
         """Yield the rows of the texts, a few megabytes of text at a time; columns are not sorted."""
         room = room or Room()
         shortest, longest, size = self._check()
@@ -265,7 +265,7 @@ class HashedFeatures(NgramSettings):
             columns, new = room.columns, room.names
             used = hash_(*arguments, shortest, longest, n_texts, buckets.marks, indptr, columns, *new)
             n_texts += len(chunk)
-            yield TextRows(BinaryRows(indptr, columns[: indptr[-1]].copy()), new.first(used))
+            yield NamedRows(BinaryRows(indptr, columns[: indptr[-1]].copy()), new.first(used))
 
     def _describe(self, text: str) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
         """Return the columns of a text, their values, the n-grams of the text in each, and unknown words."""

@@ -12,7 +12,7 @@ from dropglm.online.kernels import BETA_TOTAL, SUM, UPDATED
 from dropglm.registry import lookup
 from dropglm.text.file_contents import FEATURES, NGRAMS, STEPS, saved_setting, saved_settings
 from dropglm.text.fitted_model import FittedTextModel
-from dropglm.text.hashed_features import HashedFeatures, Room, TextRows
+from dropglm.text.hashed_features import HashedFeatures, NamedRows, Room
 from dropglm.text.online_summary import OnlineSummary
 from dropglm.text.top_ngrams import NgramWeight, top_ngrams
 
@@ -104,7 +104,7 @@ class OnlineTextModel(FittedTextModel):
         self.counts = np.zeros(len(known), np.int64)
         return self
 
-    def prepare(self, texts: Sequence[str]) -> Iterator[TextRows]:
+    def prepare(self, texts: Sequence[str]) -> Iterator[NamedRows]:
         """Yield the features of the texts in chunks; the model learns from them before the next texts."""
         vectorizer = self._own_vectorizer()
         if isinstance(vectorizer, HashedFeatures):
@@ -112,7 +112,7 @@ class OnlineTextModel(FittedTextModel):
         else:
             yield _with_fixed_vocabulary(vectorizer, texts)
 
-    def preparers(self, n: int) -> list[Callable[[Sequence[str]], list[TextRows]]]:
+    def preparers(self, n: int) -> list[Callable[[Sequence[str]], list[NamedRows]]]:
         """Return functions that prepare texts ahead, each for a thread of its own; at most n.
 
         The model has to learn from what they return in the order of the texts.
@@ -122,7 +122,7 @@ class OnlineTextModel(FittedTextModel):
             return [_Hasher(vectorizer) for _ in range(n)]
         return [lambda texts: [_with_fixed_vocabulary(vectorizer, texts)]]  # with several threads itself
 
-    def learn(self, prepared: TextRows, numbers: np.ndarray, weights: np.ndarray) -> None:
+    def learn(self, prepared: NamedRows, numbers: np.ndarray, weights: np.ndarray) -> None:
         """Learn from texts with these class numbers, in the order in which they were prepared."""
         if isinstance(self.vectorizer, HashedFeatures):
             self.vectorizer._add(prepared)
@@ -198,16 +198,16 @@ class _Hasher:
         self.room = Room()
         self.n_texts = 0
 
-    def __call__(self, texts: Sequence[str]) -> list[TextRows]:
+    def __call__(self, texts: Sequence[str]) -> list[NamedRows]:
         found = list(self.features._hash(texts, self.buckets, self.n_texts, self.room))
         self.n_texts += len(texts)
         return found
 
 
-def _with_fixed_vocabulary(vectorizer: Any, texts: Sequence[str]) -> TextRows:
+def _with_fixed_vocabulary(vectorizer: Any, texts: Sequence[str]) -> NamedRows:
     from dropglm.design import Design
 
-    return TextRows(Design(vectorizer.transform(texts)).rows)
+    return NamedRows(Design(vectorizer.transform(texts)).rows)
 
 
 def _saved_rule(rule: Any) -> Any:

@@ -21,7 +21,7 @@ from dropglm.tables.lines import MAX_ROW_LENGTH
 from dropglm.tables.table import Table
 from dropglm.text.ahead import ahead
 from dropglm.text.file_contents import CHECKPOINTS
-from dropglm.text.hashed_features import TextRows
+from dropglm.text.hashed_features import NamedRows
 from dropglm.text.labels import class_numbers
 from dropglm.text.online_text_model import OnlineTextModel
 
@@ -107,11 +107,11 @@ class _Prepared(NamedTuple):
 
     numbers: np.ndarray  # the class of each row, or -1
     known: np.ndarray  # the rows with a class
-    features: list[TextRows]  # of these rows
+    features: list[NamedRows]  # of these rows
 
 
 def _prepare(
-    part: _Part, features_of: Callable[[Sequence[str]], list[TextRows]], classes: np.ndarray
+    part: _Part, features_of: Callable[[Sequence[str]], list[NamedRows]], classes: np.ndarray
 ) -> tuple[_Part, _Prepared | None]:
     batch = part.batch
     if batch is None:
