@@ -43,6 +43,11 @@ class EncodedTexts(Sequence[str]):
         return cls(np.frombuffer(bytearray().join(encoded), np.uint8), cuts[:-1], cuts[1:])
 
     @property
+    def lengths(self) -> np.ndarray:
+        """The number of bytes of each text."""
+        return self.ends - self.begins
+
+    @property
     def largest_byte(self) -> int:
         """The largest byte of the texts and of what is between them.
 
