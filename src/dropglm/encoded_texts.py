@@ -62,6 +62,11 @@ class EncodedTexts(Sequence[str]):
             return 0
         return int(self.letters[int(self.begins.min()) : int(self.ends.max())].max(initial=0))
 
+    @property
+    def size(self) -> int:
+        """Number of bytes of all texts."""
+        return int((self.ends - self.begins).sum())
+
     def __len__(self) -> int:
         return len(self.begins)
 

@@ -17,7 +17,7 @@ TEXTS = st.lists(st.lists(WORDS, max_size=12).map(" ".join), min_size=1, max_siz
 
 def counted(texts, counters, longest):
     """Count each text by one of the counters; return what they have counted, by the n-gram's words."""
-    tokenizer = Tokenizer(WORDS_AND_PUNCTUATION, Preprocessor(), threads=1)
+    tokenizer = Tokenizer(WORDS_AND_PUNCTUATION, Preprocessor())
     made = [NgramCounter(1, longest, binary=False) for _ in range(counters)]
     codes = []
     for k, text in enumerate(texts):

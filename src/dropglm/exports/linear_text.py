@@ -10,9 +10,8 @@ import numpy as np
 
 from dropglm.text.hashed_features import HashedFeatures
 from dropglm.text.predictions import TextPredictions
-from dropglm.text.prepared import Runs
 from dropglm.text.saving import plain_pattern
-from dropglm.text.tokens import RUNS
+from dropglm.text.tokens import RUNS, Runs
 from dropglm.text.vocabulary import Vocabulary
 
 LINKS = {"multinomial": "softmax", "ovr": "normalized_logistic"}

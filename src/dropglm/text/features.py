@@ -13,9 +13,8 @@ from dropglm.text.fixed_vocabulary import column_names, warn_of_upper_case
 from dropglm.text.merging import CountedNgrams
 from dropglm.text.ngram_rows import Columns, NgramRows
 from dropglm.text.per_thread import PerThread
-from dropglm.text.prepared import Prepared, Room
 from dropglm.text.selection import Selection
-from dropglm.text.tokens import PIECE
+from dropglm.text.tokens import PIECE, Prepared, TokenRoom
 from dropglm.text.vocabulary import Vocabulary
 from dropglm.text.weighting import WeightedFeatures
 from dropglm.threads import each, even_pieces
@@ -107,7 +106,7 @@ class NgramFeatures(TextAnalysis, WeightedFeatures):
     def _find(self, chunks: Iterable[list[Any]], vocabulary: Vocabulary) -> NgramRows:
         """Look up the n-grams of the texts in the vocabulary."""
         (shortest, _), threads = self._check_analysis(), checks.threads(self.n_jobs)
-        rooms, rows = PerThread(Room), NgramRows()
+        rooms, rows = PerThread(TokenRoom), NgramRows()
         len(vocabulary._tables.word_keys)  # built once, before several threads need them
 
         def find(texts: Prepared, piece: tuple[int, int], first_text: int) -> None:
@@ -128,7 +127,7 @@ class NgramFeatures(TextAnalysis, WeightedFeatures):
         threads: int,
     ) -> int:
         """Call ``work`` for all texts, piece by piece; return the number of texts."""
-        tokenizer, n = self._tokenizer(threads), 0
+        tokenizer, n = self._tokenizer(), 0
         for chunk in chunks:
             texts = tokenizer.prepare(chunk)
 

@@ -29,7 +29,7 @@ def restore_features(features: NgramFeatures, state: dict[str, Any]) -> None:
         features.ngram_range = (min(shortest, longest), min(most, longest))
     # The hash tables of the words, and of stop words, are built now: chosen words could have the same hash.
     len(vocabulary._tables.word_keys)
-    features._tokenizer(1)
+    features._tokenizer()
 
 
 def restore_coefficients(state: dict[str, Any], n_features: int) -> FittedLogistic:

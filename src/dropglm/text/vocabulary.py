@@ -9,8 +9,7 @@ import numpy as np
 from dropglm.text import kernels, row_kernels
 from dropglm.text.candidates import NONE
 from dropglm.text.counting import MAX_NGRAM, empty_slots
-from dropglm.text.prepared import Tokens
-from dropglm.text.tokens import decode_strings, encode_strings
+from dropglm.text.tokens import Tokens, decode_strings, encode_strings
 from dropglm.threads import each, even_ranges
 
 # Sums over entries are split into at most so many pieces, of at least so many entries.
