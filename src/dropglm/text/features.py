@@ -10,7 +10,7 @@ from dropglm import checks
 from dropglm.text.analysis import TextAnalysis
 from dropglm.text.counting import NgramCounter
 from dropglm.text.fixed_vocabulary import column_names, warn_of_upper_case
-from dropglm.text.merging import CountedNgrams
+from dropglm.text.ngram_counts import CountedNgrams
 from dropglm.text.ngram_rows import Columns, NgramRows
 from dropglm.text.per_thread import PerThread
 from dropglm.text.selection import Selection
@@ -81,12 +81,12 @@ class NgramFeatures(TextAnalysis, WeightedFeatures):
     def _learn(self, X: Iterable[Any], rows: NgramRows | None) -> Columns:
         """Count n-grams and select features; return the columns of what each counter has numbered."""
         counted, selection, threads = self._count(X, rows), self._selection(), checks.threads(self.n_jobs)
-        n, (shortest, longest) = counted.n_texts, self._check_analysis()
+        n, (shortest, _) = counted.n_texts, self._check_analysis()
         within = partial(selection.document_range, n)
-        candidates, codes = counted.candidates(shortest, longest, within, threads)
+        candidates = counted.trie.candidates(shortest, within, n)
         vocabulary, chosen = selection.select(candidates, threads)
         self._set_vocabulary(vocabulary, n)
-        return [] if rows is None else counted.columns_of(codes[chosen], threads)
+        return [] if rows is None else counted.columns_of(candidates.numbers[chosen], threads)
 
     def _count(self, X: Iterable[Any], rows: NgramRows | None) -> CountedNgrams:
         """Count the n-grams of the texts, and store those of each row."""

@@ -15,6 +15,7 @@ from dropglm.maths.compile import kernel, part
 from dropglm.text.token_kernels import token_key
 
 FREE = -1
+NONE = -1  # pads the spelling of shorter n-grams
 # Columns of the nodes: the key, the last text that contains it, the number of texts that contain it, and the
 # number of occurrences. Two nodes fill one cache line.
 KEY, SEEN, TEXTS, TIMES = 0, 1, 2, 3

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dropglm.text import kernels, row_kernels
-from dropglm.text.candidates import NONE
 from dropglm.text.counting import MAX_NGRAM, empty_slots
+from dropglm.text.kernels import NONE
 from dropglm.text.tokens import Tokens, decode_strings, encode_strings
 from dropglm.threads import each, even_ranges
 
