@@ -14,10 +14,10 @@ from dropglm.text.embedding_head import EmbeddingHead
 from dropglm.text.labels import check_labels
 from dropglm.text.restoring import restore_coefficients, restore_features, restored_settings
 from dropglm.text.saving import model_state, saved_settings
+from dropglm.text.summarizing import warn_unless_better
 from dropglm.text.summary import Summary
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.training import TextsInMemory, check_settings, fit_to_texts
-from dropglm.text.unlabeled_effect import warn_unless_better
 from dropglm.text.vectorizer import NgramVectorizer
 
 

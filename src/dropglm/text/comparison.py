@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from threadpoolctl import threadpool_limits
 
 from dropglm.estimators.folds import FOLDS
+from dropglm.estimators.scoring import standard_error
 from dropglm.progress import Progress
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.embeddings import embed
@@ -36,7 +37,7 @@ class Estimate(NamedTuple):
     @classmethod
     def of(cls, values: np.ndarray) -> "Estimate":
         """Return the mean of one value per text."""
-        return cls(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))))
+        return cls(float(values.mean()), standard_error(values) or 0.0)
 
 
 class Scores(NamedTuple):

@@ -9,8 +9,8 @@ from dropglm.estimators.online_model import OnlineModel
 from dropglm.estimators.predictions import FittedLogistic
 from dropglm.online.kernels import SUM
 from dropglm.text.hashed_features import HashedFeatures
-from dropglm.text.online_summary import OnlineSummary
 from dropglm.text.predictions import TextPredictions
+from dropglm.text.summary import OnlineSummary
 from dropglm.text.top_ngrams import NgramWeight, top_ngrams
 
 
