@@ -9,13 +9,12 @@ import numpy as np
 from dropglm import checks
 from dropglm.text.analysis import TextAnalysis
 from dropglm.text.counting import NgramCounter
-from dropglm.text.fixed_vocabulary import column_names, warn_of_upper_case
 from dropglm.text.ngram_counts import CountedNgrams
 from dropglm.text.ngram_rows import Columns, NgramRows
 from dropglm.text.per_thread import PerThread
 from dropglm.text.selection import Selection
 from dropglm.text.tokens import PIECE, Prepared, TokenRoom
-from dropglm.text.vocabulary import Vocabulary
+from dropglm.text.vocabulary import Vocabulary, column_names, warn_of_upper_case
 from dropglm.text.weighting import WeightedFeatures
 from dropglm.threads import each, even_pieces
 
