@@ -112,7 +112,7 @@ def save_and_die(self, path):
         os.kill(os.getpid(), signal.SIGKILL)
 
 OnlineTraining.save = save_and_die
-sys.modules["dropglm.tables.stream"].MAX_ROWS = 170
+sys.modules["dropglm.tables.reader"].MAX_ROWS = 170
 from dropglm.cli import main
 main()
 """

@@ -6,10 +6,10 @@ import sys
 import numpy as np
 import pytest
 
-from dropglm.tables import TableError
+from dropglm.tables import Table, TableError
 from dropglm.text import OnlineTextClassifier
 from dropglm.text.online_text_model import OnlineTextModel
-from dropglm.text.stream import OnlineTraining, Source
+from dropglm.text.stream import OnlineTraining, find_classes
 from tests.cli.command import texts
 
 CLASSES = ["bad", "good"]
@@ -18,13 +18,13 @@ CLASSES = ["bad", "good"]
 @pytest.fixture
 def source(tmp_path, monkeypatch):
     """A table with bad rows at the beginning, in the middle, next to each other and at the end."""
-    monkeypatch.setattr(sys.modules["dropglm.tables.stream"], "MAX_ROWS", 5)
+    monkeypatch.setattr(sys.modules["dropglm.tables.reader"], "MAX_ROWS", 5)
     lines = [json.dumps({"text": t, "label": label}) for t, label in zip(*texts(40), strict=True)]
     for place in (0, 3, 20, 20):
         lines.insert(place, '{"text": "x", "label')
     lines += ['{"text": "x", "label": "ugly"}', "rubbish"]
     (tmp_path / "s.jsonl").write_text("\n".join(lines))
-    return Source(str(tmp_path / "s.jsonl"))
+    return Table(str(tmp_path / "s.jsonl"), "text", "label")
 
 
 def new_training():
@@ -70,7 +70,7 @@ def test_training_does_not_resume_on_a_different_table(source, tmp_path):
     ):
         (tmp_path / "other.jsonl").write_text("\n".join(changed))
         with pytest.raises(TableError, match=message):
-            learn(training, Source(str(tmp_path / "other.jsonl")))
+            learn(training, Table(str(tmp_path / "other.jsonl"), "text", "label"))
 
 
 def test_tables_sorted_by_class_are_noticed_also_after_resuming(tmp_path):
@@ -81,7 +81,7 @@ def test_tables_sorted_by_class_are_noticed_also_after_resuming(tmp_path):
             "\n".join(json.dumps({"text": text, "label": label}) for text, label in rows)
         )
         training = new_training()
-        learn(training, Source(str(tmp_path / "s.jsonl")))
+        learn(training, Table(str(tmp_path / "s.jsonl"), "text", "label"))
         training.save(tmp_path / "c")
         assert OnlineTraining.load(tmp_path / "c").sorted_by_class == (name == "sorted")
 
@@ -104,19 +104,19 @@ def test_too_many_or_too_few_classes_are_refused(tmp_path, monkeypatch):
         rows = [json.dumps({"text": "x", "label": label}) for label in labels]
         (tmp_path / "s.jsonl").write_text("\n".join(rows))
         with pytest.raises(TableError, match=message):
-            Source(str(tmp_path / "s.jsonl")).classes(skip_bad=False)
+            find_classes(Table(str(tmp_path / "s.jsonl"), "text", "label"), skip_bad=False)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_the_model_does_not_depend_on_reading_ahead(tmp_path, monkeypatch, threads):
     """Also the names of columns in a checkpoint, which are those of the rows learnt from so far."""
-    monkeypatch.setattr(sys.modules["dropglm.tables.stream"], "MAX_ROWS", 40)  # many batches
+    monkeypatch.setattr(sys.modules["dropglm.tables.reader"], "MAX_ROWS", 40)  # many batches
     words, labels = texts(3000)
     rows = "".join(
         f'"{text} {number}",{label}\n' for number, (text, label) in enumerate(zip(words, labels, strict=True))
     )
     (tmp_path / "s.csv").write_text("text,label\n" + rows.replace("999,good", "999,ugly"))
-    table = Source(str(tmp_path / "s.csv"))
+    table = Table(str(tmp_path / "s.csv"), "text", "label")
     expected = OnlineTextClassifier(bits=12)
     for batch in table.batches():
         known = [k for k, label in enumerate(batch.labels) if label in CLASSES]
@@ -135,13 +135,13 @@ def test_the_model_does_not_depend_on_reading_ahead(tmp_path, monkeypatch, threa
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_names_of_rows_that_were_read_ahead_are_not_saved(tmp_path, monkeypatch, threads):
-    monkeypatch.setattr(sys.modules["dropglm.tables.stream"], "MAX_ROWS", 5)
+    monkeypatch.setattr(sys.modules["dropglm.tables.reader"], "MAX_ROWS", 5)
     words, labels = texts(40)
     rows = "".join(
         f"{text} {number},{label}\n" for number, (text, label) in enumerate(zip(words, labels, strict=True))
     )
     (tmp_path / "s.csv").write_text("text,label\n" + rows)
-    table = Source(str(tmp_path / "s.csv"))
+    table = Table(str(tmp_path / "s.csv"), "text", "label")
     training = OnlineTraining.start(OnlineTextModel.new({"bits": 12, "n_jobs": threads}), CLASSES)
     for _ in training.learn(table):
         learnt = training.model.model.t_

@@ -15,16 +15,17 @@ from dropglm.progress import Progress
 from dropglm.tables import class_names
 
 if TYPE_CHECKING:
+    from dropglm.tables import Table
     from dropglm.text.fitted_model import FittedTextModel
     from dropglm.text.online_text_model import OnlineTextModel
-    from dropglm.text.stream import OnlineTraining, Source
+    from dropglm.text.stream import OnlineTraining
 
 BAD_ROWS = ("stop", "skip")
 FIRST_LINE = 100  # rows
 
 
 def train_online(
-    table: tuple[Any, ...],
+    source: "Table",
     out: Path,
     settings: dict[str, Any],
     *,
@@ -43,17 +44,17 @@ def train_online(
     """Learn from the table row by row, show progressive figures and save the model."""
     from dropglm.online import RULES
     from dropglm.text.fitted_model import load_fitted_model
-    from dropglm.text.stream import MOST_LISTED, Source
+    from dropglm.text.stream import MOST_LISTED, table_settings
 
     start = time.perf_counter()
     check_name("--bad-rows", bad_rows, BAD_ROWS)
     check_name("--rule", settings["rule"], RULES)
     base = None if start_from is None else load_fitted_model(start_from, trust=trust)
-    source = _with_columns_of(base, Source(*table), given)
+    source = _with_columns_of(base, source, given)
     _check(source, settings, epochs, checkpoint)
     model = _model(settings, base, start_from, given)
     model.n_jobs = threads
-    origin = source.settings()
+    origin = table_settings(source)
     origin["start_from"] = 0 if start_from is None else zlib.crc32(start_from.read_bytes())
     if checkpoint is not None and checkpoint.exists():
         training = _resume(checkpoint, source, model, classes, epochs, origin, trust=trust)
@@ -77,7 +78,7 @@ def train_online(
                 saved = training.row
     if is_new and training.model.model.t_ == rows_before:
         raise BadInputError(
-            f"{source.path}: no row has one of the classes {', '.join(training.class_names)}."
+            f"{source.name}: no row has one of the classes {', '.join(training.class_names)}."
         )
     if training.sorted_by_class:
         terminal.message(
@@ -92,21 +93,23 @@ def train_online(
     _print_result(training, out, time.perf_counter() - start, as_json=json)
 
 
-def _check(source: "Source", settings: dict[str, Any], epochs: int, checkpoint: Path | None) -> None:
+def _check(source: "Table", settings: dict[str, Any], epochs: int, checkpoint: Path | None) -> None:
     """Refuse options that cannot work, before any work."""
-    check_columns(source.text, source.label)
     if not (settings["rate"] is None or 0.0 < settings["rate"] < float("inf")):
         raise typer.BadParameter("must be a finite number above 0.", param_hint="--rate")
-    if epochs > 1 and not _is_file(source.path):
+    if epochs > 1 and not _is_file(source):
         raise typer.BadParameter("a pipe can be read only once.", param_hint="--epochs")
     if checkpoint is not None:
         check_output(checkpoint, "--checkpoint", regular=True)
 
 
-def _with_columns_of(base: "FittedTextModel | None", source: "Source", given: set[str]) -> "Source":
+def _with_columns_of(base: "FittedTextModel | None", source: "Table", given: set[str]) -> "Table":
     """Return the table with the columns that the model to continue from was trained with, unless given."""
-    names = {"text": base.text_column_, "label": base.label_column_} if base is not None else {}
-    return replace(source, **{name: column for name, column in names.items() if column and name not in given})
+    text = base.text_column_ if base is not None and "text" not in given else None
+    label = base.label_column_ if base is not None and "label" not in given else None
+    source = replace(source, text=text or source.text, label=label or source.label)
+    check_columns(source.text, source.label)
+    return source
 
 
 def _model(
@@ -134,7 +137,7 @@ def _model(
 
 
 def _start(
-    source: "Source",
+    source: "Table",
     model: "OnlineTextModel",
     classes: str | None,
     origin: dict[str, Any],
@@ -157,7 +160,7 @@ def _start(
 
 def _resume(
     checkpoint: Path,
-    source: "Source",
+    source: "Table",
     model: "OnlineTextModel",
     classes: str | None,
     epochs: int,
@@ -207,18 +210,21 @@ def _split_classes(classes: str) -> list[str]:
     return names
 
 
-def _find_classes(source: "Source", *, skip_bad: bool, quiet: bool) -> list[str]:
-    if not _is_file(source.path):
+def _find_classes(source: "Table", *, skip_bad: bool, quiet: bool) -> list[str]:
+    from dropglm.text.stream import find_classes
+
+    if not _is_file(source):
         raise typer.BadParameter(
             "must list all labels, since a pipe can be read only once.", param_hint="--classes"
         )
-    with Progress(f"Finding the classes of {source.path}", shown=not quiet):
-        return source.classes(skip_bad=skip_bad)
+    with Progress(f"Finding the classes of {source.name}", shown=not quiet):
+        return find_classes(source, skip_bad=skip_bad)
 
 
-def _is_file(path: str) -> bool:
+def _is_file(source: "Table") -> bool:
     """Return whether the table can be read twice; a missing file is reported when it is opened."""
-    return path != "-" and (Path(path).is_file() or not Path(path).exists())
+    path = Path(str(source.path))
+    return source.path != "-" and (path.is_file() or not path.exists())
 
 
 def _print_result(training: "OnlineTraining", out: Path, seconds: float, *, as_json: bool) -> None:

@@ -11,8 +11,7 @@ import numpy as np
 from dropglm.text.file_contents import plain_pattern
 from dropglm.text.fitted_model import AnyTextModel
 from dropglm.text.hashed_features import HashedFeatures
-from dropglm.text.prepared import Runs
-from dropglm.text.tokens import RUNS
+from dropglm.text.tokens import RUNS, Runs
 from dropglm.text.vocabulary import Vocabulary
 
 LINKS = {"multinomial": "softmax", "ovr": "normalized_logistic"}

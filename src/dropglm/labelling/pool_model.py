@@ -9,7 +9,7 @@ import numpy as np
 from dropglm.estimators.blend import all_classes
 from dropglm.families import Multinomial
 from dropglm.labelling.refit import LabeledTexts, Predictor, Settings, choose_settings, refit
-from dropglm.text.words import only_words
+from dropglm.text.top_ngrams import words_first
 
 if TYPE_CHECKING:
     from dropglm.labelling.pool import TextPool
@@ -166,13 +166,9 @@ class PoolModel:
             return {name: [] for name in self.classes}
         found = {}
         for number, name in enumerate(self.classes):
-            weights = self.coef[:, number]
-            effects, m = weights * self.pool.scale, min(8 * k, len(weights))
-            top = np.argpartition(-effects, m - 1)[:m]
-            top = top[np.argsort(-effects[top], kind="stable")]
-            top = top[effects[top] > 0.0]
-            named = zip(self.pool.vectorizer.ngrams_.names(top), weights[top].tolist(), strict=True)
-            found[name] = sorted(named, key=lambda entry: not only_words(entry[0]))[:k]
+            weights, names = self.coef[:, number], self.pool.vectorizer.ngrams_.names
+            top = words_first(names, np.flatnonzero(weights > 0.0), weights * self.pool.scale, k)
+            found[name] = [(ngram, float(weights[j])) for ngram, j in top]
         return found
 
 

@@ -13,12 +13,11 @@ from dropglm.model_files import LARGEST
 from dropglm.registry import lookup
 from dropglm.text.analysis import TextAnalysis
 from dropglm.text.counting import NgramCounter
-from dropglm.text.merging import CountedNgrams
+from dropglm.text.ngram_counts import CountedNgrams
 from dropglm.text.ngram_rows import Columns, NgramRows
 from dropglm.text.per_thread import PerThread
-from dropglm.text.prepared import Prepared, Room
 from dropglm.text.selection import Selection
-from dropglm.text.tokens import PIECE, WORDS_AND_PUNCTUATION, compile_pattern
+from dropglm.text.tokens import PIECE, WORDS_AND_PUNCTUATION, Prepared, TokenRoom, compile_pattern
 from dropglm.text.vocabulary import Vocabulary, column_names
 from dropglm.text.weighting import NORMS, Weighting, inverse_document_frequencies
 from dropglm.threads import each, even_pieces
@@ -77,7 +76,7 @@ class NgramFeatures(TextAnalysis):
         # The hash tables of the words, and of stop words, are built now: chosen words could have the same
         # hash.
         len(ngrams._tables.word_keys)
-        features._tokenizer(1)
+        features._tokenizer()
         return features
 
     @property
@@ -149,12 +148,12 @@ class NgramFeatures(TextAnalysis):
     def _learn(self, X: Iterable[Any], rows: NgramRows | None) -> Columns:
         """Count n-grams and select features; return the columns of what each counter has numbered."""
         counted, selection, threads = self._count(X, rows), self._selection(), checks.threads(self.n_jobs)
-        n, (shortest, longest) = counted.n_texts, self._check_analysis()
+        n, (shortest, _) = counted.n_texts, self._check_analysis()
         within = partial(selection.document_range, n)
-        candidates, codes = counted.candidates(shortest, longest, within, threads)
+        candidates = counted.trie.candidates(shortest, within, n)
         vocabulary, chosen = selection.select(candidates, threads)
         self._set_vocabulary(vocabulary, n)
-        return [] if rows is None else counted.columns_of(codes[chosen], threads)
+        return [] if rows is None else counted.columns_of(candidates.numbers[chosen], threads)
 
     def _count(self, X: Iterable[Any], rows: NgramRows | None) -> CountedNgrams:
         """Count the n-grams of the texts, and store those of each row."""
@@ -174,7 +173,7 @@ class NgramFeatures(TextAnalysis):
     def _find(self, chunks: Iterable[list[Any]], vocabulary: Vocabulary) -> NgramRows:
         """Look up the n-grams of the texts in the vocabulary."""
         (shortest, _), threads = self._check_analysis(), checks.threads(self.n_jobs)
-        rooms, rows = PerThread(Room), NgramRows()
+        rooms, rows = PerThread(TokenRoom), NgramRows()
         len(vocabulary._tables.word_keys)  # built once, before several threads need them
 
         def find(texts: Prepared, piece: tuple[int, int], first_text: int) -> None:
@@ -195,7 +194,7 @@ class NgramFeatures(TextAnalysis):
         threads: int,
     ) -> int:
         """Call ``work`` for all texts, piece by piece; return the number of texts."""
-        tokenizer, n = self._tokenizer(threads), 0
+        tokenizer, n = self._tokenizer(), 0
         for chunk in chunks:
             texts = tokenizer.prepare(chunk)
 

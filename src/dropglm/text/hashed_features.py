@@ -12,10 +12,8 @@ from dropglm.design.storage import BinaryRows
 from dropglm.encoded_texts import EncodedTexts
 from dropglm.text import hash_kernels
 from dropglm.text.base import MAX_BITS, NgramSettings, text_chunks
-from dropglm.text.cleaning import clean
 from dropglm.text.hash_kernels import STORED_BYTES
-from dropglm.text.prepared import ALL, ASCII, TWO_BYTES, Runs, character_classes, settings_of
-from dropglm.text.tokens import WORDS_AND_PUNCTUATION, compile_pattern
+from dropglm.text.tokens import WORDS_AND_PUNCTUATION, TokenRoom, compile_pattern
 
 NAME_BYTES = STORED_BYTES - 1  # bytes of a column's name that are shown
 PART = 1 << 13  # names to sort by column at a time, which saves memory
@@ -154,6 +152,7 @@ class Room:
     """
 
     def __init__(self) -> None:
+        self.tokens = TokenRoom()
         self.columns = np.empty(0, np.uint32)
         self.names = NewNames.empty(0)
 
@@ -247,30 +246,26 @@ class HashedFeatures(NgramSettings):
         """Yield the rows of the texts, a few megabytes of text at a time; columns are not sorted."""
         room = room or Room()
         shortest, longest, size = self._check()
-        tokenizer = self._tokenizer(checks.threads(self.n_jobs))
+        checks.threads(self.n_jobs)
+        tokenizer = self._tokenizer()
         chunks: Iterable[Sequence[str]] = text_chunks(X, verbose=bool(self.verbose))
         if isinstance(X, EncodedTexts) and tokenizer.runs is not None:
             chunks = [X]
         for chunk in chunks:
             indptr = np.zeros(len(chunk) + 1, np.int64)
-            if tokenizer.runs is None:
-                hash_, tokens = hash_kernels.hash_ngrams, tokenizer.split(chunk)
-                arguments, most = (tokens,), int(tokens.counts.sum())
-            else:
-                hash_, texts = hash_kernels.hash_texts, clean(EncodedTexts.of(chunk), tokenizer.preprocess)
-                arguments, most = _scanned(texts, tokenizer.runs), len(texts.letters)
-            most *= longest - shortest + 1
+            tokens = tokenizer.split(chunk, room.tokens)
+            most = int(tokens.counts.sum()) * (longest - shortest + 1)
             # One more than needed: the kernel writes repeated columns as well, and then overwrites them.
             room.reserve(most + 1, min(most, size) if len(buckets.lengths) else 0)
-            columns, new = room.columns, room.names
-            used = hash_(*arguments, shortest, longest, n_texts, buckets.marks, indptr, columns, *new)
+            columns, new, n = room.columns, room.names, (shortest, longest)
+            used = hash_kernels.hash_ngrams(tokens, *n, n_texts, buckets.marks, indptr, columns, *new)
             n_texts += len(chunk)
             yield NamedRows(BinaryRows(indptr, columns[: indptr[-1]].copy()), new.first(used))
 
     def _describe(self, text: str) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
         """Return the columns of a text, their values, the n-grams of the text in each, and unknown words."""
         shortest, longest, size = self._check()
-        words, tokens = self.tokenize(text), self._tokenizer(1).split([text])
+        words, tokens = self.tokenize(text), self._tokenizer().split([text])
         ngrams: dict[int, list[str]] = {}
         unknown: list[str] = []
         for n in range(shortest, longest + 1):
@@ -293,12 +288,3 @@ class HashedFeatures(NgramSettings):
         if not 1 <= self.bits <= MAX_BITS:
             raise ValueError(f"bits must be between 1 and {MAX_BITS}, got {self.bits}.")
         return shortest, longest, 1 << int(self.bits)
-
-
-def _scanned(texts: EncodedTexts, runs: Runs) -> tuple[Any, ...]:
-    """Return the arguments of ``hash_kernels.hash_texts`` that say how to find tokens in which texts."""
-    # The table of all characters takes 0.1 s, that of the first 65,536 a fortieth of it.
-    largest = texts.largest_byte
-    size = ASCII if largest < 0x80 else TWO_BYTES if largest < 0xF0 else ALL
-    classes = character_classes(runs, size)
-    return texts.letters, texts.begins, texts.ends, classes, settings_of(runs, classes)

@@ -172,7 +172,7 @@ def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metr
         unknown_labels=n - len(truth),
         accuracy=accuracy,
         standard_error=float(np.sqrt(accuracy * (1.0 - accuracy) / n)),
-        log_loss=_log_loss(p[np.arange(len(truth)), truth]),
+        log_loss=float(log_losses(p, truth).mean()),
         macro_f1=float(np.mean([one.f1 for one in by_class if one.f1 is not None])),
         calibration_error=calibration_error(truth, p, range(len(labels))),
         by_class=by_class,
@@ -221,10 +221,10 @@ def calibration_error(y: Any, probabilities: Any, classes: Any) -> float:
     return float(sum(bin["texts"] * abs(bin["probability"] - bin["right"]) for bin in bins) / len(p))
 
 
-def _log_loss(probability: np.ndarray) -> float:
-    """Return the mean negative logarithm of the probabilities, which are clipped as scikit-learn does."""
+def log_losses(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return the negative logarithm of the probability of each true class, clipped as scikit-learn does."""
     smallest = np.finfo(np.float64).eps
-    return float(-np.log(np.clip(probability, smallest, 1.0 - smallest)).mean())
+    return -np.log(np.clip(probabilities[np.arange(len(truth)), truth], smallest, 1.0 - smallest))
 
 
 def _by_class(

@@ -13,7 +13,7 @@ from dropglm.registry import lookup
 from dropglm.text.file_contents import FEATURES, NGRAMS, STEPS, saved_setting, saved_settings
 from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.hashed_features import HashedFeatures, NamedRows, Room
-from dropglm.text.online_summary import OnlineSummary
+from dropglm.text.summary import OnlineSummary
 from dropglm.text.top_ngrams import NgramWeight, top_ngrams
 
 

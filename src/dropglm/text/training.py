@@ -28,9 +28,8 @@ from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.latent_prior import POWERS, LatentPrior
 from dropglm.text.ngram_rows import row_range
 from dropglm.text.similar_classes import warn_about_classes
-from dropglm.text.summarizing import class_sizes, held_out_figures, summarize, summarize_search
+from dropglm.text.summarizing import class_sizes, effect_of, held_out_figures, summarize, summarize_search
 from dropglm.text.tuning import check_values, estimator_of, ngram_weights_of, vectorizer_of
-from dropglm.text.unlabeled_effect import effect_of
 from dropglm.text.vectorizer import NgramVectorizer
 
 

@@ -14,7 +14,6 @@ from dropglm.text.features import NgramFeatures
 from dropglm.text.hashed_features import HashedFeatures
 from dropglm.text.ngram_counts import NgramCounts
 from dropglm.text.ngram_rows import NgramRows
-from dropglm.text.ngram_trie import NgramTrie
 
 
 class TextEstimator(BaseEstimator):
@@ -233,10 +232,8 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
             Counts of all n-grams, for ``fit_counts``.
         """
         self._begin_fit()
-        (shortest, longest), threads = self._check_analysis(), checks.threads(self.n_jobs)
         counted = self._count(X, None)
-        trie = NgramTrie.of(counted, longest, threads)
-        return NgramCounts(trie, shortest, counted.n_texts, self._settings())
+        return NgramCounts(counted.trie, self._check_analysis()[0], counted.n_texts, self._settings())
 
     def fit_counts(self, counts: NgramCounts | Iterable[NgramCounts]) -> Self:
         """Learn the vocabulary from counted n-grams: the same as ``fit`` on all texts that were counted.

@@ -1,4 +1,4 @@
-"""The n-grams that are features, and how they are found in new texts."""
+"""The n-grams that are features, learnt or given by the user, and how they are found in new texts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, reduce
@@ -7,10 +7,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dropglm.text import kernels, row_kernels
-from dropglm.text.candidates import NONE
 from dropglm.text.counting import MAX_NGRAM, empty_slots
-from dropglm.text.prepared import Tokens
-from dropglm.text.tokens import decode_strings, encode_strings
+from dropglm.text.kernels import NONE
+from dropglm.text.tokens import Tokens, decode_strings, encode_strings
 from dropglm.threads import each, even_ranges
 
 # Sums over entries are split into at most so many pieces, of at least so many entries.

@@ -19,7 +19,7 @@ from dropglm.labelling.search import search
 from dropglm.labelling.session import LabellingSession
 from dropglm.labelling.snapshot import Guess
 from dropglm.labelling.upcoming import Item
-from dropglm.text.words import only_words
+from dropglm.text.top_ngrams import only_words
 
 CUT = 20_000  # characters of a text that are shown at first
 EXCERPT = 400  # characters of a text in a list
