@@ -25,7 +25,8 @@ from benchmarks.markdown import ROOT, fill, table
 from benchmarks.processes import in_fresh_process, memory_in_use, peak_memory, reset_peak_memory
 from dropglm import OnlineTextClassifier, TextClassifier, load_model, plain_archive
 from dropglm.model_files import ModelFileError
-from dropglm.text.saved_model import load_saved_model
+from dropglm.text.fitted_model import load_fitted_model
+from dropglm.text.online_text_model import OnlineTextModel
 from dropglm.text.stream import OnlineTraining
 
 EACH = 200
@@ -51,8 +52,7 @@ def _continued() -> Any:
 
 
 def _checkpoint() -> OnlineTraining:
-    model = OnlineTextClassifier(bits=8).fit(TEXTS, CLASSES)
-    return OnlineTraining.start(model, sorted(set(CLASSES)), {"text": "text"})
+    return OnlineTraining.start(OnlineTextModel.new({"bits": 8}), sorted(set(CLASSES)), {"text": "text"})
 
 
 # What is saved, by its name in the table.
@@ -226,7 +226,7 @@ def _seconds(path: Path, secret: Path) -> float:
 def _use(path: Path, secret: Path) -> bool:
     """Return whether a file is opened, or refused; raise an error if it is neither, as it should be."""
     models: list[Any] = []
-    for load in (_load_checkpoint, load_model, load_saved_model):
+    for load in (_load_checkpoint, load_model, load_fitted_model):
         try:
             models.append(load(path))
         except ModelFileError as error:
@@ -244,7 +244,7 @@ def _load_checkpoint(path: Path) -> Any:
 
 def _predict(model: Any, secret: Path) -> None:
     texts = [str(secret), "a lovely dull film!", "", "a" * 20_000, "so <b>odd</b> " * 1500]
-    E = np.array(embedder(texts)) if model._uses_embeddings else None
+    E = np.array(embedder(texts)) if model._fitted_model().head is not None else None
     probabilities = model.predict_proba(texts, E)
     if not np.allclose(probabilities.sum(axis=1), 1.0, atol=1e-5):
         raise AssertionError("probabilities do not sum to 1")

@@ -25,7 +25,7 @@ from benchmarks.markdown import ROOT, fill, table
 from benchmarks.unicode_texts import random_texts
 from dropglm import TextClassifier
 from dropglm.exports import write_json, write_onnx, write_sklearn
-from dropglm.text.predictions import TextPredictions
+from dropglm.text.fitted_model import AnyTextModel
 from dropglm.text.sklearn_pipeline import sklearn_pipeline
 
 PAGE = ROOT / "docs" / "exporting.md"
@@ -62,7 +62,7 @@ fs.writeFileSync(out, JSON.stringify([found, performance.now() - start]));
 """
 
 
-def ours(model: TextPredictions) -> Scorer:
+def ours(model: AnyTextModel) -> Scorer:
     """Return the predictions of the model itself."""
 
     def score(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -71,7 +71,7 @@ def ours(model: TextPredictions) -> Scorer:
     return Scorer(score, model.predict_proba)
 
 
-def in_sklearn(model: TextPredictions, folder: Path) -> Scorer:
+def in_sklearn(model: AnyTextModel, folder: Path) -> Scorer:
     """Export to scikit-learn, and read the file again."""
     import skops.io
 
@@ -84,7 +84,7 @@ def in_sklearn(model: TextPredictions, folder: Path) -> Scorer:
     return Scorer(score, pipeline.predict_proba)
 
 
-def in_onnxruntime(model: TextPredictions, folder: Path) -> Scorer:
+def in_onnxruntime(model: AnyTextModel, folder: Path) -> Scorer:
     """Export to ONNX, and read the file with onnxruntime."""
     import onnxruntime
 
@@ -98,7 +98,7 @@ def in_onnxruntime(model: TextPredictions, folder: Path) -> Scorer:
     return Scorer.of(score)
 
 
-def in_python(model: TextPredictions, folder: Path) -> Scorer:
+def in_python(model: AnyTextModel, folder: Path) -> Scorer:
     """Export to JSON, and read the file with the reference reader in Python."""
     write_json(model, folder / "model.json")
     spec = importlib.util.spec_from_file_location("read_model", READERS / "read_model.py")
@@ -115,7 +115,7 @@ def in_python(model: TextPredictions, folder: Path) -> Scorer:
     return Scorer.of(score)
 
 
-def in_node(model: TextPredictions, folder: Path) -> Scorer:
+def in_node(model: AnyTextModel, folder: Path) -> Scorer:
     """Export to JSON, and read the file with the reference reader in JavaScript."""
     write_json(model, folder / "model.json")
     code = IN_NODE % json.dumps((READERS / "read_model.mjs").as_uri())
@@ -132,13 +132,13 @@ def in_node(model: TextPredictions, folder: Path) -> Scorer:
     return Scorer.of(score)
 
 
-def in_skl2onnx(model: TextPredictions, folder: Path) -> Scorer:
+def in_skl2onnx(model: AnyTextModel, folder: Path) -> Scorer:
     """Convert scikit-learn's pipeline with skl2onnx."""
     import onnxruntime
     from skl2onnx import to_onnx
     from skl2onnx.common.data_types import StringTensorType
 
-    pipeline = sklearn_pipeline(*model._linear_parts())
+    pipeline = sklearn_pipeline(model._fitted_model())
     # Its default, en_US.UTF-8, is missing on many servers; then onnxruntime does not load the model at all.
     options = {id(pipeline["ngrams"]): {"locale": "C.UTF-8"}, id(pipeline["model"]): {"zipmap": False}}
     with warnings.catch_warnings():
@@ -157,7 +157,7 @@ def in_skl2onnx(model: TextPredictions, folder: Path) -> Scorer:
     return Scorer.of(score)
 
 
-EXPORTS: dict[str, Callable[[TextPredictions, Path], Scorer]] = {
+EXPORTS: dict[str, Callable[[AnyTextModel, Path], Scorer]] = {
     "scikit-learn": in_sklearn,
     "ONNX": in_onnxruntime,
     "JSON, read in Python": in_python,
@@ -165,7 +165,7 @@ EXPORTS: dict[str, Callable[[TextPredictions, Path], Scorer]] = {
 }
 
 
-def _numbers(model: TextPredictions, labels: np.ndarray) -> np.ndarray:
+def _numbers(model: AnyTextModel, labels: np.ndarray) -> np.ndarray:
     return np.searchsorted(model.classes_, labels)
 
 

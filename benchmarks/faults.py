@@ -236,7 +236,7 @@ def scenarios(place: Path) -> Iterator[Scenario]:
     rows = [{"text": f"{text} {k}", "label": name} for k in range(30) for text, name in EXAMPLES]
     data = place.with_suffix(".jsonl")
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    sys.modules["dropglm.tables.stream"].MAX_ROWS = 30  # type: ignore[attr-defined]
+    sys.modules["dropglm.tables.reader"].MAX_ROWS = 30  # type: ignore[attr-defined]
     online = [str(data), "--quiet", "--online", "--bits", "8", "--every", "60", "--threads", "1"]
     dask = [str(data), "--quiet", "--dask", "local", "--no-tune", "--ngrams", "1", "--l2", "100"]
     # Here once, so that forked processes have the compiled functions. Polars, with which --dask reads tables,

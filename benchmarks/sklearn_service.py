@@ -4,12 +4,14 @@ python -m benchmarks.sklearn_service pipeline.joblib
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
+
+from dropglm.text.fitted_model import FittedTextModel
 
 
 def train(texts: Sequence[str], y: Sequence[str], path: Path) -> None:
@@ -22,18 +24,12 @@ def train(texts: Sequence[str], y: Sequence[str], path: Path) -> None:
     joblib.dump(pipeline.fit(texts, y), path)
 
 
-class PipelineModel:
-    """What the service needs of a model."""
+class PipelineModel(FittedTextModel):
+    """What the service needs of a model; its ``model`` is the pipeline."""
 
-    _uses_embeddings = False
-    embedder = None
-
-    def __init__(self, pipeline: Any) -> None:
-        self.pipeline, self.classes_ = pipeline, pipeline.classes_
-
-    def predict_proba(self, X: Sequence[str], embeddings: Any = None) -> np.ndarray:
+    def predict_proba(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
         """Return the probability of each class."""
-        return self.pipeline.predict_proba(X)
+        return self.model.predict_proba(X)
 
 
 def main() -> None:
@@ -41,7 +37,7 @@ def main() -> None:
     from dropglm.web.running import address_of, listen, run
     from dropglm.web.serving import TextService
 
-    model: Any = PipelineModel(joblib.load(sys.argv[1]))
+    model = PipelineModel(None, joblib.load(sys.argv[1]))
     with listen(port=0) as listener:
         print(f"serving on {address_of(listener, '127.0.0.1')}", file=sys.stderr, flush=True)
         run(application(TextService(model, "pipeline").routes()), listener)

@@ -25,7 +25,7 @@ from dropglm import (
     save_model,
 )
 from dropglm.model_files import ModelFileError
-from dropglm.text.saved_model import load_saved_model
+from dropglm.text.fitted_model import load_fitted_model
 
 
 @pytest.fixture
@@ -234,7 +234,7 @@ def test_newer_and_foreign_files_are_refused(tmp_path):
         ("settings.tokenizer", lambda a: None),
     ],
 )
-@pytest.mark.parametrize("load", [load_model, load_saved_model])
+@pytest.mark.parametrize("load", [load_model, load_fitted_model])
 def test_inconsistent_state_is_refused(saved, name, change, load):
     """The kernels would read beyond the ends of the arrays, or a setting would do harm."""
     path, _ = saved
@@ -271,7 +271,7 @@ def test_a_refusal_names_the_file_and_the_part(saved, change):
     assert str(refused.value) == f"{path} is a damaged model file: {reason[change]}."
 
 
-@pytest.mark.parametrize("load", [load_model, load_saved_model, TextClassifier.load])
+@pytest.mark.parametrize("load", [load_model, load_fitted_model, TextClassifier.load])
 def test_a_pattern_that_may_be_slow_needs_trust(load, saved, tmp_path):
     path, _ = saved
     rewrite(path, lambda state: state["settings"].update(token_pattern=r"(?:(?:\w|\s|a)+)+!!"))
@@ -279,7 +279,7 @@ def test_a_pattern_that_may_be_slow_needs_trust(load, saved, tmp_path):
         ModelFileError, match=r"only if you trust its author: settings.token_pattern .*--trust"
     ):
         load(path)
-    assert load(path, trust=True).vectorizer_.token_pattern == r"(?:(?:\w|\s|a)+)+!!"
+    assert load(path, trust=True)._fitted_model().vectorizer.token_pattern == r"(?:(?:\w|\s|a)+)+!!"
     rewrite(path, lambda state: state["settings"].update(token_pattern="(("))
     with pytest.raises(ModelFileError, match="is not a regular expression"):
         load(path, trust=True)
@@ -293,7 +293,7 @@ def test_a_model_with_a_pattern_of_the_user_is_saved_and_loaded_with_trust(tmp_p
     np.testing.assert_array_equal(again.predict_proba(texts), model.predict_proba(texts))
 
 
-@pytest.mark.parametrize("load", [load_model, load_saved_model])
+@pytest.mark.parametrize("load", [load_model, load_fitted_model])
 def test_a_small_file_that_needs_much_memory_needs_trust(load, tmp_path):
     path = tmp_path / "model.skops"
     OnlineTextClassifier(bits=16, average=True).fit(["good film", "bad film"], [1, 0]).save(path)
@@ -311,7 +311,7 @@ def with_classes(state, K):
 
 def memory_of_a_prediction(path):
     before = processes.peak_memory()
-    model = load_saved_model(path)
+    model = load_fitted_model(path)
     assert np.isfinite(model.predict_proba(["a good film"])).all()
     model.explain("a good film")
     model.top_features()
@@ -331,7 +331,7 @@ def test_an_online_model_of_many_classes_opens_with_default_settings(tmp_path):
     texts = [f"word{k} film" for k in range(20)]
     model = OnlineTextClassifier().partial_fit(texts, range(20), classes=range(20))
     model.save(tmp_path / "m")
-    np.testing.assert_array_equal(load_saved_model(tmp_path / "m").predict(texts), model.predict(texts))
+    np.testing.assert_array_equal(load_fitted_model(tmp_path / "m").predict(texts), model.predict(texts))
 
 
 def test_strings_of_length_zero_cannot_declare_any_number_of_classes(saved):

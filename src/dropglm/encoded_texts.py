@@ -43,6 +43,11 @@ class EncodedTexts(Sequence[str]):
         return cls(np.frombuffer(bytearray().join(encoded), np.uint8), cuts[:-1], cuts[1:])
 
     @property
+    def lengths(self) -> np.ndarray:
+        """The number of bytes of each text."""
+        return self.ends - self.begins
+
+    @property
     def largest_byte(self) -> int:
         """The largest byte of the texts and of what is between them.
 
@@ -56,6 +61,11 @@ class EncodedTexts(Sequence[str]):
         if not len(self.begins):
             return 0
         return int(self.letters[int(self.begins.min()) : int(self.ends.max())].max(initial=0))
+
+    @property
+    def size(self) -> int:
+        """Number of bytes of all texts."""
+        return int((self.ends - self.begins).sum())
 
     def __len__(self) -> int:
         return len(self.begins)

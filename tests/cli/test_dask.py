@@ -17,7 +17,7 @@ from dropglm import text as dropglm_text
 from dropglm.dask import connecting
 from dropglm.dask import tables as dask_tables
 from dropglm.solvers import LBFGS
-from dropglm.tables import TableError
+from dropglm.tables import Table, TableError
 from tests.cli.command import dropglm, error_of, run, run_process, texts, write_csv
 
 
@@ -95,8 +95,8 @@ def test_blocks_of_one_file_give_the_same_model(folder, address, tmp_path, monke
     monkeypatch.setattr(dask_tables, "SMALLEST", 500)
     monkeypatch.setattr(dask_tables, "LARGEST", 500)
     seen = []
-    read = dask_tables.read_piece
-    monkeypatch.setattr(dask_tables, "read_piece", lambda *piece: seen.append(piece) or read(*piece))
+    read = Table.read
+    monkeypatch.setattr(Table, "read", lambda table: seen.append(table.part) or read(table))
     out = tmp_path / "m.skops"
     dropglm("train", "all.csv", "-u", "more.txt", "--no-tune", "--dask", address, "-o", out, cwd=folder)
     assert len(seen) > 10
@@ -174,7 +174,7 @@ def test_errors_are_one_sentence(folder, address, monkeypatch):
     write_csv(folder / "empty.csv", [])
     assert "No partition has a text with a label" in error("empty.csv")
     write_csv(folder / "gaps.csv", [("a film", "good"), ("a story", "")])
-    assert "gaps.csv: row 2 has no label" in error("gaps.csv")
+    assert "gaps.csv: row 2 (line 3) has no label" in error("gaps.csv")
     monkeypatch.setattr(connecting, "SECONDS", 0.5)
     assert "No Dask scheduler answers at tcp://127.0.0.1:9." in error("all.csv", where="tcp://127.0.0.1:9")
 
@@ -198,7 +198,7 @@ def test_workers_that_cannot_see_a_file_say_so():
     with pytest.raises(
         TableError, match=r"^/no/a.csv: a Dask worker on \S+ cannot see this file; files need"
     ):
-        dask_tables.check_visible("/no/a.csv")
+        dask_tables.check_visible(Table("/no/a.csv"))
 
 
 def test_without_dask_a_sentence_says_what_to_install(folder):

@@ -76,7 +76,7 @@ def test_files_and_an_embedder_give_the_same_predictions(folder, given, computed
 
 def test_predictions_read_embeddings_in_the_order_of_the_table(folder, given, monkeypatch):
     expected = dropglm("predict", given, "test.csv", "--embeddings", "test.npy", cwd=folder)
-    monkeypatch.setattr("dropglm.tables.reading.BATCH_SIZE", 7)
+    monkeypatch.setattr("dropglm.tables.reader.MAX_ROWS", 7)
     assert dropglm("predict", given, "test.csv", "--embeddings", "test.npy", cwd=folder) == expected
 
 

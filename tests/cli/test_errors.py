@@ -285,14 +285,14 @@ raise error
 def test_an_interrupt_that_an_import_turns_into_another_error_is_still_one(tmp_path, monkeypatch):
     """The error has no cause; the command knows of the signal from its own handler."""
     (tmp_path / "polars.py").write_text(INTERRUPTED_MODULE)
-    (tmp_path / "t.csv").write_text("text,label\na,1\nb,0\n")
+    (tmp_path / "t.parquet").touch()
     monkeypatch.syspath_prepend(tmp_path)
     for name in [name for name in sys.modules if name.partition(".")[0] == "polars"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(cli, "_received", [])
     before = signal.signal(signal.SIGINT, cli._interrupt)
     try:
-        assert error_of("train", "t.csv", "--quiet", cwd=tmp_path, code=130) == "dropglm: interrupted."
+        assert error_of("train", "t.parquet", "--quiet", cwd=tmp_path, code=130) == "dropglm: interrupted."
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -480,7 +480,7 @@ def test_a_command_without_enough_memory_says_so(place, monkeypatch):
     def fails(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("dropglm.text.saved_model.load_saved_model", fails)
+    monkeypatch.setattr("dropglm.text.fitted_model.load_fitted_model", fails)
     error = error_of("predict", "m.skops", "test.csv", cwd=place, code=1)
     assert error == ("dropglm: not enough memory; close other programs, or use a machine with more of it.")
     monkeypatch.setattr("dropglm.cli.train.train_online", fails)

@@ -7,8 +7,8 @@ import pytest
 from dask.distributed import LocalCluster
 
 from dropglm import TextClassifier, load_model
-from dropglm.cli.label import SourceTable
-from dropglm.tables import class_names
+from dropglm.cli.label import texts_and_labels
+from dropglm.tables import Table, class_names
 from tests.cli.command import dropglm, run
 from tests.tables.rows import written
 
@@ -84,7 +84,7 @@ def test_all_commands_give_the_same_classes(tmp_path, address, labels, classes, 
         out = dropglm("predict", f"{model}.skops", table, cwd=tmp_path)
         predicted = [json.loads(line)["predicted"] for line in out.splitlines()]
         assert class_names(predicted) == class_names(labels) * 10
-    _, known, _ = SourceTable(str(tmp_path / table), "text", {}).texts_and_labels("label", quiet=True)
+    _, known, _ = texts_and_labels(Table(tmp_path / table, "text", "label", optional_label=True), quiet=True)
     assert list(known.values()) == class_names(labels) * 10
 
 

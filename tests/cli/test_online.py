@@ -20,7 +20,7 @@ ONLINE = ("train", "--online", "--bits", "12")
 
 def same(one, other):
     """Assert that two model files hold the same model, bit for bit."""
-    one, other = load_model(one)._to_state(), load_model(other)._to_state()
+    one, other = load_model(one)._current_model().to_state(), load_model(other)._current_model().to_state()
     for part in ("state", "buckets"):
         for name, array in one[part].items():
             np.testing.assert_array_equal(array, other[part][name])
@@ -112,7 +112,7 @@ def save_and_die(self, path):
         os.kill(os.getpid(), signal.SIGKILL)
 
 OnlineTraining.save = save_and_die
-sys.modules["dropglm.tables.stream"].MAX_ROWS = 170
+sys.modules["dropglm.tables.reader"].MAX_ROWS = 170
 from dropglm.cli import main
 main()
 """
@@ -138,9 +138,10 @@ def test_a_killed_training_resumes_bit_for_bit(folder, settings, tmp_path):
 @pytest.mark.parametrize(("epoch", "passes"), [(1, "1 pass;"), (2, "2 passes;")])
 def test_a_checkpoint_beyond_the_last_pass_is_refused(tmp_path, monkeypatch, epoch, passes):
     from dropglm.cli.train_online import _resume
+    from dropglm.text.online_text_model import OnlineTextModel
     from dropglm.text.stream import OnlineTraining
 
-    model = OnlineTextClassifier()
+    model = OnlineTextModel.new({})
     found = OnlineTraining(model, epoch=epoch)
     monkeypatch.setattr(OnlineTraining, "load", lambda path, trust: found)
     with pytest.raises(BadInputError, match=f"has already completed {passes} raise --epochs"):

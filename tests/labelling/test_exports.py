@@ -1,10 +1,12 @@
 """Exported tables have all columns of the table, whatever its format, and dropglm train reads them."""
 
+from functools import partial
+
 import polars as pl
 import pytest
 
 from dropglm import tables
-from dropglm.cli.label import SourceTable
+from dropglm.cli.label import all_columns, texts_and_labels
 from dropglm.labelling import LabellingSession
 from dropglm.labelling.exports import Exports, train_model, write_labels, write_predictions
 from dropglm.text import load_model
@@ -28,13 +30,13 @@ def label_some(tmp_path):
     opened = []
 
     def label(name, column="review", **how):
-        source = SourceTable(str(tmp_path / name), column, how)
-        found, *_ = source.texts_and_labels(None, quiet=True)
+        source = tables.Table(str(tmp_path / name), column, optional_text=True, **how)
+        found, *_ = texts_and_labels(source, quiet=True)
         session = LabellingSession(found, tmp_path / "a.labels.jsonl", classes=["good", "bad"])
         opened.append(session)
         for number in range(10, 50):
             session.answer(TRUTH[number], number)
-        return session, source.rows
+        return session, partial(all_columns, source)
 
     yield label
     for session in opened:
@@ -72,8 +74,8 @@ def test_rows_without_text_are_exported_without_label(tmp_path, label_some, suff
     missing = pl.Series("review", [None if suffix != "csv" else "", " "])
     empty = TABLE[:2].with_columns(missing, pl.Series("id", ["x", "y"]))
     tables.write(pl.concat([empty, TABLE]), tmp_path / f"a.{suffix}")
-    source = SourceTable(str(tmp_path / f"a.{suffix}"), "review", {})
-    found, _, n_without = source.texts_and_labels(None, quiet=True)
+    source = tables.Table(str(tmp_path / f"a.{suffix}"), "review", optional_text=True)
+    found, _, n_without = texts_and_labels(source, quiet=True)
     assert (found, n_without) == (TEXTS, 2)
     session, rows = label_some(f"a.{suffix}")
     assert write_labels(session, tmp_path / "out.csv", rows) == 40
@@ -110,7 +112,7 @@ def test_a_large_table_is_read_in_batches(tmp_path, label_some):
     tables.write(large, tmp_path / "a.csv")
     session, rows = label_some("a.csv", "text")
     sizes = [frame.height for frame in rows()]
-    assert sizes == [10_000, 10_000, 5_000]
+    assert (len(sizes), sum(sizes), max(sizes)) == (3, n, 10_000)
     assert write_labels(session, tmp_path / "out.csv", rows) == 120
     found = pl.read_csv(tmp_path / "out.csv")
     assert found["id"].to_list() == [*range(10, 50), *range(12_010, 12_050), *range(24_010, 24_050)]

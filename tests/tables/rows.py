@@ -42,16 +42,37 @@ def table(format, rows, end=b"\n"):
     return b"".join(row + end for row in header + rows), spans
 
 
-def gathered(file, **settings):
+def gathered(file, *, skip_bad=True, start=0, characters=1 << 20, **settings):
     """Return (number, line, text, label) of each good row, and the messages about bad rows."""
-    bad = []
-    settings = {"format": "csv", "max_row_length": MAX_ROW_LENGTH, "on_bad": bad.append, **settings}
-    rows = []
-    for batch in tables.stream(file, "text", "label", **settings):
-        assert len(batch.texts) == len(batch.labels) == len(batch.rows) > 0
-        lines = batch.lines or [None] * len(batch.rows)
+    settings = {"format": "csv", "max_row_length": MAX_ROW_LENGTH, **settings}
+    rows, bad = [], []
+    table = tables.Table(file, "text", "label", **settings)
+    for batch in table.batches(skip_bad=skip_bad, start=start, characters=characters):
+        assert len(batch.texts) == len(batch.labels) == len(batch.rows)
+        assert len(batch.rows) or batch.bad
+        lines = [None] * len(batch.rows) if batch.lines is None else [first for first, _ in batch.lines]
         rows += zip(batch.rows, lines, batch.texts, batch.labels, strict=True)
-    return rows, [str(error) for error in bad]
+        bad += map(str, batch.bad)
+    return rows, bad
+
+
+def as_frame(table, batch):
+    """Return the rows of a batch as a frame."""
+    labels = {} if table.label is None else {table.label: batch.labels}
+    columns = {table.text: list(batch.texts), **labels, **batch.others}
+    return pl.DataFrame(columns, dict.fromkeys(columns, pl.String))
+
+
+def read_frame(path, text="text", label=None, *, keep=(), **settings):
+    """Return a whole table as a frame."""
+    table = tables.Table(path, text, label, tuple(keep), **settings)
+    return as_frame(table, table.read())
+
+
+def read_frames(path, text="text", label=None, *, size=10_000, **settings):
+    """Yield a table in frames."""
+    table = tables.Table(path, text, label, **settings)
+    return (as_frame(table, batch) for batch in table.batches(max_rows=size))
 
 
 def place(number, span):

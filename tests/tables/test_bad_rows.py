@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dropglm import tables
-from tests.tables.rows import MAX_ROW_LENGTH, SlowFile, encoded, gathered, parquet, place, table
+from tests.tables.rows import SlowFile, encoded, gathered, parquet, place, table
 
 # Bad rows of JSON Lines, and a part of the message about each.
 BAD_JSON = {
@@ -74,9 +74,7 @@ def test_a_bad_row_is_raised_or_skipped(format, bad, sentence, position, step):
     assert sentence in messages[0]
     assert messages[0].endswith(".")
     with pytest.raises(tables.TableError) as caught:
-        list(
-            tables.stream(SlowFile(data, step), "text", "label", format=format, max_row_length=MAX_ROW_LENGTH)
-        )
+        gathered(SlowFile(data, step), format=format, skip_bad=False)
     # In strict reading the first bad line is reported at once, even if the row has more lines.
     assert str(caught.value).startswith(f"the open file: row {position + 1} (line")
     assert sentence in str(caught.value)
@@ -151,12 +149,13 @@ def test_one_very_long_line_is_skipped_in_little_memory(tmp_path):
 
 def test_stored_errors_do_not_keep_the_lines_in_memory():
     data = b"text,label\na,x\n" + (b'"' + b"b" * 99_000 + b"\n" + b"b" * 900 + b'"c,x\n') * 100
-    bad = []
+    gathered(io.BytesIO(data), max_row_length=10**7)  # loads what is compiled
     tracemalloc.start()
-    assert len(list(tables.stream(io.BytesIO(data), "text", "label", format="csv", on_bad=bad.append))) == 1
+    table = tables.Table(io.BytesIO(data), "text", "label", format="csv")
+    (batch,) = table.batches(skip_bad=True)
     assert tracemalloc.get_traced_memory()[0] < 1e6
     tracemalloc.stop()
-    assert len(bad) == 100
+    assert len(batch.bad) == 100
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "ascii", "cp1252", "gbk", "shift_jis", "euc_jp"])
@@ -195,7 +194,7 @@ def test_bad_rows_in_parquet(text, label, sentence, position):
     assert len(bad) == 1
     assert bad[0].startswith(f"the open file: row {position + 1} {sentence}")
     with pytest.raises(tables.TableError) as caught:
-        list(tables.stream(parquet(text=texts, label=labels), "text", "label", format="parquet"))
+        gathered(parquet(text=texts, label=labels), format="parquet", skip_bad=False)
     assert str(caught.value) == bad[0]
     later, bad = gathered(parquet(text=texts, label=labels), format="parquet", start=position + 1)
     assert later == [row for row in expected if row[0] > position + 1]

@@ -13,7 +13,7 @@ import tracemalloc
 import pytest
 
 from dropglm import tables
-from tests.tables.rows import SlowFile, parquet
+from tests.tables.rows import SlowFile, parquet, read_frame, read_frames
 
 GOOD = b"text,label\na,x\nb,y\n"
 
@@ -182,7 +182,7 @@ TABLES = {
         b'{"text": "a", "label": null}\n' * 3,
         "row 1 (line 1) has no label (3 rows have none); put rows",
     ),
-    "null text": ("t.jsonl", b'{"text": null, "label": 1}\n', "row 1 has no text (null in 'text')."),
+    "null text": ("t.jsonl", b'{"text": null, "label": 1}\n', "row 1 (line 1) has no text (null in 'text')."),
     "number for a text": (
         "t.jsonl",
         b'{"text": 1, "label": 1}\n',
@@ -196,7 +196,7 @@ TABLES = {
     "half a pair": (
         "t.jsonl",
         b'{"text": "\\ud800", "label": 1}\n',
-        "row 1 contains half of a surrogate pair",
+        "row 1 (line 1) contains half of a surrogate pair",
     ),
     "cut parquet": ("t.parquet", PARQUET[:-20], "this Parquet file is truncated."),
     "short parquet": ("t.parquet", PARQUET[:5], "this Parquet file is truncated."),
@@ -271,7 +271,7 @@ def first_bad_byte(data, encoding):
 def message(path, **settings):
     """Return the message, without the file's name before it."""
     with pytest.raises(tables.TableError) as caught:
-        tables.read(path, "text", "label", **settings)
+        read_frame(path, "text", "label", **settings)
     found = str(caught.value)
     assert "\n" not in found
     assert found.endswith(".")
@@ -286,7 +286,7 @@ def test_a_bad_table_is_reported_in_one_sentence(tmp_path, name, data, sentence)
     max_row_length = 1000 if b"b" * 99 in data or b"b\n" * 99 in data else 10_000_000
     assert sentence in message(path, max_row_length=max_row_length)
     with pytest.raises(tables.TableError):
-        list(tables.batches(path, "text", "label", max_row_length=max_row_length))
+        list(read_frames(path, "text", "label", max_row_length=max_row_length))
 
 
 @pytest.mark.parametrize("name", ["header only", "empty csv", "empty json", "parquet without rows"])
@@ -294,10 +294,10 @@ def test_a_table_without_rows_has_an_error_of_its_own(tmp_path, name):
     file, data, _ = TABLES[name]
     (tmp_path / file).write_bytes(data)
     with pytest.raises(tables.EmptyTableError):
-        tables.read(tmp_path / file, "text", "label")
+        read_frame(tmp_path / file, "text", "label")
     (tmp_path / file).write_bytes(GOOD[:8])
     with pytest.raises(tables.TableError) as caught:
-        tables.read(tmp_path / file, "text", "label")
+        read_frame(tmp_path / file, "text", "label")
     assert type(caught.value) is not tables.EmptyTableError
 
 
@@ -336,22 +336,22 @@ def test_invalid_settings(tmp_path):
         (TypeError, "A column must be a name, got 3.", {"label": 3}),
     ):
         with pytest.raises(error) as caught:
-            tables.read(path, "text", **settings)
+            read_frame(path, "text", **settings)
         assert sentence in str(caught.value)
-    with pytest.raises(ValueError, match="size must be a positive integer, got 0"):
-        list(tables.batches(path, "text", size=0))
+    with pytest.raises(ValueError, match="max_rows must be a positive integer, got 0"):
+        list(read_frames(path, "text", size=0))
     with pytest.raises(TypeError, match="open in text mode; open it in binary mode"):
-        tables.read(io.StringIO("text\na\n"), "text", format="csv")
+        read_frame(io.StringIO("text\na\n"), "text", format="csv")
     with pytest.raises(TypeError, match="A table must be a path, '-' or an open binary file, got 3"):
-        tables.read(3, "text", format="csv")
+        read_frame(3, "text", format="csv")
 
 
 def test_the_given_encoding_is_used(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("text,label\né,x\n".encode("cp1252"))
-    assert tables.read(path, "text", encoding="cp1252")["text"].to_list() == ["é"]
+    assert read_frame(path, "text", encoding="cp1252")["text"].to_list() == ["é"]
     path.write_bytes("text,label\né,x\n".encode("cp500"))
-    assert tables.read(path, "text", encoding="cp500")["text"].to_list() == ["é"]
+    assert read_frame(path, "text", encoding="cp500")["text"].to_list() == ["é"]
     path.write_bytes("text,label\na,x\n".encode("utf-16-le") + b"\x00\xdc\n\0")
     assert "row 2 (line 3) is not UTF-16-LE: byte 30 of the file is 0x00" in message(
         path, encoding="utf-16-le"
@@ -363,7 +363,7 @@ def test_the_given_encoding_is_used(tmp_path):
 def test_a_file_in_a_wide_encoding_that_ends_within_a_character_is_incomplete(encoding, missing):
     data = "text,label\nfine,1\nbad,\N{GRINNING FACE}".encode(encoding)[:-missing]
     with pytest.raises(tables.TableError) as caught:
-        tables.read(io.BytesIO(data), "text", "label", format="csv", encoding=encoding)
+        read_frame(io.BytesIO(data), "text", "label", format="csv", encoding=encoding)
     sentence = str(caught.value)
     assert "row 2 (line 3) ends in the middle of a character of UTF-" in sentence
     assert f"at byte {len(data) - 4 + missing} of the file, so the file is incomplete" in sentence
@@ -393,7 +393,7 @@ def test_the_bad_byte_is_found_in_every_encoding(encoding, rng):
         start = first_bad_byte(data, encoding)
         if start is not None:
             with pytest.raises(tables.TableError) as caught:
-                tables.read(file, "text", "label", format="csv", encoding=encoding)
+                read_frame(file, "text", "label", format="csv", encoding=encoding)
             if "of the file" in str(caught.value):
                 reported += 1
                 within, at_the_end = f"is 0x{data[start]:02x};", "so the file is incomplete"
@@ -418,15 +418,17 @@ def test_zstandard_works_or_names_the_python_version_it_needs(tmp_path):
     path = tmp_path / "t.csv.zst"
     path.write_bytes(b"\x28\xb5\x2f\xfd")
     with pytest.raises(tables.TableError, match=r"needs Python 3\.14|ends too early"):
-        tables.read(path, "text")
+        read_frame(path, "text")
 
 
 def test_missing_polars_is_reported_in_one_sentence(monkeypatch):
+    """Only Parquet needs it."""
     monkeypatch.setitem(sys.modules, "polars", None)
+    assert tables.Table(io.BytesIO(GOOD), format="csv").read().texts == ["a", "b"]
     with pytest.raises(
         ImportError, match=r"Tables need polars; install it with: pip install 'dropglm\[tables\]'\."
     ):
-        tables.read(io.BytesIO(GOOD), "text", format="csv")
+        tables.Table(io.BytesIO(PARQUET), format="parquet").read()
 
 
 def test_texts_in_memory_need_no_polars():
@@ -455,10 +457,10 @@ def test_texts_in_memory_need_no_polars():
 def test_wide_encodings_without_a_byte_order_mark_are_suggested(encoding, step):
     file = SlowFile('{"text": "a good film", "label": 1}\n'.encode(encoding), step)
     with pytest.raises(tables.TableError) as caught:
-        tables.read(file, "text", "label", format="jsonl")
+        read_frame(file, "text", "label", format="jsonl")
     assert f"looks like {encoding[:6].upper()}; set encoding to {encoding!r}." in str(caught.value)
     file = SlowFile('{"text": "a good film", "label": 1}\n'.encode(encoding), step)
-    frame = tables.read(file, "text", "label", format="jsonl", encoding=encoding)
+    frame = read_frame(file, "text", "label", format="jsonl", encoding=encoding)
     assert frame.rows() == [("a good film", "1")]
 
 
@@ -468,7 +470,7 @@ def test_a_single_nul_byte_is_located(at):
     data = data[:at] + b"\0" + data[at:]
     line, character = data[:at].count(b"\n") + 1, at - (data[:at].rfind(b"\n") + 1) + 1
     with pytest.raises(tables.TableError) as caught:
-        tables.read(io.BytesIO(data), "text", "label", format="csv")
+        read_frame(io.BytesIO(data), "text", "label", format="csv")
     assert f"contains a NUL byte (line {line}, character {character}); remove it." in str(caught.value)
     assert "UTF-16" not in str(caught.value)
 
@@ -483,7 +485,7 @@ def test_damaged_parquet_is_reported_or_read_completely(tmp_path, rng):
         broken[rng.integers(4, len(data) - 4)] ^= 1 << rng.integers(8)
         path.write_bytes(broken)
         try:
-            assert tables.read(path, "text", "label").height == 100
+            assert read_frame(path, "text", "label").height == 100
         except tables.TableError as error:
             found = str(error)
             assert found.startswith(f"{path}: ")
@@ -492,7 +494,6 @@ def test_damaged_parquet_is_reported_or_read_completely(tmp_path, rng):
     assert 0 < reported < 200
 
 
-def test_a_row_without_a_label_in_an_open_file_is_named_by_its_number():
-    """The file cannot be read once more to find the line."""
-    with pytest.raises(tables.TableError, match=r"row 2 has no label; put rows"):
-        tables.read(io.BytesIO(b'text,label\n"a\nb",x\nc,\n'), "text", "label", format="csv")
+def test_a_row_without_a_label_in_an_open_file_is_named_by_its_number_and_line():
+    with pytest.raises(tables.TableError, match=r"row 2 \(line 4\) has no label; put rows"):
+        read_frame(io.BytesIO(b'text,label\n"a\nb",x\nc,\n'), "text", "label", format="csv")

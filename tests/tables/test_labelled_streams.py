@@ -22,24 +22,19 @@ def test_rows_before_the_start_are_skipped_silently(format, start):
     assert found == [row for row in whole if row[0] > start]
     assert later == messages[(start > 1) + (start > 3) :]
     if start >= 4:
-        assert gathered(io.BytesIO(data), format=format, start=start, on_bad=None) == ([], [])
+        assert gathered(io.BytesIO(data), format=format, start=start, skip_bad=False) == ([], [])
     else:
         with pytest.raises(tables.TableError, match=r"row 2 \(" if start < 2 else r"row 4 \("):
-            gathered(io.BytesIO(data), format=format, start=start, on_bad=None)
+            gathered(io.BytesIO(data), format=format, start=start, skip_bad=False)
 
 
 @pytest.mark.parametrize("characters", [1, 4, 10**9])
 def test_good_rows_are_yielded_before_an_error_is_raised(characters):
-    def refuse(error):
-        raise KeyError(str(error))
-
-    data = b"text,label\n" + b"abc,x\n" * 3 + b"bad\n" + b"def,x\n"
-    for on_bad, kind in ((None, tables.TableError), (refuse, KeyError)):
+    for bad in (b"bad\n", b"bad,\n"):
+        data = b"text,label\n" + b"abc,x\n" * 3 + bad + b"def,x\n"
         found = []
-        batches = tables.stream(
-            io.BytesIO(data), "text", "label", characters=characters, format="csv", on_bad=on_bad
-        )
-        with pytest.raises(kind, match=r"row 4 \(line 5\)"):
+        batches = tables.Table(io.BytesIO(data), "text", "label", format="csv").batches(characters=characters)
+        with pytest.raises(tables.TableError, match=r"row 4 \(line 5\)"):
             found.extend(text for batch in batches for text in batch.texts)
         assert found == ["abc"] * 3
 
@@ -47,10 +42,8 @@ def test_good_rows_are_yielded_before_an_error_is_raised(characters):
 @pytest.mark.parametrize("characters", [1, 5, 6, 10**9])
 def test_a_batch_is_limited_by_characters_and_rows(characters):
     data = b"text,label\n" + b"abcde,x\n" * 20_001
-    sizes = [
-        len(batch.texts)
-        for batch in tables.stream(io.BytesIO(data), "text", "label", characters=characters, format="csv")
-    ]
+    table = tables.Table(io.BytesIO(data), "text", "label", format="csv")
+    sizes = [len(batch.texts) for batch in table.batches(characters=characters)]
     full = {1: 1, 5: 1, 6: 2, 10**9: 10_000}[characters]
     assert sum(sizes) == 20_001
     assert set(sizes[:-1]) == {full}
@@ -59,16 +52,15 @@ def test_a_batch_is_limited_by_characters_and_rows(characters):
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
 def test_rows_of_a_pipe_do_not_wait_after_a_bad_row(format):
     good, more = encoded(format, [("one", "x"), ("two", "y")])
-    bad = []
     read, write = os.pipe()
     with open(read, "rb") as reader, open(write, "wb", buffering=0) as writer:
-        batches = tables.stream(reader, "text", "label", format=format, on_bad=bad.append)
+        batches = tables.Table(reader, "text", "label", format=format).batches(skip_bad=True)
         writer.write(table(format, [good, b"\xff"])[0])
-        assert list(next(batches).texts) == ["one"]
-        assert len(bad) == 1
+        batch = next(batches)
+        assert (list(batch.texts), [error.row for error in batch.bad]) == (["one"], [2])
         writer.write(b"bad\n" + more + b"\n" + good[:3])
-        assert next(batches).rows == [4]
-        assert len(bad) == 2
+        batch = next(batches)
+        assert (batch.rows, [error.row for error in batch.bad]) == ([4], [3])
         writer.write(good[3:] + b"\n\n\r\n")  # nor do they wait for what comes after blank lines
         assert list(next(batches).texts) == ["one"]
         writer.close()
@@ -88,9 +80,10 @@ def test_compressed_tables_give_the_same_rows_and_damage_is_fatal(format):
 
 
 def test_a_batch_gives_the_position_of_its_rows():
-    (batch,) = tables.stream(io.BytesIO(b'text,label\n\n"a\nb",x\nc,y\n'), "text", "label", format="csv")
-    assert [batch.place(0), batch.place(1)] == ["row 1 (line 3)", "row 2 (line 5)"]
-    (batch,) = tables.stream(parquet(text=["a"], label=["x"]), "text", "label", format="parquet")
+    data = b'text,label\n\n"a\nb",x\nc,y\n'
+    (batch,) = tables.Table(io.BytesIO(data), "text", "label", format="csv").batches()
+    assert [batch.place(0), batch.place(1)] == ["row 1 (lines 3 to 4)", "row 2 (line 5)"]
+    (batch,) = tables.Table(parquet(text=["a"], label=["x"]), "text", "label", format="parquet").batches()
     assert batch.place(0) == "row 1"
 
 
@@ -157,9 +150,9 @@ def test_memory_is_bounded_by_the_batch(tmp_path, suffix):
     frame = pl.DataFrame({"text": ["some words " * 20] * 1000, "label": ["x"] * 1000})
     path = tmp_path / f"t.{suffix}"
     tables.write([frame] * 100, path)  # 22 MB
-    tables.read(path, "text")  # loads what is compiled
+    tables.Table(path).read()  # loads what is compiled
     tracemalloc.start()
-    rows = sum(len(batch.texts) for batch in tables.stream(path, "text", "label", on_bad=print))
-    assert rows == 100_000
+    batches = tables.Table(path, "text", "label").batches(skip_bad=True, characters=1 << 20)
+    assert sum(len(batch.texts) for batch in batches) == 100_000
     assert tracemalloc.get_traced_memory()[1] < 13e6  # a chunk of 2 MB, three times, and two batches
     tracemalloc.stop()

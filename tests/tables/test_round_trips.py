@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dropglm import tables
-from tests.tables.rows import SlowFile
+from tests.tables.rows import SlowFile, read_frame, read_frames
 
 # Any character but NUL, which is not allowed in a table, and lone surrogates, which are not characters.
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
@@ -37,9 +37,9 @@ def frame_of(rows):
 
 def read(data, format, **settings):
     """Return the rows, after checking that batches have the same ones as the whole table."""
-    pieces = list(tables.batches(io.BytesIO(data), "text", "label", size=2, format=format, **settings))
+    pieces = list(read_frames(io.BytesIO(data), "text", "label", size=2, format=format, **settings))
     frame = pl.concat(pieces)
-    whole = tables.read(io.BytesIO(data), "text", "label", format=format, **settings)
+    whole = read_frame(io.BytesIO(data), "text", "label", format=format, **settings)
     assert whole.equals(frame)
     assert max(piece.height for piece in pieces) <= 2
     return frame.rows()
@@ -76,7 +76,7 @@ def test_json_lines_are_read_unchanged(rows, escaped):
 def test_parquet_is_read_unchanged(rows, size):
     file = io.BytesIO()
     frame_of(rows).write_parquet(file, row_group_size=3)
-    frames = list(tables.batches(io.BytesIO(file.getvalue()), "text", "label", size=size, format="parquet"))
+    frames = list(read_frames(io.BytesIO(file.getvalue()), "text", "label", size=size, format="parquet"))
     assert pl.concat(frames).rows() == rows
 
 
@@ -88,7 +88,7 @@ def test_chunk_boundaries_do_not_matter(texts, step):
     for encoding in ("utf-8", "utf-16-le", "gb18030"):
         data = as_csv(rows).encode(encoding)
         assert (
-            tables.read(SlowFile(data, step), "text", "label", format="csv", encoding=encoding).rows() == rows
+            read_frame(SlowFile(data, step), "text", "label", format="csv", encoding=encoding).rows() == rows
         )
 
 
@@ -97,7 +97,7 @@ def test_long_files_are_read_in_chunks(tmp_path):
     rows = [("😀é\n" * (i % 50), str(i)) for i in range(20_000)]
     path = tmp_path / "long.csv.gz"
     path.write_bytes(gzip.compress(as_csv(rows).encode()))
-    frame = tables.read(path, "text", "label")
+    frame = read_frame(path, "text", "label")
     assert frame["text"].to_list() == [text for text, _ in rows]
     assert frame["label"].to_list() == [label for _, label in rows]
 
@@ -109,7 +109,7 @@ def test_the_suffix_determines_the_format(tmp_path, suffix):
     frame = pl.DataFrame({"text": ["007", "a,\tb"], "label": ["1", "0"], "id": ["x", None]})
     path = tmp_path / f"reviews.of.2013.{suffix}"
     tables.write(frame, path)
-    found = tables.read(path, "text", "label", keep=["id"])
+    found = read_frame(path, "text", "label", keep=["id"])
     if "csv" in suffix.lower() or "tsv" in suffix:
         frame = frame.with_columns(pl.col("id").fill_null(""))
     assert found.equals(frame)
@@ -117,7 +117,7 @@ def test_the_suffix_determines_the_format(tmp_path, suffix):
 
 def test_kept_columns_are_read_as_strings():
     data = b'{"text": "a", "id": 7, "tags": ["x"]}\n\n{"text": "b", "id": null}\n'
-    found = tables.read(io.BytesIO(data), "text", keep=["id", "tags"], format="jsonl")
+    found = read_frame(io.BytesIO(data), "text", keep=["id", "tags"], format="jsonl")
     assert found.rows() == [("a", "7", '["x"]'), ("b", None, None)]
 
 
@@ -131,11 +131,11 @@ def test_line_ends_and_blank_lines_do_not_matter():
         "text,label\na,x\nb,y\n".encode("utf-16"),
         "text,label\na,x\nb,y\n".encode("utf-32"),
     ):
-        assert tables.read(io.BytesIO(data), "text", "label", format="csv").rows() == rows
+        assert read_frame(io.BytesIO(data), "text", "label", format="csv").rows() == rows
 
 
 def test_categories_are_read_as_strings(tmp_path):
     frame = pl.DataFrame({"text": ["a", "b"], "label": ["x", "y"], "n": [1, 2]})
     frame.cast({"text": pl.Categorical, "label": pl.Enum(["x", "y"])}).write_parquet(tmp_path / "t.parquet")
-    found = tables.read(tmp_path / "t.parquet", "text", "label", keep=["n"])
+    found = read_frame(tmp_path / "t.parquet", "text", "label", keep=["n"])
     assert found.equals(frame.cast({"n": pl.String}))

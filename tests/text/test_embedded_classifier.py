@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_val_score, cross_validate
 
 from dropglm import OnlineTextClassifier, TextClassifier, load_model, model_files, plain_archive, save_model
 from dropglm.text.comparison import compare_with_baseline
-from dropglm.text.fingerprint import PROBES
+from dropglm.text.embeddings import PROBES
 
 RNG = np.random.default_rng(0)
 WORDS = ["lovely", "great", "fun", "dull", "boring", "long", "film", "cast", "story"]
@@ -48,13 +48,13 @@ def trained(request):
     return TextClassifier(embedder=Embedder()).fit(X, y), X, y
 
 
-def test_a_prediction_never_combines_a_fit_with_the_embedder_of_another(monkeypatch):
+def test_a_prediction_never_combines_a_fit_with_the_embedder_of_another():
     """Another thread may refit with another embedder between the parts of a prediction."""
     X, y = some_texts(20)
     model = TextClassifier(embedder=Embedder(), tune=False).fit(X, y)
-    old = model._fitted_state()
+    old = model._fitted
     model.set_params(embedder=Embedder(-1.0)).fit(X, y)
-    monkeypatch.setattr(model, "_fitted_state", lambda: old)
+    model._fitted = old
     with pytest.raises(ValueError, match="other embeddings for the same texts"):
         model.predict(X)
 
@@ -75,7 +75,7 @@ def test_embeddings_given_or_computed_give_the_same_model(trained):
 def test_the_predictor_is_the_sum_of_the_shares_of_words_and_embedding(trained):
     model, X, _ = trained
     E = Embedder().encode(X)
-    words, head = model.model_, model._fitted_state().head
+    words, head = model.model_, model._fitted_model().head
     sum_of_both = words.decision_function(model.vectorizer_.transform(X)).reshape(len(X), -1)
     sum_of_both = sum_of_both + (E - head.mean) @ head.coef.T
     np.testing.assert_allclose(
@@ -129,7 +129,7 @@ def test_unlabelled_embeddings_count():
     E = Embedder().encode([*X, *more])
     model = TextClassifier(tune=False)
     model.fit(X, y, X_unlabeled=more, embeddings=E[:40], embeddings_unlabeled=E[40:])
-    np.testing.assert_allclose(model._fitted_state().head.mean, E.mean(axis=0), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(model._fitted_model().head.mean, E.mean(axis=0), rtol=1e-4, atol=1e-6)
     other = clone(model).fit(X, y, X_unlabeled=more, embeddings=E[:40], embeddings_unlabeled=-E[40:])
     assert not np.array_equal(other.predict_proba(X, E[:40]), model.predict_proba(X, E[:40]))
 
@@ -271,7 +271,7 @@ def test_bad_embeddings_are_refused_by_predictions():
 def test_damaged_heads_are_refused(tmp_path):
     X, y = some_texts(60)
     model, path = TextClassifier(tune=False, embedder=Embedder()).fit(X, y), tmp_path / "m.skops"
-    state = model._to_state()
+    state = model._current_model().to_state()
     head = state["embedding"]
     fingerprint = head["fingerprint"]
     for damaged in (

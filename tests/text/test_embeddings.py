@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from dropglm.text.embedding_head import Scaling
-from dropglm.text.embeddings import BATCH, check_embeddings, embed, encoder_of
-from dropglm.text.fingerprint import PROBES, Fingerprint
+from dropglm.text.embeddings import BATCH, PROBES, Fingerprint, Scaling, check_embeddings, embed, encoder_of
 
 
 def lengths(texts):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dropglm import NgramVectorizer
 from dropglm.text.counting import NgramCounter
-from dropglm.text.merging import CountedNgrams
+from dropglm.text.ngram_counts import CountedNgrams
 from dropglm.text.preprocessing import Preprocessor
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION, Tokenizer, decode_strings
 
@@ -17,25 +17,29 @@ TEXTS = st.lists(st.lists(WORDS, max_size=12).map(" ".join), min_size=1, max_siz
 
 def counted(texts, counters, longest):
     """Count each text by one of the counters; return what they have counted, by the n-gram's words."""
-    tokenizer = Tokenizer(WORDS_AND_PUNCTUATION, Preprocessor(), threads=1)
+    tokenizer = Tokenizer(WORDS_AND_PUNCTUATION, Preprocessor())
     made = [NgramCounter(1, longest, binary=False) for _ in range(counters)]
     codes = []
     for k, text in enumerate(texts):
         counter = k * 7 % counters
         codes.append((counter, made[counter].add(tokenizer.split([text]), k)[0].copy()))
     whole = CountedNgrams.of(made, len(texts), threads=2)
-    counts, of_ngrams = whole.candidates(1, longest, lambda n: (1, np.inf), threads=2)
+    counts = whole.trie.candidates(1, lambda n: (1, np.inf), len(texts))
     words = decode_strings(counts.letters, counts.ends)
     names = [" ".join(words[k] for k in row if k >= 0) for row in counts.spelling.tolist()]
     by_name = dict(zip(names, zip(counts.texts.tolist(), counts.times.tolist(), strict=True), strict=True))
-    columns = whole.columns_of(of_ngrams, threads=2)
+    columns = whole.columns_of(counts.numbers, threads=2)
     rows = [[names[columns[c][0][k] if k >= 0 else columns[c][1][-1 - k]] for k in row] for c, row in codes]
     return by_name, rows
 
 
-@given(texts=TEXTS, counters=st.integers(2, 5), longest=st.integers(1, 4))
-def test_counts_and_rows_are_those_of_one_counter(texts, counters, longest):
-    assert counted(texts, counters, longest) == counted(texts, 1, longest)
+@given(texts=TEXTS, counters=st.integers(2, 5), longest=st.integers(1, 4), piece=st.integers(1, 9))
+def test_counts_and_rows_are_those_of_one_counter(texts, counters, longest, piece):
+    """Also if several tasks merge the n-grams of one length."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dropglm.text.ngram_counts.PIECE", piece)
+        found = counted(texts, counters, longest)
+    assert found == counted(texts, 1, longest)
 
 
 @pytest.mark.parametrize("threads", [2, 5, 70])

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from dropglm import NgramVectorizer, TextClassifier
 from dropglm.text import NgramCounts
+from dropglm.text.ngram_counts import from_bytes, to_bytes
 from dropglm.text.tuning import estimator_of, ngram_weights_of, vectorizer_of
 
 WORDS = st.one_of(
@@ -286,3 +287,18 @@ def test_a_pair_of_min_df_is_for_words_and_for_longer_ngrams(texts, words, longe
         return
     assert found == expected
     assert set(vectorizer.fit([*texts, "a b c"]).vocabulary_) == expected
+
+
+NUMBERS = st.one_of(st.integers(0, 300), st.integers(0, 2**63 - 1), st.sampled_from([2**7, 2**14, 2**56]))
+
+
+@given(numbers=st.lists(NUMBERS))
+def test_numbers_are_read_back(numbers):
+    array = np.array(numbers, np.int64)
+    np.testing.assert_array_equal(from_bytes(to_bytes(array)), array, strict=True)
+
+
+@given(numbers=st.lists(NUMBERS))
+def test_each_number_takes_a_byte_per_seven_bits(numbers):
+    lengths = [max(1, -(-number.bit_length() // 7)) for number in numbers]
+    assert len(to_bytes(np.array(numbers, np.int64))) == sum(lengths)

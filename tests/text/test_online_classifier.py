@@ -158,7 +158,7 @@ def test_damaged_files_are_refused(stream, tmp_path):
         "rule": "rule 'none' is unknown",
     }
     for name, damage in damages.items():
-        state = model._to_state()
+        state = model._current_model().to_state()
         state = state | {
             "state": {key: value.copy() for key, value in state["state"].items()},
             "buckets": dict(state["buckets"]),
@@ -175,11 +175,14 @@ def test_damaged_files_are_refused(stream, tmp_path):
         TextClassifier.load(tmp_path / "good")
 
 
-def test_invalid_settings_and_a_failed_first_call_do_not_change_the_model(stream):
+def test_invalid_settings_and_a_failed_first_call_do_not_change_the_model(stream, tmp_path):
     texts, y = stream
     model = trained(texts, y)
     with pytest.raises(ValueError, match="cannot change after the first partial_fit"):
         model.set_params(average=True).partial_fit(texts, y)
+    with pytest.raises(ValueError, match="average cannot change after the first partial_fit"):
+        model.save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
     assert model.set_params(average=False).predict(["lovely"]) == ["good"]
     new = OnlineTextClassifier(bits=8)
     with pytest.raises(ValueError, match="label c"):

@@ -6,9 +6,10 @@ import sys
 import numpy as np
 import pytest
 
-from dropglm.tables import TableError
+from dropglm.tables import Table, TableError
 from dropglm.text import OnlineTextClassifier
-from dropglm.text.stream import OnlineTraining, Source
+from dropglm.text.online_text_model import OnlineTextModel
+from dropglm.text.stream import OnlineTraining, find_classes
 from tests.cli.command import texts
 
 CLASSES = ["bad", "good"]
@@ -17,17 +18,17 @@ CLASSES = ["bad", "good"]
 @pytest.fixture
 def source(tmp_path, monkeypatch):
     """A table with bad rows at the beginning, in the middle, next to each other and at the end."""
-    monkeypatch.setattr(sys.modules["dropglm.tables.stream"], "MAX_ROWS", 5)
+    monkeypatch.setattr(sys.modules["dropglm.tables.reader"], "MAX_ROWS", 5)
     lines = [json.dumps({"text": t, "label": label}) for t, label in zip(*texts(40), strict=True)]
     for place in (0, 3, 20, 20):
         lines.insert(place, '{"text": "x", "label')
     lines += ['{"text": "x", "label": "ugly"}', "rubbish"]
     (tmp_path / "s.jsonl").write_text("\n".join(lines))
-    return Source(str(tmp_path / "s.jsonl"))
+    return Table(str(tmp_path / "s.jsonl"), "text", "label")
 
 
 def new_training():
-    return OnlineTraining.start(OnlineTextClassifier(bits=8), CLASSES)
+    return OnlineTraining.start(OnlineTextModel.new({"bits": 8}), CLASSES)
 
 
 def learn(training, source, batches=None, **options):
@@ -41,7 +42,7 @@ def learn(training, source, batches=None, **options):
 @pytest.mark.parametrize("epochs", [1, 2])
 def test_training_resumes_from_any_batch_and_counts_bad_rows_once(source, tmp_path, epochs):
     whole = learn(new_training(), source, epochs=epochs)
-    assert (whole.bad_rows, whole.model.t_) == (6 * epochs, 40 * epochs)
+    assert (whole.bad_rows, whole.model.model.t_) == (6 * epochs, 40 * epochs)
     for batches in range(1, 10 * epochs):
         learn(new_training(), source, batches, epochs=epochs).save(tmp_path / "c")
         again = learn(OnlineTraining.load(tmp_path / "c"), source, epochs=epochs)
@@ -50,7 +51,7 @@ def test_training_resumes_from_any_batch_and_counts_bad_rows_once(source, tmp_pa
             whole.first_bad_rows,
             whole.class_changes,
         )
-        np.testing.assert_array_equal(again.model.model_.coef_, whole.model.model_.coef_)
+        np.testing.assert_array_equal(again.model.model.coef_, whole.model.model.coef_)
 
 
 def test_messages_about_the_first_ten_bad_rows_are_kept(source):
@@ -69,7 +70,7 @@ def test_training_does_not_resume_on_a_different_table(source, tmp_path):
     ):
         (tmp_path / "other.jsonl").write_text("\n".join(changed))
         with pytest.raises(TableError, match=message):
-            learn(training, Source(str(tmp_path / "other.jsonl")))
+            learn(training, Table(str(tmp_path / "other.jsonl"), "text", "label"))
 
 
 def test_tables_sorted_by_class_are_noticed_also_after_resuming(tmp_path):
@@ -80,13 +81,13 @@ def test_tables_sorted_by_class_are_noticed_also_after_resuming(tmp_path):
             "\n".join(json.dumps({"text": text, "label": label}) for text, label in rows)
         )
         training = new_training()
-        learn(training, Source(str(tmp_path / "s.jsonl")))
+        learn(training, Table(str(tmp_path / "s.jsonl"), "text", "label"))
         training.save(tmp_path / "c")
         assert OnlineTraining.load(tmp_path / "c").sorted_by_class == (name == "sorted")
 
 
 def test_a_diverging_stream_stops_at_a_row_of_the_table(source):
-    training = OnlineTraining.start(OnlineTextClassifier(bits=8, rate=1.7e308), CLASSES)
+    training = OnlineTraining.start(OnlineTextModel.new({"bits": 8, "rate": 1.7e308}), CLASSES)
     with pytest.raises(
         TableError,
         match=r"s.jsonl: training has diverged at row \d+ \(line \d+\), .*; lower rate \(now 1.7e\+308\)\.$",
@@ -103,46 +104,48 @@ def test_too_many_or_too_few_classes_are_refused(tmp_path, monkeypatch):
         rows = [json.dumps({"text": "x", "label": label}) for label in labels]
         (tmp_path / "s.jsonl").write_text("\n".join(rows))
         with pytest.raises(TableError, match=message):
-            Source(str(tmp_path / "s.jsonl")).classes(skip_bad=False)
+            find_classes(Table(str(tmp_path / "s.jsonl"), "text", "label"), skip_bad=False)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_the_model_does_not_depend_on_reading_ahead(tmp_path, monkeypatch, threads):
     """Also the names of columns in a checkpoint, which are those of the rows learnt from so far."""
-    monkeypatch.setattr(sys.modules["dropglm.tables.stream"], "MAX_ROWS", 40)  # many batches
+    monkeypatch.setattr(sys.modules["dropglm.tables.reader"], "MAX_ROWS", 40)  # many batches
     words, labels = texts(3000)
     rows = "".join(
         f'"{text} {number}",{label}\n' for number, (text, label) in enumerate(zip(words, labels, strict=True))
     )
     (tmp_path / "s.csv").write_text("text,label\n" + rows.replace("999,good", "999,ugly"))
-    table = Source(str(tmp_path / "s.csv"))
+    table = Table(str(tmp_path / "s.csv"), "text", "label")
     expected = OnlineTextClassifier(bits=12)
     for batch in table.batches():
         known = [k for k, label in enumerate(batch.labels) if label in CLASSES]
         chosen = [batch.texts[k] for k in known], [batch.labels[k] for k in known]
         expected.partial_fit(*chosen, classes=CLASSES)
-    model = OnlineTextClassifier(bits=12, n_jobs=threads)
+    model = OnlineTextModel.new({"bits": 12, "n_jobs": threads})
     training = learn(OnlineTraining.start(model, CLASSES), table)
-    np.testing.assert_array_equal(training.model.model_.coef_, expected.model_.coef_)
+    np.testing.assert_array_equal(training.model.model.coef_, expected.model_.coef_)
     for name in ("letters", "lengths"):
-        found, wanted = (getattr(each.vectorizer_.ngrams_, name) for each in (training.model, expected))
+        found, wanted = (
+            getattr(each.ngrams_, name) for each in (training.model.vectorizer, expected.vectorizer_)
+        )
         np.testing.assert_array_equal(found, wanted)
-    assert training.model.vectorizer_.n_texts_ == expected.vectorizer_.n_texts_
+    assert training.model.vectorizer.n_texts_ == expected.vectorizer_.n_texts_
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_names_of_rows_that_were_read_ahead_are_not_saved(tmp_path, monkeypatch, threads):
-    monkeypatch.setattr(sys.modules["dropglm.tables.stream"], "MAX_ROWS", 5)
+    monkeypatch.setattr(sys.modules["dropglm.tables.reader"], "MAX_ROWS", 5)
     words, labels = texts(40)
     rows = "".join(
         f"{text} {number},{label}\n" for number, (text, label) in enumerate(zip(words, labels, strict=True))
     )
     (tmp_path / "s.csv").write_text("text,label\n" + rows)
-    table = Source(str(tmp_path / "s.csv"))
-    training = OnlineTraining.start(OnlineTextClassifier(bits=12, n_jobs=threads), CLASSES)
+    table = Table(str(tmp_path / "s.csv"), "text", "label")
+    training = OnlineTraining.start(OnlineTextModel.new({"bits": 12, "n_jobs": threads}), CLASSES)
     for _ in training.learn(table):
-        learnt = training.model.t_
-        lengths = training.model.vectorizer_.ngrams_.lengths.copy()
+        learnt = training.model.model.t_
+        lengths = training.model.vectorizer.ngrams_.lengths.copy()
         expected = OnlineTextClassifier(bits=12).partial_fit(
             numbered(words[:learnt]), labels[:learnt], CLASSES
         )
@@ -150,11 +153,11 @@ def test_names_of_rows_that_were_read_ahead_are_not_saved(tmp_path, monkeypatch,
         if learnt > 20:
             break
     # What was read ahead can be named when its turn comes.
-    training.model.partial_fit(numbered(words)[learnt:], labels[learnt:])
-    expected = OnlineTextClassifier(bits=12).partial_fit(numbered(words), labels, CLASSES)
-    np.testing.assert_array_equal(
-        training.model.vectorizer_.ngrams_.letters, expected.vectorizer_.ngrams_.letters
+    continued = OnlineTextClassifier._of(training.model).partial_fit(
+        numbered(words)[learnt:], labels[learnt:]
     )
+    expected = OnlineTextClassifier(bits=12).partial_fit(numbered(words), labels, CLASSES)
+    np.testing.assert_array_equal(continued.vectorizer_.ngrams_.letters, expected.vectorizer_.ngrams_.letters)
 
 
 def numbered(words):

@@ -192,7 +192,10 @@ def test_an_empty_grid_is_refused(few):
 def test_model_files_have_the_form_of_those_without_unlabelled_texts(few, tmp_path):
     texts, y, more = few
     model = TextClassifier(**QUICK).fit(texts, y, X_unlabeled=more)
-    state, alone = model._to_state(), TextClassifier(**QUICK).fit(texts, y)._to_state()
+    state, alone = (
+        model._current_model().to_state(),
+        TextClassifier(**QUICK).fit(texts, y)._current_model().to_state(),
+    )
     assert state.keys() == alone.keys()
     assert state["settings"].keys() == alone["settings"].keys() > {"n_latent", "rounds"}
     assert state["coef"].shape == (1, len(model.vectorizer_.ngrams_))

@@ -267,7 +267,7 @@ def test_long_texts_and_words_are_counted_correctly():
 
 
 def test_words_with_the_same_hash_are_distinguished_by_their_letters():
-    tokenizer = Tokenizer(WORDS_AND_PUNCTUATION, Preprocessor(), threads=1)
+    tokenizer = Tokenizer(WORDS_AND_PUNCTUATION, Preprocessor())
     tokens = tokenizer.split(["one two three two", "three four"])
     same_key = tokens._replace(keys=np.full_like(tokens.keys, -1))  # a key of long words
     for binary, expected in ((False, [[0, 1, 2, 1], [2, 3]]), (True, [[0, 1, 2], [2, 3]])):

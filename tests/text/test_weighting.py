@@ -10,8 +10,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from dropglm import NgramVectorizer, TextClassifier
 from dropglm.text.explanation import explain_text
-from dropglm.text.restoring import restore_features
-from dropglm.text.saving import model_state
 from dropglm.text.tokens import RUNS
 
 TEXTS = ["one two two", "two", "three one", "two one two three", ""]
@@ -130,16 +128,14 @@ def test_contributions_are_values_times_weights_and_files_restore_the_values():
     total = explained.base[1] + sum(entry.weights[1] for entry in explained.contributions)
     row = vectorizer.transform([TEXTS[3]])
     assert total == pytest.approx(model.decision_function(row)[0], rel=1e-5)
-    restored = NgramVectorizer(**settings)
-    restore_features(restored, model_state(vectorizer, model))
+    restored = NgramVectorizer._from_state(settings, vectorizer.ngrams_._to_state(), vectorizer.n_texts_)
     np.testing.assert_array_equal(restored.transform([TEXTS[3]]).data, row.data)
 
 
 def test_counts_of_a_damaged_file_give_finite_weights():
     vectorizer = NgramVectorizer(use_idf=True).fit(TEXTS)
     state = vectorizer.ngrams_._to_state()
-    restored = NgramVectorizer(use_idf=True, idf_power=0.5)
-    restore_features(restored, {"vocabulary": state, "n_texts": 0})
+    restored = NgramVectorizer._from_state({"use_idf": True, "idf_power": 0.5}, state, 0)
     assert np.isfinite(restored.transform(TEXTS).data).all()
 
 

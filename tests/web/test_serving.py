@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from dropglm import OnlineTextClassifier, TextClassifier
-from dropglm.text.saved_model import load_saved_model
+from dropglm.text.fitted_model import FittedTextModel, load_fitted_model
 from dropglm.web.application import application
 from dropglm.web.json_messages import MAX_SECONDS, Bodies
 from dropglm.web.running import serving
@@ -43,7 +43,7 @@ def served(model, **settings):
 
 @pytest.fixture(scope="module")
 def address(model_file):
-    with served(load_saved_model(model_file)) as address:
+    with served(load_fitted_model(model_file)) as address:
         yield address
 
 
@@ -176,7 +176,7 @@ def lengths(texts):
 def test_models_with_embeddings_need_them_in_the_request(tmp_path):
     model = TextClassifier((1, 1), tune=False, min_df=1).fit(TEXTS, LABELS, embeddings=lengths(TEXTS))
     model.save(tmp_path / "m.skops")
-    with served(load_saved_model(tmp_path / "m.skops")) as address:
+    with served(load_fitted_model(tmp_path / "m.skops")) as address:
         assert ask(address, "/health").json["embeddings"] is True
         assert "trained with embeddings" in ask(address, "/predict", {"texts": ["a"]}).error
         E = lengths(TEXTS).tolist()
@@ -196,12 +196,10 @@ def test_models_with_an_embedder_compute_embeddings():
         assert ask(address, "/health").json["embeddings"] is False
 
 
-class Slow:
+class Slow(FittedTextModel):
     """A model that takes a second for many texts."""
 
     classes_ = np.array(["a", "b"])
-    _uses_embeddings = False
-    embedder = None
 
     def predict_proba(self, texts, E=None):
         if len(texts) > 100:
@@ -213,7 +211,7 @@ class Slow:
 
 
 def test_small_requests_do_not_wait_for_large_ones():
-    with served(Slow()) as address:
+    with served(Slow(None, None)) as address:
         large = [threading.Thread(target=predictions, args=(address, ["a text"] * 5000)) for _ in range(6)]
         for thread in large:
             thread.start()

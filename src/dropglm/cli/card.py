@@ -36,11 +36,11 @@ def card(
 ) -> None:
     """Write a model card: training data, settings, scores and limits, as far as the model file has them."""
     from dropglm.exports import model_card
-    from dropglm.text.saved_model import load_saved_model
+    from dropglm.text.fitted_model import load_fitted_model
 
     if out is not None:
         check_output(out, "--out")
-    page = model_card(load_saved_model(model, trust=trust), name or model.stem)
+    page = model_card(load_fitted_model(model, trust=trust), name or model.stem)
     if out is None:
         sys.stdout.write(page)
         return

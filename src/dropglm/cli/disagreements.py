@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from dropglm import tables
 from dropglm.cli import terminal
-from dropglm.tables.frames import import_polars
+from dropglm.tables.parquet import import_polars
 
 if TYPE_CHECKING:
     from dropglm.text.label_check import Disagreement

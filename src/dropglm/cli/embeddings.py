@@ -12,7 +12,7 @@ from dropglm.progress import Progress
 if TYPE_CHECKING:
     import numpy as np
 
-    from dropglm.text.predictions import TextPredictions
+    from dropglm.text.fitted_model import FittedTextModel
 
 
 class EmbeddingRows:
@@ -119,8 +119,8 @@ def read_embedder(folder: Path | None, *, quiet: bool) -> Any:
 
 def load_with_embedder(
     model: Path, folder: Path | None, *, trust: bool, quiet: bool = True
-) -> "TextPredictions":
+) -> "FittedTextModel":
     """Return the model in a file, with its embedder if a folder is given."""
-    from dropglm.text.saved_model import load_saved_model
+    from dropglm.text.fitted_model import load_fitted_model
 
-    return load_saved_model(model, embedder=read_embedder(folder, quiet=quiet), trust=trust)
+    return load_fitted_model(model, embedder=read_embedder(folder, quiet=quiet), trust=trust)

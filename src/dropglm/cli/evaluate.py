@@ -8,8 +8,9 @@ from dropglm.cli import options, terminal
 from dropglm.cli.disagreements import disagreements_to_json, print_disagreements
 from dropglm.cli.embeddings import EmbeddingRows, check_not_both, load_with_embedder
 from dropglm.cli.errors import naming
-from dropglm.cli.inputs_outputs import ColumnsOfModel, TableReader
+from dropglm.cli.inputs_outputs import ColumnsOfModel, read_labelled
 from dropglm.progress import Progress
+from dropglm.tables import Table
 
 if TYPE_CHECKING:
     from dropglm.text.metrics import Metrics
@@ -54,7 +55,8 @@ def evaluate(
     classifier.n_jobs = threads
     columns = ColumnsOfModel(classifier, text, label)
     with columns.explaining():
-        texts, y = TableReader(*columns.names(), encoding, delimiter, quiet).labelled(table, format)
+        source = Table(table, *columns.names(), format=format, encoding=encoding, delimiter=delimiter)
+        texts, y = read_labelled(source, quiet=quiet)
     E = None if rows is None else rows.all(len(texts), table)
     with Progress("Predicting", shown=not quiet), naming(table):
         p = classifier.predict_proba(texts, E)

@@ -12,7 +12,7 @@ from dropglm.pages import ResultTable, figure, page
 from dropglm.plots import NgramWeightsDisplay
 from dropglm.plots.axes import COLORS
 from dropglm.text.explanation import Explanation
-from dropglm.text.predictions import TextPredictions
+from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.top_ngrams import NgramWeight
 
 MOST_FIGURES = 12  # a table is easier to search, and quicker to write, if there are more classes
@@ -23,7 +23,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def explanation_page(
-    model: TextPredictions,
+    model: FittedTextModel,
     name: str,
     best: Mapping[Any, list[NgramWeight]],
     explained: Mapping[str, Explanation],
@@ -73,10 +73,10 @@ def _contributions(why: Explanation, top: int) -> str:
     return bars_html + ResultTable("How the contributions add up", ["", "contribution"], sums).html(3)
 
 
-def _highlighted(model: TextPredictions, text: str, why: Explanation) -> str:
+def _highlighted(model: FittedTextModel, text: str, why: Explanation) -> str:
     """Return the tokens of a text as HTML, each in the colour of the class that it favours."""
-    tokens = model.vectorizer_.tokenize(text)
-    weights = _token_weights(tokens, why, model.vectorizer_.ngram_range[1])
+    tokens = model.vectorizer.tokenize(text)
+    weights = _token_weights(tokens, why, model.vectorizer.ngram_range[1])
     strongest = max(float(np.abs(weights).max(initial=0.0)), 1e-12)
     unknown = set(why.unknown)
     words = []

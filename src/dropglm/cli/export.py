@@ -44,7 +44,7 @@ def export(
     """Write a model for programs without dropglm, which predict the same labels and probabilities."""
     from dropglm import exports
     from dropglm.exports.sklearn_file import FORMATS as SUFFIXES
-    from dropglm.text.saved_model import load_saved_model
+    from dropglm.text.fitted_model import load_fitted_model
 
     chosen = {"--onnx": onnx, "--sklearn": sklearn, "--json": json}
     if not any(chosen.values()):
@@ -57,7 +57,7 @@ def export(
             f"{sklearn} must end in {' or '.join(SUFFIXES)}, which says how it is written.",
             param_hint="--sklearn",
         )
-    classifier = load_saved_model(model, trust=trust)
+    classifier = load_fitted_model(model, trust=trust)
     # Those that refuse more models come first.
     if onnx is not None:
         exports.write_onnx(classifier, onnx)

@@ -2,12 +2,14 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
 from dropglm.cli.errors import BadInputError
-from dropglm.cli.inputs_outputs import TableReader
+from dropglm.cli.inputs_outputs import read_labelled
+from dropglm.tables import Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +24,7 @@ class HeldOut(NamedTuple):
 
 
 def split(
-    texts: list[str], y: "np.ndarray", validation: str | None, reader: TableReader, seed: int
+    texts: list[str], y: "np.ndarray", validation: str | None, table: Table, seed: int, *, quiet: bool
 ) -> "tuple[np.ndarray, HeldOut | None]":
     """Return the rows to train on and, if ``--validation`` is given, the texts to measure on."""
     import numpy as np
@@ -33,7 +35,7 @@ def split(
     try:
         fraction = float(validation)
     except ValueError:
-        return rows, HeldOut(*reader.labelled(validation), None)
+        return rows, HeldOut(*read_labelled(replace(table, path=validation, format=None), quiet=quiet), None)
     if not 0.0 < fraction < 1.0:
         raise typer.BadParameter("a fraction must be between 0 and 1.", param_hint="--validation")
     counts = Counter(y.tolist())

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, get_type_hints
@@ -21,48 +21,37 @@ from dropglm.registry import lookup
 if TYPE_CHECKING:
     import numpy as np
 
-    from dropglm.text.predictions import TextPredictions
+    from dropglm.text.fitted_model import FittedTextModel
 
 FilePath = str | Path
 Parameters = ParamSpec("Parameters")
 
 
-@dataclass(frozen=True)
-class TableReader:
-    """Read tables of texts and labels: the names of the columns, and how the files are written."""
+def read_labelled(table: tables.Table, *, quiet: bool) -> tuple[list[str], "np.ndarray"]:
+    """Return the texts and classes of a table."""
+    check_columns(table.text, table.label)
+    with Progress(f"Reading {table.name}", shown=not quiet):
+        read = table.read()
+    return list(read.texts), tables.to_classes(read.labels)
 
-    text: str
-    label: str
-    encoding: str | None
-    delimiter: str | None
-    quiet: bool
 
-    def __post_init__(self) -> None:
-        check_columns(self.text, self.label)
-
-    def labelled(self, table: str, format: str | None = None) -> tuple[list[str], "np.ndarray"]:
-        """Return the texts and labels of a table."""
-        frame = self._read(table, self.text, self.label, format)
-        return frame[self.text].to_list(), tables.to_classes(frame[self.label].to_list())
-
-    def unlabelled(self, table: str, text: str | None = None) -> list[str]:
-        """Return the texts of a table without labels, whose column may have another name there."""
-        column = text or self.text
+def read_unlabelled(
+    paths: Iterable[FilePath], labelled: tables.Table, text: str | None, *, quiet: bool
+) -> list[str]:
+    """Return the texts of tables without labels, from the column ``text`` or that of the labelled table."""
+    texts: list[str] = []
+    for path in map(str, paths):
+        table = replace(labelled, path=path, text=text or labelled.text, label=None, format=None)
         try:
-            texts: list[str] = self._read(table, column, None, None)[column].to_list()
+            with Progress(f"Reading {path}", shown=not quiet):
+                texts += table.read().texts
         except tables.TableError as error:
             if error.missing_column is None or text is not None:
                 raise
             raise BadInputError(
                 f"{str(error).rstrip('.')}; name the column to use with --unlabeled-text."
             ) from None
-        return texts
-
-    def _read(self, table: str, text: str, label: str | None, format: str | None) -> Any:
-        with Progress(f"Reading {table}", shown=not self.quiet):
-            return tables.read(
-                table, text, label, format=format, encoding=self.encoding, delimiter=self.delimiter
-            )
+    return texts
 
 
 @dataclass(frozen=True)
@@ -72,7 +61,7 @@ class ColumnsOfModel:
     ``text`` and ``label`` are the columns that the user named, or None.
     """
 
-    model: "TextPredictions"
+    model: "FittedTextModel"
     text: str | None
     label: str | None = None
 
@@ -98,7 +87,7 @@ class ColumnsOfModel:
             ) from None
 
 
-def check_columns(text: str, label: str) -> None:
+def check_columns(text: str, label: str | None) -> None:
     """Refuse one column for both texts and labels."""
     if text == label:
         raise typer.BadParameter(f"{text!r} is the column with the texts.", param_hint="--label")

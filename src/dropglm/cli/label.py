@@ -3,23 +3,25 @@
 import atexit
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming
 from dropglm.cli.inputs_outputs import check_distinct, check_output, need_server
+from dropglm.tables import Table
 from dropglm.tables.source import check_file_exists
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
     from dropglm.labelling.session import LabellingSession
-    from dropglm.text.model import TextModel
+    from dropglm.text.fitted_model import FittedTextModel
 
 SUFFIX = ".labels.jsonl"
 # Seconds after which a thread that computes lets another one run. With Python's own 0.005, each of the few
@@ -124,8 +126,17 @@ def label(
         from dropglm.web.running import address_of, listen, open_browser, run
         from dropglm.web.security import AllowedHosts, page_token
 
-        source = SourceTable(table, text, {"format": format, "encoding": encoding, "delimiter": delimiter})
-        texts, known, n_without = source.texts_and_labels(label, quiet=quiet)
+        source = Table(
+            table,
+            text,
+            label,
+            optional_text=True,
+            optional_label=True,
+            format=format,
+            encoding=encoding,
+            delimiter=delimiter,
+        )
+        texts, known, n_without = texts_and_labels(source, quiet=quiet)
         with listen(host, port) as listener:
             with (
                 naming(table),
@@ -144,7 +155,7 @@ def label(
                     text_column=text,
                     label_column=label or _other_than(text),
                     n_jobs=threads,
-                    read_rows=source.rows,
+                    read_rows=partial(all_columns, source),
                 )
                 # The start model may be one that was exported: it is in memory by now.
                 check_distinct([("--labels", path) for path in (journal, *exports.paths.values())], [table])
@@ -220,41 +231,34 @@ def _class_names(given: str | None) -> list[str]:
     return names
 
 
-@dataclass(frozen=True)
-class SourceTable:
-    """The table with the texts, and how it is written; rows without text are left out of labelling."""
+def texts_and_labels(table: Table, *, quiet: bool) -> tuple[list[str], dict[int, str], int]:
+    """Return the texts, the labels that some of them have, and the number of rows without text."""
+    from dropglm.labelling.exports import has_text
+    from dropglm.progress import Progress
 
-    path: str
-    text: str
-    how: Mapping[str, Any]
-
-    def texts_and_labels(self, label: str | None, *, quiet: bool) -> tuple[list[str], Mapping[int, str], int]:
-        """Return the texts, the labels that some of them have, and the number of rows without text."""
-        from dropglm import tables
-        from dropglm.labelling.exports import has_text
-        from dropglm.progress import Progress
-
-        with Progress(f"Reading {self.path}", shown=not quiet):
-            rows: Any = tables.read(
-                self.path, self.text, label, optional_text=True, optional_label=True, **self.how
-            )
-        frame = rows.filter(has_text(rows[self.text]))
-        given = [] if label is None else frame[label].to_list()
-        known = {number: name.strip() for number, name in enumerate(given) if name is not None}
-        return frame[self.text].to_list(), known, rows.height - frame.height
-
-    def rows(self) -> "Iterator[DataFrame]":
-        """Read the table again, with all columns; the texts come first."""
-        from dropglm import tables
-
-        others = [name for name in tables.column_names(self.path, **self.how) if name != self.text]
-        return tables.batches(self.path, self.text, keep=others, optional_text=True, **self.how)
+    with Progress(f"Reading {table.name}", shown=not quiet):
+        read = table.read()
+    rows = [row for row, text in enumerate(read.texts) if has_text(text)]
+    given = enumerate([read.labels[row] for row in rows] if read.labels else [])
+    known = {number: name.strip() for number, name in given if name is not None}
+    return [read.texts[row] for row in rows], known, len(read.texts) - len(rows)
 
 
-def _start_model(path: Path, texts: list[str], *, trust: bool) -> "TextModel":
-    from dropglm.text import load_model
+def all_columns(table: Table) -> "Iterator[DataFrame]":
+    """Read the table again, with all columns; the texts come first."""
+    from dropglm.tables.parquet import import_polars
 
-    model = load_model(path, trust=trust)
+    pl = import_polars()
+    others = tuple(name for name in table.column_names() if name != table.text)
+    for batch in replace(table, label=None, keep=others).batches():
+        columns = {table.text: list(batch.texts), **batch.others}
+        yield pl.DataFrame(columns, dict.fromkeys(columns, pl.String))
+
+
+def _start_model(path: Path, texts: list[str], *, trust: bool) -> "FittedTextModel":
+    from dropglm.text.fitted_model import load_fitted_model
+
+    model = load_fitted_model(path, trust=trust)
     with naming(str(path)):
         model.predict_proba(texts[:1])  # a model that needs embeddings cannot be used
     return model

@@ -29,7 +29,7 @@ def _check_format(given: str | None) -> str | None:
 
 
 def _check_encoding(given: str | None) -> str | None:
-    from dropglm.tables.decoding import find_codec
+    from dropglm.tables.lines import find_codec
 
     return given if given is None else _checked(given, lambda: find_codec(given))
 

@@ -9,13 +9,13 @@ from dropglm import tables
 from dropglm.cli import options, terminal
 from dropglm.cli.embeddings import EmbeddingRows, check_not_both, load_with_embedder
 from dropglm.cli.inputs_outputs import ColumnsOfModel, check_output_table
-from dropglm.tables.frames import import_polars
+from dropglm.tables.parquet import import_polars
 
 if TYPE_CHECKING:
     import numpy as np
     from polars import DataFrame
 
-    from dropglm.text.predictions import TextPredictions
+    from dropglm.text.fitted_model import FittedTextModel
 
 
 def predict(
@@ -80,43 +80,45 @@ def predict(
     E = EmbeddingRows.of(embeddings)
     columns = ColumnsOfModel(classifier, text)
     text, _ = columns.names()
-    rows = tables.batches(
+    source = tables.Table(
         table,
         text,
-        keep=[name for name in keep if name != text],
+        keep=tuple(name for name in keep if name != text),
         format=format or ("txt" if table == "-" else None),
         encoding=encoding,
         delimiter=delimiter,
     )
     with columns.explaining():
-        predicted = _predict_frames(classifier, rows, text, table, E)
+        predicted = _predict_batches(classifier, source, keep, E)
         tables.write(_predictions(classifier, predicted, keep, probabilities), out, format=out_format)
 
 
-def _predict_frames(
-    model: "TextPredictions", frames: "Iterator[DataFrame]", text: str, table: str, E: EmbeddingRows | None
-) -> "Iterator[tuple[DataFrame, np.ndarray]]":
-    """Yield each frame of texts with the probabilities of its rows."""
-    for frame in frames:
-        rows = None if E is None else E.next_rows(len(frame), table)
-        yield frame, model.predict_proba(frame[text].to_list(), rows)
+def _predict_batches(
+    model: "FittedTextModel", table: tables.Table, keep: list[str], E: EmbeddingRows | None
+) -> "Iterator[tuple[np.ndarray, dict[str, Any]]]":
+    """Yield the probabilities of each batch of rows, and the columns to keep."""
+    for batch in table.batches():
+        texts = list(batch.texts)
+        rows = None if E is None else E.next_rows(len(texts), table.name)
+        columns = batch.others | {table.text: texts}
+        yield model.predict_proba(texts, rows), {name: columns[name] for name in keep}
     if E is not None:
-        E.check_all_taken(table)
+        E.check_all_taken(table.name)
 
 
 def _predictions(
-    model: "TextPredictions",
-    predicted: "Iterator[tuple[DataFrame, np.ndarray]]",
+    model: "FittedTextModel",
+    predicted: "Iterator[tuple[np.ndarray, dict[str, Any]]]",
     keep: list[str],
     probabilities: bool,
 ) -> "Iterator[DataFrame]":
-    """Yield a frame of labels and probabilities for each frame of texts; without texts, one without rows."""
+    """Yield a frame of labels and probabilities for each batch of rows; without rows, an empty one."""
     import numpy as np
 
     pl = import_polars()
     labels = _labels(model)
 
-    def predictions(p: "np.ndarray") -> "DataFrame":
+    def predictions(p: "np.ndarray", kept: dict[str, Any]) -> "DataFrame":
         columns: dict[str, Any] = {
             "predicted": labels[p.argmax(axis=1)].tolist(),
             "probability": p.max(axis=1),
@@ -124,18 +126,18 @@ def _predictions(
         if probabilities:
             columns |= {f"p({label})": p[:, k] for k, label in enumerate(model.classes_.tolist())}
         frame: DataFrame = pl.DataFrame(columns)
-        return frame
+        return frame.with_columns(pl.Series(name, column, pl.String) for name, column in kept.items())
 
     try:
-        for frame, p in predicted:
-            yield predictions(p).hstack(frame.select(keep).get_columns())
+        for p, kept in predicted:
+            yield predictions(p, kept)
     except tables.EmptyTableError as error:
         terminal.message(f"{str(error).rstrip('.')}, so there is nothing to predict.")
-        kept = pl.DataFrame(schema=dict.fromkeys(keep, pl.String))
-        yield predictions(np.eye(len(model.classes_))).clear().hstack(kept.get_columns())
+        p = np.eye(len(model.classes_))
+        yield predictions(p, {name: [""] * len(p) for name in keep}).clear()
 
 
-def _labels(model: "TextPredictions") -> "np.ndarray":
+def _labels(model: "FittedTextModel") -> "np.ndarray":
     """Return the classes; as numbers if their names are, also with fractions, which models store as names."""
     names = tables.class_names(model.classes_.tolist())
     if len(set(names)) < len(names):  # "1" and "1.0" of a model that was trained in Python

@@ -13,12 +13,19 @@ from dropglm.cli.disagreements import write_disagreements
 from dropglm.cli.embeddings import EmbeddingRows, check_not_both, check_unlabelled, read_embedder
 from dropglm.cli.errors import BadInputError, naming
 from dropglm.cli.held_out import split
-from dropglm.cli.inputs_outputs import TableReader, check_name, check_output, check_output_table
+from dropglm.cli.inputs_outputs import (
+    check_name,
+    check_output,
+    check_output_table,
+    read_labelled,
+    read_unlabelled,
+)
 from dropglm.cli.postponed import forget
 from dropglm.cli.train_dask import train_dask
 from dropglm.cli.train_online import train_online
 from dropglm.cli.train_report import TrainReport
 from dropglm.progress import Progress
+from dropglm.tables import Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,7 +114,8 @@ def train(
     Unless given, --l2 is chosen by cross-validation.
     """
     start = time.perf_counter()
-    table, given = tables[0], _given(context)
+    given = _given(context)
+    table = Table(tables[0], text, label, format=format, encoding=encoding, delimiter=delimiter)
     if len(tables) > 1 and dask is None:
         raise typer.BadParameter("several tables need --dask.", param_hint="TABLE")
     check_output(out, "--out", regular=True)
@@ -116,7 +124,7 @@ def train(
         _refuse(given & {"dask"}, "cannot be used with --online.")
         _refuse(given & IN_MEMORY_ONLY, "cannot be used with --online.")
         train_online(
-            (table, text, label, format, encoding, delimiter),
+            table,
             out,
             {
                 "rule": rule,
@@ -203,13 +211,13 @@ def train(
             _refuse(given & {"checkpoint"}, "cannot be used with --dask unless --no-tune is given.")
         train_dask(
             dask,
+            table,
             tables,
             [str(path) for path in unlabeled or ()],
+            unlabeled_text or text,
             settings | {"embedder": read_embedder(embedder, quiet=quiet)},
             out,
             checkpoint,
-            columns=(text, label, unlabeled_text),
-            how=(format, encoding, delimiter),
             json=json,
             quiet=quiet,
         )
@@ -217,17 +225,16 @@ def train(
     check_not_both(embeddings, embedder)
     check_unlabelled(embeddings, embeddings_unlabeled, unlabeled)
     embedded, more_embedded = EmbeddingRows.of(embeddings), EmbeddingRows.of(*(embeddings_unlabeled or ()))
-    reader = TableReader(text, label, encoding, delimiter, quiet)
-    texts, y = reader.labelled(table, format)
+    texts, y = read_labelled(table, quiet=quiet)
     labels = set(y.tolist())
     if len(labels) < 2:
         raise BadInputError(
-            f"{table}: all rows have the label {min(labels)!r}; at least two classes are needed."
+            f"{table.name}: all rows have the label {min(labels)!r}; at least two classes are needed."
         )
     if tune and scoring not in SCORERS:
         _check_scoring(scoring, y)
-    E = None if embedded is None else embedded.all(len(texts), table)
-    rows, held_out = split(texts, y, validation, reader, seed)
+    E = None if embedded is None else embedded.all(len(texts), table.name)
+    rows, held_out = split(texts, y, validation, table, seed, quiet=quiet)
     if held_out is not None and held_out.rows is None and E is not None:
         raise typer.BadParameter(
             "needs a fraction if --embeddings is given; dropglm evaluate takes embeddings for another table.",
@@ -237,16 +244,16 @@ def train(
     if baseline:
         from dropglm.text.comparison import check_class_sizes
 
-        with naming(table):
+        with naming(table.name):
             check_class_sizes(y)
-    more = [one for path in unlabeled or () for one in reader.unlabelled(str(path), unlabeled_text)]
+    more = read_unlabelled(unlabeled or (), table, unlabeled_text, quiet=quiet)
     E_more = None if more_embedded is None else more_embedded.all(len(more), "--unlabeled")
     of_texts = {"embeddings": None if E is None else E[rows], "embeddings_unlabeled": E_more}
     model = TextClassifier(**settings, embedder=read_embedder(embedder, quiet=quiet))
     begin = time.perf_counter()
     # In a terminal, the model shows more.
     told = Progress(f"Training on {len(texts):,} texts", shown=not quiet and not model.verbose)
-    with naming(table), told:
+    with naming(table.name), told:
         model.fit(texts, y, X_unlabeled=more or None, **of_texts)
     fit_seconds = time.perf_counter() - begin
     measures = None
@@ -264,7 +271,7 @@ def train(
     if baseline:
         from dropglm.text.comparison import compare_with_baseline
 
-        with naming(table):
+        with naming(table.name):
             comparison = compare_with_baseline(
                 model, texts, y, more or None, **of_texts, fit_seconds=fit_seconds, shown=not quiet
             )

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from dropglm.cli.errors import FAILED, BadInputError
 from dropglm.cli.inputs_outputs import check_columns, check_distinct
 from dropglm.cli.train_report import TrainReport
 from dropglm.progress import Progress
-from dropglm.tables.pieces import TableFile, find_files
+from dropglm.tables import Table, find_files
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -23,31 +24,31 @@ if TYPE_CHECKING:
 
 def train_dask(
     address: str,
-    tables: Sequence[str],
+    table: Table,
+    labeled: Sequence[str],
     unlabeled: Sequence[str],
+    unlabeled_text: str,
     settings: dict[str, Any],
     out: Path,
     checkpoint: Path | None,
     *,
-    columns: tuple[str, str, str | None],
-    how: tuple[str | None, str | None, str | None],
     json: bool,
     quiet: bool,
 ) -> None:
     """Fit a classifier to the rows of all tables and save it.
 
-    ``columns`` are those of the texts, of the labels and of the texts without labels, ``how`` are the format,
-    the encoding and the delimiter of the tables.
+    ``table`` says how the tables are read; those without labels have another column of texts, and the format
+    that their names say.
     """
     start = time.perf_counter()
-    text, label, unlabeled_text = columns
-    check_columns(text, label)
+    check_columns(table.text, table.label)
     check_address(address)
-    if "-" in (*tables, *unlabeled):
+    if "-" in (*labeled, *unlabeled):
         raise typer.BadParameter("standard input cannot be read by several processes.", param_hint="--dask")
-    files = [TableFile(path, *how) for path in find_files(tables)]
-    more = [TableFile(path, None, *how[1:]) for path in find_files(unlabeled)]
-    check_distinct([("--out", out)], [file.path for file in (*files, *more)])
+    files = [replace(table, path=path) for path in find_files(labeled)]
+    other = replace(table, text=unlabeled_text, label=None, format=None)
+    more = [replace(other, path=path) for path in find_files(unlabeled)]
+    check_distinct([("--out", out)], [file.name for file in (*files, *more)])
     if checkpoint is not None and checkpoint.resolve() in out.resolve().parents:
         raise typer.BadParameter(
             f"{out} is in the folder of --checkpoint, which is removed after the training; choose another "
@@ -69,11 +70,11 @@ def train_dask(
         model = TextClassifier(**settings)
         count = len(files) + len(more)
         with Progress(f"Reading {count:,} file{'s' * (count != 1)}", shown=not quiet):
-            labelled = table_partitions(engine, files, text, label)
-            others = table_partitions(engine, more, unlabeled_text or text, None) if more else []
+            labelled = table_partitions(engine, files)
+            others = table_partitions(engine, more) if more else []
         model.fit_parts(engine, labelled, others, checkpoint)
     local = model.to_local()
-    local.text_column_, local.label_column_ = text, label
+    local.text_column_, local.label_column_ = table.text, table.label
     with Progress(f"Writing {out}", shown=not quiet):
         local.save(out)
     remove_checkpoint(checkpoint)

@@ -15,15 +15,17 @@ from dropglm.progress import Progress
 from dropglm.tables import class_names
 
 if TYPE_CHECKING:
-    from dropglm.text.predictions import TextPredictions
-    from dropglm.text.stream import Model, OnlineTraining, Source
+    from dropglm.tables import Table
+    from dropglm.text.fitted_model import FittedTextModel
+    from dropglm.text.online_text_model import OnlineTextModel
+    from dropglm.text.stream import OnlineTraining
 
 BAD_ROWS = ("stop", "skip")
 FIRST_LINE = 100  # rows
 
 
 def train_online(
-    table: tuple[Any, ...],
+    source: "Table",
     out: Path,
     settings: dict[str, Any],
     *,
@@ -41,17 +43,18 @@ def train_online(
 ) -> None:
     """Learn from the table row by row, show progressive figures and save the model."""
     from dropglm.online import RULES
-    from dropglm.text.stream import MOST_LISTED, Source
+    from dropglm.text.fitted_model import load_fitted_model
+    from dropglm.text.stream import MOST_LISTED, table_settings
 
     start = time.perf_counter()
     check_name("--bad-rows", bad_rows, BAD_ROWS)
     check_name("--rule", settings["rule"], RULES)
-    base = None if start_from is None else _load(start_from, trust=trust)
-    source = _with_columns_of(base, Source(*table), given)
+    base = None if start_from is None else load_fitted_model(start_from, trust=trust)
+    source = _with_columns_of(base, source, given)
     _check(source, settings, epochs, checkpoint)
-    model = _model(settings, base, start_from, given, trust=trust)
+    model = _model(settings, base, start_from, given)
     model.n_jobs = threads
-    origin = source.settings()
+    origin = table_settings(source)
     origin["start_from"] = 0 if start_from is None else zlib.crc32(start_from.read_bytes())
     if checkpoint is not None and checkpoint.exists():
         training = _resume(checkpoint, source, model, classes, epochs, origin, trust=trust)
@@ -65,7 +68,7 @@ def train_online(
             terminal.message("further bad rows are counted but not listed.")
 
     saved = training.row
-    is_new, rows_before = not (training.epoch or training.row), training.model.t_
+    is_new, rows_before = not (training.epoch or training.row), training.model.model.t_
     with ProgressiveFigures(training, shown=not quiet) as figures:
         on_bad = skipped if bad_rows == "skip" else None
         for _ in training.learn(source, epochs=epochs, on_bad=on_bad):
@@ -73,9 +76,9 @@ def train_online(
             if checkpoint is not None and not 0 <= training.row - saved < every:
                 training.save(checkpoint)
                 saved = training.row
-    if is_new and training.model.t_ == rows_before:
+    if is_new and training.model.model.t_ == rows_before:
         raise BadInputError(
-            f"{source.path}: no row has one of the classes {', '.join(training.class_names)}."
+            f"{source.name}: no row has one of the classes {', '.join(training.class_names)}."
         )
     if training.sorted_by_class:
         terminal.message(
@@ -90,59 +93,52 @@ def train_online(
     _print_result(training, out, time.perf_counter() - start, as_json=json)
 
 
-def _check(source: "Source", settings: dict[str, Any], epochs: int, checkpoint: Path | None) -> None:
+def _check(source: "Table", settings: dict[str, Any], epochs: int, checkpoint: Path | None) -> None:
     """Refuse options that cannot work, before any work."""
-    check_columns(source.text, source.label)
     if not (settings["rate"] is None or 0.0 < settings["rate"] < float("inf")):
         raise typer.BadParameter("must be a finite number above 0.", param_hint="--rate")
-    if epochs > 1 and not _is_file(source.path):
+    if epochs > 1 and not _is_file(source):
         raise typer.BadParameter("a pipe can be read only once.", param_hint="--epochs")
     if checkpoint is not None:
         check_output(checkpoint, "--checkpoint", regular=True)
 
 
-def _load(path: Path, *, trust: bool) -> "TextPredictions":
-    from dropglm.text.saved_model import load_saved_model
-
-    return load_saved_model(path, trust=trust)
-
-
-def _with_columns_of(base: "TextPredictions | None", source: "Source", given: set[str]) -> "Source":
+def _with_columns_of(base: "FittedTextModel | None", source: "Table", given: set[str]) -> "Table":
     """Return the table with the columns that the model to continue from was trained with, unless given."""
-    names = {"text": base.text_column_, "label": base.label_column_} if base is not None else {}
-    return replace(source, **{name: column for name, column in names.items() if column and name not in given})
+    text = base.text_column_ if base is not None and "text" not in given else None
+    label = base.label_column_ if base is not None and "label" not in given else None
+    source = replace(source, text=text or source.text, label=label or source.label)
+    check_columns(source.text, source.label)
+    return source
 
 
 def _model(
     settings: dict[str, Any],
-    base: "TextPredictions | None",
+    base: "FittedTextModel | None",
     start_from: Path | None,
     given: set[str],
-    *,
-    trust: bool,
-) -> "Model":
+) -> "OnlineTextModel":
     """Return a new model, or the one to continue from."""
-    from dropglm.text.saved_online_model import SavedOnlineTextModel
+    from dropglm.estimators.online_model import OnlineModel
+    from dropglm.text.online_text_model import OnlineTextModel
 
     if base is None or start_from is None:
-        return SavedOnlineTextModel(**settings)
+        return OnlineTextModel.new(settings)
     fixed = {"classes", "bits", "ngrams", "lowercase", "strip_html"}
-    fixed |= {"rule", "l2"} if isinstance(base, SavedOnlineTextModel) else set()
+    fixed |= {"rule", "l2"} if isinstance(base, OnlineTextModel) else set()
     for name in sorted(given & fixed):
         raise typer.BadParameter(f"is already set by {start_from}.", param_hint=_option(name))
-    if isinstance(base, SavedOnlineTextModel):
+    if isinstance(base, OnlineTextModel):
         if "rate" in given:
-            base.rate = base.model_.rate = settings["rate"]
+            base.model.rate = settings["rate"]
         return base
-    from dropglm.text import OnlineTextClassifier, TextClassifier
-
     steps = {name: settings[name] for name in ("rule", "rate", "l2")}
-    return OnlineTextClassifier(**steps).start_from(TextClassifier.load(start_from, trust=trust))
+    return OnlineTextModel.start_from(base, OnlineModel(**steps))
 
 
 def _start(
-    source: "Source",
-    model: "Model",
+    source: "Table",
+    model: "OnlineTextModel",
     classes: str | None,
     origin: dict[str, Any],
     *,
@@ -153,7 +149,7 @@ def _start(
     from dropglm.text.similar_classes import warn_about_classes
     from dropglm.text.stream import OnlineTraining
 
-    if hasattr(model, "model_"):
+    if not model.is_new:
         return OnlineTraining(model, origin)
     names = (
         _find_classes(source, skip_bad=skip_bad, quiet=quiet) if classes is None else _split_classes(classes)
@@ -164,8 +160,8 @@ def _start(
 
 def _resume(
     checkpoint: Path,
-    source: "Source",
-    model: "Model",
+    source: "Table",
+    model: "OnlineTextModel",
     classes: str | None,
     epochs: int,
     origin: dict[str, Any],
@@ -181,10 +177,10 @@ def _resume(
         training = OnlineTraining.load(checkpoint, trust=trust)
     except ModelFileError as error:
         raise BadInputError(f"{str(error).removesuffix('.')}; {hint}.") from None
-    theirs = training.model.get_params() | training.origin
-    for name, value in sorted((model.get_params() | origin).items()):
+    theirs = training.model.current_settings | training.origin
+    for name, value in sorted((model.current_settings | origin).items()):
         before = tuple(theirs[name]) if isinstance(theirs.get(name), list) else theirs.get(name)
-        if name not in ("n_jobs", "verbose") and before != value:
+        if before != value:
             raise BadInputError(f"{checkpoint} was made with a different {_option(name)}; {hint}.")
     if classes is not None and set(_split_classes(classes)) != set(training.class_names):
         given = ",".join(training.class_names)
@@ -214,18 +210,21 @@ def _split_classes(classes: str) -> list[str]:
     return names
 
 
-def _find_classes(source: "Source", *, skip_bad: bool, quiet: bool) -> list[str]:
-    if not _is_file(source.path):
+def _find_classes(source: "Table", *, skip_bad: bool, quiet: bool) -> list[str]:
+    from dropglm.text.stream import find_classes
+
+    if not _is_file(source):
         raise typer.BadParameter(
             "must list all labels, since a pipe can be read only once.", param_hint="--classes"
         )
-    with Progress(f"Finding the classes of {source.path}", shown=not quiet):
-        return source.classes(skip_bad=skip_bad)
+    with Progress(f"Finding the classes of {source.name}", shown=not quiet):
+        return find_classes(source, skip_bad=skip_bad)
 
 
-def _is_file(path: str) -> bool:
+def _is_file(source: "Table") -> bool:
     """Return whether the table can be read twice; a missing file is reported when it is opened."""
-    return path != "-" and (Path(path).is_file() or not Path(path).exists())
+    path = Path(str(source.path))
+    return source.path != "-" and (path.is_file() or not path.exists())
 
 
 def _print_result(training: "OnlineTraining", out: Path, seconds: float, *, as_json: bool) -> None:
@@ -264,7 +263,7 @@ class ProgressiveFigures(Progress):
     def __init__(self, training: "OnlineTraining", *, shown: bool) -> None:
         super().__init__("rows", shown=shown, log_every=float("inf"))
         self.training = training
-        self.rows_at_start = training.model.t_
+        self.rows_at_start = training.model.model.t_
         self.next_line = FIRST_LINE
         self.counts_at_last_line = self.training.progressive_counts
 
@@ -275,7 +274,7 @@ class ProgressiveFigures(Progress):
 
     def update(self) -> None:
         """Show the figures after another batch."""
-        rows = self.training.model.t_
+        rows = self.training.model.model.t_
         if rows >= self.next_line:
             self.write(self._line())
             self.counts_at_last_line = self.training.progressive_counts
@@ -283,11 +282,11 @@ class ProgressiveFigures(Progress):
         self.advance(rows - self.rows_at_start - self.done)
 
     def _skip_to_next_line(self) -> None:
-        while self.next_line <= self.training.model.t_:
+        while self.next_line <= self.training.model.model.t_:
             self.next_line *= 2
 
     def _line(self) -> str:
-        model = self.training.model
+        model = self.training.model.model
         weight, right = self.training.progressive_counts
         weight, right = weight - self.counts_at_last_line[0], right - self.counts_at_last_line[1]
         since = f"{right / weight:.4f}" if weight else ""

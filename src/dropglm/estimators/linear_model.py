@@ -12,7 +12,6 @@ from dropglm import checks
 from dropglm.blocks import Blocks
 from dropglm.errors import InputError
 from dropglm.estimators.predictions import ClassPredictions, LinearPredictions, LogisticPredictions
-from dropglm.gpu_arrays import to_host
 
 
 class LinearModel(LinearPredictions, BaseEstimator):
@@ -20,10 +19,6 @@ class LinearModel(LinearPredictions, BaseEstimator):
 
     # Unlabelled rows mean the same to every estimator that takes them, so metadata routing needs no request.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_unlabeled": True, "unlabeled_weight": True}
-
-    def _dense_coef(self) -> np.ndarray:
-        """Return the coefficients as a dense array of shape (K, d)."""
-        return np.atleast_2d(self.coef_.toarray() if sparse.issparse(self.coef_) else to_host(self.coef_))
 
     def _set_fitted(self, **attributes: Any) -> None:
         """Set all fitted attributes at once, so that a prediction in another thread sees old or new ones."""

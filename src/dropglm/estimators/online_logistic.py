@@ -13,8 +13,6 @@ from dropglm.estimators.linear_model import LogisticModel
 from dropglm.estimators.online_model import OnlineModel
 from dropglm.estimators.sound_rows import sound_rows
 from dropglm.estimators.validation import check_classes, check_labels, check_target, class_numbers
-from dropglm.online import Rule
-from dropglm.online.kernels import BETA
 
 if TYPE_CHECKING:
     from dropglm.estimators.logistic import LogisticRegression
@@ -94,29 +92,6 @@ class OnlineLogisticRegression(OnlineModel, LogisticModel):
     """
 
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"X_unlabeled": UNUSED, "unlabeled_weight": UNUSED}
-
-    def __init__(
-        self,
-        rule: str | Rule = "adagrad",
-        rate: float | None = None,
-        l2: float = 0.0,
-        *,
-        power: float = 1.0,
-        average: bool = False,
-        epochs: int = 5,
-        shuffle: bool = True,
-        fit_intercept: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.rule = rule
-        self.rate = rate
-        self.l2 = l2
-        self.power = power
-        self.average = average
-        self.epochs = epochs
-        self.shuffle = shuffle
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model from scratch, in ``epochs`` passes over the rows.
@@ -213,18 +188,10 @@ class OnlineLogisticRegression(OnlineModel, LogisticModel):
         """
         _check_type(model, LogisticModel)
         check_is_fitted(model)
-        self._checked_rule()
-        coef, intercept = model._dense_coef(), np.atleast_1d(model.intercept_)
-        if len(coef) > 1 and model.multi_class_ != "ovr":
-            K = len(coef)
-            coef = (coef - coef.mean(axis=0)) * (K / (K - 1))
-            intercept = (intercept - intercept.mean()) * (K / (K - 1)) - np.log(K - 1)
-        self._reset(model.classes_, coef.shape[1], coef.dtype)
+        self._start_from(model)
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_ = model.feature_names_in_
-        beta = self._state.cells[:, :, BETA]
-        beta[:, :-1], beta[:, -1] = coef, intercept
         return self
 
     def hand_over(self, model: "LogisticRegression") -> "LogisticRegression":

@@ -1,5 +1,6 @@
 """What an online model has learnt, and its coefficients after the last step."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,28 +10,29 @@ from dropglm import checks
 from dropglm.design.storage import Rows
 from dropglm.errors import InputError
 from dropglm.estimators.predictions import LogisticPredictions, predictors
-from dropglm.online import DivergenceError, Learner, ProgressiveScores, State, rule_from
-from dropglm.online.kernels import SUM
+from dropglm.online import DivergenceError, Learner, ProgressiveScores, Rule, State, rule_from
+from dropglm.online.kernels import BETA, SUM
 
 MOST_COEFFICIENTS = 1 << 29  # 8 to 16 GB with their sums
 
 
+@dataclass(eq=False, repr=False)
 class OnlineModel(LogisticPredictions):
     """An online model: its settings, its state, and predictions from it.
 
-    ``OnlineLogisticRegression`` inherits it, and so do models from files.
+    It needs no scikit-learn; ``OnlineLogisticRegression`` adds its interface.
     """
 
-    rule: Any
-    rate: float | None
-    l2: float
-    power: float
-    average: bool
-    epochs: int
-    shuffle: bool
-    fit_intercept: bool
-    n_features_in_: int
-    _progressive_scores: ProgressiveScores
+    rule: str | Rule = "adagrad"
+    rate: float | None = None
+    l2: float = 0.0
+    _: KW_ONLY
+    power: float = 1.0
+    average: bool = False
+    epochs: int = 5
+    shuffle: bool = True
+    fit_intercept: bool = True
+    random_state: Any = None
 
     def _reset(self, classes: np.ndarray, d: int, dtype: Any) -> None:
         """Discard what was learnt, and prepare for rows of d features; ``classes`` is sorted."""
@@ -47,6 +49,18 @@ class OnlineModel(LogisticPredictions):
         self._progressive_scores = ProgressiveScores()
         self._divergence: DivergenceError | None = None
         self._current: dict[str, np.ndarray] = {}  # cache of the coefficients and intercepts
+
+    def _start_from(self, model: LogisticPredictions) -> None:
+        """Discard what was learnt, and copy the classes and coefficients of a fitted logistic model."""
+        self._checked_rule()
+        coef, intercept = model._dense_coef(), np.atleast_1d(model.intercept_)
+        if len(coef) > 1 and model.multi_class_ != "ovr":
+            K = len(coef)
+            coef = (coef - coef.mean(axis=0)) * (K / (K - 1))
+            intercept = (intercept - intercept.mean()) * (K / (K - 1)) - np.log(K - 1)
+        self._reset(model.classes_, coef.shape[1], coef.dtype)
+        beta = self._state.cells[:, :, BETA]
+        beta[:, :-1], beta[:, -1] = coef, intercept
 
     def _checked_rule(self) -> Any:
         """Return the rule with its settings; invalid settings raise an error."""

@@ -26,6 +26,11 @@ class LinearPredictions:
         """Return a fitted model that does not change while it predicts."""
         return self
 
+    def _dense_coef(self) -> np.ndarray:
+        """Return the coefficients as a dense array of shape (K, d)."""
+        coef = self.coef_
+        return np.atleast_2d(coef.toarray() if hasattr(coef, "toarray") else to_host(coef))
+
     def _coefficients_at(self, columns: np.ndarray) -> np.ndarray:
         """Return the coefficients of some features; shape (K, columns)."""
         return self.coef_[:, columns]
@@ -158,7 +163,7 @@ class LogisticPredictions(ClassPredictions):
         return log_p - Multinomial.log_partition(log_p)[:, None]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class FittedLogistic(LogisticPredictions):
     """The fitted part of a logistic model, for features that need no checks.
 

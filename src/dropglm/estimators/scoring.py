@@ -3,7 +3,7 @@
 ``sklearn.metrics`` takes 0.3 s to import, so it is imported for other scores than log loss and accuracy only.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from inspect import signature
 from typing import Any
 
@@ -50,6 +50,26 @@ def neg_log_loss(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float
 def accuracy(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Return the share of rows that are predicted correctly, as scikit-learn's scorer does."""
     return float(np.average(model.predict(X) == np.asarray(y), weights=sample_weight))
+
+
+def standard_error(scores: Iterable[float], independent: int | None = None) -> float | None:
+    """Return the standard error of the mean score, or None for fewer than two scores.
+
+    Parameters
+    ----------
+    scores : iterable of float
+        Scores of rows, folds or runs.
+    independent : int or None
+        How many of them are independent; None means all.
+
+    Examples
+    --------
+    >>> standard_error([0.5, 0.75]), standard_error([0.5])
+    (0.125, None)
+    """
+    found = scores if isinstance(scores, np.ndarray) else list(scores)
+    n = len(found)
+    return float(np.std(found, ddof=1) / np.sqrt(independent or n)) if n > 1 else None
 
 
 # Our own scorers; "accuracy" and None mean the same.

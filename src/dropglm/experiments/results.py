@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dropglm.estimators.scoring import standard_error
 from dropglm.experiments.experiment import Line
 from dropglm.pages import ResultTable
 from dropglm.plots.axes import fresh_axes
@@ -90,8 +91,7 @@ def mean_of(numbers: Iterable[float]) -> Mean | None:
     found = list(numbers)
     if not found:
         return None
-    error = float(np.std(found, ddof=1) / np.sqrt(len(found))) if len(found) > 1 else None
-    return Mean(float(np.mean(found)), error)
+    return Mean(float(np.mean(found)), standard_error(found))
 
 
 class Unit(NamedTuple):

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from dropglm.text.fitted_model import AnyTextModel, FittedTextModel
 from dropglm.text.hashed_features import HashedFeatures
-from dropglm.text.predictions import TextPredictions
 from dropglm.text.summary import Summary
 
 FEW_TEXTS = 30
@@ -21,7 +21,7 @@ QUESTIONS = (
 )
 
 
-def model_card(model: TextPredictions, name: str = "a text classifier") -> str:
+def model_card(model: AnyTextModel, name: str = "a text classifier") -> str:
     """Return a model card: data, settings, scores and limits, as far as the fitted model knows them.
 
     Parameters
@@ -47,19 +47,14 @@ def model_card(model: TextPredictions, name: str = "a text classifier") -> str:
     >>> print(model_card(model, "films").splitlines()[2][:45])
     Assigns a text to one of 2 classes: neg, pos.
     """
-    sections = [
-        _head(model, name),
-        _data(model),
-        _settings(model),
-        _scores(model),
-        _learnt(model),
-        _limits(model),
-    ]
+    fitted = model._fitted_model()
+    sections = [_head(fitted, name)]
+    sections += [section(fitted) for section in (_data, _settings, _scores, _learnt, _limits)]
     sections.append("## To be added by hand\n\nThe model file does not say\n\n" + _items(QUESTIONS))
     return "\n\n".join(sections) + "\n"
 
 
-def _head(model: TextPredictions, name: str) -> str:
+def _head(model: FittedTextModel, name: str) -> str:
     classes = [plain(label) for label in model.classes_[:MOST_CLASSES]]
     listed = ", ".join(classes) + (", …" if len(model.classes_) > MOST_CLASSES else "")
     return (
@@ -68,7 +63,7 @@ def _head(model: TextPredictions, name: str) -> str:
     )
 
 
-def _data(model: TextPredictions) -> str:
+def _data(model: FittedTextModel) -> str:
     sizes, total = model.summary_.texts, sum(model.summary_.texts.values())
     rows = [
         (plain(label), f"{n:,}", f"{n / max(total, 1):.1%}")
@@ -86,9 +81,8 @@ def _data(model: TextPredictions) -> str:
     )
 
 
-def _settings(model: TextPredictions) -> str:
-    vectorizer: Any = model._linear_parts()[0]
-    summary = model.summary_
+def _settings(model: FittedTextModel) -> str:
+    vectorizer, summary = model.vectorizer, model.summary_
     lines = dict(summary.lines())
     steps = [
         "texts are converted to lower case" if vectorizer.lowercase else "upper and lower case differ",
@@ -111,7 +105,7 @@ def _analyzer(vectorizer: Any) -> str:
     return getattr(vectorizer.analyzer, "__name__", repr(vectorizer.analyzer))
 
 
-def _scores(model: TextPredictions) -> str:
+def _scores(model: FittedTextModel) -> str:
     found = [(name, text) for name, text in model.summary_.lines() if name in SCORES]
     if not found:
         text = (
@@ -127,7 +121,7 @@ def _scores(model: TextPredictions) -> str:
     return f"## Scores\n\n{text}"
 
 
-def _learnt(model: TextPredictions) -> str:
+def _learnt(model: FittedTextModel) -> str:
     top = list(model.top_features(NGRAMS).items())[:MOST_CLASSES]
     rows = [(plain(label), ", ".join(plain(entry.ngram) for entry in entries)) for label, entries in top]
     return "## N-grams that favour each class\n\n" + _table(
@@ -135,10 +129,10 @@ def _learnt(model: TextPredictions) -> str:
     )
 
 
-def _limits(model: TextPredictions) -> str:
+def _limits(model: FittedTextModel) -> str:
     summary = model.summary_
     limits = ["Every text gets one of the classes above, also one that belongs to none of them."]
-    if not model._uses_embeddings:
+    if model.head is None:
         p = model.predict_proba([""])[0]
         best = int(p.argmax())
         limits.append(
@@ -156,7 +150,7 @@ def _limits(model: TextPredictions) -> str:
         limits.append(f"Probabilities {fitted}; where classes are more or less frequent, they are off.")
         if not summary.converged:
             limits.append("The fit did not converge, so the coefficients are not final.")
-    hashed = isinstance(model._linear_parts()[0], HashedFeatures)
+    hashed = isinstance(model.vectorizer, HashedFeatures)
     kept = "one n-gram for each column in use" if hashed else "all n-grams of its vocabulary"
     limits.append(
         f"The model file contains words of the training texts ({kept}); take care if these are private."

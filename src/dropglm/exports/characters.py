@@ -8,7 +8,7 @@ import re
 import sys
 from functools import cache
 
-from dropglm.text.string_memory import CASED, characters
+from dropglm.text.preprocessing import CASED, characters
 
 SIGMA, FINAL_SIGMA = "Σ", "ς"
 Ranges = tuple[tuple[int, int], ...]

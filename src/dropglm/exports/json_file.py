@@ -11,13 +11,13 @@ import numpy as np
 from dropglm.exports.characters import SIGMA, around_sigma, lower_case, matching
 from dropglm.exports.linear_text import LinearText
 from dropglm.files import replacing
-from dropglm.text.predictions import TextPredictions
+from dropglm.text.fitted_model import AnyTextModel
 
 FORMAT, VERSION = "dropglm text classifier", 1
 PART = 1 << 16  # numbers that are written at a time
 
 
-def write_json(model: TextPredictions, path: str | PathLike[str]) -> None:
+def write_json(model: AnyTextModel, path: str | PathLike[str]) -> None:
     """Write a text model as JSON: its vocabulary, its coefficients, and how texts are split into tokens.
 
     Parameters

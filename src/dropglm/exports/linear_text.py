@@ -9,11 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from dropglm.errors import InputError
+from dropglm.text.file_contents import plain_pattern
+from dropglm.text.fitted_model import AnyTextModel
 from dropglm.text.hashed_features import HashedFeatures
-from dropglm.text.predictions import TextPredictions
-from dropglm.text.prepared import Runs
-from dropglm.text.saving import plain_pattern
-from dropglm.text.tokens import RUNS
+from dropglm.text.tokens import RUNS, Runs
 from dropglm.text.vocabulary import Vocabulary
 
 LINKS = {"multinomial": "softmax", "ovr": "normalized_logistic"}
@@ -65,7 +64,7 @@ class LinearText:
     link: str
 
     @classmethod
-    def of(cls, model: TextPredictions, target: str) -> Self:
+    def of(cls, model: AnyTextModel, target: str) -> Self:
         """Take a fitted model apart, for files of a kind that errors name ``target``.
 
         Raises
@@ -73,9 +72,9 @@ class LinearText:
         ValueError
             If these parts are not all of the model.
         """
-        vectorizer: Any
-        vectorizer, fitted, head = model._linear_parts()
-        if head is not None:
+        whole = model._fitted_model()
+        vectorizer, fitted = whole.vectorizer, whole.model
+        if whole.head is not None:
             raise InputError(
                 f"The model uses embeddings, which {target} cannot compute; train it without --embedder and "
                 "--embeddings."
@@ -88,7 +87,7 @@ class LinearText:
         runs = _runs(vectorizer, target)
         weights, vocabulary = vectorizer._tfidf, vectorizer._vocabulary()
         factors = weights.factors if len(weights.factors) else np.ones(len(vocabulary), weights.factors.dtype)
-        coef = fitted.coef_.toarray() if hasattr(fitted.coef_, "toarray") else np.asarray(fitted.coef_)
+        coef = fitted._dense_coef()
         return cls(
             classes=np.asarray(fitted.classes_).tolist(),
             lowercase=bool(vectorizer.lowercase),

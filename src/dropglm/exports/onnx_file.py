@@ -1,8 +1,14 @@
-"""Models as ONNX: texts in, labels and probabilities out.
+r"""Models as ONNX: texts in, labels and probabilities out.
 
 ONNX's ``TfIdfVectorizer`` writes a row as long as the vocabulary for every text. Here the n-grams of a text
 are numbered, equal ones are counted, and only their coefficients are gathered. A loop treats one text at a
 time, so that a long one does not determine how much memory the others take.
+
+The tokens are those that Python's regular expressions find. Where ONNX and Python differ, the graph does
+without. The classes of characters are written into the pattern of onnxruntime's ``Tokenizer``, since its own
+``\w`` is ASCII only. ``StringNormalizer`` needs a locale of the operating system, and its lower case is not
+Python's; a table converts each character instead, and the characters are joined again, two and two in each
+round. An HTML tag is matched as a token and then dropped.
 """
 
 from os import PathLike
@@ -11,20 +17,24 @@ from typing import Any
 import numpy as np
 
 from dropglm.errors import InputError
+from dropglm.exports.characters import FINAL_SIGMA, SIGMA, Ranges, around_sigma, lower_case, matching
 from dropglm.exports.linear_text import LinearText
-from dropglm.exports.onnx_graph import MICROSOFT, ML, Graph
-from dropglm.exports.onnx_text import _numbered, add_tokens
 from dropglm.extras import import_extra
 from dropglm.files import replacing
-from dropglm.text.predictions import TextPredictions
+from dropglm.text.fitted_model import AnyTextModel
+from dropglm.text.preprocessing import HTML_TAG
 
 OPSET, ML_OPSET, IR_VERSION = 20, 3, 9
 FLOAT, INT64, STRING, BOOL, DOUBLE = 1, 7, 8, 9, 11  # numbers of types in ONNX
+MICROSOFT, ML = "com.microsoft", "ai.onnx.ml"  # domains of operators
 LARGEST = 2**31 - 2**20  # bytes of a file in the format of protobuf
+# Appended to every text, so that no tensor is empty: a token of every pattern, which is then dropped.
+END = "\n__"
+CASED, IGNORED = 1, 2
 LABELS = {"U": STRING, "O": STRING, "i": INT64, "u": INT64, "b": BOOL, "f": DOUBLE}
 
 
-def write_onnx(model: TextPredictions, path: str | PathLike[str]) -> None:
+def write_onnx(model: AnyTextModel, path: str | PathLike[str]) -> None:
     """Write a text model as ONNX, for onnxruntime.
 
     The input ``text`` is a tensor of n strings, the output ``label`` one of n classes, and ``probabilities``
@@ -61,6 +71,63 @@ def write_onnx(model: TextPredictions, path: str | PathLike[str]) -> None:
         stream.write(content)
 
 
+class Graph:
+    """A graph, or the body of a loop, to which nodes are added, named one by one.
+
+    ``graph.Add("a", "b")`` adds a node and returns the name of its output. Inputs are names of outputs, or
+    arrays, which become constants. Attributes are given by keyword.
+    """
+
+    def __init__(self, name: str, outer: "Graph | None" = None) -> None:
+        self.helper = import_extra("onnx.helper", "export", "ONNX files need")
+        self.numpy_helper = import_extra("onnx.numpy_helper", "export", "ONNX files need")
+        self.name = name
+        self.nodes: list[Any] = []
+        self.outermost: Graph = self if outer is None else outer.outermost
+        self.constants: list[Any] = []  # of the outermost graph; bodies of loops see them
+        self.count = 0
+
+    def __getattr__(self, operator: str) -> Any:
+        if not operator[0].isupper():
+            raise AttributeError(operator)
+        return lambda *inputs, **attributes: self.add(operator, *inputs, **attributes)
+
+    def add(
+        self, operator: str, *inputs: Any, outputs: int | list[str] = 1, domain: str = "", **attributes: Any
+    ) -> Any:
+        """Add a node; return the name of its output, or the names if there are several."""
+        names = [self.new(operator) for _ in range(outputs)] if isinstance(outputs, int) else outputs
+        given = [each if isinstance(each, str) else self.constant(each) for each in inputs]
+        self.nodes.append(self.helper.make_node(operator, given, names, domain=domain, **attributes))
+        return names[0] if len(names) == 1 else names
+
+    def new(self, name: str) -> str:
+        """Return a name that nothing else has."""
+        self.outermost.count += 1
+        return f"{name.lower()}_{self.outermost.count}"
+
+    def constant(self, value: Any) -> str:
+        """Store an array, or a list of strings, and return its name."""
+        outermost, name = self.outermost, self.new("constant")
+        array = np.asarray(value)
+        if array.dtype.kind in "US":
+            array = array.astype(object)
+        outermost.constants.append(self.numpy_helper.from_array(array, name))
+        return name
+
+    def finish(self, inputs: list[Any], outputs: list[Any]) -> Any:
+        """Return the graph in ONNX's own type; inputs and outputs are triples of name, type and shape."""
+        info = self.helper.make_tensor_value_info
+        constants = self.constants if self.outermost is self else []
+        return self.helper.make_graph(
+            self.nodes,
+            self.name,
+            [info(*each) for each in inputs],
+            [info(*each) for each in outputs],
+            constants,
+        )
+
+
 def onnx_model(parts: LinearText) -> Any:
     """Return the model in ONNX's own type."""
     if parts.coef.nbytes + parts.factors.nbytes > LARGEST:
@@ -71,7 +138,7 @@ def onnx_model(parts: LinearText) -> Any:
     graph = Graph("text_classifier")
     body = Graph("one_text", graph)
     eta = _predictors(
-        body, add_tokens(body, body.Gather("text", body.Reshape("number", np.array([1]))), parts), parts
+        body, _tokens(body, body.Gather("text", body.Reshape("number", np.array([1]))), parts), parts
     )
     _outputs(body, eta, parts)
     finished = body.finish(
@@ -97,6 +164,97 @@ def onnx_model(parts: LinearText) -> Any:
         doc_string="Texts in (n strings); labels and probabilities out, in the order of the classes "
         f"{', '.join(map(str, parts.classes))}.",
     )
+
+
+def _tokens(graph: Graph, text: str, parts: LinearText) -> str:
+    """Add nodes that split a text, a tensor of one string; return the name of the tensor of its tokens."""
+    text = graph.StringConcat(text, [END])
+    if parts.lowercase:
+        text = _lower_case(graph, text)
+    pattern = f"[{_class(matching(parts.runs.run))}]{{{parts.runs.shortest},}}"
+    if parts.runs.single:
+        pattern += f"|[{_class(matching(parts.runs.single))}]"
+    if parts.strip_html:
+        pattern = f"{HTML_TAG.pattern}|{pattern}"
+    tokens = _pieces(graph, text, tokenexp=pattern)
+    tokens = graph.Slice(tokens, np.array([0]), np.array([-1]))  # without END
+    if parts.strip_html:
+        tag = graph.RegexFullMatch(tokens, pattern="(?s)<.+>")
+        tokens = graph.Compress(tokens, graph.Not(tag), axis=0)
+    if parts.stop_words:
+        known = _numbered(graph, tokens, dict.fromkeys(parts.stop_words, 1), 0)
+        tokens = graph.Compress(tokens, graph.Equal(known, np.array(0, np.int64)), axis=0)
+    return tokens
+
+
+def _pieces(graph: Graph, text: str, **settings: object) -> str:
+    found = graph.Tokenizer(text, mark=0, mincharnum=1, pad_value="", domain=MICROSOFT, **settings)
+    return graph.Reshape(found, np.array([-1]))
+
+
+def _class(ranges: Ranges) -> str:
+    """Return the inside of a character class."""
+    return "".join(f"\\x{{{first:X}}}-\\x{{{last:X}}}" for first, last in ranges)
+
+
+def _numbered(graph: Graph, strings: str, numbers: dict[str, int], default: int) -> str:
+    """Add a look-up of strings."""
+    return graph.LabelEncoder(
+        strings,
+        domain=ML,
+        keys_strings=list(numbers),
+        values_int64s=list(numbers.values()),
+        default_int64=default,
+    )
+
+
+def _lower_case(graph: Graph, text: str) -> str:
+    letters = _pieces(graph, text, separators=[""])
+    table = lower_case()
+    lower = graph.LabelEncoder(
+        letters, domain=ML, keys_strings=list(table), values_strings=list(table.values()), default_string=""
+    )
+    lower = graph.Where(graph.Equal(lower, [""]), letters, lower)
+    return _joined(graph, graph.Where(_is_final_sigma(graph, letters), [FINAL_SIGMA], lower))
+
+
+def _is_final_sigma(graph: Graph, letters: str) -> str:
+    """Add nodes that say of each letter whether it is a Σ with the lower case ς."""
+    kinds = {
+        chr(code): kind
+        for kind, ranges in zip((CASED, IGNORED), around_sigma(), strict=True)
+        for first, last in ranges
+        for code in range(first, last + 1)
+    }
+    kind = _numbered(graph, letters, kinds, 0)
+    counts = graph.Not(graph.Equal(kind, np.array(IGNORED)))
+    nothing = np.array([0])
+    kept = graph.Concat(nothing, graph.Compress(kind, counts, axis=0), nothing, axis=0)
+    # A letter that counts is at ``place`` in ``kept``.
+    place = graph.CumSum(graph.Cast(counts, to=INT64), np.array(0))
+    before = graph.Gather(kept, graph.Sub(place, np.array(1)))
+    after = graph.Gather(kept, graph.Add(place, np.array(1)))
+    cased = np.array(CASED)
+    ends = graph.And(graph.Equal(before, cased), graph.Not(graph.Equal(after, cased)))
+    return graph.And(ends, graph.Equal(letters, [SIGMA]))
+
+
+def _joined(graph: Graph, pieces: str) -> str:
+    """Add a loop that joins neighbours until one string is left."""
+    body = Graph("join", graph)
+    one, two = np.array([1]), np.array([2])
+    missing = body.Mod(body.Shape("pieces"), two)
+    even = body.Concat("pieces", body.Slice([""], np.array([0]), missing), axis=0)
+    end = np.array([2**62])
+    halves = (body.Slice(even, np.array([start]), end, np.array([0]), two) for start in (0, 1))
+    body.add("StringConcat", *halves, outputs=["joined"])
+    body.add("Greater", body.Squeeze(body.Shape("joined")), np.array(1), outputs=["further"])
+    finished = body.finish(
+        [("round", INT64, []), ("again", BOOL, []), ("pieces", STRING, [None])],
+        [("further", BOOL, []), ("joined", STRING, [None])],
+    )
+    several = graph.Squeeze(graph.Greater(graph.Shape(pieces), one))
+    return graph.Loop("", several, pieces, body=finished)
 
 
 def _predictors(graph: Graph, tokens: str, parts: LinearText) -> str:

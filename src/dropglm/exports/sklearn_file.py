@@ -12,12 +12,12 @@ import numpy as np
 from dropglm.extras import import_extra
 from dropglm.files import replacing
 from dropglm.registry import lookup
-from dropglm.text.predictions import TextPredictions
+from dropglm.text.fitted_model import AnyTextModel
 
 WIDEST = 1 << 28  # characters of an array in which all n-grams have the width of the longest
 
 
-def write_sklearn(model: TextPredictions, path: str | PathLike[str]) -> list[str]:
+def write_sklearn(model: AnyTextModel, path: str | PathLike[str]) -> list[str]:
     """Write a text model as a pipeline of scikit-learn.
 
     Parameters
@@ -54,7 +54,7 @@ def write_sklearn(model: TextPredictions, path: str | PathLike[str]) -> list[str
     from dropglm.text.sklearn_pipeline import sklearn_pipeline
 
     dump = lookup(FORMATS, PurePath(path).suffix.lower(), "suffix")
-    pipeline = sklearn_pipeline(*model._linear_parts())
+    pipeline = sklearn_pipeline(model._fitted_model())
     content = dump(pipeline)
     with replacing(path) as stream:
         stream.write(content)

@@ -14,10 +14,10 @@ from dropglm import tables
 from dropglm.errors import InputError
 from dropglm.labelling.session import LabellingSession
 from dropglm.registry import lookup
-from dropglm.tables.frames import import_polars
+from dropglm.tables.parquet import import_polars
 
 if TYPE_CHECKING:
-    from polars import DataFrame, Series
+    from polars import DataFrame
 
     from dropglm.text import TextClassifier
 
@@ -151,7 +151,7 @@ def _rows(
     start = 0
     for frame in _only_texts(texts) if read_rows is None else read_rows():
         given = frame.to_series(0)
-        there = [True] * len(given) if read_rows is None else has_text(given).to_list()
+        there = [read_rows is None or has_text(text) for text in given]
         after = accumulate(there, initial=start)
         numbers = [number if one else None for number, one in zip(after, there, strict=False)]
         stop = start + sum(there)
@@ -163,16 +163,15 @@ def _rows(
         raise _changed()
 
 
-def has_text(given: "Series") -> "Series":
-    """Return whether there is a text in each row: not null, and not only blanks.
+def has_text(text: str | None) -> bool:
+    """Return whether there is a text in a row: not null, and not only blanks.
 
     Examples
     --------
-    >>> from polars import Series
-    >>> has_text(Series(["a", " ", None, ""])).to_list()
+    >>> [has_text(text) for text in ("a", " ", None, "")]
     [True, False, False, False]
     """
-    return (given.str.strip_chars() != "").fill_null(False)
+    return text is not None and text.strip() != ""
 
 
 def _by_row(numbers: list[int | None], get: Callable[[int], Any]) -> list[Any]:

@@ -19,8 +19,8 @@ from dropglm.labelling.upcoming import WORDS, Item
 
 if TYPE_CHECKING:
     from dropglm.labelling.pool import PoolModel, TextPool
+    from dropglm.text.fitted_model import AnyTextModel
     from dropglm.text.label_check import Disagreement
-    from dropglm.text.model import TextModel
 
 LAST_SECONDS = 1.0  # until the end, if the thread may be compiling
 QUEUE = 10  # texts that are ready to be shown, of each kind
@@ -66,7 +66,7 @@ class Learner:
         Called with each ``Learnt`` and ``Suspects``, in the thread.
     copy_of : sequence of int
         For each text, the number of the first equal one; only these are asked for.
-    start_from : TextModel or None
+    start_from : FittedTextModel, TextClassifier, OnlineTextClassifier or None
         A trained classifier to start from.
     n_jobs : int or None
         Number of threads of a fit.
@@ -89,7 +89,7 @@ class Learner:
         tell: "Callable[[Learnt | Suspects], None]",
         *,
         copy_of: Sequence[int],
-        start_from: "TextModel | None" = None,
+        start_from: "AnyTextModel | None" = None,
         n_jobs: int | None = None,
         seed: int | None = None,
     ) -> None:

@@ -32,9 +32,9 @@ from dropglm.latent import singular_vectors
 from dropglm.text.base import check_texts
 from dropglm.text.label_check import Disagreement, can_judge_labels, suspicious_labels
 from dropglm.text.latent_prior import LATENT_L2_WEIGHTS, LatentPrior
+from dropglm.text.top_ngrams import words_first
 from dropglm.text.tuning import MANY_CLASSES
 from dropglm.text.vectorizer import NgramVectorizer
-from dropglm.text.words import only_words
 
 DROPOUT = 0.5
 L2 = (0.1, 0.01)
@@ -353,13 +353,9 @@ class PoolModel:
             return {name: [] for name in self.classes}
         found = {}
         for number, name in enumerate(self.classes):
-            weights = self.coef[:, number]
-            effects, m = weights * self.pool.scale, min(8 * k, len(weights))
-            top = np.argpartition(-effects, m - 1)[:m]
-            top = top[np.argsort(-effects[top], kind="stable")]
-            top = top[effects[top] > 0.0]
-            named = zip(self.pool.vectorizer.ngrams_.names(top), weights[top].tolist(), strict=True)
-            found[name] = sorted(named, key=lambda entry: not only_words(entry[0]))[:k]
+            weights, names = self.coef[:, number], self.pool.vectorizer.ngrams_.names
+            top = words_first(names, np.flatnonzero(weights > 0.0), weights * self.pool.scale, k)
+            found[name] = [(ngram, float(weights[j])) for ngram, j in top]
         return found
 
 

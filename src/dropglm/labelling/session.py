@@ -25,7 +25,7 @@ from dropglm.labelling.snapshot import Guess, Snapshot
 from dropglm.labelling.upcoming import Item, Screen
 
 if TYPE_CHECKING:
-    from dropglm.text.model import TextModel
+    from dropglm.text.fitted_model import AnyTextModel
 
 
 class ChangedError(InputError):
@@ -98,7 +98,7 @@ class LabellingSession:
         *,
         classes: Iterable[str] = (),
         labels: Mapping[int, str] | None = None,
-        start_from: "TextModel | None" = None,
+        start_from: "AnyTextModel | None" = None,
         random_share: float = 0.2,
         n_jobs: int | None = None,
         seed: int | None = None,

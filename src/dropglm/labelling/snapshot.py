@@ -10,7 +10,7 @@ import numpy as np
 from dropglm.tables import class_names
 
 if TYPE_CHECKING:
-    from dropglm.text.model import TextModel
+    from dropglm.text.fitted_model import AnyTextModel
 
 WORDS = 30  # n-grams that are listed for a class
 FEWEST_LABELS = 6  # with fewer, a model knows too little for its guesses to be shown
@@ -149,7 +149,7 @@ class StartModel:
     'good'
     """
 
-    def __init__(self, model: "TextModel", texts: Sequence[str]) -> None:
+    def __init__(self, model: "AnyTextModel", texts: Sequence[str]) -> None:
         self.classes = class_names(model.classes_.tolist())
         self.probabilities: np.ndarray = model.predict_proba(texts)
         self._model, self._texts = model, texts

@@ -3,8 +3,7 @@
 from dropglm.tables.errors import EmptyTableError, RowError, TableError
 from dropglm.tables.formats import FORMATS
 from dropglm.tables.labels import class_name, class_names, class_type, to_classes
-from dropglm.tables.reading import batches, column_names, read
-from dropglm.tables.stream import Batch, stream
+from dropglm.tables.reader import Batch, Table, find_files
 from dropglm.tables.writing import write
 
 __all__ = [
@@ -12,14 +11,12 @@ __all__ = [
     "Batch",
     "EmptyTableError",
     "RowError",
+    "Table",
     "TableError",
-    "batches",
     "class_name",
     "class_names",
     "class_type",
-    "column_names",
-    "read",
-    "stream",
+    "find_files",
     "to_classes",
     "write",
 ]

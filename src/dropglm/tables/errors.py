@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dropglm.files import FileError
 from dropglm.registry import nearest
 
+UNLABELED_HINT = "put rows without labels in a separate table of unlabelled texts"
 MAX_LISTED = 12  # names of columns in a message; with more, the suggestion is hard to find
 
 
@@ -46,6 +47,21 @@ class RowError(TableError):
         error = cls(message)
         error.row = row
         return error
+
+
+def row_place(row: int, lines: "tuple[int, int] | None" = None) -> str:
+    """Return the place of a row in a table, from its number and its first and last line.
+
+    Examples
+    --------
+    >>> row_place(3), row_place(3, (4, 4)), row_place(3, (4, 6)), row_place(0, (1, 1))
+    ('row 3', 'row 3 (line 4)', 'row 3 (lines 4 to 6)', 'the header (line 1)')
+    """
+    where = f"row {row}" if row else "the header"
+    if lines is None:
+        return where
+    first, last = lines
+    return f"{where} (line {last})" if first == last else f"{where} (lines {first} to {last})"
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:

@@ -9,14 +9,14 @@ from typing import IO, TYPE_CHECKING, Any
 from dropglm.errors import InputTypeError
 from dropglm.registry import quoted
 from dropglm.tables import jsonl, separated
-from dropglm.tables.block import Block
-from dropglm.tables.columns import Columns
 from dropglm.tables.errors import EmptyTableError, RowError, TableError, suggestion
-from dropglm.tables.lines import Lines
+from dropglm.tables.lines import Block, Lines
 from dropglm.tables.source import COMPRESSIONS
 
 if TYPE_CHECKING:
     from polars import DataFrame
+
+    from dropglm.tables.reader import Table
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Format:
         Its name in ``FORMATS``.
     rows : callable or None
         Reads rows, some of them in blocks, and yields an error in place of each bad one; None for Parquet,
-        which is read in frames.
+        which is read with polars.
     write : callable
         Writes a frame to a binary stream, with or without the header.
     names : callable or None
@@ -41,23 +41,24 @@ class Format:
     """
 
     name: str
-    rows: Callable[[Lines, Columns, str], Iterator[tuple[Any, ...] | RowError | Block]] | None
+    rows: Callable[[Lines, "Table"], Iterator[tuple[Any, ...] | RowError | Block]] | None
     write: Callable[["DataFrame", IO[bytes], bool], object]
-    names: Callable[[Lines, str], list[str]] | None = None
+    names: Callable[[Lines, "Table"], list[str]] | None = None
     header: bool = False
     delimiter: str = ","
 
 
-def plain_rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, ...]]:
+def plain_rows(lines: Lines, table: "Table") -> Iterator[tuple[Any, ...]]:
     r"""Yield each line of plain text as a text; a blank line is an empty text, so that line numbers match.
 
     Examples
     --------
     >>> from io import BytesIO
-    >>> list(plain_rows(Lines(BytesIO(b"one\n\ntwo"), "reviews.txt", "txt"), Columns("text"), ","))
+    >>> from dropglm.tables import Table
+    >>> list(plain_rows(Lines(BytesIO(b"one\n\ntwo"), "reviews.txt", "txt"), Table("reviews.txt")))
     [('one',), ('',), ('two',)]
     """
-    others = columns.names[1:]
+    others = table.columns[1:]
     if others:
         raise TableError(f"{lines.name}: plain text has one column, the texts; there is no {others[0]!r}.")
     for line in lines:
@@ -78,22 +79,22 @@ FORMATS = {
         "csv",
         separated.rows,
         lambda frame, stream, header: frame.write_csv(stream, include_header=header),
-        separated.header,
+        separated.names,
         header=True,
     ),
     "tsv": Format(
         "tsv",
         separated.rows,
         lambda frame, stream, header: frame.write_csv(stream, include_header=header, separator="\t"),
-        separated.header,
+        separated.names,
         header=True,
         delimiter="\t",
     ),
     "jsonl": Format(
-        "jsonl", jsonl.rows, lambda frame, stream, header: frame.write_ndjson(stream), jsonl.keys
+        "jsonl", jsonl.rows, lambda frame, stream, header: frame.write_ndjson(stream), jsonl.names
     ),
     "parquet": Format("parquet", None, lambda frame, stream, header: frame.write_parquet(stream)),
-    "txt": Format("txt", plain_rows, write_plain, lambda lines, delimiter: []),
+    "txt": Format("txt", plain_rows, write_plain, lambda lines, table: []),
 }
 SYNONYMS = {"ndjson": "jsonl"}
 

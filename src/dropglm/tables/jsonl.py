@@ -6,12 +6,21 @@ error.
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dropglm.errors import InputError
-from dropglm.tables.columns import UNLABELED_HINT, Columns
-from dropglm.tables.errors import EmptyTableError, RowError, TableError, listed, suggestion
-from dropglm.tables.lines import Lines, rows_and_errors
+from dropglm.tables.errors import (
+    UNLABELED_HINT,
+    EmptyTableError,
+    RowError,
+    TableError,
+    listed,
+    suggestion,
+)
+from dropglm.tables.lines import Lines, has_lone_surrogate, rows_and_errors
+
+if TYPE_CHECKING:
+    from dropglm.tables.reader import Table
 
 TYPE_NAMES = {
     type(None): "null",
@@ -43,62 +52,68 @@ _decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_reject_con
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, ...] | RowError]:
+def rows(lines: Lines, table: "Table") -> Iterator[tuple[Any, ...] | RowError]:
     """Yield the requested values of each row: texts and kept columns as strings, labels with their types.
 
     Examples
     --------
     >>> from io import BytesIO
+    >>> from dropglm.tables import Table
     >>> lines = Lines(BytesIO(b'{"text": "007", "label": 1, "id": 7}'), "reviews.jsonl", "jsonl")
-    >>> list(rows(lines, Columns("text", "label", keep=("id",)), ","))
+    >>> list(rows(lines, Table("reviews.jsonl", "text", "label", keep=("id",))))
     [('007', 1, '7')]
     """
-    return rows_and_errors(lambda: _good_rows(lines, columns), lines)
+    return rows_and_errors(lambda: _good_rows(lines, table), lines)
 
 
-def _good_rows(lines: Lines, columns: Columns) -> Iterator[tuple[Any, ...]]:
+def _good_rows(lines: Lines, table: "Table") -> Iterator[tuple[Any, ...]]:
     """Yield rows up to the first bad one, which is raised."""
-    text_key, label_key = columns.text, columns.label
-    for line in lines:
-        line = line.strip()
-        if not line:
-            lines.skip()
-            continue
-        record = _parse(line, lines)
+    text_key, label_key = table.text, table.label
+    for record in _records(lines):
         text = record.get(text_key)
         if type(text) is not str:
             _check_text(record, text_key, lines)
         values = [text]
         if label_key is not None:
             label = record.get(label_key)
-            if type(label) is not str and not (label is None and columns.optional_label):
+            if type(label) is not str and not (label is None and table.optional_label):
                 _check_label(record, label_key, lines)
             values.append(label)
-        for name in columns.keep:
+        for name in table.keep:
             values.append(as_string(record.get(name)))
+        if any(isinstance(value, str) and has_lone_surrogate(value) for value in values):
+            raise lines.error("contains half of a surrogate pair, which is not a character")
         yield tuple(values)
-        lines.end_row()
     if lines.row == 1:
         raise EmptyTableError(f"{lines.name}: this file is empty.")
 
 
-def keys(lines: Lines, delimiter: str) -> list[str]:
+def names(lines: Lines, table: "Table") -> list[str]:
     r"""Return the keys of all rows, in the order in which they occur first.
 
     Examples
     --------
     >>> from io import BytesIO
-    >>> keys(Lines(BytesIO(b'{"text": "a"}\n{"id": 1, "text": "b"}\n'), "reviews.jsonl", "jsonl"), ",")
+    >>> from dropglm.tables import Table
+    >>> lines = Lines(BytesIO(b'{"text": "a"}\n{"id": 1, "text": "b"}\n'), "reviews.jsonl", "jsonl")
+    >>> names(lines, Table("reviews.jsonl"))
     ['text', 'id']
     """
     found: dict[str, None] = {}
+    for record in _records(lines):
+        found |= dict.fromkeys(record)
+    return list(found)
+
+
+def _records(lines: Lines) -> Iterator[dict[str, Any]]:
+    """Yield the object of each line that is not blank."""
     for line in lines:
-        if line.strip():
-            found |= dict.fromkeys(_parse(line.strip(), lines))
+        line = line.strip()
+        if line:
+            yield _parse(line, lines)
             lines.end_row()
         else:
             lines.skip()
-    return list(found)
 
 
 def _parse(line: str, lines: Lines) -> dict[str, Any]:

@@ -1,88 +1,58 @@
-"""Frames and rows of a Parquet file."""
+"""Rows of a Parquet file."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any
 
-from dropglm.tables.columns import Columns
-from dropglm.tables.errors import EmptyTableError, RowError, TableError
-from dropglm.tables.frames import import_polars
-from dropglm.tables.labels import class_name
+from dropglm.extras import import_extra
+from dropglm.tables.errors import EmptyTableError, TableError
+from dropglm.tables.lines import Block
 from dropglm.tables.source import read_all, read_chunk
 
 if TYPE_CHECKING:
-    from polars import DataFrame
+    from dropglm.tables.reader import Table
 
 MAGIC = b"PAR1"
 
 
-class RowCounter:
-    """The number of the row that is being read; it replaces ``Lines`` where there are no lines.
-
-    Examples
-    --------
-    >>> RowCounter("reviews.parquet").error("has no text")
-    RowError('reviews.parquet: row 1 has no text.')
-    """
-
-    first_line: int | None = None
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.row = 1
-
-    def would_block(self) -> bool:
-        """Return False: a Parquet file is complete before its first row is read."""
-        return False
-
-    def error(self, problem: str) -> RowError:
-        """Return an error about the row that is being read."""
-        return RowError.at(self.row, f"{self.name}: row {self.row} {problem}.")
+def import_polars() -> Any:
+    """Import polars when it is needed first, so that the library works without it."""
+    return import_extra("polars", "tables", "Tables need")
 
 
-def rows(frames: "Iterable[DataFrame]", counter: RowCounter) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of the frames and count them."""
-    for frame in frames:
-        for row in frame.iter_rows():
-            yield row
-            counter.row += 1
-
-
-def frames(
-    stream: IO[bytes],
-    path: str | os.PathLike[str] | None,
-    columns: Columns,
-    size: int,
-    name: str,
-    rows: tuple[int, int] | None = None,
-) -> Iterator["DataFrame"]:
+def blocks(stream: IO[bytes], table: "Table", path: str | None, size: int) -> Iterator[Block]:
     """Yield the requested columns of up to ``size`` rows; without a path, all bytes are kept in memory.
 
-    ``rows`` are the first row to read and the end, if not all of them.
+    Labels have their types, all other columns are strings.
     """
     pl = import_polars()
     source: Any = path
     if path is None:
-        source = BytesIO(read_all(stream, name))
+        source = BytesIO(read_all(stream, table.name))
         stream = source
-    _check_start_and_end(stream, name)
+    _check_start_and_end(stream, table.name)
     try:
-        table = pl.scan_parquet(source, **({} if path is None else {"glob": False}))
-        schema = table.collect_schema()
-        columns.positions(list(schema), name)
-        requested = [_expression(column, schema[column], columns, name) for column in columns.names]
-        table = table.select(requested)
-        if rows is not None:
-            table = table.slice(rows[0], rows[1] - rows[0])
-        for frame in table.collect_batches(chunk_size=size, maintain_order=True):
-            if columns.label is not None:
-                names = pl.Series(columns.label, map(class_name, frame[columns.label]), pl.String)
-                frame = frame.with_columns(names)
-            yield frame
+        frames = pl.scan_parquet(source, **({} if path is None else {"glob": False}))
+        schema = frames.collect_schema()
+        table.positions(list(schema))
+        frames = frames.select([_expression(column, schema[column], table) for column in table.columns])
+        row = 1
+        if table.part is not None:
+            frames = frames.slice(table.part.start, table.part.stop - table.part.start)
+        for frame in frames.collect_batches(chunk_size=size, maintain_order=True):
+            if frame.height:
+                yield Block([column.to_list() for column in frame.get_columns()], row)
+                row += frame.height
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0].rstrip(".")
-        raise TableError(f"{name}: this Parquet file is damaged ({reason}).") from None
+        raise TableError(f"{table.name}: this Parquet file is damaged ({reason}).") from None
+
+
+def n_rows(path: str) -> int:
+    """Return the number of rows of a file."""
+    pl = import_polars()
+    return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
 
 
 def names(stream: IO[bytes], name: str) -> list[str]:
@@ -107,19 +77,20 @@ def _check_start_and_end(stream: IO[bytes], name: str) -> None:
     stream.seek(0)
 
 
-def _expression(column: str, dtype: Any, columns: Columns, name: str) -> Any:
+def _expression(column: str, dtype: Any, table: "Table") -> Any:
     """Return the expression that reads the column: as strings, or, for labels, with its type."""
     pl = import_polars()
     is_string = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)
-    if column == columns.text and not is_string:
-        raise TableError(f"{name}: column {column!r} has the type {dtype}; texts must be strings.")
-    if column == columns.label and not is_string:
-        if not (dtype.is_integer() or dtype.is_float() or dtype == pl.Boolean):
-            raise TableError(
-                f"{name}: column {column!r} has the type {dtype}, which is not valid for labels."
-            )
-        # The digits that 32 bits hold: 0.1, not 0.10000000149011612.
-        return pl.col(column).cast(pl.String).cast(pl.Float64) if dtype == pl.Float32 else pl.col(column)
-    if dtype.is_nested() or dtype == pl.Binary:
-        raise TableError(f"{name}: column {column!r} has the type {dtype}, which cannot be read as strings.")
+    problem = ""
+    if column == table.text and not is_string:
+        problem = "; texts must be strings"
+    elif column == table.label and not is_string:
+        if dtype.is_integer() or dtype.is_float() or dtype == pl.Boolean:
+            # The digits that 32 bits hold: 0.1, not 0.10000000149011612.
+            return pl.col(column).cast(pl.String).cast(pl.Float64) if dtype == pl.Float32 else pl.col(column)
+        problem = ", which is not valid for labels"
+    elif dtype.is_nested() or dtype == pl.Binary:
+        problem = ", which cannot be read as strings"
+    if problem:
+        raise TableError(f"{table.name}: column {column!r} has the type {dtype}{problem}.")
     return pl.col(column).cast(pl.String)

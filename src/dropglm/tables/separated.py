@@ -1,25 +1,29 @@
 """Rows of CSV and TSV files.
 
-Compiled loops cut most rows (see ``cutting``). The header, bad rows, unusual ones, small files and files that
-are not in UTF-8 are read with Python's csv module, which gives the row and line of every error, rejects
-malformed rows that other parsers accept, and returns rows as they arrive.
+A compiled loop cuts most rows. The header, bad rows, unusual ones, small files and files that are not in
+UTF-8 are read with Python's csv module, which gives the row and line of every error, rejects malformed rows
+that other parsers accept, and returns rows as they arrive. What is not beyond doubt is left to it, so there
+is only one dialect.
 """
 
 import csv
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dropglm.tables.block import Block
-from dropglm.tables.columns import Columns
 from dropglm.tables.errors import EmptyTableError, RowError, TableError
-from dropglm.tables.lines import Lines, rows_and_errors
+from dropglm.tables.lines import CHUNK_SIZE, Block, Lines, rows_and_errors
 
-# Bytes: to read this much with the csv module takes 0.01 s, less than to load the compiled loops. If Numba is
+if TYPE_CHECKING:
+    from dropglm.tables.reader import Table
+
+# Bytes: to read this much with the csv module takes 0.01 s, less than to load the compiled loop. If Numba is
 # not imported yet, that takes 0.9 s (50,000 texts, 27 MB: 1.5 s instead of 0.9), and 3 s more after an
 # installation.
 SMALL, SMALL_BEFORE_NUMBA = 1 << 20, 32 << 20
+MAX_INCOMPLETE = 1 << 22  # bytes of a row that has not ended; in a longer one a closing quote may be missing
 
 # Parts of the csv module's messages, and our messages.
 REASONS = {
@@ -30,63 +34,148 @@ REASONS = {
 }
 
 
-def rows(lines: Lines, columns: Columns, delimiter: str) -> Iterator[tuple[Any, ...] | RowError | Block]:
+def rows(lines: Lines, table: "Table") -> Iterator[tuple[Any, ...] | RowError | Block]:
     r"""Yield the requested fields of the rows: many rows at once where possible, else one by one as strings.
 
     Examples
     --------
     >>> from io import BytesIO
+    >>> from dropglm.tables import Table
     >>> lines = Lines(BytesIO(b'label,text\n007,"a\nb, c"\n'), "reviews.csv", "csv", header=True)
-    >>> list(rows(lines, Columns("text", "label"), ","))
+    >>> list(rows(lines, Table("reviews.csv", "text", "label")))
     [('a\nb, c', '007')]
     """
+    delimiter = table.separator
     # The csv module limits fields to 131,072 characters, in all of the process; ``Lines`` has its own limit.
     csv.field_size_limit(max(csv.field_size_limit(), lines.max_row_length))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     with _csv_errors_as_row_errors(lines):
         header = _read_header(reader, lines)
-    positions = _positions(header, lines, columns, delimiter)
+    positions = _positions(header, lines, table)
     lines.end_row()
-
-    def read_carefully() -> Iterator[tuple[Any, ...] | RowError]:
-        return rows_and_errors(lambda: _good_rows(reader, lines, header, positions, delimiter), lines)
-
     small = SMALL if "numba" in sys.modules else SMALL_BEFORE_NUMBA
-    for row in read_carefully():
-        yield row
-        if lines.bytes_read > small and can_cut(lines, delimiter) and not lines.skipping:
-            lines.end_row()
-            break
-    else:
-        return
-    from dropglm.tables.cutting import Cutter  # imports Numba
-
-    cutter = Cutter(lines, len(header), positions, delimiter)
-    while not cutter.ended:
-        yield from cutter.blocks()
-        for row in () if cutter.ended else read_carefully():
+    while True:
+        for row in rows_and_errors(lambda: _good_rows(reader, lines, header, positions, delimiter), lines):
             yield row
-            if not lines.skipping:
+            if lines.bytes_read > small and can_cut(lines, delimiter) and not lines.reads_again:
                 lines.end_row()
                 break
+        else:
+            return
+        if (yield from _blocks(lines, ord(delimiter), len(header), positions)):
+            return
 
 
-def header(lines: Lines, delimiter: str) -> list[str]:
+def names(lines: Lines, table: "Table") -> list[str]:
     r"""Return the names of the columns.
 
     Examples
     --------
     >>> from io import BytesIO
-    >>> header(Lines(BytesIO(b"id,text\n1,good\n"), "reviews.csv", "csv", header=True), ",")
+    >>> from dropglm.tables import Table
+    >>> lines = Lines(BytesIO(b"id,text\n1,good\n"), "reviews.csv", "csv", header=True)
+    >>> names(lines, Table("reviews.csv"))
     ['id', 'text']
     """
     with _csv_errors_as_row_errors(lines):
-        return _read_header(csv.reader(lines, delimiter=delimiter, strict=True), lines)
+        return _read_header(csv.reader(lines, delimiter=table.separator, strict=True), lines)
 
 
 def can_cut(lines: Lines, delimiter: str) -> bool:
-    """Return whether the encoding and the delimiter suit the compiled loops."""
+    """Return whether the encoding and the delimiter suit the compiled loop."""
     return lines.is_utf8 and delimiter.isascii()
+
+
+def _blocks(
+    lines: Lines, delimiter: int, n_fields: int, positions: list[int]
+) -> Generator[Block, None, bool]:
+    """Yield blocks up to a row that ``lines`` has to read, or the end; return whether it is the end."""
+    data, ended, wait = lines.take_unread(), False, False
+    while True:
+        parts, size = [data], len(data)
+        while not ended and (wait or (size < CHUNK_SIZE and not lines.stream_would_block())):
+            parts.append(lines.read_bytes())
+            size, ended, wait = size + len(parts[-1]), not parts[-1], False
+        data = b"".join(parts)
+        del parts
+        if not data:
+            return True
+        block, size, doubtful = _cut(data, lines, delimiter, n_fields, positions, final=ended)
+        data, wait = data[size:], block is None
+        if block is not None:
+            yield block
+            del block  # before more is read
+        elif doubtful or len(data) > MAX_INCOMPLETE or (ended and data):
+            lines.put_back(data)
+            return False
+
+
+def _cut(
+    data: bytes, lines: Lines, delimiter: int, n_fields: int, positions: list[int], *, final: bool
+) -> tuple[Block | None, int, bool]:
+    """Return the rows that are beyond doubt, their size, and whether ``lines`` has to read the next one."""
+    import numpy as np
+
+    from dropglm.encoded_texts import SPARE, EncodedTexts
+    from dropglm.tables.cut_kernels import DOUBTFUL, cut_records  # imports Numba
+
+    slots = np.full(n_fields, -1)
+    slots[positions] = range(len(positions))
+    good, malformed = _well_formed(data, final=final)
+    loaded = np.empty(len(good) + SPARE, np.uint8)
+    loaded[: len(good)] = np.frombuffer(good, np.uint8)
+    letters = np.empty(len(good) + 2 * SPARE, np.uint8)
+    begins, ends = np.empty((2, len(positions), good.count(b"\n") + 1), np.int64)
+    spans = np.empty((begins.shape[1], 2), np.int64)
+    limits = len(good), final and not malformed, delimiter, slots, lines.max_row_length
+    reason, n, size, n_lines, n_bytes = cut_records(loaded, *limits, letters, begins, ends, spans)
+    block = None
+    if n:
+        found = letters[: n_bytes + SPARE]
+        columns = [EncodedTexts(found, *pair) for pair in zip(begins[:, :n], ends[:, :n], strict=True)]
+        block = Block(columns, lines.row, spans[:n] + (lines.n_lines + 1))
+    lines.advance(n, n_lines)
+    return block, size, malformed or reason == DOUBTFUL
+
+
+def _well_formed(data: bytes, *, final: bool) -> tuple[bytes, bool]:
+    """Return the bytes before NUL and malformed UTF-8, and whether there are any, if not a cut character."""
+    good = data.partition(b"\0")[0]
+    try:
+        good.decode()
+    except UnicodeDecodeError as error:
+        cut_short = error.reason == "unexpected end of data" and len(good) == len(data) and not final
+        return good[: error.start], not cut_short
+    return good, len(good) < len(data)
+
+
+def record_ends(data: Any, delimiter: str | None) -> Iterator[int]:
+    r"""Yield where the records of a file end, given its bytes, be they well-formed or not.
+
+    As in Python's csv module, a quote opens a field only at its beginning. Without a delimiter, records are
+    lines.
+
+    Examples
+    --------
+    >>> list(record_ends(b'1,"a\n""b"" c"\n2,5" wide\n', ","))
+    [14, 24]
+    """
+    record = b"\n"
+    if delimiter is not None:
+        separator = re.escape(delimiter.encode())
+        field = rb'(?:"[^"]*+(?:""[^"]*+)*+"?)?[^%s\n]*+' % separator
+        record = rb"%s(?:%s%s)*+\n" % (field, separator, field)
+    for found in re.finditer(record, data):
+        yield found.end()
+
+
+@contextmanager
+def _csv_errors_as_row_errors(lines: Lines) -> Iterator[None]:
+    try:
+        yield
+    except csv.Error as error:
+        reason = next((ours for theirs, ours in REASONS.items() if theirs in str(error)), None)
+        raise lines.error(reason or f"is malformed ({error})") from None
 
 
 def _good_rows(
@@ -106,15 +195,6 @@ def _good_rows(
             lines.end_row()
 
 
-@contextmanager
-def _csv_errors_as_row_errors(lines: Lines) -> Iterator[None]:
-    try:
-        yield
-    except csv.Error as error:
-        reason = next((ours for theirs, ours in REASONS.items() if theirs in str(error)), None)
-        raise lines.error(reason or f"is malformed ({error})") from None
-
-
 def _read_header(reader: Iterator[list[str]], lines: Lines) -> list[str]:
     for fields in reader:
         if any(field.strip() for field in fields):
@@ -123,15 +203,15 @@ def _read_header(reader: Iterator[list[str]], lines: Lines) -> list[str]:
     raise EmptyTableError(f"{lines.name}: this file is empty.")
 
 
-def _positions(header: list[str], lines: Lines, columns: Columns, delimiter: str) -> list[int]:
-    others = [other for other in "\t;|," if other != delimiter and other in header[0]]
-    if len(header) == 1 and others and header[0] not in columns.names:
+def _positions(header: list[str], lines: Lines, table: "Table") -> list[int]:
+    others = [other for other in "\t;|," if other != table.separator and other in header[0]]
+    if len(header) == 1 and others and header[0] not in table.columns:
         hint = "format to 'tsv'" if others[0] == "\t" else f"delimiter to {others[0]!r}"
         raise TableError(
-            f"{lines.name}: the header {header[0]!r} is a single column with the delimiter {delimiter!r}; "
-            f"set {hint}."
+            f"{lines.name}: the header {header[0]!r} is a single column with the delimiter "
+            f"{table.separator!r}; set {hint}."
         )
-    return columns.positions(header, lines.name)
+    return table.positions(header)
 
 
 def _wrong_length(fields: list[str], header: list[str], lines: Lines, delimiter: str) -> RowError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dropglm.files import replacing
 from dropglm.tables.errors import TableError
 from dropglm.tables.formats import Format, find_format
-from dropglm.tables.frames import import_polars
+from dropglm.tables.parquet import import_polars
 from dropglm.tables.source import COMPRESSIONS, PathOrFile, binary_stream, is_path, name_of
 
 if TYPE_CHECKING:

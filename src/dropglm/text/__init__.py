@@ -6,13 +6,11 @@ from dropglm.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dropglm.text.classifier import TextClassifier
-    from dropglm.text.files import load_model, save_model
-    from dropglm.text.hashing import NgramHasher
     from dropglm.text.label_check import confident_mistakes, suspicious_labels
-    from dropglm.text.model import TextModel
+    from dropglm.text.model import TextModel, load_model, save_model
     from dropglm.text.ngram_counts import NgramCounts
     from dropglm.text.online_classifier import OnlineTextClassifier
-    from dropglm.text.vectorizer import NgramVectorizer
+    from dropglm.text.vectorizer import NgramHasher, NgramVectorizer
 
 __all__ = [
     "NgramCounts",
@@ -31,12 +29,10 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "classifier": ("TextClassifier",),
-        "files": ("load_model", "save_model"),
-        "hashing": ("NgramHasher",),
         "label_check": ("confident_mistakes", "suspicious_labels"),
-        "model": ("TextModel",),
+        "model": ("TextModel", "load_model", "save_model"),
         "ngram_counts": ("NgramCounts",),
         "online_classifier": ("OnlineTextClassifier",),
-        "vectorizer": ("NgramVectorizer",),
+        "vectorizer": ("NgramHasher", "NgramVectorizer"),
     },
 )

@@ -145,7 +145,7 @@ class TextAnalysis(NgramSettings):
             and not self._overrides("build_analyzer")
         )
 
-    def _tokenizer(self, threads: int) -> TokenSource:
+    def _tokenizer(self) -> TokenSource:
         if self._overrides("build_analyzer"):
             return FunctionTokenizer(self.build_analyzer())
         if not self._splits_words():
@@ -155,7 +155,7 @@ class TextAnalysis(NgramSettings):
         if self.tokenizer is not None or self._overrides("build_tokenizer"):
             tokenizer = FunctionTokenizer(Chain((preprocess, self.build_tokenizer())))
         else:
-            tokenizer = Tokenizer(self.token_pattern, preprocess, threads)
+            tokenizer = Tokenizer(self.token_pattern, preprocess)
         return WithoutStopWords(tokenizer, stop_words) if stop_words else tokenizer
 
     def _chunks(self, X: Any, threads: int) -> Iterator[list[Any]]:

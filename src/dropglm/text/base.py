@@ -41,7 +41,7 @@ class NgramSettings:
         """
         if not isinstance(text, str):
             raise InputTypeError(f"text must be a string, got {_short_repr(text)}.")
-        return self._tokenizer(1).words(text)
+        return self._tokenizer().words(text)
 
     def _check_ngrams(self) -> tuple[int, int]:
         """Check the settings of tokens and n-grams; return the smallest and the largest n."""
@@ -58,9 +58,9 @@ class NgramSettings:
         checks.yes_or_no(self.strip_html, "strip_html")
         return int(n[0]), int(n[1])
 
-    def _tokenizer(self, threads: int) -> Any:
+    def _tokenizer(self) -> Any:
         preprocess = Preprocessor(bool(self.lowercase), bool(self.strip_html))
-        return Tokenizer(self.token_pattern, preprocess, threads)
+        return Tokenizer(self.token_pattern, preprocess)
 
 
 def check_texts(X: Iterable[str], name: str = "X") -> list[str]:

@@ -1,27 +1,28 @@
 """A text classifier: n-grams, logistic regression with dropout, tuning and explanations."""
 
 from collections.abc import Iterable
+from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator
 
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.text.base import check_texts
-from dropglm.text.embedded_model import EmbeddedTextModel
-from dropglm.text.embedded_predictions import FittedState
-from dropglm.text.embedding_head import EmbeddingHead
+from dropglm.text.file_contents import CHOSEN
+from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.labels import check_labels
-from dropglm.text.restoring import restore_coefficients, restore_features, restored_settings
-from dropglm.text.saving import model_state, saved_settings
+from dropglm.text.model import TextModel, as_estimator
+from dropglm.text.summarizing import warn_unless_better
 from dropglm.text.summary import Summary
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.training import TextsInMemory, check_settings, fit_to_texts
-from dropglm.text.unlabeled_effect import warn_unless_better
 from dropglm.text.vectorizer import NgramVectorizer
 
 
-class TextClassifier(EmbeddedTextModel):
+@dataclass(eq=False, repr=False)
+class TextClassifier(TextModel):
     r"""Text classifier: logistic regression with dropout on n-grams.
 
     By default it chooses l2 by cross-validation, then scales the predictors and adds those of naive Bayes, as
@@ -170,82 +171,43 @@ class TextClassifier(EmbeddedTextModel):
         "embeddings_unlabeled": True,
     }
 
-    def __init__(
-        self,
-        ngram_range: tuple[int, int] = (1, 2),
-        min_df: float | tuple[float, float] = (1, 2),
-        max_df: float = 1.0,
-        max_features: int | None = None,
-        *,
-        binary: bool = False,
-        sublinear_tf: bool = True,
-        use_idf: bool = True,
-        norm: str | None = "l2",
-        idf_power: float = 1.0,
-        ngram_weight: Any = None,
-        analyzer: Any = "word",
-        stop_words: Any = None,
-        strip_accents: Any = None,
-        lowercase: bool = True,
-        token_pattern: str = WORDS_AND_PUNCTUATION,
-        strip_html: bool = True,
-        tune: bool = True,
-        dropout: Any = None,
-        l2: Any = None,
-        discount: Any = None,
-        l2_weights: Any = None,
-        expectation: str = "gaussian",
-        calibrate: bool = True,
-        naive_bayes: bool = True,
-        n_latent: int = 50,
-        rounds: int = 3,
-        embedder: Any = None,
-        class_weight: Any = None,
-        cv: Any = None,
-        scoring: Any = "neg_log_loss",
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        n_jobs: int | None = None,
-        device: str | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.ngram_range = ngram_range
-        self.min_df = min_df
-        self.max_df = max_df
-        self.max_features = max_features
-        self.binary = binary
-        self.sublinear_tf = sublinear_tf
-        self.use_idf = use_idf
-        self.norm = norm
-        self.idf_power = idf_power
-        self.ngram_weight = ngram_weight
-        self.analyzer = analyzer
-        self.stop_words = stop_words
-        self.strip_accents = strip_accents
-        self.lowercase = lowercase
-        self.token_pattern = token_pattern
-        self.strip_html = strip_html
-        self.tune = tune
-        self.dropout = dropout
-        self.l2 = l2
-        self.discount = discount
-        self.l2_weights = l2_weights
-        self.expectation = expectation
-        self.calibrate = calibrate
-        self.naive_bayes = naive_bayes
-        self.n_latent = n_latent
-        self.rounds = rounds
-        self.embedder = embedder
-        self.class_weight = class_weight
-        self.cv = cv
-        self.scoring = scoring
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    ngram_range: tuple[int, int] = (1, 2)
+    min_df: float | tuple[float, float] = (1, 2)
+    max_df: float = 1.0
+    max_features: int | None = None
+    _: KW_ONLY
+    binary: bool = False
+    sublinear_tf: bool = True
+    use_idf: bool = True
+    norm: str | None = "l2"
+    idf_power: float = 1.0
+    ngram_weight: Any = None
+    analyzer: Any = "word"
+    stop_words: Any = None
+    strip_accents: Any = None
+    lowercase: bool = True
+    token_pattern: str = WORDS_AND_PUNCTUATION
+    strip_html: bool = True
+    tune: bool = True
+    dropout: Any = None
+    l2: Any = None
+    discount: Any = None
+    l2_weights: Any = None
+    expectation: str = "gaussian"
+    calibrate: bool = True
+    naive_bayes: bool = True
+    n_latent: int = 50
+    rounds: int = 3
+    embedder: Any = None
+    class_weight: Any = None
+    cv: Any = None
+    scoring: Any = "neg_log_loss"
+    tol: float = 1e-4
+    max_iter: int = 200
+    n_jobs: int | None = None
+    device: str | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(
         self,
@@ -286,43 +248,31 @@ class TextClassifier(EmbeddedTextModel):
         y = check_labels(y, len(labeled))
         texts = TextsInMemory(self, labeled, unlabeled, y, sample_weight, embeddings, embeddings_unlabeled)
         fitted = fit_to_texts(self, texts)
-        self._fitted = fitted
         if fitted.head is not None:
-            self._checked = fitted.head.fingerprint, self.embedder
+            fitted.head.checked = self.embedder
+        self._fitted = fitted
         warn_unless_better(fitted.summary)
         return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_fitted")
-
-    def _fitted_state(self) -> FittedState:
-        check_is_fitted(self)
-        return self._fitted
 
     @property
     def vectorizer_(self) -> NgramVectorizer:
         """The fitted vectorizer."""
-        return self._fitted_state().vectorizer
+        return self._fitted_model().vectorizer
 
     @property
     def model_(self) -> LogisticRegression:
-        """The fitted model."""
-        return self._fitted_state().model
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The classes, sorted."""
-        return self._fitted_state().model.classes_
+        """The fitted model of the n-grams."""
+        return self._fitted_model().model
 
     @property
     def summary_(self) -> Summary:
         """The data, the chosen settings and their cross-validated score."""
-        return self._fitted_state().summary
+        return self._fitted_model().summary
 
     @property
     def search_(self) -> LogisticRegressionCV:
         """The cross-validation, if settings were tuned."""
-        search = self._fitted_state().search
+        search = self._fitted_model().search
         if search is None:
             raise AttributeError("search_ exists only if settings were tuned.")
         return search
@@ -332,26 +282,49 @@ class TextClassifier(EmbeddedTextModel):
         """Probabilities of each text with a label when it was held out; NaN if it never was."""
         return self.search_.cv_probabilities_
 
-    def _to_state(self) -> dict[str, Any]:
-        """Return what a file has to hold to predict and to explain, without ``search_``."""
-        fitted = self._fitted_state()
-        parts = model_state(fitted.vectorizer, fitted.model)
-        parts |= {} if fitted.head is None else {"embedding": fitted.head.to_state()}
-        return parts | {
-            "settings": saved_settings(self),
-            "summary": fitted.summary.to_dict(),
-            "columns": self._saved_columns(),
-        }
+    def score(self, X: Iterable[str], y: Any, sample_weight: Any = None, embeddings: Any = None) -> float:
+        """Return the accuracy of the predictions.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the texts.
+        embeddings : array-like of shape (n, k), default=None
+            As in ``predict``.
+
+        Returns
+        -------
+        float
+            Share of correct predictions.
+        """
+        from sklearn.metrics import accuracy_score
+
+        return float(accuracy_score(y, self.predict(X, embeddings), sample_weight=sample_weight))
+
+    def __sklearn_clone__(self) -> Self:
+        """Copy the settings; the embedder is shared, since it may be large and nothing changes it."""
+        bare = copy(self)
+        bare.embedder = None
+        cloned: Self = BaseEstimator.__sklearn_clone__(bare)
+        cloned.embedder = self.embedder
+        return cloned
+
+    def _current_model(self) -> FittedTextModel:
+        fitted = self._fitted_model()
+        fitted.settings = self.get_params()
+        return fitted
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> Self:
-        classifier = cls(**restored_settings(state["settings"]))
-        vectorizer = NgramVectorizer(**classifier._settings_shared_with(NgramVectorizer))
-        vectorizer.ngram_weight = state["ngram_weight"]
-        restore_features(vectorizer, state)
-        fitted = restore_coefficients(state, len(vectorizer.ngrams_))
-        model = LogisticRegression(**state["chosen"])
-        model._set_fitted(**vars(fitted))
-        summary, head = Summary.of_state(state), EmbeddingHead.of_state(state, len(fitted.coef_))
-        classifier._fitted = FittedState(vectorizer, model, None, summary, head)
-        return classifier._restore_columns(state)
+    def _of(cls, fitted: FittedTextModel) -> Self:
+        weights = fitted.settings["class_weight"]  # files have no dictionaries whose keys are not strings
+        settings = {"class_weight": dict(weights)} if isinstance(weights, list) else {}
+        classifier = cls(**fitted.settings | settings, embedder=fitted.embedder)
+        model = LogisticRegression(**{name: getattr(fitted.model, name) for name in CHOSEN})
+        model._set_fitted(**vars(fitted.model) | {"coef_": np.ascontiguousarray(fitted.model.coef_)})
+        vectorizer = as_estimator(fitted.vectorizer, NgramVectorizer)
+        classifier._fitted = FittedTextModel(vectorizer, model, None, fitted.summary, fitted.head)
+        return classifier

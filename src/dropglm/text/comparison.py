@@ -20,10 +20,12 @@ from threadpoolctl import threadpool_limits
 
 from dropglm.errors import InputError
 from dropglm.estimators.folds import FOLDS
+from dropglm.estimators.scoring import standard_error
 from dropglm.progress import Progress
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.embeddings import embed
 from dropglm.text.labels import class_numbers
+from dropglm.text.metrics import log_losses
 
 MIN_TEXTS = 3  # of each class: one to measure on, and two to choose settings with
 
@@ -37,7 +39,7 @@ class Estimate(NamedTuple):
     @classmethod
     def of(cls, values: np.ndarray) -> "Estimate":
         """Return the mean of one value per text."""
-        return cls(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))))
+        return cls(float(values.mean()), standard_error(values) or 0.0)
 
 
 class Scores(NamedTuple):
@@ -244,5 +246,4 @@ def _folds(cv: Any, smallest: int) -> Any:
 def _per_text(p: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Return whether each prediction is correct and its log loss, in two rows."""
     p = p / p.sum(axis=1, keepdims=True)
-    loss = -np.log(np.maximum(p[np.arange(len(p)), truth], np.finfo(np.float64).eps))
-    return np.array([p.argmax(axis=1) == truth, loss], np.float64)
+    return np.array([p.argmax(axis=1) == truth, log_losses(p, truth)], np.float64)

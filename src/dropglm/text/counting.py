@@ -4,7 +4,7 @@ import numpy as np
 
 from dropglm.errors import InputError
 from dropglm.text import kernels
-from dropglm.text.prepared import Room, Tokens
+from dropglm.text.tokens import TokenRoom, Tokens
 
 MIN_SLOTS = 1 << 10
 MAX_NGRAM = 50
@@ -46,7 +46,7 @@ class NgramCounter:
         self.words, self.pairs = Table(), Table()
         self.letters = np.empty(0, np.uint8)
         self.ends = np.zeros(1, np.int64)
-        self.room, self.codes = Room(), np.empty(1, np.int32)
+        self.room, self.codes = TokenRoom(), np.empty(1, np.int32)
 
     def add(self, tokens: Tokens, first_text: int) -> tuple[np.ndarray, np.ndarray]:
         """Count the n-grams of texts first_text, first_text + 1, …
@@ -87,7 +87,7 @@ class NgramCounter:
 
     def release(self) -> None:
         """Give back the memory, on the thread that calls this."""
-        self.words, self.pairs, self.room = Table(), Table(), Room()
+        self.words, self.pairs, self.room = Table(), Table(), TokenRoom()
 
 
 def refuse_too_many(pairs: int, n_texts: int) -> None:

@@ -8,9 +8,7 @@ import numpy as np
 from dropglm.blocks import Blocks
 from dropglm.errors import InputError
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
-from dropglm.text.embedding_head import EmbeddingHead, Scaling
-from dropglm.text.embeddings import check_embeddings, embed
-from dropglm.text.fingerprint import Fingerprint
+from dropglm.text.embeddings import EmbeddingHead, Fingerprint, Scaling, check_embeddings, embed
 from dropglm.text.further_blocks import BY_BLOCK, add_blocks, without_last
 
 # Values that a search chooses from: standard deviations of the noise, relative to the root mean square of the

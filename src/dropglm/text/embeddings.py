@@ -1,21 +1,33 @@
-"""Embeddings of texts: from an embedder, or computed by the user; checked, and in float32.
+"""Embeddings of texts beside their n-grams: from an embedder, or computed by the user.
 
 An embedder is an object with a method ``encode``, such as a model of sentence-transformers or model2vec, or a
-callable. Either takes a list of texts and returns an array with one row of numbers per text.
+callable. Either takes a list of texts and returns an array with one row of numbers per text. A model that was
+trained with embeddings keeps the coefficients, and the fingerprint of the embedder, but not the embedder:
+
+    η = X β + b + (E - m) B
+
+m is the mean embedding of the training texts. So the share of the embedding is 0 for an average text, and the
+split between embedding and intercept has a meaning.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from inspect import signature
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from dropglm.errors import InputError, InputTypeError
+from dropglm.estimators.predictions import LogisticPredictions
 from dropglm.model_files import LARGEST
 from dropglm.progress import Progress
 
 BATCH = 256  # texts per call of an embedder, so that there can be a progress bar
+PROBES = ("A lovely film with a great cast.", "The train leaves at seven.", "Version 2.1 of the library")
+# Largest distance of two embeddings of the same text, relative to their length. Half precision moves them by
+# about 0.001; unrelated models differ by more than 1.
+TOLERANCE = 0.1
 
 
 def embed(embedder: Any, texts: Sequence[str], *, shown: bool = False) -> np.ndarray:
@@ -146,3 +158,217 @@ def as_array(given: Any, what: str = "embeddings") -> np.ndarray:
     except (TypeError, ValueError, RuntimeError) as error:
         reason = str(error).splitlines()[0].partition(". ")[0].rstrip(".")
         raise InputTypeError(f"{what} is not a numeric array: {reason}.") from None
+
+
+class Fingerprint(NamedTuple):
+    """What a model stores of its embedder: enough to recognise it, without its weights.
+
+    It consists of the embeddings of a few fixed texts, which are compared with a tolerance. A hash of rounded
+    numbers would be smaller, but the same model gives slightly different numbers on another processor or in
+    half precision, and among a thousand numbers some are always close to where rounding jumps.
+
+    Attributes
+    ----------
+    dimension : int
+        Numbers per text.
+    name : str or None
+        Name of the embedder; None if the embeddings were given as arrays.
+    probes : ndarray of shape (3, dimension) or None
+        Its embeddings of three fixed texts; None if they are not known.
+
+    Examples
+    --------
+    >>> def embedder(texts):
+    ...     return [[len(text), text.count("e")] for text in texts]
+    >>> known = Fingerprint.of(embedder)
+    >>> known.dimension, known.name, known.differs_from(Fingerprint.of(embedder))
+    (2, 'embedder', None)
+    >>> known.differs_from(Fingerprint.of(lambda texts: [[1.0, 2.0]] * len(texts)))
+    'it gives other embeddings for the same texts'
+    """
+
+    dimension: int
+    name: str | None = None
+    probes: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, embedder: Any, dimension: int | None = None) -> Self:
+        """Return the fingerprint of an embedder; the dimension is that of its embeddings, if known."""
+        name = _name_of(embedder)
+        try:
+            probes = as_array(encoder_of(embedder)(list(PROBES)))
+            probes = np.clip(np.nan_to_num(probes), -LARGEST, LARGEST)
+        except LookupError:  # a table of texts with their embeddings
+            if dimension is None:
+                raise
+            return cls(dimension, name)
+        if probes.ndim != 2 or len(probes) != len(PROBES):
+            raise InputError(
+                f"The embedder must return one row of numbers per text, but the shape is {probes.shape} for "
+                f"{len(PROBES)} texts."
+            )
+        return cls(probes.shape[1], name, probes)
+
+    def differs_from(self, other: "Fingerprint") -> str | None:
+        """Return how another embedder differs from this one, or None."""
+        if self.dimension != other.dimension:
+            return f"it gives {other.dimension} numbers per text, not {self.dimension}"
+        if self.probes is None or other.probes is None:
+            return None
+        distance = np.linalg.norm(self.probes - other.probes, axis=1)
+        length = np.linalg.norm(self.probes, axis=1)
+        if (distance > TOLERANCE * length).any():
+            return "it gives other embeddings for the same texts"
+        return None
+
+    def check(self, embedder: Any) -> None:
+        """Raise an error if this is another embedder."""
+        other = Fingerprint.of(embedder, self.dimension)
+        difference = self.differs_from(other)
+        if difference is not None:
+            known = f"the embedder {self.name}" if self.name else f"embeddings of {self.dimension} numbers"
+            raise InputError(
+                f"The embedder {other.name} is not the one of the model, which was trained with {known}: "
+                f"{difference}."
+            )
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what a model file holds."""
+        return self._asdict()
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Rebuild the fingerprint, after checking its parts."""
+        dimension, name, probes = (state[field] for field in cls._fields)
+        if probes is not None and probes.shape != (len(PROBES), dimension):
+            raise InputError("the fingerprint of the embedder is not valid")
+        return cls(dimension, name, probes)
+
+
+def _name_of(embedder: Any) -> str:
+    """Return the embedder's name: its attribute ``name``, or that of the function or of the class."""
+    names = (getattr(embedder, attribute, None) for attribute in ("name", "__name__"))
+    return next((name for name in names if isinstance(name, str)), type(embedder).__name__)
+
+
+class Scaling(NamedTuple):
+    """Centring and scaling of embeddings, so that rows have length 1 like those of the n-grams.
+
+    ``size`` is the root mean square of the distances of the rows from their mean.
+
+    Examples
+    --------
+    >>> E = np.array([[1.0, 2.0], [1.0, 6.0]], np.float32)
+    >>> Scaling.of(E)(E)
+    array([[ 0., -1.],
+           [ 0.,  1.]], dtype=float32)
+    """
+
+    mean: np.ndarray
+    size: float
+
+    @classmethod
+    def of(cls, *parts: np.ndarray) -> Self:
+        """Return the scaling of all these rows together."""
+        n = sum(len(part) for part in parts)
+        mean = sum(part.sum(axis=0, dtype=np.float64) for part in parts) / n
+        squares = sum(float(np.square(part - mean).sum()) for part in parts)
+        return cls(np.asarray(mean, np.float32), float(np.sqrt(squares / n)) or 1.0)
+
+    def __call__(self, E: np.ndarray) -> np.ndarray:
+        """Return (E - mean) / size."""
+        return np.asarray((E - self.mean) / np.float32(self.size), np.float32)
+
+
+@dataclass(eq=False)
+class EmbeddingHead:
+    """Coefficients of the embeddings, and the fingerprint of what they were computed with.
+
+    Attributes
+    ----------
+    fingerprint : Fingerprint
+    mean : ndarray of shape (k,)
+        m, the mean embedding of the training texts.
+    coef : ndarray of shape (1, k) for two classes, else (K, k)
+        Bᵀ.
+    checked : object
+        The embedder that is known to have this fingerprint, or None.
+    """
+
+    fingerprint: Fingerprint
+    mean: np.ndarray
+    coef: np.ndarray
+    checked: Any = None
+
+    def predictors(self, E: np.ndarray) -> np.ndarray:
+        """Return (E - m) B, what the embeddings add to the predictors; shape (n, K) or (n, 1)."""
+        return np.asarray((E - self.mean) @ self.coef.T)
+
+    def embeddings(self, texts: Sequence[str], given: Any, embedder: Any, *, shown: bool) -> np.ndarray:
+        """Return the embeddings of the texts, given ones or those of the embedder."""
+        known = self.fingerprint
+        if given is not None:
+            E = check_embeddings(given, len(texts))
+        elif embedder is None:
+            raise InputError(_missing(known), "embedder", "embeddings")
+        else:
+            self.check(embedder)
+            E = embed(embedder, texts, shown=shown)
+        if E.shape[1] != known.dimension:
+            raise InputError(
+                f"The embeddings have {E.shape[1]} numbers per text, but the model was trained with "
+                f"{known.dimension}."
+            )
+        return E
+
+    def check(self, embedder: Any) -> None:
+        """Raise an error if the embedder is not the one that the model was trained with."""
+        if self.checked is not embedder:
+            self.fingerprint.check(embedder)
+            self.checked = embedder
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what a model file holds."""
+        return {"mean": self.mean, "coef": self.coef, "fingerprint": self.fingerprint.to_state()}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], rows: int) -> Self:
+        """Rebuild the head, after checking its parts; ``rows`` is the number of predictors."""
+        fingerprint = Fingerprint.from_state(state["fingerprint"])
+        mean, coef = state["mean"], state["coef"]
+        for array, shape in ((mean, (fingerprint.dimension,)), (coef, (rows, fingerprint.dimension))):
+            if array.shape != shape:
+                raise InputError("the coefficients of the embeddings do not match the classes")
+        return cls(fingerprint, mean, coef)
+
+
+class ModelWithHead(LogisticPredictions):
+    """The sum of a fitted model of n-grams and a head; its X is a pair (features, embeddings)."""
+
+    def __init__(self, model: LogisticPredictions, head: EmbeddingHead) -> None:
+        self.model, self.head = model._snapshot(), head
+        self.classes_, self.multi_class_ = self.model.classes_, self.model.multi_class_
+        self.coef_, self.intercept_ = self.model.coef_, self.model.intercept_
+        self.n_features_in_ = self.model.n_features_in_
+
+    def _predictors(self, X: Any) -> np.ndarray:
+        features, E = X
+        return self.model._predictors(features) + self.head.predictors(E)
+
+
+def refuse_embeddings(given: Any) -> None:
+    """Raise an error if there are embeddings, or an embedder, for a model that was trained without."""
+    if given is not None:
+        raise InputError("The model was trained without embeddings, so it cannot use any.")
+
+
+def _missing(known: Fingerprint) -> str:
+    if known.name is None:
+        return (
+            f"The model was trained with embeddings of {known.dimension} numbers per text; pass those of the "
+            "texts as embeddings."
+        )
+    return (
+        f"The model needs its embedder {known.name}, which model files do not contain; set embedder when "
+        "loading the model, or pass embeddings."
+    )

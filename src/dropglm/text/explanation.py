@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from dropglm.estimators.predictions import LogisticPredictions
-from dropglm.text.class_weights import weights_between, weights_by_class
-from dropglm.text.embedding_head import ModelWithHead
-from dropglm.text.words import only_words
+from dropglm.text.embeddings import ModelWithHead
+from dropglm.text.top_ngrams import only_words, weights_between, weights_by_class
 
 SHOWN = 10  # n-grams for each of the two classes
 SHOWN_PUNCTUATION = 3

@@ -5,10 +5,13 @@ ways to read files are not in these tables. What the parts of a file must have i
 coefficient per n-gram) is checked where a model is rebuilt from them.
 """
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from dropglm.errors import InputTypeError
 from dropglm.model_files import (
     FLAG,
     HUGE,
@@ -22,13 +25,14 @@ from dropglm.model_files import (
     number,
     one_of,
     several,
+    to_plain,
     whole,
 )
 from dropglm.text.base import MAX_BITS
 from dropglm.text.counting import MAX_NGRAM
 from dropglm.text.ngram_strings import ANALYZERS
 from dropglm.text.preprocessing import ACCENTS
-from dropglm.text.stop_words import STOP_WORDS
+from dropglm.text.stop_words import STOP_WORDS, stop_word_set
 from dropglm.text.tokens import is_linear
 from dropglm.text.weighting import NORMS
 
@@ -118,10 +122,12 @@ WEIGHTS = either(TEXT, several(number()), array(NUMBERS, 1, -HUGE, HUGE))
 WEIGHTS = WEIGHTS._replace(what="a name or an array of finite numbers")
 CHOSEN = {"dropout": number(0.0, 1.0), "l2": number(0.0), "l2_weights": WEIGHTS, "discount": number(0.0)}
 # Those that matter only if the model is fitted again
-SEARCH = {
+SELECTION = {
     "min_df": either(SHARE, several(SHARE, 2, 2)),
     "max_df": SHARE,
     "max_features": none_or(whole(1)),
+}
+SEARCH = {
     "ngram_weight": CANDIDATES,
     "tune": FLAG,
     "dropout": CANDIDATES,
@@ -140,13 +146,12 @@ SEARCH = {
     "max_iter": whole(),
     "random_state": none_or(whole()),
 }
-ONLINE = {
+STEPS = {
     "rule": RULE,
     "rate": none_or(number(0.0)),
     "l2": number(0.0),
     "power": number(0.0),
     "average": FLAG,
-    "bits": none_or(whole(1, MAX_BITS)),
     "epochs": whole(1),
     "shuffle": FLAG,
     "random_state": none_or(whole()),
@@ -218,7 +223,7 @@ COLUMNS = Record({"text": none_or(TEXT), "label": none_or(TEXT)})
 
 TEXT_CLASSIFIER = Record(
     {
-        "settings": Record(FEATURES | SEARCH),
+        "settings": Record(FEATURES | SELECTION | SEARCH),
         "summary": SUMMARY,
         "classes": CLASSES,
         "multi_class": one_of("multinomial", "ovr"),
@@ -235,7 +240,7 @@ TEXT_CLASSIFIER = Record(
 )
 ONLINE_TEXT_CLASSIFIER = Record(
     {
-        "settings": Record(NGRAMS | ONLINE),
+        "settings": Record(NGRAMS | STEPS | {"bits": none_or(whole(1, MAX_BITS))}),
         "classes": CLASSES,
         "counts": array("int64", 1, 0),
         "state": Record(
@@ -273,3 +278,78 @@ ONLINE_TRAINING = Record(
 )
 MODELS = {"OnlineTextClassifier": ONLINE_TEXT_CLASSIFIER, "TextClassifier": TEXT_CLASSIFIER}
 CHECKPOINTS = {"OnlineTraining": ONLINE_TRAINING}
+
+# Not saved: they concern the machine and the user that open the file, or are too large for it.
+NOT_SAVED = ("n_jobs", "verbose", "device", "embedder")
+# Saved as None if they are objects: they matter only for another fit, which then uses the default folds,
+# accuracy and a random seed.
+SAVED_AS_NONE = ("cv", "random_state", "scoring")
+PLAIN = (type(None), bool, int, float, str)
+
+
+def saved_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a text classifier, in types that a file can hold."""
+    return {name: saved_setting(name, settings[name]) for name in settings if name not in NOT_SAVED}
+
+
+def plain_pattern(pattern: Any) -> Any:
+    """Return a token pattern as a string, with its flags, if it is a compiled one.
+
+    Examples
+    --------
+    >>> plain_pattern(re.compile("[a-z]+", re.IGNORECASE))
+    '(?i)[a-z]+'
+    """
+    if not isinstance(pattern, re.Pattern):
+        return pattern
+    flags = "".join(letter for letter in "aimsx" if pattern.flags & getattr(re, letter.upper()))
+    return f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
+
+
+def saved_setting(name: str, value: Any) -> Any:
+    """Return the value of a setting in types that a file can hold.
+
+    Objects of dropglm are replaced by the number or the name that means the same.
+
+    Raises
+    ------
+    TypeError
+        If a refit needs an object that no number or name stands for, such as the user's own noise.
+
+    Examples
+    --------
+    >>> from dropglm.noise import Dropout
+    >>> saved_setting("dropout", [0.2, Dropout(0.5)])
+    [0.2, 0.5]
+    """
+    if all(type(one) in PLAIN for one in (value if type(value) in (list, tuple) else [value])):
+        return value
+    if name in SAVED_AS_NONE and not isinstance(value, np.generic):
+        return None
+    if name == "token_pattern":
+        return plain_pattern(value)
+    # Imported here: the settings of an online model are plain.
+    from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights
+    from dropglm.noise import Dropout
+    from dropglm.penalties import EXPECTATIONS, Expectation
+
+    if isinstance(value, range) or (isinstance(value, np.ndarray) and value.dtype.kind in "iuf"):
+        return np.asarray(value, np.float64)
+    if isinstance(value, (list, tuple)) and name in CHOSEN:
+        return type(value)(saved_setting(name, item) for item in value)
+    if type(value) is Dropout:
+        return float(value.delta)
+    if isinstance(value, (Expectation, L2Weights)):
+        known: dict[str, Any] = EXPECTATIONS if isinstance(value, Expectation) else L2_WEIGHTS
+        value = next((key for key, entry in known.items() if entry == value), value)
+    if name == "class_weight" and isinstance(value, dict):
+        value = [list(pair) for pair in value.items()]  # since the keys of a file's dictionaries are strings
+    if name == "stop_words":
+        value = sorted(stop_word_set(value) or ())
+    try:
+        return to_plain(value)
+    except TypeError:
+        kind = value.__name__ if isinstance(value, type) else type(value).__name__
+        raise InputTypeError(
+            f"A model with {name}={kind} cannot be saved, since model files do not contain code; use joblib."
+        ) from None

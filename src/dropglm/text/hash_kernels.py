@@ -5,7 +5,6 @@ import numpy as np
 from dropglm.maths.compile import inlined, kernel, part
 from dropglm.maths.prefetch import prefetch
 from dropglm.text.kernels import mix
-from dropglm.text.scan_kernels import text_tokens
 
 SPACE = np.uint8(32)
 NAMED = np.uint8(128)  # the bit of a mark that says that the column has a name
@@ -21,45 +20,6 @@ def extend_hash(h, key):
 
 
 @kernel
-def hash_texts(
-    letters,
-    begins,
-    ends,
-    classes,
-    runs,
-    shortest,
-    longest,
-    first_text,
-    marks,
-    indptr,
-    columns,
-    new,
-    names,
-    sizes,
-):
-    """Write the distinct columns of each text's n-grams; texts are numbered from ``first_text``.
-
-    The texts are in UTF-8, and already preprocessed; ``classes`` and ``runs`` are those of
-    ``scan_kernels.text_tokens``. See ``hash_ngrams`` for the other arguments.
-    """
-    longest_text = 0
-    for i in range(len(begins)):
-        longest_text = max(longest_text, ends[i] - begins[i])
-    starts, stops = np.empty(longest_text + 1, np.int64), np.empty(longest_text + 1, np.int64)
-    keys, hashes = np.empty(longest_text + 1, np.int64), np.empty(longest_text + 1, np.uint64)
-    k, m, b = np.int64(0), np.int64(0), np.int64(0)
-    for i in range(len(begins)):
-        count = text_tokens(letters, begins[i], ends[i], classes, runs, starts, stops, keys, 0)
-        mark = next_mark(first_text + i, marks)
-        k, m, b = hash_tokens(
-            letters, 0, count, starts, stops, keys, hashes, shortest, longest, mark, marks, columns, k, new,
-            names, sizes, m, b,
-        )  # fmt: skip
-        indptr[i + 1] = k
-    return m
-
-
-@kernel
 def hash_ngrams(tokens, shortest, longest, first_text, marks, indptr, columns, new, names, sizes):
     """Write the distinct columns of each text's n-grams; texts are numbered from ``first_text``.
 
@@ -68,15 +28,33 @@ def hash_ngrams(tokens, shortest, longest, first_text, marks, indptr, columns, n
     column took three times as long. If ``new`` is not empty, a column is named after the first n-gram hashed
     to it: ``new`` gets the column, ``names`` the n-grams one after the other, and ``sizes`` their
     bytes. Returns the number of names.
+
+    Whether the text already contains a column is not tested by a branch, since half of its predictions would
+    fail: the column is always written, and overwritten by the next one if it was a repetition.
     """
     hashes = np.empty(tokens.counts.max() if len(tokens.counts) else 0, np.uint64)
+    mask, naming = np.uint64(len(marks) - 1), len(new) > 0
     k, m, b = np.int64(0), np.int64(0), np.int64(0)
     for i in range(len(tokens.first)):
+        first, count = tokens.first[i], tokens.counts[i]
         mark = next_mark(first_text + i, marks)
-        k, m, b = hash_tokens(
-            tokens.letters, tokens.first[i], tokens.counts[i], tokens.start, tokens.stop, tokens.keys, hashes,
-            shortest, longest, mark, marks, columns, k, new, names, sizes, m, b,
-        )  # fmt: skip
+        for p in range(count):
+            hashes[p] = np.uint64(0)
+        for n in range(1, longest + 1):
+            # A loop of its own, which is vectorised: together with prefetching, three quarters of the time.
+            for p in range(count - n + 1):
+                hashes[p] = extend_hash(hashes[p], tokens.keys[first + p + n - 1])
+            for p in range(count - n + 1 if n >= shortest else 0):
+                prefetch(marks, hashes[min(p + DISTANCE, count - n)] & mask)
+                column = hashes[p] & mask
+                columns[k] = column
+                before = marks[column]
+                k += np.uint8(before & ~NAMED) != mark
+                if naming and before < NAMED:
+                    new[m] = column
+                    sizes[m] = write_ngram(tokens, first + p, n, names[b : b + STORED_BYTES])
+                    m, b = m + 1, b + sizes[m]
+                marks[column] = mark | (NAMED if naming else before & NAMED)
         indptr[i + 1] = k
     return m
 
@@ -92,47 +70,16 @@ def next_mark(text, marks):
 
 
 @part
-def hash_tokens(
-    letters, first, count, starts, stops, keys, hashes, shortest, longest, mark, marks, columns, k, new,
-    names, sizes, m, b,
-):  # fmt: skip
-    """Write the distinct columns of one text to ``columns[k]`` on; new names to ``new[m]``, ``names[b]`` on.
-
-    Whether the text already contains a column is not tested by a branch, since half of its predictions would
-    fail: the column is always written, and overwritten by the next one if it was a repetition.
-    """
-    mask, naming = np.uint64(len(marks) - 1), len(new) > 0
-    for p in range(count):
-        hashes[p] = np.uint64(0)
-    for n in range(1, longest + 1):
-        # A loop of its own, which is vectorised: together with prefetching, three quarters of the time.
-        for p in range(count - n + 1):
-            hashes[p] = extend_hash(hashes[p], keys[first + p + n - 1])
-        for p in range(count - n + 1 if n >= shortest else 0):
-            prefetch(marks, hashes[min(p + DISTANCE, count - n)] & mask)
-            column = hashes[p] & mask
-            columns[k] = column
-            before = marks[column]
-            k += np.uint8(before & ~NAMED) != mark
-            if naming and before < NAMED:
-                new[m] = column
-                size = write_ngram(letters, starts, stops, first + p, n, names[b : b + STORED_BYTES])
-                sizes[m] = size
-                m, b = m + 1, b + size
-            marks[column] = mark | (NAMED if naming else before & NAMED)
-    return k, m, b
-
-
-@part
-def write_ngram(letters, starts, stops, p, n, out):
+def write_ngram(tokens, p, n, out):
     """Write n tokens, starting at p and separated by spaces, as far as they fit; return the bytes written."""
     place = 0
     for q in range(p, p + n):
         if q > p and place < len(out):
             out[place] = SPACE
             place += 1
-        for letter in range(starts[q], min(stops[q], starts[q] + len(out) - place)):
-            out[place] = letters[letter]
+        start, stop = tokens.start[q], tokens.stop[q]
+        for letter in range(start, min(stop, start + len(out) - place)):
+            out[place] = tokens.letters[letter]
             place += 1
     return place
 

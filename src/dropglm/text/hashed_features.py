@@ -1,6 +1,7 @@
 """Features that are hashed n-grams, and the names of their columns."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +13,8 @@ from dropglm.encoded_texts import EncodedTexts
 from dropglm.errors import InputError
 from dropglm.text import hash_kernels
 from dropglm.text.base import MAX_BITS, NgramSettings, text_chunks
-from dropglm.text.cleaning import clean
 from dropglm.text.hash_kernels import STORED_BYTES
-from dropglm.text.prepared import ALL, ASCII, TWO_BYTES, Runs, character_classes, settings_of
+from dropglm.text.tokens import WORDS_AND_PUNCTUATION, TokenRoom, compile_pattern
 
 NAME_BYTES = STORED_BYTES - 1  # bytes of a column's name that are shown
 PART = 1 << 13  # names to sort by column at a time, which saves memory
@@ -153,6 +153,7 @@ class Room:
     """
 
     def __init__(self) -> None:
+        self.tokens = TokenRoom()
         self.columns = np.empty(0, np.uint32)
         self.names = NewNames.empty(0)
 
@@ -164,21 +165,32 @@ class Room:
             self.names = NewNames.empty(n_names)
 
 
-class HashedTexts(NamedTuple):
-    """The rows of consecutive texts, and the columns that are named after their n-grams."""
+class NamedRows(NamedTuple):
+    """The rows of consecutive texts, and the hashed columns that are named after their n-grams, if any."""
 
-    rows: BinaryRows
-    names: NewNames
+    rows: Any  # BinaryRows if n-grams are hashed
+    names: NewNames | None = None
+
+    @property
+    def n_texts(self) -> int:
+        """Number of rows."""
+        return len(self.rows.indptr) - 1
 
 
+@dataclass(eq=False, repr=False)
 class HashedFeatures(NgramSettings):
     """Features that are hashed n-grams; ``NgramHasher`` without scikit-learn's interface."""
 
-    bits: int
-    n_jobs: int | None
-    verbose: int
-    ngrams_: Buckets
-    n_texts_: int
+    bits: int = 20
+    ngram_range: tuple[int, int] = (1, 2)
+    _: KW_ONLY
+    lowercase: bool = True
+    token_pattern: str = WORDS_AND_PUNCTUATION
+    strip_html: bool = True
+    n_jobs: int | None = None
+    verbose: int = 0
+    ngrams_: Buckets = field(init=False)
+    n_texts_: int = field(init=False)
 
     def transform(self, X: Iterable[str]) -> Any:
         """Return the matrix of the texts.
@@ -215,44 +227,46 @@ class HashedFeatures(NgramSettings):
             self._add(hashed)
             yield hashed.rows
 
-    def _add(self, hashed: HashedTexts) -> None:
+    def _add(self, hashed: NamedRows) -> None:
         """Record the new names of texts that were hashed with ``ngrams_``, in the order of the texts."""
-        self.ngrams_.add(hashed.names)
-        self.n_texts_ += len(hashed.rows.indptr) - 1
+        if hashed.names is not None:
+            self.ngrams_.add(hashed.names)
+            self.n_texts_ += hashed.n_texts
+
+    def _restore_names(self, buckets: dict[str, np.ndarray], n_texts: int) -> None:
+        """Take the names of the columns from a model file, after checking them and the settings."""
+        compile_pattern(self.token_pattern)
+        self.ngrams_, self.n_texts_ = Buckets._from_state(buckets, self._check()[2]), n_texts
 
     def _forget_names(self) -> None:
         self.ngrams_, self.n_texts_ = Buckets.new(self._check()[2]), 0
 
     def _hash(
         self, X: Iterable[str], buckets: Buckets, n_texts: int, room: Room | None = None
-    ) -> Iterator[HashedTexts]:
+    ) -> Iterator[NamedRows]:
         """Yield the rows of the texts, a few megabytes of text at a time; columns are not sorted."""
         room = room or Room()
         shortest, longest, size = self._check()
-        tokenizer = self._tokenizer(checks.threads(self.n_jobs))
+        checks.threads(self.n_jobs)
+        tokenizer = self._tokenizer()
         chunks: Iterable[Sequence[str]] = text_chunks(X, verbose=bool(self.verbose))
         if isinstance(X, EncodedTexts) and tokenizer.runs is not None:
             chunks = [X]
         for chunk in chunks:
             indptr = np.zeros(len(chunk) + 1, np.int64)
-            if tokenizer.runs is None:
-                hash_, tokens = hash_kernels.hash_ngrams, tokenizer.split(chunk)
-                arguments, most = (tokens,), int(tokens.counts.sum())
-            else:
-                hash_, texts = hash_kernels.hash_texts, clean(EncodedTexts.of(chunk), tokenizer.preprocess)
-                arguments, most = _scanned(texts, tokenizer.runs), len(texts.letters)
-            most *= longest - shortest + 1
+            tokens = tokenizer.split(chunk, room.tokens)
+            most = int(tokens.counts.sum()) * (longest - shortest + 1)
             # One more than needed: the kernel writes repeated columns as well, and then overwrites them.
             room.reserve(most + 1, min(most, size) if len(buckets.lengths) else 0)
-            columns, new = room.columns, room.names
-            used = hash_(*arguments, shortest, longest, n_texts, buckets.marks, indptr, columns, *new)
+            columns, new, n = room.columns, room.names, (shortest, longest)
+            used = hash_kernels.hash_ngrams(tokens, *n, n_texts, buckets.marks, indptr, columns, *new)
             n_texts += len(chunk)
-            yield HashedTexts(BinaryRows(indptr, columns[: indptr[-1]].copy()), new.first(used))
+            yield NamedRows(BinaryRows(indptr, columns[: indptr[-1]].copy()), new.first(used))
 
     def _describe(self, text: str) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
         """Return the columns of a text, their values, the n-grams of the text in each, and unknown words."""
         shortest, longest, size = self._check()
-        words, tokens = self.tokenize(text), self._tokenizer(1).split([text])
+        words, tokens = self.tokenize(text), self._tokenizer().split([text])
         ngrams: dict[int, list[str]] = {}
         unknown: list[str] = []
         for n in range(shortest, longest + 1):
@@ -275,12 +289,3 @@ class HashedFeatures(NgramSettings):
         if not 1 <= self.bits <= MAX_BITS:
             raise InputError(f"bits must be between 1 and {MAX_BITS}, got {self.bits}.")
         return shortest, longest, 1 << int(self.bits)
-
-
-def _scanned(texts: EncodedTexts, runs: Runs) -> tuple[Any, ...]:
-    """Return the arguments of ``hash_kernels.hash_texts`` that say how to find tokens in which texts."""
-    # The table of all characters takes 0.1 s, that of the first 65,536 a fortieth of it.
-    largest = texts.largest_byte
-    size = ASCII if largest < 0x80 else TWO_BYTES if largest < 0xF0 else ALL
-    classes = character_classes(runs, size)
-    return texts.letters, texts.begins, texts.ends, classes, settings_of(runs, classes)

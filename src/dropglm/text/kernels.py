@@ -13,8 +13,10 @@ import numpy as np
 
 from dropglm.errors import InputError
 from dropglm.maths.compile import kernel, part
+from dropglm.text.token_kernels import token_key
 
 FREE = -1
+NONE = -1  # pads the spelling of shorter n-grams
 # Columns of the nodes: the key, the last text that contains it, the number of texts that contain it, and the
 # number of occurrences. Two nodes fill one cache line.
 KEY, SEEN, TEXTS, TIMES = 0, 1, 2, 3
@@ -24,9 +26,6 @@ MOST_PROBES = 64
 BLOCK = 64  # n-grams whose slots are fetched before the first one is used, so that memory latencies overlap
 PAIR = 1 << 30  # is added to the number of a pair that is the head of another one
 
-_OFFSET, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # of FNV-1a
-_BYTE, _TOP = np.uint64(8), np.uint64(56)
-_LONG = np.uint64(0xFF) << _TOP
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 
@@ -43,41 +42,6 @@ def mix(key):
 def first_slot(key, slots):
     """Return the first slot to probe, from the lower half of the hash; there are 2^k slots."""
     return np.int64(mix(key) & np.uint64(len(slots) - 1))
-
-
-@part
-def long_key(letters, start, stop):
-    """Return the key of a token of eight bytes or more: a hash, made negative."""
-    h = _OFFSET
-    for k in range(start, stop):
-        h = (h ^ np.uint64(letters[k])) * _PRIME
-    return np.int64(h | _LONG)
-
-
-@part
-def token_key(letters, start, stop):
-    """Return the key of a token; with at most seven bytes these bytes, preceded by their number."""
-    if stop - start > 7:
-        return long_key(letters, start, stop)
-    n = np.uint64(stop - start)
-    packed = n
-    for k in range(start, stop):
-        packed = packed << _BYTE | np.uint64(letters[k])
-    return np.int64(packed << _BYTE * (np.uint64(7) - n))
-
-
-@part
-def decode(letters, p):
-    """Return the code point that begins at p, and where the next one begins."""
-    lead = letters[p]
-    code, after = np.int64(lead), p + 1
-    if lead >= 0x80:  # 2, 3 or 4 bytes
-        more = 1 if lead < 0xE0 else (2 if lead < 0xF0 else 3)
-        code = np.int64(lead) & (0x3F >> more)
-        for _ in range(more):
-            code = code << 6 | (np.int64(letters[after]) & 0x3F)
-            after += 1
-    return code, after
 
 
 @part

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.text.fitted_model import AnyTextModel
 from dropglm.text.labels import class_numbers, not_a_class
-from dropglm.text.predictions import TextPredictions
 
 TABLE_BINS, ERROR_BINS = 10, 15
 MOST_CONFUSED = 1000  # classes, for which the confusion has a million entries
@@ -114,7 +114,7 @@ class Metrics:
         )
 
 
-def compute_metrics(model: TextPredictions, X: list[str], y: np.ndarray, embeddings: Any = None) -> Metrics:
+def compute_metrics(model: AnyTextModel, X: list[str], y: np.ndarray, embeddings: Any = None) -> Metrics:
     """Compute the metrics of a fitted model on texts with labels, and embeddings if it uses them."""
     p = model.predict_proba(X) if embeddings is None else model.predict_proba(X, embeddings)
     return metrics_from_probabilities(y, p, model.classes_)
@@ -172,7 +172,7 @@ def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metr
         unknown_labels=n - len(truth),
         accuracy=accuracy,
         standard_error=float(np.sqrt(accuracy * (1.0 - accuracy) / n)),
-        log_loss=_log_loss(p[np.arange(len(truth)), truth]),
+        log_loss=float(log_losses(p, truth).mean()),
         macro_f1=float(np.mean([one.f1 for one in by_class if one.f1 is not None])),
         calibration_error=calibration_error(truth, p, range(len(labels))),
         by_class=by_class,
@@ -221,10 +221,10 @@ def calibration_error(y: Any, probabilities: Any, classes: Any) -> float:
     return float(sum(bin["texts"] * abs(bin["probability"] - bin["right"]) for bin in bins) / len(p))
 
 
-def _log_loss(probability: np.ndarray) -> float:
-    """Return the mean negative logarithm of the probabilities, which are clipped as scikit-learn does."""
+def log_losses(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return the negative logarithm of the probability of each true class, clipped as scikit-learn does."""
     smallest = np.finfo(np.float64).eps
-    return float(-np.log(np.clip(probability, smallest, 1.0 - smallest)).mean())
+    return -np.log(np.clip(probabilities[np.arange(len(truth)), truth], smallest, 1.0 - smallest))
 
 
 def _by_class(

@@ -1,19 +1,27 @@
-"""Base class of the text classifiers: estimators that predict, explain, and are saved to files."""
+"""Base class of the text classifiers, estimators that hold a fitted text model; and their files."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from copy import copy
+from importlib import import_module
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
+import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
-from dropglm import model_files
-from dropglm.text.estimator import TextEstimator
+from dropglm import checks
+from dropglm.errors import InputTypeError
+from dropglm.text.explanation import Explanation
 from dropglm.text.file_contents import MODELS
-from dropglm.text.predictions import TextPredictions
+from dropglm.text.fitted_model import FittedTextModel, load_fitted_model
+from dropglm.text.top_ngrams import NgramWeight
+from dropglm.text.vectorizer import TextEstimator
+
+Estimator = TypeVar("Estimator")
 
 
-class TextModel(ClassifierMixin, TextPredictions, TextEstimator, ABC):
+class TextModel(ClassifierMixin, TextEstimator, ABC):
     """A text classifier; once fitted, it has ``vectorizer_``, ``model_``, ``classes_`` and ``summary_``.
 
     ``TextClassifier`` and ``OnlineTextClassifier`` derive from it.
@@ -28,6 +36,9 @@ class TextModel(ClassifierMixin, TextPredictions, TextEstimator, ABC):
         The classes, sorted.
     summary_ : Summary
         What was learnt from, and how well; print it.
+    text_column_, label_column_ : str or None
+        The columns of the table that the model was trained on; None if they are not known. ``fit`` leaves
+        them unchanged; the command line sets them, and model files hold them.
 
     See Also
     --------
@@ -43,15 +54,169 @@ class TextModel(ClassifierMixin, TextPredictions, TextEstimator, ABC):
     """
 
     _kind: ClassVar[str]  # of its files
+    _fitted: Any  # the FittedTextModel of the last fit, stored in one step
+    n_jobs: int | None
+    verbose: int
+    embedder: Any = None
+    text_column_: str | None = None
+    label_column_: str | None = None
 
     @abstractmethod
-    def _to_state(self) -> dict[str, Any]:
-        """Return what a model file has to hold."""
+    def _current_model(self) -> FittedTextModel:
+        """Return the fitted model with our current settings, also those that only a fit or a file needs."""
 
     @classmethod
     @abstractmethod
-    def _from_state(cls, state: dict[str, Any]) -> Self:
-        """Rebuild the model, after checking that its parts fit together."""
+    def _of(cls, fitted: Any) -> Self:
+        """Return an estimator with a fitted model that comes from a file."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    def _fitted_model(self) -> FittedTextModel:
+        """Return the fitted model, to predict with our current settings.
+
+        It is a copy, which a fit in another thread does not change.
+        """
+        checks.fitted(self, "_fitted")
+        fitted: FittedTextModel = copy(self._fitted)
+        fitted.n_jobs, fitted.verbose, fitted.embedder = self.n_jobs, self.verbose, self.embedder
+        fitted.text_column_, fitted.label_column_ = self.text_column_, self.label_column_
+        return fitted
+
+    @property
+    def vectorizer_(self) -> Any:
+        """The fitted vectorizer."""
+        return self._fitted_model().vectorizer
+
+    @property
+    def model_(self) -> Any:
+        """The fitted model of the features."""
+        return self._fitted_model().model
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes, sorted."""
+        return self._fitted_model().classes_
+
+    @property
+    def summary_(self) -> Any:
+        """What was learnt from, and how well."""
+        return self._fitted_model().summary_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of n-grams, or of columns to which n-grams are hashed."""
+        return int(self.model_.n_features_in_)
+
+    def predict(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
+        """Predict the most probable class of each text.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+        embeddings : array-like of shape (n, k), default=None
+            Embeddings of the texts, if the model was trained with embeddings; None means those of its
+            embedder.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Classes.
+        """
+        return self._fitted_model().predict(X, embeddings)
+
+    def predict_proba(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+        embeddings : array-like of shape (n, k), default=None
+            As in ``predict``.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Columns are in the order of ``classes_``.
+        """
+        return self._fitted_model().predict_proba(X, embeddings)
+
+    def predict_log_proba(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+        embeddings : array-like of shape (n, k), default=None
+            As in ``predict``.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Columns are in the order of ``classes_``.
+        """
+        return self._fitted_model().predict_log_proba(X, embeddings)
+
+    def decision_function(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
+        """Compute the linear predictor of each text.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+        embeddings : array-like of shape (n, k), default=None
+            As in ``predict``.
+
+        Returns
+        -------
+        ndarray of shape (n,) for two classes, else (n, K)
+            For two classes, positive values favour ``classes_[1]``.
+        """
+        return self._fitted_model().decision_function(X, embeddings)
+
+    def top_features(self, k: int = 10) -> dict[Any, list[NgramWeight]]:
+        """List the n-grams with the strongest influence on each class.
+
+        Parameters
+        ----------
+        k : int, default=10
+            Number of n-grams per class.
+
+        Returns
+        -------
+        dict
+            Maps each class to at most k pairs (ngram, weight), the most important first. The weight is what
+            the n-gram typically adds to the predictor of the class, in a text that contains it: its
+            coefficient times the mean value of the feature in such texts. It is positive. N-grams are ranked
+            by the weight times √(f (1 - f)), where f is the share of the texts that contain the n-gram;
+            this favours frequent n-grams. Hashed n-grams are not counted; they are ranked by how far their
+            coefficients are from 0, in standard errors. N-grams with punctuation come after all those of
+            words only.
+        """
+        return self._fitted_model().top_features(k)
+
+    def explain(self, text: str, embedding: Any = None) -> Explanation:
+        """Explain the prediction for one text.
+
+        Parameters
+        ----------
+        text : str
+            The text.
+        embedding : array-like of shape (k,), default=None
+            The embedding of the text, if the model was trained with embeddings; None means that of its
+            embedder.
+
+        Returns
+        -------
+        Explanation
+            What tips the prediction: the contribution of each n-gram of the text, and of its embedding, to
+            the difference between the predictors of the predicted class and of the runner-up.
+        """
+        return self._fitted_model().explain(text, embedding)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file that contains data only, no code.
@@ -75,8 +240,7 @@ class TextModel(ClassifierMixin, TextPredictions, TextEstimator, ABC):
         --------
         load_model : Read a model file.
         """
-        check_is_fitted(self, "model_")
-        model_files.write(path, self._kind, self._to_state(), MODELS[self._kind])
+        self._current_model().save(path)
 
     @classmethod
     def load(cls, path: str | PathLike[str], embedder: Any = None, *, trust: bool = False) -> Self:
@@ -99,10 +263,15 @@ class TextModel(ClassifierMixin, TextPredictions, TextEstimator, ABC):
         --------
         load_model : Read a text model of either class.
         """
-        _, state = model_files.read(path, {cls._kind: MODELS[cls._kind]}, trust=trust)
-        with model_files.reporting_damage(path):
-            model = cls._from_state(state)
-        return model if embedder is None else model._with_embedder(embedder)
+        contents = {cls._kind: MODELS[cls._kind]}
+        return cls._with_columns_of(load_fitted_model(path, embedder, trust=trust, contents=contents))
+
+    @classmethod
+    def _with_columns_of(cls, fitted: FittedTextModel) -> Self:
+        """Return an estimator with a fitted model that comes from a file, and its columns."""
+        classifier = cls._of(fitted)
+        classifier.text_column_, classifier.label_column_ = fitted.text_column_, fitted.label_column_
+        return classifier
 
     def to_sklearn(self) -> Any:
         """Return the fitted model as a pipeline of scikit-learn, which predicts the same without dropglm.
@@ -129,10 +298,106 @@ class TextModel(ClassifierMixin, TextPredictions, TextEstimator, ABC):
         """
         from dropglm.text.sklearn_pipeline import sklearn_pipeline
 
-        check_is_fitted(self, "model_")
-        return sklearn_pipeline(*self._linear_parts())
+        return sklearn_pipeline(self._fitted_model())
 
     def _settings_shared_with(self, estimator: type) -> dict[str, Any]:
         """Return those of our settings that this class of estimators also has."""
         names = estimator().get_params().keys() & self.get_params().keys()
         return {name: getattr(self, name) for name in names}
+
+
+def as_estimator(plain: Any, kind: type[Estimator]) -> Estimator:
+    """Return an estimator with the attributes of an object of its base class."""
+    estimator = object.__new__(kind)
+    vars(estimator).update(vars(plain))
+    return estimator
+
+
+def load_model(path: str | PathLike[str], embedder: Any = None, *, trust: bool = False) -> TextModel:
+    """Read a text model from a file. Model files from untrusted sources are safe to open.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file that ``save_model``, ``TextClassifier.save`` or ``OnlineTextClassifier.save`` wrote.
+    embedder : callable or object with a method ``encode``, default=None
+        The embedder that the model was trained with, since files do not contain it. You can also set it
+        later, with ``set_params(embedder=...)``, or pass embeddings to ``predict``.
+    trust : bool, default=False
+        Whether to open a file that is safe only if you trust its author: one whose ``token_pattern`` is more
+        than classes of characters and their repetition, which can take any time to find in a text, or one
+        that needs far more memory than its own size.
+
+    Returns
+    -------
+    TextClassifier or OnlineTextClassifier
+        The fitted model.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, is not a dropglm model file, needs trust, or was written by another version.
+    ValueError
+        If the model was trained with another embedder, or without embeddings.
+
+    See Also
+    --------
+    save_model : Write a model file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dropglm import TextClassifier, load_model, save_model
+    >>> model = TextClassifier(tune=False).fit(["so lovely", "so dull"], ["good", "bad"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/model.skops")
+    ...     load_model(f"{folder}/model.skops").predict(["lovely"])
+    array(['good'], dtype='<U4')
+    """
+    fitted = load_fitted_model(path, embedder, trust=trust)
+    kind: type[TextModel] = getattr(import_module("dropglm.text"), fitted.kind)
+    return kind._with_columns_of(fitted)
+
+
+def save_model(model: TextModel, path: str | PathLike[str]) -> None:
+    """Write a fitted text model to a file that contains data only, no code.
+
+    Parameters
+    ----------
+    model : TextClassifier or OnlineTextClassifier
+        A fitted model.
+    path : str or path-like
+        The file is replaced in one step: if writing fails, the old file is left unchanged.
+
+    Raises
+    ------
+    TypeError
+        If the model is not a text model, or if a setting is an object that no number or name stands for, such
+        as your own noise or update rule, since files do not contain code; use joblib.
+
+    See Also
+    --------
+    load_model : Read a model file.
+
+    Notes
+    -----
+    A cross-validation splitter, a scorer given as a function and a random generator are not saved. If the
+    loaded model is fitted again, it uses the default folds, accuracy and a new random seed instead.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from dropglm import TextClassifier, load_model, save_model
+    >>> model = TextClassifier(tune=False, min_df=1).fit(["good film", "bad film"], ["pos", "neg"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "model.skops"
+    ...     save_model(model, path)
+    ...     load_model(path).predict(["a good story"])
+    array(['pos'], dtype='<U3')
+    """
+    if not isinstance(model, TextModel):
+        raise InputTypeError(
+            f"model must be a TextClassifier or an OnlineTextClassifier, got {type(model).__name__}; use "
+            "skops or joblib for other estimators."
+        )
+    model.save(path)

@@ -1,16 +1,360 @@
-"""Counts of n-grams that can be added: those of several parts of the texts give those of all texts."""
+"""All n-grams of some texts and how often they occur, sorted, so that two such counts are merged in one pass.
 
-from collections.abc import Iterable, Mapping
+The n-grams of n words are listed by their first n - 1 words, which are an n-gram themselves, and then by
+their last word. Words are numbered in alphabetical order. Equal n-grams with equal counts have therefore
+equal arrays, in whatever order they were merged. The counts of the threads of a fit are merged in this way,
+and those of parts of the texts.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from dropglm.errors import InputError, InputTypeError
-from dropglm.text.candidates import NONE
-from dropglm.text.ngram_trie import NgramLevel, NgramTrie
-from dropglm.text.short_numbers import from_bytes, to_bytes
+from dropglm.maths.compile import kernel
+from dropglm.text.counting import NgramCounter
+from dropglm.text.kernels import KEY, NONE, PAIR, TEXTS, TIMES
+from dropglm.text.sorting import copy_strings, is_less, sorted_rows, sorted_strings
 from dropglm.text.tokens import decode_strings
+from dropglm.threads import each
+
+Counts = TypeVar("Counts")
+
+PIECE = 1 << 17  # n-grams per task
+LONGEST = 9  # bytes of a number below 2^63
+
+
+class Candidates(NamedTuple):
+    """N-grams that occur in the right number of texts.
+
+    Attributes
+    ----------
+    letters, ends : ndarray
+        The tokens, concatenated in UTF-8, and the offsets where each begins and the last one ends.
+    spelling : ndarray of shape (n_ngrams, largest n)
+        The numbers of the tokens of each n-gram, padded with -1.
+    texts, times : ndarray of shape (n_ngrams,)
+        In how many texts each n-gram occurs, and how often.
+    numbers : ndarray of shape (n_ngrams,)
+        Their numbers among all n-grams of the trie, of which shorter ones come first.
+    n_texts : int
+        Number of texts.
+    """
+
+    letters: np.ndarray
+    ends: np.ndarray
+    spelling: np.ndarray
+    texts: np.ndarray
+    times: np.ndarray
+    numbers: np.ndarray
+    n_texts: int
+
+
+class NgramLevel(NamedTuple):
+    """The n-grams of n words.
+
+    Attributes
+    ----------
+    starts : ndarray of int64
+        Where those with the same first n - 1 words begin, and the last ones end.
+    last : ndarray of int32
+        The numbers of their last words.
+    texts, times : ndarray of int64
+        In how many texts each occurs, and how often.
+    """
+
+    starts: np.ndarray
+    last: np.ndarray
+    texts: np.ndarray
+    times: np.ndarray
+
+    def merge(
+        self, other: "NgramLevel", words: "Places", heads: "Places", size: int, threads: int
+    ) -> tuple["NgramLevel", "Places"]:
+        """Return the n-grams of both, and where those of each are among them.
+
+        Parameters
+        ----------
+        other : NgramLevel
+            N-grams of as many words.
+        words : pair of ndarray
+            The new numbers of the words of each.
+        heads : pair of ndarray
+            Where the n-grams of n - 1 words of each are among those of both.
+        size : int
+            How many these are.
+        threads : int
+            Number of threads.
+        """
+        room = len(self.last) + len(other.last)
+        texts, times = np.empty((2, room), np.int64)
+        merged = NgramLevel(np.empty(size + 1, np.int64), np.empty(room, np.int32), texts, times)
+        places = np.empty(len(self.last), np.int32), np.empty(len(other.last), np.int32)
+        # Each piece has the n-grams of some heads, and writes to the memory that it needs at most.
+        cuts = np.searchsorted(self.starts, np.arange(PIECE, len(self.last), PIECE))
+        limits = np.concatenate([[0], heads[0][np.minimum(cuts, len(heads[0]) - 1)], [size]])
+        own, others = (np.searchsorted(numbers, limits) for numbers in heads)
+        rooms = self.starts[own] + other.starts[others]
+
+        def merge(k: int) -> int:
+            piece = limits[k], limits[k + 1], own[k], others[k], rooms[k]
+            return merge_level(self, other, words, heads, *piece, merged, places)
+
+        ends = np.array(each(merge, range(len(limits) - 1), threads))
+        before = np.append(0, np.cumsum(ends - rooms[:-1]))
+
+        def move(k: int) -> list[np.ndarray]:
+            shift = before[k] - rooms[k]
+            merged.starts[limits[k] : limits[k + 1]] += shift
+            for level, place, cut in zip((self, other), places, (own, others), strict=True):
+                place[level.starts[cut[k]] : level.starts[cut[k + 1]]] += np.int32(shift)
+            return [array[rooms[k] : ends[k]] for array in merged[1:]]
+
+        parts = zip(*each(move, range(len(ends)), threads), strict=True)
+        merged.starts[-1] = before[-1]
+        return NgramLevel(merged.starts, *map(np.concatenate, parts)), places
+
+    def heads(self) -> np.ndarray:
+        """Return where the first n - 1 words of each n-gram are among the n-grams of n - 1 words."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    def find(self, heads: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """Return the places of n-grams, or -1, given those of their first n - 1 words, and their last words.
+
+        A place or a word of -1 is not found either.
+        """
+        keys = self.heads() << 32 | self.last
+        wanted = heads << 32 | words  # negative if one of them is
+        places = np.searchsorted(keys, wanted)
+        found = np.append(keys, NONE)[places] == wanted
+        return np.where(found & (wanted >= 0), places, NONE)
+
+    def to_bytes(self) -> tuple[np.ndarray, ...]:
+        """Return all numbers in few bytes: most counts are 1, and most differences are small."""
+        lengths = np.diff(self.starts)
+        first = self.starts[:-1][lengths > 0]
+        steps = np.diff(self.last, prepend=NONE)
+        steps[first] = self.last[first]
+        return tuple(map(to_bytes, (lengths, steps, self.texts, self.times - self.texts)))
+
+    @classmethod
+    def from_bytes(cls, *written: np.ndarray) -> Self:
+        """Return the level whose numbers ``to_bytes`` has written."""
+        lengths, steps, texts, more = map(from_bytes, written)
+        starts = np.append(0, np.cumsum(lengths))
+        first, sums = starts[:-1][lengths > 0], np.cumsum(steps)
+        last = sums - np.repeat(sums[first] - steps[first], lengths[lengths > 0])
+        return cls(starts, last.astype(np.int32), texts, texts + more)
+
+
+# For each of two counts, the places of its words or n-grams among those of both
+Places = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class NgramTrie:
+    """N-grams of 1 to ``len(levels)`` words.
+
+    Attributes
+    ----------
+    letters, ends : ndarray
+        The words in alphabetical order, concatenated in UTF-8, and the offsets where each begins and the last
+        one ends.
+    levels : tuple of NgramLevel
+        The n-grams of one word, of two, …
+    """
+
+    letters: np.ndarray
+    ends: np.ndarray
+    levels: tuple[NgramLevel, ...]
+
+    @classmethod
+    def of(cls, counter: NgramCounter) -> tuple[Self, Places]:
+        """Return what a counter has counted, and the numbers of its words and pairs among all n-grams."""
+        n_words, pairs = len(counter.words), counter.pairs.nodes[: len(counter.pairs)]
+        begins, stops = counter.ends[:n_words], counter.ends[1 : n_words + 1]
+        words = sorted_strings(counter.letters, begins, stops)
+        number_of, pair_number = np.empty(n_words, np.int32), np.empty(len(pairs), np.int32)
+        number_of[words] = np.arange(n_words, dtype=np.int32)
+        lengths = np.full(len(pairs), 2, np.int8)
+        if counter.longest > 2:
+            lengths_of(pairs, lengths)
+        everything = np.array([0, n_words]), np.arange(n_words, dtype=np.int32)
+        levels = [NgramLevel(*everything, *(counter.words.nodes[words, k] for k in (TEXTS, TIMES)))]
+        heads, shift, before = number_of, 0, n_words
+        for n in range(2, counter.longest + 1):
+            own, size = np.flatnonzero(lengths == n).astype(np.int32), len(levels[-1].last)
+            keys, ranks = pairs[own, KEY], np.empty((len(own), 2), np.int32)
+            ranks[:, 0] = heads[(keys >> 32) - (PAIR if n > 2 else 0)] - shift
+            ranks[:, 1] = number_of[keys & 0xFFFFFFFF]
+            del keys  # each of these arrays is large
+            order = sorted_rows(ranks, max(size, n_words))
+            starts = np.append(0, np.cumsum(np.bincount(ranks[:, 0], minlength=size)))
+            last, own = ranks[order, 1], own[order]
+            del ranks, order
+            levels.append(NgramLevel(starts, last, pairs[own, TEXTS], pairs[own, TIMES]))
+            pair_number[own] = np.arange(before, before + len(own), dtype=np.int32)
+            heads, shift, before = pair_number, before, before + len(own)
+        strings = copy_strings(counter.letters, begins[words], stops[words])
+        return cls(*strings, tuple(levels)), (number_of, pair_number)
+
+    def __len__(self) -> int:
+        return sum(len(level.last) for level in self.levels)
+
+    def merge(self, other: "NgramTrie", threads: int = 1) -> tuple["NgramTrie", Places]:
+        """Return the n-grams of both, and the numbers of those of each among all of them."""
+        if len(self) + len(other) > np.iinfo(np.int32).max:
+            raise InputError("The counts have more n-grams than can be numbered; use a smaller ngram_range.")
+        words, letters, ends = self._merged_words(other.letters, other.ends)
+        levels: list[NgramLevel] = []
+        places, size = (np.zeros(1, np.int32), np.zeros(1, np.int32)), 1
+        numbers, before = [], 0
+        for a, b in zip(self.levels, other.levels, strict=True):
+            level, places = a.merge(b, words, places, size, threads)
+            numbers.append([place + np.int32(before) for place in places])
+            size, before = len(level.last), before + len(level.last)
+            levels.append(level)
+        own, others = map(np.concatenate, zip(*numbers, strict=True))
+        return NgramTrie(letters, ends, tuple(levels)), (own, others)
+
+    def _merged_words(self, letters: np.ndarray, ends: np.ndarray) -> tuple[Places, np.ndarray, np.ndarray]:
+        """Return the numbers of the words of both among all words, and all words; the others are sorted."""
+        numbers = np.empty(len(self.ends) - 1, np.int32), np.empty(len(ends) - 1, np.int32)
+        letters, shifted = np.concatenate([self.letters, letters]), ends + len(self.letters)
+        size = merge_words(letters, self.ends, shifted, *numbers)
+        starts, stops = np.empty((2, size), np.int64)
+        for own, number in ((shifted, numbers[1]), (self.ends, numbers[0])):
+            starts[number], stops[number] = own[:-1], own[1:]
+        return numbers, *copy_strings(letters, starts, stops)
+
+    def candidates(
+        self, shortest: int, document_range: Callable[[int], tuple[float, float]], n_texts: int
+    ) -> Candidates:
+        """Return n-grams of at least ``shortest`` words that occur in the right number of texts.
+
+        Parameters
+        ----------
+        shortest : int
+            The smallest n.
+        document_range : callable
+            Returns the smallest and the largest number of texts that contain an n-gram, given n.
+        n_texts : int
+            Number of texts.
+        """
+        before = np.cumsum([0, *(len(level.last) for level in self.levels)])
+        parts = []
+        for n in range(shortest, len(self.levels) + 1):
+            (low, high), level = document_range(n), self.levels[n - 1]
+            kept = np.flatnonzero((level.texts >= max(low, 1)) & (level.texts <= high))
+            parts.append((self._spelled(n, kept), level.texts[kept], level.times[kept], kept + before[n - 1]))
+        spelling, texts, times, numbers = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return Candidates(self.letters, self.ends, spelling, texts, times, numbers, n_texts)
+
+    def _spelled(self, n: int, places: np.ndarray) -> np.ndarray:
+        """Return the numbers of the words of n-grams of n words."""
+        spelling = np.full((len(places), len(self.levels)), NONE, np.int32)
+        for k in range(n - 1, -1, -1):
+            spelling[:, k] = self.levels[k].last[places]
+            places = self.levels[k].heads()[places]
+        return spelling
+
+    def texts_with(
+        self, letters: np.ndarray, ends: np.ndarray, spelling: np.ndarray, shortest: int
+    ) -> np.ndarray:
+        """Return how many texts contain given n-grams; 0 if they have fewer words than ``shortest``.
+
+        Parameters
+        ----------
+        letters, ends : ndarray
+            The words of which they consist, sorted.
+        spelling : ndarray of shape (n_ngrams, largest n)
+            The numbers of their words, padded with -1.
+        shortest : int
+            The smallest n.
+        """
+        (own, others), _, merged = self._merged_words(letters, ends)
+        number_of = np.full(len(merged) - 1, NONE, np.int64)
+        number_of[own] = np.arange(len(own))
+        number_of = number_of[others]
+        texts, places = np.zeros((2, len(spelling)), np.int64)
+        for k in range(spelling.shape[1]):
+            longer = np.flatnonzero(spelling[:, k] != NONE)
+            places[longer] = self.levels[k].find(places[longer], number_of[spelling[longer, k]])
+            # NONE takes the last entry.
+            texts[longer] = np.append(self.levels[k].texts, 0)[places[longer]] if k + 1 >= shortest else 0
+        return texts
+
+
+class CountedNgrams(NamedTuple):
+    """The n-grams that one or several counters have counted, each for a thread of its own.
+
+    Attributes
+    ----------
+    trie : NgramTrie
+    numbers : list of pairs of ndarray
+        For each counter, the numbers of its words and pairs among all n-grams of the trie.
+    n_texts : int
+    """
+
+    trie: NgramTrie
+    numbers: list[Places]
+    n_texts: int
+
+    @classmethod
+    def of(cls, counters: Sequence[NgramCounter], n_texts: int, threads: int) -> "CountedNgrams":
+        """Merge the counters, whose memory is released."""
+
+        def count(counter: NgramCounter) -> "CountedNgrams":
+            trie, numbers = NgramTrie.of(counter)
+            counter.release()
+            return cls(trie, [numbers], n_texts)
+
+        return total_of(each(count, counters, threads), partial(cls._merge, threads=threads))
+
+    def _merge(self, other: "CountedNgrams", threads: int) -> "CountedNgrams":
+        trie, places = self.trie.merge(other.trie, threads)
+        numbers = [
+            (place[words], place[pairs])
+            for place, counted in zip(places, (self, other), strict=True)
+            for words, pairs in counted.numbers
+        ]
+        return self._replace(trie=trie, numbers=numbers)
+
+    def columns_of(self, numbers: np.ndarray, threads: int) -> list[Places]:
+        """Return the columns of the words and pairs of each counter, given the number of each column."""
+        columns = np.full(len(self.trie), NONE, np.int32)
+        columns[numbers] = np.arange(len(numbers), dtype=np.int32)
+        return each(lambda own: (columns[own[0]], columns[own[1]]), self.numbers, threads)
+
+
+def total_of(parts: Iterable[Counts], add: Callable[[Counts, Counts], Counts]) -> Counts:
+    """Add parts of similar sizes first, as in a knock-out tournament.
+
+    So k parts take log₂ k passes over their n-grams, and if they come from a generator, no more than about
+    log₂ k sums are in memory.
+
+    Examples
+    --------
+    >>> total_of(iter("abcde"), lambda a, b: f"({a}{b})")
+    '(((ab)(cd))e)'
+    """
+    sums: list[Counts] = []
+    for number, part in enumerate(parts, 1):
+        sums.append(part)
+        while number % 2 == 0:  # the last two are sums of equally many parts
+            last = sums.pop()
+            sums[-1] = add(sums[-1], last)
+            number //= 2
+        del part
+    if not sums:
+        raise InputError("There are no counts to add; at least one is needed.")
+    while len(sums) > 1:
+        last = sums.pop()
+        sums[-1] = add(sums[-1], last)
+    return sums[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +409,7 @@ class NgramCounts:
     def sum(cls, parts: Iterable["NgramCounts"]) -> "NgramCounts":
         """Return the counts of several parts together.
 
-        Parts of similar sizes are added first, as in a knock-out tournament, so that k parts take log₂ k
-        passes over their n-grams. If ``parts`` is a generator, no more than about log₂ k sums are in memory.
+        If ``parts`` is a generator of k parts, no more than about log₂ k sums are in memory.
 
         Parameters
         ----------
@@ -84,21 +427,7 @@ class NgramCounts:
         >>> NgramCounts.sum(vectorizer.count([text]) for text in ["so dull", "so", "", "dull"])
         NgramCounts(2 n-grams of 4 texts)
         """
-        sums: list[NgramCounts] = []
-        for number, part in enumerate(parts, 1):
-            if not isinstance(part, NgramCounts):
-                raise InputTypeError(f"Only what count returned can be added, got {part!r}.")
-            sums.append(part)
-            while number % 2 == 0:  # the last two are sums of equally many parts
-                last = sums.pop()
-                sums[-1] += last
-                number //= 2
-        if not sums:
-            raise InputError("There are no counts to add; at least one is needed.")
-        while len(sums) > 1:
-            last = sums.pop()
-            sums[-1] += last
-        return sums[0]
+        return total_of(map(_checked, parts), NgramCounts.__add__)
 
     def __add__(self, other: Any) -> "NgramCounts":
         """Return the counts of both parts together."""
@@ -106,7 +435,7 @@ class NgramCounts:
             return NotImplemented
         self.check_settings(other.settings)
         n_texts = self.n_texts + other.n_texts
-        return NgramCounts(self.trie + other.trie, self.shortest, n_texts, self.settings)
+        return NgramCounts(self.trie.merge(other.trie)[0], self.shortest, n_texts, self.settings)
 
     def __radd__(self, other: Any) -> "NgramCounts":
         """Return these counts if ``other`` is 0, with which Python's ``sum`` starts."""
@@ -167,6 +496,13 @@ class NgramCounts:
         return self.trie.levels[self.shortest - 1 :]
 
 
+def _checked(part: Any) -> NgramCounts:
+    """Return a part of the counts; raise an error if it is anything else."""
+    if not isinstance(part, NgramCounts):
+        raise InputTypeError(f"Only what count returned can be added, got {part!r}.")
+    return part
+
+
 def _restored(
     words: tuple[np.ndarray, np.ndarray], levels: Any, shortest: int, n_texts: int, settings: Any
 ) -> NgramCounts:
@@ -176,3 +512,143 @@ def _restored(
     letters = np.require(letters, requirements="W")  # as in from_bytes
     trie = NgramTrie(letters, ends, tuple(NgramLevel.from_bytes(*level) for level in levels))
     return NgramCounts(trie, shortest, n_texts, settings)
+
+
+def to_bytes(numbers: np.ndarray) -> np.ndarray:
+    """Return numbers that are not negative in as few bytes as each needs.
+
+    Each byte has seven bits, and one that says if more follow.
+
+    Examples
+    --------
+    >>> to_bytes(np.array([1, 127, 128]))
+    array([  1, 127, 128,   1], dtype=uint8)
+    """
+    numbers = numbers.astype(np.int64, copy=False)
+    written = np.empty(int(_lengths(numbers).sum()), np.uint8)
+    write_numbers(numbers, written)
+    return written
+
+
+def from_bytes(written: np.ndarray) -> np.ndarray:
+    """Return the numbers that ``to_bytes`` has written.
+
+    Examples
+    --------
+    >>> from_bytes(np.array([1, 127, 128, 1], np.uint8))
+    array([  1, 127, 128])
+    """
+    # The kernel would be compiled once more for buffers that another process has sent, which are read-only.
+    written = np.require(written, requirements="W")
+    numbers = np.empty(int((written < 0x80).sum()), np.int64)
+    read_numbers(written, numbers)
+    return numbers
+
+
+def _lengths(numbers: np.ndarray) -> np.ndarray:
+    lengths = np.ones(len(numbers), np.int8)
+    largest = int(numbers.max(initial=0))
+    for more in range(1, LONGEST):
+        if largest >> 7 * more:
+            lengths += numbers >= 1 << 7 * more
+    return lengths
+
+
+@kernel
+def write_numbers(numbers, written):
+    """Write the bytes of each number, the lowest seven bits first."""
+    p = 0
+    for i in range(len(numbers)):
+        rest = numbers[i]
+        while rest >= 0x80:
+            written[p] = 0x80 | rest & 0x7F
+            rest >>= 7
+            p += 1
+        written[p] = rest
+        p += 1
+
+
+@kernel
+def read_numbers(written, numbers):
+    """Read the numbers back."""
+    p = 0
+    for i in range(len(numbers)):
+        number, shift = 0, 0
+        while written[p] >= 0x80:
+            number |= (written[p] & 0x7F) << shift
+            shift += 7
+            p += 1
+        numbers[i] = number | written[p] << shift
+        p += 1
+
+
+@kernel
+def lengths_of(nodes, lengths):
+    """Write the number of words of each pair; the head of a pair has a smaller number than the pair."""
+    for node in range(len(nodes)):
+        head = nodes[node, KEY] >> 32
+        lengths[node] = 2 if head < PAIR else lengths[head - PAIR] + 1
+
+
+@kernel
+def merge_words(letters, ends, other_ends, numbers, other_numbers):
+    """Write the number of each word of two sorted lists in the sorted list of both; return its length.
+
+    ``letters`` are those of both; word i extends from ``ends[i]`` to ``ends[i + 1]``.
+    """
+    a, b, size = 0, 0, 0
+    while a < len(numbers) or b < len(other_numbers):
+        if b == len(other_numbers):
+            first, second = True, False
+        elif a == len(numbers):
+            first, second = False, True
+        else:
+            own, other = (ends[a], ends[a + 1]), (other_ends[b], other_ends[b + 1])
+            first = not is_less(letters, other[0], other[1], own[0], own[1])
+            second = not is_less(letters, own[0], own[1], other[0], other[1])
+        if first:
+            numbers[a] = size
+            a += 1
+        if second:
+            other_numbers[b] = size
+            b += 1
+        size += 1
+    return size
+
+
+@kernel
+def merge_level(a, b, words, heads, first, last, p, q, size, merged, places):
+    """Merge n-grams of n words whose first n - 1 words are ``first`` to ``last - 1``; return where they end.
+
+    Parameters
+    ----------
+    a, b, merged : NgramLevel
+        What to merge, and memory for the result, which is written from ``size`` on.
+    words, heads, places : pair of ndarray
+        The new places of the words, of the n-grams of n - 1 words, and of those of n words of a and of b. The
+        first n - 1 words are ``heads[0][p]`` and ``heads[1][q]`` or later.
+    """
+    for head in range(first, last):
+        merged.starts[head] = size
+        i, i_end, j, j_end = 0, 0, 0, 0
+        if p < len(heads[0]) and heads[0][p] == head:
+            i, i_end, p = a.starts[p], a.starts[p + 1], p + 1
+        if q < len(heads[1]) and heads[1][q] == head:
+            j, j_end, q = b.starts[q], b.starts[q + 1], q + 1
+        while i < i_end or j < j_end:
+            own = words[0][a.last[i]] if i < i_end else words[1][b.last[j]]
+            other = words[1][b.last[j]] if j < j_end else own
+            word = min(own, other)
+            merged.last[size], merged.texts[size], merged.times[size] = word, 0, 0
+            if i < i_end and own == word:
+                merged.texts[size] += a.texts[i]
+                merged.times[size] += a.times[i]
+                places[0][i] = size
+                i += 1
+            if j < j_end and other == word:
+                merged.texts[size] += b.texts[j]
+                merged.times[size] += b.times[j]
+                places[1][j] = size
+                j += 1
+            size += 1
+    return size

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from dropglm import checks
 from dropglm.encoded_texts import EncodedTexts
@@ -13,20 +13,19 @@ from dropglm.errors import InputError, InputTypeError
 from dropglm.estimators import OnlineLogisticRegression
 from dropglm.online import Rule
 from dropglm.text.base import check_texts
-from dropglm.text.hashing import NgramHasher
-from dropglm.text.model import TextModel
-from dropglm.text.online_learning import OnlineLearning
-from dropglm.text.online_restoring import restore_hashed, restore_online, restored_online_settings
-from dropglm.text.online_saving import online_state
-from dropglm.text.restoring import restore_features
+from dropglm.text.file_contents import NGRAMS, STEPS
+from dropglm.text.hashed_features import HashedFeatures
+from dropglm.text.model import TextModel, as_estimator
+from dropglm.text.online_text_model import OnlineTextModel
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
-from dropglm.text.vectorizer import NgramVectorizer
+from dropglm.text.vectorizer import NgramHasher, NgramVectorizer
 
 if TYPE_CHECKING:  # imports scikit-learn's model selection, which takes as long as 50,000 texts
     from dropglm.text.classifier import TextClassifier
 
 
-class OnlineTextClassifier(OnlineLearning, TextModel):
+@dataclass(eq=False, repr=False)
+class OnlineTextClassifier(TextModel):
     r"""Text classifier for streams: logistic regression on hashed n-grams, one step per text.
 
     Memory does not grow with the number of texts. The model can predict, and be saved, at any time.
@@ -111,40 +110,22 @@ class OnlineTextClassifier(OnlineLearning, TextModel):
 
     _kind = "OnlineTextClassifier"
 
-    def __init__(
-        self,
-        rule: str | Rule = "adagrad",
-        rate: float | None = None,
-        l2: float = 0.0,
-        *,
-        power: float = 1.0,
-        average: bool = False,
-        bits: int | None = 20,
-        ngram_range: tuple[int, int] = (1, 2),
-        lowercase: bool = True,
-        token_pattern: str = WORDS_AND_PUNCTUATION,
-        strip_html: bool = True,
-        epochs: int = 5,
-        shuffle: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.rule = rule
-        self.rate = rate
-        self.l2 = l2
-        self.power = power
-        self.average = average
-        self.bits = bits
-        self.ngram_range = ngram_range
-        self.lowercase = lowercase
-        self.token_pattern = token_pattern
-        self.strip_html = strip_html
-        self.epochs = epochs
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    rule: str | Rule = "adagrad"
+    rate: float | None = None
+    l2: float = 0.0
+    _: KW_ONLY
+    power: float = 1.0
+    average: bool = False
+    bits: int | None = 20
+    ngram_range: tuple[int, int] = (1, 2)
+    lowercase: bool = True
+    token_pattern: str = WORDS_AND_PUNCTUATION
+    strip_html: bool = True
+    epochs: int = 5
+    shuffle: bool = True
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def fit(self, X: Iterable[str], y: Any, sample_weight: Any = None) -> Self:
         """Fit the model from scratch, in ``epochs`` passes over the texts.
@@ -165,13 +146,14 @@ class OnlineTextClassifier(OnlineLearning, TextModel):
         OnlineTextClassifier
             The fitted model.
         """
-        hasher = self._new_hasher()
-        model = OnlineLogisticRegression(**self._settings_shared_with(OnlineLogisticRegression))
+        online = self._new()
+        hasher: Any = online.vectorizer
+        model: Any = online.model
         features = hasher._to_matrix(hasher._hash_and_name(check_texts(X)), np.float64)
         model.fit(features, y, sample_weight=sample_weight)
         _, numbers = model._class_numbers(np.asarray(y))
-        self.vectorizer_, self.model_, self.classes_ = hasher, model, model.classes_
-        self.counts_ = np.bincount(numbers, minlength=len(model.classes_))
+        online.counts = np.bincount(numbers, minlength=len(model.classes_))
+        self._fitted = online
         return self
 
     def partial_fit(self, X: Iterable[str], y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -201,17 +183,16 @@ class OnlineTextClassifier(OnlineLearning, TextModel):
         if y.shape != (len(texts),):
             raise InputError(f"y has shape {y.shape}, but X has {len(texts)} texts.")
         weights = checks.weights(sample_weight, len(texts), rows="texts")
-        model = self._model_with_current_settings()
+        online = self._current_model() if hasattr(self, "_fitted") else self._new()
+        model: Any = online.model
+        model._unchanged_rule()
         known, numbers = model._class_numbers(y, classes)
-        if hasattr(self, "model_"):
-            self.model_ = model
-        else:
-            self._reset(known)
+        self._fitted = online.reset(known) if online.is_new else online
         n = 0
-        for features in self._prepare(texts):
-            part = slice(n, n + features.n_texts)
-            self._learn_prepared(features, numbers[part], weights[part])
-            n += features.n_texts
+        for prepared in online.prepare(texts):
+            part = slice(n, n + prepared.n_texts)
+            online.learn(prepared, numbers[part], weights[part])
+            n += prepared.n_texts
         return self
 
     def start_from(self, classifier: "TextClassifier") -> Self:
@@ -232,42 +213,58 @@ class OnlineTextClassifier(OnlineLearning, TextModel):
 
         if not isinstance(classifier, TextClassifier):
             raise InputTypeError(f"classifier must be a TextClassifier, got {classifier!r}.")
-        check_is_fitted(classifier, "model_")
-        if classifier._fitted_state().head is not None:
-            raise InputError("The classifier was trained with embeddings, which an online model cannot use.")
-        model = OnlineLogisticRegression(**self._settings_shared_with(OnlineLogisticRegression))
-        model.start_from(classifier.model_)
-        names = ("ngram_range", "lowercase", "token_pattern", "strip_html")
-        self.set_params(bits=None, **{name: getattr(classifier, name) for name in names})
-        self.vectorizer_, self.model_, self.classes_ = classifier.vectorizer_, model, model.classes_
-        self.counts_ = np.zeros(len(self.classes_), np.int64)
+        fitted, model = classifier._fitted_model(), OnlineLogisticRegression()
+        started = OnlineTextModel.start_from(fitted, self._with_settings(model))
+        self.set_params(bits=None, **{name: getattr(classifier, name) for name in NGRAMS})
+        self._fitted = started
         return self
 
-    def _new_hasher(self) -> NgramHasher:
+    @property
+    def counts_(self) -> np.ndarray:
+        """Number of texts of each class so far."""
+        counts: np.ndarray = self._current_model().counts
+        return counts
+
+    @property
+    def t_(self) -> int:
+        """Number of steps taken."""
+        return int(self.model_.t_)
+
+    @property
+    def progressive_accuracy_(self) -> float:
+        """Accuracy of the predictions that were made for each text before learning from it."""
+        return float(self.model_.progressive_accuracy_)
+
+    @property
+    def progressive_log_loss_(self) -> float:
+        """Log loss of the same predictions, summed over the one-versus-rest problems."""
+        return float(self.model_.progressive_log_loss_)
+
+    def _new(self) -> OnlineTextModel:
+        """Return a model with our settings that has not seen any texts."""
         if self.bits is None:
             raise InputError("bits=None uses the n-grams of a fitted TextClassifier; call start_from first.")
-        hasher = NgramHasher(**self._settings_shared_with(NgramHasher)).fit()
-        hasher._forget_names()
-        return hasher
+        return OnlineTextModel.new(vars(self), NgramHasher, OnlineLogisticRegression)
 
-    def _model_with_current_settings(self) -> OnlineLogisticRegression:
-        """Return a copy of the model with the current settings, after checking them."""
-        model = copy(self.model_) if hasattr(self, "model_") else OnlineLogisticRegression()
-        model.set_params(**self._settings_shared_with(OnlineLogisticRegression))._unchanged_rule()
+    def _with_settings(self, model: OnlineLogisticRegression) -> OnlineLogisticRegression:
+        """Return a copy of the model with the current settings of its steps."""
+        model = copy(model)
+        for name in STEPS:
+            setattr(model, name, getattr(self, name))
         return model
 
-    def _to_state(self) -> dict[str, Any]:
-        return online_state(self)
+    def _current_model(self) -> OnlineTextModel:
+        online: Any = self._fitted_model()
+        online.model = self._with_settings(online.model)
+        return online
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> Self:
-        classifier = cls(**restored_online_settings(state))
-        features: NgramVectorizer | NgramHasher
-        if classifier.bits is None:
-            features = NgramVectorizer(**state["vectorizer"])
-            restore_features(features, state)
-        else:
-            features = NgramHasher(**classifier._settings_shared_with(NgramHasher))
-            restore_hashed(features, state)
-        restore_online(classifier, classifier._model_with_current_settings(), features, state)
-        return classifier._restore_columns(state)
+    def _of(cls, fitted: OnlineTextModel) -> Self:
+        kind = NgramHasher if isinstance(fitted.vectorizer, HashedFeatures) else NgramVectorizer
+        classifier = cls(**fitted.current_settings)
+        classifier._fitted = OnlineTextModel(
+            as_estimator(fitted.vectorizer, kind),
+            as_estimator(fitted.model, OnlineLogisticRegression),
+            fitted.counts,
+        )
+        return classifier

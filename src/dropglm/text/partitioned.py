@@ -28,8 +28,7 @@ from dropglm.partitions.sums import Sums, add_sums, sums_of
 from dropglm.progress import Progress
 from dropglm.text.base import check_texts
 from dropglm.text.embedding_block import EmbeddingBlock, with_embeddings
-from dropglm.text.embedding_head import Scaling
-from dropglm.text.embeddings import check_embeddings, embed, encoder_of
+from dropglm.text.embeddings import Scaling, check_embeddings, embed, encoder_of
 from dropglm.text.labels import check_labels
 from dropglm.text.latent_prior import KeptColumns, LatentBlock, LatentPrior, LatentWords, fold_back
 from dropglm.text.ngram_counts import NgramCounts

@@ -7,7 +7,8 @@ import numpy as np
 
 from dropglm import checks
 from dropglm.errors import InputError
-from dropglm.text.candidates import NONE, Candidates
+from dropglm.text.kernels import NONE
+from dropglm.text.ngram_counts import Candidates
 from dropglm.text.sorting import copy_strings, find_byte, rank, sorted_rows, sorted_strings, take
 from dropglm.text.vocabulary import Vocabulary
 from dropglm.threads import each, even_ranges
@@ -98,14 +99,16 @@ class Selection(NamedTuple):
 def _sort_alphabetically(
     words: Strings, spelling: np.ndarray, threads: int
 ) -> tuple[Strings, np.ndarray, np.ndarray]:
-    """Return the words in use, the features spelled with them, and the order of the features, all sorted."""
+    """Return the words in use, the features spelled with them, and the order of the features.
+
+    The words are sorted, and so are the features.
+    """
     letters, starts, stops = words
     pieces = even_ranges(len(spelling), PIECE)
     occurs = np.zeros(len(starts) + 1, np.bool_)  # the last entry is for NONE
     for first, last in pieces:
         occurs[spelling[first:last]] = True
     used = np.flatnonzero(occurs[:-1])
-    used = used[sorted_strings(letters, starts[used], stops[used], threads)]
     number_of = np.full(len(starts) + 1, NONE, np.int32)
     number_of[used] = np.arange(len(used), dtype=np.int32)
     words = letters, starts[used], stops[used]

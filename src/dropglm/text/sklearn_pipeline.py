@@ -16,25 +16,26 @@ from sklearn.pipeline import Pipeline
 from dropglm.errors import InputError
 from dropglm.estimators.sklearn_models import sklearn_classifier
 from dropglm.text.analysis import TextAnalysis
+from dropglm.text.file_contents import plain_pattern
+from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.hashed_features import HashedFeatures
 from dropglm.text.preprocessing import HTML_TAG
-from dropglm.text.saving import plain_pattern
 from dropglm.text.tokens import RUNS
 
 OVERRIDDEN = ("decode", "build_preprocessor", "build_tokenizer", "build_analyzer")
 SHARED = ("input", "encoding", "decode_error", "ngram_range", "binary", "lowercase", "strip_accents")
 
 
-def sklearn_pipeline(vectorizer: Any, model: Any, head: Any = None) -> Pipeline:
+def sklearn_pipeline(fitted: FittedTextModel) -> Pipeline:
     """Return a vectorizer and a classifier of scikit-learn that predict like ours."""
-    if head is not None:
+    if fitted.head is not None:
         raise InputError(
             "The model uses embeddings, which a pipeline of scikit-learn cannot compute; train it without an "
             "embedder."
         )
     # Sums over the n-grams of a text are in the type of the result, which single precision is too coarse for.
-    ngrams = sklearn_vectorizer(vectorizer, np.float64)
-    return Pipeline([("ngrams", ngrams), ("model", sklearn_classifier(model, np.float64))])
+    ngrams = sklearn_vectorizer(fitted.vectorizer, np.float64)
+    return Pipeline([("ngrams", ngrams), ("model", sklearn_classifier(fitted.model, np.float64))])
 
 
 def sklearn_vectorizer(vectorizer: Any, dtype: Any = None) -> CountVectorizer:

@@ -2,118 +2,60 @@
 
 import os
 import zlib
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm import checks, model_files, tables
-from dropglm.encoded_texts import EncodedTexts
+from dropglm import checks, model_files
 from dropglm.online import DivergenceError
-from dropglm.tables import Batch, RowError, TableError, class_names, to_classes
+from dropglm.tables import Batch, Table, TableError, class_names, to_classes
 from dropglm.tables.errors import listed
-from dropglm.tables.lines import MAX_ROW_LENGTH
-from dropglm.tables.table import Table
 from dropglm.text.ahead import ahead
 from dropglm.text.file_contents import CHECKPOINTS
+from dropglm.text.hashed_features import NamedRows
 from dropglm.text.labels import class_numbers
-from dropglm.text.online_learning import TextFeatures
-from dropglm.text.saved_online_model import SavedOnlineTextModel
-
-if TYPE_CHECKING:  # imports scikit-learn
-    from dropglm.text.online_classifier import OnlineTextClassifier
+from dropglm.text.online_text_model import OnlineTextModel
 
 KIND = "OnlineTraining"
 MOST_LISTED = 10  # bad rows whose messages are kept
 MAX_CLASSES = 1000
+CHARACTERS = 1 << 20  # of the texts of a batch
 MOST_WORKERS = 3  # threads that prepare texts, with the one that learns; learning takes half the time
-# The fields of a checkpoint that are integers
-COUNTERS = (
-    "epoch",
-    "row",
-    "bad_rows",
-    "class_changes",
-    "last_class",
-    "last_learnt_row",
-    "last_learnt_checksum",
-)
+# The fields of a training that are in its checkpoint, besides the model
+SAVED = tuple(name for name in CHECKPOINTS[KIND].parts if name != "model")
 
 
-Model: TypeAlias = "OnlineTextClassifier | SavedOnlineTextModel"
+def table_settings(table: Table) -> dict[str, Any]:
+    """Return how a table is read, with the format and delimiter that apply if none are given."""
+    return {
+        "text": table.text,
+        "label": table.label,
+        "format": table.found_format.name,
+        "encoding": table.encoding,
+        "delimiter": table.separator,
+    }
 
 
-@dataclass(frozen=True)
-class Source:
-    """A table of texts and labels, and how to read it; see ``tables.stream``."""
-
-    path: str
-    text: str = "text"
-    label: str = "label"
-    format: str | None = None
-    encoding: str | None = None
-    delimiter: str | None = None
-
-    def batches(self, start: int = 0, on_bad: Callable[[RowError], None] | None = None) -> Iterator[Batch]:
-        """Yield the rows in batches, without the first ``start`` rows."""
-        return tables.stream(
-            self.path,
-            self.text,
-            self.label,
-            on_bad=on_bad,
-            start=start,
-            format=self.format,
-            encoding=self.encoding,
-            delimiter=self.delimiter,
-        )
-
-    def settings(self) -> dict[str, Any]:
-        """Return how the table is read, with the format and delimiter that apply if none are given."""
-        table = Table(self.path, self.format, self.encoding, self.delimiter, MAX_ROW_LENGTH)
-        return {
-            "text": self.text,
-            "label": self.label,
-            "format": table.format.name,
-            "encoding": self.encoding,
-            "delimiter": self.delimiter or table.format.delimiter,
-        }
-
-    def classes(self, *, skip_bad: bool) -> list[str]:
-        """Return the names of all classes, sorted, from one pass over the table."""
-        found: set[str] = set()
-        for batch in self.batches(on_bad=(lambda _: None) if skip_bad else None):
-            found.update(batch.labels)
-            if len(found) > MAX_CLASSES:
-                raise TableError(
-                    f"{self.path}: the column {self.label!r} has more than {MAX_CLASSES:,} different labels; "
-                    "choose the column that holds the classes, or list the classes."
-                )
-        if len(found) < 2:
+def find_classes(table: Table, *, skip_bad: bool) -> list[str]:
+    """Return the names of all classes of a table, sorted, from one pass over it."""
+    found: set[str] = set()
+    for batch in table.batches(skip_bad=skip_bad):
+        found.update(batch.labels)
+        if len(found) > MAX_CLASSES:
             raise TableError(
-                f"{self.path}: all rows have the label {min(found)!r}; at least two classes are needed."
+                f"{table.name}: the column {table.label!r} has more than {MAX_CLASSES:,} different labels; "
+                "choose the column that holds the classes, or list the classes."
             )
-        return sorted(found)
-
-
-class _Part(NamedTuple):
-    """A part of the table: a batch of good rows, if any, and the errors about the bad rows around it."""
-
-    batch: Batch | None
-    bad: list[RowError]
-
-    def after(self, row: int) -> "_Part":
-        """Return what follows this row of the table."""
-        batch = self.batch and self.batch.after(bisect_right(self.batch.rows, row))
-        return _Part(batch if batch and batch.rows else None, [bad for bad in self.bad if bad.row > row])
-
-    @property
-    def last_row(self) -> int:
-        """Number of the last row."""
-        return max([bad.row for bad in self.bad[-1:]] + (self.batch.rows[-1:] if self.batch else []))
+    if len(found) < 2:
+        raise TableError(
+            f"{table.name}: all rows have the label {min(found)!r}; at least two classes are needed."
+        )
+    return sorted(found)
 
 
 class _Prepared(NamedTuple):
@@ -121,21 +63,16 @@ class _Prepared(NamedTuple):
 
     numbers: np.ndarray  # the class of each row, or -1
     known: np.ndarray  # the rows with a class
-    features: list[TextFeatures]  # of these rows
+    features: list[NamedRows]  # of these rows
 
 
 def _prepare(
-    part: _Part, features_of: Callable[[Sequence[str]], list[TextFeatures]], classes: np.ndarray
-) -> tuple[_Part, _Prepared | None]:
-    batch = part.batch
-    if batch is None:
-        return part, None
+    batch: Batch, features_of: Callable[[Sequence[str]], list[NamedRows]], classes: np.ndarray
+) -> tuple[Batch, _Prepared]:
     numbers = class_numbers(batch.labels, classes)
     known = np.flatnonzero(numbers >= 0)
-    texts = batch.texts
-    if len(known) < len(numbers):
-        texts = texts[known] if isinstance(texts, EncodedTexts) else [texts[k] for k in known.tolist()]
-    return part, _Prepared(numbers, known, features_of(texts) if len(known) else [])
+    texts = batch.texts if len(known) == len(numbers) else batch.take(known.tolist()).texts
+    return batch, _Prepared(numbers, known, features_of(texts) if len(known) else [])
 
 
 @dataclass
@@ -144,7 +81,7 @@ class OnlineTraining:
 
     Attributes
     ----------
-    model : OnlineTextClassifier or SavedOnlineTextModel
+    model : OnlineTextModel
         The classifier that is being trained.
     origin : dict
         What else the result depends on, such as the columns of the table. Whoever resumes from a checkpoint
@@ -163,7 +100,7 @@ class OnlineTraining:
         Number and checksum of the last row that was learnt from.
     """
 
-    model: "Model"
+    model: OnlineTextModel
     origin: dict[str, Any] = field(default_factory=dict)
     epoch: int = 0
     row: int = 0
@@ -176,11 +113,10 @@ class OnlineTraining:
 
     @classmethod
     def start(
-        cls, model: "Model", names: Sequence[str], origin: dict[str, Any] | None = None
+        cls, model: OnlineTextModel, names: Sequence[str], origin: dict[str, Any] | None = None
     ) -> "OnlineTraining":
         """Return a training of a new model for classes of these names, at the first row."""
-        model._reset(to_classes(names).tolist())
-        return cls(model, origin or {})
+        return cls(model.reset(to_classes(names).tolist()), origin or {})
 
     @property
     def class_names(self) -> list[str]:
@@ -190,11 +126,11 @@ class OnlineTraining:
     @property
     def progressive_counts(self) -> tuple[float, float]:
         """Number of rows predicted before learning from them, and number of correct predictions."""
-        scores = self.model.model_._progressive_scores
+        scores = self.model.model._progressive_scores
         return scores.weight, scores.correct
 
     def learn(
-        self, source: Source, *, epochs: int = 1, on_bad: Callable[[str], None] | None = None
+        self, source: Table, *, epochs: int = 1, on_bad: Callable[[str], None] | None = None
     ) -> Iterator[None]:
         """Complete the passes over the table; yield after each batch.
 
@@ -202,69 +138,69 @@ class OnlineTraining:
         error.
         """
         while self.epoch < epochs:
-            for part, prepared in self._prepared(source, skip=on_bad is not None):
-                messages = [(bad.row, str(bad)) for bad in part.bad]
-                if part.batch is not None and prepared is not None:
-                    messages += self._learn(source, part.batch, prepared, strict=on_bad is None)
+            for batch, prepared in self._prepared(source, skip_bad=on_bad is not None):
+                messages = [(bad.row, str(bad)) for bad in batch.bad]
+                messages += self._learn(source, batch, prepared, strict=on_bad is None)
                 for _, message in sorted(messages):
                     self.bad_rows += 1
                     if self.bad_rows <= MOST_LISTED:
                         self.first_bad_rows.append(message)
                     if on_bad is not None:
                         on_bad(message)
-                self.row = part.last_row
+                self.row = batch.last_row
                 yield
             self.epoch, self.row, self.last_learnt_row = self.epoch + 1, 0, 0
 
-    def _remaining(self, source: Source, *, skip: bool) -> Iterator[_Part]:
+    def _remaining(self, source: Table, *, skip_bad: bool) -> Iterator[Batch]:
         """Yield the rest of the table, after checking that the last row learnt from is still the same."""
+        start = self.last_learnt_row - 1 if self.last_learnt_row else self.row
+        batches = source.batches(skip_bad=skip_bad, start=start, characters=CHARACTERS)
         if not self.last_learnt_row:
-            yield from _parts(source, self.row, skip=skip)
+            yield from batches
             return
-        parts = _parts(source, self.last_learnt_row - 1, skip=skip)
-        first = next(parts, None)
-        if first is None or first.batch is None or first.batch.rows[0] != self.last_learnt_row:
+        first = next(batches, None)
+        if first is None or list(first.rows[:1]) != [self.last_learnt_row]:
             raise TableError(
-                f"{source.path}: the table ends before row {self.last_learnt_row:,}, where training stopped; "
+                f"{source.name}: the table ends before row {self.last_learnt_row:,}, where training stopped; "
                 "continue with the same table."
             )
-        if _checksum(first.batch, 0) != self.last_learnt_checksum:
+        if _checksum(first, 0) != self.last_learnt_checksum:
             raise TableError(
-                f"{source.path}: row {self.last_learnt_row:,}, where training stopped, has changed; "
+                f"{source.name}: row {self.last_learnt_row:,}, where training stopped, has changed; "
                 "continue with the same table."
             )
         # The rows between the last one learnt from and the last one processed were bad, and are already
         # counted.
         processed = self.row
-        for part in chain([first], parts):
-            rest = part.after(processed)
-            if rest.batch or rest.bad:
+        for batch in chain([first], batches):
+            rest = batch.after(processed)
+            if rest.rows or rest.bad:
                 yield rest
 
-    def _prepared(self, source: Source, *, skip: bool) -> Iterator[tuple[_Part, "_Prepared | None"]]:
+    def _prepared(self, source: Table, *, skip_bad: bool) -> Iterator[tuple[Batch, _Prepared]]:
         """Yield the rest of the table and the features of its texts.
 
-        With several threads, others read and prepare the next parts while this one learns. A pipe is not
+        With several threads, others read and prepare the next batches while this one learns. A pipe is not
         read ahead: its next row may arrive late or never, and stopping would have to wait for it.
         """
         threads = checks.threads(self.model.n_jobs)
-        in_parallel = threads > 1 and os.path.isfile(source.path)
+        in_parallel = threads > 1 and os.path.isfile(source.name)
         workers = [
             partial(_prepare, features_of=features_of, classes=self.model.classes_)
-            for features_of in self.model._preparers(min(threads, MOST_WORKERS) if in_parallel else 1)
+            for features_of in self.model.preparers(min(threads, MOST_WORKERS) if in_parallel else 1)
         ]
-        parts = self._remaining(source, skip=skip)
-        yield from ahead(parts, workers) if in_parallel else map(workers[0], parts)
+        batches = self._remaining(source, skip_bad=skip_bad)
+        yield from ahead(batches, workers) if in_parallel else map(workers[0], batches)
 
     def _learn(
-        self, source: Source, batch: Batch, prepared: "_Prepared", *, strict: bool
+        self, source: Table, batch: Batch, prepared: "_Prepared", *, strict: bool
     ) -> list[tuple[int, str]]:
         """Learn from the rows with known classes; return row numbers of and messages about the others."""
         numbers, known = prepared.numbers, prepared.known
         messages = [
             (
                 batch.rows[k],
-                f"{source.path}: {batch.place(k)} has the label {batch.labels[k]!r}, which is not one of the "
+                f"{source.name}: {batch.place(k)} has the label {batch.labels[k]!r}, which is not one of the "
                 f"classes {listed(self.class_names)}.",
             )
             for k in np.flatnonzero(numbers < 0).tolist()
@@ -272,16 +208,16 @@ class OnlineTraining:
         if messages and strict:
             raise TableError(messages[0][1])
         if len(known):
-            n, steps = 0, self.model.t_
+            n, steps = 0, self.model.model.t_
             try:
                 for features in prepared.features:
                     part = numbers[known[n : n + features.n_texts]]
-                    self.model._learn_prepared(features, part, np.ones(len(part)))
+                    self.model.learn(features, part, np.ones(len(part)))
                     n += features.n_texts
             except DivergenceError as error:
                 k = int(known[max(error.step - steps, 1) - 1])
                 raise TableError(
-                    f"{source.path}: training has diverged at {batch.place(k)}, because the coefficients "
+                    f"{source.name}: training has diverged at {batch.place(k)}, because the coefficients "
                     f"overflow; lower rate (now {error.rate:g}).",
                     "rate",
                 ) from None
@@ -295,35 +231,23 @@ class OnlineTraining:
     @property
     def sorted_by_class(self) -> bool:
         """Whether most rows follow a row of their own class: too few changes for a model to learn online."""
-        counts = self.model.counts_
+        counts = self.model.counts
         expected_changes = counts.sum() * (1.0 - ((counts / max(counts.sum(), 1)) ** 2).sum())
         return bool(self.class_changes < 0.2 * expected_changes)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a checkpoint; training that is resumed from it gives a bit-identical model."""
-        saved = {name: getattr(self, name) for name in (*COUNTERS, "origin", "first_bad_rows")}
-        model_files.write(path, KIND, {"model": self.model._to_state()} | saved, CHECKPOINTS[KIND])
+        saved = {name: getattr(self, name) for name in SAVED}
+        model_files.write(path, KIND, {"model": self.model.to_state()} | saved, CHECKPOINTS[KIND])
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, trust: bool = False) -> "OnlineTraining":
         """Read a checkpoint; see ``load_model`` for ``trust``."""
         _, state = model_files.read(path, CHECKPOINTS, trust=trust)
         with model_files.reporting_damage(path):
-            model = SavedOnlineTextModel.from_state(state["model"])
-            counters = {name: state[name] for name in COUNTERS}
-            messages = list(state["first_bad_rows"])
-            return cls(model, state["origin"], first_bad_rows=messages, **counters)
+            fields = {name: state[name] for name in SAVED} | {"first_bad_rows": list(state["first_bad_rows"])}
+            return cls(OnlineTextModel.from_state(state["model"]), **fields)
 
 
 def _checksum(batch: Batch, k: int) -> int:
     return zlib.crc32(f"{batch.labels[k]}\n{batch.texts[k]}".encode())
-
-
-def _parts(source: Source, start: int, *, skip: bool) -> Iterator[_Part]:
-    """Yield the batches, each with the errors about the bad rows up to it."""
-    bad: list[RowError] = []
-    for batch in source.batches(start, bad.append if skip else None):
-        yield _Part(batch, bad.copy())
-        bad.clear()
-    if bad:
-        yield _Part(None, bad)

@@ -5,26 +5,36 @@ bytes finds them. For all other patterns, Python's ``re`` does, or a function of
 """
 
 import re
+import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from dropglm.encoded_texts import EncodedTexts
+from dropglm.encoded_texts import SPARE, EncodedTexts
 from dropglm.errors import InputError, InputTypeError
-from dropglm.text import scanning
-from dropglm.text.prepared import Prepared, Room, Runs, SplitTexts, StoredTexts, TextsInBytes, Tokens
-from dropglm.text.string_memory import readable
-from dropglm.threads import each, even_pieces
+from dropglm.text import token_kernels
+from dropglm.text.preprocessing import Preprocessor, characters, clean
 
 # Words including apostrophes, and every other visible character on its own
 WORDS_AND_PUNCTUATION = r"[\w']+|[^\w\s]"
 WORDS_OF_TWO_LETTERS = r"(?u)\b\w\w+\b"  # scikit-learn's default
 
 PIECE = 1 << 18  # bytes per task
+ASCII, TWO_BYTES, ALL = 1 << 7, 1 << 16, sys.maxunicode + 1  # how many code points a table has
+
+
+class Runs(NamedTuple):
+    """A pattern for runs of at least ``shortest`` characters of one class, or single ones of another."""
+
+    run: str
+    single: str | None
+    shortest: int
+
 
 RUNS = {
     WORDS_AND_PUNCTUATION: Runs(r"[\w']", r"[^\w\s']", 1),
@@ -33,42 +43,124 @@ RUNS = {
 }
 
 
+class Tokens(NamedTuple):
+    """The tokens of several texts; those of text i are ``first[i]`` … ``first[i] + counts[i] - 1``."""
+
+    letters: np.ndarray  # UTF-8
+    first: np.ndarray
+    counts: np.ndarray
+    start: np.ndarray  # of each token in letters
+    stop: np.ndarray
+    keys: np.ndarray  # see kernels.token_key
+
+
+class TokenRoom:
+    """Memory for texts and tokens, which is used again and again: new memory takes as long as the scan."""
+
+    def __init__(self) -> None:
+        self.letters = np.empty(0, np.uint8)
+        self.words = np.empty((3, 0), np.int64)
+
+    def reserve(self, size: int) -> None:
+        """Make room for texts of so many bytes; there are at most as many tokens."""
+        if size > self.words.shape[1]:
+            self.letters = np.empty(size * 5 // 4 + SPARE, np.uint8)
+            self.words = np.empty((3, size * 5 // 4), np.int64)
+
+
+class Prepared(Protocol):
+    """Texts for which Python has done its part, so that compiled code can split them on any thread."""
+
+    @property
+    def cost(self) -> np.ndarray:
+        """Cumulative length; n + 1 numbers for n texts."""
+
+    def tokens(self, first: int, last: int, room: TokenRoom) -> Tokens:
+        """Return the tokens of texts first to last - 1; they may be stored in the room."""
+
+
+class SplitTexts(NamedTuple):
+    """Texts that Python has split."""
+
+    whole: Tokens
+
+    @property
+    def cost(self) -> np.ndarray:
+        """Cumulative number of tokens."""
+        return np.append(0, np.cumsum(self.whole.counts))
+
+    def tokens(self, first: int, last: int, room: TokenRoom) -> Tokens:
+        """Return the tokens of texts first to last - 1."""
+        return self.whole._replace(first=self.whole.first[first:last], counts=self.whole.counts[first:last])
+
+
+class ScannedTexts(NamedTuple):
+    """Texts that compiled code preprocesses and splits."""
+
+    texts: Sequence[str]
+    preprocess: Preprocessor
+    runs: Runs
+
+    @property
+    def cost(self) -> np.ndarray:
+        """Cumulative number of characters."""
+        return np.append(0, np.cumsum(np.fromiter(map(len, self.texts), np.int64, len(self.texts))))
+
+    def tokens(self, first: int, last: int, room: TokenRoom) -> Tokens:
+        """Return the tokens of texts first to last - 1."""
+        texts = EncodedTexts.of(self.texts[first:last])
+        room.reserve(texts.size)
+        texts = clean(texts, self.preprocess, room.letters)
+        room.reserve(texts.size)  # accents and lower case can take more bytes
+        firsts, counts = np.empty((2, last - first), np.int64)
+        found = firsts, counts, tuple(room.words)
+        token_kernels.split_texts(texts.letters, texts.begins, texts.ends, *scanner(texts, self.runs), *found)
+        return Tokens(texts.letters, firsts, counts, *room.words)
+
+
+def scanner(texts: EncodedTexts, runs: Runs) -> tuple[np.ndarray, tuple[bool, bool, int]]:
+    """Return ``classes`` and ``runs`` of ``token_kernels.text_tokens`` for these texts."""
+    # The table of all characters takes 0.1 s, that of the first 65,536 a fortieth of it.
+    largest = texts.largest_byte
+    classes = character_classes(runs, ASCII if largest < 0x80 else TWO_BYTES if largest < 0xF0 else ALL)
+    return classes, (bool(classes[ord("'")] == 1), runs.single is not None, runs.shortest)
+
+
+@cache
+def character_classes(runs: Runs, size: int = ALL) -> np.ndarray:
+    """Return for the first characters 1 if it is part of a run, 2 if it is a token on its own, else 0."""
+    everything = characters(size)
+    table = np.zeros(len(everything), np.uint8)
+    for number, pattern in ((1, runs.run), (2, runs.single)):
+        for match in re.finditer(f"(?:{pattern})+", everything) if pattern else ():
+            table[match.start() : match.end()] = number
+    return table
+
+
 class Tokenizer:
     """Preprocesses texts and splits them into the matches of a pattern.
 
     ``prepare`` is for the thread of the caller, since functions of the user may be called.
     """
 
-    def __init__(self, token_pattern: Any, preprocess: Callable[[Any], str], threads: int) -> None:
+    def __init__(self, token_pattern: Any, preprocess: Callable[[Any], str]) -> None:
         self.pattern = compile_pattern(token_pattern)
         self.runs = RUNS.get(token_pattern)
         self.preprocess = preprocess
-        self.threads = threads
-        self.room = Room()
 
     def prepare(self, texts: Sequence[Any]) -> Prepared:
         """Return texts that can be split on any thread."""
-        if self.runs is not None and readable():
-            return StoredTexts.of(texts, self.preprocess, self.runs)
-        cleaned = [self.preprocess(text) for text in texts]
+        preprocess = self.preprocess
+        if self.runs is not None and isinstance(preprocess, Preprocessor) and preprocess.is_built_in:
+            return ScannedTexts(texts, preprocess, self.runs)
+        cleaned = [preprocess(text) for text in texts]
         if self.runs is not None:
-            return TextsInBytes(EncodedTexts.of(cleaned), self.runs)
+            return ScannedTexts(cleaned, Preprocessor(lowercase=False, strip_html=False), self.runs)
         return SplitTexts(tokens_of_lists([self.pattern.findall(text) for text in cleaned]))
 
-    def split(self, texts: Sequence[Any]) -> Tokens:
-        """Return the tokens of all texts; the next call overwrites them."""
-        prepared = self.prepare(texts)
-        if isinstance(prepared, SplitTexts):
-            return prepared.whole
-        cost = prepared.cost
-        self.room.reserve(int(cost[-1]))
-
-        def tokens(piece: tuple[int, int]) -> Tokens:
-            return prepared.tokens(*piece, self.room, int(cost[piece[0]]))
-
-        parts = each(tokens, even_pieces(cost, PIECE), self.threads)
-        first, counts = (np.concatenate([part[k] for part in parts]) for k in (1, 2))
-        return parts[0]._replace(first=first, counts=counts)
+    def split(self, texts: Sequence[Any], room: TokenRoom | None = None) -> Tokens:
+        """Return the tokens of all texts."""
+        return self.prepare(texts).tokens(0, len(texts), room or TokenRoom())
 
     def words(self, text: Any) -> list[str]:
         """Return the tokens of one text as strings."""
@@ -102,7 +194,7 @@ def tokens_of_lists(found: Sequence[list[str]]) -> Tokens:
             raise InputTypeError(f"tokenizer and analyzer must return lists of strings, got {token!r}.")
     letters, ends = encode_strings(list(number))
     keys = np.empty(len(number), np.int64)
-    scanning.keys_of(letters, ends, keys)
+    token_kernels.keys_of(letters, ends, keys)
     start, stop = ends[:-1][numbers], ends[1:][numbers]
     return Tokens(letters, np.cumsum(counts) - counts, counts, start, stop, keys[numbers])
 

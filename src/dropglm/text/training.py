@@ -17,20 +17,19 @@ from dropglm.estimators.scoring import check_scorer_name
 from dropglm.estimators.search import Searched
 from dropglm.estimators.validation import check_classification
 from dropglm.progress import Progress
-from dropglm.text.embedded_predictions import FittedState
 from dropglm.text.embedding_block import (
     EmbeddingBlock,
     embeddings_of,
     set_embedding_values,
     with_embeddings,
 )
-from dropglm.text.embedding_head import Scaling
+from dropglm.text.embeddings import Scaling
+from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.latent_prior import POWERS, LatentPrior
 from dropglm.text.ngram_rows import row_range
 from dropglm.text.similar_classes import warn_about_classes
-from dropglm.text.summarizing import class_sizes, held_out_figures, summarize, summarize_search
+from dropglm.text.summarizing import class_sizes, effect_of, held_out_figures, summarize, summarize_search
 from dropglm.text.tuning import check_values, estimator_of, ngram_weights_of, vectorizer_of
-from dropglm.text.unlabeled_effect import effect_of
 from dropglm.text.vectorizer import NgramVectorizer
 
 
@@ -179,7 +178,7 @@ class Attempt(NamedTuple):
         return tuple(power for number, power in enumerate(self.prior.powers) if number in chosen)
 
 
-def fit_to_texts(classifier: Any, texts: TrainingTexts) -> FittedState:
+def fit_to_texts(classifier: Any, texts: TrainingTexts) -> FittedTextModel:
     """Fit a model with the settings of a classifier to texts; return the parts of the fitted classifier.
 
     Of several weights of longer n-grams the best is chosen; only its settings are fitted to all texts. Latent
@@ -239,7 +238,7 @@ def _attempt(
     )
 
 
-def _finish(attempt: Attempt, texts: TrainingTexts) -> FittedState:
+def _finish(attempt: Attempt, texts: TrainingTexts) -> FittedTextModel:
     """Fit the chosen settings to all texts."""
     vectorizer, estimator, rows, prior, searched = attempt
     search = None if searched is None else estimator._finish(searched)
@@ -258,4 +257,4 @@ def _finish(attempt: Attempt, texts: TrainingTexts) -> FittedState:
     effect = effect_of(search, prior) if search and m else None
     sizes = class_sizes(texts.class_counts)
     summary = summarize(vectorizer, model, search, found, sizes, m, embedding, effect)
-    return FittedState(vectorizer, model, search, summary, head)
+    return FittedTextModel(vectorizer, model, search, summary, head)

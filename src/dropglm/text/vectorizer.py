@@ -1,25 +1,34 @@
-"""Turning texts into a sparse matrix of n-grams."""
+"""The transformers of scikit-learn that turn texts into a sparse matrix: of n-grams, or of hashed n-grams."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from copy import copy
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from dropglm import checks
 from dropglm.errors import InputError
-from dropglm.text.estimator import TextEstimator
 from dropglm.text.features import NgramFeatures
+from dropglm.text.hashed_features import HashedFeatures
 from dropglm.text.ngram_counts import NgramCounts
 from dropglm.text.ngram_rows import NgramRows
-from dropglm.text.ngram_trie import NgramTrie
-from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 
 
-# Like CountVectorizer, it has no set_output: a data frame cannot hold a sparse matrix.
+class TextEstimator(BaseEstimator):
+    """An estimator whose input is a sequence of strings."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare to scikit-learn that X holds strings and is one-dimensional."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+# Like those of scikit-learn, they have no set_output: a data frame cannot hold a sparse matrix.
 class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     r"""Convert texts to a sparse matrix of n-grams.
 
@@ -130,63 +139,6 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
            [0.62, 0.47, 0.62, 0.  ]], dtype=float32)
     """
 
-    def __init__(
-        self,
-        ngram_range: tuple[int, int] = (1, 1),
-        min_df: float | tuple[float, float] = 1,
-        max_df: float = 1.0,
-        max_features: int | None = None,
-        *,
-        binary: bool = True,
-        use_idf: bool = False,
-        smooth_idf: bool = True,
-        sublinear_tf: bool = False,
-        norm: str | None = None,
-        idf_power: float = 1.0,
-        ngram_weight: float = 1.0,
-        lowercase: bool = True,
-        token_pattern: str | None = WORDS_AND_PUNCTUATION,
-        strip_html: bool = True,
-        strip_accents: str | Callable[[str], str] | None = None,
-        stop_words: str | Iterable[str] | None = None,
-        analyzer: str | Callable[[Any], Iterable[str]] = "word",
-        preprocessor: Callable[[Any], str] | None = None,
-        tokenizer: Callable[[str], Iterable[str]] | None = None,
-        vocabulary: Mapping[str, int] | Iterable[str] | None = None,
-        input: str = "content",
-        encoding: str = "utf-8",
-        decode_error: str = "strict",
-        dtype: Any = np.float32,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.ngram_range = ngram_range
-        self.min_df = min_df
-        self.max_df = max_df
-        self.max_features = max_features
-        self.binary = binary
-        self.use_idf = use_idf
-        self.smooth_idf = smooth_idf
-        self.sublinear_tf = sublinear_tf
-        self.norm = norm
-        self.idf_power = idf_power
-        self.ngram_weight = ngram_weight
-        self.lowercase = lowercase
-        self.token_pattern = token_pattern
-        self.strip_html = strip_html
-        self.strip_accents = strip_accents
-        self.stop_words = stop_words
-        self.analyzer = analyzer
-        self.preprocessor = preprocessor
-        self.tokenizer = tokenizer
-        self.vocabulary = vocabulary
-        self.input = input
-        self.encoding = encoding
-        self.decode_error = decode_error
-        self.dtype = dtype
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
     def fit(self, X: Iterable[Any], y: Any = None) -> Self:
         """Learn the vocabulary.
 
@@ -281,10 +233,8 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
             Counts of all n-grams, for ``fit_counts``.
         """
         self._begin_fit()
-        (shortest, longest), threads = self._check_analysis(), checks.threads(self.n_jobs)
         counted = self._count(X, None)
-        trie = NgramTrie.of(counted, longest, threads)
-        return NgramCounts(trie, shortest, counted.n_texts, self._settings())
+        return NgramCounts(counted.trie, self._check_analysis()[0], counted.n_texts, self._settings())
 
     def fit_counts(self, counts: NgramCounts | Iterable[NgramCounts]) -> Self:
         """Learn the vocabulary from counted n-grams: the same as ``fit`` on all texts that were counted.
@@ -373,5 +323,152 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
     def __sklearn_tags__(self) -> Any:
         """Declare to scikit-learn that the output has the type ``dtype``, whatever the input."""
         tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+class NgramHasher(  # type: ignore[call-arg]
+    TransformerMixin, HashedFeatures, TextEstimator, auto_wrap_output_keys=None
+):
+    r"""Convert texts to a sparse matrix of hashed n-grams.
+
+    An entry is 1 if the text contains an n-gram that is hashed to the column. There is nothing to fit, and
+    memory does not grow with the number of texts. Different n-grams can share a column, which costs little
+    accuracy as long as there are more columns than frequent n-grams.
+
+    Parameters
+    ----------
+    bits : int, default=20
+        The matrix has 2**bits columns; at most 30.
+    ngram_range : tuple (int, int), default=(1, 2)
+        The smallest and the largest n.
+    lowercase : bool, default=True
+        Convert texts to lower case first.
+    token_pattern : str, default=r"[\\w']+|[^\\w\\s]"
+        Regular expression that matches a token, as in ``NgramVectorizer``.
+    strip_html : bool, default=True
+        Replace tags such as ``<br />`` by spaces.
+    n_jobs : int or None, default=None
+        Number of threads; None means 1, -1 all cores. The result does not depend on it.
+    verbose : int, default=0
+        If not 0, show progress on standard error.
+
+    Attributes
+    ----------
+    ngrams_ : Buckets
+        Names of the columns, if ``partial_fit`` has recorded them; the hasher of a fitted
+        ``OnlineTextClassifier`` also has them.
+    n_texts_ : int
+        Number of texts from which the names were taken.
+
+    See Also
+    --------
+    NgramVectorizer : N-grams with a vocabulary.
+    OnlineTextClassifier : A classifier that uses this hasher.
+
+    Examples
+    --------
+    >>> from dropglm import NgramHasher
+    >>> X = NgramHasher(bits=10).fit_transform(["It's dull!", "Dull<br />film"])
+    >>> X.shape, X.nnz
+    ((2, 1024), 8)
+
+    Names are optional, and taken from the texts that the hasher is shown:
+
+    >>> hasher = NgramHasher(bits=10).partial_fit(["a dull film"])
+    >>> columns = hasher.transform(["a dull story"]).indices
+    >>> sorted(hasher.get_feature_names_out()[columns])
+    ['a', 'a dull', 'dull', 'ngramhasher639', 'ngramhasher758']
+    """
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Check the settings and forget names of columns; there is nothing to learn.
+
+        Parameters
+        ----------
+        X : None
+            Ignored.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        Self
+            The estimator itself.
+        """
+        self._check()
+        for name in ("ngrams_", "n_texts_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        return self
+
+    def partial_fit(self, X: Iterable[str], y: Any = None) -> Self:
+        """Name columns after the n-grams of these texts; the matrix does not depend on it.
+
+        A column keeps the first n-gram that is hashed to it, of which the first 32 bytes are recorded. The
+        names take 6 bytes per column, and their own bytes.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        Self
+            The estimator itself.
+        """
+        if len(getattr(self, "ngrams_", ())) != self._check()[2]:
+            self._forget_names()
+        for _ in self._hash_and_name(X):
+            pass
+        return self
+
+    def fit_transform(self, X: Iterable[str], y: Any = None) -> Any:
+        """Return the matrix of the texts, as ``transform`` does.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Texts.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        CSR matrix of shape (n, 2**bits)
+            One row per text.
+        """
+        return self.fit().transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return a name for each column.
+
+        It is the first n-gram that was hashed to the column in ``partial_fit``; further n-grams may share the
+        column. Column j has the name "ngramhasher{j}" if there was none.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str objects, of shape (2**bits,)
+            Names, in the order of the columns.
+        """
+        size = self._check()[2]
+        names = np.array([f"ngramhasher{j}" for j in range(size)], dtype=object)
+        if len(getattr(self, "ngrams_", ())) == size:
+            used = np.flatnonzero(self.ngrams_.lengths)
+            names[used] = self.ngrams_.names(used)
+        return names
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare to scikit-learn that there is nothing to fit, and that the output is float32."""
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
         tags.transformer_tags.preserves_dtype = []
         return tags

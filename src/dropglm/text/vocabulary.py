@@ -1,17 +1,16 @@
-"""The n-grams that are features, and how they are found in new texts."""
+"""The n-grams that are features, learnt or given by the user, and how they are found in new texts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, reduce
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dropglm.errors import InputError
+from dropglm.errors import InputError, InputTypeError
 from dropglm.text import kernels, row_kernels
-from dropglm.text.candidates import NONE
 from dropglm.text.counting import MAX_NGRAM, empty_slots
-from dropglm.text.prepared import Tokens
-from dropglm.text.tokens import decode_strings, encode_strings
+from dropglm.text.kernels import NONE
+from dropglm.text.tokens import Tokens, decode_strings, encode_strings
 from dropglm.threads import each, even_ranges
 
 # Sums over entries are split into at most so many pieces, of at least so many entries.
@@ -195,3 +194,42 @@ class Vocabulary:
         table = slots, keys, self._letters, self._ends, *pairs
         scratch = kernels.scratch_for(tokens.counts)
         kernels.find_texts(tokens, scratch, shortest, self._longest, *table, codes, start)
+
+
+def column_names(vocabulary: Any) -> list[str]:
+    """Return the n-gram of each column of a given vocabulary.
+
+    Parameters
+    ----------
+    vocabulary : mapping of str to int, or iterable of str
+        The column of each n-gram, or the n-grams in the order of their columns; those of a set are sorted.
+
+    Examples
+    --------
+    >>> column_names({"dull": 1, "film": 0})
+    ['film', 'dull']
+    >>> column_names(["dull", "film", "dull"])
+    Traceback (most recent call last):
+    ValueError: Duplicate term in vocabulary: 'dull'.
+    """
+    if isinstance(vocabulary, str) or not isinstance(vocabulary, Iterable):
+        raise InputTypeError(f"vocabulary must be a mapping or an iterable of strings, got {vocabulary!r}.")
+    names = sorted(vocabulary) if isinstance(vocabulary, (set, frozenset)) else list(vocabulary)
+    if not names:
+        raise InputError("An empty vocabulary was passed as the parameter vocabulary.")
+    if isinstance(vocabulary, Mapping):
+        columns = {int(column): name for name, column in vocabulary.items()}
+        if len(columns) < len(names):
+            raise InputError("Vocabulary contains repeated indices.")
+        missing = next((j for j in range(len(names)) if j not in columns), None)
+        if missing is not None:
+            raise InputError(f"Vocabulary of size {len(names)} doesn't contain index {missing}.")
+        names = [columns[j] for j in range(len(names))]
+    seen: set[str] = set()
+    for name in names:
+        if not isinstance(name, str):
+            raise InputTypeError(f"vocabulary must contain strings, got {name!r}.")
+        if name in seen:
+            raise InputError(f"Duplicate term in vocabulary: {name!r}.")
+        seen.add(name)
+    return names

@@ -29,7 +29,7 @@ from dropglm.labelling.panels import (
 from dropglm.labelling.session import ChangedError, LabellingSession
 from dropglm.labelling.snapshot import Guess
 from dropglm.labelling.upcoming import Item
-from dropglm.text.words import only_words
+from dropglm.text.top_ngrams import only_words
 from dropglm.web.application import application, page_routes
 from dropglm.web.json_messages import json_answer, read_json
 from dropglm.web.security import AllowedHosts

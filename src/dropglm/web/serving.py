@@ -20,7 +20,7 @@ from dropglm.errors import InputError, InputTypeError
 from dropglm.registry import lookup
 from dropglm.text.embeddings import check_embeddings
 from dropglm.text.explanation import Explanation
-from dropglm.text.predictions import TextPredictions
+from dropglm.text.fitted_model import AnyTextModel
 from dropglm.web.application import page_routes
 from dropglm.web.json_messages import MAX_BYTES, Bodies, json_answer, parse_json
 from dropglm.web.running import on_thread
@@ -42,7 +42,7 @@ class TextService:
 
     Parameters
     ----------
-    model : TextPredictions
+    model : FittedTextModel, TextClassifier or OnlineTextClassifier
         A fitted model; the embedder of a model with embeddings is its own, or requests have embeddings.
     name : str
         Name of the model, for people.
@@ -64,9 +64,9 @@ class TextService:
     """
 
     def __init__(
-        self, model: TextPredictions, name: str, max_texts: int = MAX_TEXTS, max_bytes: int = MAX_BYTES
+        self, model: AnyTextModel, name: str, max_texts: int = MAX_TEXTS, max_bytes: int = MAX_BYTES
     ) -> None:
-        self.model, self.name = model, name
+        self.model, self.name = model._fitted_model(), name
         self.max_texts, self.max_bytes = max_texts, max_bytes
         self.labels = model.classes_.tolist()
         self.label_names = [str(label) for label in self.labels]
@@ -76,8 +76,8 @@ class TextService:
     def warm_up(self) -> None:
         """Predict once, so that the first request does not wait for what is loaded on first use."""
         E = None
-        if self.model._uses_embeddings and self.model.embedder is None:
-            E = np.zeros(self.model._linear_parts()[2].fingerprint.dimension)
+        if self.model.head is not None and self.model.embedder is None:
+            E = np.zeros(self.model.head.fingerprint.dimension)
         self.model.explain("a", E)
 
     def predict(self, content: Any) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class TextService:
             "status": "ok",
             "model": self.name,
             "classes": self.labels,
-            "embeddings": self.model._uses_embeddings and self.model.embedder is None,
+            "embeddings": self.model.needs_embeddings,
             "version": dropglm.__version__,
         }
 
@@ -156,7 +156,7 @@ class TextService:
     def _size(self, request: Request) -> float:
         """Return the number of bytes of a request; infinity if it is not known, or does not tell the time."""
         size = request.headers.get("content-length")
-        return math.inf if size is None or self.model._uses_embeddings else int(size)
+        return math.inf if size is None or self.model.head is not None else int(size)
 
     def _texts_and_embeddings(
         self, content: Any, most: int, known: Mapping[str, None] = PREDICT
@@ -176,7 +176,7 @@ class TextService:
                 raise HTTPException(
                     422, f'"texts" must be a list of strings; entry {number} is not a string.'
                 )
-        if self.model._uses_embeddings and E is None and self.model.embedder is None:
+        if self.model.needs_embeddings and E is None:
             raise HTTPException(
                 422, 'The model was trained with embeddings: give those of the texts as "embeddings".'
             )

@@ -1,22 +1,15 @@
-"""Models from files predict and explain as the estimators do, without scikit-learn."""
+"""Fitted text models from files predict and explain as the estimators do, without scikit-learn."""
 
 import subprocess
 import sys
-from dataclasses import fields
 
 import numpy as np
 import pytest
 
-from dropglm import (
-    NgramHasher,
-    NgramVectorizer,
-    OnlineLogisticRegression,
-    OnlineTextClassifier,
-    TextClassifier,
-)
+from dropglm import OnlineTextClassifier, TextClassifier, load_model, plain_archive
 from dropglm.model_files import ModelFileError
-from dropglm.text.saved_model import SavedFeatures, load_saved_model
-from dropglm.text.saved_online_model import SavedHashedFeatures, SavedOnlineModel, SavedOnlineTextModel
+from dropglm.text.fitted_model import load_fitted_model
+from dropglm.text.online_text_model import OnlineTextModel
 
 TEXTS = ["a lovely film", "great fun, a great cast", "a dull film", "long and dull", "so odd", "odd music"]
 CLASSES = ["good", "good", "bad", "bad", "odd", "odd"]
@@ -56,7 +49,7 @@ def test_predictions_and_explanations_equal_those_of_the_estimator(make, tmp_pat
     model = make()
     model.text_column_, model.label_column_ = "review", "stars"
     model.save(tmp_path / "model.skops")
-    found = load_saved_model(tmp_path / "model.skops", getattr(model, "embedder", None))
+    found = load_fitted_model(tmp_path / "model.skops", getattr(model, "embedder", None))
     for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
         np.testing.assert_array_equal(getattr(found, method)(NEW), getattr(model, method)(NEW))
     for text in NEW:
@@ -67,36 +60,43 @@ def test_predictions_and_explanations_equal_those_of_the_estimator(make, tmp_pat
     np.testing.assert_array_equal(found.classes_, model.classes_)
 
 
-@pytest.mark.parametrize(
-    ("saved", "estimator"),
-    [
-        (SavedFeatures, NgramVectorizer),
-        (SavedHashedFeatures, NgramHasher),
-        (SavedOnlineModel, OnlineLogisticRegression),
-        (SavedOnlineTextModel, OnlineTextClassifier),
-    ],
-)
-def test_settings_are_those_of_the_estimator(saved, estimator):
-    assert {field.name: field.default for field in fields(saved)} == estimator().get_params()
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+@pytest.mark.filterwarnings("ignore:The 4 texts without labels did not improve")
+def test_a_model_that_is_read_and_written_again_is_the_same_file(make, tmp_path):
+    model = make()
+    model.text_column_ = "review"
+    model.save(tmp_path / "first")
+    load_fitted_model(tmp_path / "first").save(tmp_path / "second")
+    load_model(tmp_path / "first").save(tmp_path / "third")
+    first, second, third = (
+        plain_archive.loads((tmp_path / name).read_bytes()) for name in ("first", "second", "third")
+    )
+    np.testing.assert_equal(second, first)
+    np.testing.assert_equal(third, first)
+
+
+def test_the_defaults_of_a_new_online_model_are_those_of_the_estimator():
+    defaults = OnlineTextClassifier().get_params()
+    assert OnlineTextModel.new({}).current_settings | {"n_jobs": None, "verbose": 0} == defaults
 
 
 def test_embeddings_are_refused_and_required_as_by_the_estimator(tmp_path):
     path = tmp_path / "model.skops"
     MODELS["two classes"]().save(path)
     with pytest.raises(ValueError, match="trained without embeddings"):
-        load_saved_model(path, embedder)
+        load_fitted_model(path, embedder)
     MODELS["embeddings"]().save(path)
     with pytest.raises(ValueError, match="needs its embedder embedder"):
-        load_saved_model(path).predict(NEW)
+        load_fitted_model(path).predict(NEW)
     with pytest.raises(ValueError, match="is not the one of the model"):
-        load_saved_model(path, lambda texts: np.ones((len(texts), 3)))
+        load_fitted_model(path, lambda texts: np.ones((len(texts), 3)))
 
 
 def test_damaged_files_are_refused(tmp_path):
     path = tmp_path / "model.skops"
     path.write_bytes(b"PK")
     with pytest.raises(ModelFileError, match="not a dropglm model file, or it is truncated"):
-        load_saved_model(path)
+        load_fitted_model(path)
 
 
 COMMAND = """

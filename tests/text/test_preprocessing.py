@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from dropglm import NgramHasher
 from dropglm.encoded_texts import EncodedTexts
-from dropglm.text.cleaning import clean, lower_in_place
-from dropglm.text.preprocessing import Preprocessor
-from dropglm.text.tokens import RUNS, Tokenizer
+from dropglm.text.preprocessing import ACCENTS, Preprocessor, clean, lower_in_place
+from dropglm.text.tokens import RUNS, WORDS_AND_PUNCTUATION, Tokenizer
 
 PIECES = [
     "a",
@@ -37,6 +36,31 @@ PIECES = [
 ]
 PIECES += ["\x1c", "\xa0", "\u3000", "Ж", "x" * 63, "Word", "longerword", "\ud800", "0", "-", "&"]
 TEXTS = st.lists(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), max_size=4)
+# Letters of each width, with lower cases of other lengths, lone surrogates, tags, and irregular letters.
+ALPHABET = "aAzZ09_' <>/!\0\x1f\né\xc9ßÿĀ京\u023a\U0001d400\U0001f600\u212a\ud800\u0130\u03a3ı\ufdfa"
+ANY_TEXTS = st.lists(st.text(st.sampled_from(ALPHABET) | st.characters(), max_size=30), max_size=5)
+PREPROCESSORS = [
+    Preprocessor(),
+    Preprocessor(lowercase=False),
+    Preprocessor(strip_html=False),
+    Preprocessor(strip_accents=ACCENTS["unicode"]),
+    Preprocessor(strip_accents=ACCENTS["ascii"]),
+    Preprocessor(strip_accents=str.swapcase),
+    str.upper,
+]
+
+
+class Text(str):
+    """A string of a user's class."""
+
+
+def strings_of(found):
+    """Return the tokens of each text as strings."""
+    letters = found.letters.tobytes()
+    return [
+        [letters[found.start[p] : found.stop[p]].decode("utf-8", "surrogatepass") for p in range(a, a + n)]
+        for a, n in zip(found.first, found.counts, strict=True)
+    ]
 
 
 @given(TEXTS, st.booleans(), st.booleans())
@@ -76,7 +100,7 @@ def test_columns_are_those_of_the_tokens_that_the_pattern_finds(pattern, texts):
     settings = {"bits": 12, "ngram_range": (1, 3)}
     ours = NgramHasher(**settings, token_pattern=pattern)
     theirs = NgramHasher(**settings, token_pattern=f"(?:{pattern.removeprefix('(?u)')})")
-    assert Tokenizer(theirs.token_pattern, str, 1).runs is None
+    assert Tokenizer(theirs.token_pattern, str).runs is None
     for first, second in ((ours, theirs), (ours.partial_fit(texts), theirs.partial_fit(texts))):
         difference = first.transform(texts) != second.transform(texts)
         assert difference.nnz == 0
@@ -91,3 +115,18 @@ def test_encoded_texts_are_hashed_like_strings():
     assert list(encoded) == texts
     assert [encoded[1], encoded[-1]] == ["", texts[2]]
     assert list(encoded[np.array([2, 0])]) == [texts[2], texts[0]]
+
+
+@pytest.mark.parametrize("preprocess", PREPROCESSORS, ids=range(len(PREPROCESSORS)))
+@given(texts=ANY_TEXTS)
+@example(texts=["\ufdfa", "\u0130" * 9])  # grow to many times their bytes
+def test_tokens_are_those_of_the_regular_expression(preprocess, texts):
+    for pattern in RUNS:
+        tokenizer = Tokenizer(pattern, preprocess)
+        assert strings_of(tokenizer.split(texts)) == [tokenizer.words(text) for text in texts]
+
+
+def test_strings_of_other_classes_are_read():
+    texts = [np.str_("Un <b>été"), Text("Ünder Ā"), np.str_(""), Text("plain")]
+    tokenizer = Tokenizer(WORDS_AND_PUNCTUATION, Preprocessor())
+    assert strings_of(tokenizer.split(texts)) == [tokenizer.words(text) for text in texts]

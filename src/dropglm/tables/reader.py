@@ -1,0 +1,527 @@
+"""Read tables of texts and labels: one reader for all formats, commands and places."""
+
+import glob
+import os
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from io import BytesIO
+from itertools import pairwise
+from mmap import ACCESS_READ, mmap
+from typing import IO, Any, NamedTuple
+
+from dropglm.errors import InputError, InputTypeError
+from dropglm.tables import parquet
+from dropglm.tables.errors import (
+    UNLABELED_HINT,
+    EmptyTableError,
+    RowError,
+    TableError,
+    listed,
+    row_place,
+    suggestion,
+)
+from dropglm.tables.formats import Format, check_delimiter, find_format
+from dropglm.tables.labels import class_name
+from dropglm.tables.lines import MAX_ROW_LENGTH, SAMPLE_SIZE, Block, Lines, find_codec, guess_wide_encoding
+from dropglm.tables.separated import record_ends
+from dropglm.tables.source import PathOrFile, check_file_exists, is_path, name_of, open_source
+
+MAX_ROWS = 10_000  # of a batch
+# In these, the bytes of delimiters, quotes and line ends mean nothing else.
+ONE_BYTE_CODECS = ("utf-8", "ascii", "iso8859", "cp125")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Consecutive rows of a table, without the bad rows between them.
+
+    Attributes
+    ----------
+    texts : sequence of str
+        A list, or ``EncodedTexts`` where the format allows. None stands for an optional text that is missing.
+    labels : list of str
+        Names of their classes; empty if no labels were requested. None stands for an optional label that is
+        missing.
+    others : dict of lists
+        Further columns, as strings; values may be missing.
+    rows : sequence of int
+        Row numbers in the table, counted from 1; bad rows count.
+    lines : sequence of pairs of int, or None
+        The first and the last line of each row; None for Parquet, which has no lines.
+    bad : list of RowError
+        Errors about the bad rows up to the end of the batch that are not in a batch before it.
+
+    Examples
+    --------
+    >>> batch = Batch(["good", "bad"], ["1", "0"], {}, rows=[16, 17], lines=[(17, 19), (20, 20)])
+    >>> batch.place(0), batch.after(16).texts
+    ('row 16 (lines 17 to 19)', ['bad'])
+    """
+
+    texts: Sequence[Any]
+    labels: list[Any]
+    others: dict[str, list[Any]]
+    rows: Sequence[int]
+    lines: Sequence[Any] | None = None
+    bad: list[RowError] = field(default_factory=list)
+
+    def take(self, indices: Sequence[int], bad: Iterable[RowError] = ()) -> "Batch":
+        """Return the rows with these indices, and these errors."""
+
+        def taken(column: Any) -> Any:
+            if isinstance(column, list):
+                return [column[k] for k in indices] if column else []
+            import numpy as np
+
+            return column[np.asarray(indices, np.intp)]
+
+        return Batch(
+            taken(self.texts),
+            taken(self.labels),
+            {name: taken(column) for name, column in self.others.items()},
+            [self.rows[k] for k in indices],
+            None if self.lines is None else taken(self.lines),
+            list(bad),
+        )
+
+    def after(self, row: int) -> "Batch":
+        """Return what follows the row with this number."""
+        later = range(bisect_right(self.rows, row), len(self.rows))
+        return self.take(later, [error for error in self.bad if error.row > row])
+
+    @property
+    def last_row(self) -> int:
+        """Number of the last row, good or bad."""
+        return max([*self.rows[-1:], *(error.row for error in self.bad)])
+
+    def place(self, k: int) -> str:
+        """Return the position in the table of the row with index k, for messages."""
+        return row_place(self.rows[k], None if self.lines is None else tuple(self.lines[k]))
+
+
+class Part(NamedTuple):
+    """Consecutive rows of a file: those in some of its bytes, or, in Parquet, those of some numbers."""
+
+    start: int
+    stop: int
+    header: int = 0  # bytes of the header, which belongs to every part
+
+
+@dataclass(frozen=True)
+class Table:
+    r"""A table of texts and labels, and how it is read.
+
+    All ways of reading give the same texts, and the same names of classes (``class_name``), which
+    ``to_classes`` turns into numbers or booleans if all of them are.
+
+    Parameters
+    ----------
+    path : path or binary file
+        A file, ``"-"`` for standard input, or an open binary file.
+    text : str, default="text"
+        Column of texts: strings, none missing.
+    label : str or None, default=None
+        Column of labels, none missing.
+    keep : tuple of str, default=()
+        Further columns, read as strings; values may be missing.
+    optional_text, optional_label : bool, default=False
+        Whether texts and labels may be missing; they are then None. In a CSV, an empty text is an empty
+        string.
+    format : str or None, default=None
+        A name in ``FORMATS``, with the compression if there is one (``"csv.gz"``); None uses the suffix.
+    encoding : str or None, default=None
+        A codec of Python; None is UTF-8, or what a byte-order mark says.
+    delimiter : str or None, default=None
+        Field delimiter of a CSV; None uses that of the format.
+    max_row_length : int, default=10_000_000
+        Maximum number of characters per row.
+    part : Part or None, default=None
+        The rows to read, if not all; see ``parts``.
+
+    Raises
+    ------
+    TableError
+        By all methods, if the table cannot be read.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> data = b'label,text\n1,"good, very"\n0\n0,bad\n'
+    >>> for batch in Table(BytesIO(data), "text", "label", format="csv").batches(skip_bad=True):
+    ...     print(list(batch.texts), batch.labels, list(batch.rows), *batch.bad)  # doctest: +ELLIPSIS
+    ['good, very', 'bad'] ['1', '0'] [1, 3] the open file: row 2 (line 3) has 1 field, but the header has ...
+    """
+
+    path: PathOrFile
+    text: str = "text"
+    label: str | None = None
+    keep: tuple[str, ...] = ()
+    optional_text: bool = False
+    optional_label: bool = False
+    format: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    max_row_length: int = MAX_ROW_LENGTH
+    part: Part | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All names of columns, in the order in which rows have them."""
+        return (self.text, *(() if self.label is None else (self.label,)), *self.keep)
+
+    @property
+    def name(self) -> str:
+        """Its name in messages."""
+        name = name_of(self.path, "standard input")
+        if self.part is None:
+            return name
+        unit = "rows" if self.found_format.rows is None else "bytes"
+        return f"{name} ({unit} {self.part.start + 1:,} to {self.part.stop:,})"
+
+    @property
+    def found_format(self) -> Format:
+        """The format that applies."""
+        return find_format(name_of(self.path, "standard input"), self.format)[0]
+
+    @property
+    def _compression(self) -> str | None:
+        return find_format(name_of(self.path, "standard input"), self.format)[1]
+
+    @property
+    def separator(self) -> str:
+        """The field delimiter that applies."""
+        return self.delimiter or self.found_format.delimiter
+
+    def positions(self, header: Sequence[str]) -> list[int]:
+        """Return the position of each column in the header.
+
+        A name that the header lacks, or has more than once, is an error.
+        """
+        for name in self.columns:
+            if name not in header:
+                hint = suggestion(name, header)
+                error = TableError(
+                    f"{self.name}: there is no column {name!r}{hint}; its columns: {listed(header)}."
+                )
+                error.missing_column = name
+                raise error
+        for name in _repeated(header):
+            if name in self.columns:
+                raise TableError(
+                    f"{self.name}: {header.count(name)} columns are named {name!r}; rename all but one."
+                )
+        return [header.index(name) for name in self.columns]
+
+    def read(self) -> Batch:
+        """Return all rows; the first bad one is raised, and missing labels are counted."""
+        texts: list[Any] = []
+        labels: list[Any] = []
+        others: dict[str, list[Any]] = {name: [] for name in self.keep}
+        first, n_missing = "", 0
+        for batch in self._selected(self._batches(1 << 24, MAX_ROWS, lenient=False), skip_bad=False, start=0):
+            texts += batch.texts
+            labels += batch.labels
+            for name, column in batch.others.items():
+                others[name] += column
+            if None in batch.labels:
+                first = first or batch.place(batch.labels.index(None))
+                n_missing += batch.labels.count(None)
+        if n_missing and not self.optional_label:
+            more = f" ({n_missing:,} rows have none)" if n_missing > 1 else ""
+            raise TableError(f"{self.name}: {first} has no label{more}; {UNLABELED_HINT}.")
+        return Batch(texts, labels, others, range(1, len(texts) + 1))
+
+    def batches(
+        self,
+        *,
+        skip_bad: bool = False,
+        start: int = 0,
+        characters: int = 1 << 24,
+        max_rows: int | None = None,
+    ) -> Iterator[Batch]:
+        """Yield the rows in batches; memory is bounded by the batch, not by the file.
+
+        Rows from a pipe are yielded as soon as no more of them are waiting.
+
+        Parameters
+        ----------
+        skip_bad : bool, default=False
+            Whether to skip bad rows, and to yield the errors about them with the batches, some of which may
+            have no other rows. Without it, the first such error is raised, after the good rows before it.
+            Errors about the table as a whole are raised in any case, also if all rows are bad.
+        start : int, default=0
+            Number of rows to skip at the beginning; bad rows among them are not reported.
+        characters : int, default=1 << 24
+            A batch is complete when its texts have this many characters; it may have fewer.
+        max_rows : int or None, default=None
+            Maximum number of rows of a batch; None means 10,000.
+
+        Notes
+        -----
+        In a CSV, the row after a bad row starts on the line after the one where the error is found. A missing
+        closing quote is found at the next quote, after ``max_row_length`` characters, or at the end of the
+        file.
+        """
+        max_rows = MAX_ROWS if max_rows is None else max_rows
+        _check_positive(characters, "characters")
+        _check_positive(max_rows, "max_rows")
+        if not isinstance(start, int) or start < 0:
+            raise InputError(f"start must be a non-negative integer, got {start!r}.")
+        batches = self._batches(characters, max_rows, lenient=skip_bad or start > 0)
+        if not self.optional_label:
+            batches = (self._without_missing(batch, batch.labels, "has no label") for batch in batches)
+        yield from self._selected(batches, skip_bad=skip_bad, start=start)
+
+    def _selected(self, batches: Iterable[Batch], *, skip_bad: bool, start: int) -> Iterator[Batch]:
+        """Yield the rows after ``start``; raise the first error, or that no row is good."""
+        n_good, n_bad, first = 0, 0, None
+        for batch in batches:
+            n_good, n_bad = n_good + len(batch.rows), n_bad + len(batch.bad)
+            first = first or next(iter(batch.bad), None)
+            if start:
+                batch = batch.after(start)
+            error = batch.bad[0] if batch.bad and not skip_bad else None
+            if error is not None:
+                batch = batch.take(range(bisect_right(batch.rows, error.row)))
+            if len(batch.rows) or batch.bad:
+                yield batch
+            if error is not None:
+                raise error
+        if not n_good and first is None:
+            has = "a header" if self.found_format.header else "columns"
+            raise EmptyTableError(f"{self.name}: this table has {has} but no rows.")
+        if not n_good:
+            rows = f"none of the {n_bad:,} rows can" if n_bad > 1 else "the only row cannot"
+            raise TableError(f"{self.name}: {rows} be used; {str(first).removeprefix(f'{self.name}: ')}")
+
+    def column_names(self) -> list[str]:
+        r"""Return the names of the columns that can be read as strings, in the order of the table.
+
+        Names that occur more than once are left out, as are columns of lists, records and bytes of a Parquet
+        file. The columns of JSON Lines are the keys of all rows. Plain text has no names.
+
+        Examples
+        --------
+        >>> Table(BytesIO(b"id,x,text,x\n"), format="csv").column_names()
+        ['id', 'text']
+        """
+        with self._opened() as stream:
+            find = self.found_format.names
+            names = parquet.names(stream, self.name) if find is None else find(self._lines(stream), self)
+        several = _repeated(names)
+        return [name for name in names if name not in several]
+
+    def parts(self, size: int) -> "list[Table]":
+        """Return the file in parts of about ``size`` bytes that can be read independently of each other.
+
+        A Parquet file is cut by rows, and a text file where a row begins. Compressed text files and those in
+        wide encodings are one part.
+        """
+        path, length = str(self.path), os.path.getsize(str(self.path))
+        if length <= size or self._compression is not None:
+            return [self]
+        if self.found_format.rows is None:
+            n = parquet.n_rows(path)
+            count = min(n, -(-length // size))
+            ends, header = [n * k // count for k in range(count + 1)] if count else [], 0
+        else:
+            with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+                if not (self._has_one_byte_codec(data[:SAMPLE_SIZE]) and self.separator.isascii()):
+                    return [self]
+                ends, header = self._row_starts(data, size)
+        return [replace(self, part=Part(*pair, header)) for pair in pairwise(ends)] or [self]
+
+    def _row_starts(self, data: mmap, size: int) -> tuple[list[int], int]:
+        """Return where rows begin, one in every ``size`` bytes, and the number of bytes of the header."""
+        header = 0
+        if self.found_format.header:
+            row_ends = record_ends(data, self.separator)
+            blank = b" \t\r\n\xef\xbb\xbf"
+            header = next((end for end in row_ends if data[:end].strip(blank)), len(data))
+        else:
+            row_ends = record_ends(data, None)
+        starts = [header]
+        for end in row_ends:
+            if end - starts[-1] >= size and end < len(data):
+                starts.append(end)
+        return [*starts, len(data)] if header < len(data) else [], header
+
+    def _has_one_byte_codec(self, sample: bytes) -> bool:
+        """Return whether characters such as line ends are single bytes, which occur in no other character."""
+        if self.encoding is not None and not find_codec(self.encoding).name.startswith(ONE_BYTE_CODECS):
+            return False
+        return not sample.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")) and not (
+            self.encoding is None and b"\0" in sample and guess_wide_encoding(sample)
+        )
+
+    @contextmanager
+    def _opened(self) -> Iterator[IO[bytes]]:
+        """Check the settings, and open the table, or the bytes of its part."""
+        for name in self.columns:
+            if not isinstance(name, str):
+                raise InputTypeError(f"A column must be a name, got {name!r}.")
+        for name in _repeated(self.columns):
+            raise TableError(f"Column {name!r} is requested twice.")
+        _check_positive(self.max_row_length, "max_row_length")
+        if is_path(self.path):
+            check_file_exists(self.path)
+        format = self.found_format  # which may be unknown
+        if self.delimiter is not None:
+            check_delimiter(self.delimiter)
+        if self.encoding is not None:
+            find_codec(self.encoding)
+        with open_source(self.path, self._compression) as stream:
+            if self.part is not None and format.rows is not None:
+                header = stream.read(self.part.header)
+                stream.seek(self.part.start)
+                yield BytesIO(header + stream.read(self.part.stop - self.part.start))
+            else:
+                yield stream
+
+    def _lines(self, stream: IO[bytes], *, lenient: bool = False) -> Lines:
+        return Lines(
+            stream,
+            self.name,
+            self.found_format.name,
+            encoding=self.encoding,
+            header=self.found_format.header,
+            max_row_length=self.max_row_length,
+            lenient=lenient,
+        )
+
+    def _batches(self, characters: int, max_rows: int, *, lenient: bool) -> Iterator[Batch]:
+        """Yield all rows, good and bad, in batches; labels may be missing."""
+        with self._opened() as stream:
+            yield from self._batches_of(stream, characters, max_rows, lenient=lenient)
+
+    def _batches_of(
+        self, stream: IO[bytes], characters: int, max_rows: int, *, lenient: bool
+    ) -> Iterator[Batch]:
+        if self.found_format.rows is None:
+            path = str(self.path) if is_path(self.path) and not self._compression else None
+            # Of texts with 1,000 characters each: their lengths are not known before they are read.
+            for block in parquet.blocks(stream, self, path, max(1, min(max_rows, characters // 1000))):
+                yield from self._from_block(block, characters, max_rows)
+            return
+        lines = self._lines(stream, lenient=lenient)
+        rows: list[tuple[Any, ...]] = []
+        numbers: list[int] = []
+        spans: list[tuple[int, int]] = []  # the first and the last line of each row
+        bad: list[RowError] = []
+        size = 0
+
+        def gathered() -> Batch:
+            nonlocal rows, numbers, spans, bad, size
+            columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in self.columns]
+            batch = self._batch(columns, numbers, spans, bad)
+            rows, numbers, spans, bad, size = [], [], [], [], 0
+            return batch
+
+        try:
+            for row in self.found_format.rows(lines, self):
+                if isinstance(row, Block):
+                    if rows or bad:
+                        yield gathered()
+                    yield from self._from_block(row, characters, max_rows)
+                    continue
+                if isinstance(row, RowError):
+                    bad.append(row)
+                else:
+                    rows.append(row)
+                    numbers.append(lines.row)
+                    spans.append((lines.first_line, lines.n_lines))
+                    size += len(row[0] or "")
+                full = size >= characters or len(rows) + len(bad) >= max_rows
+                # Rows of a pipe do not wait for those that may never come, nor does an error that is raised.
+                if full or lines.would_block() or (bad and not lenient):
+                    yield gathered()
+        except Exception:
+            # Good rows before the error are yielded first, so that they do not depend on the size of batches.
+            if rows or bad:
+                yield gathered()
+            raise
+        if rows or bad:
+            yield gathered()
+
+    def _from_block(self, block: Block, characters: int, max_rows: int) -> Iterator[Batch]:
+        """Yield the rows of a block, in several batches if there are too many."""
+        texts: Any = block.columns[0]
+        first = block.first_row
+        sizes = [len(text or "") for text in texts] if isinstance(texts, list) else texts.lengths.tolist()
+        cuts, size = [0], 0
+        for k, one in enumerate(sizes, 1):
+            size += one
+            if size >= characters or k - cuts[-1] >= max_rows or k == len(sizes):
+                cuts.append(k)
+                size = 0
+        for begin, end in pairwise(cuts):
+            columns = [column[begin:end] for column in block.columns]
+            lines: Any = None if block.lines is None else block.lines[begin:end]
+            yield self._batch(columns, range(first + begin, first + end), lines, [])
+
+    def _batch(
+        self, columns: list[Any], rows: Sequence[int], lines: Sequence[Any] | None, bad: list[RowError]
+    ) -> Batch:
+        """Return the rows with the names of their classes; those without a text are bad."""
+        rest = iter(columns[1:])
+        labels = [] if self.label is None else [class_name(label) for label in next(rest)]
+        others = {name: list(column) for name, column in zip(self.keep, rest, strict=True)}
+        batch = Batch(columns[0], labels, others, rows, lines, bad)
+        if self.optional_text or not isinstance(columns[0], list):
+            return batch
+        return self._without_missing(batch, columns[0], f"has no text (null in {self.text!r})")
+
+    def _without_missing(self, batch: Batch, column: list[Any], problem: str) -> Batch:
+        """Return the rows that have a value in a column; the others are bad."""
+        if None not in column:
+            return batch
+        missing = [
+            RowError.at(batch.rows[k], f"{self.name}: {batch.place(k)} {problem}.")
+            for k, value in enumerate(column)
+            if value is None
+        ]
+        good = [k for k, value in enumerate(column) if value is not None]
+        return batch.take(good, sorted([*batch.bad, *missing], key=lambda error: error.row))
+
+
+def find_files(patterns: Iterable[str]) -> list[str]:
+    """Return the absolute paths of files: those that are named, match a pattern or are in a folder.
+
+    Files in folders whose names begin with a dot or an underscore are left out, such as ``_SUCCESS``.
+
+    Raises
+    ------
+    TableError
+        If there is no file for one of the patterns.
+    """
+    return [os.path.abspath(path) for pattern in patterns for path in _matching(pattern)]
+
+
+def _matching(pattern: str) -> list[str]:
+    if os.path.isdir(pattern):
+        names = sorted(name for name in os.listdir(pattern) if not name.startswith((".", "_")))
+        found = [path for name in names if os.path.isfile(path := os.path.join(pattern, name))]
+        if not found:
+            raise TableError(f"{pattern}: this folder has no files.")
+        return found
+    if os.path.exists(pattern):
+        return [pattern]
+    if not glob.has_magic(pattern):
+        raise TableError(f"{pattern}: there is no such file.")
+    found = sorted(path for path in glob.glob(pattern) if os.path.isfile(path))
+    if not found:
+        raise TableError(f"{pattern}: no file matches this pattern.")
+    return found
+
+
+def _repeated(names: Sequence[str]) -> list[str]:
+    """Return the names that occur more than once."""
+    return [name for name, count in Counter(names).items() if count > 1]
+
+
+def _check_positive(given: int, name: str) -> None:
+    if not isinstance(given, int) or given < 1:
+        raise InputError(f"{name} must be a positive integer, got {given!r}.")

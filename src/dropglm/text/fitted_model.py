@@ -1,0 +1,269 @@
+"""A fitted text model: it predicts, explains its predictions, and is written to and read from files.
+
+It needs neither scikit-learn nor its estimators, which take longer to import than everything else that a
+prediction needs. ``TextClassifier`` and ``OnlineTextClassifier`` hold such a model and leave all of this to
+it; commands and services read one from a file. ``file_contents`` says what a file contains.
+"""
+
+from collections.abc import Iterable, Mapping
+from copy import copy
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+
+from dropglm import checks, model_files
+from dropglm.errors import InputError
+from dropglm.estimators.predictions import FittedLogistic, LogisticPredictions
+from dropglm.model_files import Record
+from dropglm.text.base import check_texts
+from dropglm.text.embeddings import EmbeddingHead, ModelWithHead, as_array, refuse_embeddings
+from dropglm.text.explanation import Explanation, explain_text
+from dropglm.text.file_contents import CHOSEN, FEATURES, MODELS, SELECTION, saved_setting, saved_settings
+from dropglm.text.summary import Summary
+from dropglm.text.top_ngrams import NgramWeight, top_ngrams
+
+if TYPE_CHECKING:  # imports scikit-learn
+    from dropglm.estimators import LogisticRegressionCV
+    from dropglm.text.model import TextModel
+
+# What can be exported, served and evaluated; ``_fitted_model`` of either returns a FittedTextModel.
+AnyTextModel: TypeAlias = "FittedTextModel | TextModel"
+
+
+class FittedTextModel:
+    """What turns texts into features, and a logistic model of the features.
+
+    Parameters
+    ----------
+    vectorizer : NgramFeatures or HashedFeatures
+        What turns texts into n-grams.
+    model : LogisticPredictions
+        The model of the n-grams; one that is saved has the settings ``CHOSEN``.
+    search : LogisticRegressionCV or None
+        The cross-validation, if settings were tuned and the model does not come from a file.
+    summary : Summary
+        The data, the chosen settings and their score; None if ``summary_`` computes them.
+    head : EmbeddingHead or None
+        The coefficients of embeddings, if the model uses them.
+
+    Attributes
+    ----------
+    settings : dict
+        Settings of the classifier, with which it would be fitted again.
+    text_column_, label_column_ : str or None
+        The columns of the table that the model was trained on; None if they are not known.
+    embedder : callable, object with a method ``encode`` or None
+        What computes embeddings.
+    n_jobs, verbose : int
+        Number of threads, and whether to show progress.
+    """
+
+    kind: ClassVar[str] = "TextClassifier"  # of its files, and of the estimator
+
+    def __init__(
+        self,
+        vectorizer: Any,
+        model: Any,
+        search: "LogisticRegressionCV | None" = None,
+        summary: Any = None,
+        head: EmbeddingHead | None = None,
+    ) -> None:
+        self.vectorizer, self.model, self.search = vectorizer, model, search
+        self.summary, self.head = summary, head
+        self.settings: dict[str, Any] = {}
+        self.text_column_: str | None = None
+        self.label_column_: str | None = None
+        self.embedder: Any = None
+        self.n_jobs: int | None = None
+        self.verbose = 0
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes, sorted."""
+        classes: np.ndarray = self.model.classes_
+        return classes
+
+    @property
+    def summary_(self) -> Any:
+        """What the model was trained on, and how well."""
+        return self.summary
+
+    @property
+    def needs_embeddings(self) -> bool:
+        """Whether predictions need given embeddings: the model uses embeddings, and has no embedder."""
+        return self.head is not None and self.embedder is None
+
+    def _fitted_model(self) -> Self:
+        return self
+
+    def predict(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
+        """Predict the most probable class of each text."""
+        model, features = self._model_and_features(X, embeddings)
+        return model.predict(features)
+
+    def predict_proba(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
+        """Predict the probability of each class."""
+        model, features = self._model_and_features(X, embeddings)
+        return model.predict_proba(features)
+
+    def predict_log_proba(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
+        """Predict the logarithm of the probability of each class."""
+        model, features = self._model_and_features(X, embeddings)
+        return model.predict_log_proba(features)
+
+    def decision_function(self, X: Iterable[str], embeddings: Any = None) -> np.ndarray:
+        """Compute the linear predictor of each text."""
+        model, features = self._model_and_features(X, embeddings)
+        return model.decision_function(features)
+
+    def _model_and_features(self, X: Iterable[str], embeddings: Any) -> tuple[LogisticPredictions, Any]:
+        """Return the linear model and the features of the texts, with embeddings if it uses them."""
+        if self.head is None:
+            refuse_embeddings(embeddings)
+            return self.model, self._features(X)
+        texts = check_texts(X)
+        features = self._features(texts)
+        E = self.head.embeddings(texts, embeddings, self.embedder, shown=bool(self.verbose))
+        return ModelWithHead(self.model, self.head), (features, E)
+
+    def _features(self, X: Iterable[str]) -> Any:
+        """Return the feature matrix of the texts."""
+        features = self._own_vectorizer().transform(X)
+        if not features.shape[0]:
+            raise InputError("X is empty; give at least one text.")
+        return features
+
+    def _own_vectorizer(self) -> Any:
+        """Return a copy of the vectorizer with our current settings; both share the vocabulary."""
+        vectorizer = copy(self.vectorizer)
+        # Counting the cores takes 0.1 ms, a third of the time of a short text; it is done once.
+        vectorizer.n_jobs, vectorizer.verbose = checks.threads(self.n_jobs), self.verbose
+        return vectorizer
+
+    def explain(self, text: str, embedding: Any = None) -> Explanation:
+        """Explain the prediction for one text."""
+        if self.head is None:
+            refuse_embeddings(embedding)
+            return explain_text(self.vectorizer, self.model, text)
+        given = None if embedding is None else np.atleast_2d(as_array(embedding, "embedding"))
+        E = self.head.embeddings(check_texts([text]), given, self.embedder, shown=bool(self.verbose))
+        return explain_text(self.vectorizer, ModelWithHead(self.model, self.head), text, E)
+
+    def top_features(self, k: int = 10) -> dict[Any, list[NgramWeight]]:
+        """List the n-grams with the strongest influence on each class."""
+        ngrams = self.vectorizer.ngrams_
+        typical = ngrams.mean_values if len(ngrams.mean_values) else np.ones(1)
+        # v √(f (1 - f)), where f is the feature's share of the texts and v its typical value, is the standard
+        # deviation of a feature that is v in these texts and 0 in all others.
+        share = np.clip(ngrams.document_counts / self.vectorizer.n_texts_, 0.0, 1.0)
+        return top_ngrams(ngrams.names, self.model, typical, typical * np.sqrt(share * (1.0 - share)), k)
+
+    def with_embedder(self, embedder: Any) -> Self:
+        """Give the model its embedder back, after checking that it is the same; None leaves it without."""
+        if self.head is None:
+            refuse_embeddings(embedder)
+        elif embedder is not None:
+            self.head.check(embedder)
+        self.embedder = embedder
+        return self
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file that contains data only; see ``TextModel.save``."""
+        model_files.write(path, self.kind, self.to_state(), MODELS[self.kind])
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what a file has to hold to predict and to explain, and to fit the classifier again."""
+        model = self.model
+        return {
+            "settings": saved_settings(self.settings),
+            "summary": self.summary.to_dict(),
+            "classes": np.asarray(model.classes_),
+            "multi_class": model.multi_class_,
+            "coef": model.coef_,
+            "intercept": model.intercept_,
+            "chosen": {name: saved_setting(name, getattr(model, name)) for name in CHOSEN},
+            "n_texts": self.vectorizer.n_texts_,
+            "ngram_weight": float(self.vectorizer.ngram_weight),
+            "vocabulary": self.vectorizer.ngrams_._to_state(),
+            "columns": self._columns(),
+        } | ({} if self.head is None else {"embedding": self.head.to_state()})
+
+    def _columns(self) -> dict[str, str | None]:
+        return {"text": self.text_column_, "label": self.label_column_}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Rebuild the model from what a file holds, after checking that its parts fit together."""
+        from dropglm.text.features import NgramFeatures
+
+        settings = state["settings"]
+        shared = {name: settings[name] for name in (*FEATURES, *SELECTION)}
+        shared["ngram_weight"] = state["ngram_weight"]
+        vectorizer = NgramFeatures._from_state(shared, state["vocabulary"], state["n_texts"])
+        classes, coef, intercept = state["classes"], state["coef"], state["intercept"]
+        rows, d = 1 if len(classes) == 2 else len(classes), len(vectorizer.ngrams_)
+        if coef.shape != (rows, d) or intercept.shape != (rows,):
+            raise InputError("the coefficients do not match the vocabulary and the classes")
+        # In this order, SciPy's product with a few rows does not copy all coefficients of several classes.
+        coef = np.asfortranarray(coef)
+        model = FittedLogistic(classes, coef, intercept, state["multi_class"], d)
+        vars(model).update(state["chosen"])  # for estimators, and for another file
+        head = EmbeddingHead.from_state(state["embedding"], rows) if "embedding" in state else None
+        fitted = cls(vectorizer, model, None, Summary(**state["summary"]), head)
+        fitted.settings = settings
+        return fitted._with_columns(state)
+
+    def _with_columns(self, state: dict[str, Any]) -> Self:
+        self.text_column_, self.label_column_ = state["columns"]["text"], state["columns"]["label"]
+        return self
+
+
+def load_fitted_model(
+    path: str | PathLike[str],
+    embedder: Any = None,
+    *,
+    trust: bool = False,
+    contents: Mapping[str, Record] = MODELS,
+) -> FittedTextModel:
+    """Read a text model that predicts and explains; files from untrusted sources are safe to open.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A model file.
+    embedder : callable or object with a method ``encode``, default=None
+        The embedder that the model was trained with.
+    trust : bool, default=False
+        Whether to open a file that is safe only if you trust its author; see ``load_model``.
+    contents : mapping of str to Record
+        The kinds of files to accept, and what they may contain.
+
+    Returns
+    -------
+    FittedTextModel
+        An OnlineTextModel, if the model has learnt from a stream.
+
+    See Also
+    --------
+    load_model : Read an estimator, which can also be fitted.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from dropglm import TextClassifier
+    >>> model = TextClassifier(tune=False, min_df=1).fit(["good film", "bad film"], ["pos", "neg"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(pathlib.Path(folder) / "model.skops")
+    ...     load_fitted_model(pathlib.Path(folder) / "model.skops").predict(["a good story"])
+    array(['pos'], dtype='<U3')
+    """
+    kind, state = model_files.read(path, contents, trust=trust)
+    with model_files.reporting_damage(path):
+        if kind == FittedTextModel.kind:
+            model = FittedTextModel.from_state(state)
+        else:
+            from dropglm.text.online_text_model import OnlineTextModel
+
+            model = OnlineTextModel.from_state(state)
+    return model.with_embedder(embedder)
