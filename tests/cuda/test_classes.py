@@ -54,9 +54,8 @@ def test_a_fit_continues_from_its_minimum(y):
 
 
 def test_those_who_watch_see_the_coefficients_of_all_classes(y):
-    from dropglm.estimators.device_features import DeviceFeatures
-    from dropglm.estimators.stages import Task
-    from dropglm.estimators.together import DeviceProblem, solve_together
+    from dropglm.estimators.on_gpu import DeviceFeatures, DeviceProblem, solve_together
+    from dropglm.estimators.problem import Task
     from dropglm.families import Multinomial
     from dropglm.solvers import LBFGS
 

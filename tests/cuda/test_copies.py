@@ -104,11 +104,11 @@ def test_series_with_copies_differ_from_those_with_unlabelled_rows(monkeypatch):
 
 def test_batches_share_copies(monkeypatch):
     from dropglm.cuda import design as copies
-    from dropglm.estimators import together
+    from dropglm.estimators import on_gpu
 
     drawn, draw = [], copies.draw
     monkeypatch.setattr(copies, "draw", lambda *given: drawn.append(given) or draw(*given))
-    monkeypatch.setattr(together, "_batch_size", lambda tasks: 2)
+    monkeypatch.setattr(on_gpu, "_batch_size", lambda tasks: 2)
     X, y = rows("binary", n=6), np.arange(6) % 3
     cpu, cuda = both(LogisticRegression(multi_class="ovr", **DRAWN), X, y)
     assert len(drawn) == 1

@@ -15,11 +15,9 @@ from dropglm import (
     PoissonRegressor,
     TextClassifier,
 )
-from dropglm.estimators.device_features import DeviceFeatures
 from dropglm.estimators.features import Features
-from dropglm.estimators.problem import Problem
-from dropglm.estimators.stages import Task
-from dropglm.estimators.together import DeviceProblem, fit_together
+from dropglm.estimators.on_gpu import DeviceFeatures, DeviceProblem, fit_together
+from dropglm.estimators.problem import Problem, Task
 from dropglm.families import Logistic
 from dropglm.solvers import LBFGS
 
@@ -242,13 +240,13 @@ def test_too_little_memory_says_how_much_and_what_to_do(monkeypatch):
 
 
 def test_problems_that_do_not_fit_together_are_fitted_in_batches(monkeypatch):
-    from dropglm.estimators import together
+    from dropglm.estimators import on_gpu
 
-    sizes, solve = [], together._solve_batch
+    sizes, solve = [], on_gpu._solve_batch
     monkeypatch.setattr(
-        together, "_solve_batch", lambda tasks, *rest: sizes.append(len(tasks)) or solve(tasks, *rest)
+        on_gpu, "_solve_batch", lambda tasks, *rest: sizes.append(len(tasks)) or solve(tasks, *rest)
     )
-    monkeypatch.setattr(together, "_batch_size", lambda tasks: 2)
+    monkeypatch.setattr(on_gpu, "_batch_size", lambda tasks: 2)
     X, y = data("binary", n=9, classes=3)
     cpu, cuda = both(LogisticRegression(), X, y)
     assert sizes == [2, 1]

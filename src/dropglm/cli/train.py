@@ -150,7 +150,7 @@ def train(
         return
     own = ONLINE_ONLY if dask is None else ONLINE_ONLY - {"checkpoint"}
     _refuse(given & own, "can be used only with --online.")
-    from dropglm.estimators.device_features import DEVICES, check_device
+    from dropglm.estimators.on_gpu import DEVICES, check_device
     from dropglm.estimators.scoring import SCORERS
     from dropglm.text import TextClassifier
     from dropglm.text.metrics import compute_metrics

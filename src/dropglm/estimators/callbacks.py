@@ -4,7 +4,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
-from dropglm.estimators.stages import Watch
+from dropglm.estimators.problem import Watch
 from dropglm.estimators.validation import TrainingData
 from dropglm.objective import Coefficients
 from dropglm.progress import Progress

@@ -37,8 +37,6 @@ class FeatureOrder:
         Whether X is ``Blocks``, perhaps of only one.
     some_unlabeled : bool
         Whether there are unlabelled rows.
-    left_out : collection of int
-        Numbers of blocks whose coefficients are 0.
 
     Attributes
     ----------
@@ -46,6 +44,8 @@ class FeatureOrder:
         Number of all features.
     block_count : int or None
         Number of blocks of X, None if X is a single matrix.
+    left_out : frozenset of int
+        Numbers of blocks whose coefficients are 0.
     """
 
     def __init__(
@@ -56,14 +56,13 @@ class FeatureOrder:
         *,
         in_blocks: bool = False,
         some_unlabeled: bool = False,
-        left_out: Collection[int] = (),
     ) -> None:
         self._orders, self.widths, self.dtype = orders, widths, dtype
         self._order: np.ndarray | None = None
         self.some_unlabeled = some_unlabeled
         self.d = sum(widths)
         self.block_count = len(widths) if in_blocks else None
-        self.left_out = frozenset(left_out)
+        self.left_out: frozenset[int] = frozenset()
 
     @property
     def orders(self) -> Sequence[np.ndarray]:
@@ -83,6 +82,12 @@ class FeatureOrder:
             ]
             self._order = kept[0] if len(kept) == 1 else np.concatenate(kept)
         return self._order
+
+    def without(self, numbers: Collection[int]) -> Self:
+        """Return the features without the blocks of these numbers, whose coefficients are 0."""
+        rest = copy(self)
+        rest.left_out, rest._order = self.left_out.union(numbers), None
+        return rest
 
     def select(self, coef: np.ndarray) -> np.ndarray:
         """Return β of the features that occur, given a (K, d) array for all features; shape (d', K)."""
@@ -125,10 +130,6 @@ class AnyFeatures(FeatureOrder, ABC):
         """Number and columns, among the coefficients, of each block."""
 
     @abstractmethod
-    def without(self, numbers: Collection[int]) -> Self:
-        """Return the features without the blocks of these numbers, whose coefficients are 0."""
-
-    @abstractmethod
     def each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Return ``[work(item) for item in items]``, several at a time."""
 
@@ -152,16 +153,7 @@ class FeaturesOfRows(AnyFeatures):
         """Return the features without the blocks of these numbers, whose coefficients are 0."""
         if not numbers:
             return self
-        rest = copy(self)
-        FeatureOrder.__init__(
-            rest,
-            self._orders,
-            self.widths,
-            self.dtype,
-            in_blocks=True,
-            some_unlabeled=self.some_unlabeled,
-            left_out=self.left_out.union(numbers),
-        )
+        rest = super().without(numbers)
         rest.labeled = self.labeled.without(numbers)
         if self.unlabeled is not None:
             rest.unlabeled = self.unlabeled.without(numbers)

@@ -10,10 +10,9 @@ from dropglm.blocks import PerBlock
 from dropglm.estimators.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
 from dropglm.estimators.l2_weights import l2_weights_from
 from dropglm.estimators.linear_model import LogisticModel, SparsifyMixin
-from dropglm.estimators.problem import Problem, previous_coefficients
+from dropglm.estimators.on_gpu import solve_together
+from dropglm.estimators.problem import Problem, Solution, Task, diverging_because, previous_coefficients
 from dropglm.estimators.rows import RowsInMemory, TrainingRows
-from dropglm.estimators.stages import Solution, Task, diverging_because
-from dropglm.estimators.together import solve_together
 from dropglm.estimators.validation import TrainingData, check_classification, check_settings
 from dropglm.estimators.warning import warn_no_minimum, warn_unless_converged
 from dropglm.families import Logistic, Multinomial

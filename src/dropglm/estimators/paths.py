@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dropglm.estimators.grid import Candidate
-from dropglm.estimators.stages import StagedProblem
+from dropglm.estimators.problem import Problem
 from dropglm.objective import Coefficients
 from dropglm.solvers import LBFGS, Status
 
@@ -127,7 +127,7 @@ class Path:
         self._finished = count(1)
 
     @cached_property
-    def problem(self) -> StagedProblem:
+    def problem(self) -> Problem:
         """What the fits share; the first one, for which all others wait, computes it."""
         return self.rows.problem(self.candidates[0].l2_weights, self.job.problem, self.job.fold)
 

@@ -16,15 +16,13 @@ import numpy as np
 from dropglm.blocks import Blocks, block_count
 from dropglm.design import Design
 from dropglm.estimators.blend import all_classes
-from dropglm.estimators.device_features import features_of
-from dropglm.estimators.device_fits import fit_in_batches
 from dropglm.estimators.features import AnyFeatures
 from dropglm.estimators.folds import Fold
 from dropglm.estimators.grid import Candidate
 from dropglm.estimators.l2_weights import L2Weights
+from dropglm.estimators.on_gpu import features_of, fit_in_batches, problem_class
 from dropglm.estimators.paths import Fit, fit_along_paths
 from dropglm.estimators.problem import Problem
-from dropglm.estimators.together import problem_class
 from dropglm.estimators.validation import TrainingData
 from dropglm.families import Family, Multinomial
 from dropglm.gpu_arrays import concatenate, to_host

@@ -4,18 +4,17 @@ The client knows the labels, the weights and the folds of all labelled rows. The
 partitions; a round sends coefficients to them and returns sums, or predictors of labelled rows.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from copy import copy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from dropglm import checks
 from dropglm.errors import InputError
 from dropglm.estimators import LogisticRegression
-from dropglm.estimators.features import AnyFeatures, FeatureOrder
+from dropglm.estimators.features import AnyFeatures
 from dropglm.estimators.l2_weights import CountedRows, L2Weights
 from dropglm.estimators.logistic_cv import LogisticRegressionCV
 from dropglm.estimators.problem import Problem
@@ -100,22 +99,6 @@ class PartitionedFeatures(AnyFeatures):
             in_blocks=labeled.in_blocks,
             some_unlabeled=unlabeled is not None,
         )
-
-    def without(self, numbers: Collection[int]) -> Self:
-        """Return the features without the blocks of these numbers, whose coefficients are 0."""
-        if not numbers:
-            return self
-        rest = copy(self)
-        FeatureOrder.__init__(
-            rest,
-            self.orders,
-            self.widths,
-            self.dtype,
-            in_blocks=True,
-            some_unlabeled=self.some_unlabeled,
-            left_out=self.left_out.union(numbers),
-        )
-        return rest
 
     @property
     def blocks(self) -> list[tuple[int, slice, Any]]:

@@ -1,31 +1,140 @@
-"""Fits of many problems at once, on a GPU: classes against the rest, folds, points of a grid.
+"""Fits on a GPU: the rows there, and fits of many problems at once (classes, folds, points of a grid).
 
-All problems of a batch go through the stages of a fit together (``stages.py``). A problem has one column of
+All problems of a batch go through the stages of a fit together (``run_stages``). A problem has one column of
 coefficients; a multinomial model has one for each class. ``Batch`` has the arrays of all of them that kernels
-read.
+read. In a search, all candidates, folds and classes of a stage are fitted at once. A fit does not start near
+others there, as it does along the paths of a search on the CPU: waiting for them would take longer than the
+iterations that it saves.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+import time
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm import cuda
+from dropglm import checks, cuda
+from dropglm.blocks import Blocks
 from dropglm.errors import InputError
-from dropglm.estimators.device_features import DeviceFeatures
-from dropglm.estimators.features import AnyFeatures
+from dropglm.estimators.features import AnyFeatures, Features, FeaturesOfRows, Item
+from dropglm.estimators.features import Result as Value
+from dropglm.estimators.grid import Candidate
 from dropglm.estimators.l2_weights import L2_WEIGHTS
-from dropglm.estimators.problem import Problem
-from dropglm.estimators.stages import Solution, Task, run_stages
+from dropglm.estimators.paths import Fit
+from dropglm.estimators.problem import Problem, Solution, Task, run_stages
 from dropglm.families import Family, Multinomial
-from dropglm.gpu_arrays import to_host
+from dropglm.gpu_arrays import is_on_gpu, to_host
 from dropglm.noise import NO_NOISE
 from dropglm.objective import Coefficients, Labels, penalty_scales
 from dropglm.objective.terms import loss_constant
 from dropglm.penalties import MonteCarlo, Penalty
-from dropglm.solvers import LBFGS
+from dropglm.registry import lookup
+from dropglm.solvers import LBFGS, Status
+
+# Whether a fit runs on a GPU; None means that it depends on where X is.
+DEVICES = {"cpu": False, "cuda": True}
+
+
+def check_device(device: str) -> None:
+    """Raise an error unless fits can run on this device."""
+    if lookup(DEVICES, device, "device"):
+        cuda.runtime.array_module()
+
+
+def features_of(estimator: Any, X: Any, X_unlabeled: Any) -> Any:
+    """Return the rows of a fit, in memory or on a GPU, as the estimator's ``device`` says."""
+    device, threads = getattr(estimator, "device", None), checks.threads(estimator.n_jobs)
+    on_gpu = is_on_gpu(X) if device is None else lookup(DEVICES, device, "device")
+    if not on_gpu:
+        if is_on_gpu(X):
+            raise InputError('X is on a GPU, but device="cpu"; use device=None, or pass X.get().')
+        if is_on_gpu(X_unlabeled):
+            raise InputError(
+                'X_unlabeled is on a GPU, but X is not; use device="cuda", or pass X_unlabeled.get().'
+            )
+        return Features(X, X_unlabeled, threads)
+    return DeviceFeatures(X, X_unlabeled, threads)
+
+
+class DeviceFeatures(FeaturesOfRows):
+    """Labelled and unlabelled rows on a GPU, over the features that occur.
+
+    Parameters
+    ----------
+    X : ndarray, scipy sparse or Blocks of shape (n, d), or a matrix of CuPy
+    X_unlabeled : of shape (m, d), optional
+    threads : int
+        Number of threads for what is done on the host.
+
+    Attributes
+    ----------
+    labeled, unlabeled : DeviceDesign, None without unlabelled rows
+    """
+
+    solves_together = True
+
+    def __init__(self, X: Any, X_unlabeled: Any = None, threads: int = 1) -> None:
+        given = [part for part in (X, X_unlabeled) if part is not None]
+        in_blocks = isinstance(X, Blocks)
+        widths = X.widths if in_blocks else (X.shape[1],)
+        dtype = np.dtype(X.dtype)
+        orders, matrices = [], []
+        for number in range(len(widths)):
+            parts = [part.blocks[number] if in_blocks else part for part in given]
+            order, uploaded = cuda.design.upload(parts, dtype, threads)
+            orders.append(order)
+            matrices.append(uploaded)
+        self._orders_on_gpu = orders  # these stay there, when ``orders`` come to the host
+        super().__init__(orders, widths, dtype, in_blocks=in_blocks, some_unlabeled=len(given) == 2)
+        self.labeled, *unlabeled = (
+            cuda.design.DeviceDesign(parts, threads=threads) for parts in zip(*matrices, strict=True)
+        )
+        self.unlabeled = unlabeled[0] if unlabeled else None
+        self.from_gpu = is_on_gpu(X)
+        self._threads = threads
+
+    @property
+    def _home(self) -> Any:
+        """NumPy or CuPy: the module of the arrays that the user gave."""
+        return cuda.runtime.array_module() if self.from_gpu else np
+
+    def like_coefficients(self, numbers: np.ndarray) -> Any:
+        """Return numbers of the host in the type of the coefficients, and where these are."""
+        return self._home.array(numbers, dtype=self.dtype)
+
+    def zeros(self, K: int) -> Any:
+        """Return coefficients of all features, of shape (K, d), where X was given."""
+        return self._home.zeros((K, self.d), self.dtype)
+
+    def mean_row(self, weights: np.ndarray) -> Any:
+        """Return x̄, the weighted mean of the labelled rows, on the GPU; shape (d',)."""
+        return self.labeled.transposed_dot((weights / weights.sum())[:, None])[:, 0]
+
+    def expand(self, beta: Any) -> Any:
+        """Return the (K, d) array of all features, given β of the host or of the GPU, where X was given."""
+        xp = cuda.runtime.array_module()
+        beta = xp.asarray(beta)
+        coef = xp.zeros((beta.shape[1], self.d), self.dtype)
+        start = done = 0
+        for number, (order, width) in enumerate(zip(self._orders_on_gpu, self.widths, strict=True)):
+            if number not in self.left_out:
+                coef[:, start + order] = beta[done : done + len(order)].T
+                done += len(order)
+            start += width
+        return coef if self.from_gpu else to_host(coef)
+
+    @property
+    def threads(self) -> int:
+        """Number of threads for what is done on the host."""
+        return self._threads
+
+    def each(self, work: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
+        """Return ``[work(item) for item in items]``, one after the other: passes over X share memory."""
+        return [work(item) for item in items]
+
 
 # Share of the free memory that a batch may take.
 SHARE = 0.8
@@ -335,3 +444,50 @@ def _l2_weights(problem: Problem, k: int) -> Any:
 
 def _weights_key(problem: Problem, k: int) -> Hashable:
     return (id(problem), k) if problem.l2_weights.uses_labels else id(problem.l2_weights)
+
+
+def fit_in_batches(
+    rows: Any,
+    grid: Sequence[Candidate],
+    numbers: Sequence[int],
+    folds: range,
+    solver: LBFGS,
+    keeps: Callable[[Candidate], bool],
+    on_fit: Callable[[], None],
+    earlier: Callable[[int, int], tuple[Coefficients, ...]],
+) -> dict[tuple[int, int], Fit]:
+    """Return the fits of candidates to folds; see ``TrainingRows.fit_candidates``."""
+    rows.compute_means({grid[number].l2_weights.left_out for number in numbers}, folds)
+    # Fits in one batch have the same blocks of features, and the same stages.
+    batches: dict[Any, list[int]] = {}
+    for number in numbers:
+        rule = grid[number].l2_weights
+        batches.setdefault((rule.left_out, rule.counts_unlabeled), []).append(number)
+    parts: dict[tuple[int, int, int], Fit] = {}
+    for members in batches.values():
+        begin = time.perf_counter()
+        keys = list(product(members, folds, range(len(rows.targets))))
+        problems: dict[Any, Any] = {}
+        tasks = []
+        for number, fold, k in keys:
+            candidate = grid[number]
+            shared = id(candidate.l2_weights), fold, k
+            if shared not in problems:
+                problems[shared] = rows.problem(candidate.l2_weights, k, fold)
+            settings = candidate.penalty, candidate.params["l2"], candidate.params["discount"]
+            tasks.append(Task(problems[shared], *settings))
+        fitted = fit_together(tasks, solver)
+        seconds = (time.perf_counter() - begin) / len(keys)
+        for (number, fold, k), (solution, eta) in zip(keys, fitted, strict=True):
+            parts[number, fold, k] = Fit(
+                ((to_host(solution.beta), solution.intercept),) if keeps(grid[number]) else (),
+                eta[rows.folds[fold].test],  # predictors come with the fits
+                seconds,
+                solution.result.n_iter,
+                solution.result.status == Status.CONVERGED,
+            )
+    fits = {}
+    for number, fold in product(numbers, folds):
+        fits[number, fold] = Fit.joined([parts[number, fold, k] for k in range(len(rows.targets))])
+        on_fit()
+    return fits
