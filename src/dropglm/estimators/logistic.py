@@ -1,7 +1,7 @@
 """Logistic regression with feature noise integrated out."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +27,7 @@ from dropglm.solvers import LBFGS, Result
 MULTI_CLASS = {"auto": None, "multinomial": True, "ovr": False}
 
 
+@dataclass(eq=False, repr=False)
 class LogisticRegression(CallbackSupportMixin, SparsifyMixin, LogisticModel):
     """Logistic regression with feature noise integrated out.
 
@@ -136,42 +137,23 @@ PerBlock, default="uniform"
     array([ 1.33, -1.33])
     """
 
-    def __init__(
-        self,
-        dropout: float | Noise | PerBlock = 0.5,
-        noise_std: float | PerBlock = 0.0,
-        l2: float = 1.0,
-        expectation: Any = "gaussian",
-        discount: float = 0.1,
-        *,
-        l2_weights: Any = "uniform",
-        fit_intercept: bool = True,
-        multi_class: str = "auto",
-        class_weight: Any = None,
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        device: str | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.dropout = dropout
-        self.noise_std = noise_std
-        self.l2 = l2
-        self.expectation = expectation
-        self.discount = discount
-        self.l2_weights = l2_weights
-        self.fit_intercept = fit_intercept
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    dropout: float | Noise | PerBlock = 0.5
+    noise_std: float | PerBlock = 0.0
+    l2: float = 1.0
+    expectation: Any = "gaussian"
+    discount: float = 0.1
+    _: KW_ONLY
+    l2_weights: Any = "uniform"
+    fit_intercept: bool = True
+    multi_class: str = "auto"
+    class_weight: Any = None
+    tol: float = 1e-4
+    max_iter: int = 200
+    warm_start: bool = False
+    n_jobs: int | None = None
+    device: str | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @with_callbacks
     def fit(

@@ -1,5 +1,6 @@
 """Logistic regression with noise, l2, l2_weights and discount chosen by cross-validation."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 from dropglm.estimators.linear_model import LogisticModel, SparsifyMixin
@@ -9,6 +10,7 @@ from dropglm.estimators.search import Searched, fit_best, search_settings
 from dropglm.estimators.validation import check_classification, check_settings
 
 
+@dataclass(eq=False, repr=False)
 class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     """Logistic regression with noise, l2, l2_weights and discount chosen by cross-validation.
 
@@ -149,56 +151,30 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     (0.3, 0.1, 'naive_bayes')
     """
 
-    def __init__(
-        self,
-        dropout: Any = (0.7, 0.5, 0.3),
-        noise_std: Any = 0.0,
-        l2: Any = (3.0, 1.0, 0.3),
-        expectation: Any = "gaussian",
-        discount: Any = (1.0, 0.1),
-        *,
-        l2_weights: Any = "auto",
-        cv: Any = None,
-        scoring: Any = "neg_log_loss",
-        extend_l2: bool = True,
-        one_standard_error: bool = False,
-        race: bool = True,
-        calibrate: bool = True,
-        naive_bayes: bool = False,
-        rounds: int = 0,
-        fit_intercept: bool = True,
-        multi_class: str = "auto",
-        class_weight: Any = None,
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        n_jobs: int | None = None,
-        device: str | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.dropout = dropout
-        self.noise_std = noise_std
-        self.l2 = l2
-        self.expectation = expectation
-        self.discount = discount
-        self.l2_weights = l2_weights
-        self.cv = cv
-        self.scoring = scoring
-        self.extend_l2 = extend_l2
-        self.one_standard_error = one_standard_error
-        self.race = race
-        self.calibrate = calibrate
-        self.naive_bayes = naive_bayes
-        self.rounds = rounds
-        self.fit_intercept = fit_intercept
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    dropout: Any = (0.7, 0.5, 0.3)
+    noise_std: Any = 0.0
+    l2: Any = (3.0, 1.0, 0.3)
+    expectation: Any = "gaussian"
+    discount: Any = (1.0, 0.1)
+    _: KW_ONLY
+    l2_weights: Any = "auto"
+    cv: Any = None
+    scoring: Any = "neg_log_loss"
+    extend_l2: bool = True
+    one_standard_error: bool = False
+    race: bool = True
+    calibrate: bool = True
+    naive_bayes: bool = False
+    rounds: int = 0
+    fit_intercept: bool = True
+    multi_class: str = "auto"
+    class_weight: Any = None
+    tol: float = 1e-4
+    max_iter: int = 200
+    n_jobs: int | None = None
+    device: str | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(
         self,

@@ -1,6 +1,6 @@
 """Regression of real numbers and of counts."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ from dropglm.penalties import Penalty
 from dropglm.solvers import LBFGS
 
 
+@dataclass(eq=False, repr=False)
 class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyMixin):
     """Base class of regressors; a subclass names its family.
 
@@ -61,38 +62,21 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
 
     family: ClassVar[type[Family]]
 
-    def __init__(
-        self,
-        dropout: float | Noise | PerBlock = 0.0,
-        noise_std: float | PerBlock = 0.0,
-        l2: float = 1e-6,
-        expectation: Any = "gaussian",
-        discount: float = 0.1,
-        *,
-        l2_weights: Any = "uniform",
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        device: str | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.dropout = dropout
-        self.noise_std = noise_std
-        self.l2 = l2
-        self.expectation = expectation
-        self.discount = discount
-        self.l2_weights = l2_weights
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    dropout: float | Noise | PerBlock = 0.0
+    noise_std: float | PerBlock = 0.0
+    l2: float = 1e-6
+    expectation: Any = "gaussian"
+    discount: float = 0.1
+    _: KW_ONLY
+    l2_weights: Any = "uniform"
+    fit_intercept: bool = True
+    tol: float = 1e-4
+    max_iter: int = 200
+    warm_start: bool = False
+    n_jobs: int | None = None
+    device: str | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @with_callbacks
     def fit(

@@ -210,7 +210,7 @@ def column_names(vocabulary: Any) -> list[str]:
     ['film', 'dull']
     >>> column_names(["dull", "film", "dull"])
     Traceback (most recent call last):
-    ValueError: Duplicate term in vocabulary: 'dull'.
+    dropglm.errors.InputError: Duplicate term in vocabulary: 'dull'.
     """
     if isinstance(vocabulary, str) or not isinstance(vocabulary, Iterable):
         raise InputTypeError(f"vocabulary must be a mapping or an iterable of strings, got {vocabulary!r}.")
