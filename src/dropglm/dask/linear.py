@@ -18,7 +18,6 @@ from dropglm.estimators.scoring import scorer_from
 from dropglm.estimators.validation import class_numbers
 from dropglm.partitions import Engine, Rows, fit_logistic, fit_logistic_cv, fit_regression
 from dropglm.partitions.checkpoint import remove_checkpoint
-from dropglm.partitions.fitting import join
 from dropglm.partitions.rows import Requirements, check_rows, naming
 
 
@@ -447,3 +446,8 @@ def predictors_of(rows: Rows, model: Any) -> tuple[np.ndarray, ...]:
         assert checked.y is not None
         labels = model.classes_[class_numbers(checked.y, model.classes_)]
         return model._predictors(checked.X), labels, checked.weights
+
+
+def join(a: tuple[np.ndarray, ...], b: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    """Return the arrays of two groups of partitions, in their order."""
+    return tuple(np.concatenate(both) for both in zip(a, b, strict=True))

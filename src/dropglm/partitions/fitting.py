@@ -20,7 +20,7 @@ from dropglm.estimators.logistic_cv import LogisticRegressionCV
 from dropglm.estimators.problem import Problem
 from dropglm.estimators.regression import GeneralizedLinearRegressor
 from dropglm.estimators.rows import NO_BLOCKS, TrainingRows
-from dropglm.estimators.validation import TrainingData, check_settings, class_factors, class_numbers
+from dropglm.estimators.validation import TrainingData, check_settings, class_factors
 from dropglm.families import Poisson
 from dropglm.noise import Noise
 from dropglm.objective import Coefficients, Objective, penalty_scales
@@ -41,7 +41,7 @@ from dropglm.partitions.requests import (
     weight_column,
 )
 from dropglm.partitions.rounds import Later, Rounds
-from dropglm.partitions.rows import CheckedRows, Requirements, check_rows, naming
+from dropglm.partitions.rows import Requirements, check_rows
 from dropglm.partitions.survey import Survey, check_columns, merge, orders_of, survey
 from dropglm.penalties import Penalty
 from dropglm.solvers import LBFGS, Callback, Result
@@ -384,29 +384,31 @@ class PartitionedRows(TrainingRows):
         """Check partitions, and return those that have rows with what they contain."""
         checked = self.engine.keep(check_rows, parts, self._requirements)
         parts.clear()
-        found: Survey = self.engine.total(survey, checked, self._requirements.targets == "labels", merge)
+        found: Survey = self.engine.total(survey, checked, None, merge)
         return [part for part, n in zip(checked, found.rows, strict=True) if n], found
 
     def _training_data(self) -> TrainingData:
         """Return the labels and weights of all rows, and what an estimator stores about its features."""
         found, classes, factors = self.survey, np.empty(0), None
         assert found.widths is not None
+        assert found.y is not None
+        y, weights = found.y, found.weights
         if self._requirements.targets == "labels":
-            classes = found.classes
+            classes, y = np.unique(y, return_inverse=True)
             if len(classes) < 2:
                 raise InputError(
                     f"y has only one class, {classes[0]}; a classifier needs at least 2 classes."
                 )
-            factors = class_factors(self.estimator.class_weight, classes, found.class_weights)
-        y, weights = self.engine.total(labels_of, self._parts, classes, join)
+            by_class = np.bincount(y, weights)
+            factors = class_factors(self.estimator.class_weight, classes, by_class)
         attributes: dict[str, Any] = {"n_features_in_": sum(found.widths)}
         if found.names is not None:
             attributes["feature_names_in_"] = np.array(found.names, dtype=object)
         if found.in_blocks:
             attributes["_block_widths"] = found.widths
         self._class_factors = factors
-        by_class = weights if factors is None else factors[y] * weights
-        return TrainingData(None, y, attributes, weights, by_class, classes=classes)
+        own = weights if factors is None else factors[y] * weights
+        return TrainingData(None, y, attributes, weights, own, classes=classes)
 
     @property
     def block_count(self) -> int | None:
@@ -540,18 +542,6 @@ class Promised(NamedTuple):
     later: Later
     fold: int
     intercept: Any
-
-
-def labels_of(rows: CheckedRows, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the targets of a partition, or the numbers of its classes, and the weights of its rows."""
-    assert rows.y is not None
-    with naming(rows.name):
-        return class_numbers(rows.y, classes) if len(classes) else rows.y, rows.weights
-
-
-def join(a: tuple[np.ndarray, ...], b: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
-    """Return the arrays of two groups of partitions, in their order."""
-    return tuple(np.concatenate(both) for both in zip(a, b, strict=True))
 
 
 def in_groups(labeled: Sequence[Any], unlabeled: Sequence[Any], slots: int | None) -> list[list[Any]]:

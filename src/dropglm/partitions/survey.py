@@ -29,25 +29,16 @@ class Survey(NamedTuple):
     columns: tuple[np.ndarray, ...]  # of each block: the features that occur, ascending
     counts: tuple[np.ndarray, ...]  # and in how many entries
     smallest: tuple[float, ...]  # of each block: the smallest entry, or 0 if none is negative
-    classes: np.ndarray  # labels that occur; empty for targets that are not classes
-    class_weights: np.ndarray  # the sum of the weights of each
     weight: float  # the sum of all weights
-    target: float  # the weighted sum of the targets, if they are numbers
+    y: np.ndarray | None  # labels or targets of all rows; None for unlabelled rows
+    weights: np.ndarray  # of the same rows
 
 
-def survey(rows: CheckedRows, labels: bool) -> Survey:
-    """Return what a partition contains; ``labels`` says whether its targets are classes."""
+def survey(rows: CheckedRows, _: None) -> Survey:
+    """Return what a partition contains."""
     X, n = rows.X, rows.X.shape[0]
     blocks: Sequence[Any] = X.blocks if isinstance(X, Blocks) else [X]
     found = [_occurrences(block) for block in blocks]
-    classes: np.ndarray = np.empty(0)
-    by_class: np.ndarray = np.empty(0)
-    target = 0.0
-    if rows.y is not None and labels and n:
-        classes, numbers = np.unique(rows.y, return_inverse=True)
-        by_class = np.bincount(numbers, rows.weights, minlength=len(classes))
-    elif rows.y is not None and n:
-        target = float(rows.weights @ rows.y)
     dtypes = {block.dtype for block in blocks}
     return Survey(
         rows=(n,),
@@ -60,10 +51,9 @@ def survey(rows: CheckedRows, labels: bool) -> Survey:
         columns=tuple(columns for columns, _ in found),
         counts=tuple(counts for _, counts in found),
         smallest=tuple(_smallest(block) for block in blocks),
-        classes=classes,
-        class_weights=by_class,
         weight=float(rows.weights.sum()),
-        target=target,
+        y=rows.y,
+        weights=np.empty(0) if rows.y is None else rows.weights,
     )
 
 
@@ -82,7 +72,6 @@ def merge(a: Survey, b: Survey) -> Survey:
     merged = [
         _add_counts((a.columns[k], a.counts[k]), (b.columns[k], b.counts[k])) for k in range(len(a.widths))
     ]
-    classes, by_class = _merged_classes(a, b)
     return a._replace(
         rows=rows,
         dense=tuple(map(all, zip(a.dense, b.dense, strict=True))),
@@ -90,10 +79,9 @@ def merge(a: Survey, b: Survey) -> Survey:
         columns=tuple(columns for columns, _ in merged),
         counts=tuple(counts for _, counts in merged),
         smallest=tuple(map(min, zip(a.smallest, b.smallest, strict=True))),
-        classes=classes,
-        class_weights=by_class,
         weight=a.weight + b.weight,
-        target=a.target + b.target,
+        y=_merged_labels(a, b),
+        weights=np.concatenate([a.weights, b.weights]),
     )
 
 
@@ -160,15 +148,12 @@ def _lower(source: str) -> str:
     return source[0].lower() + source[1:]
 
 
-def _merged_classes(a: Survey, b: Survey) -> tuple[np.ndarray, np.ndarray]:
-    if not len(a.classes) or not len(b.classes):
-        return (a.classes, a.class_weights) if len(a.classes) else (b.classes, b.class_weights)
-    textual = [one.classes.dtype.kind in "UTO" for one in (a, b)]
-    if textual[0] != textual[1]:
+def _merged_labels(a: Survey, b: Survey) -> np.ndarray | None:
+    if a.y is None or b.y is None:
+        return None
+    if len({one.y.dtype.kind in "UTO" for one in (a, b) if one.y is not None}) > 1:
         raise InputError(
-            f"{b.source} has labels such as {b.classes[:1].tolist()[0]!r}, but {_lower(a.source)} has labels "
-            f"such as {a.classes[:1].tolist()[0]!r}: their types differ."
+            f"{b.source} has labels such as {b.y[:1].tolist()[0]!r}, but {_lower(a.source)} has labels "
+            f"such as {a.y[:1].tolist()[0]!r}: their types differ."
         )
-    classes, places = np.unique(np.concatenate([a.classes, b.classes]), return_inverse=True)
-    weights = np.concatenate([a.class_weights, b.class_weights])
-    return classes, np.bincount(places, weights, minlength=len(classes))
+    return np.concatenate([a.y, b.y])
