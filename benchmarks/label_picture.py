@@ -16,7 +16,8 @@ from benchmarks.markdown import ROOT
 from dropglm import load_dataset
 from dropglm.labelling import LabellingSession
 from dropglm.labelling.exports import Exports
-from dropglm.web.label_page import label_app
+from dropglm.web.application import application
+from dropglm.web.label_page import LabelPage
 from dropglm.web.running import serving
 
 PICTURE = ROOT / "docs/labelling.png"
@@ -67,7 +68,8 @@ def take(driver: Any, address: str, path: Path, *, panels: bool) -> None:
 def main() -> None:
     with TemporaryDirectory() as folder:
         session, exports = labelled_session(Path(folder))
-        with session, serving(label_app(session, exports, name="docstrings.csv")) as address:
+        page = LabelPage(session, exports, "docstrings.csv")
+        with session, serving(application(page.routes(), log=False)) as address:
             if len(sys.argv) == 1:
                 with chromium(1200, 900) as driver:
                     take(driver, address, PICTURE, panels=False)

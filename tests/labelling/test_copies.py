@@ -27,7 +27,7 @@ def test_each_different_text_is_asked_once_and_all_rows_are_exported(path, patie
         assert sorted(shown) == list(range(20))
         found = progress(session)
         assert (found.n_texts, found.n_labels, found.n_rows) == (20, 20, 60)
-        assert found.by_class == [("good", 10), ("bad", 10)]
+        assert found.classes == [("good", 10), ("bad", 10)]
         assert session.answers.labels() == dict(enumerate(TRUTH * 3))
         assert write_labels(session, path.with_name("a.csv")) == 60
     with LabellingSession(ROWS, path) as again:

@@ -116,7 +116,7 @@ def test_a_bulk_answer_of_several_classes_is_one_action(path):
         session.answer_all({third: "bad", fourth: "good", second: "bad"})
         assert path.read_bytes().count(b"\n") == lines + 1
         assert session.current.number not in (first, second, third, fourth)
-        assert progress(session).by_class == [("good", 2), ("bad", 2)]
+        assert progress(session).classes == [("good", 2), ("bad", 2)]
         session.undo()
         assert session.answers.labels() == {first: "good"}
         with pytest.raises(ValueError, match="no class “none”"):

@@ -8,7 +8,8 @@ import pytest
 
 from dropglm.labelling import LabellingSession
 from dropglm.labelling.exports import Exports
-from dropglm.web.label_page import CUT, label_app
+from dropglm.web.application import application
+from dropglm.web.label_page import CUT, LabelPage
 from dropglm.web.running import serving
 from dropglm.web.security import page_token
 from tests.cli.command import texts
@@ -23,7 +24,7 @@ TRUTH = [*TRUTH, "good", "bad"]
 def served(tmp_path):
     with LabellingSession(TEXTS, tmp_path / "a.labels.jsonl", classes=["good", "bad"], seed=0) as session:
         exports = Exports(session, tmp_path / "a")
-        app = label_app(session, exports, name="a.csv", token="key")
+        app = application(LabelPage(session, exports, "a.csv").routes(), token="key", log=False)
         with serving(app, "key") as address:
             yield address, session, exports
 

@@ -7,7 +7,8 @@ import pytest
 
 from dropglm.labelling import LabellingSession, TextPool
 from dropglm.labelling.exports import Exports
-from dropglm.web.label_page import label_app
+from dropglm.web.application import application
+from dropglm.web.label_page import LabelPage
 from dropglm.web.running import serving
 from tests.web.browser import needs_browser
 from tests.web.label_page import TEXTS, TRUTH_OF, Page
@@ -37,9 +38,8 @@ def open_page(browser, tmp_path):
         def opened(texts=TEXTS, **settings):
             path = tmp_path / "a.labels.jsonl"
             session = stack.enter_context(LabellingSession(texts, path, seed=0, **settings))
-            address = stack.enter_context(
-                serving(label_app(session, Exports(session, tmp_path / "a"), name="a.csv"))
-            )
+            page = LabelPage(session, Exports(session, tmp_path / "a"), "a.csv")
+            address = stack.enter_context(serving(application(page.routes(), log=False)))
             return Page(browser, address), session
 
         yield opened

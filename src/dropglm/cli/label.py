@@ -122,7 +122,8 @@ def label(
     with compiling():
         from dropglm.labelling.exports import Exports
         from dropglm.labelling.session import LabellingSession
-        from dropglm.web.label_page import label_app
+        from dropglm.web.application import application
+        from dropglm.web.label_page import LabelPage
         from dropglm.web.running import address_of, listen, open_browser, run
         from dropglm.web.security import AllowedHosts, page_token
 
@@ -162,9 +163,8 @@ def label(
                 for path in exports.paths.values():
                     check_output(path, "--labels")
                 token = page_token(str(journal.resolve()))
-                app = label_app(
-                    session, exports, name=Path(table).name, hosts=AllowedHosts(host), token=token
-                )
+                page = LabelPage(session, exports, Path(table).name)
+                app = application(page.routes(), AllowedHosts(host), token=token, log=False)
                 address = address_of(listener, host, token)
                 if n_without:
                     rows = f"{n_without:,} row{' has' if n_without == 1 else 's have'}"

@@ -28,7 +28,7 @@ class Progress(NamedTuple):
         Numbers of different texts: copies, equal but for case and white space, count once.
     n_rows : int
         Number of texts with all copies.
-    by_class : list of (str, int)
+    classes : list of (str, int)
         Names of the classes and their numbers of labels.
     per_minute : float or None
         Labels per minute in the last five minutes; None if there were fewer than two.
@@ -38,7 +38,7 @@ class Progress(NamedTuple):
     n_labels: int
     n_skipped: int
     n_rows: int
-    by_class: list[tuple[str, int]]
+    classes: list[tuple[str, int]]
     per_minute: float | None
 
 

@@ -11,7 +11,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from dropglm.errors import InputError
 from dropglm.labelling.exports import Exports
@@ -29,16 +28,31 @@ from dropglm.labelling.panels import (
 from dropglm.labelling.session import ChangedError, LabellingSession
 from dropglm.labelling.snapshot import Guess
 from dropglm.labelling.upcoming import Item
+from dropglm.model_files import Kind
 from dropglm.text.top_ngrams import only_words
-from dropglm.web.application import application, page_routes
+from dropglm.web.application import page_routes
 from dropglm.web.json_messages import json_answer, read_json
-from dropglm.web.security import AllowedHosts
 
 CUT = 20_000  # characters of a text that are shown at first
 EXCERPT = 400  # characters of a text in a list
 SHOWN_WORDS = 10  # of a class
 SHOWN_ANSWERS = 6  # in the list of recent answers
 MAX_BYTES = 1 << 20  # of a request
+
+
+def _is_label(given: object) -> bool:
+    return isinstance(given, list) and len(given) == 2 and type(given[0]) is int and isinstance(given[1], str)
+
+
+# What requests consist of.
+TEXT = Kind("a text", lambda given: isinstance(given, str))
+NUMBER = Kind("the number of a text", lambda given: type(given) is int)
+NUMBER_OR_NONE = NUMBER._replace(accepts=lambda given: given is None or type(given) is int)
+LABELS = Kind(
+    "a list of pairs, the number of a text and its class",
+    lambda given: isinstance(given, list) and all(map(_is_label, given)),
+)
+VERSION = Kind("the version that the page has seen", lambda given: type(given) is int)
 
 
 class LabelPage:
@@ -60,20 +74,18 @@ class LabelPage:
 
     def routes(self) -> list[Route]:
         """Return the routes of the page and of its requests."""
-        actions: dict[str, Callable[[dict[str, Any]], object]] = {
-            "answer": lambda given: self.session.answer(
-                _text(given, "label"), _number(given), seen=_seen(given)
-            ),
-            "answer_all": self._answer_all,
-            "skip": lambda given: self.session.skip(_number(given), seen=_seen(given)),
-            "undo": lambda given: self.session.undo(seen=_seen(given)),
-            "keep": lambda given: self.session.keep(_number(given, needed=True), seen=_seen(given)),
-            "add_class": lambda given: self.session.add_class(_text(given, "name"), seen=_seen(given)),
-            "rename_class": lambda given: self.session.rename_class(
-                _text(given, "old"), _text(given, "new"), seen=_seen(given)
-            ),
-            "remove_class": lambda given: self.session.remove_class(_text(given, "name"), seen=_seen(given)),
-            "export": lambda given: self.exports.start(_text(given, "what")),
+        seen = {"seen": VERSION}
+        session = self.session
+        actions: dict[str, tuple[Callable[..., object], dict[str, Kind]]] = {
+            "answer": (session.answer, {"label": TEXT, "number": NUMBER_OR_NONE} | seen),
+            "answer_all": (self._answer_all, {"labels": LABELS} | seen),
+            "skip": (session.skip, {"number": NUMBER_OR_NONE} | seen),
+            "undo": (session.undo, seen),
+            "keep": (session.keep, {"number": NUMBER} | seen),
+            "add_class": (session.add_class, {"name": TEXT} | seen),
+            "rename_class": (session.rename_class, {"old": TEXT, "new": TEXT} | seen),
+            "remove_class": (session.remove_class, {"name": TEXT} | seen),
+            "export": (self.exports.start, {"what": TEXT}),
         }
         views: dict[str, Callable[[Request], Any]] = {
             "state": lambda request: self.state(),
@@ -89,24 +101,27 @@ class LabelPage:
             *page_routes("label"),
             *(Route(f"/api/{path}", _view(view), methods=["GET"]) for path, view in views.items()),
             *(
-                Route(f"/api/{path}", self._action(action), methods=["POST"])
-                for path, action in actions.items()
+                Route(f"/api/{name}", self._action(*action), methods=["POST"])
+                for name, action in actions.items()
             ),
             Route("/api/download/{what}", self._download, methods=["GET"]),
         ]
 
-    def _answer_all(self, given: dict[str, Any]) -> None:
-        labels = given.get("labels")
-        if not isinstance(labels, list) or not all(map(_is_label, labels)):
-            raise HTTPException(400, "labels must be a list of pairs, the number of a text and its class.")
-        self.session.answer_all(dict(labels), seen=_seen(given))
+    def _answer_all(self, labels: list[tuple[int, str]], seen: int) -> None:
+        self.session.answer_all(dict(labels), seen=seen)
 
-    def _action(self, action: Callable[[dict[str, Any]], object]) -> Callable[[Request], Awaitable[Response]]:
+    def _action(
+        self, action: Callable[..., object], fields: dict[str, Kind]
+    ) -> Callable[[Request], Awaitable[Response]]:
         def answer(given: Any) -> Response:
             if not isinstance(given, dict):
                 raise HTTPException(400, "The request must be a JSON object.")
+            values = {name: given.get(name) for name in fields}
+            for name, kind in fields.items():
+                if not kind.accepts(values[name]):
+                    raise HTTPException(400, f"{name} must be {kind.what}.")
             try:
-                action(given)
+                action(**values)
             except ChangedError as error:
                 return json_answer({"error": str(error), "state": self.state()}, 409)
             except JournalError as error:
@@ -131,7 +146,6 @@ class LabelPage:
         """Return what every answer changes: the current text and the numbers of labels."""
         session = self.session
         with session.lock:
-            numbers = progress(session)
             export = self.exports.state
             places = self._places()
             last = session.answers.last
@@ -141,14 +155,9 @@ class LabelPage:
                 "name": self.name,
                 "file": str(session.path),
                 "current": None if session.current is None else self._item(session.current),
-                "n_texts": numbers.n_texts,
-                "n_rows": numbers.n_rows,
-                "n_labels": numbers.n_labels,
-                "n_skipped": numbers.n_skipped,
+                **progress(session)._asdict(),
                 "n_answered": len(places),
                 "undo": None if last is None else last.sentence(session.answers),
-                "per_minute": numbers.per_minute,
-                "classes": numbers.by_class,
                 "recent": [
                     self._excerpt(number, 120) | {"place": places[number]}
                     for number in session.answers.recent(SHOWN_ANSWERS)
@@ -160,13 +169,7 @@ class LabelPage:
                 "problem": session.problem,
                 "notices": session.notices,
                 "export": export
-                and {
-                    "what": export.what,
-                    "path": str(export.path),
-                    "kept": None if export.kept is None else export.kept.name,
-                    "is_running": export.is_running,
-                    "problem": export.problem,
-                },
+                and export._asdict() | {"path": str(export.path), "kept": export.kept and export.kept.name},
             }
 
     def panels(self) -> dict[str, Any]:
@@ -177,7 +180,7 @@ class LabelPage:
         with self.session.lock:
             names, n_random = dict(self.session.answers.names), len(self.session.answers.outcomes())
         return {
-            "curve": [[one.n_labels, one.accuracy, one.low, one.high, one.n] for one in points],
+            "curve": points,
             "more": more,
             "n_random": n_random,
             "n_needed": FEWEST_OUTCOMES,
@@ -242,10 +245,7 @@ class LabelPage:
         """Return the labels that may be wrong, and look for them if they have changed."""
         self.session.look_for_suspects()
         with self.session.lock:
-            found = [
-                self._excerpt(one.number) | {"predicted": one.predicted, "probability": one.probability}
-                for one in suspects(self.session)
-            ]
+            found = [self._excerpt(one.number) | one._asdict() for one in suspects(self.session)]
             looking = self.session.is_learning
         known = known_accuracy(self.session) if found else none_suspicious(self.session)
         return {"texts": found, "is_looking": looking, "known": known}
@@ -273,60 +273,8 @@ def _first_words(words: list[tuple[str, float]]) -> list[tuple[str, float]]:
     return [(word, weight) for word, weight in words if only_words(word)][:SHOWN_WORDS]
 
 
-def label_app(
-    session: LabellingSession,
-    exports: Exports,
-    *,
-    name: str = "",
-    hosts: AllowedHosts | None = None,
-    token: str | None = None,
-    log: bool = False,
-) -> ASGIApp:
-    """Return the application of the page.
-
-    Parameters
-    ----------
-    session : LabellingSession
-    exports : Exports
-    name : str
-        Name of the table, for the title.
-    hosts : AllowedHosts, default=None
-        Names under which the page may be addressed; None means those of this computer only.
-    token : str or None, default=None
-        A secret with which all addresses start.
-    log : bool, default=False
-        Write a line about each request to standard error.
-    """
-    return application(LabelPage(session, exports, name).routes(), hosts, token=token, log=log)
-
-
 def _view(view: Callable[[Request], Any]) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         return json_answer(await run_in_threadpool(view, request))
 
     return endpoint
-
-
-def _is_label(given: object) -> bool:
-    return isinstance(given, list) and len(given) == 2 and type(given[0]) is int and isinstance(given[1], str)
-
-
-def _seen(given: dict[str, Any]) -> int:
-    seen = given.get("seen")
-    if type(seen) is not int:
-        raise HTTPException(400, "seen must be the version that the page has seen.")
-    return seen
-
-
-def _text(given: dict[str, Any], name: str) -> str:
-    text = given.get(name)
-    if not isinstance(text, str):
-        raise HTTPException(400, f"{name} must be a text.")
-    return text
-
-
-def _number(given: dict[str, Any], *, needed: bool = False) -> Any:
-    number = given.get("number")
-    if type(number) is not int and (needed or number is not None):
-        raise HTTPException(400, "number must be the number of a text.")
-    return number

@@ -1,4 +1,4 @@
-"""Checks before each request, and headers of each response.
+"""Checks before each request, headers of each response, and a log.
 
 Other sites, which the user may have open in the same browser, can send requests to this computer. They must
 neither read answers (``AllowedHosts``) nor cause anything: requests other than GET and HEAD need our own
@@ -6,15 +6,19 @@ origin, if they have one, and with a token every address contains it. Pages run 
 nothing from elsewhere.
 """
 
+import asyncio
 import hmac
 import os
 import re
 import secrets
 import socket
+import sys
+import time
 from collections.abc import Iterable
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -164,8 +168,10 @@ def _key(path: Path) -> bytes:
     return key
 
 
-class Security:
-    """Middleware that refuses requests of other sites, and adds the headers.
+class Gate:
+    """Middleware that all requests pass: it refuses those of other sites, and adds headers to responses.
+
+    A request that the server cancels because it stops is answered as well, with status 503.
 
     Parameters
     ----------
@@ -174,26 +180,51 @@ class Security:
     token : str or None, default=None
         If given, addresses start with it, as in ``/token/`` and ``/token/static/page.css``; the application
         sees them without.
+    log : bool, default=False
+        Write a line about each request to standard error: the time, the client, the method, the path without
+        the token, the status of the response and the time taken. If the client went away before the response,
+        there is a dash in place of the status.
     """
 
-    def __init__(self, app: ASGIApp, hosts: AllowedHosts, token: str | None = None) -> None:
-        self.app, self.hosts, self.token = app, hosts, token
+    def __init__(
+        self, app: ASGIApp, hosts: AllowedHosts, token: str | None = None, *, log: bool = False
+    ) -> None:
+        self.app, self.hosts, self.token, self.log = app, hosts, token, log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check the request and pass it on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        start, status = time.perf_counter(), "-"
 
         async def send_with_headers(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
+                status = str(message["status"])
                 message["headers"] = [*message.get("headers", ()), *HEADERS]
             await send(message)
 
-        answer: ASGIApp | None = self._refusal(scope)
+        answer, passed_on = self._refusal(scope), scope
         if answer is None and self.token is not None:
-            answer, scope = self._without_token(scope, self.token)
-        await (answer or self.app)(scope, receive, send_with_headers)
+            answer, passed_on = self._without_token(scope, self.token)
+        try:
+            await (answer or self.app)(passed_on, receive, send_with_headers)
+        except asyncio.CancelledError:
+            if status == "-":
+                stopping = error_answer(503, "The server is stopping.", {"connection": "close"})
+                await stopping(scope, receive, send_with_headers)
+        finally:
+            if self.log:
+                sys.stderr.write(self._line(scope, status, time.perf_counter() - start))
+
+    def _line(self, scope: Scope, status: str, seconds: float) -> str:
+        path = quote(scope["path"])[:200]  # without line ends
+        if self.token:
+            path = path.replace(quote(self.token), "…")
+        client = scope["client"][0] if scope.get("client") else "-"
+        request = f"{time.strftime('%H:%M:%S')} {client} {scope['method']} {path}"
+        return f"{request} {status} {1e3 * seconds:.1f} ms\n"
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         """Return the answer to a request that is refused."""
