@@ -31,7 +31,7 @@ def test_the_name_of_a_renaming_that_was_undone_is_free(path):
         session.undo()
     with LabellingSession(TEXTS, path, classes=["good", "bad"]) as again:
         assert again.answers.classes == ["positive", "bad", "good"]
-        assert again.answers.class_names.find("good") == 2
+        assert again.answers.find_class("good") == 2
 
 
 def test_a_class_that_differs_only_in_case_or_whitespace_is_refused(path):

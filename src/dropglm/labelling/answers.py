@@ -2,11 +2,11 @@
 
 Every entry is stored before it counts, and every action of an annotator can be undone.
 """
-# ruff: noqa: D102 (docstrings of actions are inherited)
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from dropglm.errors import InputError, InputTypeError
 from dropglm.labelling.journal import (
@@ -29,79 +29,6 @@ LONGEST_NAME = 100  # characters
 EXCERPT = 40  # characters of a text, or of the name of a class, in a sentence
 
 
-class Classes:
-    """Names of classes by number, in the order in which they are shown.
-
-    A number is never given to another class: models and earlier answers refer to it.
-
-    Attributes
-    ----------
-    names : dict of int to str
-        Names by number.
-
-    Examples
-    --------
-    >>> classes = Classes()
-    >>> classes.add("good"), classes.add("bda")
-    (0, 1)
-    >>> classes.rename(1, "bad")
-    >>> classes.find("bda")
-    1
-    >>> classes.remove(0)
-    >>> classes.names, classes.find("good")
-    ({1: 'bad'}, None)
-    """
-
-    def __init__(self) -> None:
-        self.names: dict[int, str] = {}
-        self._former: dict[str, int] = {}  # numbers by the names that they had before
-        self._n = 0
-
-    def find(self, name: str) -> int | None:
-        """Return the number of the class that has this name, or else had it before; None if there is none."""
-        for number, other in self.names.items():
-            if other == name:
-                return number
-        number = self._former.get(name, -1)
-        return number if number in self.names else None
-
-    def has(self, name: str) -> bool:
-        """Return whether a class has this name now."""
-        return name in self.names.values()
-
-    def add(self, name: str) -> int:
-        """Return the number of the class of this name, which is added if there is none.
-
-        A class that was removed has its old number again.
-        """
-        if self.has(name):
-            return next(number for number, other in self.names.items() if other == name)
-        number = self._former.get(name, self._n)
-        if number in self.names:  # this class was renamed
-            number = self._n
-        self._n = max(self._n, number + 1)
-        self.names[number] = name
-        return number
-
-    def rename(self, number: int, name: str) -> None:
-        """Give a class another name."""
-        self._former[self.names[number]] = number
-        self.names[number] = name
-
-    def restore_name(self, number: int, name: str) -> None:
-        """Give a class the name back that it had; the one in between is forgotten."""
-        self.names[number] = name
-
-    def remove(self, number: int) -> None:
-        """Remove a class."""
-        self._former[self.names.pop(number)] = number
-
-    def put_back(self, number: int, name: str, place: int) -> None:
-        """Add a class that was removed, at its old place."""
-        items = list(self.names.items())
-        self.names = dict([*items[:place], (number, name), *items[place:]])
-
-
 def checked_name(name: str) -> str:
     """Return the name of a class without blanks around it; raise an error if it cannot be one.
 
@@ -122,41 +49,23 @@ def checked_name(name: str) -> str:
     return name.strip()
 
 
-class Action:
-    """What is needed to take an action back."""
-
-    @property
-    def numbers(self) -> list[int]:
-        """Numbers of the texts that were answered."""
-        return []
-
-    def can_undo(self, answers: "Answers") -> bool:
-        """Return whether the action can still be taken back."""
-        raise NotImplementedError
-
-    def undo(self, answers: "Answers") -> None:
-        """Take the action back."""
-        raise NotImplementedError
-
-    def sentence(self, answers: "Answers") -> str:
-        """Return, before the action is taken back, a sentence of what is the case afterwards."""
-        raise NotImplementedError
-
-
 @dataclass(frozen=True)
-class Answered(Action):
+class Answered:
     """Texts were labelled, skipped or kept; ``before`` is what was known of them."""
 
     before: "dict[int, Answer | None]"
 
     @property
     def numbers(self) -> list[int]:
+        """Numbers of the texts that were answered."""
         return list(self.before)
 
     def can_undo(self, answers: "Answers") -> bool:
+        """Return whether the action can still be taken back."""
         return True
 
     def undo(self, answers: "Answers") -> None:
+        """Take the action back."""
         for number, answer in self.before.items():
             if answer is None:
                 del answers.by_text[number]
@@ -164,6 +73,7 @@ class Answered(Action):
                 answers.by_text[number] = answer
 
     def sentence(self, answers: "Answers") -> str:
+        """Return, before the action is taken back, a sentence of what is the case afterwards."""
         if len(self.before) > 1:
             return f"the answers for {len(self.before)} texts are taken back."
         ((number, old),) = self.before.items()
@@ -176,54 +86,41 @@ class Answered(Action):
 
 
 @dataclass(frozen=True)
-class Added(Action):
-    """A class was added."""
+class ClassChanged:
+    """A class was added, renamed or removed.
+
+    ``old`` and ``new`` are its names before and after, None if there was no such class. A class that was
+    removed had the given place in the list of classes.
+    """
 
     number: int
+    old: str | None
+    new: str | None
+    place: int = 0
+    numbers: ClassVar[list[int]] = []
 
     def can_undo(self, answers: "Answers") -> bool:
-        return self.number in answers.names and not answers.is_used(self.number)
+        """Return whether the action can still be taken back."""
+        if (self.number in answers.names) != (self.new is not None):
+            return False
+        return not answers.is_used(self.number) if self.old is None else self.old not in answers.classes
 
     def undo(self, answers: "Answers") -> None:
-        answers.class_names.remove(self.number)
+        """Take the action back; the name that a renaming gave is forgotten."""
+        if self.old is None:
+            answers.remove_class(self.number)
+        elif self.new is None:
+            items = list(answers.names.items())
+            answers.names = dict([*items[: self.place], (self.number, self.old), *items[self.place :]])
+        else:
+            answers.names[self.number] = self.old
 
     def sentence(self, answers: "Answers") -> str:
-        return f"the class {quoted(answers.names[self.number])} is removed."
-
-
-@dataclass(frozen=True)
-class Renamed(Action):
-    """A class was renamed; ``name`` is the one that it had."""
-
-    number: int
-    name: str
-
-    def can_undo(self, answers: "Answers") -> bool:
-        return self.number in answers.names and self.name not in answers.classes
-
-    def undo(self, answers: "Answers") -> None:
-        answers.class_names.restore_name(self.number, self.name)
-
-    def sentence(self, answers: "Answers") -> str:
-        return f"the class {quoted(answers.names[self.number])} is {quoted(self.name)} again."
-
-
-@dataclass(frozen=True)
-class Removed(Action):
-    """A class was removed, which was at some place in the list of classes."""
-
-    number: int
-    name: str
-    place: int
-
-    def can_undo(self, answers: "Answers") -> bool:
-        return self.number not in answers.names and self.name not in answers.classes
-
-    def undo(self, answers: "Answers") -> None:
-        answers.class_names.put_back(self.number, self.name, self.place)
-
-    def sentence(self, answers: "Answers") -> str:
-        return f"the class {quoted(self.name)} is back."
+        """Return, before the action is taken back, a sentence of what is the case afterwards."""
+        if self.new is None:
+            return f"the class {quoted(self.old or '')} is back."
+        is_now = f"the class {quoted(answers.names[self.number])} is"
+        return f"{is_now} removed." if self.old is None else f"{is_now} {quoted(self.old)} again."
 
 
 def quoted(text: str) -> str:
@@ -283,8 +180,9 @@ class Answers:
     by_text : dict of int to Answer
         Answers by number of the text, in the order in which they were given. Copies share the answer of the
         first of them. Numbers of texts that are not in the table are negative.
-    class_names : Classes
-        Names of the classes by number.
+    names : dict of int to str
+        Names of the classes by number, in the order in which they are shown; classes that were removed are
+        not among them. A number is never given to another class: models and earlier answers refer to it.
     version : int
         Number of entries that have changed the answers.
 
@@ -299,19 +197,19 @@ class Answers:
     >>> answers.apply(Undone())
     >>> answers.labels()
     {1: 'bad'}
+    >>> answers.apply(ClassAdded("good"), ClassRenamed("good", "fine"), ClassRemoved("bad"))
+    >>> answers.names, answers.find_class("good")  # a class that has labels is not removed
+    ({0: 'bad', 1: 'fine'}, 1)
     """
 
     def __init__(self, numbers: TextNumbers) -> None:
         self.numbers = numbers
         self.by_text: dict[int, Answer] = {}
-        self.class_names = Classes()
+        self.names: dict[int, str] = {}
         self.version = 0
-        self._actions: list[Action] = []  # those that are not undone, nor undo others
-
-    @property
-    def names(self) -> dict[int, str]:
-        """Names of the classes by number; classes that were removed are not among them."""
-        return self.class_names.names
+        self._former: dict[str, int] = {}  # numbers of classes by the names that they had before
+        self._n_classes = 0  # also of those that were removed
+        self._actions: list[Answered | ClassChanged] = []  # those that are not undone, nor undo others
 
     @property
     def classes(self) -> list[str]:
@@ -344,7 +242,7 @@ class Answers:
         ]
 
     @property
-    def last(self) -> Action | None:
+    def last(self) -> Answered | ClassChanged | None:
         """The action that would be undone next; None if there is none."""
         return next((action for action in reversed(self._actions) if action.can_undo(self)), None)
 
@@ -363,7 +261,28 @@ class Answers:
 
     def find_class(self, name: str) -> int | None:
         """Return the number of the class that has this name, or else had it before; None if there is none."""
-        return self.class_names.find(name)
+        for number, other in self.names.items():
+            if other == name:
+                return number
+        number = self._former.get(name, -1)
+        return number if number in self.names else None
+
+    def add_class(self, name: str) -> int:
+        """Return the number of the class of this name, which is added if there is none.
+
+        A class that was removed has its old number again.
+        """
+        found = self.find_class(name)
+        if found is not None and self.names[found] == name:
+            return found
+        number = self._n_classes if found is not None else self._former.get(name, self._n_classes)
+        self._n_classes = max(self._n_classes, number + 1)
+        self.names[number] = name
+        return number
+
+    def remove_class(self, number: int) -> None:
+        """Remove a class."""
+        self._former[self.names.pop(number)] = number
 
     def apply(self, *entries: Entry) -> None:
         """Change the state as entries say."""
@@ -375,16 +294,14 @@ class Answers:
         before: dict[int, Answer | None] = {}
         match entry:
             case Labelled():
-                label = self.class_names.add(entry.label)
-                guess = None if entry.guess is None else self.class_names.add(entry.guess)
+                label = self.add_class(entry.label)
+                guess = None if entry.guess is None else self.add_class(entry.guess)
                 before = self._answer(entry.texts, Answer(label, entry.source, guess, False, entry.time))
-                if (
-                    entry.source == "imported"
-                ):  # nobody gave it on the page, and the table would bring it back
-                    before = {}
+                if entry.source == "imported":
+                    before = {}  # nobody gave it on the page, and the table would bring it back
             case LabelledTogether():
                 for text, name in zip(entry.texts, entry.labels, strict=True):
-                    answer = Answer(self.class_names.add(name), "bulk", time=entry.time)
+                    answer = Answer(self.add_class(name), "bulk", time=entry.time)
                     before = self._answer((text,), answer) | before
             case Skipped():
                 before = self._answer(entry.texts, Answer(None, time=entry.time))
@@ -400,20 +317,21 @@ class Answers:
                     action.undo(self)
             case ClassAdded():
                 is_new = entry.name not in self.classes
-                number = self.class_names.add(entry.name)
+                number = self.add_class(entry.name)
                 if is_new and entry.is_undoable:
-                    self._actions.append(Added(number))
+                    self._actions.append(ClassChanged(number, None, entry.name))
             case ClassRenamed():
                 if entry.old in self.classes and entry.new not in self.classes:
-                    number = self.class_names.add(entry.old)
-                    self.class_names.rename(number, entry.new)
-                    self._actions.append(Renamed(number, entry.old))
+                    number = self.add_class(entry.old)
+                    self._former[entry.old] = number
+                    self.names[number] = entry.new
+                    self._actions.append(ClassChanged(number, entry.old, entry.new))
             case ClassRemoved():
                 removed = self.find_class(entry.name)
                 if removed is not None and entry.name in self.classes and not self.is_used(removed):
                     place = self.classes.index(entry.name)
-                    self.class_names.remove(removed)
-                    self._actions.append(Removed(removed, entry.name, place))
+                    self.remove_class(removed)
+                    self._actions.append(ClassChanged(removed, entry.name, None, place))
         if before:
             self._actions.append(Answered(before))
 
