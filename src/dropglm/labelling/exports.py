@@ -8,8 +8,6 @@ from itertools import accumulate, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from dropglm import tables
 from dropglm.errors import InputError
 from dropglm.labelling.session import LabellingSession
@@ -50,14 +48,8 @@ def write_labels(
         labels = session.answers.labels()
     if not labels:
         raise InputError("There are no labels yet.")
-
-    def labelled() -> "Iterator[DataFrame]":
-        pl = import_polars()
-        for numbers, frame in _rows(session, read_rows, [LABEL]):
-            label = pl.Series(LABEL, _by_row(numbers, labels.get), pl.String)
-            yield frame.insert_column(1, label).filter(label.is_not_null())
-
-    tables.write(labelled(), path)
+    rows = _labelled_rows(session, labels, read_rows)
+    tables.write((frame.filter(frame[LABEL].is_not_null()) for frame in rows), path)
     return len(labels)
 
 
@@ -116,28 +108,31 @@ def write_predictions(
     """
     with session.lock:
         labels = session.answers.labels()
+    tables.write(_labelled_rows(session, labels, read_rows, model), path)
 
-    def predicted() -> "Iterator[DataFrame]":
-        pl = import_polars()
-        for numbers, frame in _rows(session, read_rows, [LABEL, "predicted", "probability"]):
-            known = [number for number in numbers if number is not None]
-            p = (
-                model.predict_proba([session.texts[number] for number in known])
-                if known
-                else np.empty((0, 1))
-            )
-            predicted = dict(zip(known, model.classes_[p.argmax(axis=1)].tolist(), strict=True))
-            probability = dict(zip(known, p.max(axis=1).round(4).tolist(), strict=True))
-            ours = (
-                pl.Series(LABEL, _by_row(numbers, labels.get), pl.String),
-                pl.Series("predicted", _by_row(numbers, predicted.get), pl.String),
-                pl.Series("probability", _by_row(numbers, probability.get), pl.Float64),
-            )
-            for place, column in enumerate(ours, 1):
-                frame.insert_column(place, column)
-            yield frame
 
-    tables.write(predicted(), path)
+def _labelled_rows(
+    session: LabellingSession,
+    labels: dict[int, str],
+    read_rows: ReadRows | None,
+    model: "TextClassifier | None" = None,
+) -> "Iterator[DataFrame]":
+    """Yield the rows of the table with their labels and, if there is a model, what it predicts."""
+    pl = import_polars()
+    types = {LABEL: pl.String}
+    if model is not None:
+        types |= {"predicted": pl.String, "probability": pl.Float64}
+    for numbers, frame in _rows(session, read_rows, list(types)):
+        ours: dict[str, dict[Any, Any]] = {LABEL: labels}
+        known = [number for number in numbers if number is not None]
+        if model is not None and known:
+            p = model.predict_proba([session.texts[number] for number in known])
+            ours["predicted"] = dict(zip(known, model.classes_[p.argmax(axis=1)].tolist(), strict=True))
+            ours["probability"] = dict(zip(known, p.max(axis=1).round(4).tolist(), strict=True))
+        for place, (name, dtype) in enumerate(types.items(), 1):
+            by_number = ours.get(name, {})  # None, the number of rows without text, is not in it
+            frame.insert_column(place, pl.Series(name, list(map(by_number.get, numbers)), dtype))
+        yield frame
 
 
 def _rows(
@@ -172,11 +167,6 @@ def has_text(text: str | None) -> bool:
     [True, False, False, False]
     """
     return text is not None and text.strip() != ""
-
-
-def _by_row(numbers: list[int | None], get: Callable[[int], Any]) -> list[Any]:
-    """Return what each row has; rows without text have nothing."""
-    return [None if number is None else get(number) for number in numbers]
 
 
 def _only_texts(texts: Any) -> "Iterator[DataFrame]":

@@ -1,4 +1,4 @@
-"""A thread that learns from the labels while more texts are labelled.
+"""A thread that learns from the labels while more texts are labelled, and what it has learnt.
 
 Compiled kernels and most of NumPy release the interpreter's lock, so that answers do not wait for a fit.
 """
@@ -7,15 +7,15 @@ import atexit
 import contextlib
 import sys
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dropglm.labelling.choice import choose_texts
-from dropglm.labelling.snapshot import Snapshot, StartModel, take_snapshot
-from dropglm.labelling.upcoming import WORDS, Item
+from dropglm.tables import class_names
 
 if TYPE_CHECKING:
     from dropglm.labelling.pool import PoolModel, TextPool
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 LAST_SECONDS = 1.0  # until the end, if the thread may be compiling
 QUEUE = 10  # texts that are ready to be shown, of each kind
+WORDS = 12  # behind a guess
+WORDS_OF_CLASS = 30  # n-grams that are listed for a class
+FEWEST_LABELS = 6  # with fewer, a model knows too little for its guesses to be shown
+START_WORTH = 50  # the model to start from counts as much as this many labels
 
 
 class Lesson(NamedTuple):
@@ -35,13 +39,163 @@ class Lesson(NamedTuple):
     start_classes: dict[str, int]
 
 
+class Guess(NamedTuple):
+    """The predicted class of a text.
+
+    Attributes
+    ----------
+    label : int
+        Number of the class.
+    probability : float
+    words : list of (str, float)
+        N-grams of the text with their weights towards this class, the largest first.
+    """
+
+    label: int
+    probability: float
+    words: list[tuple[str, float]]
+
+
+class Item(NamedTuple):
+    """A text to label.
+
+    Attributes
+    ----------
+    number : int
+        Number of the text.
+    source : str
+        ``"chosen"`` to learn from, ``"random"``, or how a text was found whose label was taken back.
+    guess : Guess or None
+        What the model predicts, before the text is labelled.
+    """
+
+    number: int
+    source: str
+    guess: Guess | None = None
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A fitted model and what it has learnt from.
+
+    Attributes
+    ----------
+    version : int
+        Number of entries of the journal that the model has learnt from.
+    n_labels : int
+        Number of labels that it has learnt from; the model to start from counts as 50.
+    labelled : frozenset of int
+        Numbers of the texts whose labels it has learnt from.
+    classes : list of int
+        Numbers of its classes.
+    probabilities : ndarray of shape (n, K)
+        Probabilities of these classes for all texts.
+    model : PoolModel or StartModel
+        Finds the words behind a guess.
+    names : mapping of str to int
+        Numbers of the classes by their names in the model.
+    """
+
+    version: int
+    n_labels: int
+    labelled: frozenset[int]
+    classes: list[int]
+    probabilities: np.ndarray
+    model: "PoolModel | StartModel"
+    names: Mapping[str, int]
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether the model can tell classes apart and has learnt from more than a few labels."""
+        return len(self.classes) > 1 and self.n_labels >= FEWEST_LABELS
+
+    def guess(self, number: int, k: int = 8) -> Guess | None:
+        """Return the guess for a text, or None if the model knows too little."""
+        if not self.is_useful:
+            return None
+        row = self.probabilities[number]
+        best = int(row.argmax())
+        return Guess(self.classes[best], float(row[best]), self.model.words_behind(number, k))
+
+    @cached_property
+    def words(self) -> dict[int, list[tuple[str, float]]]:
+        """The n-grams that favour each class most, by number of the class."""
+        if not self.is_useful:
+            return {}
+        return {
+            self.names[name]: words for name, words in self.model.words_of_classes(WORDS_OF_CLASS).items()
+        }
+
+
+class StartModel:
+    """The predictions of a trained text classifier for the texts that are labelled.
+
+    Parameters
+    ----------
+    model : TextClassifier or OnlineTextClassifier
+        The trained classifier.
+    texts : sequence of str
+
+    Attributes
+    ----------
+    classes : list of str
+    probabilities : ndarray of shape (n, K)
+
+    Examples
+    --------
+    >>> from dropglm import TextClassifier
+    >>> model = TextClassifier(tune=False, min_df=1).fit(["good film", "bad film"], ["pos", "neg"])
+    >>> StartModel(model, ["a good story"]).words_behind(0, k=1)[0][0]
+    'good'
+    """
+
+    def __init__(self, model: "AnyTextModel", texts: Sequence[str]) -> None:
+        self.classes = class_names(model.classes_.tolist())
+        self.probabilities: np.ndarray = model.predict_proba(texts)
+        self._model, self._texts = model, texts
+
+    def words_behind(self, number: int, k: int = 8) -> list[tuple[str, float]]:
+        """Return n-grams of a text with their weights towards its predicted class, the largest first."""
+        found = self._model.explain(self._texts[number]).contributions[:k]
+        return sorted(((one.ngram, one.weight) for one in found), key=lambda one: -one[1])
+
+    def words_of_classes(self, k: int = 10) -> dict[str, list[tuple[str, float]]]:
+        """Return the n-grams that favour each class most."""
+        top = self._model.top_features(k)
+        weights = ([(one.ngram, one.weight) for one in found] for found in top.values())
+        return dict(zip(self.classes, weights, strict=True))
+
+
+def take_snapshot(lesson: Lesson, model: "PoolModel", start: "StartModel | None" = None) -> Snapshot:
+    """Return the snapshot of a model, blended with the one to start from.
+
+    The blend is w p + (1 - w) p', where p are the probabilities of the model to start from, p' those of the
+    new one and w = 50 / (50 + number of labels).
+    """
+    labelled, names = frozenset(lesson.labels), {name: int(name) for name in model.classes}
+    trained, n_labels = len(model.classes) > 1, len(labelled)
+    if start is None:
+        classes = list(names.values())
+        return Snapshot(lesson.version, n_labels, labelled, classes, model.probabilities, model, names)
+    w = START_WORTH / (START_WORTH + n_labels) if trained else 1.0
+    classes = sorted({*names.values(), *lesson.start_classes.values()})
+    column = {number: place for place, number in enumerate(classes)}
+    p = np.zeros((len(start.probabilities), len(classes)))
+    p[:, [column[lesson.start_classes[name]] for name in start.classes]] += w * start.probabilities
+    if trained:
+        p[:, [column[names[name]] for name in model.classes]] += (1.0 - w) * model.probabilities
+    n_labels += START_WORTH
+    if w > 0.5:
+        return Snapshot(lesson.version, n_labels, labelled, classes, p, start, lesson.start_classes)
+    return Snapshot(lesson.version, n_labels, labelled, classes, p, model, names)
+
+
 class Learnt(NamedTuple):
     """What was learnt: a model, and the texts to show next."""
 
     snapshot: Snapshot
     chosen: list[Item]
     random: list[Item]
-    seconds: float
 
 
 class Suspects(NamedTuple):
@@ -218,13 +372,9 @@ class Learner:
 
     def _learnt(self, lesson: Lesson) -> Learnt:
         assert self.pool is not None
-        begin = time.perf_counter()
         labels = {number: str(label) for number, label in lesson.labels.items()}
         self._model = model = self.pool.fit(labels, self._model)
-        names = {name: int(name) for name in model.classes}
-        snapshot = take_snapshot(
-            lesson.version, model, names, frozenset(labels), self._start, lesson.start_classes
-        )
+        snapshot = take_snapshot(lesson, model, self._start)
         _ = snapshot.words  # computed here, so that nobody waits for them
         excluded = self._is_copy.copy()
         excluded[lesson.answered] = True
@@ -237,7 +387,7 @@ class Learner:
             [Item(number, source, snapshot.guess(number, WORDS)) for number in numbers.tolist()]
             for source, numbers in (("chosen", chosen), ("random", random))
         ]
-        return Learnt(snapshot, items[0], items[1], time.perf_counter() - begin)
+        return Learnt(snapshot, items[0], items[1])
 
     def _suspects(self, lesson: Lesson) -> Suspects:
         from dropglm.labelling.pool import look_for_suspicious

@@ -132,14 +132,7 @@ class Predictor(NamedTuple):
 
 def refit(pool: "TextPool", labeled: LabeledTexts, settings: Settings) -> Predictor:
     """Fit the model with given settings; there are at least two classes."""
-    model = LogisticRegression(
-        dropout=_per_block(pool, DROPOUT, 0.0),
-        l2=settings.l2,
-        l2_weights=_l2_weights(pool, labeled),
-        discount=0.0,
-        tol=TOL,
-        n_jobs=pool.n_jobs,
-    )
+    model = LogisticRegression(l2=settings.l2, **_fixed_settings(pool, labeled))
     model.fit(pool.features[labeled.rows], labeled.y)
     d = pool.X.shape[1]
     ngrams, latent = model.coef_[:, :d].T, model.coef_[:, d:].T
@@ -172,16 +165,12 @@ def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[Settings, 
     if np.bincount(labeled.y).max() < 2:
         return settings, None
     search = LogisticRegressionCV(
-        dropout=_per_block(pool, DROPOUT, 0.0),
         l2=L2,
-        l2_weights=_l2_weights(pool, labeled),
-        discount=0.0,
         cv=FOLDS,
         extend_l2=False,
         naive_bayes=True,
         rounds=ROUNDS,
-        tol=TOL,
-        n_jobs=pool.n_jobs,
+        **_fixed_settings(pool, labeled),
     )
     others = np.setdiff1d(pool.sample, labeled.rows)
     unlabeled = pool.features[others] if len(others) else None
@@ -192,14 +181,17 @@ def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[Settings, 
     return chosen, search.cv_probabilities_
 
 
-def _per_block(pool: "TextPool", ngrams: Any, latent: Any) -> PerBlock:
-    return PerBlock(ngrams, *[latent] * (len(pool.features.blocks) - 1))
-
-
-def _l2_weights(pool: "TextPool", labeled: LabeledTexts) -> PerBlock:
-    """Return those that ``TextClassifier`` uses for this number of classes."""
+def _fixed_settings(pool: "TextPool", labeled: LabeledTexts) -> dict[str, Any]:
+    """Return the settings that are not chosen; the weights of l2 are those of ``TextClassifier``."""
     rule = "uniform" if len(labeled.classes) > MANY_CLASSES else "naive_bayes"
-    return _per_block(pool, rule, LATENT_L2_WEIGHTS[rule])
+    n_latent_blocks = len(pool.features.blocks) - 1
+    return {
+        "dropout": PerBlock(DROPOUT, *[0.0] * n_latent_blocks),
+        "l2_weights": PerBlock(rule, *[LATENT_L2_WEIGHTS[rule]] * n_latent_blocks),
+        "discount": 0.0,
+        "tol": TOL,
+        "n_jobs": pool.n_jobs,
+    }
 
 
 class PoolModel:

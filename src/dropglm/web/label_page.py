@@ -15,6 +15,7 @@ from starlette.routing import Route
 from dropglm.errors import InputError
 from dropglm.labelling.exports import Exports
 from dropglm.labelling.journal import JournalError
+from dropglm.labelling.learner import Guess, Item
 from dropglm.labelling.panels import (
     FEWEST_OUTCOMES,
     accuracy_curve,
@@ -26,8 +27,6 @@ from dropglm.labelling.panels import (
     suspects,
 )
 from dropglm.labelling.session import ChangedError, LabellingSession
-from dropglm.labelling.snapshot import Guess
-from dropglm.labelling.upcoming import Item
 from dropglm.model_files import Kind
 from dropglm.text.top_ngrams import only_words
 from dropglm.web.application import page_routes
