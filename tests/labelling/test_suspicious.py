@@ -24,7 +24,7 @@ def test_exchanged_labels_are_listed_first(topics):
 @pytest.mark.parametrize("labels", [{}, {0: "a"}, {0: "a", 1: "a"}, {0: "a", 1: "b"}], ids=len)
 def test_too_few_labels_say_nothing(topics, labels):
     assert suspicious(topics[0], labels) == []
-    assert not look_for_suspicious(topics[0], labels).is_telling
+    assert look_for_suspicious(topics[0], labels) == ([], False)
 
 
 @pytest.mark.parametrize(

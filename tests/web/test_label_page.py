@@ -208,8 +208,9 @@ def test_a_text_of_a_list_is_shown_whole_and_labelled(open_page, browser):
 
 def test_a_slow_server_is_noticed(open_page, monkeypatch):
     page, session = open_page(classes=["good", "bad"])
-    at_once = session.answer
-    monkeypatch.setattr(session, "answer", lambda *given, **how: (sleep(2), at_once(*given, **how))[1])
+    journal = session.answers.journal
+    at_once = journal.append
+    monkeypatch.setattr(journal, "append", lambda *entries: (sleep(2), at_once(*entries))[1])
     page.press("1")
     page.wait(lambda: page.message == "Waiting for the server…")
     page.wait(lambda: page.message == "")
@@ -241,8 +242,9 @@ def test_a_key_does_not_label_a_text_that_has_just_appeared(open_page, browser, 
     assert len(session.answers.by_text) == 1
     page.settles()
     browser.execute_script(PRESS_KEYS_WHEN_THE_TEXT_CHANGES)
-    at_once = session.answer
-    monkeypatch.setattr(session, "answer", lambda *given, **how: (sleep(0.4), at_once(*given, **how))[1])
+    journal = session.answers.journal
+    at_once = journal.append
+    monkeypatch.setattr(journal, "append", lambda *entries: (sleep(0.4), at_once(*entries))[1])
     page.press("1")
     page.wait(lambda: browser.execute_script("return window.pressed"))
     assert len(session.answers.by_text) == 2

@@ -31,10 +31,13 @@ START_WORTH = 50  # the model to start from counts as much as this many labels
 
 
 class Lesson(NamedTuple):
-    """What there is to learn from: the labels as numbers of classes, and the texts not to ask for again."""
+    """What there is to learn from: the labels, and the texts not to ask for again.
+
+    The classes of the labels are numbers, as strings; those of the model to start from have their numbers.
+    """
 
     version: int
-    labels: dict[int, int]
+    labels: dict[int, str]
     answered: list[int]
     start_classes: dict[str, int]
 
@@ -229,8 +232,6 @@ class Learner:
 
     Attributes
     ----------
-    pool : TextPool or None
-        None while the features are computed.
     is_ready : bool
         Whether models can be fitted without delay: features are computed, and functions are compiled.
     problem : str or None
@@ -247,7 +248,6 @@ class Learner:
         n_jobs: int | None = None,
         seed: int | None = None,
     ) -> None:
-        self.pool: TextPool | None = None
         self.is_ready = False
         self.problem: str | None = None
         self._texts, self._tell, self._start_from, self._n_jobs = texts, tell, start_from, n_jobs
@@ -259,7 +259,6 @@ class Learner:
         self._checked = -1  # version that was checked last, or is to be checked
         self._is_busy, self._is_closed = True, False
         self._model: PoolModel | None = None
-        self._start: StartModel | None = None
         self._thread = threading.Thread(target=self._run, name="learner", daemon=True)
         self._thread.start()
         # Python must not end while the thread compiles or runs machine code, which would be unloaded: now and
@@ -332,8 +331,6 @@ class Learner:
                 self._say(error)
 
     def _work(self, lesson: Lesson | None, to_check: Lesson | None) -> None:
-        if self.pool is None:
-            self._prepare()
         if lesson is not None:
             self._tell(self._learnt(lesson))
             self.problem = None
@@ -352,13 +349,17 @@ class Learner:
             with contextlib.suppress(OSError):
                 print(f"dropglm: {sentence}", file=sys.stderr, flush=True)
 
-    def _prepare(self) -> None:
+    @cached_property
+    def _pool(self) -> "TextPool":
+        """The features of the texts, which the thread computes before anything else."""
         from dropglm.labelling.pool import TextPool
 
-        pool = TextPool(self._texts, n_jobs=self._n_jobs)
-        if self._start_from is not None:
-            self._start = StartModel(self._start_from, pool.texts)
-        self.pool = pool
+        return TextPool(self._texts, n_jobs=self._n_jobs)
+
+    @cached_property
+    def _start(self) -> StartModel | None:
+        """The predictions of the model to start from."""
+        return None if self._start_from is None else StartModel(self._start_from, self._pool.texts)
 
     def _compile(self) -> None:
         """Fit a model to made-up labels, so that the first real one need not wait for functions to compile.
@@ -366,20 +367,17 @@ class Learner:
         After an installation this takes 14 s, in which the first texts are labelled; later, their machine
         code is read from a file.
         """
-        assert self.pool is not None
         with contextlib.suppress(Exception):  # it says nothing about fits to real labels
-            self.pool.fit({number: str(number % 2) for number in range(min(4, len(self.pool)))})
+            self._pool.fit({number: str(number % 2) for number in range(min(4, len(self._pool)))})
 
     def _learnt(self, lesson: Lesson) -> Learnt:
-        assert self.pool is not None
-        labels = {number: str(label) for number, label in lesson.labels.items()}
-        self._model = model = self.pool.fit(labels, self._model)
+        self._model = model = self._pool.fit(lesson.labels, self._model)
         snapshot = take_snapshot(lesson, model, self._start)
         _ = snapshot.words  # computed here, so that nobody waits for them
         excluded = self._is_copy.copy()
         excluded[lesson.answered] = True
         chosen = choose_texts(
-            snapshot.probabilities, self.pool.latent, list(labels), size=QUEUE, excluded=excluded
+            snapshot.probabilities, self._pool.latent, list(lesson.labels), size=QUEUE, excluded=excluded
         )
         free = np.flatnonzero(~excluded)
         random = self._rng.choice(free, min(QUEUE, len(free)), replace=False)
@@ -392,6 +390,4 @@ class Learner:
     def _suspects(self, lesson: Lesson) -> Suspects:
         from dropglm.labelling.pool import look_for_suspicious
 
-        assert self.pool is not None
-        labels = {number: str(label) for number, label in lesson.labels.items()}
-        return Suspects(lesson.version, *look_for_suspicious(self.pool, labels))
+        return Suspects(lesson.version, *look_for_suspicious(self._pool, lesson.labels))

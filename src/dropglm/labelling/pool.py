@@ -487,13 +487,6 @@ def of_length_one(rows: Any) -> np.ndarray:
     return rows / np.where(lengths > 0.0, lengths, 1.0)[:, None].astype(rows.dtype)
 
 
-class Findings(NamedTuple):
-    """Labels that may be wrong, and whether the model was good enough to tell."""
-
-    found: list[Disagreement]
-    is_telling: bool
-
-
 def suspicious(pool: "TextPool", labels: Mapping[int, str], k: int | None = None) -> list[Disagreement]:
     """List the labelled texts of a pool whose label may be wrong, the most suspicious first.
 
@@ -527,10 +520,12 @@ def suspicious(pool: "TextPool", labels: Mapping[int, str], k: int | None = None
     >>> [(found.row, found.text, found.predicted) for found in suspicious(pool, labels)]
     [(6, 'a lovely plot', 'good')]
     """
-    return look_for_suspicious(pool, labels, k).found
+    return look_for_suspicious(pool, labels, k)[0]
 
 
-def look_for_suspicious(pool: "TextPool", labels: Mapping[int, str], k: int | None = None) -> Findings:
+def look_for_suspicious(
+    pool: "TextPool", labels: Mapping[int, str], k: int | None = None
+) -> tuple[list[Disagreement], bool]:
     """Return what ``suspicious`` lists, and whether an empty list says that no label looks wrong.
 
     It does not if there are too few labels, or if the model is right no more often than the most frequent
@@ -540,20 +535,16 @@ def look_for_suspicious(pool: "TextPool", labels: Mapping[int, str], k: int | No
     --------
     >>> from dropglm.labelling import TextPool
     >>> look_for_suspicious(TextPool(["a lovely film", "a dull film"]), {0: "good", 1: "bad"})
-    Findings(found=[], is_telling=False)
+    ([], False)
     """
     labeled = LabeledTexts.of(labels)
-    if len(labeled.classes) < 2:
-        return Findings([], False)
     # A second pass, in which labels that look wrong count less, found no more wrong labels: of the first 100
     # listed, 73.0 instead of 75.2 % were wrong (subj, 2,000 labels, one in twenty exchanged, two seeds).
-    p = choose_settings(pool, labeled)[1]
+    p = choose_settings(pool, labeled)[1] if len(labeled.classes) > 1 else None
     if p is None:
-        return Findings([], False)
+        return [], False
     texts = [pool.texts[row] for row in labeled.rows]
     names = [labeled.classes[number] for number in labeled.y]
     found = suspicious_labels(texts, names, p, labeled.classes, k)
-    return Findings(
-        [one._replace(row=int(labeled.rows[one.row])) for one in found],
-        can_judge_labels(texts, names, p, labeled.classes),
-    )
+    numbered = [one._replace(row=int(labeled.rows[one.row])) for one in found]
+    return numbered, can_judge_labels(texts, names, p, labeled.classes)

@@ -537,7 +537,7 @@ class LabellingSession:
         return self.current.number
 
     def _lesson(self) -> Lesson:
-        labels = self.answers.class_numbers()
+        labels = {number: str(label) for number, label in self.answers.class_numbers().items()}
         answered = [number for number in self.answers.by_text if number >= 0]
         return Lesson(self._labels_version, labels, answered, self._start_classes)
 

@@ -73,18 +73,13 @@ def page_routes(folder: str) -> list[Route]:
     """
     contents = _contents(SHARED) | _contents(folder)
 
-    async def index(request: Request) -> Response:
-        return _answer("index.html")
-
-    async def static(request: Request) -> Response:
-        return _answer(request.path_params["name"])
-
-    def _answer(name: str) -> Response:
+    async def file(request: Request) -> Response:
+        name = request.path_params.get("name", "index.html")
         if name not in contents:
             raise HTTPException(404)
         return Response(contents[name], media_type=TYPES[name.rpartition(".")[2]])
 
-    return [Route("/", index, methods=["GET"]), Route("/static/{name}", static, methods=["GET"])]
+    return [Route(path, file, methods=["GET"]) for path in ("/", "/static/{name}")]
 
 
 def _contents(folder: str) -> dict[str, bytes]:

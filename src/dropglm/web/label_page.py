@@ -2,8 +2,9 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -96,44 +97,42 @@ class LabelPage:
             "surest": lambda request: self.surest(request.query_params.get("label", "")),
             "search": lambda request: self.search(request.query_params.get("words", "")),
         }
+        gets = {path: partial(_answer, view=view) for path, view in views.items()}
+        posts = {name: partial(self._act, *action) for name, action in actions.items()}
         return [
             *page_routes("label"),
-            *(Route(f"/api/{path}", _view(view), methods=["GET"]) for path, view in views.items()),
-            *(
-                Route(f"/api/{name}", self._action(*action), methods=["POST"])
-                for name, action in actions.items()
-            ),
+            *(Route(f"/api/{path}", endpoint, methods=["GET"]) for path, endpoint in gets.items()),
+            *(Route(f"/api/{path}", endpoint, methods=["POST"]) for path, endpoint in posts.items()),
             Route("/api/download/{what}", self._download, methods=["GET"]),
         ]
 
     def _answer_all(self, labels: list[tuple[int, str]], seen: int) -> None:
         self.session.answer_all(dict(labels), seen=seen)
 
-    def _action(
-        self, action: Callable[..., object], fields: dict[str, Kind]
-    ) -> Callable[[Request], Awaitable[Response]]:
-        def answer(given: Any) -> Response:
-            if not isinstance(given, dict):
-                raise HTTPException(400, "The request must be a JSON object.")
-            values = {name: given.get(name) for name in fields}
-            for name, kind in fields.items():
-                if not kind.accepts(values[name]):
-                    raise HTTPException(400, f"{name} must be {kind.what}.")
+    async def _act(
+        self, action: Callable[..., object], fields: dict[str, Kind], request: Request
+    ) -> Response:
+        given = await read_json(request, MAX_BYTES)
+        if not isinstance(given, dict):
+            raise HTTPException(400, "The request must be a JSON object.")
+        values = {name: given.get(name) for name in fields}
+        for name, kind in fields.items():
+            if not kind.accepts(values[name]):
+                raise HTTPException(400, f"{name} must be {kind.what}.")
+
+        def act() -> Response:
             try:
                 action(**values)
             except ChangedError as error:
                 return json_answer({"error": str(error), "state": self.state()}, 409)
-            except JournalError as error:
-                raise HTTPException(507, str(error)) from None
-            except InputError as error:
-                raise HTTPException(400, str(error)) from None
             return json_answer(self.state())
 
-        async def endpoint(request: Request) -> Response:
-            given = await read_json(request, MAX_BYTES)
-            return await asyncio.get_running_loop().run_in_executor(self._actions, answer, given)
-
-        return endpoint
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._actions, act)
+        except JournalError as error:
+            raise HTTPException(507, str(error)) from None
+        except InputError as error:
+            raise HTTPException(400, str(error)) from None
 
     async def _download(self, request: Request) -> Response:
         path = self.exports.paths.get(request.path_params["what"])
@@ -272,8 +271,5 @@ def _first_words(words: list[tuple[str, float]]) -> list[tuple[str, float]]:
     return [(word, weight) for word, weight in words if only_words(word)][:SHOWN_WORDS]
 
 
-def _view(view: Callable[[Request], Any]) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:
-        return json_answer(await run_in_threadpool(view, request))
-
-    return endpoint
+async def _answer(request: Request, view: Callable[[Request], Any]) -> Response:
+    return json_answer(await run_in_threadpool(view, request))

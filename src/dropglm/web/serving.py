@@ -7,6 +7,7 @@ POST /explain the same way, and GET /health says which model is served.
 import asyncio
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,18 +121,12 @@ class TextService:
     def routes(self) -> list[Route]:
         """Return the routes of the service and of its page."""
 
-        async def predict(request: Request) -> Response:
-            return await self._answer(request, self.predict, SMALL)
-
-        async def explain(request: Request) -> Response:
-            return await self._answer(request, self.explain, 0)
-
         async def health(request: Request) -> Response:
             return json_answer(self.health())
 
         return [
-            Route("/predict", predict, methods=["POST"]),
-            Route("/explain", explain, methods=["POST"]),
+            Route("/predict", partial(self._answer, work=self.predict, small=SMALL), methods=["POST"]),
+            Route("/explain", partial(self._answer, work=self.explain, small=0), methods=["POST"]),
             Route("/health", health, methods=["GET"]),
             *page_routes("serve"),
         ]
