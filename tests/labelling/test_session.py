@@ -44,9 +44,10 @@ def test_the_model_learns_and_the_random_share_is_predicted_before_it_is_labelle
         outcomes = session.answers.outcomes()
         assert np.mean([right for _, right in outcomes[-5:]]) >= 0.8
         points, _ = accuracy_curve(session)
-        assert points[-1].n == len(outcomes)
-        assert points[-1].low <= points[-1].accuracy <= points[-1].high
-        assert f"about {100 * points[-1].accuracy:.0f} % of the texts" in known_accuracy(session)
+        _, found = points[-1]
+        assert found.n == len(outcomes)
+        assert found.low <= found.accuracy <= found.high
+        assert f"about {100 * found.accuracy:.0f} % of the texts" in known_accuracy(session)
         assert session.problem is None
     with LabellingSession(TEXTS, path) as again:
         assert again.answers.labels() == {number: TRUTH[number] for number in seen}

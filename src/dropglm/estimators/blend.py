@@ -126,8 +126,8 @@ class HeldOutBlends:
 
     def __init__(self, nu: np.ndarray | None, y: np.ndarray, weights: np.ndarray) -> None:
         self.y, self.weights = y, weights
-        spread = 0.0 if nu is None else _spread(nu)
-        self.spread = spread if spread > SMALLEST_SPREAD else 0.0
+        found = 0.0 if nu is None else spread(nu)
+        self.spread = found if found > SMALLEST_SPREAD else 0.0
         self.nu = nu if self.spread else None
 
     def fit(self, eta: np.ndarray, *, calibrate: bool, priors: Priors = PRIORS) -> Blend:
@@ -296,7 +296,7 @@ def all_classes(eta: Any) -> np.ndarray:
     return np.hstack([np.zeros_like(eta), eta]) if eta.shape[1] == 1 else eta
 
 
-def _spread(nu: np.ndarray) -> float:
+def spread(nu: np.ndarray) -> float:
     """Return the standard deviation of predictors over rows and classes, less the mean of each row."""
     parts = all_classes(nu)
     return float((parts - parts.mean(axis=1, keepdims=True)).std())

@@ -65,7 +65,6 @@ def write_onnx(model: AnyTextModel, path: str | PathLike[str]) -> None:
     >>> session.run(["label"], {"text": numpy.array(["a GOOD film", "bad"])})
     [array(['pos', 'neg'], dtype=object)]
     """
-    import_extra("onnx", "export", "ONNX files need")
     content = onnx_model(LinearText.of(model, "ONNX")).SerializeToString()
     with replacing(path) as stream:
         stream.write(content)
@@ -79,8 +78,7 @@ class Graph:
     """
 
     def __init__(self, name: str, outer: "Graph | None" = None) -> None:
-        self.helper = import_extra("onnx.helper", "export", "ONNX files need")
-        self.numpy_helper = import_extra("onnx.numpy_helper", "export", "ONNX files need")
+        self.onnx = import_extra("onnx", "export", "ONNX files need")
         self.name = name
         self.nodes: list[Any] = []
         self.outermost: Graph = self if outer is None else outer.outermost
@@ -98,7 +96,7 @@ class Graph:
         """Add a node; return the name of its output, or the names if there are several."""
         names = [self.new(operator) for _ in range(outputs)] if isinstance(outputs, int) else outputs
         given = [each if isinstance(each, str) else self.constant(each) for each in inputs]
-        self.nodes.append(self.helper.make_node(operator, given, names, domain=domain, **attributes))
+        self.nodes.append(self.onnx.helper.make_node(operator, given, names, domain=domain, **attributes))
         return names[0] if len(names) == 1 else names
 
     def new(self, name: str) -> str:
@@ -112,14 +110,14 @@ class Graph:
         array = np.asarray(value)
         if array.dtype.kind in "US":
             array = array.astype(object)
-        outermost.constants.append(self.numpy_helper.from_array(array, name))
+        outermost.constants.append(self.onnx.numpy_helper.from_array(array, name))
         return name
 
     def finish(self, inputs: list[Any], outputs: list[Any]) -> Any:
         """Return the graph in ONNX's own type; inputs and outputs are triples of name, type and shape."""
-        info = self.helper.make_tensor_value_info
+        info = self.onnx.helper.make_tensor_value_info
         constants = self.constants if self.outermost is self else []
-        return self.helper.make_graph(
+        return self.onnx.helper.make_graph(
             self.nodes,
             self.name,
             [info(*each) for each in inputs],
@@ -154,7 +152,7 @@ def onnx_model(parts: LinearText) -> Any:
         [("text", STRING, ["n"])],
         [("label", LABELS[classes.dtype.kind], ["n"]), ("probabilities", FLOAT, ["n", len(classes)])],
     )
-    helper = graph.helper
+    helper = graph.onnx.helper
     opsets = {"": OPSET, ML: ML_OPSET, MICROSOFT: 1}
     return helper.make_model(
         whole,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dropglm.labelling.estimate import estimate_accuracy, labels_for_one_point
+from dropglm.labelling.estimate import AccuracyEstimate, estimate_accuracy, labels_for_one_point
 from dropglm.labelling.session import LabellingSession
 from dropglm.labelling.text_numbers import TextNumbers
 
@@ -42,16 +42,6 @@ class Progress(NamedTuple):
     per_minute: float | None
 
 
-class CurvePoint(NamedTuple):
-    """The estimated accuracy when there were some number of labels."""
-
-    n_labels: int
-    accuracy: float
-    low: float
-    high: float
-    n: int
-
-
 class Suspect(NamedTuple):
     """A text whose label may be wrong; ``label`` and ``predicted`` are names of classes."""
 
@@ -84,7 +74,7 @@ def progress(session: LabellingSession, now: float | None = None) -> Progress:
     )
 
 
-def accuracy_curve(session: LabellingSession) -> tuple[list[CurvePoint], int | None]:
+def accuracy_curve(session: LabellingSession) -> tuple[list[tuple[int, AccuracyEstimate]], int | None]:
     """Return the estimated accuracy over the number of labels, and the labels needed for one more point.
 
     The estimate rests on the texts that were drawn at random and predicted before they were labelled; there
@@ -98,7 +88,7 @@ def accuracy_curve(session: LabellingSession) -> tuple[list[CurvePoint], int | N
     right = [one for _, one in outcomes]
     ends = np.unique(np.linspace(FEWEST_OUTCOMES, len(outcomes), POINTS).astype(int)).tolist()
     points = [
-        CurvePoint(outcomes[end - 1][0], *estimate_accuracy(right[:end]))
+        (outcomes[end - 1][0], estimate_accuracy(right[:end]))
         for end in ends
         if FEWEST_OUTCOMES <= end <= len(outcomes)
     ]
@@ -114,7 +104,7 @@ def known_accuracy(session: LabellingSession) -> str:
             f"The accuracy of the model is not known yet ({n} of {FEWEST_OUTCOMES} random texts answered); "
             "this list may be mostly wrong."
         )
-    share, low, high = (f"{100 * value:.0f} %" for value in points[-1][1:4])
+    share, low, high = (f"{100 * value:.0f} %" for value in points[-1][1][:3])
     return f"The model is right for about {share} of the texts ({low} to {high})."
 
 

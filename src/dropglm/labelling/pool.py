@@ -23,9 +23,9 @@ from dropglm.blocks import Blocks, PerBlock
 from dropglm.design import Design
 from dropglm.errors import InputError
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
-from dropglm.estimators.blend import PRIORS, Blend, all_classes
+from dropglm.estimators.blend import PRIORS, Blend, all_classes, spread
 from dropglm.estimators.naive_bayes import log_ratios, ratios_of
-from dropglm.estimators.rounds import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS
+from dropglm.estimators.rounds import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, blended
 from dropglm.families import Multinomial
 from dropglm.labelling.text_numbers import first_copies
 from dropglm.latent import singular_vectors
@@ -106,40 +106,32 @@ class Predictor(NamedTuple):
     ----------
     eta : ndarray of shape (n, K), or (n, 1) for two classes
         Predictors of all texts.
-    ngrams : ndarray of shape (d, K) or (d, 1)
-        Coefficients of the n-grams.
-    latent : ndarray of shape (k, K) or (k, 1)
-        Coefficients of the latent features; empty without them.
+    beta : ndarray of shape (d + k, K) or (d + k, 1)
+        Coefficients of the n-grams and, after them, of the latent features.
     intercept : ndarray of shape (K,) or (1,)
     """
 
     eta: np.ndarray
-    ngrams: np.ndarray
-    latent: np.ndarray
+    beta: np.ndarray
     intercept: np.ndarray
 
     def blended(self, blend: Blend | None, nu: np.ndarray, ratios: np.ndarray) -> Self:
         """Return t η + c ν; None means that t and the share of ν are the means of their priors."""
         if blend is None:
-            spread = float(np.std(all_classes(nu) - all_classes(nu).mean(axis=1, keepdims=True)))
-            prior = ROUND_PRIORS
-            blend = Blend(prior.scale.mean, prior.naive_bayes.mean / spread if spread > 0.0 else 0.0)
-        t, c = blend
-        return type(self)(
-            blend(self.eta, nu), t * self.ngrams + c * ratios, t * self.latent, t * self.intercept
-        )
+            prior, s = ROUND_PRIORS, spread(nu)
+            blend = Blend(prior.scale.mean, prior.naive_bayes.mean / s if s > 0.0 else 0.0)
+        return type(self)(blend(self.eta, nu), *blended(blend, (self.beta, self.intercept), ratios))
 
 
 def refit(pool: "TextPool", labeled: LabeledTexts, settings: Settings) -> Predictor:
     """Fit the model with given settings; there are at least two classes."""
     model = LogisticRegression(l2=settings.l2, **_fixed_settings(pool, labeled))
     model.fit(pool.features[labeled.rows], labeled.y)
-    d = pool.X.shape[1]
-    ngrams, latent = model.coef_[:, :d].T, model.coef_[:, d:].T
+    ngrams, latent = np.split(model.coef_.T, [pool.X.shape[1]])
     eta = pool.design.dot(np.ascontiguousarray(ngrams)) + model.intercept_
     if len(latent):
         eta = eta + pool.features.blocks[1] @ latent
-    found = Predictor(eta, ngrams, latent, model.intercept_)
+    found = Predictor(eta, model.coef_.T, model.intercept_)
 
     # Naive Bayes of the labelled texts.
     indicators, dtype = labeled.indicators, pool.X.dtype
@@ -273,7 +265,7 @@ class PoolModel:
         """Coefficients of the n-grams, of shape (d, K); those of all classes sum to 0."""
         if self._predictor is None:
             return np.zeros((self.pool.X.shape[1], len(self.classes)), self.pool.X.dtype)
-        coef, latent = self._predictor.ngrams, self._predictor.latent
+        coef, latent = np.split(self._predictor.beta, [self.pool.X.shape[1]])
         if len(latent):
             ngrams, directions = self.pool.directions
             coef = coef.copy()

@@ -29,7 +29,6 @@ def application(
     *,
     token: str | None = None,
     log: bool = True,
-    **settings: Any,
 ) -> ASGIApp:
     """Return an application that refuses requests of other sites and says in JSON what is wrong.
 
@@ -42,8 +41,6 @@ def application(
         A secret with which all addresses start; see ``Gate``.
     log : bool, default=True
         Write one line per request to standard error.
-    **settings
-        Passed to ``Starlette``, such as ``lifespan``.
 
     Examples
     --------
@@ -58,7 +55,7 @@ def application(
     b'{"status":"ok"}'
     """
     # Around the application, not its middleware: answers to errors of ours must have the headers as well.
-    app = Starlette(routes=routes, exception_handlers=HANDLERS, **settings)
+    app = Starlette(routes=routes, exception_handlers=HANDLERS)
     return Gate(app, hosts or AllowedHosts(), token, log=log)
 
 

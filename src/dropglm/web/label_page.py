@@ -178,7 +178,7 @@ class LabelPage:
         with self.session.lock:
             names, n_random = dict(self.session.answers.names), len(self.session.answers.outcomes())
         return {
-            "curve": points,
+            "curve": [[n_labels, *found] for n_labels, found in points],
             "more": more,
             "n_random": n_random,
             "n_needed": FEWEST_OUTCOMES,

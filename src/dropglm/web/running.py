@@ -156,7 +156,7 @@ def _waiting(listener: socket.socket) -> Iterator[socket.socket]:
         return
 
 
-def server(app: ASGIApp | Any, **settings: Any) -> Server:
+def server(app: ASGIApp) -> Server:
     """Return a server that is not running yet; its attribute ``should_exit`` ends it."""
     log = logging.getLogger("uvicorn.error")
     log.setLevel(logging.ERROR)  # warnings are about requests of others
@@ -173,7 +173,6 @@ def server(app: ASGIApp | Any, **settings: Any) -> Server:
             limit_concurrency=MAX_CONNECTIONS,
             timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=LAST_REQUESTS,
-            **settings,
         )
     )
 
