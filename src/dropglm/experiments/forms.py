@@ -50,33 +50,26 @@ V: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "logistic": lambda eta: np.exp(eta) / (1.0 + np.exp(eta)) ** 2,
     "poisson": np.exp,
 }
-# Each form as text, and as a function of X, β and A''(η) that includes the constant omitted by the paper.
-Form = Callable[[np.ndarray, np.ndarray, np.ndarray], Any]
-RIDGE: tuple[str, Form] = "½λ ‖β‖²", lambda X, beta, v: 0.5 * L2 * (beta @ beta)
+# The constant of each noise, which the paper omits.
+CONSTANTS = {"ridge": 0.5 * L2, "additive noise": 0.5 * NOISE_STD**2, "dropout": 0.5 * ODDS}
+# Each form as text, and as a function of the constant, X, β and A''(η).
+Form = Callable[[float, np.ndarray, np.ndarray, np.ndarray], Any]
+RIDGE: tuple[str, Form] = "½λ ‖β‖²", lambda c, X, b, v: c * (b @ b)
 FORMS: dict[tuple[str, str], tuple[str, Form]] = {
     ("ridge", "linear"): RIDGE,
     ("ridge", "logistic"): RIDGE,
     ("ridge", "poisson"): RIDGE,
-    ("additive noise", "linear"): (
-        "½σ² n ‖β‖²",
-        lambda X, beta, v: 0.5 * NOISE_STD**2 * len(X) * (beta @ beta),
-    ),
-    ("additive noise", "logistic"): (
-        "½σ² ‖β‖² Σ p (1 - p)",
-        lambda X, beta, v: 0.5 * NOISE_STD**2 * (beta @ beta) * v.sum(),
-    ),
-    ("additive noise", "poisson"): (
-        "½σ² ‖β‖² tr V",
-        lambda X, beta, v: 0.5 * NOISE_STD**2 * (beta @ beta) * np.trace(np.diag(v)),
-    ),
-    ("dropout", "linear"): ("½δ/(1-δ) ‖β‖²", lambda X, beta, v: 0.5 * ODDS * (beta @ beta)),
+    ("additive noise", "linear"): ("½σ² n ‖β‖²", lambda c, X, b, v: c * len(X) * (b @ b)),
+    ("additive noise", "logistic"): ("½σ² ‖β‖² Σ p (1 - p)", lambda c, X, b, v: c * (b @ b) * v.sum()),
+    ("additive noise", "poisson"): ("½σ² ‖β‖² tr V", lambda c, X, b, v: c * (b @ b) * np.trace(np.diag(v))),
+    ("dropout", "linear"): ("½δ/(1-δ) ‖β‖²", RIDGE[1]),
     ("dropout", "logistic"): (
         "½δ/(1-δ) Σ p (1 - p) x² β²",
-        lambda X, beta, v: 0.5 * ODDS * np.sum(v[:, None] * X**2 * beta**2),
+        lambda c, X, b, v: c * np.sum(v[:, None] * X**2 * b**2),
     ),
     ("dropout", "poisson"): (
         "½δ/(1-δ) βᵀ diag(XᵀVX) β",
-        lambda X, beta, v: 0.5 * ODDS * beta @ np.diag(np.diag(X.T @ np.diag(v) @ X)) @ beta,
+        lambda c, X, b, v: c * b @ np.diag(np.diag(X.T @ np.diag(v) @ X)) @ b,
     ),
 }
 
@@ -122,7 +115,7 @@ def compute_entry(data: Data, *, family: str, noise: str) -> dict[str, float]:
     """Compute one entry of the table in every way."""
     X, beta = data
     eta = X @ beta
-    formula = float(FORMS[noise, family][1](X, beta, V[family](eta)))
+    formula = float(FORMS[noise, family][1](CONSTANTS[noise], X, beta, V[family](eta)))
     if noise not in NOISED_PREDICTORS:
         return {"library": library_ridge(X, beta, family, L2), "formula": formula}
     quadratic, exact = (

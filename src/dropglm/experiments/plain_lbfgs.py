@@ -70,15 +70,8 @@ class _Unscaled:
 
     objective: Objective
 
-    @property
-    def passes(self) -> int:
-        return self.objective.passes
-
-    def at(self, theta: np.ndarray) -> Any:
-        return self.objective.at(theta)
-
-    def along(self, point: Any, direction: np.ndarray) -> Any:
-        return self.objective.along(point, direction)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.objective, name)
 
     def preconditioner(self, point: Any) -> np.ndarray:
         diagonal = self.objective.preconditioner(point)
