@@ -10,9 +10,8 @@ from typing import Any
 from dropglm.datasets import files
 from dropglm.datasets.dataset import Dataset, Entry
 from dropglm.datasets.docstrings import DOCSTRINGS
-from dropglm.datasets.imdb import IMDB
+from dropglm.datasets.film_reviews import IMDB, IMDB2K, RT, SUBJ
 from dropglm.datasets.newsgroups import ATHR, BBCRYPT, NEWSGROUPS, XGRAPH
-from dropglm.datasets.pang_lee import IMDB2K, RT, SUBJ
 from dropglm.datasets.simulation import SIMULATION
 from dropglm.errors import InputError, InputTypeError
 from dropglm.registry import lookup, quoted
