@@ -5,43 +5,10 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
 from io import StringIO
 from itertools import count
 from typing import Any
-
-STYLE = """
-:root { color-scheme: light; }
-body { font: 1rem/1.5 system-ui, sans-serif; color: #222; background: #fff; margin: 0 auto; padding: 1rem;
-       max-width: 52rem; }
-h1, h2, h3, p, li, figcaption { overflow-wrap: anywhere; }
-h1 { font-size: 1.5rem; line-height: 1.25; }
-h2, h3 { font-size: 1rem; margin: 2rem 0 0; }
-section { border-top: 1px solid #ccc; margin-top: 2.5rem; }
-section > h2, section > .table > h2 { font-size: 1.25rem; line-height: 1.25; margin-top: 1.5rem; }
-nav ul { padding-left: 1.25rem; }
-a { color: #0072B2; }
-/* A shadow at the right edge of a table that can be scrolled; at its end a white strip covers it. */
-.scroll { overflow-x: auto; background: linear-gradient(#fff, #fff) right / 1.5rem 100% no-repeat local,
-          linear-gradient(to left, #0005, #0000) right / .7rem 100% no-repeat scroll; }
-table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .9rem .25rem 0; text-align: right; vertical-align: baseline; }
-th { border-bottom: 1px solid #222; vertical-align: bottom; }
-th.word, td.word { text-align: left; overflow-wrap: anywhere; min-width: 8.5rem; }
-figure { display: flex; flex-wrap: wrap; gap: 1rem; margin: 2rem 0; break-inside: avoid; }
-figure svg { flex: 1 1 18rem; max-width: 30rem; height: auto; }
-.text { line-height: 1.9; overflow-wrap: anywhere; }
-.text mark { color: inherit; border-radius: .2rem; padding: .1rem .15rem; }
-.text .unknown { text-decoration: underline dotted #888; }
-.key { color: #444; font-size: .95rem; }
-.key mark { color: inherit; padding: .1rem .4rem; border-radius: .2rem; }
-figcaption { flex-basis: 100%; color: #444; font-size: .95rem; }
-@media (max-width: 30rem) { table { font-size: .85rem; } th, td { padding-right: .5rem; }
-                            th.word, td.word { min-width: 6.5rem; } }
-@media print { body { max-width: none; padding: 0; font-size: 10pt; } a { color: inherit; }
-               .scroll { overflow: visible; background: none; } .table, tr { break-inside: avoid; }
-               h2, h3 { break-after: avoid; } table { font-size: 9pt; } th, td { padding-right: .6rem; }
-               th.word, td.word { min-width: 5rem; } figure svg { flex-basis: 14rem; } }
-"""
 
 
 @dataclass(frozen=True)
@@ -122,7 +89,7 @@ def _with_unique_ids(svg: str, number: int) -> str:
 
 def page(title: str, blocks: Iterable[str]) -> str:
     """Return a complete HTML document made from blocks of HTML."""
-    numbers = count(1)
+    numbers, style = count(1), (files("dropglm") / "pages.css").read_text("utf-8")
     body = re.sub(
         "<svg.*?</svg>",
         lambda found: _with_unique_ids(found[0], next(numbers)),
@@ -132,6 +99,6 @@ def page(title: str, blocks: Iterable[str]) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n"
+        f"<title>{escape(title)}</title><style>\n{style}</style></head>\n"
         f"<body><h1>{escape(title)}</h1>\n{body}</body></html>\n"
     )
