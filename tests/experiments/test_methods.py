@@ -89,7 +89,7 @@ def test_folds_are_contiguous_blocks_or_shuffled_by_the_seed(rng):
     y = np.arange(24) % 2
     split, method = texts.Split(X, y, X, X, y), Recorder(False)
     for seed in (None, 0, 7):
-        methods.tune(split, method=method, folds=3, seed=seed)
+        methods.Tuning(3, seed).tune(split, method)
     (blocks, zero, seven) = (folds for _, folds, _ in method.calls)
     assert_same_folds(blocks, [(np.delete(np.arange(24), rows), rows) for rows in np.split(np.arange(24), 3)])
     for folds, seed in ((zero, 0), (seven, 7)):
@@ -164,7 +164,7 @@ def test_scores_are_those_of_the_estimator_with_the_chosen_settings(load, unlabe
     split = texts.more_in_thirds("rt", 0, load)
     l2_weights = "naive_bayes_unlabeled" if unlabeled else "naive_bayes"
     method = methods.DropoutMethod("gaussian", l2_weights, (0.5, 0.3), (1.0,), unlabeled=unlabeled)
-    result = methods.tune_and_score(split, method=method, folds=3, seed=0)
+    result = methods.Tuning(3, 0).tune_and_score(split, method)
     rows = {"X_unlabeled": split.X_unlabeled} if unlabeled else {}
     settings = result["chosen"]
     assert settings["dropout"] in (0.5, 0.3)
@@ -179,7 +179,7 @@ def test_labels_of_test_rows_do_not_change_what_is_chosen(load, few_methods):
     split = texts.unigrams_in_thirds("rt", 1, load)
     flipped = texts.Split(split.X, split.y, split.X_unlabeled, split.X_test, 1 - split.y_test)
     for method in few_methods.values():
-        found, other = (methods.tune_and_score(s, method=method, folds=3, seed=0) for s in (split, flipped))
+        found, other = (methods.Tuning(3, 0).tune_and_score(s, method) for s in (split, flipped))
         assert found["chosen"] == other["chosen"]
         assert found["accuracy"] == pytest.approx(1 - other["accuracy"])
 

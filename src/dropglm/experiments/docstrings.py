@@ -29,7 +29,7 @@ from dropglm.experiments.results import (
     counts,
     draw_curve,
     label_axis,
-    mean_of,
+    means_of,
     paired,
     table,
     values,
@@ -198,8 +198,7 @@ class Docstrings(Experiment):
         colours = colors_of(dict.fromkeys(map(_method, methods)))
         ax = fresh_axes()
         for name, group in methods.items():
-            points = {count: values(own, "accuracy") for count, own in sorted(by(group, "labels").items())}
-            found = {count: mean for count, accuracies in points.items() if (mean := mean_of(accuracies))}
+            found = means_of({count: values(own, "accuracy") for count, own in by(group, "labels").items()})
             draw_curve(ax, found, color=colours[_method(name)], linestyle=STYLES[_setting(name)])
         for name, colour in colours.items():
             ax.plot([], [], color=colour, label=name)

@@ -9,7 +9,7 @@ import platform
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
@@ -153,14 +153,9 @@ class RawResults:
         self._lines = _parse(content[:complete], self.path)
         self._cut_at = complete if complete < len(content) else None
 
-    def lines(self, fits: Iterable[Fit]) -> list[Line]:
-        """Return the results of these fits that are available, in the order of the fits."""
-        identities = (identity(self._described(fit)) for fit in fits)
-        return [self._lines[key] for key in identities if key in self._lines]
-
-    def missing(self, fits: Iterable[Fit]) -> list[Fit]:
-        """Return the fits that have no result yet."""
-        return [fit for fit in fits if identity(self._described(fit)) not in self._lines]
+    def line(self, fit: Fit) -> Line | None:
+        """Return the result of a fit, or None if there is none yet."""
+        return self._lines.get(identity(self._described(fit)))
 
     def append(self, fit: Fit, result: Mapping[str, Any], seconds: float) -> None:
         """Write the result of a fit to the file, and make sure that it is on disk."""
@@ -250,12 +245,12 @@ class ExperimentRun:
     @property
     def lines(self) -> list[Line]:
         """The available results, in the order of the fits."""
-        return self.results.lines(self.fits)
+        return [line for fit in self.fits if (line := self.results.line(fit))]
 
     @property
     def missing(self) -> list[Fit]:
         """The fits that have no result yet."""
-        return self.results.missing(self.fits)
+        return [fit for fit in self.fits if self.results.line(fit) is None]
 
     def run(self, *, progress: Progress | None = None, tell: Callable[[str], None] = print) -> None:
         """Run the missing fits and store a result for each.

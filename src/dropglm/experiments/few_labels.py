@@ -43,6 +43,7 @@ from dropglm.experiments.results import (
     draw_curve,
     label_axis,
     mean_of,
+    means_of,
     paired,
     table,
     values,
@@ -244,11 +245,9 @@ def split(name: str, labels: int, seed: int, unlabeled: int | None, load: texts.
 def means(score: str, groups: Groups) -> dict[str, dict[int, Mean]]:
     """Return for each method and number of labels the mean over data sets, of the seeds with all of them."""
     return {
-        name: {
-            count: mean
-            for count, group in sorted(by(own, "labels").items())
-            if (mean := mean_of(by_seed(group, score, len(groups)).values()))
-        }
+        name: means_of(
+            {n: by_seed(group, score, len(groups)).values() for n, group in by(own, "labels").items()}
+        )
         for name, own in by(_joined(groups), "method").items()
     }
 
@@ -468,11 +467,7 @@ class UnlabeledCurves:
         ax = fresh_axes()
         places = {count: place for place, count in enumerate((0, *CURVE_COUNTS, ALL))}
         for name, colour in colors_of(self.scores, dict.fromkeys(list(self.scores)[6:], INK)).items():
-            found = {
-                places[count]: mean
-                for count, scores in sorted(self.scores[name].items())
-                if (mean := mean_of(scores.values()))
-            }
+            found = means_of({places[n]: scores.values() for n, scores in self.scores[name].items()})
             draw_curve(ax, found, 100.0, color=colour, marker="o", markersize=3, label=name)
         ax.set_xticks(list(places.values()), [_heading(count) for count in places])
         title = f"{self.method}, {self.labels:,} labels"

@@ -31,10 +31,9 @@ from dropglm.experiments.methods import (
     DropoutMethod,
     Method,
     SklearnL2,
+    Tuning,
     best_in_cross_validation,
     score,
-    tune,
-    tuned_fit,
 )
 from dropglm.experiments.results import NUMBER, PERCENT, by, count_seeds, counts, table, values, where
 from dropglm.pages import ResultTable
@@ -44,6 +43,7 @@ NGRAMS = {1: "unigrams", 2: "bigrams", 3: "trigrams"}
 PUBLISHED = "split at white space"
 WIDE = "wide"
 FOLDS = 3
+IN_BLOCKS = Tuning(FOLDS)
 # Seconds on unigrams, and the factor for longer n-grams; other methods take 4, or 18 with unlabelled rows.
 COST = {"MNB": 2.0, "MNB, SFE": 3.0, "MNB, EM": 38.0, "NB-SVM": 7.0, "L2": 9.0, "entropy": 60.0}
 COST_FACTOR = {1: 1.0, 2: 5.0, 3: 9.0}
@@ -119,18 +119,18 @@ class IMDB(Experiment):
             for label in self.trigrams if n == 3 else self.methods:
                 method, load = self.methods[label], partial(texts.imdb, n, self.load)
                 cost = COST.get(label, 18.0 if method.unlabeled else 4.0) * COST_FACTOR[n]
-                fits.append(tuned_fit(words, label, method, load, {"features": features}, cost, folds=FOLDS))
+                fits.append(IN_BLOCKS.fit(words, label, method, load, {"features": features}, cost))
             if n < 3:
                 published = {"features": {"ngrams": [1, n], "min_df": 1, "tokens": "white space"}}
                 name, load = f"{words}, {PUBLISHED}", partial(texts.imdb_as_published, n, self.load)
                 fits += [
-                    tuned_fit(name, label, method, load, published, COST_FACTOR[n], folds=FOLDS)
+                    IN_BLOCKS.fit(name, label, method, load, published, COST_FACTOR[n])
                     for label, method in LITERATURE.items()
                 ]
         views = {"ngrams": [1, 4], "skip_bigrams": True, "ngrams_of_last_words": [1, 2]}
         views |= {"last_words": texts.LAST_WORDS, "min_df": texts.MIN_DF}
         label, load = list(GAUSSIAN)[-1], partial(texts.imdb_wide, self.load)
-        wide = tuned_fit(WIDE, label, self.wide_method, load, {"features": views}, 400.0, folds=FOLDS)
+        wide = IN_BLOCKS.fit(WIDE, label, self.wide_method, load, {"features": views}, 400.0)
         return [*fits, replace(wide, measure=self._measure_wide)]
 
     def tabulate(self, lines: list[Line]) -> list[ResultTable]:
@@ -176,7 +176,7 @@ class IMDB(Experiment):
 
     def _measure_wide(self, split: texts.Split) -> dict[str, Any]:
         """Tune and score on the wide matrix, and time one fit with the chosen settings."""
-        tuned = tune(split, method=self.wide_method, folds=FOLDS, seed=None)
+        tuned = IN_BLOCKS.tune(split, self.wide_method)
         start = time.perf_counter()
         clone(tuned.model).set_params(n_jobs=-1).fit(split.X, split.y, X_unlabeled=split.X_unlabeled)
         return score(tuned, split) | {"training_seconds": round(time.perf_counter() - start, 1)}
@@ -288,9 +288,8 @@ class IMDBCurves(Experiment):
             for n, m in dict.fromkeys(left + right):
                 parameters = {"labeled": n, "unlabeled": m, "ngrams": [1, 1], "min_df": texts.MIN_DF}
                 load, cost = partial(draw_subset, n, m, seed, self.load), 1e-4 * (n + 2 * m)
-                tuning: dict[str, Any] = {"folds": FOLDS, "seed": seed, "shuffle": True}
                 fits += [
-                    tuned_fit("imdb", label, method, load, parameters, cost, **tuning)
+                    Tuning(FOLDS, seed).fit("imdb", label, method, load, parameters, cost)
                     for label, method in (self.with_unlabeled if m else self.labeled_only).items()
                 ]
         return fits

@@ -218,24 +218,49 @@ QUADRATIC, GAUSSIAN = MANY_LABELS.quadratic(), MANY_LABELS.gaussian()
 METHODS: dict[str, Method] = BASELINES | QUADRATIC | GAUSSIAN
 
 
-def tuned_fit(
-    data: str,
-    label: str,
-    method: Method,
-    load: Callable[[], Split],
-    parameters: Mapping[str, Any],
-    cost: float,
-    *,
-    folds: int,
-    seed: int = 0,
-    shuffle: bool = False,
-    scoring: str = "accuracy",
-) -> Fit:
-    """Return the fit of a tuned method; folds are contiguous blocks of rows, or shuffled by the seed."""
-    tuning = {"folds": folds, "scoring": scoring, "settings": method.settings()}
-    folds_seed = seed if shuffle else None
-    measure = partial(tune_and_score, method=method, folds=folds, seed=folds_seed, scoring=scoring)
-    return Fit(data, label, seed, {**parameters, **tuning}, load, measure, cost)
+@dataclass(frozen=True)
+class Tuning:
+    """How methods are tuned on the labelled rows of a split.
+
+    Attributes
+    ----------
+    folds : int
+        Number of folds.
+    seed : int or None, default=None
+        Seed that shuffles the folds; None makes them contiguous blocks of rows.
+    scoring : str, default="accuracy"
+        Score whose mean over the folds is to be largest.
+    """
+
+    folds: int
+    seed: int | None = None
+    scoring: str = "accuracy"
+
+    def fit(
+        self,
+        data: str,
+        label: str,
+        method: Method,
+        load: Callable[[], Split],
+        parameters: Mapping[str, Any],
+        cost: float,
+    ) -> Fit:
+        """Return the fit of a tuned method."""
+        tuning = {"folds": self.folds, "scoring": self.scoring, "settings": method.settings()}
+        measure = partial(self.tune_and_score, method=method)
+        return Fit(data, label, self.seed or 0, {**parameters, **tuning}, load, measure, cost)
+
+    def tune_and_score(self, split: Split, method: Method) -> dict[str, Any]:
+        """Tune a method on the labelled rows, and return its scores on the test rows."""
+        if not method.unlabeled:
+            # A model that does not use unlabelled rows has only the words of labelled rows in its vocabulary.
+            split = split.without_unseen()
+        return score(self.tune(split, method), split)
+
+    def tune(self, split: Split, method: Method) -> TunedModel:
+        """Tune a method on the labelled rows."""
+        cv = StratifiedKFold(self.folds, shuffle=self.seed is not None, random_state=self.seed)
+        return method.tune(split, list(cv.split(split.y, split.y)), self.scoring)
 
 
 def best_in_cross_validation(
@@ -245,24 +270,6 @@ def best_in_cross_validation(
     names = [name for name, method in methods.items() if method.unlabeled == unlabeled]
     seeds = by([line for line in lines if line["method"] in names], "seed").values()
     return [max(split, key=lambda line: line["result"]["cv_score"]) for split in seeds]
-
-
-def tune_and_score(
-    split: Split, *, method: Method, folds: int, seed: int | None, scoring: str = "accuracy"
-) -> dict[str, Any]:
-    """Tune a method on the labelled rows, and return its scores on the test rows."""
-    if not method.unlabeled:
-        # A model that does not use unlabelled rows has only the words of labelled rows in its vocabulary.
-        split = split.without_unseen()
-    return score(tune(split, method=method, folds=folds, seed=seed, scoring=scoring), split)
-
-
-def tune(
-    split: Split, *, method: Method, folds: int, seed: int | None, scoring: str = "accuracy"
-) -> TunedModel:
-    """Tune a method; folds are contiguous blocks of rows, or shuffled if there is a seed."""
-    cv = StratifiedKFold(folds, shuffle=seed is not None, random_state=seed)
-    return method.tune(split, list(cv.split(split.y, split.y)), scoring)
 
 
 def score(tuned: TunedModel, split: Split) -> dict[str, Any]:

@@ -94,6 +94,17 @@ def mean_of(numbers: Iterable[float]) -> Mean | None:
     return Mean(float(np.mean(found)), standard_error(found))
 
 
+def means_of(groups: Mapping[Any, Iterable[float]]) -> dict[Any, Mean]:
+    """Return the means of groups of numbers, in the order of their keys, without empty groups.
+
+    Examples
+    --------
+    >>> means_of({300: [0.75], 50: [], 100: [0.5]})
+    {100: Mean(value=0.5, error=None), 300: Mean(value=0.75, error=None)}
+    """
+    return {key: mean for key, numbers in sorted(groups.items()) if (mean := mean_of(numbers))}
+
+
 class Unit(NamedTuple):
     """How numbers are shown: multiplied by a factor, with a number of decimals; a dash if there are none."""
 

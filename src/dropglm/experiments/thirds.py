@@ -19,8 +19,8 @@ from dropglm.experiments.methods import (
     FEW_LABELS,
     GAUSSIAN,
     Method,
+    Tuning,
     best_in_cross_validation,
-    tuned_fit,
 )
 from dropglm.experiments.results import NUMBER, PERCENT, by, mean_of, table, values, where
 from dropglm.experiments.texts import MIN_DF, PREFIX, TOKENS, Load, Split, more_in_thirds, unigrams_in_thirds
@@ -93,19 +93,14 @@ class Thirds(Experiment):
         for name in () if quick else self.data:
             folds, seeds = (FOLDS_IMDB, self.seeds_imdb) if name == "imdb" else (FOLDS, self.seeds)
             for seed in range(FIRST_SEED, FIRST_SEED + seeds):
+                tuning = Tuning(folds, seed, "roc_auc")
                 for features, labels in self.compared.items():
                     load = partial(load_split, features, name, seed, self.load)
                     described = {"features": features, "description": DESCRIBED[features]}
                     for label in labels:
                         method = self.methods[label]
                         cost = (6.0 if name == "imdb" else 1.0) * (3.0 if method.unlabeled else 1.0)
-                        tuning: dict[str, Any] = {
-                            "folds": folds,
-                            "seed": seed,
-                            "shuffle": True,
-                            "scoring": "roc_auc",
-                        }
-                        fits.append(tuned_fit(name, label, method, load, described, cost, **tuning))
+                        fits.append(tuning.fit(name, label, method, load, described, cost))
         return fits
 
     def tabulate(self, lines: list[Line]) -> list[ResultTable]:
