@@ -12,6 +12,7 @@ from dropglm.experiments.labelling import (
     labels_needed,
     simulate,
 )
+from dropglm.experiments.texts import hold_out
 from tests.experiments.stored import page_without_fits, run_lines
 from tests.experiments.test_few_labels import synthetic
 
@@ -37,7 +38,7 @@ def test_a_session_labels_as_many_texts_as_asked_and_never_a_test_text():
         found = simulate(data, strategy=Strategy(0.2), labels=45, measured=(20,), seed=0)
     finally:
         del data.pool.fit
-    test, _ = data.parts(0)
+    test, _ = hold_out(len(data.truth), 0)
     assert found["labels"] == [10, 20, 30, 40, 45]
     assert len(asked[-1]) == 45
     assert not set(asked[-1]) & set(test.tolist())

@@ -188,7 +188,7 @@ def test_labels_of_test_rows_do_not_change_what_is_chosen(load, few_methods):
     "method",
     [
         *methods.METHODS.values(),
-        *methods.FEW_LABELS.quadratic().values(),
+        *methods.FEW_LABELS.methods("quadratic").values(),
         *methods.FEW_LABELS.gaussian().values(),
     ],
 )

@@ -119,18 +119,12 @@ class FewLabels(Experiment):
         if quick:
             return self._splits((DOCSTRINGS,), QUICK_LABELS, QUICK_SEEDS, QUICK_METHODS)
         news = partial(texts.newsgroups_by_date, self.load)
-        classes = partial(texts.many_classes, 0)
+        classes, many = partial(texts.many_classes, 0), self._named(MANY_CLASSES_METHODS)
         return [
             *self._splits(self.sets, self.labels, self.seeds, self.methods),
             *self._splits(self.sets, self.curve_labels, self.seeds, CURVES, some_unlabeled=True),
             *self._fits(NEWS_BY_DATE, NEWS_LABELS, 0, news, self.news_methods),
-            *self._fits(
-                MANY_CLASSES,
-                texts.CLASSES * texts.TEXTS_PER_CLASS,
-                0,
-                classes,
-                self._named(MANY_CLASSES_METHODS),
-            ),
+            *self._fits(MANY_CLASSES, texts.CLASSES * texts.TEXTS_PER_CLASS, 0, classes, many),
         ]
 
     def _named(self, names: Iterable[str]) -> dict[str, Method]:

@@ -274,7 +274,7 @@ class FigureA1(Figure):
     @property
     def ends(self) -> str:
         """The range of the grid of η."""
-        return _ends(self.eta)
+        return f"from {self.eta[0]:g} to {self.eta[-1]:g}"
 
     def fits(self, quick: bool) -> list[Fit]:
         """Return one fit, the same for a quick run."""
@@ -301,16 +301,12 @@ class FigureA1(Figure):
             for p, gap in zip(display.probabilities, display.expansions - display.loss, strict=True)
         ]
         header = ["", "above, % of η", "below, % of η", "above by at most", "below by at most"]
-        title = f"Expansions of the logistic loss compared with the loss itself, η {_ends(display.eta)}"
+        title = f"Expansions of the logistic loss compared with the loss itself, η {self.ends}"
         return ResultTable(title, header, rows)
 
     def _expansions(self, data: None) -> dict[str, Any]:
         loss, expansions = expanded_loss(self.probabilities, self.eta)
         return {"loss": loss.tolist(), "expansions": expansions.tolist()}
-
-
-def _ends(eta: Any) -> str:
-    return f"from {eta[0]:g} to {eta[-1]:g}"
 
 
 @dataclass(frozen=True)

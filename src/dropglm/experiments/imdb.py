@@ -35,7 +35,7 @@ from dropglm.experiments.methods import (
     best_in_cross_validation,
     score,
 )
-from dropglm.experiments.results import NUMBER, PERCENT, by, count_seeds, counts, table, values, where
+from dropglm.experiments.results import NUMBER, PERCENT, POINTS, by, count_seeds, counts, table, values, where
 from dropglm.pages import ResultTable
 from dropglm.plots.axes import COLORS, colors_of, fresh_axes
 
@@ -205,7 +205,9 @@ def _paper_table(data: dict[str, list[Line]]) -> ResultTable:
             gaps = [None if a is None or b is None else a - b for a, b in zip(pair, paper, strict=True)]
             name = f"{row}, {source}" if source == "quadratic" else row
             if source != "quadratic" or pair != NONE:
-                rows.append([name, *map(_cell, (*paper, *pair)), *(_cell(gap, "+.2f") for gap in gaps)])
+                rows.append(
+                    [name, *map(POINTS.cell, (*paper, *pair)), *(POINTS.cell(gap, "+") for gap in gaps)]
+                )
     header = ["method", "paper", "+ unl.", "ours", "+ unl.", "gap", "gap, + unl."]
     return ResultTable("The paper's table and ours: test accuracy in per cent", header, rows)
 
@@ -246,15 +248,12 @@ def _percent(lines: list[Line]) -> float | None:
     return 100 * lines[0]["result"]["accuracy"] if lines else None
 
 
-def _cell(value: float | None, form: str = ".2f") -> str:
-    return "-" if value is None else f"{value:{form}}"
-
-
 def draw_subset(labeled: int, unlabeled: int, seed: int, load: texts.Load = load_dataset) -> texts.Split:
     """Draw rows of IMDB at random; with the same seed, a larger subset contains the smaller ones."""
     whole, rng = texts.imdb(1, load), np.random.default_rng(seed)
-    order, unlabeled_order = rng.permutation(len(whole.y)), rng.permutation(whole.X_unlabeled.shape[0])
-    return texts.subset(whole, order[:labeled], unlabeled_order[:unlabeled])
+    rows = rng.permutation(len(whole.y))[:labeled]
+    more = rng.permutation(whole.X_unlabeled.shape[0])[:unlabeled]
+    return replace(whole, X=whole.X[rows], y=whole.y[rows], X_unlabeled=whole.X_unlabeled[more])
 
 
 @dataclass(frozen=True)

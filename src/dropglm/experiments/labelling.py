@@ -12,6 +12,7 @@ texts of the pool are never labelled: they measure the accuracy.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,10 +59,6 @@ class Annotated(NamedTuple):
     pool: TextPool
     truth: np.ndarray
 
-    def parts(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers of the texts that are never labelled, and of those that may be."""
-        return hold_out(len(self.truth), seed)
-
 
 @lru_cache(maxsize=1)
 def annotated(name: str, load: Load, most: int | None = None) -> Annotated:
@@ -82,7 +79,7 @@ def simulate(
         for each number of labels in ``measured`` the accuracy for the texts that are left and for those that
         are never labelled, and the estimate with its interval.
     """
-    test, rest = data.parts(seed)
+    test, rest = hold_out(len(data.truth), seed)  # test texts are never labelled
     rng, session = np.random.default_rng([seed, 1]), Session(data, test)
     waiting = rng.permutation(rest)  # in the order in which texts are drawn at random
     found: dict[str, Any] = {"labels": [], "accuracy": [], "estimates": {}}
@@ -120,8 +117,8 @@ class Session:
 
     def first_free(self, waiting: np.ndarray, count: int) -> list[int]:
         """Return the first texts that have no label and are no copies."""
-        free = (int(i) for i in waiting if not self.excluded[i] and int(i) not in self.labels)
-        return [number for number, _ in zip(free, range(count), strict=False)]
+        free = (i for i in waiting.tolist() if not self.excluded[i] and i not in self.labels)
+        return list(islice(free, count))
 
     def choose(self, count: int) -> list[int]:
         """Return the texts that the model chooses."""
@@ -134,7 +131,7 @@ class Session:
         """Label a text."""
         truth = str(self.data.truth[number])
         if at_random and self.model.is_trained:
-            self.outcomes.append(self._guess(number) == truth)
+            self.outcomes.append(self.model.classes[self.model.predicted[number]] == truth)
         self.labels[number] = truth
 
     def refit(self) -> None:
@@ -145,9 +142,6 @@ class Session:
         """Return the share of these texts that the model predicts correctly."""
         guesses = np.array(self.model.classes)[self.model.predicted[numbers]]
         return float(np.mean(guesses == self.data.truth[numbers]))
-
-    def _guess(self, number: int) -> str:
-        return self.model.classes[self.model.predicted[number]]
 
 
 @dataclass(frozen=True)
@@ -245,13 +239,12 @@ def _needed(lines: list[Line]) -> ResultTable:
         end = max(curves[RANDOM])
         goal = curves[RANDOM][end]
         needed = labels_needed(curves[CHOSEN], goal)
-        shares.append(None if needed is None else needed / end)
+        shares += [] if needed is None else [needed / end]
         seeds = len({line["seed"] for line in group})
         cells = ["more", "-"] if needed is None else [f"{needed:.0f}", f"{needed / end:.2f}"]
         rows.append([name, f"{seeds}", f"{100 * goal:.2f}", f"{end}", *cells])
-    found = [share for share in shares if share is not None]
-    if len(rows) > 1 and len(found) == len(rows):
-        rows.append(["mean", "", "", "", "", f"{np.mean(found):.2f}"])
+    if len(rows) > 1 and len(shares) == len(rows):
+        rows.append(["mean", "", "", "", "", f"{np.mean(shares):.2f}"])
     title = "Labels needed for the accuracy that texts drawn at random have at the end"
     return ResultTable(title, ["data", "seeds", "accuracy in per cent", RANDOM, CHOSEN, "share"], rows)
 

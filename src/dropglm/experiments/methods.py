@@ -195,10 +195,6 @@ class DropoutGrids:
         """Return dropout with unlabelled rows."""
         return DropoutMethod(expectation, l2_weights, **self.unlabeled, unlabeled=True)
 
-    def quadratic(self) -> dict[str, DropoutMethod]:
-        """Return dropout with the paper's penalty."""
-        return self.methods("quadratic")
-
     def gaussian(self) -> dict[str, DropoutMethod]:
         """Return dropout with the library's default penalty."""
         name = "gaussian, NB ridge of all rows + unlabelled"
@@ -214,7 +210,7 @@ FEW_LABELS = DropoutGrids(
     {"dropout": (0.8, 0.65, 0.5), "l2": (10.0, 3.0, 1.0, 0.3)},
     {"dropout": (0.7, 0.5), "l2": (3.0, 0.5, 0.1), "discount": (1.0, 0.3)},
 )
-QUADRATIC, GAUSSIAN = MANY_LABELS.quadratic(), MANY_LABELS.gaussian()
+QUADRATIC, GAUSSIAN = MANY_LABELS.methods("quadratic"), MANY_LABELS.gaussian()
 METHODS: dict[str, Method] = BASELINES | QUADRATIC | GAUSSIAN
 
 

@@ -132,6 +132,7 @@ class Unit(NamedTuple):
 
 
 PERCENT, NUMBER = Unit(100.0, 2), Unit(1.0, 3)
+POINTS = Unit(1.0, 2)  # of numbers that are in per cent or in the paper
 
 
 def table(

@@ -23,7 +23,7 @@ from dropglm.datasets.simulation import ACTIVE_GROUPS, GROUPS, SIGNAL, USEFUL, s
 from dropglm.estimators import LogisticRegression
 from dropglm.experiments.experiment import Comparison, Experiment, Fit, Line
 from dropglm.experiments.plain_lbfgs import train_with_plain_lbfgs
-from dropglm.experiments.results import NUMBER, Groups, by, by_seed, mean_of, paired, values
+from dropglm.experiments.results import NUMBER, POINTS, Groups, by, by_seed, mean_of, paired, values
 from dropglm.families import Logistic
 from dropglm.pages import ResultTable
 from dropglm.plots.axes import INK, colors_of, fresh_axes
@@ -184,10 +184,11 @@ class Simulation(Experiment):
             for name in (EARLY, GAUSSIAN):
                 found.append((name, PAPER["dropout"][score], values(methods.get(name, []), score)))
                 found.append((f"gain of {name}", gain, _gains(methods, name, score)))
-            for what, paper, ours in found:
-                mean = mean_of(ours)
-                if mean:
-                    comparisons.append(Comparison(f"{rows}: {what}", paper, *mean))
+            comparisons += [
+                Comparison(f"{rows}: {what}", paper, *mean)
+                for what, paper, ours in found
+                if (mean := mean_of(ours))
+            ]
         return comparisons
 
 
@@ -230,12 +231,11 @@ def _accuracy_table(methods: Groups, score: str) -> ResultTable:
         accuracies = values(lines, score)
         counterpart = COUNTERPART.get(name)
         paper = PAPER[counterpart][score] if counterpart else None
-        gap = "-" if paper is None else f"{np.mean(accuracies) - paper:+.3f}"
+        gap = None if paper is None else float(np.mean(accuracies)) - paper
+        ours = [*NUMBER.cells(accuracies), POINTS.cell(paper), NUMBER.cell(gap, "+")]
         gains = [] if name == RIDGE else _gains(methods, name, score)
-        row = [name, *NUMBER.cells(accuracies), "-" if paper is None else f"{paper:.2f}", gap]
-        rows.append(
-            [*row, *NUMBER.cells(gains, "+"), f"{paper_gain:+.2f}" if counterpart == "dropout" else "-"]
-        )
+        papers_gain = paper_gain if counterpart == "dropout" else None
+        rows.append([name, *ours, *NUMBER.cells(gains, "+"), POINTS.cell(papers_gain, "+")])
     runs = len(next(iter(methods.values())))
     header = ["method", "ours", "±", "paper", "gap", "gain", "±", "paper's gain"]
     return ResultTable(f"Accuracy on {SCORES[score]}, {runs} runs, and gain over ridge", header, rows)

@@ -291,11 +291,6 @@ def split_in_thirds(name: str, seed: int, load: Load = load_dataset) -> Texts:
     return Texts(texts[train], y[train], texts[unlabeled], texts[test], y[test])
 
 
-def subset(split: Split, labeled: np.ndarray, unlabeled: np.ndarray) -> Split:
-    """Select some of the labelled and of the unlabelled rows."""
-    return replace(split, X=split.X[labeled], y=split.y[labeled], X_unlabeled=split.X_unlabeled[unlabeled])
-
-
 def official_split(data: Any) -> Texts:
     """Return the texts of a data set that has all three parts."""
     return Texts(data.texts, data.y, data.unlabeled, data.texts_test, data.y_test)

@@ -60,7 +60,7 @@ COMPARED = {
     UNIGRAMS: ("MNB", *WITH_BOTH[:2], "quadratic", "quadratic + unlabelled", *WITH_BOTH[2:]),
     MORE: WITH_BOTH,
 }
-METHODS: dict[str, Method] = BASELINES | FEW_LABELS.quadratic() | FEW_LABELS.gaussian()
+METHODS: dict[str, Method] = BASELINES | FEW_LABELS.methods("quadratic") | FEW_LABELS.gaussian()
 # Seeds below 100 were used to choose "more features"; the results use other splits of the same texts.
 FIRST_SEED = 100
 FOLDS, FOLDS_IMDB = 5, 3

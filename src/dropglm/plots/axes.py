@@ -32,23 +32,12 @@ def fresh_axes(columns: int = 1) -> Any:
     return axes
 
 
-def one_panel(ax: Any) -> Any:
-    """Return the Axes that was given, or a new one."""
-    if ax is None:
-        return fresh_axes()
-    axes = np.ravel(np.asarray(ax, dtype=object))
-    if len(axes) != 1:
-        raise InputError(f"ax must be a single Axes or None; got {len(axes)} axes.")
-    return axes[0]
-
-
-def two_panels(ax: Any) -> np.ndarray:
-    """Return an array of the two axes that were given, or two new ones."""
-    if ax is None:
-        return fresh_axes(columns=2)
-    axes = np.ravel(np.asarray(ax, dtype=object))
-    if len(axes) != 2:
-        raise InputError(f"ax must be an array of 2 axes, one per panel, or None; got {len(axes)} axes.")
+def panels(ax: Any, count: int) -> np.ndarray:
+    """Return an array of the axes that were given, one per panel, or of new ones."""
+    axes = np.ravel(np.asarray(fresh_axes(count) if ax is None else ax, dtype=object))
+    if len(axes) != count:
+        wanted = "a single Axes" if count == 1 else f"an array of {count} axes, one per panel,"
+        raise InputError(f"ax must be {wanted} or None; got {len(axes)} axes.")
     return axes
 
 

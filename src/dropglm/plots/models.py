@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from dropglm.blocks import PerBlock
 from dropglm.errors import InputError, InputTypeError
 from dropglm.estimators import LogisticRegressionCV
-from dropglm.plots.axes import COLORS, INK, line_style, one_panel, two_panels
+from dropglm.plots.axes import COLORS, INK, line_style, panels
 from dropglm.solvers import Result
 from dropglm.text import TextClassifier, TextModel
 from dropglm.text.top_ngrams import NgramWeight
@@ -115,7 +115,7 @@ class ConvergenceDisplay:
         ConvergenceDisplay
             The display itself.
         """
-        left, right = axes = two_panels(ax)
+        left, right = axes = panels(ax, 2)
         lines = []
         for k, (result, label) in enumerate(zip(self.results, self.labels, strict=True)):
             style = line_style(kwargs, color=COLORS[k % len(COLORS)], marker=".", label=label)
@@ -236,8 +236,7 @@ class CVSurfaceDisplay:
         weights = estimator.l2_weights_ if isinstance(estimator.l2_weights_, str) else "array"
         title = f"Mean score over the folds, {weights.replace('_', ' ')} l2 weights"
         best_point = _rates(estimator.dropout_)[0], estimator.l2_
-        display = cls(dropouts, l2s, scores, best_point, title)
-        return display.plot(ax, **kwargs)
+        return cls(dropouts, l2s, scores, best_point, title).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw the scores as coloured cells with their values.
@@ -254,7 +253,7 @@ class CVSurfaceDisplay:
         CVSurfaceDisplay
             The display itself.
         """
-        ax = one_panel(ax)
+        (ax,) = panels(ax, 1)
         # Cells rather than an image, since they stay sharp; the written values replace a colour bar.
         columns, rows = range(len(self.l2s)), range(len(self.dropouts))
         self.surface_ = ax.pcolormesh(columns, rows, self.scores, **({"cmap": "Blues"} | kwargs))
@@ -264,10 +263,8 @@ class CVSurfaceDisplay:
             dark = high > low and (score - low) / (high - low) > 0.6
             color = "white" if dark else "black"
             self.text_[a, b] = ax.text(b, a, f"{score:.3g}", ha="center", va="center", color=color)
-        column, row = (
-            np.searchsorted(self.l2s, self.chosen[1]),
-            np.searchsorted(self.dropouts, self.chosen[0]),
-        )
+        dropout, l2 = self.chosen
+        column, row = np.searchsorted(self.l2s, l2), np.searchsorted(self.dropouts, dropout)
         self.frame_ = ax.add_patch(_frame_around(column, row))
         ax.set_xticks(columns, [f"{l2:g}" for l2 in self.l2s])
         ax.set_yticks(rows, [f"{dropout:g}" for dropout in self.dropouts])
@@ -434,7 +431,7 @@ class NgramWeightsDisplay:
         NgramWeightsDisplay
             The display itself.
         """
-        ax = one_panel(ax)
+        (ax,) = panels(ax, 1)
         color = {label: COLORS[k % len(COLORS)] for k, label in enumerate(self.classes)}
         places = range(len(self.ngrams))
         in_legend: set[Any] = set()

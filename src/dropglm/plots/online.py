@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dropglm.plots.axes import INK, colors_of, line_style, one_panel, two_panels
+from dropglm.plots.axes import INK, colors_of, line_style, panels
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 MARKERS = ("o", "x", "^", "s", "+", "v")
@@ -121,7 +121,7 @@ class ProgressiveCurvesDisplay:
         ProgressiveCurvesDisplay
             The display itself.
         """
-        ax = one_panel(ax)
+        (ax,) = panels(ax, 1)
         self.lines_, self.bands_, self.best_line_ = [], [], None
         for k, (name, runs) in enumerate(self.curves.items()):
             mean, std = self.mean(name), self.std(name)
@@ -258,7 +258,7 @@ class FisherDisplay:
         FisherDisplay
             The display itself.
         """
-        left, right = axes = two_panels(ax)
+        left, right = axes = panels(ax, 2)
         lines, self.points_ = [], []
         for k, (name, runs) in enumerate(self.estimates.items()):
             color, marker = self.colors[name], MARKERS[k % len(MARKERS)]

@@ -12,7 +12,7 @@ from dropglm.families import Logistic
 from dropglm.noise import Gaussian
 from dropglm.noising import noising_penalty, penalty_from
 from dropglm.penalties import EXPECTATIONS, RowPenalty
-from dropglm.plots.axes import COLORS, INK, colors_of, line_style, one_panel, two_panels
+from dropglm.plots.axes import COLORS, INK, colors_of, line_style, panels
 
 STYLES = ("--", "-.", ":")
 # Distances of the level curves from the centre, relative to that of the optimum.
@@ -116,7 +116,7 @@ class PenaltyCurvesDisplay:
         PenaltyCurvesDisplay
             The display itself.
         """
-        ax = one_panel(ax)
+        (ax,) = panels(ax, 1)
         lines = []
         for k, p in enumerate(self.probabilities):
             color = COLORS[k % len(COLORS)]
@@ -269,7 +269,7 @@ class PenaltyPathDisplay:
         PenaltyPathDisplay
             The display itself.
         """
-        left, right = axes = two_panels(ax)
+        left, right = axes = panels(ax, 2)
         steps = np.arange(1, len(self.exact) + 1)
         (self.exact_line_,) = left.plot(steps, self.exact, color=INK, label="exact")
         right.axhline(0.0, color=INK, linewidth=1)
@@ -398,7 +398,7 @@ class LossExpansionDisplay:
         LossExpansionDisplay
             The display itself.
         """
-        ax = one_panel(ax)
+        (ax,) = panels(ax, 1)
         (self.loss_line_,) = ax.plot(self.eta, self.loss, color=INK, linewidth=2, label="A(η)")
         self.lines_ = []
         for k, p in enumerate(self.probabilities):
@@ -535,7 +535,7 @@ class RidgeContoursDisplay:
         RidgeContoursDisplay
             The display itself.
         """
-        axes = two_panels(ax)
+        axes = panels(ax, 2)
         x, y = (np.linspace(low, high, 201) for low, high in zip(*self._corners(), strict=True))
         grid = np.stack(np.meshgrid(x, y), axis=-1)
         titles = ("Plain ridge ‖β‖²", "Fisher-scaled ridge βᵀ diag(I) β")
@@ -567,10 +567,8 @@ class RidgeContoursDisplay:
             for matrix, centre in ((self.information, self.peak), (ridge, np.zeros(2))):
                 # vᵀMv <= c reaches sqrt(c (M⁻¹)_jj) along axis j
                 size = _form(matrix, optimum - centre) * np.diag(np.linalg.inv(matrix))
-                corners += [
-                    centre - 1.05 * RINGS[-1] * np.sqrt(size),
-                    centre + 1.05 * RINGS[-1] * np.sqrt(size),
-                ]
+                reach = 1.05 * RINGS[-1] * np.sqrt(size)
+                corners += [centre - reach, centre + reach]
         return np.min(corners, axis=0), np.max(corners, axis=0)
 
 
