@@ -90,12 +90,8 @@ def _with_unique_ids(svg: str, number: int) -> str:
 def page(title: str, blocks: Iterable[str]) -> str:
     """Return a complete HTML document made from blocks of HTML."""
     numbers, style = count(1), (files("dropglm") / "pages.css").read_text("utf-8")
-    body = re.sub(
-        "<svg.*?</svg>",
-        lambda found: _with_unique_ids(found[0], next(numbers)),
-        "".join(blocks),
-        flags=re.S,
-    )
+    svg = re.compile("<svg.*?</svg>", re.S)
+    body = svg.sub(lambda found: _with_unique_ids(found[0], next(numbers)), "".join(blocks))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -109,7 +109,7 @@ def test_all_fits_have_different_identities():
 
 
 def test_the_fisher_information_agrees_with_sampled_rows():
-    X, y = well_specified_rows(200_000, 0)
+    X, y = well_specified_rows(200_000, 0)[:2]
     p = 1 / (1 + np.exp(-INTERCEPT - X @ np.concatenate([BETA_NORMAL, BETA_WORD])))
     each = (p * (1 - p))[:, None] * X**2
     error = each.std(axis=0) / np.sqrt(len(X))
@@ -119,7 +119,7 @@ def test_the_fisher_information_agrees_with_sampled_rows():
 
 def test_the_sums_converge_to_the_fisher_information():
     """The theorem, checked for AdaGrad and for dropout with power ½."""
-    X, y = well_specified_rows(100_000, 0)
+    X, y = well_specified_rows(100_000, 0)[:2]
     for model in ({"rule": "adagrad"}, {"rule": "dropout", "power": 0.5}):
         learner = OnlineLogisticRegression(**model).partial_fit(X, y, classes=[0, 1])
         assert np.mean(np.abs(learner.sums_[0] / learner.t_ / fisher_diagonal() - 1)) < 0.05

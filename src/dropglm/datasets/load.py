@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from dropglm.datasets.film_reviews import IMDB, IMDB2K, RT, SUBJ
 from dropglm.datasets.newsgroups import ATHR, BBCRYPT, NEWSGROUPS, XGRAPH
 from dropglm.datasets.simulation import SIMULATION
 from dropglm.errors import InputError, InputTypeError
+from dropglm.progress import is_terminal
 from dropglm.registry import lookup, quoted
 
 DATASETS: dict[str, Entry] = {
@@ -247,7 +247,7 @@ def listing(data_home: str | os.PathLike[str] | None = None) -> list[Listing]:
 
 
 def _shown(verbose: bool | None) -> bool:
-    return sys.stderr.isatty() if verbose is None else bool(verbose)
+    return is_terminal() if verbose is None else bool(verbose)
 
 
 def _check_options(name: str, entry: Entry, options: dict[str, Any]) -> None:

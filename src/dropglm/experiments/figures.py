@@ -145,17 +145,17 @@ def synthetic_rows(n: int, seed: int, *, words: int = 400, length: int = 20) -> 
     return TrainingData(sparse.csr_array(X), Logistic.sample(X @ rng.normal(size=words), rng))
 
 
-def training_path(
-    rows: TrainingData, *, dropout: float, l2: float, tol: float, max_iter: int
-) -> tuple[Path, list[float]]:
-    """Train with exact dropout, and return the path of the coefficients and the objective at each step."""
+def training_path(rows: TrainingData, **settings: Any) -> tuple[Path, list[float]]:
+    """Train with exact dropout, and return the path of the coefficients and the objective at each step.
+
+    The settings are those of ``train_with_plain_lbfgs``.
+    """
     path: Path = []
 
     def record(coef: np.ndarray, intercept: float, gradient: np.ndarray) -> bool:
         path.append((coef, intercept))
         return False
 
-    settings: dict[str, Any] = {"dropout": dropout, "l2": l2, "tol": tol, "max_iter": max_iter}
     _, result = train_with_plain_lbfgs(rows.X, rows.y, record, expectation="exact", **settings)
     return path, result.history.objective[1:].tolist()
 
@@ -246,8 +246,8 @@ class Figure1b(Figure):
         return ResultTable(title, header, rows)
 
     def _measure(self, rows: TrainingData, *, l2: float) -> dict[str, list[float]]:
-        settings: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
-        path, objective = training_path(rows, dropout=self.dropout, l2=l2, **settings)
+        settings = {"dropout": self.dropout, "tol": self.tol, "max_iter": self.max_iter}
+        path, objective = training_path(rows, l2=l2, **settings)
         return {"objective": objective} | measure_path(path, rows, dropout=self.dropout)
 
 

@@ -56,9 +56,7 @@ CONSTANTS = {"ridge": 0.5 * L2, "additive noise": 0.5 * NOISE_STD**2, "dropout":
 Form = Callable[[float, np.ndarray, np.ndarray, np.ndarray], Any]
 RIDGE: tuple[str, Form] = "½λ ‖β‖²", lambda c, X, b, v: c * (b @ b)
 FORMS: dict[tuple[str, str], tuple[str, Form]] = {
-    ("ridge", "linear"): RIDGE,
-    ("ridge", "logistic"): RIDGE,
-    ("ridge", "poisson"): RIDGE,
+    **{("ridge", family): RIDGE for family in A},
     ("additive noise", "linear"): ("½σ² n ‖β‖²", lambda c, X, b, v: c * len(X) * (b @ b)),
     ("additive noise", "logistic"): ("½σ² ‖β‖² Σ p (1 - p)", lambda c, X, b, v: c * (b @ b) * v.sum()),
     ("additive noise", "poisson"): ("½σ² ‖β‖² tr V", lambda c, X, b, v: c * (b @ b) * np.trace(np.diag(v))),

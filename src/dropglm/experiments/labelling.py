@@ -168,8 +168,7 @@ class Labelling(Experiment):
                 name,
                 method,
                 seed,
-                {"labels": labels, "texts": most}
-                | {"strategy": strategy._asdict()}
+                {"labels": labels, "texts": most, "strategy": strategy._asdict()}
                 | ({"of": source_versions()} if name == DOCSTRINGS else {}),
                 partial(annotated, name, self.load, most),
                 partial(

@@ -92,7 +92,8 @@ def simulated_rows(load: Callable[..., Any], n: int, n_test: int, seed: int) -> 
     return StreamData(data.X[:n], data.y[:n], data.X[n:], data.y[n:], eta)
 
 
-def well_specified_rows(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+@lru_cache(maxsize=1)
+def well_specified_rows(n: int, seed: int) -> StreamData:
     """Draw rows of a known logistic model whose Fisher information can be computed.
 
     Half of the features are normal, x_j = s_j z_j, with very different scales. The others are words: a row
@@ -100,12 +101,12 @@ def well_specified_rows(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
     Returns
     -------
-    tuple of ndarray
+    StreamData
         Features (n, 20), the normal ones first, and labels (n,).
 
     Examples
     --------
-    >>> X, y = well_specified_rows(1000, 0)
+    >>> X = well_specified_rows(1000, 0).X
     >>> X.shape, int((X[:, 10:] != 0).sum(axis=1).max())
     ((1000, 20), 1)
     """
@@ -117,7 +118,7 @@ def well_specified_rows(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     has_word = np.flatnonzero(word < len(FREQUENCY))
     X[has_word, len(SCALE) + word[has_word]] = VALUE[word[has_word]]
     eta = INTERCEPT + X @ np.concatenate([BETA_NORMAL, BETA_WORD])
-    return X, Logistic.sample(eta, rng).astype(np.int64)
+    return StreamData(X, Logistic.sample(eta, rng).astype(np.int64))
 
 
 def fisher_diagonal() -> np.ndarray:
@@ -141,12 +142,6 @@ def fisher_diagonal() -> np.ndarray:
     mean_curvature, mean_of_squares = p @ curvature.sum(axis=1), p @ (curvature @ nodes**2)
     c2 = (SCALE**2 * BETA_NORMAL / sigma) ** 2
     return np.concatenate([c2 * mean_of_squares + (SCALE**2 - c2) * mean_curvature, words])
-
-
-@lru_cache(maxsize=1)
-def known_rows(n: int, seed: int) -> StreamData:
-    """Return rows whose true model is known."""
-    return StreamData(*well_specified_rows(n, seed))
 
 
 def checkpoints(n: int) -> list[int]:
@@ -219,16 +214,12 @@ class Online(Experiment):
         size, fits = self.quick if quick else self.full, []
         for seed in range(size.seeds):
             n, n_test = size.simulated, self.simulated_test
-            sources: dict[str, tuple[dict[str, Any], Callable[[], StreamData]]] = {
-                "simulation": (
-                    {"rows": n, "test_rows": n_test},
-                    partial(simulated_rows, self.load, n, n_test, seed),
-                )
-            }
+            simulated = partial(simulated_rows, self.load, n, n_test, seed)
+            sources: list[Any] = [("simulation", {"rows": n, "test_rows": n_test}, simulated)]
             for data, rows in () if quick else TEXTS.items():
                 settings = {"rows": rows, "ngrams": list(NGRAMS), "min_df": MIN_DF}
-                sources[data] = settings, partial(text_rows, self.load, data)
-            for data, (settings, load) in sources.items():
+                sources.append((data, settings, partial(text_rows, self.load, data)))
+            for data, settings, load in sources:
                 for name in MODELS:
                     for factor in self.rate_factors if name != "arow" else (1.0,):
                         model, parameters = _parameters(name, factor, settings)
@@ -236,7 +227,7 @@ class Online(Experiment):
                         fits.append(Fit(data, name, seed, parameters, load, measure, size.cost))
             for name in ("adagrad", "dropout", "dropout, power ½"):
                 model, parameters = _parameters(name, 1.0, {"rows": size.well_specified})
-                load = partial(known_rows, size.well_specified, seed)
+                load = partial(well_specified_rows, size.well_specified, seed)
                 measure = partial(fisher_estimates, model=model)
                 fits.append(Fit(WELL_SPECIFIED, name, seed, parameters, load, measure, size.cost))
         return fits

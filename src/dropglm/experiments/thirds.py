@@ -40,13 +40,7 @@ UNIGRAMS, MORE = "unigrams", "more features"
 FEATURES: dict[str, Callable[[str, int, Load], Split]] = {UNIGRAMS: unigrams_in_thirds, MORE: more_in_thirds}
 DESCRIBED: dict[str, dict[str, Any]] = {
     UNIGRAMS: {"min_df": 1},
-    MORE: {
-        "min_df": 1,
-        "bigrams_min_df": MIN_DF,
-        "prefix": PREFIX,
-        "tokens": TOKENS,
-        "same_norm": True,
-    },
+    MORE: {"min_df": 1, "bigrams_min_df": MIN_DF, "prefix": PREFIX, "tokens": TOKENS, "same_norm": True},
 }
 WITH_BOTH = (
     "NB-SVM",
@@ -153,8 +147,7 @@ class Thirds(Experiment):
                 ("quadratic, unigrams", values(surrogate, "accuracy")),
                 ("ours, more features", _accuracies(MORE, group)[2]),
             ):
-                mean = mean_of(100 * accuracy for accuracy in accuracies)
-                if mean:
+                if mean := mean_of(100 * accuracy for accuracy in accuracies):
                     label = f"{name} + unlabelled, per cent: {what}"
                     comparisons.append(Comparison(label, PAPER[name][2], *mean))
         return comparisons
