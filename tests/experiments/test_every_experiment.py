@@ -2,8 +2,6 @@
 
 import json
 import re
-from importlib.resources import files
-from pathlib import Path
 
 import pytest
 
@@ -35,8 +33,3 @@ def test_protocol_and_running_times_are_stated(name):
     assert experiment.protocol.endswith(".")
     assert re.search(r"\d+ (second|minute)", experiment.takes)
     assert re.search(r"\d+ (second|minute)", experiment.takes_quick) or not experiment.fits(True)
-
-
-def test_every_protocol_belongs_to_an_experiment():
-    names = {Path(file.name).stem for file in (files("dropglm.experiments") / "protocols").iterdir()}
-    assert names == {type(experiment).__name__ for experiment in EXPERIMENTS.values()}

@@ -6,13 +6,11 @@ Raw results are stored as one line of JSON per fit. A run executes only the fits
 import json
 import os
 import platform
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -103,13 +101,9 @@ class Experiment(ABC):
     takes_quick: str = ""
 
     @property
+    @abstractmethod
     def protocol(self) -> str:
-        """What was done, in one paragraph: the text of ``protocols/<class>.txt``.
-
-        Its replacement fields may name the experiment as ``self``, and constants of the experiment's module.
-        """
-        text = (files("dropglm.experiments") / "protocols" / f"{type(self).__name__}.txt").read_text("utf-8")
-        return " ".join(text.split()).format(self=self, **vars(sys.modules[self.__module__]))
+        """What was done, in one paragraph."""
 
     @abstractmethod
     def fits(self, quick: bool) -> list[Fit]:

@@ -134,6 +134,17 @@ class TableOfForms(Experiment):
     title = "The form of each penalty"
     summary = "ridge, additive noise and dropout in three families: formulas compared with the library"
     takes = takes_quick = "2 seconds"
+    protocol = (
+        f"{ROWS} rows with {FEATURES} normal features, each scaled to Σ x² = 1, and normal coefficients "
+        "of two sizes. The column library is the library's quadratic penalty; for the ridge it is what "
+        "l2 adds to the objective. The column formula is the paper's form written in NumPy, with the "
+        f"constant that the paper omits; the Poisson family is the example of a general GLM. λ = {L2:g}, "
+        f"σ² = 1/{ROWS} and δ = {DROPOUT:g} give all three penalties the same constant. True is the "
+        "expectation itself, from the library's exact penalty. It is compared with a sum over all masks "
+        f"of a row (dropout) or a quadrature with {NODES} nodes (additive noise). The last column is the "
+        "form as a multiple of the true penalty; the ridge is left out because it is not an expectation "
+        "over noise. All gaps are relative."
+    )
 
     def fits(self, quick: bool) -> list[Fit]:
         """Return all entries for all sizes, the same for a quick run."""

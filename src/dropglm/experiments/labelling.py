@@ -21,7 +21,7 @@ from dropglm.datasets import load_dataset
 from dropglm.experiments.docstrings import source_versions
 from dropglm.experiments.experiment import Experiment, Fit, Line
 from dropglm.experiments.results import PERCENT, Groups, by, count_seeds, table, where
-from dropglm.experiments.texts import Load, all_texts, hold_out
+from dropglm.experiments.texts import MAX_TEST, Load, all_texts, hold_out
 from dropglm.labelling import PoolModel, TextPool, choose_texts, estimate_accuracy
 from dropglm.pages import ResultTable
 from dropglm.plots.axes import COLORS, fresh_axes
@@ -158,6 +158,27 @@ class Labelling(Experiment):
     summary = "labels that a simulated annotator needs, and how often intervals contain the true accuracy"
     data = ("rt", "subj", "imdb", "20news")
     takes, takes_quick = "25 minutes", "10 seconds, no data set"
+
+    @property
+    def protocol(self) -> str:
+        """What was done."""
+        return (
+            "A simulated annotator labels texts with their true labels. The data sets are rt and subj; "
+            "imdb8k, 8,000 of IMDB's labelled reviews; news4, 7,000 messages of 20 newsgroups labelled "
+            "by four top-level groups; news20, 8,000 messages labelled by all 20 groups; docs, "
+            f"docstrings labelled by package. A third of the texts, at most {MAX_TEST:,}, are test "
+            "texts: they are part of the pool, but never labelled. A seed is such a split, the same for "
+            "both ways of choosing. The model is that of dropglm.labelling, with all texts of the pool "
+            f"and with the same settings for both ways. '{CHOSEN.capitalize()}' labels batches of "
+            f"{BATCH} texts, of which 2 are drawn at random, and fits the model after each; '{RANDOM}' "
+            f"fits it after every {STRATEGIES[RANDOM].refit_every} labels. Accuracy is that of the test "
+            "texts. The number of labels that a way needs is where its mean curve over seeds first "
+            f"reaches the mean accuracy of texts drawn at random at {self.labels} labels. Estimates of "
+            "accuracy rest on the texts drawn at random, each predicted before it was labelled. Their "
+            "intervals, with a nominal coverage of 95 per cent, are compared with the accuracy for all "
+            "texts that are left, neither test texts nor labelled, and for the test texts. A quick run "
+            "has fewer texts and labels."
+        )
 
     def fits(self, quick: bool) -> list[Fit]:
         """Return one session per data set, seed and way of choosing."""

@@ -209,6 +209,25 @@ class Online(Experiment):
     data = tuple(TEXTS)
     takes, takes_quick = "3 minutes", "10 seconds, no data set"
 
+    @property
+    def protocol(self) -> str:
+        """What was done."""
+        return (
+            "One pass over the rows in random order; each row is predicted and then learnt from. "
+            "Progressive accuracy and log loss are those of these predictions, over all rows so far; 2nd "
+            "half is the accuracy in the second half of the pass. A seed is an order, the same for all "
+            "rules (and new rows in the simulation); ± is the standard deviation over seeds. Learning rates "
+            "are the library's defaults, which were chosen by progressive scores on training rows, those of "
+            "imdb and rt among them, and never on test rows. The log loss of arow treats its margin as a "
+            "logistic predictor, which it is not designed to be. imdb: the labelled training reviews, and "
+            "its test reviews after the pass. rt: all sentences. Features of both: the presence of unigrams "
+            "and bigrams that occur in at least two training texts, so the vocabulary, but no label, is "
+            f"known beforehand. simulation: 50 rare useful features, 1,000 of noise, {self.simulated_test:,} "
+            "more rows for testing; the true model is the one that generated the labels. well-specified: 20 "
+            "features of different scale and frequency, with labels from a known logistic model whose "
+            "Fisher information is computed by quadrature."
+        )
+
     def fits(self, quick: bool) -> list[Fit]:
         """Return all fits, ordered by seed so that the time left is known after the first."""
         size, fits = self.quick if quick else self.full, []
