@@ -329,7 +329,7 @@ class FigureA1(Figure):
         ]
         low, high = display.eta[0], display.eta[-1]
         header = ["", "above, % of η", "below, % of η", "above by at most", "below by at most"]
-        title = f"Expansions of the logistic loss compared with the loss itself, η from {self.eta[0]:g} to {self.eta[-1]:g}"
+        title = f"Expansions of the logistic loss compared with the loss itself, η from {low:g} to {high:g}"
         return ResultTable(title, header, rows)
 
     def _expansions(self, data: None) -> dict[str, Any]:
