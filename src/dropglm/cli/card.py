@@ -4,8 +4,6 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from dropglm.cli import options, terminal
 from dropglm.cli.inputs_outputs import check_output
 from dropglm.files import replacing
@@ -15,22 +13,11 @@ def card(
     model: options.ModelFile,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Markdown file to write; by default standard output.",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
-        ),
+        options.option(options.OUTPUT, "Markdown file to write; by default standard output.", "--out", "-o"),
         options.File.WRITTEN,
     ] = None,
     name: Annotated[
-        str | None,
-        typer.Option(
-            help="Name of the model; by default that of its file.",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
-        ),
+        str | None, options.option(options.OUTPUT, "Name of the model; by default that of its file.")
     ] = None,
     trust: options.Trust = False,
 ) -> None:

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dropglm.cli import options, terminal
 from dropglm.cli.disagreements import disagreements_to_json, print_disagreements
 from dropglm.cli.embeddings import EmbeddingRows, check_not_both, load_with_embedder
@@ -31,10 +29,10 @@ def evaluate(
     trust: options.Trust = False,
     mistakes: Annotated[
         int,
-        typer.Option(
-            help="Number of texts to list whose predictions are wrong with the highest probability.",
+        options.option(
+            options.OUTPUT,
+            "Number of texts to list whose predictions are wrong with the highest probability.",
             min=0,
-            rich_help_panel=options.OUTPUT,
         ),
     ] = 5,
     threads: options.Threads = -1,

@@ -16,33 +16,25 @@ if TYPE_CHECKING:
 
 def explain(
     model: options.ModelFile,
-    texts: Annotated[
-        list[str] | None, typer.Argument(help="Texts to explain, each in quotes.", show_default=False)
-    ] = None,
+    texts: Annotated[list[str] | None, typer.Argument(help="Texts to explain, each in quotes.")] = None,
     top: Annotated[
         int,
-        typer.Option(
-            help="Number of n-grams to show per class, and for either of the two classes that an "
+        options.option(
+            options.OUTPUT,
+            "Number of n-grams to show per class, and for either of the two classes that an "
             "explanation of a text compares.",
             min=1,
-            rich_help_panel=options.OUTPUT,
         ),
     ] = 15,
     html: Annotated[
         Path | None,
-        typer.Option(
-            help="Write a self-contained HTML page with figures to this file.",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
-        ),
+        options.option(options.OUTPUT, "Write a self-contained HTML page with figures to this file."),
         options.File.WRITTEN,
     ] = None,
     embeddings: Annotated[
         Path | None,
-        typer.Option(
-            help="NumPy file (.npy) with the embedding of each of the texts, in their order.",
-            show_default=False,
-            rich_help_panel=options.MODEL,
+        options.option(
+            options.MODEL, "NumPy file (.npy) with the embedding of each of the texts, in their order."
         ),
         options.File.READ,
     ] = None,

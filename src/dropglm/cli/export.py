@@ -11,31 +11,30 @@ from dropglm.cli.inputs_outputs import check_output
 FORMATS = "Formats"
 
 
-def _file(help: str) -> object:
-    return typer.Option(help=help, show_default=False, rich_help_panel=FORMATS)
-
-
 def export(
     model: options.ModelFile,
     onnx: Annotated[
         Path | None,
-        _file(
-            "File to write for onnxruntime 1.17 or newer (opset 20): texts in, labels and probabilities out."
+        options.option(
+            FORMATS,
+            "File to write for onnxruntime 1.17 or newer (opset 20): texts in, labels and probabilities out.",
         ),
         options.File.WRITTEN,
     ] = None,
     sklearn: Annotated[
         Path | None,
-        _file(
+        options.option(
+            FORMATS,
             "File to write for scikit-learn: a pipeline of its own classes, as .skops (no code in it) or "
-            ".pkl (a pickle, which runs code when it is opened)."
+            ".pkl (a pickle, which runs code when it is opened).",
         ),
         options.File.WRITTEN,
     ] = None,
     json: Annotated[
         Path | None,
-        _file(
-            "File to write for other languages, in the format of docs/exporting.md; .json.gz is compressed."
+        options.option(
+            FORMATS,
+            "File to write for other languages, in the format of docs/exporting.md; .json.gz is compressed.",
         ),
         options.File.WRITTEN,
     ] = None,

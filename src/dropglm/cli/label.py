@@ -28,60 +28,50 @@ SUFFIX = ".labels.jsonl"
 # changes of threads between a key press and the next text may wait that long.
 SWITCH_INTERVAL = 0.0005
 
-TextTable = Annotated[
-    str, typer.Argument(help="Table with texts to label.", show_default=False), options.File.READ
-]
+TextTable = Annotated[str, typer.Argument(help="Table with texts to label."), options.File.READ]
 SomeLabels = Annotated[
     str | None,
-    typer.Option(
+    options.option(
+        options.TABLES,
+        "Column with labels that some texts have already; they are used to start with.",
         "--label",
         "-l",
-        rich_help_panel=options.TABLES,
-        help="Column with labels that some texts have already; they are used to start with.",
-        show_default=False,
     ),
 ]
 Journal = Annotated[
     Path | None,
-    typer.Option(
-        "--labels",
-        rich_help_panel=options.OUTPUT,
-        help="File in which all answers are stored; by default beside the table, with the suffix "
+    options.option(
+        options.OUTPUT,
+        "File in which all answers are stored; by default beside the table, with the suffix "
         ".labels.jsonl. If it exists, labelling continues.",
-        show_default=False,
+        "--labels",
     ),
     options.File.WRITTEN,
 ]
 ClassNames = Annotated[
     str | None,
-    typer.Option(
+    options.option(
+        options.MODEL,
+        "Names of the classes, separated by commas; more can be added on the page.",
         "--classes",
-        rich_help_panel=options.MODEL,
-        help="Names of the classes, separated by commas; more can be added on the page.",
-        show_default=False,
     ),
 ]
 StartModel = Annotated[
     Path | None,
-    typer.Option(
-        "--model",
-        rich_help_panel=options.MODEL,
-        help="Model file whose guesses are used while there are few labels.",
-        show_default=False,
-    ),
+    options.option(options.MODEL, "Model file whose guesses are used while there are few labels.", "--model"),
     options.File.READ,
 ]
 RandomShare = Annotated[
     float,
-    typer.Option(
-        rich_help_panel=options.MODEL,
-        help="Share of the texts that are drawn at random, not chosen by the model; they give the estimate "
+    options.option(
+        options.MODEL,
+        "Share of the texts that are drawn at random, not chosen by the model; they give the estimate "
         "of accuracy.",
         min=0.0,
         max=1.0,
     ),
 ]
-Browser = Annotated[bool, typer.Option(rich_help_panel=options.SERVER, help="Open the page in the browser.")]
+Browser = Annotated[bool, options.option(options.SERVER, "Open the page in the browser.")]
 
 
 def label(

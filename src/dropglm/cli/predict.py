@@ -31,28 +31,15 @@ def predict(
     text: options.TextOfModel = None,
     out: Annotated[
         str,
-        typer.Option(
-            "--out", "-o", help="Table to write; - is standard output.", rich_help_panel=options.OUTPUT
-        ),
+        options.option(options.OUTPUT, "Table to write; - is standard output.", "--out", "-o"),
         options.File.WRITTEN,
     ] = "-",
     out_format: options.OutFormat = None,
     probabilities: Annotated[
-        bool,
-        typer.Option(
-            "--probabilities",
-            "-p",
-            help="Add the probability of every class.",
-            rich_help_panel=options.OUTPUT,
-        ),
+        bool, options.option(options.OUTPUT, "Add the probability of every class.", "--probabilities", "-p")
     ] = False,
     keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column to copy to the output; may be repeated.",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
-        ),
+        list[str] | None, options.option(options.OUTPUT, "Column to copy to the output; may be repeated.")
     ] = None,
     format: options.Format = None,
     encoding: options.Encoding = None,

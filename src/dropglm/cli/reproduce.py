@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 def reproduce(
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Names of the experiments to run, or 'list' to show all of them.", show_default=False
-        ),
+        typer.Argument(help="Names of the experiments to run, or 'list' to show all of them."),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Run all experiments.")] = False,
     quick: Annotated[
@@ -29,9 +27,7 @@ def reproduce(
     ] = False,
     out: Annotated[
         Path,
-        typer.Option(
-            "--out", "-o", help="Folder for the raw results and the page.", rich_help_panel=options.OUTPUT
-        ),
+        options.option(options.OUTPUT, "Folder for the raw results and the page.", "--out", "-o"),
         options.File.WRITTEN,
     ] = Path("reproduced"),
     quiet: options.Quiet = False,

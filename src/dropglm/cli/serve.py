@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dropglm.cli import options, terminal
 from dropglm.cli.embeddings import load_with_embedder
 from dropglm.cli.inputs_outputs import need_server
@@ -21,35 +19,27 @@ def serve(
     port: options.Port = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Further host name that requests may use, such as that of a proxy; may be repeated.",
-            show_default=False,
-            rich_help_panel=options.SERVER,
+        options.option(
+            options.SERVER,
+            "Further host name that requests may use, such as that of a proxy; may be repeated.",
         ),
     ] = None,
     workers: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Number of processes, each with its own model.", rich_help_panel=options.SERVER
-        ),
+        int, options.option(options.SERVER, "Number of processes, each with its own model.", min=1)
     ] = 1,
     max_texts: Annotated[
-        int,
-        typer.Option(min=1, help="Number of texts that a request may have.", rich_help_panel=options.SERVER),
+        int, options.option(options.SERVER, "Number of texts that a request may have.", min=1)
     ] = 10_000,
     max_megabytes: Annotated[
-        float, typer.Option(min=0.001, help="Size that a request may have.", rich_help_panel=options.SERVER)
+        float, options.option(options.SERVER, "Size that a request may have.", min=0.001)
     ] = 32,
     browser: Annotated[
-        bool, typer.Option("--browser", help="Open the page in a browser.", rich_help_panel=options.SERVER)
+        bool, options.option(options.SERVER, "Open the page in a browser.", "--browser")
     ] = False,
     embedder: options.Embedder = None,
     trust: options.Trust = False,
     threads: options.Threads = -1,
-    quiet: Annotated[
-        bool,
-        typer.Option("--quiet", "-q", help="Do not log requests.", rich_help_panel=options.OUTPUT),
-    ] = False,
+    quiet: Annotated[bool, options.option(options.OUTPUT, "Do not log requests.", "--quiet", "-q")] = False,
 ) -> None:
     """Answer requests for predictions over HTTP, and show a page to try the model.
 
