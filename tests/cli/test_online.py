@@ -137,6 +137,7 @@ def test_a_killed_training_resumes_bit_for_bit(folder, settings, tmp_path):
 
 @pytest.mark.parametrize(("epoch", "passes"), [(1, "1 pass;"), (2, "2 passes;")])
 def test_a_checkpoint_beyond_the_last_pass_is_refused(tmp_path, monkeypatch, epoch, passes):
+    from dropglm.cli.options import TrainOptions
     from dropglm.cli.train_online import _resume
     from dropglm.text.online_text_model import OnlineTextModel
     from dropglm.text.stream import OnlineTraining
@@ -145,7 +146,7 @@ def test_a_checkpoint_beyond_the_last_pass_is_refused(tmp_path, monkeypatch, epo
     found = OnlineTraining(model, epoch=epoch)
     monkeypatch.setattr(OnlineTraining, "load", lambda path, trust: found)
     with pytest.raises(BadInputError, match=f"has already completed {passes} raise --epochs"):
-        _resume(tmp_path / "run.checkpoint", None, model, None, 1, {}, trust=False)
+        _resume(tmp_path / "run.checkpoint", model, TrainOptions(["s.csv"], epochs=1), {})
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")

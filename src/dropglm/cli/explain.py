@@ -87,8 +87,7 @@ def explain(
 def _print_explanation(text: str, why: "Explanation", top: int) -> None:
     from dropglm.text.explanation import listed
 
-    shown = " ".join(text.split())
-    shown = shown if len(shown) <= 40 else f"{shown[:39]}…"
+    shown = terminal.excerpt(" ".join(text.split()), 40)
     probabilities = ", ".join(f"{name} {p:.2f}" for name, p in why.most_probable())
     terminal.table(
         f"{shown!r}: {probabilities}",

@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, get_type_hints
-
-import typer
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from dropglm import tables
 from dropglm.cli.errors import BadInputError
-from dropglm.cli.options import File
+from dropglm.cli.options import File, TrainOptions, bad_option, option_name, refusing
 from dropglm.extras import import_extra
 from dropglm.files import check_writable, descriptor, file_identity
 from dropglm.progress import Progress
@@ -54,6 +53,13 @@ def read_unlabelled(
     return texts
 
 
+def save_model(model: Any, table: tables.Table, options: TrainOptions) -> None:
+    """Write a model with the names of the columns that it was trained with."""
+    model.text_column_, model.label_column_ = table.text, table.label
+    with Progress(f"Writing {options.out}", shown=not options.quiet):
+        model.save(options.out)
+
+
 @dataclass(frozen=True)
 class ColumnsOfModel:
     """The columns that a command reads by default: those that the model was trained with.
@@ -90,7 +96,7 @@ class ColumnsOfModel:
 def check_columns(text: str, label: str | None) -> None:
     """Refuse one column for both texts and labels."""
     if text == label:
-        raise typer.BadParameter(f"{text!r} is the column with the texts.", param_hint="--label")
+        raise bad_option("--label", f"{text!r} is the column with the texts.")
 
 
 def distinct_files(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
@@ -106,7 +112,7 @@ def distinct_files(command: Callable[Parameters, None]) -> Callable[Parameters, 
             value: Any = given[name]
             files[role] += [(name, path) for path in (value if isinstance(value, list) else [value])]
         check_distinct(
-            [(f"--{name.replace('_', '-')}", path) for name, path in files[File.WRITTEN]],
+            [(option_name(name), path) for name, path in files[File.WRITTEN]],
             [path for _, path in files[File.READ]],
         )
         command(*arguments, **given)
@@ -116,11 +122,10 @@ def distinct_files(command: Callable[Parameters, None]) -> Callable[Parameters, 
 
 def file_parameters(command: Callable[..., Any]) -> dict[str, File]:
     """Return the parameters of a command that name files."""
-    hints = get_type_hints(command, include_extras=True)
     return {
         name: role
-        for name, hint in hints.items()
-        for role in getattr(hint, "__metadata__", ())
+        for name, parameter in signature(command).parameters.items()
+        for role in getattr(parameter.annotation, "__metadata__", ())
         if isinstance(role, File)
     }
 
@@ -139,13 +144,9 @@ def check_distinct(
         if identity is None:
             continue
         if identity in read:
-            raise typer.BadParameter(
-                f"{path} is also an input; choose another output file.", param_hint=option
-            )
+            raise bad_option(option, f"{path} is also an input; choose another output file.")
         if identity in written:
-            raise typer.BadParameter(
-                f"{path} is also the file of {written[identity]}; choose another one.", param_hint=option
-            )
+            raise bad_option(option, f"{path} is also the file of {written[identity]}; choose another one.")
         written[identity] = option
 
 
@@ -155,16 +156,16 @@ def check_output(path: FilePath, option: str, *, regular: bool = False) -> None:
     ``regular`` refuses pipes, devices and open files such as /dev/stdout as well, except the null device.
     """
     if str(path) == "-":
-        raise typer.BadParameter("standard output is not supported; name a file.", param_hint=option)
+        raise bad_option(option, "standard output is not supported; name a file.")
     if regular and descriptor(path) is not None:
-        raise typer.BadParameter(f"{path} is not supported; name a file.", param_hint=option)
+        raise bad_option(option, f"{path} is not supported; name a file.")
     if regular and os.path.exists(path) and not os.path.isfile(path) and str(path) != os.devnull:
         kind = "folder" if os.path.isdir(path) else "pipe or a device"
-        raise typer.BadParameter(f"{path} is a {kind}; name a file.", param_hint=option)
+        raise bad_option(option, f"{path} is a {kind}; name a file.")
     try:
         check_writable(path)
     except OSError as error:
-        raise typer.BadParameter(f"{path} cannot be written: {error.strerror}.", param_hint=option) from None
+        raise bad_option(option, f"{path} cannot be written: {error.strerror}.") from None
 
 
 def check_output_table(path: FilePath, format: str | None, *, option: str = "--out") -> None:
@@ -178,7 +179,7 @@ def check_output_table(path: FilePath, format: str | None, *, option: str = "--o
         # Only --out has an option for its format.
         instead = "set --out-format to" if option == "--out" else "end the name with"
         hint = str(error).replace("set format to", instead)
-        raise typer.BadParameter(hint, param_hint=option) from None
+        raise bad_option(option, hint) from None
 
 
 def need_server(purpose: str) -> None:
@@ -189,7 +190,5 @@ def need_server(purpose: str) -> None:
 
 def check_name(option: str, name: str, names: Iterable[str]) -> None:
     """Refuse a name that is not among these, and suggest the nearest one."""
-    try:
+    with refusing(option):
         lookup(dict.fromkeys(names), name, option.lstrip("-"))
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint=option) from None

@@ -12,7 +12,7 @@ from rich.table import Table
 from dropglm.maths.compile_notice import before_compiling
 from dropglm.progress import clear_bar, is_terminal
 
-LONGEST = 50  # characters of an n-gram
+LONGEST = 50  # characters of an n-gram; a word may be a whole encoded picture
 MOST_CLASSES = 20  # in a table
 
 
@@ -58,7 +58,7 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, w
 def top_table(top: dict[Any, list[Any]]) -> None:
     """Print the n-grams that favour each class most, in their order."""
     rows = [
-        (str(label), ", ".join(f"{_short(entry.ngram)} {entry.weight:+.2f}" for entry in entries))
+        (str(label), ", ".join(f"{excerpt(entry.ngram, LONGEST)} {entry.weight:+.2f}" for entry in entries))
         for label, entries in list(top.items())[:MOST_CLASSES]
     ]
     title = "N-grams that favour each class, ranked by weight and by how many texts have them"
@@ -67,9 +67,9 @@ def top_table(top: dict[Any, list[Any]]) -> None:
         out.print(f"… and {len(top) - MOST_CLASSES:,} more classes")
 
 
-def _short(ngram: str) -> str:
-    """Return the beginning of an n-gram; a word may be a whole encoded picture."""
-    return ngram if len(ngram) <= LONGEST else f"{ngram[: LONGEST - 1]}…"
+def excerpt(text: str, longest: int) -> str:
+    """Return the beginning of a text, with an ellipsis if there is more."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def pairs(rows: Iterable[tuple[str, str]]) -> None:

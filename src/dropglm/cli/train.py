@@ -3,27 +3,34 @@
 import math
 import time
 import warnings
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from dropglm.cli import options, terminal
-from dropglm.cli.disagreements import write_disagreements
+from dropglm.cli import terminal
 from dropglm.cli.embeddings import EmbeddingRows, check_not_both, check_unlabelled, read_embedder
 from dropglm.cli.errors import BadInputError, naming
-from dropglm.cli.held_out import split
 from dropglm.cli.inputs_outputs import (
     check_name,
     check_output,
     check_output_table,
     read_labelled,
     read_unlabelled,
+    save_model,
 )
+from dropglm.cli.options import TrainOptions, bad_option, option_name, with_options
 from dropglm.cli.postponed import forget
+from dropglm.cli.reports import (
+    disagreements_to_json,
+    print_comparison,
+    print_disagreements,
+    print_training,
+    write_disagreements,
+)
 from dropglm.cli.train_dask import train_dask
 from dropglm.cli.train_online import train_online
-from dropglm.cli.train_report import TrainReport
 from dropglm.progress import Progress
 from dropglm.tables import Table
 
@@ -48,66 +55,16 @@ NOT_WITH_DASK = {
 ONLINE_ONLY = {
     *("rule", "rate", "bits", "classes", "epochs", "bad_rows", "checkpoint", "every", "start_from", "trust"),
 }
+# Options whose names are those of the parameters of the classifier, with one value or with several.
+SAME = (
+    *("max_df", "max_features", "analyzer", "stop_words", "lowercase", "strip_html", "tune", "expectation"),
+    *("calibrate", "naive_bayes", "rounds", "scoring", "device"),
+)
+SEVERAL = ("dropout", "l2", "discount", "l2_weights", "ngram_weight")
 
 
-def train(
-    context: typer.Context,
-    tables: options.LabelledTables,
-    text: options.Text = "text",
-    label: options.Label = "label",
-    unlabeled: options.Unlabeled = None,
-    unlabeled_text: options.UnlabeledText = None,
-    embeddings: options.Embeddings = None,
-    embeddings_unlabeled: options.EmbeddingsUnlabeled = None,
-    embedder: options.Embedder = None,
-    out: options.ModelOut = Path("model.skops"),
-    validation: options.Validation = None,
-    suspicious: options.Suspicious = 5,
-    suspicious_out: options.SuspiciousOut = None,
-    baseline: options.Baseline = False,
-    ngrams: options.Ngrams = "2",
-    min_df: options.MinDf = None,
-    max_df: options.MaxDf = 1.0,
-    max_features: options.MaxFeatures = None,
-    analyzer: options.Analyzer = "word",
-    stop_words: options.StopWords = None,
-    lowercase: options.Lowercase = True,
-    strip_html: options.StripHtml = True,
-    expectation: options.Expectation = "gaussian",
-    balanced: options.Balanced = False,
-    tune: options.Tune = True,
-    dropout: options.Dropout = None,
-    l2: options.L2 = None,
-    discount: options.Discount = None,
-    latent: options.Latent = 50,
-    rounds: options.Rounds = 3,
-    l2_weights: options.L2Weights = None,
-    folds: options.Folds = None,
-    ngram_weight: options.NgramWeight = None,
-    calibrate: options.Calibrate = True,
-    naive_bayes: options.NaiveBayes = True,
-    scoring: options.Scoring = "neg_log_loss",
-    dask: options.Dask = None,
-    online: options.Online = False,
-    rule: options.Rule = "adagrad",
-    rate: options.Rate = None,
-    bits: options.Bits = 20,
-    classes: options.Classes = None,
-    epochs: options.Epochs = 1,
-    bad_rows: options.BadRows = "stop",
-    checkpoint: options.Checkpoint = None,
-    every: options.Every = 100_000,
-    start_from: options.StartFrom = None,
-    trust: options.Trust = False,
-    format: options.Format = None,
-    encoding: options.Encoding = None,
-    delimiter: options.Delimiter = None,
-    seed: options.Seed = 0,
-    threads: options.Threads = -1,
-    device: options.Device = None,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
-) -> None:
+@with_options(TrainOptions)
+def train(context: typer.Context, options: TrainOptions) -> None:
     """Train a classifier on a table of texts and save it.
 
     Tables are CSV, TSV, JSON Lines or Parquet, compressed or not.
@@ -115,141 +72,83 @@ def train(
     """
     start = time.perf_counter()
     given = _given(context)
-    table = Table(tables[0], text, label, format=format, encoding=encoding, delimiter=delimiter)
-    if len(tables) > 1 and dask is None:
-        raise typer.BadParameter("several tables need --dask.", param_hint="TABLE")
-    check_output(out, "--out", regular=True)
-    terminal.announce_compilation(quiet)
-    if online:
+    table = Table(
+        options.tables[0],
+        options.text,
+        options.label,
+        format=options.format,
+        encoding=options.encoding,
+        delimiter=options.delimiter,
+    )
+    if len(options.tables) > 1 and options.dask is None:
+        raise bad_option("TABLE", "several tables need --dask.")
+    check_output(options.out, "--out", regular=True)
+    terminal.announce_compilation(options.quiet)
+    if options.online:
         _refuse(given & {"dask"}, "cannot be used with --online.")
         _refuse(given & IN_MEMORY_ONLY, "cannot be used with --online.")
-        train_online(
-            table,
-            out,
-            {
-                "rule": rule,
-                "rate": rate,
-                "l2": _one(l2, 0.0, "--l2"),
-                "bits": bits,
-                "ngram_range": _ngram_range(ngrams),
-                "lowercase": lowercase,
-                "strip_html": strip_html,
-            },
-            given=given,
-            classes=classes,
-            epochs=epochs,
-            bad_rows=bad_rows,
-            checkpoint=checkpoint,
-            every=every,
-            start_from=start_from,
-            trust=trust,
-            threads=threads,
-            json=json,
-            quiet=quiet,
-        )
+        train_online(options, given, table, _ngram_range(options.ngrams), start)
         return
-    own = ONLINE_ONLY if dask is None else ONLINE_ONLY - {"checkpoint"}
+    own = ONLINE_ONLY if options.dask is None else ONLINE_ONLY - {"checkpoint"}
     _refuse(given & own, "can be used only with --online.")
-    from dropglm.estimators.on_gpu import DEVICES, check_device
+    if not (options.tune and options.unlabeled):
+        _refuse(given & {"latent", "rounds"}, "needs --unlabeled and cannot be used with --no-tune.")
+    if options.rounds and not options.naive_bayes:
+        _refuse(given & {"rounds"}, "cannot be used with --no-naive-bayes.")
+    if not options.tune:
+        _refuse(given & {"suspicious", "suspicious_out"}, "needs the folds of the tuning; drop --no-tune.")
+    if options.suspicious_out is not None:
+        check_output_table(options.suspicious_out, None, option="--suspicious-out")
+    _check_names(options)
+    _check_numbers(options)
+    settings = _settings(options)
+    if options.dask is None:
+        _train_in_memory(options, table, settings, start)
+        return
+    _refuse(given & NOT_WITH_DASK, "cannot be used with --dask.")
+    if options.tune:
+        _refuse(given & {"checkpoint"}, "cannot be used with --dask unless --no-tune is given.")
+    settings["embedder"] = read_embedder(options.embedder, quiet=options.quiet)
+    train_dask(options.dask, options, table, settings, start)
+
+
+def _train_in_memory(options: TrainOptions, table: Table, settings: dict[str, Any], start: float) -> None:
+    """Fit a classifier to all texts at once, measure it as the options say and save it."""
     from dropglm.estimators.scoring import SCORERS
     from dropglm.text import TextClassifier
     from dropglm.text.metrics import compute_metrics
 
-    if dask is None:
-        forget("pandas")  # which scikit-learn imports, to recognise data frames: there are none
-    if not (tune and unlabeled):
-        _refuse(given & {"latent", "rounds"}, "needs --unlabeled and cannot be used with --no-tune.")
-    if rounds and not naive_bayes:
-        _refuse(given & {"rounds"}, "cannot be used with --no-naive-bayes.")
-    if not tune:
-        _refuse(given & {"suspicious", "suspicious_out"}, "needs the folds of the tuning; drop --no-tune.")
-    if suspicious_out is not None:
-        check_output_table(suspicious_out, None, option="--suspicious-out")
-
-    _check_names(expectation, l2_weights or [], scoring)
-    check_name("--analyzer", analyzer, ("word", "char", "char_wb"))
-    if device is not None:
-        check_name("--device", device, DEVICES)
-        check_device(device)
-    if stop_words is not None:
-        check_name("--stop-words", stop_words, ("english",))
-    _check_numbers(dropout or [], l2 or [], discount or [], ngram_weight or [])
-    several = any(len(values or ()) > 1 for values in (dropout, l2, discount, l2_weights, ngram_weight))
-    if several and not tune:
-        raise typer.BadParameter("without tuning, give each setting one value.", param_hint="--no-tune")
-    settings: dict[str, Any] = {
-        "ngram_range": _ngram_range(ngrams),
-        "min_df": (1, 2) if min_df is None else min_df,
-        "max_df": max_df,
-        "max_features": max_features,
-        "analyzer": analyzer,
-        "stop_words": stop_words,
-        "lowercase": lowercase,
-        "strip_html": strip_html,
-        "tune": tune,
-        "dropout": _one_or_several(dropout),
-        "l2": _one_or_several(l2),
-        "discount": _one_or_several(discount),
-        "l2_weights": _one_or_several(l2_weights),
-        "expectation": expectation,
-        "class_weight": "balanced" if balanced else None,
-        "ngram_weight": _one_or_several(ngram_weight),
-        "calibrate": calibrate,
-        "naive_bayes": naive_bayes,
-        "n_latent": latent,
-        "rounds": rounds,
-        "cv": folds,
-        "scoring": scoring,
-        "n_jobs": threads,
-        "device": device,
-        "random_state": seed,
-        "verbose": terminal.verbosity(quiet),
-    }
-    if dask is not None:
-        _refuse(given & NOT_WITH_DASK, "cannot be used with --dask.")
-        if tune:
-            _refuse(given & {"checkpoint"}, "cannot be used with --dask unless --no-tune is given.")
-        train_dask(
-            dask,
-            table,
-            tables,
-            [str(path) for path in unlabeled or ()],
-            unlabeled_text or text,
-            settings | {"embedder": read_embedder(embedder, quiet=quiet)},
-            out,
-            checkpoint,
-            json=json,
-            quiet=quiet,
-        )
-        return
-    check_not_both(embeddings, embedder)
-    check_unlabelled(embeddings, embeddings_unlabeled, unlabeled)
-    embedded, more_embedded = EmbeddingRows.of(embeddings), EmbeddingRows.of(*(embeddings_unlabeled or ()))
+    forget("pandas")  # which scikit-learn imports, to recognise data frames: there are none
+    quiet, unlabeled = options.quiet, options.unlabeled
+    check_not_both(options.embeddings, options.embedder)
+    check_unlabelled(options.embeddings, options.embeddings_unlabeled, unlabeled)
+    embedded = EmbeddingRows.of(options.embeddings)
+    more_embedded = EmbeddingRows.of(*(options.embeddings_unlabeled or ()))
     texts, y = read_labelled(table, quiet=quiet)
     labels = set(y.tolist())
     if len(labels) < 2:
         raise BadInputError(
             f"{table.name}: all rows have the label {min(labels)!r}; at least two classes are needed."
         )
-    if tune and scoring not in SCORERS:
-        _check_scoring(scoring, y)
+    if options.tune and options.scoring not in SCORERS:
+        _check_scoring(options.scoring, y)
     E = None if embedded is None else embedded.all(len(texts), table.name)
-    rows, held_out = split(texts, y, validation, table, seed, quiet=quiet)
+    rows, held_out = _split(texts, y, table, options)
     if held_out is not None and held_out.rows is None and E is not None:
-        raise typer.BadParameter(
+        raise bad_option(
+            "--validation",
             "needs a fraction if --embeddings is given; dropglm evaluate takes embeddings for another table.",
-            param_hint="--validation",
         )
     texts, y = [texts[row] for row in rows], y[rows]
-    if baseline:
+    if options.baseline:
         from dropglm.text.comparison import check_class_sizes
 
         with naming(table.name):
             check_class_sizes(y)
-    more = read_unlabelled(unlabeled or (), table, unlabeled_text, quiet=quiet)
+    more = read_unlabelled(unlabeled or (), table, options.unlabeled_text, quiet=quiet)
     E_more = None if more_embedded is None else more_embedded.all(len(more), "--unlabeled")
     of_texts = {"embeddings": None if E is None else E[rows], "embeddings_unlabeled": E_more}
-    model = TextClassifier(**settings, embedder=read_embedder(embedder, quiet=quiet))
+    model = TextClassifier(**settings, embedder=read_embedder(options.embedder, quiet=quiet))
     begin = time.perf_counter()
     # In a terminal, the model shows more.
     told = Progress(f"Training on {len(texts):,} texts", shown=not quiet and not model.verbose)
@@ -259,28 +158,81 @@ def train(
     measures = None
     if held_out is not None:
         measures = compute_metrics(model, held_out.texts, held_out.y, None if E is None else E[held_out.rows])
-    model.text_column_, model.label_column_ = text, label
-    with Progress(f"Writing {out}", shown=not quiet):
-        model.save(out)
+    save_model(model, table, options)
     found = _suspicious_labels(model, texts, y, rows)
-    if suspicious_out is not None and found is None:
-        terminal.message(f"warning: {suspicious_out} was not written, since no settings were tuned.")
-    elif suspicious_out is not None and found is not None:
-        write_disagreements(found, suspicious_out)
+    if options.suspicious_out is not None and found is None:
+        terminal.message(f"warning: {options.suspicious_out} was not written, since no settings were tuned.")
+    elif options.suspicious_out is not None and found is not None:
+        write_disagreements(found, options.suspicious_out)
     comparison = None
-    if baseline:
+    if options.baseline:
         from dropglm.text.comparison import compare_with_baseline
 
         with naming(table.name):
             comparison = compare_with_baseline(
                 model, texts, y, more or None, **of_texts, fit_seconds=fit_seconds, shown=not quiet
             )
-    seconds = time.perf_counter() - start
-    report = TrainReport(model, out, seconds, measures, found, suspicious, comparison)
-    if json:
-        report.print_json()
-    else:
-        report.print_tables()
+    lines = [] if measures is None else [("validation", measures.line())]
+    listed = (found or [])[: options.suspicious]
+    suspicious = {"found": len(found or ()), "listed": disagreements_to_json(listed)}
+    content = {
+        "validation": measures and measures.to_dict(),
+        "suspicious_labels": None if found is None else suspicious,
+        "baseline": comparison and comparison.to_dict(),
+    }
+    print_training(model, options, start, lines, content)
+    if options.json:
+        return
+    if listed:
+        count = f"{len(listed):,} of {len(found or ()):,}"
+        print_disagreements(
+            f"Labels that may be wrong, by models trained on the other folds: {count}", listed
+        )
+    if comparison is not None:
+        print_comparison(comparison)
+
+
+class HeldOut(NamedTuple):
+    """Texts on which ``--validation`` measures a model; their rows, or None if they are of another table."""
+
+    texts: list[str]
+    y: "np.ndarray"
+    rows: "np.ndarray | None"
+
+
+def _split(
+    texts: list[str], y: "np.ndarray", table: Table, options: TrainOptions
+) -> "tuple[np.ndarray, HeldOut | None]":
+    """Return the rows to train on and, if ``--validation`` is given, the texts to measure on."""
+    import numpy as np
+
+    rows = np.arange(len(texts))
+    if options.validation is None:
+        return rows, None
+    try:
+        fraction = float(options.validation)
+    except ValueError:
+        other = replace(table, path=options.validation, format=None)
+        return rows, HeldOut(*read_labelled(other, quiet=options.quiet), None)
+    if not 0.0 < fraction < 1.0:
+        raise bad_option("--validation", "a fraction must be between 0 and 1.")
+    counts = Counter(y.tolist())
+    n_held_out = math.ceil(fraction * len(texts))
+    n_train = len(texts) - n_held_out
+    stratified = min(counts.values()) > 1
+    needed = len(counts) if stratified else 1
+    if min(n_train, n_held_out) < needed:
+        advice = "smaller" if n_train < n_held_out else "larger"
+        raise BadInputError(
+            f"--validation {fraction} of {len(texts)} texts leaves {n_train} for training and {n_held_out} "
+            f"for evaluation; each needs at least {needed}. Choose a {advice} fraction or a separate table."
+        )
+    from sklearn.model_selection import train_test_split
+
+    ours, held_out = train_test_split(
+        rows, test_size=n_held_out, random_state=options.seed, stratify=y if stratified else None
+    )
+    return ours, HeldOut([texts[row] for row in held_out], y[held_out], held_out)
 
 
 def _suspicious_labels(
@@ -304,20 +256,27 @@ def _given(context: typer.Context) -> set[str]:
 
 def _refuse(given: set[str], why: str) -> None:
     if given:
-        raise typer.BadParameter(why, param_hint=f"--{min(given).replace('_', '-')}")
+        raise bad_option(option_name(min(given)), why)
 
 
-def _check_names(expectation: str, l2_weights: list[str], scoring: str) -> None:
+def _check_names(options: TrainOptions) -> None:
     """Refuse unknown names before any work."""
     from dropglm.estimators.l2_weights import L2_WEIGHTS
+    from dropglm.estimators.on_gpu import DEVICES, check_device
     from dropglm.estimators.scoring import SCORERS, classification_scorers
     from dropglm.penalties import EXPECTATIONS
 
-    check_name("--expectation", expectation, EXPECTATIONS)
-    for name in l2_weights:
+    check_name("--expectation", options.expectation, EXPECTATIONS)
+    for name in options.l2_weights or ():
         check_name("--l2-weights", name, L2_WEIGHTS)
-    if scoring not in SCORERS:
-        check_name("--scoring", scoring, classification_scorers())
+    if options.scoring not in SCORERS:
+        check_name("--scoring", options.scoring, classification_scorers())
+    check_name("--analyzer", options.analyzer, ("word", "char", "char_wb"))
+    if options.device is not None:
+        check_name("--device", options.device, DEVICES)
+        check_device(options.device)
+    if options.stop_words is not None:
+        check_name("--stop-words", options.stop_words, ("english",))
 
 
 def _check_scoring(scoring: str, y: "np.ndarray") -> None:
@@ -339,33 +298,37 @@ def _check_scoring(scoring: str, y: "np.ndarray") -> None:
             ) from None
 
 
-def _check_numbers(
-    dropout: list[float], l2: list[float], discount: list[float], ngram_weight: list[float]
-) -> None:
-    if any(not 0.0 <= rate < 1.0 for rate in dropout):
-        raise typer.BadParameter("must be in [0, 1).", param_hint="--dropout")
-    if any(not 0.0 < weight < math.inf for weight in ngram_weight):
-        raise typer.BadParameter("must be a positive number.", param_hint="--ngram-weight")
-    for option, numbers in (("--l2", l2), ("--discount", discount)):
-        if any(not 0.0 <= number < float("inf") for number in numbers):
-            raise typer.BadParameter("must not be negative or infinite.", param_hint=option)
+def _check_numbers(options: TrainOptions) -> None:
+    if any(not 0.0 <= rate < 1.0 for rate in options.dropout or ()):
+        raise bad_option("--dropout", "must be in [0, 1).")
+    if any(not 0.0 < weight < math.inf for weight in options.ngram_weight or ()):
+        raise bad_option("--ngram-weight", "must be a positive number.")
+    for option, numbers in (("--l2", options.l2), ("--discount", options.discount)):
+        if any(not 0.0 <= number < math.inf for number in numbers or ()):
+            raise bad_option(option, "must not be negative or infinite.")
+
+
+def _settings(options: TrainOptions) -> dict[str, Any]:
+    """Return the parameters of the classifier, except the embedder."""
+    several = {name: getattr(options, name) or [None] for name in SEVERAL}
+    if not options.tune and any(len(values) > 1 for values in several.values()):
+        raise bad_option("--no-tune", "without tuning, give each setting one value.")
+    return {
+        **{name: getattr(options, name) for name in SAME},
+        **{name: values[0] if len(values) == 1 else values for name, values in several.items()},
+        "ngram_range": _ngram_range(options.ngrams),
+        "min_df": (1, 2) if options.min_df is None else options.min_df,
+        "class_weight": "balanced" if options.balanced else None,
+        "n_latent": options.latent,
+        "cv": options.folds,
+        "n_jobs": options.threads,
+        "random_state": options.seed,
+        "verbose": terminal.verbosity(options.quiet),
+    }
 
 
 def _ngram_range(given: str) -> tuple[int, int]:
     first, _, last = given.rpartition("-")
     if not (last.isdecimal() and (first or "1").isdecimal()) or not 1 <= int(first or 1) <= int(last) <= 50:
-        raise typer.BadParameter(
-            f"must be a number from 1 to 50 or a range such as 1-2, got {given!r}.", param_hint="--ngrams"
-        )
+        raise bad_option("--ngrams", f"must be a number from 1 to 50 or a range such as 1-2, got {given!r}.")
     return int(first or 1), int(last)
-
-
-def _one(given: list[float] | None, default: float, option: str) -> float:
-    """Return the single value of an option that may be repeated elsewhere."""
-    if given and (len(given) > 1 or not 0.0 <= given[0] < float("inf")):
-        raise typer.BadParameter("must be one number that is not negative.", param_hint=option)
-    return given[0] if given else default
-
-
-def _one_or_several(given: list[Any] | None) -> Any:
-    return given[0] if given and len(given) == 1 else given or None

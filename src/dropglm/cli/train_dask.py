@@ -1,20 +1,19 @@
 """``dropglm train --dask``: from tables that the workers of a Dask cluster read to a model file."""
 
 import logging
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from dropglm.cli import terminal
 from dropglm.cli.errors import FAILED, BadInputError
-from dropglm.cli.inputs_outputs import check_columns, check_distinct
-from dropglm.cli.train_report import TrainReport
+from dropglm.cli.inputs_outputs import check_columns, check_distinct, save_model
+from dropglm.cli.options import TrainOptions, bad_option
+from dropglm.cli.reports import print_training
 from dropglm.progress import Progress
 from dropglm.tables import Table, find_files
 
@@ -23,37 +22,28 @@ if TYPE_CHECKING:
 
 
 def train_dask(
-    address: str,
-    table: Table,
-    labeled: Sequence[str],
-    unlabeled: Sequence[str],
-    unlabeled_text: str,
-    settings: dict[str, Any],
-    out: Path,
-    checkpoint: Path | None,
-    *,
-    json: bool,
-    quiet: bool,
+    address: str, options: TrainOptions, table: Table, settings: dict[str, Any], start: float
 ) -> None:
     """Fit a classifier to the rows of all tables and save it.
 
-    ``table`` says how the tables are read; those without labels have another column of texts, and the format
-    that their names say.
+    ``table`` says how the tables are read; those without labels may have another column of texts, and have
+    the format that their names say.
     """
-    start = time.perf_counter()
     check_columns(table.text, table.label)
     check_address(address)
-    if "-" in (*labeled, *unlabeled):
-        raise typer.BadParameter("standard input cannot be read by several processes.", param_hint="--dask")
-    files = [replace(table, path=path) for path in find_files(labeled)]
-    other = replace(table, text=unlabeled_text, label=None, format=None)
+    unlabeled = [str(path) for path in options.unlabeled or ()]
+    if "-" in (*options.tables, *unlabeled):
+        raise bad_option("--dask", "standard input cannot be read by several processes.")
+    files = [replace(table, path=path) for path in find_files(options.tables)]
+    other = replace(table, text=options.unlabeled_text or table.text, label=None, format=None)
     more = [replace(other, path=path) for path in find_files(unlabeled)]
+    out, checkpoint, quiet = options.out, options.checkpoint, options.quiet
     check_distinct([("--out", out)], [file.name for file in (*files, *more)])
     if checkpoint is not None and checkpoint.resolve() in out.resolve().parents:
-        raise typer.BadParameter(
+        raise bad_option(
+            "--out",
             f"{out} is in the folder of --checkpoint, which is removed after the training; choose another "
             "one.",
-            param_hint="--out",
         )
     from dropglm.dask import TextClassifier
     from dropglm.dask.connecting import connected
@@ -74,24 +64,17 @@ def train_dask(
             others = table_partitions(engine, more) if more else []
         model.fit_parts(engine, labelled, others, checkpoint)
     local = model.to_local()
-    local.text_column_, local.label_column_ = table.text, table.label
-    with Progress(f"Writing {out}", shown=not quiet):
-        local.save(out)
+    save_model(local, table, options)
     remove_checkpoint(checkpoint)
-    report = TrainReport(local, out, time.perf_counter() - start, None, None, 0, None)
-    if json:
-        report.print_json()
-    else:
-        report.print_tables()
+    not_measured = dict.fromkeys(("validation", "suspicious_labels", "baseline"))
+    print_training(local, options, start, content=not_measured)
 
 
 def check_address(address: str) -> None:
     """Refuse what cannot be the address of a scheduler."""
     scheme, _, place = address.partition("://")
     if address != "local" and not (scheme and place.rpartition(":")[2].isdecimal()):
-        raise typer.BadParameter(
-            f"must be local or an address such as tcp://HOST:8786, got {address!r}.", param_hint="--dask"
-        )
+        raise bad_option("--dask", f"must be local or an address such as tcp://HOST:8786, got {address!r}.")
 
 
 def dashboard(client: "Client") -> str:

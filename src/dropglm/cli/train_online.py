@@ -1,16 +1,15 @@
 """``dropglm train --online``: from a stream of rows to a model file, in constant memory."""
 
-import time
 import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import typer
-
 from dropglm.cli import terminal
 from dropglm.cli.errors import BadInputError
-from dropglm.cli.inputs_outputs import check_columns, check_name, check_output
+from dropglm.cli.inputs_outputs import check_columns, check_name, check_output, save_model
+from dropglm.cli.options import TrainOptions, bad_option, option_name
+from dropglm.cli.reports import print_training
 from dropglm.progress import Progress
 from dropglm.tables import class_names
 
@@ -25,41 +24,32 @@ FIRST_LINE = 100  # rows
 
 
 def train_online(
-    source: "Table",
-    out: Path,
-    settings: dict[str, Any],
-    *,
-    given: set[str],
-    classes: str | None,
-    epochs: int,
-    bad_rows: str,
-    checkpoint: Path | None,
-    every: int,
-    start_from: Path | None,
-    trust: bool,
-    threads: int,
-    json: bool,
-    quiet: bool,
+    options: TrainOptions, given: set[str], source: "Table", ngram_range: tuple[int, int], start: float
 ) -> None:
     """Learn from the table row by row, show progressive figures and save the model."""
     from dropglm.online import RULES
     from dropglm.text.fitted_model import load_fitted_model
     from dropglm.text.stream import MOST_LISTED, table_settings
 
-    start = time.perf_counter()
-    check_name("--bad-rows", bad_rows, BAD_ROWS)
-    check_name("--rule", settings["rule"], RULES)
-    base = None if start_from is None else load_fitted_model(start_from, trust=trust)
+    start_from, checkpoint = options.start_from, options.checkpoint
+    settings = {
+        **{name: getattr(options, name) for name in ("rule", "rate", "bits", "lowercase", "strip_html")},
+        "l2": _l2(options.l2 or [0.0]),
+        "ngram_range": ngram_range,
+    }
+    check_name("--bad-rows", options.bad_rows, BAD_ROWS)
+    check_name("--rule", options.rule, RULES)
+    base = None if start_from is None else load_fitted_model(start_from, trust=options.trust)
     source = _with_columns_of(base, source, given)
-    _check(source, settings, epochs, checkpoint)
+    _check(source, options)
     model = _model(settings, base, start_from, given)
-    model.n_jobs = threads
+    model.n_jobs = options.threads
     origin = table_settings(source)
     origin["start_from"] = 0 if start_from is None else zlib.crc32(start_from.read_bytes())
     if checkpoint is not None and checkpoint.exists():
-        training = _resume(checkpoint, source, model, classes, epochs, origin, trust=trust)
+        training = _resume(checkpoint, model, options, origin)
     else:
-        training = _start(source, model, classes, origin, skip_bad=bad_rows == "skip", quiet=quiet)
+        training = _start(source, model, options, origin)
 
     def skipped(sentence: str) -> None:
         if training.bad_rows <= MOST_LISTED:
@@ -69,11 +59,11 @@ def train_online(
 
     saved = training.row
     is_new, rows_before = not (training.epoch or training.row), training.model.model.t_
-    with ProgressiveFigures(training, shown=not quiet) as figures:
-        on_bad = skipped if bad_rows == "skip" else None
-        for _ in training.learn(source, epochs=epochs, on_bad=on_bad):
+    with ProgressiveFigures(training, shown=not options.quiet) as figures:
+        on_bad = skipped if options.bad_rows == "skip" else None
+        for _ in training.learn(source, epochs=options.epochs, on_bad=on_bad):
             figures.update()
-            if checkpoint is not None and not 0 <= training.row - saved < every:
+            if checkpoint is not None and not 0 <= training.row - saved < options.every:
                 training.save(checkpoint)
                 saved = training.row
     if is_new and training.model.model.t_ == rows_before:
@@ -85,22 +75,29 @@ def train_online(
             "warning: the rows are sorted by class; shuffle the table, since online learning needs mixed "
             "classes."
         )
-    training.model.text_column_, training.model.label_column_ = source.text, source.label
-    with Progress(f"Writing {out}", shown=not quiet):
-        training.model.save(out)
+    save_model(training.model, source, options)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
-    _print_result(training, out, time.perf_counter() - start, as_json=json)
+    lines = [("bad rows", f"{training.bad_rows:,} skipped")] if training.bad_rows else []
+    content = {"bad_rows": training.bad_rows, "first_bad_rows": training.first_bad_rows}
+    print_training(training.model, options, start, lines, content)
 
 
-def _check(source: "Table", settings: dict[str, Any], epochs: int, checkpoint: Path | None) -> None:
+def _l2(given: list[float]) -> float:
+    """Return the single value of an option that may be repeated elsewhere."""
+    if len(given) > 1 or not 0.0 <= given[0] < float("inf"):
+        raise bad_option("--l2", "must be one number that is not negative.")
+    return given[0]
+
+
+def _check(source: "Table", options: TrainOptions) -> None:
     """Refuse options that cannot work, before any work."""
-    if not (settings["rate"] is None or 0.0 < settings["rate"] < float("inf")):
-        raise typer.BadParameter("must be a finite number above 0.", param_hint="--rate")
-    if epochs > 1 and not _is_file(source):
-        raise typer.BadParameter("a pipe can be read only once.", param_hint="--epochs")
-    if checkpoint is not None:
-        check_output(checkpoint, "--checkpoint", regular=True)
+    if not (options.rate is None or 0.0 < options.rate < float("inf")):
+        raise bad_option("--rate", "must be a finite number above 0.")
+    if options.epochs > 1 and not _is_file(source):
+        raise bad_option("--epochs", "a pipe can be read only once.")
+    if options.checkpoint is not None:
+        check_output(options.checkpoint, "--checkpoint", regular=True)
 
 
 def _with_columns_of(base: "FittedTextModel | None", source: "Table", given: set[str]) -> "Table":
@@ -127,7 +124,7 @@ def _model(
     fixed = {"classes", "bits", "ngrams", "lowercase", "strip_html"}
     fixed |= {"rule", "l2"} if isinstance(base, OnlineTextModel) else set()
     for name in sorted(given & fixed):
-        raise typer.BadParameter(f"is already set by {start_from}.", param_hint=_option(name))
+        raise bad_option(option_name(name), f"is already set by {start_from}.")
     if isinstance(base, OnlineTextModel):
         if "rate" in given:
             base.model.rate = settings["rate"]
@@ -137,13 +134,7 @@ def _model(
 
 
 def _start(
-    source: "Table",
-    model: "OnlineTextModel",
-    classes: str | None,
-    origin: dict[str, Any],
-    *,
-    skip_bad: bool,
-    quiet: bool,
+    source: "Table", model: "OnlineTextModel", options: TrainOptions, origin: dict[str, Any]
 ) -> "OnlineTraining":
     """Return a training at its start."""
     from dropglm.text.similar_classes import warn_about_classes
@@ -151,22 +142,13 @@ def _start(
 
     if not model.is_new:
         return OnlineTraining(model, origin)
-    names = (
-        _find_classes(source, skip_bad=skip_bad, quiet=quiet) if classes is None else _split_classes(classes)
-    )
+    names = _find_classes(source, options) if options.classes is None else _split_classes(options.classes)
     warn_about_classes(dict.fromkeys(names))
     return OnlineTraining.start(model, names, origin)
 
 
 def _resume(
-    checkpoint: Path,
-    source: "Table",
-    model: "OnlineTextModel",
-    classes: str | None,
-    epochs: int,
-    origin: dict[str, Any],
-    *,
-    trust: bool,
+    checkpoint: Path, model: "OnlineTextModel", options: TrainOptions, origin: dict[str, Any]
 ) -> "OnlineTraining":
     """Return the training of the checkpoint, unless it was made with other settings."""
     from dropglm.model_files import ModelFileError
@@ -174,82 +156,49 @@ def _resume(
 
     hint = f"remove {checkpoint} to start again"
     try:
-        training = OnlineTraining.load(checkpoint, trust=trust)
+        training = OnlineTraining.load(checkpoint, trust=options.trust)
     except ModelFileError as error:
         raise BadInputError(f"{str(error).removesuffix('.')}; {hint}.") from None
     theirs = training.model.current_settings | training.origin
     for name, value in sorted((model.current_settings | origin).items()):
         before = tuple(theirs[name]) if isinstance(theirs.get(name), list) else theirs.get(name)
         if before != value:
-            raise BadInputError(f"{checkpoint} was made with a different {_option(name)}; {hint}.")
-    if classes is not None and set(_split_classes(classes)) != set(training.class_names):
-        given = ",".join(training.class_names)
-        raise BadInputError(f"{checkpoint} was made with the classes {given}; {hint}.")
-    if training.epoch >= epochs:
+            option = option_name("ngrams" if name == "ngram_range" else name)
+            raise BadInputError(f"{checkpoint} was made with a different {option}; {hint}.")
+    if options.classes is not None and set(_split_classes(options.classes)) != set(training.class_names):
+        classes = ",".join(training.class_names)
+        raise BadInputError(f"{checkpoint} was made with the classes {classes}; {hint}.")
+    if training.epoch >= options.epochs:
         raise BadInputError(
             f"{checkpoint} has already completed {training.epoch} pass{'' if training.epoch == 1 else 'es'}; "
             f"raise --epochs, or {hint}."
         )
     training.model.n_jobs = model.n_jobs
-    place = f"row {training.row:,}" + (f" of pass {training.epoch + 1}" if epochs > 1 else "")
+    place = f"row {training.row:,}" + (f" of pass {training.epoch + 1}" if options.epochs > 1 else "")
     terminal.message(f"resuming from {checkpoint}, after {place}.")
     return training
-
-
-def _option(name: str) -> str:
-    """Return the option that sets a parameter of the model or of the table."""
-    return "--ngrams" if name == "ngram_range" else f"--{name.replace('_', '-')}"
 
 
 def _split_classes(classes: str) -> list[str]:
     names = class_names(label.strip() for label in classes.split(","))
     if len(set(names)) < max(2, len(names)) or not all(names):
-        raise typer.BadParameter(
-            "must be two or more different labels, such as neg,pos.", param_hint="--classes"
-        )
+        raise bad_option("--classes", "must be two or more different labels, such as neg,pos.")
     return names
 
 
-def _find_classes(source: "Table", *, skip_bad: bool, quiet: bool) -> list[str]:
+def _find_classes(source: "Table", options: TrainOptions) -> list[str]:
     from dropglm.text.stream import find_classes
 
     if not _is_file(source):
-        raise typer.BadParameter(
-            "must list all labels, since a pipe can be read only once.", param_hint="--classes"
-        )
-    with Progress(f"Finding the classes of {source.name}", shown=not quiet):
-        return find_classes(source, skip_bad=skip_bad)
+        raise bad_option("--classes", "must list all labels, since a pipe can be read only once.")
+    with Progress(f"Finding the classes of {source.name}", shown=not options.quiet):
+        return find_classes(source, skip_bad=options.bad_rows == "skip")
 
 
 def _is_file(source: "Table") -> bool:
     """Return whether the table can be read twice; a missing file is reported when it is opened."""
     path = Path(str(source.path))
     return source.path != "-" and (path.is_file() or not path.exists())
-
-
-def _print_result(training: "OnlineTraining", out: Path, seconds: float, *, as_json: bool) -> None:
-    """Print what was learnt."""
-    from dropglm.text.top_ngrams import top_to_dict
-
-    model = training.model
-    top = model.top_features(8)
-    if as_json:
-        terminal.as_json(
-            {
-                "model": str(out),
-                "seconds": round(seconds, 3),
-                **model.summary_.to_dict(),
-                "bad_rows": training.bad_rows,
-                "first_bad_rows": training.first_bad_rows,
-                "top_features": top_to_dict(top),
-            }
-        )
-        return
-    lines = model.summary_.lines()
-    if training.bad_rows:
-        lines.append(("bad rows", f"{training.bad_rows:,} skipped"))
-    terminal.pairs([*lines, ("model", f"{out}, {out.stat().st_size / 1e6:.1f} MB, {seconds:.1f} s in total")])
-    terminal.top_table(top)
 
 
 class ProgressiveFigures(Progress):
