@@ -104,8 +104,8 @@ def export(
     check_distinct([("--out", path) for path in parts], [datasets.where(name)])
     for path in parts:
         if path.is_file() and not force:
-            raise typer.BadParameter(
-                f"{path} exists; choose another file, or overwrite it with --force.", param_hint="--out"
+            raise options.bad_option(
+                "--out", f"{path} exists; choose another file, or overwrite it with --force."
             )
     for path, (texts, y) in parts.items():
         _write(path, texts, y, out_format)

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import typer
-
 from dropglm.cli.errors import BadInputError
+from dropglm.cli.options import bad_option
 from dropglm.progress import Progress
 
 if TYPE_CHECKING:
@@ -91,19 +90,17 @@ def _open(path: Path) -> "np.ndarray":
 def check_not_both(embeddings: object, embedder: Path | None) -> None:
     """Refuse both embeddings and an embedder."""
     if embeddings and embedder is not None:
-        raise typer.BadParameter("cannot be used with --embeddings.", param_hint="--embedder")
+        raise bad_option("--embedder", "cannot be used with --embeddings.")
 
 
 def check_unlabelled(embeddings: object, embeddings_unlabeled: object, unlabeled: object) -> None:
     """Refuse embeddings of unlabelled texts without those of the others, or the other way round."""
     if embeddings_unlabeled and not (embeddings and unlabeled):
-        raise typer.BadParameter(
-            "needs --embeddings and --unlabeled as well.", param_hint="--embeddings-unlabeled"
-        )
+        raise bad_option("--embeddings-unlabeled", "needs --embeddings and --unlabeled as well.")
     if embeddings and unlabeled and not embeddings_unlabeled:
-        raise typer.BadParameter(
+        raise bad_option(
+            "--embeddings",
             "needs the embeddings of the texts of --unlabeled as well; give --embeddings-unlabeled.",
-            param_hint="--embeddings",
         )
 
 

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from dropglm.cli import options, terminal
 from dropglm.cli.inputs_outputs import check_output
 
@@ -47,14 +45,13 @@ def export(
 
     chosen = {"--onnx": onnx, "--sklearn": sklearn, "--json": json}
     if not any(chosen.values()):
-        raise typer.BadParameter("name at least one file to write.", param_hint=" / ".join(chosen))
+        raise options.bad_option(" / ".join(chosen), "name at least one file to write.")
     for option, path in chosen.items():
         if path is not None:
             check_output(path, option)
     if sklearn is not None and sklearn.suffix.lower() not in SUFFIXES:
-        raise typer.BadParameter(
-            f"{sklearn} must end in {' or '.join(SUFFIXES)}, which says how it is written.",
-            param_hint="--sklearn",
+        raise options.bad_option(
+            "--sklearn", f"{sklearn} must end in {' or '.join(SUFFIXES)}, which says how it is written."
         )
     classifier = load_fitted_model(model, trust=trust)
     # Those that refuse more models come first.

@@ -13,7 +13,7 @@ import typer
 
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming
-from dropglm.cli.inputs_outputs import check_distinct, check_output, need_server
+from dropglm.cli.inputs_outputs import check_columns, check_distinct, check_output, need_server
 from dropglm.tables import Table
 from dropglm.tables.source import check_file_exists
 
@@ -98,9 +98,8 @@ def label(
     """
     need_server("Labelling in the browser needs")
     if table == "-":
-        raise typer.BadParameter("standard input is not supported; name a file.", param_hint="TABLE")
-    if label == text:
-        raise typer.BadParameter(f"{text!r} is the column with the texts.", param_hint="--label")
+        raise options.bad_option("TABLE", "standard input is not supported; name a file.")
+    check_columns(text, label)
     check_file_exists(table)
     names = _class_names(classes)
     journal = labels or default_journal(table)
@@ -210,14 +209,12 @@ def _class_names(given: str | None) -> list[str]:
 
     names = [name.strip() for name in given.split(",")] if given is not None else []
     if not all(names):
-        raise typer.BadParameter("must be names separated by commas.", param_hint="--classes")
+        raise options.bad_option("--classes", "must be names separated by commas.")
     for name in names:
-        try:
+        with options.refusing("--classes"):
             checked_name(name)
-        except ValueError as error:
-            raise typer.BadParameter(str(error), param_hint="--classes") from None
     if len(set(names)) < len(names):
-        raise typer.BadParameter("a class is named twice.", param_hint="--classes")
+        raise options.bad_option("--classes", "a class is named twice.")
     return names
 
 

@@ -59,8 +59,8 @@ def predict(
         check_output_table(out, out_format)
     keep = list(dict.fromkeys(keep or ()))
     if set(keep) & {"predicted", "probability"}:
-        raise typer.BadParameter(
-            "the output has its own columns predicted and probability; rename yours.", param_hint="--keep"
+        raise options.bad_option(
+            "--keep", "the output has its own columns predicted and probability; rename yours."
         )
     classifier = load_with_embedder(model, embedder, trust=trust)
     classifier.n_jobs = threads

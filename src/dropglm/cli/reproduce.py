@@ -44,30 +44,28 @@ def reproduce(
 
     if names and "list" in names:
         if len(names) > 1:
-            raise typer.BadParameter("list cannot be combined with experiments.", param_hint="NAMES")
+            raise options.bad_option("NAMES", "list cannot be combined with experiments.")
         if everything:
-            raise typer.BadParameter("list already shows all experiments.", param_hint="--all")
+            raise options.bad_option("--all", "list already shows all experiments.")
         listed = experiments.list_experiments(experiments.EXPERIMENTS)
         terminal.table(listed.title, listed.header, listed.rows, words=len(listed.header))
         return
     if bool(names) == everything:
         both = "give names or --all, not both."
-        raise typer.BadParameter(
-            both if names else "give names or --all; list shows the names.", param_hint="NAMES"
-        )
+        raise options.bad_option("NAMES", both if names else "give names or --all; list shows the names.")
     chosen = _chosen(experiments.EXPERIMENTS, names)
     if out.exists() and not out.is_dir():
-        raise typer.BadParameter(f"{out} is a file; give a folder.", param_hint="--out")
+        raise options.bad_option("--out", f"{out} is a file; give a folder.")
     slow = [name for name, each in chosen.items() if not each.fits(quick)]
     if len(slow) == len(chosen):
-        raise typer.BadParameter(f"{', '.join(slow)}: there is no quick version.", param_hint="--quick")
+        raise options.bad_option("--quick", f"{', '.join(slow)}: there is no quick version.")
     for name in slow:
         del chosen[name]
         if not quiet:
             terminal.message(f"{name} is skipped, since it has no quick version.")
     out.mkdir(parents=True, exist_ok=True)
     if not os.access(out, os.W_OK):
-        raise typer.BadParameter(f"{out} is not writable.", param_hint="--out")
+        raise options.bad_option("--out", f"{out} is not writable.")
     # Before hours of work: can figures be drawn, and can all result files be read?
     experiments.require_matplotlib()
     runs = {
@@ -97,10 +95,8 @@ def _chosen(known: Mapping[str, "Experiment"], names: list[str] | None) -> dict[
     """Return the named experiments, by default all."""
     from dropglm.registry import lookup
 
-    try:
+    with options.refusing():
         return {name: lookup(known, name, "experiment") for name in names or known}
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 def _run(runs: Mapping[str, "ExperimentRun"], *, quiet: bool) -> None:

@@ -1,8 +1,10 @@
 """``dropglm serve``: a model as a web service, with a page to try it."""
 
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from dropglm.cli import options, terminal
 from dropglm.cli.embeddings import load_with_embedder
@@ -13,34 +15,40 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 
-def serve(
-    model: options.ModelFile,
-    host: options.Host = "127.0.0.1",
-    port: options.Port = None,
+@dataclass(frozen=True)
+class ServeOptions:
+    """The arguments of ``dropglm serve``, in the order of its help."""
+
+    model: options.ModelFile
+    host: options.Host = "127.0.0.1"
+    port: options.Port = None
     allow_host: Annotated[
         list[str] | None,
         options.option(
             options.SERVER,
             "Further host name that requests may use, such as that of a proxy; may be repeated.",
         ),
-    ] = None,
+    ] = None
     workers: Annotated[
         int, options.option(options.SERVER, "Number of processes, each with its own model.", min=1)
-    ] = 1,
+    ] = 1
     max_texts: Annotated[
         int, options.option(options.SERVER, "Number of texts that a request may have.", min=1)
-    ] = 10_000,
+    ] = 10_000
     max_megabytes: Annotated[
         float, options.option(options.SERVER, "Size that a request may have.", min=0.001)
-    ] = 32,
-    browser: Annotated[
-        bool, options.option(options.SERVER, "Open the page in a browser.", "--browser")
-    ] = False,
-    embedder: options.Embedder = None,
-    trust: options.Trust = False,
-    threads: options.Threads = -1,
-    quiet: Annotated[bool, options.option(options.OUTPUT, "Do not log requests.", "--quiet", "-q")] = False,
-) -> None:
+    ] = 32
+    browser: Annotated[bool, options.option(options.SERVER, "Open the page in a browser.", "--browser")] = (
+        False
+    )
+    embedder: options.Embedder = None
+    trust: options.Trust = False
+    threads: options.Threads = -1
+    quiet: Annotated[bool, options.option(options.OUTPUT, "Do not log requests.", "--quiet", "-q")] = False
+
+
+@options.with_options(ServeOptions)
+def serve(_: typer.Context, chosen: ServeOptions) -> None:
     """Answer requests for predictions over HTTP, and show a page to try the model.
 
     POST /predict takes {"texts": [...]} and returns labels and probabilities; POST /explain returns the
@@ -50,56 +58,32 @@ def serve(
     need_server("dropglm serve needs")
     from dropglm.web.running import address_of, end_if_computing, listen, open_browser, run, run_workers
 
-    served = ServedModel(
-        model,
-        embedder,
-        trust,
-        threads,
-        host,
-        tuple(allow_host or ()),
-        max_texts,
-        round(max_megabytes * 1e6),
-        quiet,
-    )
-    check_file_exists(model)
-    app = served()  # an error in the model is reported first, and not by each process
-    with listen(host, port) as listener:
-        address = address_of(listener, host)
-        terminal.message(f"serving {model.name} on {address} (Ctrl-C stops).")
-        if browser:
+    check_file_exists(chosen.model)
+    app = application_of(chosen)  # an error in the model is reported first, and not by each process
+    with listen(chosen.host, chosen.port) as listener:
+        address = address_of(listener, chosen.host)
+        terminal.message(f"serving {chosen.model.name} on {address} (Ctrl-C stops).")
+        if chosen.browser:
             open_browser(address)
-        if workers == 1:
+        if chosen.workers == 1:
             run(app, listener)
         else:
             del app
-            run_workers(served, listener, workers)
+            run_workers(partial(application_of, chosen), listener, chosen.workers)
     terminal.message("stopped.")
     end_if_computing()
 
 
-@dataclass(frozen=True)
-class ServedModel:
-    """What a process needs to make the application."""
+def application_of(chosen: ServeOptions) -> "ASGIApp":
+    """Load the model, and return the application that serves it; each process calls this."""
+    from dropglm import checks
+    from dropglm.web.application import application
+    from dropglm.web.security import AllowedHosts
+    from dropglm.web.serving import TextService
 
-    model: Path
-    embedder: Path | None
-    trust: bool
-    threads: int
-    host: str
-    allow_host: tuple[str, ...]
-    max_texts: int
-    max_bytes: int
-    quiet: bool
-
-    def __call__(self) -> "ASGIApp":
-        """Load the model, and return the application."""
-        from dropglm import checks
-        from dropglm.web.application import application
-        from dropglm.web.security import AllowedHosts
-        from dropglm.web.serving import TextService
-
-        model = load_with_embedder(self.model, self.embedder, trust=self.trust)
-        model.n_jobs = checks.threads(self.threads)  # counted once, not for each request
-        service = TextService(model, self.model.stem, self.max_texts, self.max_bytes)
-        service.warm_up()
-        return application(service.routes(), AllowedHosts(self.host, self.allow_host), log=not self.quiet)
+    model = load_with_embedder(chosen.model, chosen.embedder, trust=chosen.trust)
+    model.n_jobs = checks.threads(chosen.threads)  # counted once, not for each request
+    service = TextService(model, chosen.model.stem, chosen.max_texts, round(chosen.max_megabytes * 1e6))
+    service.warm_up()
+    hosts = AllowedHosts(chosen.host, chosen.allow_host or ())
+    return application(service.routes(), hosts, log=not chosen.quiet)

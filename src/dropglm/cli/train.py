@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from dropglm.cli import terminal
+from dropglm.cli import reports, terminal
 from dropglm.cli.embeddings import EmbeddingRows, check_not_both, check_unlabelled, read_embedder
 from dropglm.cli.errors import BadInputError, naming
 from dropglm.cli.inputs_outputs import (
@@ -22,13 +22,6 @@ from dropglm.cli.inputs_outputs import (
 )
 from dropglm.cli.options import TrainOptions, bad_option, option_name, with_options
 from dropglm.cli.postponed import forget
-from dropglm.cli.reports import (
-    disagreements_to_json,
-    print_comparison,
-    print_disagreements,
-    print_training,
-    write_disagreements,
-)
 from dropglm.cli.train_dask import train_dask
 from dropglm.cli.train_online import train_online
 from dropglm.progress import Progress
@@ -163,7 +156,7 @@ def _train_in_memory(options: TrainOptions, table: Table, settings: dict[str, An
     if options.suspicious_out is not None and found is None:
         terminal.message(f"warning: {options.suspicious_out} was not written, since no settings were tuned.")
     elif options.suspicious_out is not None and found is not None:
-        write_disagreements(found, options.suspicious_out)
+        reports.write_disagreements(found, options.suspicious_out)
     comparison = None
     if options.baseline:
         from dropglm.text.comparison import compare_with_baseline
@@ -174,22 +167,22 @@ def _train_in_memory(options: TrainOptions, table: Table, settings: dict[str, An
             )
     lines = [] if measures is None else [("validation", measures.line())]
     listed = (found or [])[: options.suspicious]
-    suspicious = {"found": len(found or ()), "listed": disagreements_to_json(listed)}
+    suspicious = {"found": len(found or ()), "listed": reports.disagreements_to_json(listed)}
     content = {
         "validation": measures and measures.to_dict(),
         "suspicious_labels": None if found is None else suspicious,
         "baseline": comparison and comparison.to_dict(),
     }
-    print_training(model, options, start, lines, content)
+    reports.print_training(model, options, start, lines, content)
     if options.json:
         return
     if listed:
         count = f"{len(listed):,} of {len(found or ()):,}"
-        print_disagreements(
+        reports.print_disagreements(
             f"Labels that may be wrong, by models trained on the other folds: {count}", listed
         )
     if comparison is not None:
-        print_comparison(comparison)
+        reports.print_comparison(comparison)
 
 
 class HeldOut(NamedTuple):
