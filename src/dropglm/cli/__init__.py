@@ -58,14 +58,19 @@ def is_interrupt(error: BaseException) -> bool:
 
     If a compiled module is interrupted while it is imported, it may raise an ``ImportError`` instead.
     """
-    cause: BaseException | None = error
-    seen: list[BaseException] = []
-    while cause is not None and cause not in seen:
-        if isinstance(cause, KeyboardInterrupt):
-            return True
-        seen.append(cause)
-        cause = cause.__cause__ or cause.__context__
+    if any(isinstance(cause, KeyboardInterrupt) for cause in causes(error)):
+        return True
     return isinstance(error, ImportError) and bool(_received)
+
+
+def causes(error: BaseException) -> list[BaseException]:
+    """Return an error and those that it was raised from or hides, the latest first."""
+    found: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in found:
+        found.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    return found
 
 
 def prepare_streams() -> None:

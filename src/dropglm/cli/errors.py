@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-from dropglm.cli import INTERRUPTED, is_interrupt, terminal
+from dropglm.cli import INTERRUPTED, causes, is_interrupt, terminal
 from dropglm.errors import ClusterError, InputError, InputTypeError, TooLargeError, UserError
 from dropglm.extras import BrokenPackageError
 from dropglm.files import FileError
@@ -105,10 +105,7 @@ def is_about_input(error: BaseException) -> bool:
 
 def _is_write_error(error: BaseException) -> bool:
     """Return whether output could not be written, as on a full disk; ours may hide the system's error."""
-    cause: BaseException | None = error
-    while cause is not None and getattr(cause, "errno", None) not in WRITE_ERRORS:
-        cause = cause.__context__
-    return cause is not None
+    return any(getattr(cause, "errno", None) in WRITE_ERRORS for cause in causes(error))
 
 
 def in_options(error: BaseException) -> str:

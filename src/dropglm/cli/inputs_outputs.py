@@ -16,6 +16,7 @@ from dropglm.extras import import_extra
 from dropglm.files import check_writable, descriptor, file_identity
 from dropglm.progress import Progress
 from dropglm.registry import lookup
+from dropglm.tables.formats import find_format
 
 if TYPE_CHECKING:
     import numpy as np
@@ -170,8 +171,6 @@ def check_output(path: FilePath, option: str, *, regular: bool = False) -> None:
 
 def check_output_table(path: FilePath, format: str | None, *, option: str = "--out") -> None:
     """Refuse, before any work, a table that cannot be written or whose format is unknown."""
-    from dropglm.tables.formats import find_format
-
     check_output(path, option)
     try:
         find_format(str(path), format)

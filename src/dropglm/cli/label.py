@@ -28,64 +28,58 @@ SUFFIX = ".labels.jsonl"
 # changes of threads between a key press and the next text may wait that long.
 SWITCH_INTERVAL = 0.0005
 
-TextTable = Annotated[str, typer.Argument(help="Table with texts to label."), options.File.READ]
-SomeLabels = Annotated[
-    str | None,
-    options.option(
-        options.TABLES,
-        "Column with labels that some texts have already; they are used to start with.",
-        "--label",
-        "-l",
-    ),
-]
-Journal = Annotated[
-    Path | None,
-    options.option(
-        options.OUTPUT,
-        "File in which all answers are stored; by default beside the table, with the suffix "
-        ".labels.jsonl. If it exists, labelling continues.",
-        "--labels",
-    ),
-    options.File.WRITTEN,
-]
-ClassNames = Annotated[
-    str | None,
-    options.option(
-        options.MODEL,
-        "Names of the classes, separated by commas; more can be added on the page.",
-        "--classes",
-    ),
-]
-StartModel = Annotated[
-    Path | None,
-    options.option(options.MODEL, "Model file whose guesses are used while there are few labels.", "--model"),
-    options.File.READ,
-]
-RandomShare = Annotated[
-    float,
-    options.option(
-        options.MODEL,
-        "Share of the texts that are drawn at random, not chosen by the model; they give the estimate "
-        "of accuracy.",
-        min=0.0,
-        max=1.0,
-    ),
-]
-Browser = Annotated[bool, options.option(options.SERVER, "Open the page in the browser.")]
-
 
 def label(
-    table: TextTable,
+    table: Annotated[str, typer.Argument(help="Table with texts to label."), options.File.READ],
     text: options.Text = "text",
-    label: SomeLabels = None,
-    classes: ClassNames = None,
-    labels: Journal = None,
-    model: StartModel = None,
+    label: Annotated[
+        str | None,
+        options.option(
+            options.TABLES,
+            "Column with labels that some texts have already; they are used to start with.",
+            "--label",
+            "-l",
+        ),
+    ] = None,
+    classes: Annotated[
+        str | None,
+        options.option(
+            options.MODEL,
+            "Names of the classes, separated by commas; more can be added on the page.",
+            "--classes",
+        ),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        options.option(
+            options.OUTPUT,
+            "File in which all answers are stored; by default beside the table, with the suffix "
+            ".labels.jsonl. If it exists, labelling continues.",
+            "--labels",
+        ),
+        options.File.WRITTEN,
+    ] = None,
+    model: Annotated[
+        Path | None,
+        options.option(
+            options.MODEL, "Model file whose guesses are used while there are few labels.", "--model"
+        ),
+        options.File.READ,
+    ] = None,
     trust: options.Trust = False,
-    random_share: RandomShare = 0.2,
+    random_share: Annotated[
+        float,
+        options.option(
+            options.MODEL,
+            "Share of the texts that are drawn at random, not chosen by the model; they give the estimate "
+            "of accuracy.",
+            min=0.0,
+            max=1.0,
+        ),
+    ] = 0.2,
     port: options.Port = None,
     host: options.Host = "127.0.0.1",
-    browser: Browser = True,
+    browser: Annotated[bool, options.option(options.SERVER, "Open the page in the browser.")] = True,
     format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -143,7 +137,7 @@ def label(
                     session,
                     _stem(journal),
                     text_column=text,
-                    label_column=label or _other_than(text),
+                    label_column=label or ("class" if text == "label" else "label"),
                     n_jobs=threads,
                     read_rows=partial(all_columns, source),
                 )
@@ -249,10 +243,6 @@ def _start_model(path: Path, texts: list[str], *, trust: bool) -> "FittedTextMod
     with naming(str(path)):
         model.predict_proba(texts[:1])  # a model that needs embeddings cannot be used
     return model
-
-
-def _other_than(text: str) -> str:
-    return "label" if text != "label" else "class"
 
 
 def _labels(n: int) -> str:

@@ -11,6 +11,9 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from dropglm.tables.formats import check_delimiter, find_format
+from dropglm.tables.lines import find_codec
+
 TABLES, OUTPUT, MODEL, TUNING = "Tables", "Output", "Model", "Tuning"
 ONLINE, DASK, SERVER = "Online", "Dask", "Server"
 TAB_NAMES = ("\\t", "tab")
@@ -65,33 +68,24 @@ def with_options(kind: type[Options]) -> Callable[[Command[Options]], Callable[.
     return decorate
 
 
-def _check_format(given: str | None) -> str | None:
-    from dropglm.tables.formats import find_format
+def _checked_by(check: Callable[[str], object]) -> Callable[[str | None], str | None]:
+    """Return a callback that refuses the values for which the check raises an error."""
 
-    if given is not None:
-        with refusing():
-            find_format("", given)
-    return given
+    def callback(given: str | None) -> str | None:
+        if given is not None:
+            with refusing():
+                check(given)
+        return given
+
+    return callback
 
 
-def _check_encoding(given: str | None) -> str | None:
-    from dropglm.tables.lines import find_codec
-
-    if given is not None:
-        with refusing():
-            find_codec(given)
-    return given
+_check_format = _checked_by(lambda given: find_format("", given))
+_check_encoding = _checked_by(find_codec)
 
 
 def _delimiter(given: str | None) -> str | None:
-    from dropglm.tables.formats import check_delimiter
-
-    if given in TAB_NAMES:
-        return "\t"
-    if given is not None:
-        with refusing():
-            check_delimiter(given)
-    return given
+    return "\t" if given in TAB_NAMES else _checked_by(check_delimiter)(given)
 
 
 def _not_zero(given: int) -> int:
