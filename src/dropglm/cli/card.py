@@ -6,6 +6,7 @@ from typing import Annotated
 
 from dropglm.cli import options, terminal
 from dropglm.cli.inputs_outputs import check_output
+from dropglm.cli.options import OUTPUT, File, option
 from dropglm.files import replacing
 
 
@@ -13,12 +14,10 @@ def card(
     model: options.ModelFile,
     out: Annotated[
         Path | None,
-        options.option(options.OUTPUT, "Markdown file to write; by default standard output.", "--out", "-o"),
-        options.File.WRITTEN,
+        option(OUTPUT, "Markdown file to write; by default standard output.", "--out", "-o"),
+        File.WRITTEN,
     ] = None,
-    name: Annotated[
-        str | None, options.option(options.OUTPUT, "Name of the model; by default that of its file.")
-    ] = None,
+    name: Annotated[str | None, option(OUTPUT, "Name of the model; by default that of its file.")] = None,
     trust: options.Trust = False,
 ) -> None:
     """Write a model card: training data, settings, scores and limits, as far as the model file has them."""

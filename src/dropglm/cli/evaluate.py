@@ -6,6 +6,7 @@ from dropglm.cli import options, terminal
 from dropglm.cli.embeddings import EmbeddingRows, check_not_both, load_with_embedder
 from dropglm.cli.errors import naming
 from dropglm.cli.inputs_outputs import ColumnsOfModel, read_labelled
+from dropglm.cli.options import OUTPUT, option
 from dropglm.cli.reports import disagreements_to_json, print_disagreements
 from dropglm.progress import Progress
 from dropglm.tables import Table
@@ -29,10 +30,8 @@ def evaluate(
     trust: options.Trust = False,
     mistakes: Annotated[
         int,
-        options.option(
-            options.OUTPUT,
-            "Number of texts to list whose predictions are wrong with the highest probability.",
-            min=0,
+        option(
+            OUTPUT, "Number of texts to list whose predictions are wrong with the highest probability.", min=0
         ),
     ] = 5,
     threads: options.Threads = -1,

@@ -8,6 +8,7 @@ import typer
 from dropglm.cli import options, terminal
 from dropglm.cli.embeddings import EmbeddingRows, check_not_both, load_with_embedder
 from dropglm.cli.inputs_outputs import check_output
+from dropglm.cli.options import MODEL, OUTPUT, File, option
 from dropglm.files import replacing
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ def explain(
     texts: Annotated[list[str] | None, typer.Argument(help="Texts to explain, each in quotes.")] = None,
     top: Annotated[
         int,
-        options.option(
-            options.OUTPUT,
+        option(
+            OUTPUT,
             "Number of n-grams to show per class, and for either of the two classes that an "
             "explanation of a text compares.",
             min=1,
@@ -28,15 +29,13 @@ def explain(
     ] = 15,
     html: Annotated[
         Path | None,
-        options.option(options.OUTPUT, "Write a self-contained HTML page with figures to this file."),
-        options.File.WRITTEN,
+        option(OUTPUT, "Write a self-contained HTML page with figures to this file."),
+        File.WRITTEN,
     ] = None,
     embeddings: Annotated[
         Path | None,
-        options.option(
-            options.MODEL, "NumPy file (.npy) with the embedding of each of the texts, in their order."
-        ),
-        options.File.READ,
+        option(MODEL, "NumPy file (.npy) with the embedding of each of the texts, in their order."),
+        File.READ,
     ] = None,
     embedder: options.Embedder = None,
     trust: options.Trust = False,

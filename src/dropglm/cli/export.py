@@ -5,6 +5,7 @@ from typing import Annotated
 
 from dropglm.cli import options, terminal
 from dropglm.cli.inputs_outputs import check_output
+from dropglm.cli.options import File, bad_option, option
 
 FORMATS = "Formats"
 
@@ -13,28 +14,28 @@ def export(
     model: options.ModelFile,
     onnx: Annotated[
         Path | None,
-        options.option(
+        option(
             FORMATS,
             "File to write for onnxruntime 1.17 or newer (opset 20): texts in, labels and probabilities out.",
         ),
-        options.File.WRITTEN,
+        File.WRITTEN,
     ] = None,
     sklearn: Annotated[
         Path | None,
-        options.option(
+        option(
             FORMATS,
             "File to write for scikit-learn: a pipeline of its own classes, as .skops (no code in it) or "
             ".pkl (a pickle, which runs code when it is opened).",
         ),
-        options.File.WRITTEN,
+        File.WRITTEN,
     ] = None,
     json: Annotated[
         Path | None,
-        options.option(
+        option(
             FORMATS,
             "File to write for other languages, in the format of docs/exporting.md; .json.gz is compressed.",
         ),
-        options.File.WRITTEN,
+        File.WRITTEN,
     ] = None,
     trust: options.Trust = False,
 ) -> None:
@@ -45,12 +46,12 @@ def export(
 
     chosen = {"--onnx": onnx, "--sklearn": sklearn, "--json": json}
     if not any(chosen.values()):
-        raise options.bad_option(" / ".join(chosen), "name at least one file to write.")
-    for option, path in chosen.items():
+        raise bad_option(" / ".join(chosen), "name at least one file to write.")
+    for name, path in chosen.items():
         if path is not None:
-            check_output(path, option)
+            check_output(path, name)
     if sklearn is not None and sklearn.suffix.lower() not in SUFFIXES:
-        raise options.bad_option(
+        raise bad_option(
             "--sklearn", f"{sklearn} must end in {' or '.join(SUFFIXES)}, which says how it is written."
         )
     classifier = load_fitted_model(model, trust=trust)

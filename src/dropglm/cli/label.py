@@ -14,6 +14,7 @@ import typer
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming
 from dropglm.cli.inputs_outputs import check_columns, check_distinct, check_output, need_server
+from dropglm.cli.options import MODEL, OUTPUT, SERVER, TABLES, File, bad_option, option, refusing
 from dropglm.tables import Table
 from dropglm.tables.source import check_file_exists
 
@@ -30,47 +31,37 @@ SWITCH_INTERVAL = 0.0005
 
 
 def label(
-    table: Annotated[str, typer.Argument(help="Table with texts to label."), options.File.READ],
+    table: Annotated[str, typer.Argument(help="Table with texts to label."), File.READ],
     text: options.Text = "text",
     label: Annotated[
         str | None,
-        options.option(
-            options.TABLES,
+        option(
+            TABLES,
             "Column with labels that some texts have already; they are used to start with.",
             "--label",
             "-l",
         ),
     ] = None,
     classes: Annotated[
-        str | None,
-        options.option(
-            options.MODEL,
-            "Names of the classes, separated by commas; more can be added on the page.",
-            "--classes",
-        ),
+        str | None, option(MODEL, "Names of the classes, separated by commas; more can be added on the page.")
     ] = None,
     labels: Annotated[
         Path | None,
-        options.option(
-            options.OUTPUT,
+        option(
+            OUTPUT,
             "File in which all answers are stored; by default beside the table, with the suffix "
             ".labels.jsonl. If it exists, labelling continues.",
-            "--labels",
         ),
-        options.File.WRITTEN,
+        File.WRITTEN,
     ] = None,
     model: Annotated[
-        Path | None,
-        options.option(
-            options.MODEL, "Model file whose guesses are used while there are few labels.", "--model"
-        ),
-        options.File.READ,
+        Path | None, option(MODEL, "Model file whose guesses are used while there are few labels."), File.READ
     ] = None,
     trust: options.Trust = False,
     random_share: Annotated[
         float,
-        options.option(
-            options.MODEL,
+        option(
+            MODEL,
             "Share of the texts that are drawn at random, not chosen by the model; they give the estimate "
             "of accuracy.",
             min=0.0,
@@ -79,7 +70,7 @@ def label(
     ] = 0.2,
     port: options.Port = None,
     host: options.Host = "127.0.0.1",
-    browser: Annotated[bool, options.option(options.SERVER, "Open the page in the browser.")] = True,
+    browser: Annotated[bool, option(SERVER, "Open the page in the browser.")] = True,
     format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
@@ -92,7 +83,7 @@ def label(
     """
     need_server("Labelling in the browser needs")
     if table == "-":
-        raise options.bad_option("TABLE", "standard input is not supported; name a file.")
+        raise bad_option("TABLE", "standard input is not supported; name a file.")
     check_columns(text, label)
     check_file_exists(table)
     names = _class_names(classes)
@@ -203,12 +194,12 @@ def _class_names(given: str | None) -> list[str]:
 
     names = [name.strip() for name in given.split(",")] if given is not None else []
     if not all(names):
-        raise options.bad_option("--classes", "must be names separated by commas.")
+        raise bad_option("--classes", "must be names separated by commas.")
     for name in names:
-        with options.refusing("--classes"):
+        with refusing("--classes"):
             checked_name(name)
     if len(set(names)) < len(names):
-        raise options.bad_option("--classes", "a class is named twice.")
+        raise bad_option("--classes", "a class is named twice.")
     return names
 
 

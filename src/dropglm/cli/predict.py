@@ -9,6 +9,7 @@ from dropglm import tables
 from dropglm.cli import options, terminal
 from dropglm.cli.embeddings import EmbeddingRows, check_not_both, load_with_embedder
 from dropglm.cli.inputs_outputs import ColumnsOfModel, check_output_table
+from dropglm.cli.options import OUTPUT, File, bad_option, option
 from dropglm.tables.parquet import import_polars
 
 if TYPE_CHECKING:
@@ -26,20 +27,18 @@ def predict(
             help="Table with texts; - is standard input, with one text per line unless --format says "
             "otherwise."
         ),
-        options.File.READ,
+        File.READ,
     ] = "-",
     text: options.TextOfModel = None,
     out: Annotated[
-        str,
-        options.option(options.OUTPUT, "Table to write; - is standard output.", "--out", "-o"),
-        options.File.WRITTEN,
+        str, option(OUTPUT, "Table to write; - is standard output.", "--out", "-o"), File.WRITTEN
     ] = "-",
     out_format: options.OutFormat = None,
     probabilities: Annotated[
-        bool, options.option(options.OUTPUT, "Add the probability of every class.", "--probabilities", "-p")
+        bool, option(OUTPUT, "Add the probability of every class.", "--probabilities", "-p")
     ] = False,
     keep: Annotated[
-        list[str] | None, options.option(options.OUTPUT, "Column to copy to the output; may be repeated.")
+        list[str] | None, option(OUTPUT, "Column to copy to the output; may be repeated.")
     ] = None,
     format: options.Format = None,
     encoding: options.Encoding = None,
@@ -59,9 +58,7 @@ def predict(
         check_output_table(out, out_format)
     keep = list(dict.fromkeys(keep or ()))
     if set(keep) & {"predicted", "probability"}:
-        raise options.bad_option(
-            "--keep", "the output has its own columns predicted and probability; rename yours."
-        )
+        raise bad_option("--keep", "the output has its own columns predicted and probability; rename yours.")
     classifier = load_with_embedder(model, embedder, trust=trust)
     classifier.n_jobs = threads
     E = EmbeddingRows.of(embeddings)

@@ -10,6 +10,7 @@ import typer
 
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import BadInputError
+from dropglm.cli.options import OUTPUT, File, bad_option, option, refusing
 from dropglm.progress import Progress, clear_bar, in_words
 
 if TYPE_CHECKING:
@@ -26,9 +27,7 @@ def reproduce(
         bool, typer.Option("--quick", help="Use less data and fewer seeds, to finish in seconds.")
     ] = False,
     out: Annotated[
-        Path,
-        options.option(options.OUTPUT, "Folder for the raw results and the page.", "--out", "-o"),
-        options.File.WRITTEN,
+        Path, option(OUTPUT, "Folder for the raw results and the page.", "--out", "-o"), File.WRITTEN
     ] = Path("reproduced"),
     quiet: options.Quiet = False,
 ) -> None:
@@ -44,28 +43,28 @@ def reproduce(
 
     if names and "list" in names:
         if len(names) > 1:
-            raise options.bad_option("NAMES", "list cannot be combined with experiments.")
+            raise bad_option("NAMES", "list cannot be combined with experiments.")
         if everything:
-            raise options.bad_option("--all", "list already shows all experiments.")
+            raise bad_option("--all", "list already shows all experiments.")
         listed = experiments.list_experiments(experiments.EXPERIMENTS)
         terminal.table(listed.title, listed.header, listed.rows, words=len(listed.header))
         return
     if bool(names) == everything:
         both = "give names or --all, not both."
-        raise options.bad_option("NAMES", both if names else "give names or --all; list shows the names.")
+        raise bad_option("NAMES", both if names else "give names or --all; list shows the names.")
     chosen = _chosen(experiments.EXPERIMENTS, names)
     if out.exists() and not out.is_dir():
-        raise options.bad_option("--out", f"{out} is a file; give a folder.")
+        raise bad_option("--out", f"{out} is a file; give a folder.")
     slow = [name for name, each in chosen.items() if not each.fits(quick)]
     if len(slow) == len(chosen):
-        raise options.bad_option("--quick", f"{', '.join(slow)}: there is no quick version.")
+        raise bad_option("--quick", f"{', '.join(slow)}: there is no quick version.")
     for name in slow:
         del chosen[name]
         if not quiet:
             terminal.message(f"{name} is skipped, since it has no quick version.")
     out.mkdir(parents=True, exist_ok=True)
     if not os.access(out, os.W_OK):
-        raise options.bad_option("--out", f"{out} is not writable.")
+        raise bad_option("--out", f"{out} is not writable.")
     # Before hours of work: can figures be drawn, and can all result files be read?
     experiments.require_matplotlib()
     runs = {
@@ -95,7 +94,7 @@ def _chosen(known: Mapping[str, "Experiment"], names: list[str] | None) -> dict[
     """Return the named experiments, by default all."""
     from dropglm.registry import lookup
 
-    with options.refusing():
+    with refusing():
         return {name: lookup(known, name, "experiment") for name in names or known}
 
 

@@ -9,6 +9,7 @@ import typer
 from dropglm.cli import options, terminal
 from dropglm.cli.embeddings import load_with_embedder
 from dropglm.cli.inputs_outputs import need_server
+from dropglm.cli.options import OUTPUT, SERVER, option, with_options
 from dropglm.tables.source import check_file_exists
 
 if TYPE_CHECKING:
@@ -24,30 +25,19 @@ class ServeOptions:
     port: options.Port = None
     allow_host: Annotated[
         list[str] | None,
-        options.option(
-            options.SERVER,
-            "Further host name that requests may use, such as that of a proxy; may be repeated.",
-        ),
+        option(SERVER, "Further host name that requests may use, such as that of a proxy; may be repeated."),
     ] = None
-    workers: Annotated[
-        int, options.option(options.SERVER, "Number of processes, each with its own model.", min=1)
-    ] = 1
-    max_texts: Annotated[
-        int, options.option(options.SERVER, "Number of texts that a request may have.", min=1)
-    ] = 10_000
-    max_megabytes: Annotated[
-        float, options.option(options.SERVER, "Size that a request may have.", min=0.001)
-    ] = 32
-    browser: Annotated[bool, options.option(options.SERVER, "Open the page in a browser.", "--browser")] = (
-        False
-    )
+    workers: Annotated[int, option(SERVER, "Number of processes, each with its own model.", min=1)] = 1
+    max_texts: Annotated[int, option(SERVER, "Number of texts that a request may have.", min=1)] = 10_000
+    max_megabytes: Annotated[float, option(SERVER, "Size that a request may have.", min=0.001)] = 32
+    browser: Annotated[bool, option(SERVER, "Open the page in a browser.", "--browser")] = False
     embedder: options.Embedder = None
     trust: options.Trust = False
     threads: options.Threads = -1
-    quiet: Annotated[bool, options.option(options.OUTPUT, "Do not log requests.", "--quiet", "-q")] = False
+    quiet: Annotated[bool, option(OUTPUT, "Do not log requests.", "--quiet", "-q")] = False
 
 
-@options.with_options(ServeOptions)
+@with_options(ServeOptions)
 def serve(_: typer.Context, chosen: ServeOptions) -> None:
     """Answer requests for predictions over HTTP, and show a page to try the model.
 
