@@ -1,8 +1,7 @@
 """Embeddings on the command line: NumPy files with one row per text, and embedders in local folders."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from dropglm.cli.errors import BadInputError
 from dropglm.cli.options import bad_option
@@ -15,31 +14,28 @@ if TYPE_CHECKING:
 
 
 class EmbeddingRows:
-    """Rows of NumPy files, in the order of the texts of a table.
+    """Rows of NumPy files, in the order of the texts of a table; None where no file is given.
 
     The files are read as far as their rows are needed.
     """
 
-    def __init__(self, paths: Sequence[Path], arrays: "Sequence[np.ndarray]") -> None:
-        self.names = " and ".join(map(str, paths))
-        self.arrays = arrays
-        self.total = sum(map(len, arrays))
+    def __init__(self, *paths: Path | None) -> None:
+        given = [path for path in paths if path is not None]
+        self.names = " and ".join(map(str, given))
+        self.arrays = [_open(path) for path in given]
+        self.total = sum(map(len, self.arrays))
         self.taken = 0
 
-    @classmethod
-    def of(cls, *paths: Path | None) -> Self | None:
-        """Open the files; return None if no file is given."""
-        given = [path for path in paths if path is not None]
-        return cls(given, [_open(path) for path in given]) if given else None
-
-    def all(self, n: int, table: str) -> "np.ndarray":
+    def all(self, n: int, table: str) -> "np.ndarray | None":
         """Return all rows, which must be as many as the n texts of the table."""
-        if n != self.total:
+        if self.arrays and n != self.total:
             raise BadInputError(f"{self.names}: there are {self.total:,} rows, but {n:,} texts in {table}.")
         return self.next_rows(n, table)
 
-    def next_rows(self, n: int, table: str) -> "np.ndarray":
+    def next_rows(self, n: int, table: str) -> "np.ndarray | None":
         """Return the rows of the next n texts."""
+        if not self.arrays:
+            return None
         import numpy as np
 
         start, self.taken = self.taken, self.taken + n

@@ -47,14 +47,14 @@ def evaluate(
     from dropglm.text.metrics import metrics_from_probabilities
 
     check_not_both(embeddings, embedder)
-    rows = EmbeddingRows.of(embeddings)
+    rows = EmbeddingRows(embeddings)
     classifier = load_with_embedder(model, embedder, trust=trust, quiet=quiet)
     classifier.n_jobs = threads
     columns = ColumnsOfModel(classifier, text, label)
     with columns.explaining():
         source = Table(table, *columns.names(), format=format, encoding=encoding, delimiter=delimiter)
         texts, y = read_labelled(source, quiet=quiet)
-    E = None if rows is None else rows.all(len(texts), table)
+    E = rows.all(len(texts), table)
     with Progress("Predicting", shown=not quiet), naming(table):
         p = classifier.predict_proba(texts, E)
         measures = metrics_from_probabilities(y, p, classifier.classes_)

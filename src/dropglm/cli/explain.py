@@ -52,9 +52,9 @@ def explain(
         check_output(html, "--html")
     classifier = load_with_embedder(model, embedder, trust=trust)
     best = classifier.top_features(top)
-    texts, rows = texts or [], EmbeddingRows.of(embeddings)
-    E = [None] * len(texts) if rows is None else rows.all(len(texts), "the command")
-    explained = {text: classifier.explain(text, one) for text, one in zip(texts, E, strict=True)}
+    texts = texts or []
+    E = EmbeddingRows(embeddings).all(len(texts), "the command")
+    explained = {text: classifier.explain(text, None if E is None else E[k]) for k, text in enumerate(texts)}
     if html is not None:
         from dropglm.cli.explanation_page import explanation_page
 

@@ -61,7 +61,7 @@ def predict(
         raise bad_option("--keep", "the output has its own columns predicted and probability; rename yours.")
     classifier = load_with_embedder(model, embedder, trust=trust)
     classifier.n_jobs = threads
-    E = EmbeddingRows.of(embeddings)
+    E = EmbeddingRows(embeddings)
     columns = ColumnsOfModel(classifier, text)
     text, _ = columns.names()
     source = tables.Table(
@@ -78,16 +78,15 @@ def predict(
 
 
 def _predict_batches(
-    model: "FittedTextModel", table: tables.Table, keep: list[str], E: EmbeddingRows | None
+    model: "FittedTextModel", table: tables.Table, keep: list[str], E: EmbeddingRows
 ) -> "Iterator[tuple[np.ndarray, dict[str, Any]]]":
     """Yield the probabilities of each batch of rows, and the columns to keep."""
     for batch in table.batches():
         texts = list(batch.texts)
-        rows = None if E is None else E.next_rows(len(texts), table.name)
+        rows = E.next_rows(len(texts), table.name)
         columns = batch.others | {table.text: texts}
         yield model.predict_proba(texts, rows), {name: columns[name] for name in keep}
-    if E is not None:
-        E.check_all_taken(table.name)
+    E.check_all_taken(table.name)
 
 
 def _predictions(

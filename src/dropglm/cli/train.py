@@ -115,8 +115,8 @@ def _train_in_memory(options: TrainOptions, table: Table, settings: dict[str, An
     quiet, unlabeled = options.quiet, options.unlabeled
     check_not_both(options.embeddings, options.embedder)
     check_unlabelled(options.embeddings, options.embeddings_unlabeled, unlabeled)
-    embedded = EmbeddingRows.of(options.embeddings)
-    more_embedded = EmbeddingRows.of(*(options.embeddings_unlabeled or ()))
+    embedded = EmbeddingRows(options.embeddings)
+    more_embedded = EmbeddingRows(*(options.embeddings_unlabeled or ()))
     texts, y = read_labelled(table, quiet=quiet)
     labels = set(y.tolist())
     if len(labels) < 2:
@@ -125,7 +125,7 @@ def _train_in_memory(options: TrainOptions, table: Table, settings: dict[str, An
         )
     if options.tune and options.scoring not in SCORERS:
         _check_scoring(options.scoring, y)
-    E = None if embedded is None else embedded.all(len(texts), table.name)
+    E = embedded.all(len(texts), table.name)
     rows, held_out = _split(texts, y, table, options)
     if held_out is not None and held_out.rows is None and E is not None:
         raise bad_option(
@@ -139,8 +139,10 @@ def _train_in_memory(options: TrainOptions, table: Table, settings: dict[str, An
         with naming(table.name):
             check_class_sizes(y)
     more = read_unlabelled(unlabeled or (), table, options.unlabeled_text, quiet=quiet)
-    E_more = None if more_embedded is None else more_embedded.all(len(more), "--unlabeled")
-    of_texts = {"embeddings": None if E is None else E[rows], "embeddings_unlabeled": E_more}
+    of_texts = {
+        "embeddings": None if E is None else E[rows],
+        "embeddings_unlabeled": more_embedded.all(len(more), "--unlabeled"),
+    }
     model = TextClassifier(**settings, embedder=read_embedder(options.embedder, quiet=quiet))
     begin = time.perf_counter()
     # In a terminal, the model shows more.
