@@ -72,12 +72,7 @@ def export(
     name: Name,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Table to write the labelled texts to; by default NAME.csv.",
-            show_default=False,
-        ),
+        typer.Option("--out", "-o", help="Table to write the labelled texts to; by default NAME.csv."),
         options.File.WRITTEN,
     ] = None,
     out_format: options.OutFormat = None,

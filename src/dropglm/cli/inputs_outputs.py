@@ -73,7 +73,7 @@ class ColumnsOfModel:
     label: str | None = None
 
     def names(self) -> tuple[str, str]:
-        """Return the names of both columns; models of 0.2.0 and earlier do not know theirs."""
+        """Return the names of both columns; models that were fitted in Python need not have any."""
         text = self.text or self.model.text_column_ or "text"
         return text, self.label or self.model.label_column_ or "label"
 
