@@ -26,8 +26,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.text import imdb, read
 from dropglm import OnlineLogisticRegression
 from dropglm.online import RULES
-from dropglm.text.preprocessing import HTML_TAG
-from dropglm.text.tokens import WORDS_AND_PUNCTUATION
+from dropglm.text.tokens import HTML_TAG, WORDS_AND_PUNCTUATION
 
 Rows = list[tuple[str, ...]]
 ROUNDS = 25

@@ -1,12 +1,13 @@
-"""Work that is split into pieces and run on threads."""
+"""Work that is split into pieces and run on threads, or done ahead on them."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
-from threading import Condition, Event, local
-from typing import Self, TypeVar
+from threading import Condition, Event, Lock, Thread, local
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -14,9 +15,12 @@ from dropglm.dependencies import ReadyQueue
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Thing = TypeVar("Thing")
 
 # Entries per piece: large enough to hide the cost of a call (about 20 µs), small enough for an even load.
 PIECE = 1 << 19
+DEPTH = 2  # results of work that is done ahead that wait
+END: Any = object()  # in place of a result after the last one
 
 
 def each(
@@ -238,3 +242,159 @@ def even_ranges(size: int, piece: int) -> list[tuple[int, int]]:
 
 def _count(total: float, piece: int) -> int:
     return 4 * max(1, round(total / (4 * piece))) if total > piece else 1
+
+
+class PerThread(Generic[Thing]):
+    """Objects with one user at a time, made when they are needed.
+
+    Parameters
+    ----------
+    make : callable
+        Returns a new object.
+
+    Examples
+    --------
+    >>> lists = PerThread(list)
+    >>> with lists.one() as (number, numbers):
+    ...     numbers.append(number)
+    >>> lists.made
+    [[0]]
+    """
+
+    def __init__(self, make: Callable[[], Thing]) -> None:
+        self.make = make
+        self.made: list[Thing] = []
+        self._free: list[int] = []
+        self._lock = Lock()
+
+    @contextmanager
+    def one(self) -> Iterator[tuple[int, Thing]]:
+        """Lend an object that nobody else uses, and its number."""
+        with self._lock:
+            if not self._free:
+                self._free.append(len(self.made))
+                self.made.append(self.make())
+            number = self._free.pop()
+        try:
+            yield number, self.made[number]
+        finally:
+            with self._lock:
+                self._free.append(number)
+
+
+def ahead(
+    items: Iterable[Item], workers: Sequence[Callable[[Item], Result]], depth: int = DEPTH
+) -> Iterator[Result]:
+    """Yield what the workers make of the items, in the order of the items, while they make the next ones.
+
+    Every worker but the first has a thread of its own and takes an item when it is free; the first one takes
+    one whenever the caller would have to wait. An error is raised where the result would have been. Whoever
+    stops early, by closing the iterator, waits until the results that are being made are complete, so taking
+    an item must not wait for input.
+
+    Parameters
+    ----------
+    items : iterable
+        Items are taken by one thread at a time.
+    workers : sequence of callables
+        Functions that do the same, each with memory of its own.
+    depth : int, default=2
+        How many results may wait at most.
+
+    Examples
+    --------
+    >>> list(ahead(range(4), [lambda number: number**2] * 2))
+    [0, 1, 4, 9]
+    """
+    first, *others = workers
+    queue: _Queue[Item, Result] = _Queue(items, depth + len(others))
+    threads = [
+        Thread(target=queue.work, args=(worker,), name="dropglm-ahead", daemon=True) for worker in others
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        while True:
+            result = queue.next_result(first)
+            if result is END:
+                return
+            yield result
+            del result  # its memory is needed for the next ones
+    finally:
+        queue.stop()
+        for thread in threads:
+            thread.join()
+
+
+class _Queue(Generic[Item, Result]):
+    """Items to take and results to yield, both numbered from 0."""
+
+    def __init__(self, items: Iterable[Item], most: int) -> None:
+        self.items = iter(items)
+        self.most = most  # items that may be taken before their results are yielded
+        self.taking = Lock()
+        self.changed = Condition()
+        self.results: dict[int, tuple[Any, Exception | None]] = {}
+        self.taken = self.yielded = 0
+        self.ended = False  # whether no further items are to be taken
+
+    @property
+    def may_take(self) -> bool:
+        """Whether not too many results are waiting."""
+        return self.taken - self.yielded < self.most
+
+    def work(self, worker: Callable[[Item], Result]) -> None:
+        """Make results until there are no more items."""
+        while not self.ended:
+            with self.changed:
+                self.changed.wait_for(lambda: self.ended or self.may_take)
+            self.make_one(worker)
+
+    def next_result(self, worker: Callable[[Item], Result]) -> Any:
+        """Return the next result; until it is there, make others."""
+        while True:
+            with self.changed:
+                if self.ended or not self.may_take:
+                    self.changed.wait_for(lambda: self.yielded in self.results)
+                found = self.results.pop(self.yielded, None)
+                if found is not None:
+                    self.yielded += 1
+                    self.changed.notify_all()
+            if found is None:
+                self.make_one(worker)
+                continue
+            result, error = found
+            if error is not None:
+                raise error
+            return result
+
+    def make_one(self, worker: Callable[[Item], Result]) -> None:
+        """Take an item and make its result; after the last item, ``END``."""
+        result: Any = END
+        with self.taking:
+            if self.ended:
+                return
+            number, self.taken = self.taken, self.taken + 1
+            item, error = self._next_item()
+            if item is END:
+                self.ended = True
+        if item is not END:
+            try:
+                result = worker(item)
+            except Exception as raised:
+                error = raised
+        with self.changed:
+            self.results[number] = result, error
+            self.changed.notify_all()
+
+    def _next_item(self) -> tuple[Any, Exception | None]:
+        try:
+            return next(self.items, END), None
+        except Exception as raised:
+            return END, raised
+
+    def stop(self) -> None:
+        """Let the threads end after what they are making."""
+        with self.changed:
+            self.ended = True
+            self.changed.notify_all()

@@ -17,7 +17,7 @@ PROGRAM = """
 import sys
 from typing import ClassVar
 import numpy as np
-from dropglm.text.token_kernels import keys_of
+from dropglm.text.tokens import keys_of
 
 keys, ends = np.empty(2, np.int64), np.array([0, 1, 12])
 keys_of(np.frombuffer(b"abcdefghijkl", np.uint8), ends, keys)

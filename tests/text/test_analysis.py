@@ -12,8 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer, st
 
 from dropglm import NgramVectorizer
 from dropglm.text import base
-from dropglm.text.preprocessing import strip_unicode
-from dropglm.text.tokens import RUNS, WORDS_OF_TWO_LETTERS
+from dropglm.text.tokens import RUNS, WORDS_OF_TWO_LETTERS, strip_unicode
 
 LETTERS = "aAbBéÉçñ'!  \n\tςΣİß\u0301\u0308٣_京😀ﬁ＜"
 texts_of_few_letters = st.lists(

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from dropglm.text.embedder_folder import load_embedder
-from dropglm.text.embeddings import embed
+from dropglm.text.embeddings import embed, load_embedder
 
 SENTENCE_TRANSFORMERS = """
 class SentenceTransformer:

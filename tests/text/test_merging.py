@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from dropglm import NgramVectorizer
 from dropglm.text.counting import NgramCounter
 from dropglm.text.ngram_counts import CountedNgrams
-from dropglm.text.preprocessing import Preprocessor
-from dropglm.text.tokens import WORDS_AND_PUNCTUATION, Tokenizer, decode_strings
+from dropglm.text.tokens import WORDS_AND_PUNCTUATION, Preprocessor, Tokenizer, decode_strings
 
 WORDS = st.sampled_from(["a", "b", "ab", "understand", "understood", "understanding", "été", "!"])
 TEXTS = st.lists(st.lists(WORDS, max_size=12).map(" ".join), min_size=1, max_size=12)

@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 
 from dropglm import NgramHasher
 from dropglm.encoded_texts import EncodedTexts
-from dropglm.text.preprocessing import ACCENTS, Preprocessor, clean, lower_in_place
-from dropglm.text.tokens import RUNS, WORDS_AND_PUNCTUATION, Tokenizer
+from dropglm.text.tokens import (
+    ACCENTS,
+    RUNS,
+    WORDS_AND_PUNCTUATION,
+    Preprocessor,
+    Tokenizer,
+    clean,
+    lower_in_place,
+)
 
 PIECES = [
     "a",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dropglm import TextClassifier
-from dropglm.text.similar_classes import (
+from dropglm.text.labels import (
     MOST_LISTED,
     class_hints,
     similar_classes,

@@ -19,8 +19,14 @@ from sklearn.utils import get_tags
 from dropglm import NgramVectorizer
 from dropglm.text import base
 from dropglm.text.counting import NgramCounter, refuse_too_many
-from dropglm.text.preprocessing import HTML_TAG, Preprocessor
-from dropglm.text.tokens import RUNS, WORDS_AND_PUNCTUATION, WORDS_OF_TWO_LETTERS, Tokenizer
+from dropglm.text.tokens import (
+    HTML_TAG,
+    RUNS,
+    WORDS_AND_PUNCTUATION,
+    WORDS_OF_TWO_LETTERS,
+    Preprocessor,
+    Tokenizer,
+)
 
 SETTINGS = (
     "ngram_range",

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from dropglm.text.analysis import StopWords
 from dropglm.text.file_contents import VOCABULARY
-from dropglm.text.stop_words import StopWords
 from dropglm.text.vocabulary import Vocabulary
 
 VALID = {
@@ -75,7 +75,7 @@ def test_mean_values_come_from_totals_of_parts_too(rng):
 
 
 def colliding_words(n, slots):
-    """Return words of seven letters that all belong into the first of so many slots; see ``kernels.mix``."""
+    """Return words of seven letters that all belong into the first of so many slots; see ``mix``."""
     rng, found = np.random.default_rng(0), []
     while len(found) < n:
         letters = rng.integers(97, 123, (1 << 20, 7), np.uint64)

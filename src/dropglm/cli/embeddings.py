@@ -104,7 +104,7 @@ def read_embedder(folder: Path | None, *, quiet: bool) -> Any:
     """Return the embedder in a folder, or None if no folder is given."""
     if folder is None:
         return None
-    from dropglm.text.embedder_folder import load_embedder
+    from dropglm.text.embeddings import load_embedder
 
     with Progress(f"Reading {folder}", shown=not quiet):
         return load_embedder(folder)

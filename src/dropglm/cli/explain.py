@@ -45,7 +45,7 @@ def explain(
 
     The predicted class of a text is compared with the runner-up; positive contributions favour the first.
     """
-    from dropglm.text.top_ngrams import top_to_dict
+    from dropglm.text.explanation import top_to_dict
 
     check_not_both(embeddings, embedder)
     if html is not None:

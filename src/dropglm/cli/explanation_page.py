@@ -11,9 +11,8 @@ from dropglm.extras import import_extra
 from dropglm.pages import ResultTable, figure, page
 from dropglm.plots import NgramWeightsDisplay
 from dropglm.plots.axes import COLORS
-from dropglm.text.explanation import Explanation
+from dropglm.text.explanation import Explanation, NgramWeight
 from dropglm.text.fitted_model import FittedTextModel
-from dropglm.text.top_ngrams import NgramWeight
 
 MOST_FIGURES = 12  # a table is easier to search, and quicker to write, if there are more classes
 SHOWN_CLASSES = 5  # with their probabilities for a text

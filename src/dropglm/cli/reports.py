@@ -26,7 +26,7 @@ def print_training(
     content: Mapping[str, Any] | None = None,
 ) -> None:
     """Print what a model has learnt since ``start``, with more ``lines`` for the terminal or JSON content."""
-    from dropglm.text.top_ngrams import top_to_dict
+    from dropglm.text.explanation import top_to_dict
 
     seconds, top = time.perf_counter() - start, model.top_features(TOP)
     if options.json:

@@ -137,7 +137,7 @@ def _start(
     source: "Table", model: "OnlineTextModel", options: TrainOptions, origin: dict[str, Any]
 ) -> "OnlineTraining":
     """Return a training at its start."""
-    from dropglm.text.similar_classes import warn_about_classes
+    from dropglm.text.labels import warn_about_classes
     from dropglm.text.stream import OnlineTraining
 
     if not model.is_new:

@@ -14,8 +14,7 @@ from dropglm.errors import InputError
 from dropglm.partitions import Engine
 from dropglm.partitions.checkpoint import remove_checkpoint
 from dropglm.text.partitioned import TextsInPartitions
-from dropglm.text.summarizing import warn_unless_better
-from dropglm.text.training import fit_to_texts
+from dropglm.text.training import fit_to_texts, warn_unless_better
 
 
 class TextClassifier(DaskModel, text.TextClassifier):

@@ -22,7 +22,7 @@ from dropglm.exports.linear_text import LinearText
 from dropglm.extras import import_extra
 from dropglm.files import replacing
 from dropglm.text.fitted_model import AnyTextModel
-from dropglm.text.preprocessing import HTML_TAG
+from dropglm.text.tokens import HTML_TAG
 
 OPSET, ML_OPSET, IR_VERSION = 20, 3, 9
 FLOAT, INT64, STRING, BOOL, DOUBLE = 1, 7, 8, 9, 11  # numbers of types in ONNX

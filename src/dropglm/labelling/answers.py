@@ -23,7 +23,7 @@ from dropglm.labelling.journal import (
     Undone,
 )
 from dropglm.labelling.text_numbers import TextNumbers
-from dropglm.text.similar_classes import class_hints, similar_classes
+from dropglm.text.labels import class_hints, similar_classes
 
 LONGEST_NAME = 100  # characters
 EXCERPT = 40  # characters of a text, or of the name of a class, in a sentence

@@ -13,7 +13,7 @@ from dropglm.estimators import LogisticRegressionCV
 from dropglm.plots.axes import COLORS, INK, line_style, panels
 from dropglm.solvers import Result
 from dropglm.text import TextClassifier, TextModel
-from dropglm.text.top_ngrams import NgramWeight
+from dropglm.text.explanation import NgramWeight
 
 MAX_NAME = 24  # characters of an n-gram beside its bar
 MAX_TITLE = 44

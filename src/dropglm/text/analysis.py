@@ -1,20 +1,257 @@
 """How a text becomes tokens: the settings that scikit-learn's vectorizers share, and what they build.
 
-Built-in settings for words use the compiled loops of ``tokens`` and ``kernels``. N-grams of characters and
-functions of the user are lists of strings, which are then counted by the same loops.
+Built-in settings for words use the compiled loops of ``tokens`` and ``counting``. N-grams of characters and
+functions of the user are lists of strings, which are then counted by the same loops. Words of a list of stop
+words are dropped after texts are split.
 """
 
+import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
 
 from dropglm.errors import InputTypeError
 from dropglm.registry import lookup
 from dropglm.text.base import NgramSettings, text_chunks
-from dropglm.text.ngram_strings import ANALYZERS, Chain, Without
-from dropglm.text.preprocessing import Preprocessor, accent_function
-from dropglm.text.stop_words import TokenSource, WithoutStopWords, stop_word_set, warn_of_inconsistent
-from dropglm.text.tokens import RUNS, FunctionTokenizer, Tokenizer, compile_pattern
+from dropglm.text.counting import drop_tokens, empty_slots, index_tokens
+from dropglm.text.tokens import (
+    RUNS,
+    FunctionTokenizer,
+    Prepared,
+    Preprocessor,
+    Tokenizer,
+    TokenRoom,
+    Tokens,
+    accent_function,
+    compile_pattern,
+    encode_strings,
+)
+
+_SPACES = re.compile(r"\s\s+")
+
+
+@dataclass(frozen=True)
+class WordNgrams:
+    """N-grams of words, joined by spaces, the shortest first.
+
+    Examples
+    --------
+    >>> WordNgrams(1, 2)(["so", "very", "dull"])
+    ['so', 'very', 'dull', 'so very', 'very dull']
+    """
+
+    shortest: int
+    longest: int
+
+    def __call__(self, words: Sequence[str]) -> list[str]:
+        """Return the n-grams of these words."""
+        words = list(words)
+        return [
+            " ".join(words[k : k + n])
+            for n in range(self.shortest, self.longest + 1)
+            for k in range(len(words) - n + 1)
+        ]
+
+
+@dataclass(frozen=True)
+class CharacterNgrams:
+    """N-grams of characters, the shortest first; several white-space characters count as one space.
+
+    Examples
+    --------
+    >>> CharacterNgrams(2, 3)("a  bc")
+    ['a ', ' b', 'bc', 'a b', ' bc']
+    """
+
+    shortest: int
+    longest: int
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the n-grams of this text."""
+        text = _SPACES.sub(" ", text)
+        return [
+            text[k : k + n]
+            for n in range(self.shortest, min(self.longest, len(text)) + 1)
+            for k in range(len(text) - n + 1)
+        ]
+
+
+@dataclass(frozen=True)
+class CharacterNgramsWithinWords:
+    """N-grams of characters that do not cross words; a word has a space on each side.
+
+    A word that is shorter than n, with its spaces, is an n-gram by itself.
+
+    Examples
+    --------
+    >>> CharacterNgramsWithinWords(4, 5)("so dull")
+    [' so ', ' dul', 'dull', 'ull ', ' dull', 'dull ']
+    """
+
+    shortest: int
+    longest: int
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the n-grams of this text."""
+        ngrams = []
+        for word in text.split():
+            padded = f" {word} "
+            for n in range(self.shortest, self.longest + 1):
+                ngrams += [padded[k : k + n] for k in range(max(1, len(padded) - n + 1))]
+                if n >= len(padded):
+                    break
+        return ngrams
+
+
+ANALYZERS: dict[str, Callable[[int, int], Callable[[Any], list[str]]]] = {
+    "word": WordNgrams,
+    "char": CharacterNgrams,
+    "char_wb": CharacterNgramsWithinWords,
+}
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Functions that are called one after the other; unlike a closure, it can be pickled."""
+
+    steps: tuple[Callable[[Any], Any], ...]
+
+    def __call__(self, text: Any) -> Any:
+        """Return the result of the last function."""
+        for step in self.steps:
+            text = step(text)
+        return text
+
+
+@dataclass(frozen=True)
+class Without:
+    """Drops some words from a list."""
+
+    dropped: frozenset[str]
+
+    def __call__(self, words: Iterable[str]) -> list[str]:
+        """Return the other words."""
+        return [word for word in words if word not in self.dropped]
+
+
+# Those of scikit-learn, copied so that predictions need not import it
+_ENGLISH = """
+a about above across after afterwards again against all almost alone along already also although always am
+among amongst amoungst amount an and another any anyhow anyone anything anyway anywhere are around as at
+back be became because become becomes becoming been before beforehand behind being below beside besides
+between beyond bill both bottom but by call can cannot cant co con could couldnt cry de describe detail do
+done down due during each eg eight either eleven else elsewhere empty enough etc even ever every everyone
+everything everywhere except few fifteen fifty fill find fire first five for former formerly forty found
+four from front full further get give go had has hasnt have he hence her here hereafter hereby herein
+hereupon hers herself him himself his how however hundred i ie if in inc indeed interest into is it its
+itself keep last latter latterly least less ltd made many may me meanwhile might mill mine more moreover
+most mostly move much must my myself name namely neither never nevertheless next nine no nobody none noone
+nor not nothing now nowhere of off often on once one only onto or other others otherwise our ours ourselves
+out over own part per perhaps please put rather re same see seem seemed seeming seems serious several she
+should show side since sincere six sixty so some somehow someone something sometime sometimes somewhere
+still such system take ten than that the their them themselves then thence there thereafter thereby
+therefore therein thereupon these they thick thin third this those though three through throughout thru thus
+to together too top toward towards twelve twenty two un under until up upon us very via was we well were
+what whatever when whence whenever where whereafter whereas whereby wherein whereupon wherever whether which
+while whither who whoever whole whom whose why will with within without would yet you your yours yourself
+yourselves
+"""
+STOP_WORDS = {"english": frozenset(_ENGLISH.split())}
+
+
+class TokenSource(Protocol):
+    """Something that splits texts into tokens."""
+
+    def prepare(self, texts: Sequence[Any]) -> Prepared:
+        """Return texts that can be split on any thread."""
+
+    def words(self, text: Any) -> list[str]:
+        """Return the tokens of one text as strings."""
+
+
+class StopWords:
+    """A hash table of stop words."""
+
+    def __init__(self, words: frozenset[str]) -> None:
+        self.letters, self.ends = encode_strings(sorted(words))
+        self.keys, self.slots = np.empty((len(words), 1), np.int64), empty_slots(len(words))
+        index_tokens(self.letters, self.ends, self.slots, self.keys)
+
+    def drop_from(self, tokens: Tokens) -> None:
+        """Drop the stop words, in place."""
+        drop_tokens(tokens, self.slots, self.keys, self.letters, self.ends)
+
+
+class PreparedWithStopWords(NamedTuple):
+    """Texts from which stop words are dropped after they are split."""
+
+    texts: Prepared
+    stop_words: StopWords
+
+    @property
+    def cost(self) -> np.ndarray:
+        """Cumulative length."""
+        return self.texts.cost
+
+    def tokens(self, first: int, last: int, room: TokenRoom) -> Tokens:
+        """Return the tokens of texts first to last - 1 that are not stop words."""
+        tokens = self.texts.tokens(first, last, room)
+        self.stop_words.drop_from(tokens)
+        return tokens
+
+
+class WithoutStopWords:
+    """Splits texts with another tokenizer and drops the stop words."""
+
+    def __init__(self, tokenizer: TokenSource, stop_words: frozenset[str]) -> None:
+        self.tokenizer = tokenizer
+        self.stop_words = stop_words
+        self.table = StopWords(stop_words)
+
+    def prepare(self, texts: Sequence[Any]) -> Prepared:
+        """Return texts that can be split on any thread."""
+        return PreparedWithStopWords(self.tokenizer.prepare(texts), self.table)
+
+    def words(self, text: Any) -> list[str]:
+        """Return the tokens of one text that are not stop words."""
+        return [word for word in self.tokenizer.words(text) if word not in self.stop_words]
+
+
+def stop_word_set(stop_words: Any) -> frozenset[str] | None:
+    """Return the stop words: those of a built-in list, those given, or None.
+
+    Examples
+    --------
+    >>> stop_word_set("englsh")
+    Traceback (most recent call last):
+    dropglm.errors.InputError: stop_words 'englsh' is unknown; did you mean 'english'? Known: 'english'.
+    """
+    if stop_words is None:
+        return None
+    if isinstance(stop_words, str):
+        return lookup(STOP_WORDS, stop_words, "stop_words")
+    words = frozenset(stop_words) if isinstance(stop_words, Iterable) else frozenset([stop_words])
+    for word in words:
+        if not isinstance(word, str):
+            raise InputTypeError(f"stop_words must be 'english' or a list of strings, got {word!r}.")
+    return words
+
+
+def warn_of_inconsistent(stop_words: frozenset[str], tokenize: Callable[[str], list[str]]) -> None:
+    """Warn if a stop word is split or changed like a text, so that it would never be dropped."""
+    try:
+        tokens = {token for word in stop_words for token in tokenize(word)}
+    except Exception:
+        return  # a preprocessor or tokenizer of the user that expects other objects than words
+    if not tokens <= stop_words:
+        warnings.warn(
+            "Your stop_words may be inconsistent with your preprocessing. Tokenizing the stop words "
+            f"generated tokens {sorted(tokens - stop_words)} not in stop_words.",
+            stacklevel=5,
+        )
 
 
 def _read_file(document: Any) -> Any:

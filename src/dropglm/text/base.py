@@ -8,8 +8,7 @@ from dropglm import checks
 from dropglm.errors import InputError, InputTypeError
 from dropglm.progress import Progress
 from dropglm.text.counting import MAX_NGRAM
-from dropglm.text.preprocessing import Preprocessor
-from dropglm.text.tokens import Tokenizer
+from dropglm.text.tokens import Preprocessor, Tokenizer
 
 # Characters per thread that are read before they are counted.
 CHUNK_CHARACTERS = 1 << 21

@@ -14,10 +14,9 @@ from dropglm.text.file_contents import CHOSEN
 from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.labels import check_labels
 from dropglm.text.model import TextModel, as_estimator
-from dropglm.text.summarizing import warn_unless_better
 from dropglm.text.summary import Summary
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION
-from dropglm.text.training import TextsInMemory, check_settings, fit_to_texts
+from dropglm.text.training import TextsInMemory, check_settings, fit_to_texts, warn_unless_better
 from dropglm.text.vectorizer import NgramVectorizer
 
 

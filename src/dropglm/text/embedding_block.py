@@ -9,7 +9,7 @@ from dropglm.blocks import Blocks
 from dropglm.errors import InputError
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.text.embeddings import EmbeddingHead, Fingerprint, Scaling, check_embeddings, embed
-from dropglm.text.further_blocks import BY_BLOCK, add_blocks, without_last
+from dropglm.text.tuning import BY_BLOCK, add_blocks, without_last
 
 # Values that a search chooses from: standard deviations of the noise, relative to the root mean square of the
 # columns, and l2 weights relative to those of the n-grams. With word vectors of 384 numbers and 300 labels,

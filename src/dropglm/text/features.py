@@ -15,13 +15,10 @@ from dropglm.registry import lookup
 from dropglm.text.analysis import TextAnalysis
 from dropglm.text.counting import NgramCounter
 from dropglm.text.ngram_counts import CountedNgrams
-from dropglm.text.ngram_rows import Columns, NgramRows
-from dropglm.text.per_thread import PerThread
-from dropglm.text.selection import Selection
+from dropglm.text.ngram_rows import NORMS, Columns, NgramRows, Weighting, inverse_document_frequencies
 from dropglm.text.tokens import PIECE, WORDS_AND_PUNCTUATION, Prepared, TokenRoom, compile_pattern
-from dropglm.text.vocabulary import Vocabulary, column_names
-from dropglm.text.weighting import NORMS, Weighting, inverse_document_frequencies
-from dropglm.threads import each, even_pieces
+from dropglm.text.vocabulary import Selection, Vocabulary, column_names
+from dropglm.threads import PerThread, each, even_pieces
 
 
 @dataclass(eq=False, repr=False)

@@ -28,13 +28,11 @@ from dropglm.model_files import (
     to_plain,
     whole,
 )
+from dropglm.text.analysis import ANALYZERS, STOP_WORDS, stop_word_set
 from dropglm.text.base import MAX_BITS
 from dropglm.text.counting import MAX_NGRAM
-from dropglm.text.ngram_strings import ANALYZERS
-from dropglm.text.preprocessing import ACCENTS
-from dropglm.text.stop_words import STOP_WORDS, stop_word_set
-from dropglm.text.tokens import is_linear
-from dropglm.text.weighting import NORMS
+from dropglm.text.ngram_rows import NORMS
+from dropglm.text.tokens import ACCENTS, is_linear
 
 # Memory that any file may take, and how many times its own size one may take beyond that; bytes of a
 # coefficient with its sum, and of a page.

@@ -18,10 +18,9 @@ from dropglm.estimators.predictions import FittedLogistic, LogisticPredictions
 from dropglm.model_files import Record
 from dropglm.text.base import check_texts
 from dropglm.text.embeddings import EmbeddingHead, ModelWithHead, as_array, refuse_embeddings
-from dropglm.text.explanation import Explanation, explain_text
+from dropglm.text.explanation import Explanation, NgramWeight, explain_text, top_ngrams
 from dropglm.text.file_contents import CHOSEN, FEATURES, MODELS, SELECTION, saved_setting, saved_settings
 from dropglm.text.summary import Summary
-from dropglm.text.top_ngrams import NgramWeight, top_ngrams
 
 if TYPE_CHECKING:  # imports scikit-learn
     from dropglm.estimators import LogisticRegressionCV

@@ -25,10 +25,9 @@ from dropglm.blocks import Blocks, PerBlock
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.latent import singular_vectors
 from dropglm.latent.decomposition import single_threaded_blas, squared_norm
-from dropglm.text import row_kernels
-from dropglm.text.further_blocks import BY_BLOCK, add_blocks, without_last
+from dropglm.text.ngram_rows import copy_kept, count_kept, inverse_document_frequencies, scale_entries
+from dropglm.text.tuning import BY_BLOCK, add_blocks, without_last
 from dropglm.text.vectorizer import NgramVectorizer
-from dropglm.text.weighting import inverse_document_frequencies
 from dropglm.threads import PIECE as ONE_PIECE
 from dropglm.threads import each, even_pieces, even_ranges
 
@@ -138,14 +137,14 @@ class KeptColumns(NamedTuple):
         old = X.indptr, X.indices
 
         def count(piece: tuple[int, int]) -> None:
-            row_kernels.count_kept(*old, *piece, new_column, indptr[1:])
+            count_kept(*old, *piece, new_column, indptr[1:])
 
         each(count, pieces, threads)
         np.cumsum(indptr, out=indptr)
         indices, data = np.empty(indptr[-1], X.indices.dtype), np.empty(indptr[-1], X.dtype)
 
         def copy(piece: tuple[int, int]) -> None:
-            row_kernels.copy_kept(*old, X.data, *piece, new_column, indptr, indices, data)
+            copy_kept(*old, X.data, *piece, new_column, indptr, indices, data)
 
         each(copy, pieces, threads)
         rows = sparse.csr_array((data, indices, indptr), (X.shape[0], len(kept)))
@@ -158,7 +157,7 @@ class KeptColumns(NamedTuple):
         data, factors = np.empty_like(self.rows.data), scale.astype(self.rows.dtype)
 
         def multiply(piece: tuple[int, int]) -> None:
-            row_kernels.scale_entries(self.rows.data, self.rows.indices, factors, *piece, data)
+            scale_entries(self.rows.data, self.rows.indices, factors, *piece, data)
 
         each(multiply, even_ranges(len(data), PIECE), threads)
         return sparse.csr_array((data, self.rows.indices, self.rows.indptr), self.rows.shape)

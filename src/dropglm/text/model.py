@@ -12,10 +12,9 @@ from sklearn.base import ClassifierMixin
 
 from dropglm import checks
 from dropglm.errors import InputTypeError
-from dropglm.text.explanation import Explanation
+from dropglm.text.explanation import Explanation, NgramWeight
 from dropglm.text.file_contents import MODELS
 from dropglm.text.fitted_model import FittedTextModel, load_fitted_model
-from dropglm.text.top_ngrams import NgramWeight
 from dropglm.text.vectorizer import TextEstimator
 
 Estimator = TypeVar("Estimator")

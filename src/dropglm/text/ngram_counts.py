@@ -15,8 +15,7 @@ import numpy as np
 
 from dropglm.errors import InputError, InputTypeError
 from dropglm.maths.compile import kernel
-from dropglm.text.counting import NgramCounter
-from dropglm.text.kernels import KEY, NONE, PAIR, TEXTS, TIMES
+from dropglm.text.counting import KEY, NONE, PAIR, TEXTS, TIMES, NgramCounter
 from dropglm.text.sorting import copy_strings, is_less, sorted_rows, sorted_strings
 from dropglm.text.tokens import decode_strings
 from dropglm.threads import each

@@ -11,11 +11,11 @@ from dropglm.estimators.predictions import FittedLogistic
 from dropglm.online import RULES, ProgressiveScores, State
 from dropglm.online.kernels import BETA_TOTAL, SUM, UPDATED
 from dropglm.registry import lookup
+from dropglm.text.explanation import NgramWeight, top_ngrams
 from dropglm.text.file_contents import FEATURES, NGRAMS, STEPS, saved_setting, saved_settings
 from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.hashed_features import HashedFeatures, NamedRows, Room
 from dropglm.text.summary import OnlineSummary
-from dropglm.text.top_ngrams import NgramWeight, top_ngrams
 
 
 class OnlineTextModel(FittedTextModel):

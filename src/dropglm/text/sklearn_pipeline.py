@@ -19,8 +19,7 @@ from dropglm.text.analysis import TextAnalysis
 from dropglm.text.file_contents import plain_pattern
 from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.hashed_features import HashedFeatures
-from dropglm.text.preprocessing import HTML_TAG
-from dropglm.text.tokens import RUNS
+from dropglm.text.tokens import HTML_TAG, RUNS
 
 OVERRIDDEN = ("decode", "build_preprocessor", "build_tokenizer", "build_analyzer")
 SHARED = ("input", "encoding", "decode_error", "ngram_range", "binary", "lowercase", "strip_accents")

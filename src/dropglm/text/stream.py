@@ -15,11 +15,11 @@ from dropglm import checks, model_files
 from dropglm.online import DivergenceError
 from dropglm.tables import Batch, Table, TableError, class_names, to_classes
 from dropglm.tables.errors import listed
-from dropglm.text.ahead import ahead
 from dropglm.text.file_contents import CHECKPOINTS
 from dropglm.text.hashed_features import NamedRows
 from dropglm.text.labels import class_numbers
 from dropglm.text.online_text_model import OnlineTextModel
+from dropglm.threads import ahead
 
 KIND = "OnlineTraining"
 MOST_LISTED = 10  # bad rows whose messages are kept

@@ -29,7 +29,7 @@ from dropglm.labelling.panels import (
 )
 from dropglm.labelling.session import ChangedError, LabellingSession
 from dropglm.model_files import Kind
-from dropglm.text.top_ngrams import only_words
+from dropglm.text.explanation import only_words
 from dropglm.web.application import page_routes
 from dropglm.web.json_messages import json_answer, read_json
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dropglm.text.ahead import ahead
+from dropglm.threads import ahead
 
 
 def same(item):
