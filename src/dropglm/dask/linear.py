@@ -104,12 +104,17 @@ class DaskModel(BaseEstimator):
         vars(model).update({name: value for name, value in vars(self).items() if name != "client"})
         return model
 
-    def _each(self, X: Any, method: str, columns: int | None, dtype: Any) -> Any:
+    def _each(self, X: Any, method: str, columns: int | None, dtype: Any, embeddings: Any = None) -> Any:
         """Return the predictions of a method of the local model, for a collection or for data in memory."""
-        predict = getattr(self.to_local(), method)
+        local = self.to_local()
         if not is_collection(X):
-            return predict(X)
-        return apply(X, partial(_predictions, predict, columns, dtype), columns, dtype)
+            return getattr(local, method)(X, *([] if embeddings is None else [embeddings]))
+        predict = partial(_predictions, getattr(self._on_worker(local), method), columns, dtype)
+        return apply(X, predict, columns, dtype, embeddings)
+
+    def _on_worker(self, local: Any) -> Any:
+        """Return the local model as it predicts on a worker."""
+        return local
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy that uses the same client."""
@@ -123,10 +128,13 @@ class DaskModel(BaseEstimator):
         return {**vars(self), "client": None}
 
 
-def _predictions(predict: Callable[[Any], Any], columns: int | None, dtype: Any, part: Any) -> Any:
+def _predictions(
+    predict: Callable[..., Any], columns: int | None, dtype: Any, part: Any, *embeddings: Any
+) -> Any:
     """Return the predictions of a partition, which may be empty."""
-    if len(part) if not hasattr(part, "shape") else part.shape[0]:
-        return predict(part)
+    part = part if hasattr(part, "shape") else list(part)
+    if part.shape[0] if hasattr(part, "shape") else len(part):
+        return predict(part, *embeddings)
     return np.empty(0 if columns is None else (0, columns), dtype)
 
 
@@ -156,6 +164,14 @@ class ClassPredictions:
     classes_: np.ndarray
     _each: Callable[..., Any]
 
+    def _each_class(self, X: Any, method: str, *embeddings: Any) -> Any:
+        """Return the predictions of a method: classes, or numbers of the classes."""
+        checks.fitted(self, "classes_")
+        K = len(self.classes_)
+        columns = None if method == "predict" or (method == "decision_function" and K == 2) else K
+        dtype = self.classes_.dtype if method == "predict" else np.float64
+        return self._each(X, method, columns, dtype, *embeddings)
+
     def predict(self, X: Any) -> Any:
         """Return the most probable class of each row.
 
@@ -167,8 +183,7 @@ class ClassPredictions:
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n,)
         """
-        checks.fitted(self, "classes_")
-        return self._each(X, "predict", None, self.classes_.dtype)
+        return self._each_class(X, "predict")
 
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each class.
@@ -181,8 +196,7 @@ class ClassPredictions:
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n, K)
         """
-        checks.fitted(self, "classes_")
-        return self._each(X, "predict_proba", len(self.classes_), np.float64)
+        return self._each_class(X, "predict_proba")
 
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithm of the probability of each class.
@@ -195,8 +209,7 @@ class ClassPredictions:
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n, K)
         """
-        checks.fitted(self, "classes_")
-        return self._each(X, "predict_log_proba", len(self.classes_), np.float64)
+        return self._each_class(X, "predict_log_proba")
 
     def decision_function(self, X: Any) -> Any:
         """Return the predictors: log odds of the second of two classes, or one per class.
@@ -209,9 +222,7 @@ class ClassPredictions:
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n,) or (n, K)
         """
-        checks.fitted(self, "classes_")
-        K = len(self.classes_)
-        return self._each(X, "decision_function", None if K == 2 else K, np.float64)
+        return self._each_class(X, "decision_function")
 
 
 class LogisticRegression(ClassPredictions, DaskModel, estimators.LogisticRegression):

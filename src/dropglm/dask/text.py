@@ -1,15 +1,12 @@
 """The text classifier on Dask."""
 
-from functools import partial
 from os import PathLike
 from typing import Any, Self
 
-import numpy as np
-
 from dropglm import text
-from dropglm.dask.collections import apply, is_collection, partitions_of
+from dropglm.dask.collections import partitions_of
 from dropglm.dask.engine import client_from
-from dropglm.dask.linear import DaskModel
+from dropglm.dask.linear import ClassPredictions, DaskModel
 from dropglm.errors import InputError
 from dropglm.partitions import Engine
 from dropglm.partitions.checkpoint import remove_checkpoint
@@ -17,7 +14,7 @@ from dropglm.text.partitioned import TextsInPartitions
 from dropglm.text.training import fit_to_texts, warn_unless_better
 
 
-class TextClassifier(DaskModel, text.TextClassifier):
+class TextClassifier(ClassPredictions, DaskModel, text.TextClassifier):
     """Text classifier whose texts are in a Dask collection.
 
     Partitions count their n-grams, the counts are added, and the vocabulary is selected on the client. It is
@@ -159,7 +156,7 @@ label_column_
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n,)
         """
-        return self._predicted(X, "predict", None, self.classes_.dtype, embeddings)
+        return self._each_class(X, "predict", embeddings)
 
     def predict_proba(self, X: Any, embeddings: Any = None) -> Any:
         """Predict the probability of each class.
@@ -175,7 +172,7 @@ label_column_
         Dask array, list of delayed objects, or ndarray, of shape (n, K)
             Columns are in the order of ``classes_``.
         """
-        return self._predicted(X, "predict_proba", len(self.classes_), np.float64, embeddings)
+        return self._each_class(X, "predict_proba", embeddings)
 
     def predict_log_proba(self, X: Any, embeddings: Any = None) -> Any:
         """Predict the logarithm of the probability of each class.
@@ -191,7 +188,7 @@ label_column_
         Dask array, list of delayed objects, or ndarray, of shape (n, K)
             Columns are in the order of ``classes_``.
         """
-        return self._predicted(X, "predict_log_proba", len(self.classes_), np.float64, embeddings)
+        return self._each_class(X, "predict_log_proba", embeddings)
 
     def decision_function(self, X: Any, embeddings: Any = None) -> Any:
         """Compute the linear predictor of each text.
@@ -206,26 +203,11 @@ label_column_
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n,) for two classes, else (n, K)
         """
-        K = len(self.classes_)
-        return self._predicted(X, "decision_function", None if K == 2 else K, np.float64, embeddings)
+        return self._each_class(X, "decision_function", embeddings)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model file of the local model; see ``dropglm.TextClassifier.save``."""
         self.to_local().save(path)
 
-    def _predicted(self, X: Any, method: str, columns: int | None, dtype: Any, embeddings: Any) -> Any:
-        local = self.to_local()
-        if not is_collection(X):
-            return getattr(local, method)(X, embeddings)
-        local.set_params(n_jobs=None, verbose=0)
-        return apply(X, partial(_predict, local, method, columns, dtype), columns, dtype, embeddings)
-
-
-def _predict(
-    model: Any, method: str, columns: int | None, dtype: Any, texts: Any, embeddings: Any = None
-) -> np.ndarray:
-    """Return the predictions for a partition, which may be empty."""
-    texts = list(texts)
-    if not texts:
-        return np.empty((0,) if columns is None else (0, columns), dtype)
-    return getattr(model, method)(texts, embeddings)
+    def _on_worker(self, local: Any) -> Any:
+        return local.set_params(n_jobs=None, verbose=0)
