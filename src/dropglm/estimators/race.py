@@ -19,6 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dropglm.estimators.folds import Fold
+from dropglm.estimators.scoring import standard_error_of_rows
 from dropglm.maths.vectors import dot
 
 # A candidate drops out if it needs a final score this many standard deviations better than expected.
@@ -84,12 +85,12 @@ class Race:
         known = _first(n, row_scores)
         others = [] if self.rival is None else [self.rival[:n]]
         leader = max([*known.values(), *others], key=lambda scores: dot(shares, scores))
-        error = standard_error(leader, shares)
+        error = standard_error_of_rows(leader, shares)
         margin = margin_of(done, error, one_standard_error=self.one_standard_error)
         factor = allowance(done, self._times)
 
         def may_win(behind: np.ndarray) -> bool:
-            return not dot(shares, behind) - margin > factor * standard_error(behind, shares)
+            return not dot(shares, behind) - margin > factor * standard_error_of_rows(behind, shares)
 
         return [k for k in alive if may_win(leader - known[k])]
 
@@ -108,7 +109,7 @@ class Race:
         list of int
         """
         known = _first(len(self._shares), row_scores)
-        error = standard_error(known[best], self._shares)
+        error = standard_error_of_rows(known[best], self._shares)
         return [k for k, scores in known.items() if dot(self._shares, known[best] - scores) <= error]
 
 
@@ -160,15 +161,3 @@ def margin_of(done: float, error: float, *, one_standard_error: bool) -> float:
     """Return e, given the standard error of the leader's score so far."""
     # With one standard error as the rule for the choice, that of few folds is uncertain.
     return float((2.0 if one_standard_error else 1.0) * np.sqrt(done) * error)
-
-
-def standard_error(scores: np.ndarray, shares: np.ndarray) -> float:
-    """Return the standard error of the mean score of independent rows with these shares.
-
-    Examples
-    --------
-    >>> round(standard_error(np.array([1.0, -1.0] * 50), np.full(100, 0.01)), 6)
-    0.1
-    """
-    # Not by BLAS, whose threads made each product of 25,000 rows take 0.4 ms between fits.
-    return float(np.sqrt(np.sum((shares * (scores - dot(shares, scores))) ** 2)))

@@ -18,6 +18,7 @@ import numpy as np
 from dropglm.estimators.blend import Blend, Prior, Priors, fit_blend, losses_of
 from dropglm.estimators.naive_bayes import beside_zeros, ratios_of
 from dropglm.estimators.rows import TrainingRows
+from dropglm.estimators.scoring import standard_error_of_rows
 from dropglm.gpu_arrays import to_host
 from dropglm.objective import Coefficients
 from dropglm.threads import each
@@ -119,10 +120,9 @@ class Rounds:
     def _is_worse(self, differences: np.ndarray) -> bool:
         """Return whether the mean loss of held-out rows has grown by more than its standard error."""
         w = self.held_out_weights / self.held_out_weights.sum()
-        mean = w @ differences
         # A row that was held out several times counts once.
-        error = np.sqrt(w @ (differences - mean) ** 2 / self.held_out_weights.sum())
-        return bool(mean > error)
+        error = standard_error_of_rows(differences, w, independent=self.held_out_weights.sum())
+        return bool(w @ differences > error)
 
 
 def blended(blend: Blend, model: Coefficients, ratios: np.ndarray | None) -> Coefficients:

@@ -13,6 +13,7 @@ from dropglm.errors import InputTypeError
 from dropglm.estimators.blend import losses_of
 from dropglm.estimators.validation import class_numbers
 from dropglm.families import Logistic
+from dropglm.maths.vectors import dot
 from dropglm.registry import lookup
 
 # Returns the score of every row, given predictors whose softmax are the probabilities, of shape (n, K), or
@@ -55,6 +56,8 @@ def accuracy(model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
 def standard_error(scores: Iterable[float], independent: int | None = None) -> float | None:
     """Return the standard error of the mean score, or None for fewer than two scores.
 
+    It is the standard deviation, with n - 1 in the denominator, divided by √n.
+
     Parameters
     ----------
     scores : iterable of float
@@ -70,6 +73,30 @@ def standard_error(scores: Iterable[float], independent: int | None = None) -> f
     found = scores if isinstance(scores, np.ndarray) else list(scores)
     n = len(found)
     return float(np.std(found, ddof=1) / np.sqrt(independent or n)) if n > 1 else None
+
+
+def standard_error_of_rows(scores: np.ndarray, shares: np.ndarray, independent: float | None = None) -> float:
+    """Return the standard error of the mean score of rows with these shares, which add up to 1.
+
+    Unlike ``standard_error``, it is that of the rows at hand: equal shares 1/n give √(Σ (x_i - x̄)²) / n.
+
+    Parameters
+    ----------
+    scores, shares : ndarray of shape (n,)
+        The scores x_i and the shares w_i.
+    independent : float or None
+        None if all rows are independent: √(Σ (w_i (x_i - x̄))²). Otherwise how many of them are, as of rows
+        that were held out several times and count once: √(Σ w_i (x_i - x̄)² / independent).
+
+    Examples
+    --------
+    >>> round(standard_error_of_rows(np.array([1.0, -1.0] * 50), np.full(100, 0.01)), 6)
+    0.1
+    """
+    # Not by BLAS, whose threads made each product of 25,000 rows take 0.4 ms between fits.
+    away = scores - dot(shares, scores)
+    variance = np.sum((shares * away) ** 2) if independent is None else dot(shares, away**2) / independent
+    return float(np.sqrt(variance))
 
 
 # Our own scorers; "accuracy" and None mean the same.

@@ -23,7 +23,7 @@ from dropglm.estimators.logistic import LogisticRegression, fits_jointly
 from dropglm.estimators.race import Race
 from dropglm.estimators.rounds import Round, Rounds, blended
 from dropglm.estimators.rows import TrainingRows
-from dropglm.estimators.scoring import row_scorer_of, scorer_from
+from dropglm.estimators.scoring import row_scorer_of, scorer_from, standard_error, standard_error_of_rows
 from dropglm.estimators.warning import warn_unless_all_converged
 from dropglm.families import Logistic, Multinomial
 from dropglm.gpu_arrays import like, to_host
@@ -292,8 +292,7 @@ def best_candidate(grid: list[Candidate], scores: np.ndarray, *, one_standard_er
     best = int(np.nanargmax(means))
     if not one_standard_error:
         return best
-    folds = scores.shape[1]
-    error = scores[best].std(ddof=1) / np.sqrt(folds) if folds > 1 else 0.0
+    error = standard_error(scores[best]) or 0.0
     same_path = [k for k in range(len(grid)) if grid[k].path == grid[best].path]
     near = [k for k in same_path if means[k] >= means[best] - error]
     return max(near, key=lambda k: (grid[k].noise_strength, grid[k].params["l2"]))
@@ -319,7 +318,7 @@ def beyond_edge(
     )
     gains = scores[best] - scores[neighbour]
     gains = gains[~np.isnan(gains)]  # over the first folds, if the neighbour dropped out of the race
-    if not gains.mean() > gains.std() / np.sqrt(len(gains)):
+    if not gains.mean() > standard_error_of_rows(gains, np.full(len(gains), 1.0 / len(gains))):
         return []
     return [grid[best]._replace(params=grid[best].params | {"l2": beyond}, after=best)]
 
