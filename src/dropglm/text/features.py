@@ -145,16 +145,21 @@ class NgramFeatures(TextAnalysis):
 
     def _learn(self, X: Iterable[Any], rows: NgramRows | None) -> Columns:
         """Count n-grams and select features; return the columns of what each counter has numbered."""
-        counted, selection, threads = self._count(X, rows), self._selection(), checks.threads(self.n_jobs)
+        selection, threads = self._selection(), checks.threads(self.n_jobs)
+        counted = self._count(X, rows, lambda n: selection.document_range(n, 2)[0])
         n, (shortest, _) = counted.n_texts, self._check_analysis()
-        within = partial(selection.document_range, n)
-        candidates = counted.trie.candidates(shortest, within, n)
+        candidates = counted.trie.candidates(shortest, partial(selection.document_range, n), n)
         vocabulary, chosen = selection.select(candidates, threads)
         self._set_vocabulary(vocabulary, n)
         return [] if rows is None else counted.columns_of(candidates.numbers[chosen], threads)
 
-    def _count(self, X: Iterable[Any], rows: NgramRows | None) -> CountedNgrams:
-        """Count the n-grams of the texts, and store those of each row."""
+    def _count(
+        self, X: Iterable[Any], rows: NgramRows | None = None, fewest: Callable[[int], float] = lambda n: 0
+    ) -> CountedNgrams:
+        """Count the n-grams of the texts, and store those of each row.
+
+        N-grams of several words may be left out if they are in fewer texts than ``fewest`` of their number.
+        """
         shortest, longest = self._check_analysis()
         threads = checks.threads(self.n_jobs)
         counters = PerThread(partial(NgramCounter, shortest, longest, binary=bool(self.binary)))
@@ -166,7 +171,7 @@ class NgramFeatures(TextAnalysis):
                     rows.add(first_text, codes, start, number)
 
         n = self._each_piece(count, self._chunks(X, threads), threads)
-        return CountedNgrams.of(counters.made or [counters.make()], n, threads)
+        return CountedNgrams.of(counters.made or [counters.make()], n, threads, fewest(n))
 
     def _find(self, chunks: Iterable[list[Any]], vocabulary: Vocabulary) -> NgramRows:
         """Look up the n-grams of the texts in the vocabulary."""

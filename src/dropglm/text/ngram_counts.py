@@ -171,16 +171,21 @@ class NgramTrie:
     levels: tuple[NgramLevel, ...]
 
     @classmethod
-    def of(cls, counter: NgramCounter) -> tuple[Self, Places]:
-        """Return what a counter has counted, and the numbers of its words and pairs among all n-grams."""
+    def of(cls, counter: NgramCounter, fewest: float = 0) -> tuple[Self, Places]:
+        """Return what a counter has counted, and the numbers of its words and pairs among all n-grams.
+
+        N-grams of several words that are in fewer texts than ``fewest`` are left out; their number is -1. The
+        first words of an n-gram are in as many texts as the n-gram, or more.
+        """
         n_words, pairs = len(counter.words), counter.pairs.nodes[: len(counter.pairs)]
         begins, stops = counter.ends[:n_words], counter.ends[1 : n_words + 1]
         words = sorted_strings(counter.letters, begins, stops)
-        number_of, pair_number = np.empty(n_words, np.int32), np.empty(len(pairs), np.int32)
+        number_of, pair_number = np.empty(n_words, np.int32), np.full(len(pairs), NONE, np.int32)
         number_of[words] = np.arange(n_words, dtype=np.int32)
         lengths = np.full(len(pairs), 2, np.int8)
         if counter.longest > 2:
             lengths_of(pairs, lengths)
+        lengths[pairs[:, TEXTS] < fewest] = 0
         everything = np.array([0, n_words]), np.arange(n_words, dtype=np.int32)
         levels = [NgramLevel(*everything, *(counter.words.nodes[words, k] for k in (TEXTS, TIMES)))]
         heads, shift, before = number_of, 0, n_words
@@ -303,11 +308,18 @@ class CountedNgrams(NamedTuple):
     n_texts: int
 
     @classmethod
-    def of(cls, counters: Sequence[NgramCounter], n_texts: int, threads: int) -> "CountedNgrams":
-        """Merge the counters, whose memory is released."""
+    def of(
+        cls, counters: Sequence[NgramCounter], n_texts: int, threads: int, fewest: float = 0
+    ) -> "CountedNgrams":
+        """Merge the counters, whose memory is released.
+
+        N-grams of several words that are in fewer texts than ``fewest`` may be left out.
+        """
+        # What is rare for one of several counters may be frequent for all of them together.
+        rare = fewest if len(counters) == 1 else 0
 
         def count(counter: NgramCounter) -> "CountedNgrams":
-            trie, numbers = NgramTrie.of(counter)
+            trie, numbers = NgramTrie.of(counter, rare)
             counter.release()
             return cls(trie, [numbers], n_texts)
 
@@ -324,7 +336,7 @@ class CountedNgrams(NamedTuple):
 
     def columns_of(self, numbers: np.ndarray, threads: int) -> list[Places]:
         """Return the columns of the words and pairs of each counter, given the number of each column."""
-        columns = np.full(len(self.trie), NONE, np.int32)
+        columns = np.full(len(self.trie) + 1, NONE, np.int32)  # the last for those that were left out
         columns[numbers] = np.arange(len(numbers), dtype=np.int32)
         return each(lambda own: (columns[own[0]], columns[own[1]]), self.numbers, threads)
 

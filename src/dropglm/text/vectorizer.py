@@ -233,7 +233,7 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
             Counts of all n-grams, for ``fit_counts``.
         """
         self._begin_fit()
-        counted = self._count(X, None)
+        counted = self._count(X)
         return NgramCounts(counted.trie, self._check_analysis()[0], counted.n_texts, self._settings())
 
     def fit_counts(self, counts: NgramCounts | Iterable[NgramCounts]) -> Self:
