@@ -25,16 +25,15 @@ from dropglm.blocks import Blocks, PerBlock
 from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.latent import singular_vectors
 from dropglm.latent.decomposition import single_threaded_blas, squared_norm
-from dropglm.text.ngram_rows import copy_kept, count_kept, inverse_document_frequencies, scale_entries
+from dropglm.text.ngram_rows import inverse_document_frequencies
 from dropglm.text.tuning import BY_BLOCK, add_blocks, without_last
 from dropglm.text.vectorizer import NgramVectorizer
 from dropglm.threads import PIECE as ONE_PIECE
-from dropglm.threads import each, even_pieces, even_ranges
+from dropglm.threads import each
 
 # Powers of the inverse document frequency in S, beyond those in X: one candidate each.
 POWERS = (0.0, 1.0)
 MIN_DF = 5
-PIECE = 1 << 18  # entries per task
 FEW_WORDS = 50  # too few to be worth it, unless fewer latent features are asked for
 # l2 weights of the latent features beside those of the n-grams. The rows of both have the same mean square
 # length. Naive-Bayes weights of n-grams are large, 16 for a log ratio of ¼.
@@ -61,7 +60,7 @@ class LatentBlock(NamedTuple):
     @classmethod
     def of(cls, X: "KeptColumns", scale: np.ndarray, k: int, threads: int) -> Self:
         """Return the first k latent features of the rows X, whose columns are weighted by ``scale``."""
-        found = singular_vectors(X.scaled(scale, threads), k, threads=threads)
+        found = singular_vectors(X.scaled(scale), k, threads=threads)
         factors = np.sqrt(found.singular_values)
         dtype = X.rows.dtype
         rows = found.coordinates * factors.astype(dtype)
@@ -129,37 +128,13 @@ class KeptColumns(NamedTuple):
     @classmethod
     def of(cls, X: Any, kept: np.ndarray, threads: int) -> Self:
         """Return these columns of a sparse matrix."""
-        X = sparse.csr_array(X)
-        pieces = even_pieces(X.indptr, PIECE)
-        new_column = np.full(X.shape[1], -1, np.int32)
-        new_column[kept] = np.arange(len(kept), dtype=np.int32)
-        indptr = np.zeros(X.shape[0] + 1, X.indptr.dtype)
-        old = X.indptr, X.indices
+        return cls(sparse.csr_array(X)[:, kept], kept, X.shape[1], squared_norm(X, threads))
 
-        def count(piece: tuple[int, int]) -> None:
-            count_kept(*old, *piece, new_column, indptr[1:])
-
-        each(count, pieces, threads)
-        np.cumsum(indptr, out=indptr)
-        indices, data = np.empty(indptr[-1], X.indices.dtype), np.empty(indptr[-1], X.dtype)
-
-        def copy(piece: tuple[int, int]) -> None:
-            copy_kept(*old, X.data, *piece, new_column, indptr, indices, data)
-
-        each(copy, pieces, threads)
-        rows = sparse.csr_array((data, indices, indptr), (X.shape[0], len(kept)))
-        return cls(rows, kept, X.shape[1], squared_norm(X, threads))
-
-    def scaled(self, scale: np.ndarray, threads: int) -> Any:
+    def scaled(self, scale: np.ndarray) -> Any:
         """Return the rows with each column multiplied by its scale."""
         if (scale == 1.0).all():
             return self.rows
-        data, factors = np.empty_like(self.rows.data), scale.astype(self.rows.dtype)
-
-        def multiply(piece: tuple[int, int]) -> None:
-            scale_entries(self.rows.data, self.rows.indices, factors, *piece, data)
-
-        each(multiply, even_ranges(len(data), PIECE), threads)
+        data = self.rows.data * scale.astype(self.rows.dtype)[self.rows.indices]
         return sparse.csr_array((data, self.rows.indices, self.rows.indptr), self.rows.shape)
 
 

@@ -164,45 +164,6 @@ def copy_rows(columns, times, start_of, length, row_start, binary, indices, data
             data[row_start[i] + k] = 1 if binary else times[start_of[i] + k]
 
 
-@kernel
-def add_values(data, indices, first, last, totals):
-    """Add the entries from first to last - 1 to the totals of their columns; return if any is not 1."""
-    different = False
-    for k in range(first, last):
-        totals[indices[k]] += data[k]
-        different |= data[k] != 1
-    return different
-
-
-@kernel
-def count_kept(indptr, indices, first, last, new_column, length):
-    """Count the entries of rows first to last - 1 whose column has a new number, which is not -1."""
-    for i in range(first, last):
-        kept = 0
-        for k in range(indptr[i], indptr[i + 1]):
-            kept += new_column[indices[k]] >= 0
-        length[i] = kept
-
-
-@kernel
-def copy_kept(indptr, indices, data, first, last, new_column, new_indptr, new_indices, new_data):
-    """Copy the entries of rows first to last - 1 whose column has a new number."""
-    for i in range(first, last):
-        place = new_indptr[i]
-        for k in range(indptr[i], indptr[i + 1]):
-            column = new_column[indices[k]]
-            if column >= 0:
-                new_indices[place], new_data[place] = column, data[k]
-                place += 1
-
-
-@kernel
-def scale_entries(data, indices, scale, first, last, scaled):
-    """Multiply the entries from first to last - 1 by the scale of their columns."""
-    for k in range(first, last):
-        scaled[k] = data[k] * scale[indices[k]]
-
-
 NORMS = {"l1": 1, "l2": 2}
 PIECE = 1 << 16  # entries per task
 

@@ -35,6 +35,7 @@ from dropglm.text.ngram_counts import NgramCounts
 from dropglm.text.training import TrainingTexts, check_settings
 from dropglm.text.tuning import vectorizer_of
 from dropglm.text.vectorizer import NgramVectorizer
+from dropglm.text.vocabulary import column_totals
 
 
 class TextRows(NamedTuple):
@@ -235,9 +236,9 @@ def to_matrix(part: TextRows, vectorizer: NgramVectorizer) -> TextRows:
 
 def value_totals(part: TextRows, _: None) -> Sums:
     """Return the sum of the values of each n-gram, whether any value is not 1, and the sum of squares."""
-    values = np.bincount(part.X.indices, part.X.data, minlength=part.X.shape[1])
+    values, different = column_totals(part.X)
     places = np.flatnonzero(values).astype(np.int32)
-    numbers = np.array([float((part.X.data != 1.0).any()), squared_norm(part.X)])
+    numbers = np.array([float(different), squared_norm(part.X)])
     return sums_of(numbers, values[places, None], places, len(values))
 
 
@@ -291,7 +292,7 @@ class PartitionedProducts:
 def weighted_words(numbered: list[Any], columns: tuple[np.ndarray, np.ndarray]) -> LatentRows:
     """Return the columns of a partition that count, each multiplied by its weight."""
     (part, first), (kept, scale) = numbered, columns
-    return LatentRows(first, KeptColumns.of(part.X, kept, 1).scaled(scale, 1))
+    return LatentRows(first, KeptColumns.of(part.X, kept, 1).scaled(scale))
 
 
 def gram_share(part: LatentRows, Q: np.ndarray) -> np.ndarray:
@@ -320,7 +321,7 @@ def add_latent(part: TextRows, latent: tuple[np.ndarray, list[Any]]) -> TextRows
     """Return a partition with its latent features beside the n-grams."""
     kept, blocks = latent
     words = KeptColumns.of(part.X, kept, 1)
-    rows = [multiplied_rows(LatentRows(0, words.scaled(scale, 1)), V)[0] for scale, V in blocks]
+    rows = [multiplied_rows(LatentRows(0, words.scaled(scale)), V)[0] for scale, V in blocks]
     return part._replace(X=Blocks(part.X, *rows))
 
 

@@ -41,6 +41,7 @@ from dropglm.text.ngram_rows import row_range
 from dropglm.text.summary import Summary, readable_score
 from dropglm.text.tuning import check_values, estimator_of, ngram_weights_of, vectorizer_of
 from dropglm.text.vectorizer import NgramVectorizer
+from dropglm.text.vocabulary import column_totals
 
 
 class TrainingTexts(ABC):
@@ -125,7 +126,7 @@ class TextsInMemory(TrainingTexts):
             self._counted = count_ngrams(self.classifier, self.texts, ngram_weight)
         counter, counts = self._counted
         vectorizer, X = counter._with_ngram_weight(counts, ngram_weight)
-        vectorizer.ngrams_._record_values(X, checks.threads(self.classifier.n_jobs))
+        vectorizer.ngrams_._record_totals(*column_totals(X))
         return vectorizer, self._split(X)
 
     def _split(self, X: Any) -> list[Any]:

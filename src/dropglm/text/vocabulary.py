@@ -19,7 +19,6 @@ from dropglm.text.counting import (
     scratch_for,
 )
 from dropglm.text.ngram_counts import Candidates
-from dropglm.text.ngram_rows import add_values
 from dropglm.text.sorting import copy_strings, find_byte, rank, sorted_rows, sorted_strings, take
 from dropglm.text.tokens import Tokens, decode_strings, encode_strings
 from dropglm.threads import each, even_ranges
@@ -100,27 +99,8 @@ class Vocabulary:
             return [self._words[number] for number in rows[:, 0].tolist()]
         return [" ".join([self._words[number] for number in row if number >= 0]) for row in rows.tolist()]
 
-    def _record_values(self, X: Any, threads: int = 1) -> None:
-        """Record the mean value of each feature; X is the CSR matrix of the texts in the fit."""
-        self._record_totals(*self._totals(X, threads))
-
-    def _totals(self, X: Any, threads: int = 1) -> tuple[np.ndarray, bool]:
-        """Return the sum of each column of a CSR matrix, and if any entry is not 1.
-
-        Both can be added up over parts of the texts.
-        """
-        # The pieces do not depend on the number of threads, so neither do the sums.
-        pieces = even_ranges(len(X.data), max(PIECE, len(X.data) // PIECES))
-        totals = np.zeros((len(pieces), X.shape[1]))
-
-        def add(p: int) -> bool:
-            return add_values(X.data, X.indices, *pieces[p], totals[p])
-
-        different = any(each(add, range(len(pieces)), threads))
-        return reduce(np.add, totals), different
-
     def _record_totals(self, totals: np.ndarray, different: bool) -> None:
-        """Record the mean value of each feature, given the totals of all texts in the fit."""
+        """Record the mean value of each feature, given the ``column_totals`` of all texts in the fit."""
         if different:
             self.mean_values = (totals / np.maximum(self.document_counts, 1)).astype(np.float32)
 
@@ -206,6 +186,16 @@ class Vocabulary:
         table = slots, keys, self._letters, self._ends, *pairs
         scratch = scratch_for(tokens.counts)
         find_texts(tokens, scratch, shortest, self._longest, *table, codes, start)
+
+
+def column_totals(X: Any) -> tuple[np.ndarray, bool]:
+    """Return the sum of each column of a CSR matrix, and if any entry is not 1.
+
+    Both can be added up over parts of the texts.
+    """
+    pieces = even_ranges(len(X.data), max(PIECE, len(X.data) // PIECES))  # which saves memory
+    sums = (np.bincount(X.indices[a:b], X.data[a:b], minlength=X.shape[1]) for a, b in pieces)
+    return reduce(np.add, sums), bool((X.data != 1).any())
 
 
 def column_names(vocabulary: Any) -> list[str]:
