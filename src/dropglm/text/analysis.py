@@ -254,22 +254,14 @@ def warn_of_inconsistent(stop_words: frozenset[str], tokenize: Callable[[str], l
         )
 
 
-def _read_file(document: Any) -> Any:
-    return document.read()
-
-
 def _read_path(document: Any) -> bytes:
     with open(document, "rb") as file:
         return file.read()
 
 
-def _read_content(document: Any) -> Any:
-    return document
-
-
 INPUTS: dict[str, Callable[[Any], Any]] = {
-    "content": _read_content,
-    "file": _read_file,
+    "content": lambda document: document,
+    "file": lambda document: document.read(),
     "filename": _read_path,
 }
 # Besides ngram_range and stop_words, what the n-grams of a text depend on.

@@ -149,7 +149,7 @@ class NgramFeatures(TextAnalysis):
         counted = self._count(X, rows, lambda n: selection.document_range(n, 2)[0])
         n, (shortest, _) = counted.n_texts, self._check_analysis()
         candidates = counted.trie.candidates(shortest, partial(selection.document_range, n), n)
-        vocabulary, chosen = selection.select(candidates, threads)
+        vocabulary, chosen = selection.select(candidates)
         self._set_vocabulary(vocabulary, n)
         return [] if rows is None else counted.columns_of(candidates.numbers[chosen], threads)
 

@@ -6,15 +6,11 @@ Strings are sorted by their UTF-8 bytes, which is the order in which Python sort
 import numpy as np
 
 from dropglm.maths.compile import kernel, part
-from dropglm.threads import each, even_ranges
 
 PREFIX = 8  # bytes that fit into one number
-PIECE = 1 << 13  # strings per task
 
 
-def sorted_strings(
-    letters: np.ndarray, starts: np.ndarray, stops: np.ndarray, threads: int = 1
-) -> np.ndarray:
+def sorted_strings(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
     """Return the order of distinct strings, given where each of them begins and ends.
 
     Examples
@@ -26,15 +22,10 @@ def sorted_strings(
     n = len(starts)
     bits = np.uint64(max(n - 1, 0).bit_length())
     packed = np.empty(n, np.uint64)
-    each(lambda piece: pack(letters, starts, stops, bits, *piece, packed), even_ranges(n, PIECE), threads)
+    pack(letters, starts, stops, bits, packed)
     packed.sort()  # ten times as fast as argsort
     order = (packed & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
-    prefixes, scratch = packed >> bits, np.empty_like(order)
-
-    def sort(piece: tuple[int, int]) -> None:
-        sort_ties(letters, starts, stops, prefixes, order, scratch, *piece)
-
-    each(sort, even_ranges(n, PIECE), threads)
+    sort_ties(letters, starts, stops, packed >> bits, order, np.empty_like(order))
     return order
 
 
@@ -55,9 +46,9 @@ def write_strings(letters, starts, ends, copied):
 
 
 @kernel
-def pack(letters, starts, stops, bits, first, last, packed):
+def pack(letters, starts, stops, bits, packed):
     """Write the number of each string in the lowest bits, and above them as much of the string as fits."""
-    for i in range(first, last):
+    for i in range(len(packed)):
         prefix = np.uint64(0)
         for k in range(starts[i], starts[i] + PREFIX):
             prefix = prefix << np.uint64(8) | (np.uint64(letters[k]) if k < stops[i] else np.uint64(0))
@@ -75,14 +66,10 @@ def is_less(letters, a, a_stop, b, b_stop):
 
 
 @kernel
-def sort_ties(letters, starts, stops, prefixes, order, scratch, first, end):
-    """Sort strings with the same first bytes, which ``order`` has next to each other, by merging.
-
-    This sorts the groups of strings that begin at ``first`` or later, but before ``end``.
-    """
-    while first > 0 and first < end and prefixes[first] == prefixes[first - 1]:
-        first += 1
-    while first < end:
+def sort_ties(letters, starts, stops, prefixes, order, scratch):
+    """Sort strings with the same first bytes, which ``order`` has next to each other, by merging."""
+    first = 0
+    while first < len(order):
         last = first + 1
         while last < len(order) and prefixes[last] == prefixes[first]:
             last += 1
@@ -123,24 +110,6 @@ def find_byte(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray, low: i
     before = np.append(0, np.cumsum(found))
     contain = before[stops] > before[starts]
     return int(contain.argmax()) if contain.any() else -1
-
-
-@kernel
-def rank(spelling, number_of, rank_of, first, last, ranks):
-    """Write the ranks of the words of n-grams; see ``selection._ranks``."""
-    longest, n = spelling.shape[1], len(rank_of) // 2
-    for i in range(first, last):
-        for k in range(longest):
-            number, followed = number_of[spelling[i, k]], k + 1 < longest and spelling[i, k + 1] >= 0
-            ranks[i, k] = rank_of[number + n * followed] if number >= 0 else -1
-
-
-@kernel
-def take(spelling, number_of, order, first, last, out):
-    """Write the n-grams in another order, and with other numbers of their words."""
-    for i in range(first, last):
-        for k in range(spelling.shape[1]):
-            out[i, k] = number_of[spelling[order[i], k]]
 
 
 def sorted_rows(ranks: np.ndarray, limit: int) -> np.ndarray:

@@ -263,7 +263,7 @@ class NgramVectorizer(TransformerMixin, NgramFeatures, TextEstimator, auto_wrap_
         if self.vocabulary is None:
             selection, n = self._selection(), total.n_texts
             candidates = total.trie.candidates(total.shortest, partial(selection.document_range, n), n)
-            self._set_vocabulary(selection.select(candidates, checks.threads(self.n_jobs))[0], n)
+            self._set_vocabulary(selection.select(candidates)[0], n)
         else:
             given = self._given_for_fit()
             texts = total.trie.texts_with(given._letters, given._ends, given._spelling, total.shortest)

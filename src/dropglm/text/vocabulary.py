@@ -19,13 +19,12 @@ from dropglm.text.counting import (
     scratch_for,
 )
 from dropglm.text.ngram_counts import Candidates
-from dropglm.text.sorting import copy_strings, find_byte, rank, sorted_rows, sorted_strings, take
+from dropglm.text.sorting import copy_strings, find_byte, sorted_rows, sorted_strings
 from dropglm.text.tokens import Tokens, decode_strings, encode_strings
-from dropglm.threads import each, even_ranges
+from dropglm.threads import even_ranges
 
 # Sums over entries are split into at most so many pieces, of at least so many entries.
 PIECES, PIECE = 8, 1 << 20
-NGRAMS = 1 << 15  # n-grams per task of a selection
 
 
 class HashTables(NamedTuple):
@@ -294,7 +293,7 @@ class Selection(NamedTuple):
             return self.min_df[0], self.min_df[1]
         return self.min_df, self.min_df
 
-    def select(self, candidates: Candidates, threads: int = 1) -> tuple[Vocabulary, np.ndarray]:
+    def select(self, candidates: Candidates) -> tuple[Vocabulary, np.ndarray]:
         """Return the features in alphabetical order, and the position of each among the candidates."""
         n = candidates.n_texts
         if len(candidates.ends) == 1:
@@ -310,40 +309,34 @@ class Selection(NamedTuple):
                 *("min_df", "max_df"),
             )
         words = candidates.letters, candidates.ends[:-1], candidates.ends[1:]
-        words, spelling, order = _sort_alphabetically(words, candidates.spelling, threads)
+        words, spelling, order = _sort_alphabetically(words, candidates.spelling)
         if self.max_features is not None and len(order) > self.max_features:
             ranks = (candidates.texts if self.by_texts else candidates.times)[order].astype(self.rank_type)
             largest = np.sort((-ranks).argsort()[: self.max_features])
-            words, spelling, again = _sort_alphabetically(words, spelling[largest], threads)
+            words, spelling, again = _sort_alphabetically(words, spelling[largest])
             order = order[largest][again]
         return Vocabulary(*copy_strings(*words), spelling, candidates.texts[order].astype(np.int32)), order
 
 
-def _sort_alphabetically(
-    words: Strings, spelling: np.ndarray, threads: int
-) -> tuple[Strings, np.ndarray, np.ndarray]:
+def _sort_alphabetically(words: Strings, spelling: np.ndarray) -> tuple[Strings, np.ndarray, np.ndarray]:
     """Return the words in use, the features spelled with them, and the order of the features.
 
     The words are sorted, and so are the features.
     """
     letters, starts, stops = words
-    pieces = even_ranges(len(spelling), NGRAMS)
     occurs = np.zeros(len(starts) + 1, np.bool_)  # the last entry is for NONE
-    for first, last in pieces:
-        occurs[spelling[first:last]] = True
+    occurs[spelling] = True
     used = np.flatnonzero(occurs[:-1])
     number_of = np.full(len(starts) + 1, NONE, np.int32)
     number_of[used] = np.arange(len(used), dtype=np.int32)
     words = letters, starts[used], stops[used]
     if spelling.shape[1] > 1:
         _refuse_spaces(*words)
-    ranks, limit = np.empty_like(spelling), 2 * len(used)
-    rank_of = _ranks(*words)
-    each(lambda piece: rank(spelling, number_of, rank_of, *piece, ranks), pieces, threads)
-    order = sorted_rows(ranks, limit)
-    renumbered = np.empty_like(spelling)
-    each(lambda piece: take(spelling, number_of, order, *piece, renumbered), pieces, threads)
-    return words, renumbered, order
+    numbers = number_of[spelling]
+    ranked = numbers.copy()
+    ranked[:, :-1] += np.int32(len(used)) * (numbers[:, 1:] != NONE)  # followed by a space; see ``_ranks``
+    order = sorted_rows(np.where(numbers != NONE, _ranks(*words)[ranked], NONE), 2 * len(used))
+    return words, numbers[order], order
 
 
 def _refuse_spaces(letters: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> None:
