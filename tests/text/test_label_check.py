@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import cross_val_predict
 
 from dropglm import TextClassifier
-from dropglm.text.label_check import confident_mistakes, suspicious_labels
+from dropglm.text.metrics import confident_mistakes, suspicious_labels
 from tests.text.synthetic import random_text
 
 

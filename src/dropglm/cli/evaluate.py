@@ -43,8 +43,7 @@ def evaluate(
     The report has accuracy, log loss and calibration error, precision, recall and F1 of each class,
     the confusion matrix, calibration by probability, and the most confident mistakes.
     """
-    from dropglm.text.label_check import confident_mistakes
-    from dropglm.text.metrics import metrics_from_probabilities
+    from dropglm.text.metrics import confident_mistakes, metrics_from_probabilities
 
     check_not_both(embeddings, embedder)
     rows = EmbeddingRows(embeddings)

@@ -12,7 +12,7 @@ from dropglm.tables.parquet import import_polars
 if TYPE_CHECKING:
     from dropglm.text.comparison import Comparison, Scores
     from dropglm.text.fitted_model import FittedTextModel
-    from dropglm.text.label_check import Disagreement
+    from dropglm.text.metrics import Disagreement
 
 TOP = 8  # n-grams of each class
 EXCERPT = 100  # characters of a text in the terminal
@@ -90,7 +90,7 @@ def disagreements_to_json(found: "Sequence[Disagreement]") -> list[dict[str, Any
 
 def write_disagreements(found: "Sequence[Disagreement]", path: str) -> None:
     """Write the entries as a table with whole texts, in a format that follows from the name of the file."""
-    from dropglm.text.label_check import Disagreement
+    from dropglm.text.metrics import Disagreement
 
     entries = disagreements_to_json(found)
     columns = {name: [entry[name] for entry in entries] for name in Disagreement._fields}

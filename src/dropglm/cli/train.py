@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dropglm.text import TextClassifier
-    from dropglm.text.label_check import Disagreement
+    from dropglm.text.metrics import Disagreement
 
 # Options that only apply with or without --online.
 IN_MEMORY_ONLY = {

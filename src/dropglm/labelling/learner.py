@@ -20,7 +20,7 @@ from dropglm.tables import class_names
 if TYPE_CHECKING:
     from dropglm.labelling.pool import PoolModel, TextPool
     from dropglm.text.fitted_model import AnyTextModel
-    from dropglm.text.label_check import Disagreement
+    from dropglm.text.metrics import Disagreement
 
 LAST_SECONDS = 1.0  # until the end, if the thread may be compiling
 QUEUE = 10  # texts that are ready to be shown, of each kind

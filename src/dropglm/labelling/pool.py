@@ -31,8 +31,8 @@ from dropglm.labelling.text_numbers import first_copies
 from dropglm.latent import singular_vectors
 from dropglm.text.base import check_texts
 from dropglm.text.explanation import words_first
-from dropglm.text.label_check import Disagreement, can_judge_labels, suspicious_labels
 from dropglm.text.latent_prior import LATENT_L2_WEIGHTS, LatentPrior
+from dropglm.text.metrics import Disagreement, can_judge_labels, suspicious_labels
 from dropglm.text.tuning import MANY_CLASSES
 from dropglm.text.vectorizer import NgramVectorizer
 

@@ -6,7 +6,7 @@ from dropglm.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dropglm.text.classifier import TextClassifier
-    from dropglm.text.label_check import confident_mistakes, suspicious_labels
+    from dropglm.text.metrics import confident_mistakes, suspicious_labels
     from dropglm.text.model import TextModel, load_model, save_model
     from dropglm.text.ngram_counts import NgramCounts
     from dropglm.text.online_classifier import OnlineTextClassifier
@@ -29,7 +29,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "classifier": ("TextClassifier",),
-        "label_check": ("confident_mistakes", "suspicious_labels"),
+        "metrics": ("confident_mistakes", "suspicious_labels"),
         "model": ("TextModel", "load_model", "save_model"),
         "ngram_counts": ("NgramCounts",),
         "online_classifier": ("OnlineTextClassifier",),

@@ -273,12 +273,15 @@ class Scaling(NamedTuple):
     size: float
 
     @classmethod
-    def of(cls, *parts: np.ndarray) -> Self:
-        """Return the scaling of all these rows together."""
-        n = sum(len(part) for part in parts)
-        mean = sum(part.sum(axis=0, dtype=np.float64) for part in parts) / n
-        squares = sum(float(np.square(part - mean).sum()) for part in parts)
-        return cls(np.asarray(mean, np.float32), float(np.sqrt(squares / n)) or 1.0)
+    def of(cls, E: np.ndarray) -> Self:
+        """Return the scaling of these rows."""
+        mean = E.sum(axis=0, dtype=np.float64) / len(E)
+        return cls.from_squares(mean, float(np.square(E - mean).sum()) / len(E))
+
+    @classmethod
+    def from_squares(cls, mean: np.ndarray, mean_square: float) -> Self:
+        """Return the scaling, given the mean and the mean squared distance from it."""
+        return cls(np.asarray(mean, np.float32), float(np.sqrt(mean_square)) or 1.0)
 
     def __call__(self, E: np.ndarray) -> np.ndarray:
         """Return (E - mean) / size."""

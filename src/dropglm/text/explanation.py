@@ -1,10 +1,10 @@
 """Explanations: the n-grams with the strongest influence, and what tips the prediction for a text."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import category
 
 import numpy as np
@@ -12,6 +12,10 @@ import numpy as np
 from dropglm import checks
 from dropglm.estimators.predictions import LogisticPredictions
 from dropglm.text.embeddings import ModelWithHead
+
+if TYPE_CHECKING:
+    from dropglm.text.features import NgramFeatures
+    from dropglm.text.hashed_features import HashedFeatures
 
 # Punctuation, and the symbols that are typed like it: $ + < = > ^ ` | ~. Other symbols are mostly emoji,
 # which mean something on their own; combining marks are parts of words.
@@ -151,21 +155,6 @@ SHOWN_PUNCTUATION = 3
 SHOWN_CLASSES = 3
 SHOWN_UNKNOWN = 20
 MAX_WIDTH = 48  # of the names in print
-
-
-class TextFeatures(Protocol):
-    """Features of texts: the n-grams of a vocabulary, or hashed n-grams."""
-
-    ngrams_: Any
-    n_texts_: int
-    n_jobs: int | None
-    verbose: int
-
-    def transform(self, X: Iterable[str]) -> Any:
-        """Return the matrix of the texts."""
-
-    def _describe(self, text: str) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
-        """Return the columns of a text, their values and n-grams, and the unknown words."""
 
 
 class Contribution(NamedTuple):
@@ -367,7 +356,7 @@ def listed(words: Sequence[str]) -> str:
 
 
 def explain_text(
-    vectorizer: TextFeatures,
+    vectorizer: "NgramFeatures | HashedFeatures",
     model: LogisticPredictions,
     text: str,
     embedding: np.ndarray | None = None,
@@ -376,7 +365,7 @@ def explain_text(
 
     Parameters
     ----------
-    vectorizer : TextFeatures
+    vectorizer : NgramFeatures or HashedFeatures
     model : LogisticPredictions
         A fitted model; a ``ModelWithHead`` if there is an embedding.
     text : str

@@ -27,12 +27,11 @@ from dropglm.partitions.rows import naming, partition_name
 from dropglm.partitions.sums import Sums, add_sums, sums_of
 from dropglm.progress import Progress
 from dropglm.text.base import check_texts
-from dropglm.text.embedding_block import EmbeddingBlock, with_embeddings
 from dropglm.text.embeddings import Scaling, check_embeddings, embed, encoder_of
 from dropglm.text.labels import check_labels
 from dropglm.text.latent_prior import KeptColumns, LatentBlock, LatentPrior, LatentWords, fold_back
 from dropglm.text.ngram_counts import NgramCounts
-from dropglm.text.training import TrainingTexts, check_settings
+from dropglm.text.training import EmbeddingBlock, TrainingTexts, check_settings, with_embeddings
 from dropglm.text.tuning import vectorizer_of
 from dropglm.text.vectorizer import NgramVectorizer
 from dropglm.text.vocabulary import column_totals
@@ -122,8 +121,7 @@ class TextsInPartitions(TrainingTexts):
             n, total = self.engine.total(embedding_sums, self._texts, None, add_embedding_sums)
         mean = total / n
         squares = self.engine.total(squared_distances, self._texts, mean, add)
-        scaling = Scaling(np.asarray(mean, np.float32), float(np.sqrt(squares / n)) or 1.0)
-        return EmbeddingBlock.of(embedder, scaling)
+        return EmbeddingBlock.of(embedder, Scaling.from_squares(mean, squares / n))
 
     def vectorize(self, ngram_weight: float, *, last: bool) -> tuple[NgramVectorizer, Any]:
         """Return a vectorizer of all texts, and the partitions with their matrices."""

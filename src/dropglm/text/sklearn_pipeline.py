@@ -15,7 +15,6 @@ from sklearn.pipeline import Pipeline
 
 from dropglm.errors import InputError
 from dropglm.estimators.sklearn_models import sklearn_classifier
-from dropglm.text.analysis import TextAnalysis
 from dropglm.text.file_contents import plain_pattern
 from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.hashed_features import HashedFeatures
@@ -44,9 +43,7 @@ def sklearn_vectorizer(vectorizer: Any, dtype: Any = None) -> CountVectorizer:
             "N-grams are hashed with a function that scikit-learn does not have; train a TextClassifier, or "
             "an OnlineTextClassifier that starts from one (start_from)."
         )
-    changed = [
-        name for name in OVERRIDDEN if getattr(type(vectorizer), name) is not getattr(TextAnalysis, name)
-    ]
+    changed = [name for name in OVERRIDDEN if vectorizer._overrides(name)]
     if changed:
         raise InputError(
             f"{type(vectorizer).__name__} overrides {', '.join(changed)}, so scikit-learn's vectorizer would "

@@ -18,8 +18,7 @@ from dropglm.text.counting import (
     index_tokens,
     scratch_for,
 )
-from dropglm.text.ngram_counts import Candidates
-from dropglm.text.sorting import copy_strings, find_byte, sorted_rows, sorted_strings
+from dropglm.text.ngram_counts import Candidates, copy_strings, find_byte, sorted_rows, sorted_strings
 from dropglm.text.tokens import Tokens, decode_strings, encode_strings
 from dropglm.threads import even_ranges
 
