@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
-from threading import Condition, Event, Lock, Thread, local
+from queue import SimpleQueue
+from threading import Condition, Event, Lock, Semaphore, Thread, local
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -321,80 +322,61 @@ def ahead(
             yield result
             del result  # its memory is needed for the next ones
     finally:
-        queue.stop()
+        queue.stop(len(threads))
         for thread in threads:
             thread.join()
 
 
 class _Queue(Generic[Item, Result]):
-    """Items to take and results to yield, both numbered from 0."""
+    """Items to take, and the results of those that were taken, in their order."""
 
     def __init__(self, items: Iterable[Item], most: int) -> None:
         self.items = iter(items)
-        self.most = most  # items that may be taken before their results are yielded
         self.taking = Lock()
-        self.changed = Condition()
-        self.results: dict[int, tuple[Any, Exception | None]] = {}
-        self.taken = self.yielded = 0
+        self.room = Semaphore(most)  # for items that are taken before their results are yielded
+        self.results: SimpleQueue[Future[Any]] = SimpleQueue()
         self.ended = False  # whether no further items are to be taken
-
-    @property
-    def may_take(self) -> bool:
-        """Whether not too many results are waiting."""
-        return self.taken - self.yielded < self.most
 
     def work(self, worker: Callable[[Item], Result]) -> None:
         """Make results until there are no more items."""
         while not self.ended:
-            with self.changed:
-                self.changed.wait_for(lambda: self.ended or self.may_take)
+            self.room.acquire()
             self.make_one(worker)
 
     def next_result(self, worker: Callable[[Item], Result]) -> Any:
         """Return the next result; until it is there, make others."""
-        while True:
-            with self.changed:
-                if self.ended or not self.may_take:
-                    self.changed.wait_for(lambda: self.yielded in self.results)
-                found = self.results.pop(self.yielded, None)
-                if found is not None:
-                    self.yielded += 1
-                    self.changed.notify_all()
-            if found is None:
+        result: Future[Any] | None = None
+        while result is None or not result.done():
+            if result is None and not self.results.empty():
+                result = self.results.get()
+            elif not self.ended and self.room.acquire(blocking=False):
                 self.make_one(worker)
-                continue
-            result, error = found
-            if error is not None:
-                raise error
-            return result
+            else:
+                result = result or self.results.get()
+                break
+        found = result.result()
+        self.room.release()
+        return found
 
     def make_one(self, worker: Callable[[Item], Result]) -> None:
-        """Take an item and make its result; after the last item, ``END``."""
-        result: Any = END
-        with self.taking:
-            if self.ended:
-                return
-            number, self.taken = self.taken, self.taken + 1
-            item, error = self._next_item()
-            if item is END:
-                self.ended = True
-        if item is not END:
-            try:
-                result = worker(item)
-            except Exception as raised:
-                error = raised
-        with self.changed:
-            self.results[number] = result, error
-            self.changed.notify_all()
-
-    def _next_item(self) -> tuple[Any, Exception | None]:
+        """Take an item, for which there is room, and make its result; after the last item, ``END``."""
+        result: Future[Any] = Future()
+        item: Any = END
         try:
-            return next(self.items, END), None
-        except Exception as raised:
-            return END, raised
+            with self.taking:
+                if self.ended:
+                    return
+                self.results.put(result)
+                try:
+                    item = next(self.items, END)
+                finally:
+                    if item is END:
+                        self.ended = True
+            result.set_result(END if item is END else worker(item))
+        except Exception as error:
+            result.set_exception(error)
 
-    def stop(self) -> None:
+    def stop(self, threads: int) -> None:
         """Let the threads end after what they are making."""
-        with self.changed:
-            self.ended = True
-            self.changed.notify_all()
+        self.ended = True
+        self.room.release(max(threads, 1))

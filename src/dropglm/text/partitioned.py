@@ -300,14 +300,12 @@ def gram_share(part: LatentRows, Q: np.ndarray) -> np.ndarray:
 
 def transposed_share(part: LatentRows, B: np.ndarray) -> np.ndarray:
     """Return the share of a partition in XᵀB."""
-    if not part.X.shape[0]:
-        return np.zeros((part.X.shape[1], B.shape[1]), B.dtype)
     return products(part.X, transpose=True).dot(part.slice_of(B), 1)
 
 
 def multiplied_rows(part: LatentRows, B: np.ndarray) -> list[np.ndarray]:
     """Return X B of a partition, in a list."""
-    return [products(part.X).dot(B, 1) if part.X.shape[0] else np.empty((0, B.shape[1]), B.dtype)]
+    return [products(part.X).dot(B, 1)]
 
 
 def column_squares(part: LatentRows, vectors: np.ndarray) -> np.ndarray:
