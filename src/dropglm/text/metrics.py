@@ -177,6 +177,7 @@ def metrics_from_probabilities(y: Any, probabilities: Any, classes: Any) -> Metr
         texts=n,
         unknown_labels=n - len(truth),
         accuracy=accuracy,
+        # ``standard_error_of_rows`` of zeros and ones, whose module imports scikit-learn
         standard_error=float(np.sqrt(accuracy * (1.0 - accuracy) / n)),
         log_loss=float(log_losses(p, truth).mean()),
         macro_f1=float(np.mean([one.f1 for one in by_class if one.f1 is not None])),
