@@ -3,14 +3,14 @@
 import joblib
 import pytest
 
-from dropglm import cores
+from dropglm import threads
 
 
 @pytest.mark.parametrize("most", [None, "1", "3", "1000"])
 def test_number_of_cores_equals_that_of_joblib(monkeypatch, most):
     if most is not None:
         monkeypatch.setenv("LOKY_MAX_CPU_COUNT", most)
-    assert cores.core_count() == joblib.cpu_count()
+    assert threads.core_count() == joblib.cpu_count()
 
 
 @pytest.mark.parametrize(
@@ -20,8 +20,8 @@ def test_limit_of_a_container(monkeypatch, tmp_path, content, limit):
     """The content of cpu.max is the quota and the period, in microseconds."""
     file = tmp_path / "cpu.max"
     file.write_text(content)
-    monkeypatch.setattr(cores, "CGROUP_2", file)
-    assert cores.container_limit() == limit
+    monkeypatch.setattr(threads, "CGROUP_2", file)
+    assert threads.container_limit() == limit
 
 
 @pytest.mark.parametrize(("quota", "limit"), [("50000", 1), ("-1", None)])
@@ -29,6 +29,6 @@ def test_limit_of_an_old_container(monkeypatch, tmp_path, quota, limit):
     files = tmp_path / "quota", tmp_path / "period"
     for file, number in zip(files, (quota, "100000"), strict=True):
         file.write_text(number)
-    monkeypatch.setattr(cores, "CGROUP_2", tmp_path / "none")
-    monkeypatch.setattr(cores, "CGROUP_1", files)
-    assert cores.container_limit() == limit
+    monkeypatch.setattr(threads, "CGROUP_2", tmp_path / "none")
+    monkeypatch.setattr(threads, "CGROUP_1", files)
+    assert threads.container_limit() == limit

@@ -11,9 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from dropglm.blocks import Blocks
-from dropglm.cores import core_count
 from dropglm.errors import InputError, InputTypeError
 from dropglm.gpu_arrays import from_dlpack, is_on_gpu, to_host
+from dropglm.threads import core_count
 
 
 def number(given: Any, name: str) -> None:

@@ -1,18 +1,19 @@
-"""Work that is split into pieces and run on threads, or done ahead on them."""
+"""Work that is split into pieces and run on threads, or done ahead on them, and how many cores there are."""
 
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
+from heapq import heappop, heappush
 from itertools import pairwise
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Condition, Event, Lock, Semaphore, Thread, local
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
-
-from dropglm.dependencies import ReadyQueue
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -22,6 +23,9 @@ Thing = TypeVar("Thing")
 PIECE = 1 << 19
 DEPTH = 2  # results of work that is done ahead that wait
 END: Any = object()  # in place of a result after the last one
+
+CGROUP_2 = Path("/sys/fs/cgroup/cpu.max")
+CGROUP_1 = Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us")
 
 
 def each(
@@ -77,6 +81,53 @@ def each(
 
     on_threads(run, [queue.taken() for _ in range(workers)])
     return [results[k] for k in range(len(items))]
+
+
+class ReadyQueue:
+    """The items that are ready, and those that wait for others. Its users hold a lock where they need one.
+
+    Parameters
+    ----------
+    needs : sequence of sequences of int
+        The items that each item waits for, by their numbers, which are smaller than its own.
+
+    Attributes
+    ----------
+    ready : list of int
+        Items that wait for no others and have not been taken.
+    unfinished : int
+        Number of items that are not finished.
+
+    Examples
+    --------
+    >>> queue = ReadyQueue([(), (0,), (0,)])
+    >>> queue.take(), queue.ready
+    (0, [])
+    >>> queue.finish(0)
+    >>> queue.ready
+    [1, 2]
+    """
+
+    def __init__(self, needs: Sequence[Sequence[int]]) -> None:
+        self._needs = [set(others) for others in needs]
+        self._waiting: list[list[int]] = [[] for _ in needs]  # who waits for each
+        for k, others in enumerate(self._needs):
+            for other in others:
+                self._waiting[other].append(k)
+        self.ready = [k for k, others in enumerate(self._needs) if not others]  # sorted, so it is a heap
+        self.unfinished = len(needs)
+
+    def take(self) -> int:
+        """Return the smallest item that is ready, and remove it from these."""
+        return heappop(self.ready)
+
+    def finish(self, k: int) -> None:
+        """Let the items that needed this one become ready."""
+        self.unfinished -= 1
+        for other in self._waiting[k]:
+            self._needs[other].discard(k)
+            if not self._needs[other]:
+                heappush(self.ready, other)
 
 
 class _Teams(ReadyQueue):
@@ -380,3 +431,33 @@ class _Queue(Generic[Item, Result]):
         """Let the threads end after what they are making."""
         self.ended = True
         self.room.release(max(threads, 1))
+
+
+def core_count() -> int:
+    """Return the number of cores: those that the process may run on, and the limits of its container.
+
+    As ``joblib.cpu_count``, which takes longer to import than to write again; the environment variable
+    ``LOKY_MAX_CPU_COUNT`` limits both.
+
+    Examples
+    --------
+    >>> core_count() >= 1
+    True
+    """
+    cores = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    most = int(os.environ.get("LOKY_MAX_CPU_COUNT", cores))
+    return max(1, min(cores, most, container_limit() or cores))
+
+
+def container_limit() -> int | None:
+    """Return the number of cores that a container may use, rounded up, or None without a limit."""
+    try:
+        quota, period = (
+            CGROUP_2.read_text().split() if CGROUP_2.exists() else (file.read_text() for file in CGROUP_1)
+        )
+        limit = float(quota) / float(period)  # "max" is not a number
+    except (OSError, ValueError, ZeroDivisionError):
+        return None
+    return math.ceil(limit) if limit > 0 else None

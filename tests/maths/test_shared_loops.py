@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from dropglm.maths.atomic import add_to, look_at
 from dropglm.maths.compile import kernel
+from dropglm.maths.instructions import add_to, look_at
 from dropglm.maths.shared_loops import cuts_by_cost, even_cuts, share, take_piece
 
 

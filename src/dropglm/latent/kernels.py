@@ -2,7 +2,7 @@
 
 from dropglm.design.storage import column, span, value
 from dropglm.maths.compile import fused_kernel
-from dropglm.maths.prefetch import prefetch
+from dropglm.maths.instructions import prefetch
 
 # Entries between a prefetch and its use.
 AHEAD = 8

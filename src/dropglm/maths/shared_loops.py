@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 from numba import config
 
-from dropglm.maths.atomic import FAILED, add_to, call, look_at, publish
 from dropglm.maths.compile import kernel
+from dropglm.maths.instructions import FAILED, add_to, call, look_at, publish
 from dropglm.threads import in_team
 
 # Places on the board: the addresses of the loop and of its arguments, how many threads may help, the number

@@ -9,7 +9,7 @@ from numba import njit
 
 from dropglm.design.storage import column, span, value
 from dropglm.maths.compile import inlined, kernel, summing_kernel
-from dropglm.maths.prefetch import prefetch_for_later
+from dropglm.maths.instructions import prefetch_for_later
 from dropglm.online.rule import (
     gradient_divisor,
     increment,

@@ -7,13 +7,13 @@ convergence; a round starts when all that are still running wait for an answer.
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from heapq import heappop, heappush
 from threading import Condition, local
 from typing import Any, TypeVar
 
 from dropglm.partitions.engine import Engine
 from dropglm.partitions.requests import Request, answer
 from dropglm.partitions.sums import Answer, add_lists
+from dropglm.threads import ReadyQueue
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -90,7 +90,7 @@ class Rounds:
         at_most : int, optional
             How many items may be in progress at a time.
         """
-        queue = _Queue([()] * len(items) if needs is None else needs)
+        queue = ReadyQueue([()] * len(items) if needs is None else needs)
         limit = len(items) if at_most is None else min(at_most, len(items))
         if limit < 2:
             return [work(item) for item in items]
@@ -101,7 +101,7 @@ class Rounds:
             """Start what is ready; the caller holds the lock."""
             while queue.ready and self._running < limit and not self._stopped:
                 self._running += 1
-                pool.submit(run, heappop(queue.ready))
+                pool.submit(run, queue.take())
 
         def run(k: int) -> None:
             self._inside.each = True
@@ -178,25 +178,6 @@ class Later:
     def __init__(self, request: Request) -> None:
         self.request: Any = request
         self.answer: Any = None
-
-
-class _Queue:
-    """The items that are ready, and those that wait for others."""
-
-    def __init__(self, needs: Sequence[Sequence[int]]) -> None:
-        self._needs = [set(others) for others in needs]
-        self._users: list[list[int]] = [[] for _ in needs]
-        for k, others in enumerate(self._needs):
-            for other in others:
-                self._users[other].append(k)
-        self.ready = [k for k, others in enumerate(self._needs) if not others]  # sorted, so it is a heap
-
-    def finish(self, k: int) -> None:
-        """Let the items that needed this one become ready."""
-        for other in self._users[k]:
-            self._needs[other].discard(k)
-            if not self._needs[other]:
-                heappush(self.ready, other)
 
 
 class _Waiting:

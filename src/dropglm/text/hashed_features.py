@@ -12,7 +12,7 @@ from dropglm.design.storage import BinaryRows
 from dropglm.encoded_texts import EncodedTexts
 from dropglm.errors import InputError
 from dropglm.maths.compile import inlined, kernel, part
-from dropglm.maths.prefetch import prefetch
+from dropglm.maths.instructions import prefetch
 from dropglm.text.base import MAX_BITS, NgramSettings, text_chunks
 from dropglm.text.counting import mix
 from dropglm.text.tokens import WORDS_AND_PUNCTUATION, TokenRoom, compile_pattern

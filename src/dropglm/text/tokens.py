@@ -28,8 +28,8 @@ import numpy as np
 
 from dropglm.encoded_texts import SPARE, EncodedTexts
 from dropglm.errors import InputError, InputTypeError
-from dropglm.maths.byte_blocks import bytes_between, copy_bytes, copy_lowered, lowest_bit, packed_bytes
 from dropglm.maths.compile import inlined, kernel, part
+from dropglm.maths.instructions import bytes_between, copy_bytes, copy_lowered, lowest_bit, packed_bytes
 from dropglm.registry import lookup
 
 SPACE, APOSTROPHE, SLASH, LESS, GREATER, UNDERSCORE = 32, 39, 47, 60, 62, 95

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from dropglm.maths import byte_blocks
-from dropglm.maths.byte_blocks import (
+from dropglm.maths import instructions
+from dropglm.maths.instructions import (
     bytes_between,
     copy_bytes,
     copy_lowered,
@@ -51,7 +51,7 @@ def test_compiled_masks_and_numbers_are_those_of_python(data):
             assert _bits(mask) == (count_bits(mask), lowest_bit(mask))
             assert count_bits(mask) == ((low <= data[p : p + 64]) & (data[p : p + 64] <= high)).sum()
         assert _packed(data, p) == packed_bytes(data, p)
-    assert lowest_bit(np.uint64(0)) == byte_blocks.BLOCK
+    assert lowest_bit(np.uint64(0)) == instructions.BLOCK
 
 
 @pytest.mark.parametrize("lowered", [True, False])
