@@ -16,8 +16,6 @@ from dropglm.tables.source import COMPRESSIONS
 if TYPE_CHECKING:
     from polars import DataFrame
 
-    from dropglm.tables.reader import Table
-
 
 @dataclass(frozen=True)
 class Format:
@@ -41,24 +39,24 @@ class Format:
     """
 
     name: str
-    rows: Callable[[Lines, "Table"], Iterator[tuple[Any, ...] | RowError | Block]] | None
+    rows: Callable[[Lines], Iterator[tuple[Any, ...] | RowError | Block]] | None
     write: Callable[["DataFrame", IO[bytes], bool], object]
-    names: Callable[[Lines, "Table"], list[str]] | None = None
+    names: Callable[[Lines], list[str]] | None = None
     header: bool = False
     delimiter: str = ","
 
 
-def plain_rows(lines: Lines, table: "Table") -> Iterator[tuple[Any, ...]]:
+def plain_rows(lines: Lines) -> Iterator[tuple[Any, ...]]:
     r"""Yield each line of plain text as a text; a blank line is an empty text, so that line numbers match.
 
     Examples
     --------
     >>> from io import BytesIO
     >>> from dropglm.tables import Table
-    >>> list(plain_rows(Lines(BytesIO(b"one\n\ntwo"), "reviews.txt", "txt"), Table("reviews.txt")))
+    >>> list(plain_rows(Lines(BytesIO(b"one\n\ntwo"), Table("reviews.txt"))))
     [('one',), ('',), ('two',)]
     """
-    others = table.columns[1:]
+    others = lines.table.columns[1:]
     if others:
         raise TableError(f"{lines.name}: plain text has one column, the texts; there is no {others[0]!r}.")
     for line in lines:
@@ -94,7 +92,7 @@ FORMATS = {
         "jsonl", jsonl.rows, lambda frame, stream, header: frame.write_ndjson(stream), jsonl.names
     ),
     "parquet": Format("parquet", None, lambda frame, stream, header: frame.write_parquet(stream)),
-    "txt": Format("txt", plain_rows, write_plain, lambda lines, table: []),
+    "txt": Format("txt", plain_rows, write_plain, lambda lines: []),
 }
 SYNONYMS = {"ndjson": "jsonl"}
 

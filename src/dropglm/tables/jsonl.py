@@ -6,7 +6,7 @@ error.
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dropglm.errors import InputError
 from dropglm.tables.errors import (
@@ -18,9 +18,6 @@ from dropglm.tables.errors import (
     suggestion,
 )
 from dropglm.tables.lines import Lines, has_lone_surrogate, rows_and_errors
-
-if TYPE_CHECKING:
-    from dropglm.tables.reader import Table
 
 TYPE_NAMES = {
     type(None): "null",
@@ -52,22 +49,24 @@ _decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_reject_con
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def rows(lines: Lines, table: "Table") -> Iterator[tuple[Any, ...] | RowError]:
+def rows(lines: Lines) -> Iterator[tuple[Any, ...] | RowError]:
     """Yield the requested values of each row: texts and kept columns as strings, labels with their types.
 
     Examples
     --------
     >>> from io import BytesIO
     >>> from dropglm.tables import Table
-    >>> lines = Lines(BytesIO(b'{"text": "007", "label": 1, "id": 7}'), "reviews.jsonl", "jsonl")
-    >>> list(rows(lines, Table("reviews.jsonl", "text", "label", keep=("id",))))
+    >>> data = BytesIO(b'{"text": "007", "label": 1, "id": 7}')
+    >>> lines = Lines(data, Table("reviews.jsonl", "text", "label", keep=("id",)))
+    >>> list(rows(lines))
     [('007', 1, '7')]
     """
-    return rows_and_errors(lambda: _good_rows(lines, table), lines)
+    return rows_and_errors(lambda: _good_rows(lines), lines)
 
 
-def _good_rows(lines: Lines, table: "Table") -> Iterator[tuple[Any, ...]]:
+def _good_rows(lines: Lines) -> Iterator[tuple[Any, ...]]:
     """Yield rows up to the first bad one, which is raised."""
+    table = lines.table
     text_key, label_key = table.text, table.label
     for record in _records(lines):
         text = record.get(text_key)
@@ -88,15 +87,15 @@ def _good_rows(lines: Lines, table: "Table") -> Iterator[tuple[Any, ...]]:
         raise EmptyTableError(f"{lines.name}: this file is empty.")
 
 
-def names(lines: Lines, table: "Table") -> list[str]:
+def names(lines: Lines) -> list[str]:
     r"""Return the keys of all rows, in the order in which they occur first.
 
     Examples
     --------
     >>> from io import BytesIO
     >>> from dropglm.tables import Table
-    >>> lines = Lines(BytesIO(b'{"text": "a"}\n{"id": 1, "text": "b"}\n'), "reviews.jsonl", "jsonl")
-    >>> names(lines, Table("reviews.jsonl"))
+    >>> lines = Lines(BytesIO(b'{"text": "a"}\n{"id": 1, "text": "b"}\n'), Table("reviews.jsonl"))
+    >>> names(lines)
     ['text', 'id']
     """
     found: dict[str, None] = {}

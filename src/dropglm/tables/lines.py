@@ -16,6 +16,8 @@ from dropglm.tables.source import read_chunk
 if TYPE_CHECKING:
     import numpy as np
 
+    from dropglm.tables.reader import Table
+
 CHUNK_SIZE = 1 << 20
 PUT_BACK_SIZE = 1 << 14  # bytes to decode at a time if they were read before
 SAMPLE_SIZE = 1000  # bytes at the start of a file from which an encoding is guessed
@@ -118,159 +120,6 @@ def guess_wide_encoding(sample: bytes) -> str | None:
     return None
 
 
-class DecodedChunks:
-    r"""The text of a binary stream, chunk by chunk.
-
-    Parameters
-    ----------
-    stream : binary file
-        Decompressed bytes.
-    name : str
-        Name of the table in messages.
-    format : str
-        Name of the format, for hints.
-    encoding : str or None
-        A codec of Python; None is UTF-8, or what a byte-order mark says.
-    lenient : bool, default=False
-        Whether to escape bad bytes as lone surrogates, U+DC80 to U+DCFF, so that only their lines are lost.
-        Some codecs cannot do that; for these, as without ``lenient``, the text ends before the first bad one.
-
-    Attributes
-    ----------
-    ended : bool
-        Whether everything has been read.
-    bad_byte : str or None
-        The message about the bad byte at which the text ended, if there was one.
-    escaped : bool
-        Whether bad bytes have been escaped.
-    sample : bytes
-        The first bytes of the stream.
-    bytes_read : int
-        Number of bytes read from the stream, without those that were put back.
-
-    Examples
-    --------
-    >>> from io import BytesIO
-    >>> DecodedChunks(BytesIO(b"one\ntw\xf6"), "reviews.csv", "csv", None, lenient=True).next_chunk()
-    'one\ntw\udcf6'
-    """
-
-    def __init__(
-        self, stream: IO[bytes], name: str, format: str, encoding: str | None, *, lenient: bool = False
-    ) -> None:
-        self.stream = stream
-        self.name = name
-        self.format = format
-        self.encoding = encoding
-        self.lenient = lenient
-        self.ended = False
-        self.bad_byte: str | None = None
-        self.escaped = False
-        self.sample = b""
-        self.bytes_read = 0
-        self._put_back = memoryview(b"")
-        self._decoder: codecs.IncrementalDecoder | None = None
-
-    def next_chunk(self) -> str:
-        """Return the text that has arrived; at the end, an empty string, and ``ended`` is set."""
-        data = self._next_bytes()
-        if self._decoder is None:
-            self._decoder = self._make_decoder(data)
-        state = self._decoder.getstate()
-        try:
-            text = self._decoder.decode(data, not data)
-        except UnicodeDecodeError as error:
-            self._decoder.setstate(state)
-            escaped = self._escape(self._decoder, data) if self.lenient else None
-            if escaped is None:
-                self._decoder.setstate(state)
-                return self._text_before(self._decoder, data, error)
-            text = escaped
-        except UnicodeError as error:
-            raise TableError(f"{self.name}: this cannot be read as {self.encoding} ({error}).") from None
-        self.ended = not data
-        return text
-
-    @property
-    def reads_again(self) -> bool:
-        """Whether bytes that were put back have yet to be decoded."""
-        return len(self._put_back) > 0
-
-    def read_bytes(self) -> bytes:
-        """Return bytes that have arrived, for a reader that decodes them itself; none at the end."""
-        data = read_chunk(self.stream, CHUNK_SIZE, self.name)
-        if len(self.sample) < SAMPLE_SIZE:
-            self.sample += data[: SAMPLE_SIZE - len(self.sample)]
-        self.bytes_read += len(data)
-        return data
-
-    def put_back(self, data: bytes) -> None:
-        """Take back the last bytes that were read, so that ``next_chunk`` decodes them again."""
-        self.bytes_read -= len(data) - len(self._put_back)
-        self._put_back = memoryview(data)
-
-    def take_unread(self, text: str) -> bytes:
-        """Return what was read after the last line that was used, given its text as far as it was decoded."""
-        pending = b"" if self._decoder is None else self._decoder.getstate()[0]
-        unread = b"".join((text.encode("utf-8", "surrogateescape"), pending, self._put_back))
-        self.bytes_read += len(self._put_back)
-        self._put_back = memoryview(b"")
-        self.ended, self.bad_byte = False, None
-        if self._decoder is not None:
-            self._decoder.reset()
-        return unread
-
-    def _next_bytes(self) -> bytes:
-        if not self._put_back:
-            return self.read_bytes()
-        # A little at a time: usually only one row is needed.
-        data, self._put_back = bytes(self._put_back[:PUT_BACK_SIZE]), self._put_back[PUT_BACK_SIZE:]
-        self.bytes_read += len(data)
-        return data
-
-    def _text_before(self, decoder: codecs.IncrementalDecoder, data: bytes, error: UnicodeDecodeError) -> str:
-        """Return the text before the bad byte, so that its rows are counted before the error is raised."""
-        after = len(error.object) - error.start
-        encoding, number = error.encoding.upper(), f"byte {self.bytes_read - after:,} of the file"
-        if not data and encoding.startswith(WIDE):
-            self.bad_byte = (
-                f"ends in the middle of a character of {encoding}, at {number}, so the file is incomplete "
-                "or damaged; copy or export it again"
-            )
-        else:  # in UTF-8, too: the last letter of a file in Latin-1 may look like the start of a character
-            self.bad_byte = (
-                f"is not {encoding}: {number} is 0x{error.object[error.start]:02x}; {ENCODING_HINT}"
-            )
-        text = decoder.decode(data[: len(data) - after]) if after < len(data) else ""
-        decoder.reset()
-        self.put_back(b"".join((error.object[error.start :], self._put_back)))
-        return text
-
-    def _escape(self, decoder: codecs.IncrementalDecoder, data: bytes) -> str | None:
-        """Return the text with escaped bad bytes, or None if the codec misses line ends after a bad byte."""
-        # In UTF-16, for example, a bad byte shifts all characters after it by one byte.
-        if not "\n\n".encode(self.encoding or "utf-8").endswith(b"\n\n"):
-            return None
-        decoder.errors = "surrogateescape"
-        try:
-            text = decoder.decode(data, not data)
-        except UnicodeError:  # bytes below 0x80 cannot be escaped
-            return None
-        finally:
-            decoder.errors = "strict"
-        self.escaped = True
-        return text
-
-    def _make_decoder(self, start: bytes) -> codecs.IncrementalDecoder:
-        for signature, hint in SIGNATURES.items():
-            if start.startswith(signature):
-                raise TableError(f"{self.name}: this {hint.format(format=self.format)}.")
-        if self.encoding is None:
-            marks = (name for mark, name in BYTE_ORDER_MARKS.items() if start.startswith(mark))
-            self.encoding = next(marks, "utf-8")
-        return find_codec(self.encoding).incrementaldecoder()
-
-
 # Characters of a row; a longer one is more likely to have an unclosed quote than a text of that length.
 MAX_ROW_LENGTH = 10_000_000
 BLANK = ("\n", "\r\n")  # blank lines between rows
@@ -285,24 +134,21 @@ class Lines:
     ----------
     stream : binary file
         Decompressed bytes.
-    name : str
-        Name of the table in messages.
-    format : str
-        Name of the format, for hints.
-    encoding : str or None, default=None
-        A codec of Python; None is UTF-8, or what a byte-order mark says.
-    header : bool, default=False
-        Whether the first row contains the names of the columns; it is not counted.
-    max_row_length : int, default=10_000_000
-        Maximum number of characters per row.
+    table : Table
+        Where they come from, and how they are read.
     lenient : bool, default=False
-        Whether reading may continue after a bad row. A line with bad bytes is then returned like any other,
-        and a line that is too long is skipped to its end.
+        Whether reading may continue after a bad row. Bad bytes are then escaped as lone surrogates, U+DC80 to
+        U+DCFF, so that only their lines are lost, and a line that is too long is skipped to its end. Some
+        codecs cannot escape bytes; for these, as without ``lenient``, the text ends before the first bad one.
 
     Attributes
     ----------
+    name : str
+        Name of the table in messages.
+    encoding : str or None
+        A codec of Python; None before anything has been read if the first bytes decide.
     row : int
-        Number of the row that is being read.
+        Number of the row that is being read; 0 for a header, which is not counted.
     first_line : int
         Number of its first line.
     n_lines : int
@@ -310,11 +156,14 @@ class Lines:
     problem : str
         What is wrong with the row, to be raised at its end. It is set in a lenient reading of rows that may
         span lines: the next row starts after the last line of the bad row, not after its bad line.
+    bytes_read : int
+        Number of bytes read from the stream, without those that were put back.
 
     Examples
     --------
     >>> from io import BytesIO
-    >>> lines = Lines(BytesIO(b"one\ntwo"), "reviews.jsonl", "jsonl")
+    >>> from dropglm.tables import Table
+    >>> lines = Lines(BytesIO(b"one\ntwo"), Table("reviews.jsonl"))
     >>> next(lines)
     'one\n'
     >>> lines.end_row()
@@ -322,30 +171,24 @@ class Lines:
     'two'
     >>> lines.error("is too short")
     RowError('reviews.jsonl: row 2 (line 2) is too short.')
+    >>> next(Lines(BytesIO(b"one\ntw\xf6"), Table("reviews.txt")))
+    'one\n'
     """
 
-    def __init__(
-        self,
-        stream: IO[bytes],
-        name: str,
-        format: str,
-        *,
-        encoding: str | None = None,
-        header: bool = False,
-        max_row_length: int = MAX_ROW_LENGTH,
-        lenient: bool = False,
-    ) -> None:
-        self.stream = stream
-        self.name = name
-        self.max_row_length = max_row_length
-        self.row = 0 if header else 1
-        self.first_line = 1
-        self.n_lines = 0
+    def __init__(self, stream: IO[bytes], table: "Table", *, lenient: bool = False) -> None:
+        self.stream, self.table, self.lenient = stream, table, lenient
+        self.name, self.encoding = table.name, table.encoding
+        self.row = 0 if table.found_format.header else 1
+        self.first_line, self.n_lines = 1, 0
         self.problem = ""
-        self._characters_left = max_row_length
-        self._rows_span_lines = header
-        self._lenient = lenient
-        self._chunks = DecodedChunks(stream, name, format, encoding, lenient=lenient)
+        self.bytes_read = 0
+        self._characters_left = table.max_row_length
+        self._decoder: Any = None
+        self._sample = b""  # the first bytes
+        self._put_back = memoryview(b"")  # bytes to decode again
+        self._ended = False  # whether everything has been read
+        self._bad_byte = ""  # the message about the bad byte at which the text ended
+        self._escaped = False  # whether bad bytes have been escaped
         self._complete: deque[str] = deque()  # lines to return
         self._partial: list[str] = []  # the parts of a line whose end has not been read
         self._partial_length = 0
@@ -364,13 +207,13 @@ class Lines:
         self._characters_left -= len(line)
         if self._characters_left < 0:
             raise self.error(
-                f"is longer than {self.max_row_length:,} characters; "
+                f"is longer than {self.table.max_row_length:,} characters; "
                 "a line end or a closing quote is probably missing"
             )
         if "\0" in line:
             self._raise_or_note(self._nul_problem(line))
-        if self._chunks.escaped and has_lone_surrogate(line):
-            self._raise_or_note(_undecoded_problem(line, self._chunks.encoding or "utf-8"))
+        if self._escaped and has_lone_surrogate(line):
+            self._raise_or_note(_undecoded_problem(line, self.encoding or "utf-8"))
         return line
 
     def end_row(self) -> None:
@@ -381,7 +224,7 @@ class Lines:
     def skip(self) -> None:
         """Start the row after the last line, which does not belong to any row."""
         self.first_line = self.n_lines + 1
-        self._characters_left = self.max_row_length
+        self._characters_left = self.table.max_row_length
         self.problem = ""
 
     def advance(self, n_rows: int, n_lines: int) -> None:
@@ -393,36 +236,43 @@ class Lines:
     @property
     def is_utf8(self) -> bool:
         """Whether the file, of which something must have been read, is in UTF-8."""
-        return find_codec(self._chunks.encoding or "utf-8").name == "utf-8"
-
-    @property
-    def bytes_read(self) -> int:
-        """Number of bytes read from the file, without those that were put back."""
-        return self._chunks.bytes_read
+        return find_codec(self.encoding or "utf-8").name == "utf-8"
 
     def read_bytes(self) -> bytes:
-        """Return bytes after those that were taken or read so before; none at the end of the file."""
-        return self._chunks.read_bytes()
+        """Return bytes that have arrived, for a reader that decodes them itself; none at the end."""
+        data = read_chunk(self.stream, CHUNK_SIZE, self.name)
+        if len(self._sample) < SAMPLE_SIZE:
+            self._sample += data[: SAMPLE_SIZE - len(self._sample)]
+        self.bytes_read += len(data)
+        return data
 
     def take_unread(self) -> bytes:
         """Return the bytes that were read after the last line, which the iterator will not return."""
         text = "".join((*self._complete, *self._partial))
+        pending = b"" if self._decoder is None else self._decoder.getstate()[0]
+        unread = b"".join((text.encode("utf-8", "surrogateescape"), pending, self._put_back))
         self._complete.clear()
         self._partial, self._partial_length, self._skipping = [], 0, False
-        return self._chunks.take_unread(text)
+        self.bytes_read += len(self._put_back)
+        self._put_back = memoryview(b"")
+        self._ended, self._bad_byte = False, ""
+        if self._decoder is not None:
+            self._decoder.reset()
+        return unread
 
     def put_back(self, data: bytes) -> None:
         """Let the iterator continue with these bytes, the last ones that were taken or read."""
-        self._chunks.put_back(data)
+        self.bytes_read -= len(data) - len(self._put_back)
+        self._put_back = memoryview(data)
 
     @property
     def reads_again(self) -> bool:
         """Whether bytes that were put back, or the rest of a line that is too long, have yet to be read."""
-        return self._skipping or self._chunks.reads_again
+        return self._skipping or len(self._put_back) > 0
 
     def would_block(self) -> bool:
         """Return whether the next row has not arrived in the pipe yet."""
-        if self._chunks.ended or any(line not in BLANK for line in self._complete):
+        if self._ended or any(line not in BLANK for line in self._complete):
             return False
         return self.stream_would_block()
 
@@ -442,12 +292,13 @@ class Lines:
         return row_place(self.row, (self.first_line, max(self.first_line, self.n_lines)))
 
     def _raise_or_note(self, problem: str) -> None:
-        if not (self._rows_span_lines and self._lenient and self.row):
+        rows_span_lines = self.table.found_format.header
+        if not (rows_span_lines and self.lenient and self.row):
             raise self.error(problem)
         self.problem = problem
 
     def _nul_problem(self, line: str) -> str:
-        encoding = guess_wide_encoding(self._chunks.sample)
+        encoding = guess_wide_encoding(self._sample)
         if encoding is not None:
             utf = encoding[:6].upper()
             return f"contains NUL bytes because the file looks like {utf}; set encoding to {encoding!r}"
@@ -455,12 +306,12 @@ class Lines:
 
     def _read_more(self) -> None:
         """Read a chunk and split it into lines."""
-        if self._chunks.bad_byte:
+        if self._bad_byte:
             self.n_lines += 1
-            raise TableError(f"{self.name}: {self.position()} {self._chunks.bad_byte}.")
-        if self._chunks.ended:
+            raise TableError(f"{self.name}: {self.position()} {self._bad_byte}.")
+        if self._ended:
             raise StopIteration
-        *complete, partial = self._chunks.next_chunk().split("\n")
+        *complete, partial = self._next_chunk().split("\n")
         if self._skipping:
             self._skipping = not complete
             del complete[:1]
@@ -471,12 +322,78 @@ class Lines:
             self._complete.extend(line + "\n" for line in complete)
         self._partial.append(partial)
         self._partial_length += len(partial)
-        if self._chunks.ended or self._partial_length > self.max_row_length:
+        if self._ended or self._partial_length > self.table.max_row_length:
             line = "".join(self._partial)
             self._partial, self._partial_length = [], 0
-            self._skipping = self._skipping or not self._chunks.ended
+            self._skipping = self._skipping or not self._ended
             if line:
                 self._complete.append(line)
+
+    def _next_chunk(self) -> str:
+        """Return the text that has arrived; an empty string at the end."""
+        if self._put_back:  # a little at a time: usually only one row is needed
+            data, self._put_back = bytes(self._put_back[:PUT_BACK_SIZE]), self._put_back[PUT_BACK_SIZE:]
+            self.bytes_read += len(data)
+        else:
+            data = self.read_bytes()
+        if self._decoder is None:
+            self._decoder = self._make_decoder(data)
+        state = self._decoder.getstate()
+        try:
+            text = self._decoder.decode(data, not data)
+        except UnicodeDecodeError as error:
+            self._decoder.setstate(state)
+            escaped = self._escape(data) if self.lenient else None
+            if escaped is None:
+                self._decoder.setstate(state)
+                return self._text_before(data, error)
+            text = escaped
+        except UnicodeError as error:
+            raise TableError(f"{self.name}: this cannot be read as {self.encoding} ({error}).") from None
+        self._ended = not data
+        return text
+
+    def _text_before(self, data: bytes, error: UnicodeDecodeError) -> str:
+        """Return the text before the bad byte, so that its rows are counted before the error is raised."""
+        after = len(error.object) - error.start
+        encoding, number = error.encoding.upper(), f"byte {self.bytes_read - after:,} of the file"
+        if not data and encoding.startswith(WIDE):
+            self._bad_byte = (
+                f"ends in the middle of a character of {encoding}, at {number}, so the file is incomplete "
+                "or damaged; copy or export it again"
+            )
+        else:  # in UTF-8, too: the last letter of a file in Latin-1 may look like the start of a character
+            self._bad_byte = (
+                f"is not {encoding}: {number} is 0x{error.object[error.start]:02x}; {ENCODING_HINT}"
+            )
+        text = self._decoder.decode(data[: len(data) - after]) if after < len(data) else ""
+        self._decoder.reset()
+        self.put_back(b"".join((error.object[error.start :], self._put_back)))
+        return str(text)
+
+    def _escape(self, data: bytes) -> str | None:
+        """Return the text with escaped bad bytes, or None if the codec misses line ends after a bad byte."""
+        # In UTF-16, for example, a bad byte shifts all characters after it by one byte.
+        if not "\n\n".encode(self.encoding or "utf-8").endswith(b"\n\n"):
+            return None
+        self._decoder.errors = "surrogateescape"
+        try:
+            text = self._decoder.decode(data, not data)
+        except UnicodeError:  # bytes below 0x80 cannot be escaped
+            return None
+        finally:
+            self._decoder.errors = "strict"
+        self._escaped = True
+        return str(text)
+
+    def _make_decoder(self, start: bytes) -> codecs.IncrementalDecoder:
+        for signature, hint in SIGNATURES.items():
+            if start.startswith(signature):
+                raise TableError(f"{self.name}: this {hint.format(format=self.table.found_format.name)}.")
+        if self.encoding is None:
+            marks = (name for mark, name in BYTE_ORDER_MARKS.items() if start.startswith(mark))
+            self.encoding = next(marks, "utf-8")
+        return find_codec(self.encoding).incrementaldecoder()
 
 
 def _undecoded_problem(line: str, encoding: str) -> str:
@@ -505,7 +422,8 @@ def rows_and_errors(
     Examples
     --------
     >>> from io import BytesIO
-    >>> lines = Lines(BytesIO(b"1\nI\n3\n"), "numbers.txt", "txt", lenient=True)
+    >>> from dropglm.tables import Table
+    >>> lines = Lines(BytesIO(b"1\nI\n3\n"), Table("numbers.txt"), lenient=True)
     >>> def numbers():
     ...     for line in lines:
     ...         if not line.strip().isdigit():

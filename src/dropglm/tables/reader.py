@@ -310,7 +310,7 @@ class Table:
         """
         with self._opened() as stream:
             find = self.found_format.names
-            names = parquet.names(stream, self.name) if find is None else find(self._lines(stream), self)
+            names = parquet.names(stream, self.name) if find is None else find(Lines(stream, self))
         several = _repeated(names)
         return [name for name in names if name not in several]
 
@@ -381,17 +381,6 @@ class Table:
             else:
                 yield stream
 
-    def _lines(self, stream: IO[bytes], *, lenient: bool = False) -> Lines:
-        return Lines(
-            stream,
-            self.name,
-            self.found_format.name,
-            encoding=self.encoding,
-            header=self.found_format.header,
-            max_row_length=self.max_row_length,
-            lenient=lenient,
-        )
-
     def _batches(self, characters: int, max_rows: int, *, lenient: bool) -> Iterator[Batch]:
         """Yield all rows, good and bad, in batches; labels may be missing."""
         with self._opened() as stream:
@@ -406,7 +395,7 @@ class Table:
             for block in parquet.blocks(stream, self, path, max(1, min(max_rows, characters // 1000))):
                 yield from self._from_block(block, characters, max_rows)
             return
-        lines = self._lines(stream, lenient=lenient)
+        lines = Lines(stream, self, lenient=lenient)
         rows: list[tuple[Any, ...]] = []
         numbers: list[int] = []
         spans: list[tuple[int, int]] = []  # the first and the last line of each row
@@ -421,7 +410,7 @@ class Table:
             return batch
 
         try:
-            for row in self.found_format.rows(lines, self):
+            for row in self.found_format.rows(lines):
                 if isinstance(row, Block):
                     if rows or bad:
                         yield gathered()

@@ -11,13 +11,10 @@ import re
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dropglm.tables.errors import EmptyTableError, RowError, TableError
 from dropglm.tables.lines import CHUNK_SIZE, Block, Lines, rows_and_errors
-
-if TYPE_CHECKING:
-    from dropglm.tables.reader import Table
 
 # Bytes: to read this much with the csv module takes 0.01 s, less than to load the compiled loop. If Numba is
 # not imported yet, that takes 0.9 s (50,000 texts, 27 MB: 1.5 s instead of 0.9), and 3 s more after an
@@ -34,24 +31,24 @@ REASONS = {
 }
 
 
-def rows(lines: Lines, table: "Table") -> Iterator[tuple[Any, ...] | RowError | Block]:
+def rows(lines: Lines) -> Iterator[tuple[Any, ...] | RowError | Block]:
     r"""Yield the requested fields of the rows: many rows at once where possible, else one by one as strings.
 
     Examples
     --------
     >>> from io import BytesIO
     >>> from dropglm.tables import Table
-    >>> lines = Lines(BytesIO(b'label,text\n007,"a\nb, c"\n'), "reviews.csv", "csv", header=True)
-    >>> list(rows(lines, Table("reviews.csv", "text", "label")))
+    >>> data = BytesIO(b'label,text\n007,"a\nb, c"\n')
+    >>> list(rows(Lines(data, Table("reviews.csv", "text", "label"))))
     [('a\nb, c', '007')]
     """
-    delimiter = table.separator
+    delimiter = lines.table.separator
     # The csv module limits fields to 131,072 characters, in all of the process; ``Lines`` has its own limit.
-    csv.field_size_limit(max(csv.field_size_limit(), lines.max_row_length))
+    csv.field_size_limit(max(csv.field_size_limit(), lines.table.max_row_length))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     with _csv_errors_as_row_errors(lines):
         header = _read_header(reader, lines)
-    positions = _positions(header, lines, table)
+    positions = _positions(header, lines)
     lines.end_row()
     small = SMALL if "numba" in sys.modules else SMALL_BEFORE_NUMBA
     while True:
@@ -66,19 +63,18 @@ def rows(lines: Lines, table: "Table") -> Iterator[tuple[Any, ...] | RowError | 
             return
 
 
-def names(lines: Lines, table: "Table") -> list[str]:
+def names(lines: Lines) -> list[str]:
     r"""Return the names of the columns.
 
     Examples
     --------
     >>> from io import BytesIO
     >>> from dropglm.tables import Table
-    >>> lines = Lines(BytesIO(b"id,text\n1,good\n"), "reviews.csv", "csv", header=True)
-    >>> names(lines, Table("reviews.csv"))
+    >>> names(Lines(BytesIO(b"id,text\n1,good\n"), Table("reviews.csv")))
     ['id', 'text']
     """
     with _csv_errors_as_row_errors(lines):
-        return _read_header(csv.reader(lines, delimiter=table.separator, strict=True), lines)
+        return _read_header(csv.reader(lines, delimiter=lines.table.separator, strict=True), lines)
 
 
 def can_cut(lines: Lines, delimiter: str) -> bool:
@@ -127,7 +123,7 @@ def _cut(
     letters = np.empty(len(good) + 2 * SPARE, np.uint8)
     begins, ends = np.empty((2, len(positions), good.count(b"\n") + 1), np.int64)
     spans = np.empty((begins.shape[1], 2), np.int64)
-    limits = len(good), final and not malformed, delimiter, slots, lines.max_row_length
+    limits = len(good), final and not malformed, delimiter, slots, lines.table.max_row_length
     reason, n, size, n_lines, n_bytes = cut_records(loaded, *limits, letters, begins, ends, spans)
     block = None
     if n:
@@ -203,7 +199,8 @@ def _read_header(reader: Iterator[list[str]], lines: Lines) -> list[str]:
     raise EmptyTableError(f"{lines.name}: this file is empty.")
 
 
-def _positions(header: list[str], lines: Lines, table: "Table") -> list[int]:
+def _positions(header: list[str], lines: Lines) -> list[int]:
+    table = lines.table
     others = [other for other in "\t;|," if other != table.separator and other in header[0]]
     if len(header) == 1 and others and header[0] not in table.columns:
         hint = "format to 'tsv'" if others[0] == "\t" else f"delimiter to {others[0]!r}"
