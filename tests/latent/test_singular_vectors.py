@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.linalg import subspace_angles
 
 from dropglm.latent import singular_vectors
-from dropglm.latent.orthonormal import orthonormalize
+from dropglm.latent.products import orthonormalize
 
 
 def decaying(rng, n, d, rank=40, rate=0.8):

@@ -15,8 +15,7 @@ two power iterations (384 columns of products) found 70 % of the space of the fi
 16 steps (256 columns) found 85 %.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -27,8 +26,14 @@ from threadpoolctl import threadpool_limits
 from dropglm.design import Matrix
 from dropglm.design.prepare import canonical
 from dropglm.errors import InputError
-from dropglm.latent.orthonormal import multiplied, orthonormalize, subtract_projection
-from dropglm.latent.products import WIDTH, aligned_zeros, products
+from dropglm.latent.products import (
+    WIDTH,
+    aligned_zeros,
+    multiplied,
+    orthonormalize,
+    products,
+    subtract_projection,
+)
 from dropglm.threads import PIECE, each, even_ranges
 
 # Eigenvalues of G below this multiple of the rounding error of the largest one are noise.
@@ -262,8 +267,6 @@ def squared_norm(X: Matrix, threads: int = 1) -> float:
     return sum(each(part, even_ranges(len(entries), PIECE), threads))
 
 
-@contextmanager
-def single_threaded_blas() -> Iterator[None]:
+def single_threaded_blas() -> threadpool_limits:
     """Switch off the threads of BLAS: ours share the work, and its results depend on their number."""
-    with threadpool_limits(1, "blas"):
-        yield
+    return threadpool_limits(1, "blas")

@@ -1,9 +1,10 @@
-"""Products of a matrix with dense matrices of several columns, for sparse and dense storage.
+"""Products of a matrix with dense matrices of several columns, and operations on the columns of tall ones.
 
 The work is split into pieces that do not depend on the number of threads, so neither do the results.
 """
 
 from abc import ABC, abstractmethod
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ WIDTH = 16
 
 # Sums over the rows of M are split into at most so many pieces, each with a W of its own.
 PIECES = 16
+
+# Rows of a tall matrix per slice, which is then small enough for the cache.
+SLICE = 4096
 
 
 class Products(ABC):
@@ -44,12 +48,11 @@ class Products(ABC):
         each(lambda p: self._add_gram(*self._pieces[p], Q, shares[p]), range(len(self._pieces)), threads)
         total = shares[0]
 
-        def add(bounds: tuple[int, int]) -> None:
-            rows = slice(*bounds)
+        def add(rows: slice) -> None:
             for share in shares[1:]:
                 total[rows] += share[rows]
 
-        each(add, even_ranges(len(total), piece=4096), threads)
+        each(add, _slices(total), threads)
         return total
 
     @abstractmethod
@@ -75,19 +78,15 @@ class SparseProducts(Products):
         """Return M B, of shape (m, K) and in the type of B."""
         product = np.empty((self.shape[0], B.shape[1]), B.dtype)
         pieces = even_pieces(entries_before(self.rows))
-
         for first in range(0, B.shape[1], WIDTH):
-            block = aligned_zeros((len(B), min(WIDTH, B.shape[1] - first)), B.dtype)
-            block[:] = B[:, first : first + WIDTH]
-            columns = product[:, first : first + WIDTH]
-
-            def piece(
-                bounds: tuple[int, int], block: np.ndarray = block, columns: np.ndarray = columns
-            ) -> None:
-                multiply(self.rows, *bounds, block, np.empty(block.shape[1], B.dtype), columns)
-
-            each(piece, pieces, threads)
+            columns = slice(first, first + WIDTH)
+            block = aligned_zeros(B[:, columns].shape, B.dtype)
+            block[:] = B[:, columns]
+            each(partial(self._multiply, block, product[:, columns]), pieces, threads)
         return product
+
+    def _multiply(self, block: np.ndarray, out: np.ndarray, bounds: tuple[int, int]) -> None:
+        multiply(self.rows, *bounds, block, np.empty(block.shape[1], block.dtype), out)
 
 
 class DenseProducts(Products):
@@ -103,14 +102,7 @@ class DenseProducts(Products):
 
     def dot(self, B: np.ndarray, threads: int) -> np.ndarray:
         """Return M B, of shape (m, K) and in the type of B."""
-        product = np.empty((self.shape[0], B.shape[1]), B.dtype)
-
-        def part(bounds: tuple[int, int]) -> None:
-            rows = slice(*bounds)
-            product[rows] = self.M[rows] @ B
-
-        each(part, even_ranges(self.shape[0], piece=4096), threads)
-        return product
+        return multiplied(self.M, B, threads)
 
 
 def products(X: Matrix, *, transpose: bool = False, threads: int = 1) -> Products:
@@ -131,3 +123,50 @@ def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     memory = np.zeros(size + 64, np.uint8)
     start = -memory.ctypes.data % 64
     return memory[start : start + size].view(dtype).reshape(shape)
+
+
+def subtract_projection(W: np.ndarray, basis: np.ndarray, threads: int) -> np.ndarray:
+    """Subtract from W its projection on the orthonormal columns of a basis, and return basisᵀW as float64."""
+    slices = _slices(W)
+    parts = each(lambda rows: (basis[rows].T @ W[rows]).astype(np.float64), slices, threads)
+    shares = reduce(np.add, parts)
+    rounded = shares.astype(W.dtype)
+
+    def subtract(rows: slice) -> None:
+        W[rows] -= basis[rows] @ rounded
+
+    each(subtract, slices, threads)
+    return shares
+
+
+def orthonormalize(W: np.ndarray, threads: int) -> np.ndarray:
+    """Replace W by the factor Q of its QR decomposition, and return R as float64.
+
+    The slices are decomposed one by one, then the factors R of all slices together (Demmel and others 2012).
+    """
+    slices = _slices(W)
+    parts = each(lambda rows: np.linalg.qr(W[rows].astype(np.float64)), slices, threads)
+    together, R = np.linalg.qr(np.concatenate([R for _, R in parts]))
+    ends = np.cumsum([len(R) for _, R in parts])[:-1]
+    factors = np.split(together, ends)
+
+    def multiply(s: int) -> None:
+        W[slices[s]] = parts[s][0] @ factors[s]
+
+    each(multiply, range(len(slices)), threads)
+    return R
+
+
+def multiplied(A: np.ndarray, B: np.ndarray, threads: int) -> np.ndarray:
+    """Return A B for a tall A, in the type of A."""
+    product, B = np.empty((A.shape[0], B.shape[1]), A.dtype), B.astype(A.dtype, copy=False)
+
+    def multiply(rows: slice) -> None:
+        product[rows] = A[rows] @ B
+
+    each(multiply, _slices(A), threads)
+    return product
+
+
+def _slices(A: np.ndarray) -> list[slice]:
+    return [slice(*bounds) for bounds in even_ranges(len(A), SLICE)]
