@@ -16,7 +16,7 @@ from dropglm.cli.errors import naming
 from dropglm.cli.inputs_outputs import check_columns, check_distinct, check_output, need_server
 from dropglm.cli.options import MODEL, OUTPUT, SERVER, TABLES, File, bad_option, option, refusing
 from dropglm.tables import Table
-from dropglm.tables.source import check_file_exists
+from dropglm.tables.formats import check_file_exists
 
 if TYPE_CHECKING:
     from polars import DataFrame

@@ -10,7 +10,7 @@ from dropglm.cli import options, terminal
 from dropglm.cli.embeddings import load_with_embedder
 from dropglm.cli.inputs_outputs import need_server
 from dropglm.cli.options import OUTPUT, SERVER, option, with_options
-from dropglm.tables.source import check_file_exists
+from dropglm.tables.formats import check_file_exists
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp

@@ -1,10 +1,9 @@
 """Tables of texts and labels: read from files and standard input, written to files and standard output."""
 
 from dropglm.tables.errors import EmptyTableError, RowError, TableError
-from dropglm.tables.formats import FORMATS
+from dropglm.tables.formats import FORMATS, write
 from dropglm.tables.labels import class_name, class_names, class_type, to_classes
 from dropglm.tables.reader import Batch, Table, find_files
-from dropglm.tables.writing import write
 
 __all__ = [
     "FORMATS",

@@ -1,20 +1,113 @@
-"""The formats of tables, by name and by suffix."""
+"""The formats of tables, by name and by suffix, and the files in which tables are, compressed or not."""
 
+import bz2
+import gzip
+import lzma
 import os
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import PurePath
-from typing import IO, TYPE_CHECKING, Any
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path, PurePath
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from dropglm.errors import InputTypeError
+from dropglm.files import replacing
 from dropglm.registry import quoted
 from dropglm.tables import jsonl, separated
 from dropglm.tables.errors import EmptyTableError, RowError, TableError, suggestion
 from dropglm.tables.lines import Block, Lines
-from dropglm.tables.source import COMPRESSIONS
+from dropglm.tables.parquet import import_polars
 
 if TYPE_CHECKING:
     from polars import DataFrame
+
+# A file name, "-" for standard input or output, or an open binary file.
+PathOrFile: TypeAlias = str | os.PathLike[str] | IO[bytes]
+
+
+def _zstandard(stream: IO[bytes], mode: str) -> Any:
+    if sys.version_info < (3, 14):
+        raise TableError(
+            "Zstandard (.zst) needs Python 3.14 or newer; decompress the file with zstd -d first, "
+            "or use gzip (.gz)."
+        )
+    return import_module("compression.zstd").ZstdFile(stream, mode)
+
+
+def _gzip(stream: IO[bytes], mode: str) -> Any:
+    # Without a time stamp, so that the same table gives the same bytes. Level 6 is the default of the gzip
+    # command.
+    return gzip.GzipFile("", mode, 6, stream, 0)
+
+
+# By suffix: opens a stream of plain bytes on a stream of compressed bytes, to read ("rb") or write ("wb").
+COMPRESSIONS: dict[str, Callable[..., Any]] = {
+    "gz": _gzip,
+    "bz2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
+    "zst": _zstandard,
+}
+
+
+def is_path(source: PathOrFile) -> TypeGuard[str | os.PathLike[str]]:
+    """Return whether it names a file, as opposed to a standard stream ("-") or an open file."""
+    return source != "-" and isinstance(source, (str, os.PathLike))
+
+
+def name_of(source: PathOrFile, standard_stream: str) -> str:
+    """Return the name of the table in messages."""
+    if source == "-":
+        return standard_stream
+    if is_path(source):
+        return str(source)
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) else "the open file"
+
+
+def binary_stream(stream: Any, name: str) -> Any:
+    """Return the bytes of ``sys.stdin`` or ``sys.stdout``, which are None if the shell closed them."""
+    if stream is None:
+        raise TableError(f"{name} is closed.")
+    return stream.buffer
+
+
+@contextmanager
+def open_source(source: PathOrFile, compression: str | None) -> Iterator[IO[bytes]]:
+    """Open a table and yield its decompressed bytes; a file that was open before stays open."""
+    with ExitStack() as stack:
+        stream: Any
+        if source == "-":
+            stream = binary_stream(sys.stdin, "standard input")
+        elif is_path(source):
+            stream = stack.enter_context(_open_file(Path(source)))
+        elif hasattr(source, "read"):
+            stream = source
+        else:
+            raise InputTypeError(f"A table must be a path, '-' or an open binary file, got {source!r}.")
+        if compression is not None:
+            stream = stack.enter_context(COMPRESSIONS[compression](stream, "rb"))
+        yield stream
+
+
+def check_file_exists(path: str | os.PathLike[str]) -> None:
+    """Raise an error if there is no file, before its suffix is examined."""
+    if os.path.isdir(path):
+        raise TableError(f"{path}: this is a folder; name a file in it.")
+    if not os.path.exists(path):
+        raise TableError(f"{path}: there is no such file.")
+
+
+def _open_file(path: Path) -> IO[bytes]:
+    try:
+        return open(path, "rb")
+    except PermissionError:
+        raise TableError(f"{path}: you may not read this file (permission denied).") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise TableError(f"{path}: this file cannot be opened ({reason}).") from None
 
 
 @dataclass(frozen=True)
@@ -124,7 +217,8 @@ def find_format(name: str, format: str | None) -> tuple[Format, str | None]:
     """
     if format is not None and not isinstance(format, str):
         raise InputTypeError(f"format must be a name, got {format!r}; known: {quoted(FORMATS)}.")
-    *rest, last = (format.lower().lstrip(".").split(".") if format else _suffixes(name)) or [""]
+    given = format or "".join(PurePath(name).suffixes)
+    *rest, last = given.lower().lstrip(".").split(".")
     compression = last if last in COMPRESSIONS else None
     if compression:
         last = rest.pop() if rest else ""
@@ -147,5 +241,104 @@ def check_delimiter(delimiter: str) -> None:
         )
 
 
-def _suffixes(name: str | os.PathLike[str]) -> list[str]:
-    return [suffix.lstrip(".").lower() for suffix in PurePath(name).suffixes]
+def write(frames: "DataFrame | Iterable[DataFrame]", path: PathOrFile, *, format: str | None = None) -> None:
+    """Write one or more frames as a table; a file appears only when it is complete.
+
+    Parameters
+    ----------
+    frames : polars.DataFrame or iterable of polars.DataFrame
+        One frame, or several with the same columns, which are written one by one. For Parquet they are
+        collected first.
+    path : path or binary file
+        A file, ``"-"`` for standard output, or an open binary file. An existing file stays until the new one
+        is complete. Each frame is flushed to a stream at once; if the reader of a pipe has left, a
+        ``BrokenPipeError`` is raised.
+    format : str or None, default=None
+        A name in ``FORMATS``, with the compression if there is one (``"csv.gz"``); None uses the suffix, and
+        JSON Lines for standard output.
+
+    Raises
+    ------
+    TableError
+        If the table cannot be written.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> import polars
+    >>> file = BytesIO()
+    >>> write(polars.DataFrame({"label": ["pos", "neg"], "probability": [0.5, 1.0]}), file, format="csv")
+    >>> print(file.getvalue().decode())
+    label,probability
+    pos,0.5
+    neg,1.0
+    <BLANKLINE>
+    """
+    name = name_of(path, "standard output")
+    found, compression = find_format(name, "jsonl" if path == "-" and format is None else format)
+    pieces: Any = [frames] if isinstance(frames, import_polars().DataFrame) else frames
+    if found.rows is None:
+        pieces = _concatenated(pieces, name)
+    header: list[str] | None = None
+    with _os_errors_as_table_errors(name), _open_target(path, name) as target, ExitStack() as stack:
+        stream = stack.enter_context(COMPRESSIONS[compression](target, "wb")) if compression else target
+        for frame in pieces:
+            if frame.columns != (header or frame.columns):
+                raise TableError(f"{name}: the frames have different columns, {header} and {frame.columns}.")
+            data = _encoded(found, frame, header is None, name)
+            while data:  # unbuffered standard output (PYTHONUNBUFFERED) may write only a part of the data
+                data = data[int(stream.write(data)) :]
+            stream.flush()
+            header = frame.columns
+        if header is None:
+            raise TableError(f"{name}: there are no frames to write.")
+
+
+def _concatenated(frames: "Iterable[DataFrame]", name: str) -> "list[DataFrame]":
+    """Return all frames as one, because polars cannot append to a Parquet file."""
+    pl = import_polars()
+    frames = list(frames)
+    try:
+        return [pl.concat(frames, how="vertical_relaxed")] if frames else []
+    except pl.exceptions.PolarsError:
+        raise TableError(f"{name}: the frames have different columns.") from None
+
+
+def _encoded(format: Format, frame: "DataFrame", with_header: bool, name: str) -> memoryview:
+    pl = import_polars()
+    buffer = BytesIO()
+    try:
+        format.write(frame, buffer, with_header)
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise TableError(f"{name}: the table cannot be written as {format.name} ({reason}).") from None
+    return buffer.getbuffer()
+
+
+@contextmanager
+def _open_target(path: PathOrFile, name: str) -> Iterator[Any]:
+    """Open the stream to write to; a file is renamed to its name when it is complete."""
+    if path == "-":
+        yield binary_stream(sys.stdout, "standard output")
+        return
+    if not is_path(path):
+        yield path
+        return
+    if os.path.isdir(path):
+        raise TableError(f"{name}: this is a folder; name a file in it.")
+    with replacing(path) as stream:
+        yield stream
+
+
+@contextmanager
+def _os_errors_as_table_errors(name: str) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except FileNotFoundError:
+        raise TableError(f"{name}: the folder does not exist.") from None
+    except PermissionError:
+        raise TableError(f"{name}: you may not write here (permission denied).") from None
+    except OSError as error:
+        raise TableError(f"{name}: this file cannot be written ({error.strerror or error}).") from None

@@ -5,13 +5,15 @@ Bad bytes are reported with their position or escaped.
 
 import codecs
 import encodings.aliases
+import lzma
 import select
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from dropglm.errors import InputTypeError
 from dropglm.tables.errors import RowError, TableError, row_place, suggestion
-from dropglm.tables.source import read_chunk
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,6 +47,10 @@ SIGNATURES = {
 ENCODING_HINT = "set encoding to that of the file, for example 'cp1252'"
 
 
+# Errors of the four compression modules on damaged data; a file that ends too early is an EOFError.
+DAMAGE_ERRORS = (OSError, zlib.error, lzma.LZMAError)
+
+
 class Block(NamedTuple):
     """Consecutive rows that were read at once.
 
@@ -61,6 +67,25 @@ class Block(NamedTuple):
     columns: Sequence[Sequence[Any]]
     first_row: int
     lines: "np.ndarray | None" = None
+
+
+def read_chunk(stream: IO[bytes], size: int, name: str) -> bytes:
+    """Return up to ``size`` bytes as soon as any are available; no bytes mean the end of the stream."""
+    read = getattr(stream, "read1", stream.read)
+    try:
+        data = read(size)
+    except EOFError:
+        raise TableError(f"{name}: the compressed data ends too early; the file is truncated.") from None
+    except DAMAGE_ERRORS as error:
+        raise TableError(f"{name}: this file cannot be read ({error}).") from None
+    if isinstance(data, str):
+        raise InputTypeError(f"{name} is open in text mode; open it in binary mode, with mode 'rb'.")
+    return bytes(data or b"")
+
+
+def read_all(stream: IO[bytes], name: str) -> bytes:
+    """Return all bytes, for formats that have to be read from the end."""
+    return b"".join(iter(lambda: read_chunk(stream, 1 << 20, name), b""))
 
 
 def find_codec(encoding: str) -> codecs.CodecInfo:

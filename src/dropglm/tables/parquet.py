@@ -7,8 +7,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dropglm.extras import import_extra
 from dropglm.tables.errors import EmptyTableError, TableError
-from dropglm.tables.lines import Block
-from dropglm.tables.source import read_all, read_chunk
+from dropglm.tables.lines import Block, read_all, read_chunk
 
 if TYPE_CHECKING:
     from dropglm.tables.reader import Table

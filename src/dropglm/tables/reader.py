@@ -23,11 +23,19 @@ from dropglm.tables.errors import (
     row_place,
     suggestion,
 )
-from dropglm.tables.formats import Format, check_delimiter, find_format
+from dropglm.tables.formats import (
+    Format,
+    PathOrFile,
+    check_delimiter,
+    check_file_exists,
+    find_format,
+    is_path,
+    name_of,
+    open_source,
+)
 from dropglm.tables.labels import class_name
 from dropglm.tables.lines import MAX_ROW_LENGTH, SAMPLE_SIZE, Block, Lines, find_codec, guess_wide_encoding
 from dropglm.tables.separated import record_ends
-from dropglm.tables.source import PathOrFile, check_file_exists, is_path, name_of, open_source
 
 MAX_ROWS = 10_000  # of a batch
 # In these, the bytes of delimiters, quotes and line ends mean nothing else.
