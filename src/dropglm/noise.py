@@ -117,10 +117,6 @@ class Noise(ABC):
                 gradient[columns] += noise.shrinkage(part, slopes[:, 1])
         return gradient
 
-    def variance_vjp(self, design: AnyDesign, beta: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Return ∇_β Σ_i u_i s²_i; shape (d,)."""
-        return self.pull_back(design, beta, np.stack([np.zeros_like(u), u], axis=1))
-
     def spread(self, design: AnyDesign, centre: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return Σ_i p_i (x_ij - m_j)² + q_i (relative · x_ij² + absolute) per feature; shape (d,).
 
@@ -188,6 +184,7 @@ class Dropout(Noise):
     """
 
     delta: float
+    absolute = 0.0  # zeros stay zero
 
     def __post_init__(self) -> None:
         checks.number(self.delta, "dropout")
@@ -198,11 +195,6 @@ class Dropout(Noise):
     def relative(self) -> float:
         """δ / (1 - δ)."""
         return self.delta / (1.0 - self.delta)
-
-    @property
-    def absolute(self) -> float:
-        """0: zeros stay zero."""
-        return 0.0
 
     def sample(self, X: Matrix, rng: np.random.Generator) -> Matrix:
         """Return a copy of X with entries dropped; sparse if X is sparse."""
@@ -241,14 +233,10 @@ class Gaussian(Noise):
     """
 
     std: float
+    relative = 0.0  # the noise does not depend on the features
 
     def __post_init__(self) -> None:
         checks.not_negative(self.std, "noise_std")
-
-    @property
-    def relative(self) -> float:
-        """0: the noise does not depend on the features."""
-        return 0.0
 
     @property
     def absolute(self) -> float:

@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from threading import TIMEOUT_MAX, Event, Lock, Thread
-from types import TracebackType
 from typing import Self
 
 BAR_WIDTH = 12  # characters
@@ -197,9 +196,7 @@ class Progress:
                 if self.step_running or silent:
                     self._draw()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *error: object) -> None:
         self.closed.set()
         if self.thread is not None:
             self.thread.join()

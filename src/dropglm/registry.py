@@ -61,10 +61,10 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     'cuda'
     """
     folded = {other.casefold().strip(): other for other in names}
-    meant = SYNONYMS.get(name.casefold().strip())
+    given = name.casefold().strip()
+    meant = SYNONYMS.get(given)
     if meant in folded:
         return folded[meant]
-    given = name.casefold().strip()
     near = [other for other in folded if given and other.startswith(given)]
     if len(near) != 1:
         near = get_close_matches(given, folded, n=1)

@@ -62,11 +62,8 @@ def each(
     threads = in_team(threads)
     workers = min(threads, len(items))
     if workers <= 1:
-        in_order = []
         with np.errstate(over="ignore", invalid="ignore"):
-            for item in items:
-                in_order.append(work(item))
-        return in_order
+            return [work(item) for item in items]
     results: dict[int, Result] = {}
     queue = _Teams([()] * len(items) if needs is None else needs, threads)
 

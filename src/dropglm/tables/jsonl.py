@@ -70,13 +70,17 @@ def _good_rows(lines: Lines) -> Iterator[tuple[Any, ...]]:
     text_key, label_key = table.text, table.label
     for record in _records(lines):
         text = record.get(text_key)
-        if type(text) is not str:
-            _check_text(record, text_key, lines)
+        # Null is reported later, texts with their rows, labels counted over all rows.
+        if type(text) is not str and _value(record, text_key, lines) is not None:
+            raise lines.error(f"has {TYPE_NAMES[type(text)]} as its {text_key!r}; a text must be a string")
         values = [text]
         if label_key is not None:
             label = record.get(label_key)
-            if type(label) is not str and not (label is None and table.optional_label):
-                _check_label(record, label_key, lines)
+            if label is None and not table.optional_label:
+                _value(record, label_key, lines, UNLABELED_HINT)
+            if isinstance(label, (list, dict)):
+                what = "which must be a string, a number, true or false"
+                raise lines.error(f"has {TYPE_NAMES[type(label)]} as its label, {what}")
             values.append(label)
         for name in table.keep:
             values.append(as_string(record.get(name)))
@@ -140,35 +144,15 @@ def _parse(line: str, lines: Lines) -> dict[str, Any]:
     return record
 
 
-def _check_text(record: dict[str, Any], name: str, lines: Lines) -> None:
-    """Raise an error unless the text is a string or null; null is reported later, with its row."""
-    if name not in record:
-        raise _lacks(name, f"{suggestion(name, record)}; its keys: {listed(record)}", lines)
-    if record[name] is not None:
-        raise lines.error(f"has {TYPE_NAMES[type(record[name])]} as its {name!r}; a text must be a string")
-
-
-def _lacks(name: str, hint: str, lines: Lines) -> RowError:
-    """Return the error for a row without this key."""
-    error = lines.error(f"has no {name!r}{hint}")
+def _value(record: dict[str, Any], name: str, lines: Lines, advice: str = "") -> Any:
+    """Return a value that every row must have; the advice is for rows without a similar key either."""
+    if name in record:
+        return record[name]
+    hint = suggestion(name, record)
+    rest = f"; {advice}" if advice and not hint else ""
+    error = lines.error(f"has no {name!r}{hint}; its keys: {listed(record)}{rest}")
     error.missing_column = name
-    return error
-
-
-def _check_label(record: dict[str, Any], name: str, lines: Lines) -> None:
-    """Raise an error unless the label is a string, a number, a truth value or null.
-
-    Nulls are counted later, over all rows.
-    """
-    if name not in record:
-        hint = suggestion(name, record)
-        keys = f"its keys: {listed(record)}{'' if hint else f'; {UNLABELED_HINT}'}"
-        raise _lacks(name, f"{hint}; {keys}", lines)
-    label = record[name]
-    if isinstance(label, (list, dict)):
-        raise lines.error(
-            f"has {TYPE_NAMES[type(label)]} as its label, which must be a string, a number, true or false"
-        )
+    raise error
 
 
 def as_string(value: Any) -> str | None:
