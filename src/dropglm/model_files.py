@@ -274,8 +274,8 @@ def read(
         newer = content["format"] > FORMAT
         raise ModelFileError(
             f"{path} was written by dropglm {_shortened(content.get('dropglm')).strip(chr(39))}, in format "
-            f"{_shortened(content['format'])}. This is dropglm {dropglm.__version__}, which reads format {FORMAT}; "
-            f"{'install the newer version' if newer else 'train the model again'}."
+            f"{_shortened(content['format'])}. This is dropglm {dropglm.__version__}, which reads format "
+            f"{FORMAT}; {'install the newer version' if newer else 'train the model again'}."
         )
     kind, state = content.get("kind"), content.get("state")
     if not isinstance(kind, str) or kind not in contents or not isinstance(state, dict):

@@ -32,7 +32,9 @@ def test_the_gradient_of_the_variance_is_its_slope(noise, storage, rng):
     design = DESIGNS[storage](X)
     beta, u, direction = rng.normal(size=6), rng.normal(size=7), rng.normal(size=6)
     slope = central_difference(lambda h: u @ noise.variance(design, beta + h * direction), 1e-3)
-    assert_allclose(noise.pull_back(design, beta, np.stack([np.zeros_like(u), u], axis=1)) @ direction, slope, rtol=1e-9)
+    assert_allclose(
+        noise.pull_back(design, beta, np.stack([np.zeros_like(u), u], axis=1)) @ direction, slope, rtol=1e-9
+    )
 
 
 @given(delta=st.floats(0, 0.99), seed=st.integers(0, 1000))

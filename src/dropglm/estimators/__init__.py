@@ -21,13 +21,4 @@ __all__ = [
     "PoissonRegressor",
 ]
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "block_transformer": ("BlockTransformer",),
-        "logistic": ("LogisticRegression",),
-        "logistic_cv": ("LogisticRegressionCV",),
-        "online_logistic": ("OnlineLogisticRegression",),
-        "regression": ("GeneralizedLinearRegressor", "LinearRegression", "PoissonRegressor"),
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__)

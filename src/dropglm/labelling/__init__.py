@@ -24,13 +24,4 @@ __all__ = [
     "suspicious",
 ]
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "choice": ("choose_texts",),
-        "estimate": ("AccuracyEstimate", "estimate_accuracy", "labels_for_one_point"),
-        "pool": ("PoolModel", "TextPool", "suspicious"),
-        "journal": ("Journal", "JournalError"),
-        "session": ("LabellingSession",),
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__)
