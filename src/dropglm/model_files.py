@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import dropglm
 from dropglm import plain_archive
 from dropglm.errors import InputError, InputTypeError
 from dropglm.files import FileError, replacing
@@ -213,7 +212,7 @@ def write(path: str | PathLike[str], kind: str, state: dict[str, Any], contents:
         contents.check(plain, "", trust=True)
     except ValueError as error:
         raise InputError(f"The model cannot be saved: {error}.") from None
-    content = {"format": FORMAT, "dropglm": dropglm.__version__, "kind": kind, "state": plain}
+    content = {"format": FORMAT, "dropglm": _version(), "kind": kind, "state": plain}
     try:
         with replacing(path) as stream:
             plain_archive.dump(content, stream)
@@ -274,7 +273,7 @@ def read(
         newer = content["format"] > FORMAT
         raise ModelFileError(
             f"{path} was written by dropglm {_shortened(content.get('dropglm')).strip(chr(39))}, in format "
-            f"{_shortened(content['format'])}. This is dropglm {dropglm.__version__}, which reads format "
+            f"{_shortened(content['format'])}. This is dropglm {_version()}, which reads format "
             f"{FORMAT}; {'install the newer version' if newer else 'train the model again'}."
         )
     kind, state = content.get("kind"), content.get("state")
@@ -307,6 +306,13 @@ def reporting_damage(path: str | PathLike[str]) -> Iterator[None]:
         reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
         reason = reason if len(reason) <= 300 else f"{reason[:300]}…"
         raise ModelFileError(f"{path} is a damaged model file: {reason}.") from error
+
+
+def _version() -> str:
+    # 0.1 s, which opening a file need not take
+    from importlib.metadata import version
+
+    return version("dropglm")
 
 
 def _shortened(value: Any) -> str:
