@@ -50,7 +50,37 @@ __all__ = [
 ]
 
 # Imported when first asked for: the command's help and the shell's completion need none of them.
-_find, __dir__ = lazy_names(__name__, ("baselines", "dask", "exports", "labelling", "partitions", "plots"))
+_find, __dir__ = lazy_names(
+    __name__,
+    {
+        "baselines": (),
+        "dask": (),
+        "blocks": ("Blocks", "PerBlock"),
+        "datasets": ("load_dataset",),
+        "estimators": (
+            "BlockTransformer",
+            "LinearRegression",
+            "LogisticRegression",
+            "LogisticRegressionCV",
+            "OnlineLogisticRegression",
+            "PoissonRegressor",
+        ),
+        "exports": (),
+        "labelling": (),
+        "latent": ("LatentFeatures",),
+        "noising": ("noising_penalty",),
+        "partitions": (),
+        "plots": (),
+        "text": (
+            "NgramHasher",
+            "NgramVectorizer",
+            "OnlineTextClassifier",
+            "TextClassifier",
+            "load_model",
+            "save_model",
+        ),
+    },
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -4,26 +4,23 @@ A command, or a program that needs one class, then does not wait for the imports
 """
 
 import sys
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 
 def lazy_names(
-    package: str, modules: Sequence[str] = ()
+    package: str, names: Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package.
-
-    A block of imports under ``if TYPE_CHECKING:`` says which names the package takes from where. Type
-    checkers read it, and so does this function: it looks there when a name is first used.
 
     Parameters
     ----------
     package : str
         The package's ``__name__``.
-    modules : sequence of str
-        Modules of the package that are public names themselves.
+    names : mapping of str to sequence of str
+        For each module of the package, the names that are taken from it. A module without names is itself a
+        public name.
 
     Examples
     --------
@@ -31,28 +28,17 @@ def lazy_names(
     >>> estimators.LinearRegression.__module__
     'dropglm.estimators.regression'
     """
-
-    @cache
-    def homes() -> dict[str, str]:
-        """Return the module of each name that is imported for type checkers."""
-        import ast
-
-        source = sys.modules[package].__loader__.get_source(package)  # type: ignore[union-attr]
-        blocks = [node for node in ast.parse(source).body if isinstance(node, ast.If)]
-        imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
-        return {name.name: str(node.module) for node in imports for name in node.names}
+    homes = {name: module for module, found in names.items() for name in found or (module,)}
 
     def get(name: str) -> Any:
-        if name in modules:
-            value: Any = import_module(f"{package}.{name}")
-        elif name in homes():
-            value = getattr(import_module(homes()[name]), name)
-        else:
+        if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = import_module(f"{package}.{homes[name]}")
+        value = getattr(module, name) if names[homes[name]] else module
         setattr(sys.modules[package], name, value)
         return value
 
     def names_of_package() -> list[str]:
-        return sorted({*sys.modules[package].__all__, *modules, *homes()})
+        return sorted({*sys.modules[package].__all__, *homes})
 
     return get, names_of_package

@@ -9,4 +9,4 @@ from dropglm.lazy import lazy_names
 
 __all__ = ["design", "lbfgs", "objective", "row_loops", "runtime"]
 
-__getattr__, __dir__ = lazy_names(__name__, __all__)
+__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(__all__, ()))

@@ -12,4 +12,11 @@ if TYPE_CHECKING:
 __all__ = ["AnyDesign", "BlockDesign", "Design", "Matrix", "frequency_order"]
 
 # Imported when first asked for: predictions and online learning need only how rows are stored.
-__getattr__, __dir__ = lazy_names(__name__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "design": ("AnyDesign", "BlockDesign", "Design"),
+        "prepare": ("frequency_order",),
+        "storage": ("Matrix",),
+    },
+)

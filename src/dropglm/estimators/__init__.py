@@ -21,4 +21,13 @@ __all__ = [
     "PoissonRegressor",
 ]
 
-__getattr__, __dir__ = lazy_names(__name__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "block_transformer": ("BlockTransformer",),
+        "logistic": ("LogisticRegression",),
+        "logistic_cv": ("LogisticRegressionCV",),
+        "online_logistic": ("OnlineLogisticRegression",),
+        "regression": ("GeneralizedLinearRegressor", "LinearRegression", "PoissonRegressor"),
+    },
+)

@@ -12,4 +12,12 @@ if TYPE_CHECKING:
 
 __all__ = ["model_card", "write_json", "write_onnx", "write_sklearn"]
 
-__getattr__, __dir__ = lazy_names(__name__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "card": ("model_card",),
+        "json_file": ("write_json",),
+        "onnx_file": ("write_onnx",),
+        "sklearn_file": ("write_sklearn",),
+    },
+)

@@ -24,4 +24,13 @@ __all__ = [
     "suspicious",
 ]
 
-__getattr__, __dir__ = lazy_names(__name__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "choice": ("choose_texts",),
+        "estimate": ("AccuracyEstimate", "estimate_accuracy", "labels_for_one_point"),
+        "pool": ("PoolModel", "TextPool", "suspicious"),
+        "journal": ("Journal", "JournalError"),
+        "session": ("LabellingSession",),
+    },
+)

@@ -25,4 +25,14 @@ __all__ = [
     "suspicious_labels",
 ]
 
-__getattr__, __dir__ = lazy_names(__name__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "classifier": ("TextClassifier",),
+        "metrics": ("confident_mistakes", "suspicious_labels"),
+        "model": ("TextModel", "load_model", "save_model"),
+        "ngram_counts": ("NgramCounts",),
+        "online_classifier": ("OnlineTextClassifier",),
+        "vectorizer": ("NgramHasher", "NgramVectorizer"),
+    },
+)
