@@ -18,8 +18,8 @@ LEFT_OUT = (".github/", ".pre-commit-config.yaml")
 # Quick tests of all layers, and of all files that the distribution has to contain.
 TESTS = [
     "tests/test_package.py",
-    "tests/test_model_files.py",
-    "tests/estimators/test_fits.py",
+    "tests/base/test_model_files.py",
+    "tests/linear/test_fits.py",
     "tests/text/test_vectorizer.py",
     "tests/exports/test_refusals.py",
     "tests/cli/test_commands.py",

@@ -21,8 +21,8 @@ PAGES = Path(__file__).parent.parent / "docs" / "reference" / "api"
 MODULES = [
     "dropglm",
     *(f"dropglm.{name}" for name in ("text", "labelling", "exports", "plots", "baselines", "dask")),
-    *(f"dropglm.{name}" for name in ("partitions", "datasets", "latent", "estimators", "families")),
-    *(f"dropglm.{name}" for name in ("noise", "penalties", "online")),
+    *(f"dropglm.{name}" for name in ("places.partitions", "datasets", "linear")),
+    *(f"dropglm.core.{name}" for name in ("latent", "families", "noise", "penalties", "online")),
 ]
 # Not required: where the text starts and the quotes end, an extended summary, and the mood of verbs, which
 # numpydoc guesses from their last letter.
@@ -30,7 +30,12 @@ LAYOUT = {"GL01", "GL02", "ES01", "SS05"}
 # Required of names, but not of their methods, nor of exceptions: See Also and Examples.
 NAMES_ONLY = {"SA01", "EX01"}
 # Methods of classes to derive from have a line each; their arguments are those of the formulas.
-ONE_LINE = ("dropglm.noise.", "dropglm.penalties.", "dropglm.online.", "dropglm.partitions.")
+ONE_LINE = (
+    "dropglm.core.noise.",
+    "dropglm.core.penalties.",
+    "dropglm.core.online.",
+    "dropglm.places.partitions.",
+)
 
 
 def names() -> Iterator[tuple[str, Any]]:

@@ -29,8 +29,8 @@ from benchmarks.text import CACHE, imdb
 from dropglm import LogisticRegression
 from dropglm.dask import LogisticRegression as DaskLogisticRegression
 from dropglm.dask.engine import DaskEngine
-from dropglm.partitions.requests import answer
-from dropglm.partitions.sums import add_lists
+from dropglm.places.partitions.requests import answer
+from dropglm.places.partitions.sums import add_lists
 
 WORKERS, PARTITIONS = 2, 4
 SIZES = (742_000, 10_000)

@@ -23,8 +23,9 @@ import numpy as np
 
 from benchmarks.markdown import ROOT, fill, table
 from benchmarks.processes import in_fresh_process, memory_in_use, peak_memory, reset_peak_memory
-from dropglm import OnlineTextClassifier, TextClassifier, load_model, plain_archive
-from dropglm.model_files import ModelFileError
+from dropglm import OnlineTextClassifier, TextClassifier, load_model
+from dropglm.base import plain_archive
+from dropglm.base.model_files import ModelFileError
 from dropglm.text.fitted_model import load_fitted_model
 from dropglm.text.online_text_model import OnlineTextModel
 from dropglm.text.stream import OnlineTraining

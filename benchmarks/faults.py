@@ -26,16 +26,17 @@ import numpy as np
 
 import dropglm.dask.connecting
 import dropglm.dask.engine
-import dropglm.partitions.checkpoint
+import dropglm.places.partitions.checkpoint
 from benchmarks.failing_disk import EVERY, PLACES, Calls, Fault, Record, Run, Work, after_power_cut, run
 from benchmarks.markdown import ROOT, fill, table
-from dropglm import TextClassifier, load_model, model_files, plain_archive
+from dropglm import TextClassifier, load_model
+from dropglm.base import model_files, plain_archive
+from dropglm.base.files import replacing
 from dropglm.cli.app import app
-from dropglm.files import replacing
 from dropglm.labelling import Journal, LabellingSession
 from dropglm.labelling.journal import KINDS, JournalError, TextReference
-from dropglm.partitions import Rows, SerialEngine
-from dropglm.partitions.checkpoint import ProblemCheckpoint
+from dropglm.places.partitions import Rows, SerialEngine
+from dropglm.places.partitions.checkpoint import ProblemCheckpoint
 from dropglm.text.stream import OnlineTraining
 
 PAGE = ROOT / "docs" / "nothing-lost.md"
@@ -370,7 +371,7 @@ class Trial:
 @contextmanager
 def overwriting() -> Iterator[None]:
     """Write model files and checkpoints in place of the old ones."""
-    modules: tuple[Any, ...] = (model_files, dropglm.partitions.checkpoint)
+    modules: tuple[Any, ...] = (model_files, dropglm.places.partitions.checkpoint)
 
     def open_old(path: Path) -> IO[bytes]:
         return open(path, "wb")

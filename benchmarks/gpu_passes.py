@@ -48,11 +48,11 @@ def objective_of(data: Data, P: int) -> Any:
     """Return the objective of P problems with IMDB's bigrams, at random coefficients."""
     import cupy
 
-    from dropglm.cuda.design import upload
-    from dropglm.cuda.objective import DeviceObjective, Problems, RowSet
-    from dropglm.cuda.row_loops import FAMILY, PENALTY
-    from dropglm.families import Logistic
-    from dropglm.penalties.gaussian import GaussianLogistic
+    from dropglm.core.families import Logistic
+    from dropglm.core.penalties.gaussian import GaussianLogistic
+    from dropglm.places.gpu.design import upload
+    from dropglm.places.gpu.objective import DeviceObjective, Problems, RowSet
+    from dropglm.places.gpu.row_loops import FAMILY, PENALTY
 
     order, (matrix,) = upload([data.X], np.dtype(np.float32), 1)
     n, d = matrix.shape
@@ -70,7 +70,7 @@ def objective_of(data: Data, P: int) -> Any:
 
 def passes(data: Data) -> Rows:
     """Measure the passes over the rows for 1, 8 and 64 problems."""
-    from dropglm.cuda.runtime import Group, Stream
+    from dropglm.places.gpu.runtime import Group, Stream
 
     nnz, speed = data.X.nnz, bandwidth()
     rows: Rows = []

@@ -63,7 +63,7 @@ def main() -> None:
     """Call each pass once, which is what Nsight Compute observes."""
     from benchmarks.gpu_data import load
     from benchmarks.gpu_passes import objective_of
-    from dropglm.cuda.runtime import Group, Stream
+    from dropglm.places.gpu.runtime import Group, Stream
 
     data = load(Path(sys.argv[1]))
     for P in PROBLEMS:

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.markdown import Rows
 from dropglm import LogisticRegression
-from dropglm.maths.smoothed_softplus import _INVERSE_TAUS, _WEIGHTS
+from dropglm.core.maths.smoothed_softplus import _INVERSE_TAUS, _WEIGHTS
 
 GAPS = (1e-4, 1e-6)
 
@@ -36,9 +36,9 @@ def raw_kernels(data: Any) -> Rows:
     """Compare a kernel of Numba with a raw kernel of CuPy: its time, and the time of a call in Python."""
     import cupy
 
-    from dropglm.cuda.design import upload
-    from dropglm.cuda.matrix import Ends
-    from dropglm.cuda.runtime import GpuArray, Group, Stream
+    from dropglm.places.gpu.design import upload
+    from dropglm.places.gpu.matrix import Ends
+    from dropglm.places.gpu.runtime import GpuArray, Group, Stream
 
     matrix: Any = upload([data.X], np.dtype(np.float32), 1)[1][0]
     (n, d), P = matrix.shape, 64

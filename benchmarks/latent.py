@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.processes import in_fresh_process, memory_in_use, peak_memory, reset_peak_memory
 from benchmarks.text import CACHE, WORDS, read
 from dropglm import LatentFeatures, NgramVectorizer
-from dropglm.latent import singular_vectors
+from dropglm.core.latent import singular_vectors
 
 SIZES = (2_000, 10_000, 50_000)
 K = 100

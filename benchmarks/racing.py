@@ -18,9 +18,9 @@ import numpy as np
 
 from dropglm import TextClassifier
 from dropglm.datasets import load_dataset
-from dropglm.estimators import race
 from dropglm.experiments.few_labels import SETS
 from dropglm.experiments.texts import all_texts
+from dropglm.search import race
 
 LABELS = (300, 1000, 5000)
 UNLABELED, TEST = 2000, 2500  # texts, where there are as many

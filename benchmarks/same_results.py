@@ -19,8 +19,8 @@ import numpy as np
 
 import dropglm
 from benchmarks.markdown import table
+from dropglm.base.progress import Progress
 from dropglm.experiments import EXPERIMENTS, ExperimentRun
-from dropglm.progress import Progress
 
 EXPERIMENT = "few-labels"
 SETS = ("rt", "subj", "imdb2k", "imdb8k", "docs", "news4")

@@ -2,10 +2,10 @@
 
     python -m benchmarks.scale [--rows 20_000_000] [--features 20_000_000] [--iterations 3] [--write]
 
-The rows of a partition are generated from its number whenever they are read, by ``dropglm.partitions.fit``.
-A row has up to 30 features; the feature of rank r is drawn with a probability that is proportional to 1/r, as
-for words. Half of the features, chosen by a hash, argue for the second class. ``--write`` fills in
-the numbers of docs/dask.md.
+The rows of a partition are generated from its number whenever they are read, by
+``dropglm.places.partitions.fit``. A row has up to 30 features; the feature of rank r is drawn with a
+probability that is proportional to 1/r, as for words. Half of the features, chosen by a hash, argue for the
+second class. ``--write`` fills in the numbers of docs/dask.md.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.markdown import ROOT, fill, table
 from benchmarks.processes import peak_memory
 from dropglm import LogisticRegression
-from dropglm.partitions import fit
+from dropglm.places.partitions import fit
 
 PER_ROW = 30
 HEADER = ("", "")

@@ -25,8 +25,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.text import imdb, read
 from dropglm import OnlineLogisticRegression
-from dropglm.online import RULES
-from dropglm.text.tokens import HTML_TAG, WORDS_AND_PUNCTUATION
+from dropglm.core.online import RULES
+from dropglm.text.ngrams.tokens import HTML_TAG, WORDS_AND_PUNCTUATION
 
 Rows = list[tuple[str, ...]]
 ROUNDS = 25

@@ -17,12 +17,12 @@ from threadpoolctl import threadpool_limits
 from benchmarks.processes import memory_in_use, peak_memory, reset_peak_memory
 from benchmarks.text import imdb
 from dropglm import noising_penalty
-from dropglm.design import Design, frequency_order
-from dropglm.design.prepare import canonical
-from dropglm.families import Logistic
-from dropglm.noise import Dropout
-from dropglm.noising import penalty_from
-from dropglm.penalties import EXPECTATIONS, Penalty
+from dropglm.core.design import Design, frequency_order
+from dropglm.core.design.prepare import canonical
+from dropglm.core.families import Logistic
+from dropglm.core.noise import Dropout
+from dropglm.core.penalties import EXPECTATIONS, Penalty
+from dropglm.core.settings import penalty_from
 
 Work = Callable[[], object]
 

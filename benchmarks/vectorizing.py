@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.processes import in_fresh_process, memory_in_use, peak_memory, reset_peak_memory
 from benchmarks.text import read, vectorizer
 from dropglm import NgramVectorizer
-from dropglm.text.tokens import WORDS_OF_TWO_LETTERS
+from dropglm.text.ngrams.tokens import WORDS_OF_TWO_LETTERS
 
 Rows = list[tuple[str, ...]]
 ROUNDS = 2

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from dropglm.design import Design
+from dropglm.core.design import Design
 
 
 def _wide_indices(X):

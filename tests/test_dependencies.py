@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dropglm.threads import each, in_team
+from dropglm.base.threads import each, in_team
 
 
 @st.composite

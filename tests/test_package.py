@@ -15,7 +15,7 @@ import pytest
 from packaging.version import Version
 
 import dropglm
-import dropglm.estimators
+import dropglm.linear
 import dropglm.text
 
 ROOT = Path(__file__).parent.parent
@@ -31,7 +31,7 @@ def python(code, **environment):
     return run.stdout.strip()
 
 
-@pytest.mark.parametrize("package", [dropglm, dropglm.estimators, dropglm.text], ids=lambda p: p.__name__)
+@pytest.mark.parametrize("package", [dropglm, dropglm.linear, dropglm.text], ids=lambda p: p.__name__)
 def test_every_public_name_can_be_imported(package):
     """They are imported when first used, so each is asked for in a process of its own."""
     names = [name for name in package.__all__ if name != "__version__"]
@@ -53,7 +53,7 @@ import sys
 import sklearn.linear_model  # imports some of them, if they are installed
 before = set(sys.modules)
 import dropglm
-assert [name for name in sys.modules if name.startswith("dropglm.")] == ["dropglm.lazy"]
+assert [name for name in sys.modules if name.startswith("dropglm.")] == ["dropglm.base.lazy"]
 for name in dropglm.__all__:
     getattr(dropglm, name)
 from numba.core.dispatcher import Dispatcher
@@ -89,7 +89,7 @@ def test_compiled_kernels_are_cached_between_processes(tmp_path):
 import numpy as np
 from scipy import sparse
 from dropglm import noising_penalty
-from dropglm.design import kernels
+from dropglm.core.design import kernels
 noising_penalty(np.ones(3), sparse.csr_array(2 * np.eye(3)), dropout=0.5, return_gradient=True)
 print(sum(kernels.moments.stats.cache_misses.values()))
 """
@@ -106,7 +106,7 @@ def refuse(self):
 caching._CacheLocator.ensure_cache_path = refuse
 import numpy as np
 from dropglm import noising_penalty
-from dropglm.design import kernels
+from dropglm.core.design import kernels
 print(round(noising_penalty(np.ones(3), np.eye(3), dropout=0.5), 4), kernels.moments.stats.cache_path)
 """
     value, path = python(code).split()

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dropglm import noising_penalty
-from dropglm.families import FAMILIES
+from dropglm.core.families import FAMILIES
 from tests.oracles import enumerated, integrated, softplus
 
 CURVATURE = {name: FAMILIES[name].variance for name in ("linear", "logistic", "poisson")}

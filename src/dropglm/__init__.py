@@ -2,21 +2,21 @@
 
 from typing import TYPE_CHECKING, Any
 
-from dropglm.lazy import lazy_names
+from dropglm.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from dropglm.blocks import Blocks, PerBlock
+    from dropglm.base.blocks import Blocks, PerBlock
+    from dropglm.core.latent import LatentFeatures
+    from dropglm.core.settings import noising_penalty
     from dropglm.datasets import load_dataset
-    from dropglm.estimators import (
+    from dropglm.linear import (
         BlockTransformer,
         LinearRegression,
         LogisticRegression,
-        LogisticRegressionCV,
         OnlineLogisticRegression,
         PoissonRegressor,
     )
-    from dropglm.latent import LatentFeatures
-    from dropglm.noising import noising_penalty
+    from dropglm.search import LogisticRegressionCV
     from dropglm.text import (
         NgramHasher,
         NgramVectorizer,
@@ -53,24 +53,24 @@ __all__ = [
 _find, __dir__ = lazy_names(
     __name__,
     {
+        "base.blocks": ("Blocks", "PerBlock"),
         "baselines": (),
+        "core.latent": ("LatentFeatures",),
+        "core.settings": ("noising_penalty",),
         "dask": (),
-        "blocks": ("Blocks", "PerBlock"),
         "datasets": ("load_dataset",),
-        "estimators": (
+        "exports": (),
+        "labelling": (),
+        "linear": (
             "BlockTransformer",
             "LinearRegression",
             "LogisticRegression",
-            "LogisticRegressionCV",
             "OnlineLogisticRegression",
             "PoissonRegressor",
         ),
-        "exports": (),
-        "labelling": (),
-        "latent": ("LatentFeatures",),
-        "noising": ("noising_penalty",),
-        "partitions": (),
+        "places": (),
         "plots": (),
+        "search": ("LogisticRegressionCV",),
         "text": (
             "NgramHasher",
             "NgramVectorizer",

@@ -10,9 +10,9 @@ from sklearn.linear_model import LogisticRegression
 
 from dropglm.baselines import EntropyRegularizedLogisticRegression
 from dropglm.baselines.entropy_regularization import Entropy, entropy_objective
-from dropglm.estimators.features import Features
-from dropglm.estimators.problem import Problem
-from dropglm.families import Logistic, Multinomial
+from dropglm.core.families import Logistic, Multinomial
+from dropglm.core.features import Features
+from dropglm.core.problem import Problem
 from tests.baselines.rows import texts
 from tests.oracles import central_difference
 

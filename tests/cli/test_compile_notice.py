@@ -4,8 +4,8 @@ import pytest
 from numba import njit
 
 from dropglm.cli import terminal
-from dropglm.maths.compile import KernelCompiler
-from dropglm.maths.compile_notice import about_to_compile, before_compiling
+from dropglm.core.maths.compile import KernelCompiler
+from dropglm.core.maths.compile_notice import about_to_compile, before_compiling
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from numpy.testing import assert_allclose
 
 from dropglm import load_model
 from dropglm import text as dropglm_text
+from dropglm.core.solvers import LBFGS
 from dropglm.dask import connecting
 from dropglm.dask import tables as dask_tables
-from dropglm.solvers import LBFGS
 from dropglm.tables import Table, TableError
 from tests.cli.command import dropglm, error_of, run, run_process, texts, write_csv
 

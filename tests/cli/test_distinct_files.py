@@ -11,10 +11,10 @@ import pytest
 import typer
 
 from dropglm import datasets
+from dropglm.base.files import file_identity
 from dropglm.cli.app import app
 from dropglm.cli.inputs_outputs import file_parameters
 from dropglm.cli.options import File
-from dropglm.files import file_identity
 from tests.cli.command import dropglm, run, texts, write_csv
 
 GROUPS = {(): app, ("data",): app.registered_groups[0].typer_instance}

@@ -20,13 +20,13 @@ from typer.main import get_command
 
 import dropglm as package
 from dropglm import TextClassifier, cli, datasets
+from dropglm.base.errors import UserError
+from dropglm.base.extras import import_extra
+from dropglm.base.files import FileError, replacing
+from dropglm.base.progress import in_words
+from dropglm.base.registry import lookup
 from dropglm.cli.app import app
 from dropglm.cli.errors import describe, is_about_input
-from dropglm.errors import UserError
-from dropglm.extras import import_extra
-from dropglm.files import FileError, replacing
-from dropglm.progress import in_words
-from dropglm.registry import lookup
 from dropglm.tables.errors import TableError
 from tests.cli.command import dropglm, error_of, run, run_process, texts, write_csv
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from dropglm import experiments, progress
+from dropglm import experiments
+from dropglm.base import progress
 from dropglm.cli.app import app
 from dropglm.experiments.experiment import identity
 from tests.cli.command import dropglm

@@ -15,11 +15,11 @@ from scipy import sparse
 
 from dropglm.dask import LogisticRegression, TextClassifier
 from dropglm.dask.engine import DaskEngine
-from dropglm.partitions.requests import answer
-from dropglm.partitions.survey import survey
+from dropglm.places.partitions.requests import answer
+from dropglm.places.partitions.survey import survey
 from dropglm.text.partitioned import gram_share
 from tests.dask.test_text import many_words
-from tests.partitions.cases import coefficients, features, labels
+from tests.places.partitions.cases import coefficients, features, labels
 
 SIZE = 30
 

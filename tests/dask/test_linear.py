@@ -19,11 +19,11 @@ from sklearn.exceptions import NotFittedError
 import dropglm
 from dropglm.dask import LinearRegression, LogisticRegression, PoissonRegressor
 from dropglm.dask.engine import DaskEngine
-from dropglm.partitions import SerialEngine, fit_logistic
-from dropglm.partitions.fitting import in_groups
-from dropglm.partitions.rounds import Rounds
-from dropglm.partitions.rows import Rows
-from tests.partitions.cases import (
+from dropglm.places.partitions import SerialEngine, fit_logistic
+from dropglm.places.partitions.fitting import in_groups
+from dropglm.places.partitions.rounds import Rounds
+from dropglm.places.partitions.rows import Rows
+from tests.places.partitions.cases import (
     CLOSE,
     EXACT,
     coefficients,

@@ -11,7 +11,7 @@ from scipy import sparse
 
 import dropglm
 from dropglm.dask import LogisticRegressionCV
-from tests.partitions.test_search import EXACT, assert_same_search, data
+from tests.places.partitions.test_search import EXACT, assert_same_search, data
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from dropglm.base.files import FileError
+from dropglm.base.progress import Progress
 from dropglm.experiments import ExperimentRun, experiment
 from dropglm.experiments.experiment import RawResults
-from dropglm.files import FileError
-from dropglm.progress import Progress
 from tests.experiments.toys import Killed, Toy, killed_after, timeless
 
 

@@ -12,8 +12,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import MultinomialNB
 
 from dropglm import LogisticRegression
-from dropglm.estimators import search
 from dropglm.experiments import imdb, methods, texts, thirds
+from dropglm.search import search
 
 
 def test_a_baseline_takes_the_setting_with_the_best_mean_over_folds(load):

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from dropglm.datasets import DatasetError
 from dropglm.experiments import Comparison, Experiment
 from dropglm.experiments.experiment import Fit
-from dropglm.pages import ResultTable
+from dropglm.plots.pages import ResultTable
 
 
 @dataclass(frozen=True)

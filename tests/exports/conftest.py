@@ -3,7 +3,7 @@ import pytest
 from benchmarks.unicode_texts import random_texts
 
 from dropglm import OnlineTextClassifier, TextClassifier
-from dropglm.text.tokens import WORDS_OF_TWO_LETTERS
+from dropglm.text.ngrams.tokens import WORDS_OF_TWO_LETTERS
 
 WORDS = ["good", "bad", "Dull", "film", "it's", "ΟΔΟΣ", "İstanbul", "naïve", "x2", "京都"]
 TEXTS = random_texts(300, seed=1, words=WORDS)

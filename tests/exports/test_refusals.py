@@ -57,7 +57,7 @@ def test_what_a_pipeline_needs_of_dropglm_is_named(settings, names, tmp_path):
 
     model, path = classifier(**settings), tmp_path / "p.skops"
     needed = write_sklearn(model, path)
-    assert needed == [f"dropglm.text.tokens.{name}" for name in names]
+    assert needed == [f"dropglm.text.ngrams.tokens.{name}" for name in names]
     assert skops.io.load(path, trusted=needed).predict(TEXTS).tolist() == model.predict(TEXTS).tolist()
     assert write_sklearn(model, tmp_path / "p.pkl") == needed
 

@@ -10,7 +10,8 @@ import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score, cross_validate
 
-from dropglm import OnlineTextClassifier, TextClassifier, load_model, model_files, plain_archive, save_model
+from dropglm import OnlineTextClassifier, TextClassifier, load_model, save_model
+from dropglm.base import model_files, plain_archive
 from dropglm.text.comparison import compare_with_baseline
 from dropglm.text.embeddings import PROBES
 

@@ -6,8 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from dropglm import OnlineTextClassifier, TextClassifier, load_model, plain_archive
-from dropglm.model_files import ModelFileError
+from dropglm import OnlineTextClassifier, TextClassifier, load_model
+from dropglm.base import plain_archive
+from dropglm.base.model_files import ModelFileError
 from dropglm.text.fitted_model import load_fitted_model
 from dropglm.text.online_text_model import OnlineTextModel
 

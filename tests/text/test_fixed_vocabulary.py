@@ -10,8 +10,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from dropglm import NgramVectorizer
-from dropglm.text import base
-from dropglm.text.tokens import WORDS_OF_TWO_LETTERS
+from dropglm.text.ngrams import chunks as base
+from dropglm.text.ngrams.tokens import WORDS_OF_TWO_LETTERS
 
 TEXTS = ["aa bb cc bb aa", "bb aa", "", "cc aa bb dd", "aa aa"]
 WORDS = ["aa", "bb", "cc", "dd", "ee"]

@@ -12,8 +12,8 @@ from dropglm import (
     PerBlock,
     TextClassifier,
 )
-from dropglm.estimators.search import Searched
-from dropglm.noise import Dropout
+from dropglm.core.noise import Dropout
+from dropglm.search.search import Searched
 from dropglm.text.latent_prior import POWERS, KeptColumns, LatentBlock, LatentPrior
 from tests.text.synthetic import random_text
 

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from dropglm import NgramHasher, OnlineLogisticRegression, OnlineTextClassifier, TextClassifier
-from dropglm.model_files import ModelFileError
-from dropglm.online import AdaGrad, Rule
+from dropglm.base.model_files import ModelFileError
+from dropglm.core.online import AdaGrad, Rule
 from dropglm.text import load_model
 
 GOOD, BAD = ["lovely", "great", "fun", "moving"], ["dull", "long", "boring", "flat"]
@@ -45,7 +45,7 @@ def assert_same(one, other):
 def test_the_model_does_not_depend_on_chunks(stream, settings, monkeypatch):
     whole = trained(*stream, **settings)
     assert_same(trained(*stream, chunks=7, **settings), whole)
-    monkeypatch.setattr("dropglm.text.base.CHUNK_CHARACTERS", 100)
+    monkeypatch.setattr("dropglm.text.ngrams.chunks.CHUNK_CHARACTERS", 100)
     assert_same(trained(*stream, n_jobs=2, **settings), whole)
 
 
@@ -135,7 +135,7 @@ def test_invalid_input_raises_and_does_not_change_the_model(stream):
 
 
 def test_damaged_files_are_refused(stream, tmp_path):
-    from dropglm import model_files, plain_archive
+    from dropglm.base import model_files, plain_archive
 
     model = trained(*stream)
     damages = {

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dropglm import NgramHasher
-from dropglm.encoded_texts import EncodedTexts
-from dropglm.text.tokens import (
+from dropglm.base.encoded_texts import EncodedTexts
+from dropglm.text.ngrams.tokens import (
     ACCENTS,
     RUNS,
     WORDS_AND_PUNCTUATION,

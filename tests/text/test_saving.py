@@ -12,10 +12,10 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from dropglm import OnlineTextClassifier, TextClassifier, load_model
-from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights, uniform
-from dropglm.families import Family
-from dropglm.noise import Dropout, Gaussian
-from dropglm.penalties import EXPECTATIONS, Expectation, Quadratic
+from dropglm.core.families import Family
+from dropglm.core.l2_weights import L2_WEIGHTS, L2Weights, uniform
+from dropglm.core.noise import Dropout, Gaussian
+from dropglm.core.penalties import EXPECTATIONS, Expectation, Quadratic
 from tests.text.synthetic import random_text
 
 

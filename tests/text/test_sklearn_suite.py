@@ -13,7 +13,7 @@ import pytest
 import sklearn.feature_extraction.text as theirs
 
 from dropglm import NgramVectorizer
-from dropglm.text.tokens import WORDS_OF_TWO_LETTERS
+from dropglm.text.ngrams.tokens import WORDS_OF_TWO_LETTERS
 
 NAMES = ("CountVectorizer", "TfidfVectorizer")
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from dropglm import NgramVectorizer, OnlineTextClassifier, TextClassifier
-from dropglm.text.tokens import WORDS_OF_TWO_LETTERS, Preprocessor
+from dropglm.text.ngrams.tokens import WORDS_OF_TWO_LETTERS, Preprocessor
 
 WORDS = ["good", "bad", "Dull", "film", "it's", "ΟΔΟΣ", "İstanbul", "naïve", "x2", "京都"]
 TEXTS = random_texts(300, seed=1, words=WORDS)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dropglm.text.analysis import StopWords
 from dropglm.text.file_contents import VOCABULARY
-from dropglm.text.vocabulary import Vocabulary, column_totals
+from dropglm.text.ngrams.analysis import StopWords
+from dropglm.text.ngrams.vocabulary import Vocabulary, column_totals
 
 VALID = {
     "letters": np.frombuffer(b"abc", np.uint8),

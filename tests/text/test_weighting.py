@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from dropglm import NgramVectorizer, TextClassifier
 from dropglm.text.explanation import explain_text
-from dropglm.text.tokens import RUNS
+from dropglm.text.ngrams.tokens import RUNS
 
 TEXTS = ["one two two", "two", "three one", "two one two three", ""]
 LETTERS = "aAbé'! \n<>/ςΣİß\u0301٣_京😀"

@@ -16,20 +16,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from dropglm import checks
-from dropglm.design import AnyDesign
-from dropglm.estimators.l2_weights import L2_WEIGHTS
-from dropglm.estimators.linear_model import LogisticModel
-from dropglm.estimators.problem import Problem
-from dropglm.estimators.rows import RowsInMemory
-from dropglm.estimators.validation import check_classification, check_settings
-from dropglm.estimators.warning import warn_unless_converged
-from dropglm.families import Logistic, Multinomial
-from dropglm.noise import NO_NOISE
-from dropglm.objective import Block, Labels, Objective
-from dropglm.penalties import Penalty, RowPenalty
-from dropglm.penalties.base import Slopes
-from dropglm.solvers import LBFGS
+from dropglm.base import checks
+from dropglm.core.design import AnyDesign
+from dropglm.core.families import Logistic, Multinomial
+from dropglm.core.l2_weights import L2_WEIGHTS
+from dropglm.core.noise import NO_NOISE
+from dropglm.core.objective import Block, Labels, Objective
+from dropglm.core.penalties import Penalty, RowPenalty
+from dropglm.core.penalties.base import Slopes
+from dropglm.core.problem import Problem
+from dropglm.core.solvers import LBFGS
+from dropglm.core.warning import warn_unless_converged
+from dropglm.linear.linear_model import LogisticModel
+from dropglm.linear.validation import check_classification, check_settings
+from dropglm.places.rows import RowsInMemory
 
 
 class EntropyRegularizedLogisticRegression(LogisticModel):

@@ -31,12 +31,12 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metadata_routing import UNUSED
 
-from dropglm import checks
-from dropglm.errors import InputError
-from dropglm.estimators.linear_model import LinearClassifier, LogisticModel
-from dropglm.estimators.validation import check_features, check_labels, check_settings
-from dropglm.estimators.warning import stacklevel
-from dropglm.families import Multinomial
+from dropglm.base import checks
+from dropglm.base.errors import InputError
+from dropglm.core.families import Multinomial
+from dropglm.core.warning import stacklevel
+from dropglm.linear.linear_model import LinearClassifier, LogisticModel
+from dropglm.linear.validation import check_features, check_labels, check_settings
 
 
 class CountsClassifier(LinearClassifier):

@@ -14,10 +14,10 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import validate_data
 
-from dropglm import checks
+from dropglm.base import checks
+from dropglm.base.errors import InputError
 from dropglm.baselines.naive_bayes import CountsClassifier
-from dropglm.errors import InputError
-from dropglm.estimators.validation import check_labels, check_settings
+from dropglm.linear.validation import check_labels, check_settings
 
 
 class NBSVM(CountsClassifier):

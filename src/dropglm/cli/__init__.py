@@ -13,8 +13,8 @@ import sys
 from types import FrameType
 from typing import Any, NoReturn, TextIO
 
+from dropglm.base.files import naming_file
 from dropglm.cli.postponed import HEAVY, postpone
-from dropglm.files import naming_file
 
 INTERRUPTED = 130
 _received: list[int] = []  # numbers of interrupt signals

@@ -4,10 +4,10 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+from dropglm.base.files import replacing
 from dropglm.cli import options, terminal
 from dropglm.cli.inputs_outputs import check_output
 from dropglm.cli.options import OUTPUT, File, option
-from dropglm.files import replacing
 
 
 def card(

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dropglm.base.progress import Progress
 from dropglm.cli.errors import BadInputError
 from dropglm.cli.options import bad_option
-from dropglm.progress import Progress
 
 if TYPE_CHECKING:
     import numpy as np

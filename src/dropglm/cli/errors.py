@@ -1,7 +1,7 @@
 """Errors as one sentence on standard error, with an exit code that scripts can rely on.
 
 An error is about the user's input if it concerns a file, or if it is one of those that this package raises
-for what users pass (``dropglm.errors``). Errors of any other class are not about the input.
+for what users pass (``dropglm.base.errors``). Errors of any other class are not about the input.
 """
 
 import errno
@@ -16,10 +16,10 @@ from typing import Any
 
 import typer
 
+from dropglm.base.errors import ClusterError, InputError, InputTypeError, TooLargeError, UserError
+from dropglm.base.extras import BrokenPackageError
+from dropglm.base.files import FileError
 from dropglm.cli import INTERRUPTED, causes, is_interrupt, terminal
-from dropglm.errors import ClusterError, InputError, InputTypeError, TooLargeError, UserError
-from dropglm.extras import BrokenPackageError
-from dropglm.files import FileError
 
 FAILED, BAD_INPUT = 1, 3  # 2, wrong options, is typer's
 EXIT_CODES = (

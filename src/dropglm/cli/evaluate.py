@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Annotated
 
+from dropglm.base.progress import Progress
 from dropglm.cli import options, terminal
 from dropglm.cli.embeddings import EmbeddingRows, check_not_both, load_with_embedder
 from dropglm.cli.errors import naming
 from dropglm.cli.inputs_outputs import ColumnsOfModel, read_labelled
 from dropglm.cli.options import OUTPUT, option
 from dropglm.cli.reports import disagreements_to_json, print_disagreements
-from dropglm.progress import Progress
 from dropglm.tables import Table
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dropglm.base.files import replacing
 from dropglm.cli import options, terminal
 from dropglm.cli.embeddings import EmbeddingRows, check_not_both, load_with_embedder
 from dropglm.cli.inputs_outputs import check_output
 from dropglm.cli.options import MODEL, OUTPUT, File, option
-from dropglm.files import replacing
 
 if TYPE_CHECKING:
     from dropglm.text.explanation import Explanation

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from dropglm import tables
+from dropglm.base.extras import import_extra
+from dropglm.base.files import check_writable, descriptor, file_identity
+from dropglm.base.progress import Progress
+from dropglm.base.registry import lookup
 from dropglm.cli.errors import BadInputError
 from dropglm.cli.options import File, TrainOptions, bad_option, option_name, refusing
-from dropglm.extras import import_extra
-from dropglm.files import check_writable, descriptor, file_identity
-from dropglm.progress import Progress
-from dropglm.registry import lookup
 from dropglm.tables.formats import find_format
 
 if TYPE_CHECKING:

@@ -205,8 +205,8 @@ def _class_names(given: str | None) -> list[str]:
 
 def texts_and_labels(table: Table, *, quiet: bool) -> tuple[list[str], dict[int, str], int]:
     """Return the texts, the labels that some of them have, and the number of rows without text."""
+    from dropglm.base.progress import Progress
     from dropglm.labelling.exports import has_text
-    from dropglm.progress import Progress
 
     with Progress(f"Reading {table.name}", shown=not quiet):
         read = table.read()

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dropglm.base.progress import Progress, clear_bar, in_words
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import BadInputError
 from dropglm.cli.options import OUTPUT, File, bad_option, option, refusing
-from dropglm.progress import Progress, clear_bar, in_words
 
 if TYPE_CHECKING:
     from dropglm.experiments import Experiment, ExperimentRun
@@ -92,7 +92,7 @@ def reproduce(
 
 def _chosen(known: Mapping[str, "Experiment"], names: list[str] | None) -> dict[str, "Experiment"]:
     """Return the named experiments, by default all."""
-    from dropglm.registry import lookup
+    from dropglm.base.registry import lookup
 
     with refusing():
         return {name: lookup(known, name, "experiment") for name in names or known}

@@ -66,7 +66,7 @@ def serve(_: typer.Context, chosen: ServeOptions) -> None:
 
 def application_of(chosen: ServeOptions) -> "ASGIApp":
     """Load the model, and return the application that serves it; each process calls this."""
-    from dropglm import checks
+    from dropglm.base import checks
     from dropglm.web.application import application
     from dropglm.web.security import AllowedHosts
     from dropglm.web.serving import TextService

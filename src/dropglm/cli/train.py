@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
+from dropglm.base.progress import Progress
 from dropglm.cli import reports, terminal
 from dropglm.cli.embeddings import EmbeddingRows, check_not_both, check_unlabelled, read_embedder
 from dropglm.cli.errors import BadInputError, naming
@@ -24,7 +25,6 @@ from dropglm.cli.options import TrainOptions, bad_option, option_name, with_opti
 from dropglm.cli.postponed import forget
 from dropglm.cli.train_dask import train_dask
 from dropglm.cli.train_online import train_online
-from dropglm.progress import Progress
 from dropglm.tables import Table
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def train(context: typer.Context, options: TrainOptions) -> None:
 
 def _train_in_memory(options: TrainOptions, table: Table, settings: dict[str, Any], start: float) -> None:
     """Fit a classifier to all texts at once, measure it as the options say and save it."""
-    from dropglm.estimators.scoring import SCORERS
+    from dropglm.search.scoring import SCORERS
     from dropglm.text import TextClassifier
     from dropglm.text.metrics import compute_metrics
 
@@ -256,10 +256,10 @@ def _refuse(given: set[str], why: str) -> None:
 
 def _check_names(options: TrainOptions) -> None:
     """Refuse unknown names before any work."""
-    from dropglm.estimators.l2_weights import L2_WEIGHTS
-    from dropglm.estimators.on_gpu import DEVICES, check_device
-    from dropglm.estimators.scoring import SCORERS, classification_scorers
-    from dropglm.penalties import EXPECTATIONS
+    from dropglm.core.l2_weights import L2_WEIGHTS
+    from dropglm.core.penalties import EXPECTATIONS
+    from dropglm.places.gpu.fits import DEVICES, check_device
+    from dropglm.search.scoring import SCORERS, classification_scorers
 
     check_name("--expectation", options.expectation, EXPECTATIONS)
     for name in options.l2_weights or ():

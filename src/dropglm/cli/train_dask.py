@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from dropglm.base.progress import Progress
 from dropglm.cli import terminal
 from dropglm.cli.errors import FAILED, BadInputError
 from dropglm.cli.inputs_outputs import check_columns, check_distinct, save_model
 from dropglm.cli.options import TrainOptions, bad_option
 from dropglm.cli.reports import print_training
-from dropglm.progress import Progress
 from dropglm.tables import Table, find_files
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def train_dask(
     from dropglm.dask.connecting import connected
     from dropglm.dask.engine import DaskEngine
     from dropglm.dask.tables import table_partitions
-    from dropglm.partitions.checkpoint import remove_checkpoint
+    from dropglm.places.partitions.checkpoint import remove_checkpoint
 
     # After an interrupt, a local scheduler may fail to forget tasks that nobody wants; it ends anyway.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)

@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from dropglm.base.progress import Progress
 from dropglm.cli import terminal
 from dropglm.cli.errors import BadInputError
 from dropglm.cli.inputs_outputs import check_columns, check_name, check_output, save_model
 from dropglm.cli.options import TrainOptions, bad_option, option_name
 from dropglm.cli.reports import print_training
-from dropglm.progress import Progress
 from dropglm.tables import class_names
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def train_online(
     options: TrainOptions, given: set[str], source: "Table", ngram_range: tuple[int, int], start: float
 ) -> None:
     """Learn from the table row by row, show progressive figures and save the model."""
-    from dropglm.online import RULES
+    from dropglm.core.online import RULES
     from dropglm.text.fitted_model import load_fitted_model
     from dropglm.text.stream import MOST_LISTED, table_settings
 
@@ -116,7 +116,7 @@ def _model(
     given: set[str],
 ) -> "OnlineTextModel":
     """Return a new model, or the one to continue from."""
-    from dropglm.estimators.online_model import OnlineModel
+    from dropglm.linear.online_model import OnlineModel
     from dropglm.text.online_text_model import OnlineTextModel
 
     if base is None or start_from is None:
@@ -151,7 +151,7 @@ def _resume(
     checkpoint: Path, model: "OnlineTextModel", options: TrainOptions, origin: dict[str, Any]
 ) -> "OnlineTraining":
     """Return the training of the checkpoint, unless it was made with other settings."""
-    from dropglm.model_files import ModelFileError
+    from dropglm.base.model_files import ModelFileError
     from dropglm.text.stream import OnlineTraining
 
     hint = f"remove {checkpoint} to start again"

@@ -10,8 +10,8 @@ from dask.base import is_dask_collection
 from dask.delayed import Delayed, delayed
 from distributed import Client, Future
 
-from dropglm.errors import InputError, InputTypeError
-from dropglm.partitions import Rows
+from dropglm.base.errors import InputError, InputTypeError
+from dropglm.places.partitions import Rows
 from dropglm.text.partitioned import Embedded
 
 

@@ -10,7 +10,7 @@ from multiprocessing import resource_tracker
 from distributed import Client, LocalCluster
 from distributed.utils import silence_logging_cmgr
 
-from dropglm.threads import core_count
+from dropglm.base.threads import core_count
 
 SECONDS = 10  # to wait for an answer of a scheduler
 

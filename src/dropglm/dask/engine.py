@@ -1,4 +1,4 @@
-"""The engine of ``dropglm.partitions`` on Dask.
+"""The engine of ``dropglm.places.partitions`` on Dask.
 
 Prepared partitions are futures that stay on their workers; the scheduler computes anew what a dead worker
 held. A round is one message with the coefficients to one worker, from which the others fetch them, and one
@@ -21,8 +21,8 @@ from distributed import Client, Future, KilledWorker, default_client
 from distributed.client import wait
 from distributed.comm.core import CommClosedError
 
-from dropglm.errors import ClusterError, InputError, InputTypeError
-from dropglm.partitions.engine import FAN_IN, Add, Work
+from dropglm.base.errors import ClusterError, InputError, InputTypeError
+from dropglm.places.partitions.engine import FAN_IN, Add, Work
 
 # Time without any worker, or without an answer of the scheduler, after which a fit gives up; a setting of
 # Dask, as in ``dask.config.set({"dropglm.patience": "5 minutes"})``.

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from dropglm import checks, estimators
+from dropglm import linear, search
+from dropglm.base import checks
+from dropglm.base.errors import InputError
 from dropglm.dask.collections import apply, is_collection, partitions_of
 from dropglm.dask.engine import DaskEngine, client_from
-from dropglm.errors import InputError
-from dropglm.estimators.held_out import identity_model
-from dropglm.estimators.scoring import scorer_from
-from dropglm.estimators.validation import class_numbers
-from dropglm.partitions import Engine, Rows, fit_logistic, fit_logistic_cv, fit_regression
-from dropglm.partitions.checkpoint import remove_checkpoint
-from dropglm.partitions.rows import Requirements, check_rows, naming
+from dropglm.linear.validation import class_numbers
+from dropglm.places.partitions import Engine, Rows, fit_logistic, fit_logistic_cv, fit_regression
+from dropglm.places.partitions.checkpoint import remove_checkpoint
+from dropglm.places.partitions.rows import Requirements, check_rows, naming
+from dropglm.search.held_out import identity_model
+from dropglm.search.scoring import scorer_from
 
 
 class DaskModel(BaseEstimator):
@@ -225,7 +226,7 @@ class ClassPredictions:
         return self._each_class(X, "decision_function")
 
 
-class LogisticRegression(ClassPredictions, DaskModel, estimators.LogisticRegression):
+class LogisticRegression(ClassPredictions, DaskModel, linear.LogisticRegression):
     """Logistic regression with feature noise integrated out, fitted on a Dask cluster.
 
     The objective, and so the model, is that of ``dropglm.LogisticRegression``: coefficients agree up to the
@@ -266,14 +267,14 @@ tol, max_iter, warm_start, n_jobs, device, random_state, verbose : as in dropglm
     >>> client.close()
     """
 
-    local = estimators.LogisticRegression
+    local = linear.LogisticRegression
     fit_partitions = staticmethod(fit_logistic)
 
 
-class _Regressor(DaskModel, estimators.GeneralizedLinearRegressor):
+class _Regressor(DaskModel, linear.GeneralizedLinearRegressor):
     """A regressor on Dask."""
 
-    local = estimators.GeneralizedLinearRegressor
+    local = linear.GeneralizedLinearRegressor
     fit_partitions = staticmethod(fit_regression)
 
     def predict(self, X: Any) -> Any:
@@ -290,7 +291,7 @@ class _Regressor(DaskModel, estimators.GeneralizedLinearRegressor):
         return self._each(X, "predict", None, np.float64)
 
 
-class LinearRegression(_Regressor, estimators.LinearRegression):
+class LinearRegression(_Regressor, linear.LinearRegression):
     """Linear regression with feature noise integrated out, fitted on a Dask cluster.
 
     Parameters
@@ -323,10 +324,10 @@ n_jobs, device, random_state, verbose : as in dropglm.LinearRegression
     >>> client.close()
     """
 
-    local = estimators.LinearRegression
+    local = linear.LinearRegression
 
 
-class PoissonRegressor(_Regressor, estimators.PoissonRegressor):
+class PoissonRegressor(_Regressor, linear.PoissonRegressor):
     """Poisson regression with feature noise integrated out, fitted on a Dask cluster.
 
     Parameters
@@ -359,10 +360,10 @@ n_jobs, device, random_state, verbose : as in dropglm.PoissonRegressor
     >>> client.close()
     """
 
-    local = estimators.PoissonRegressor
+    local = linear.PoissonRegressor
 
 
-class LogisticRegressionCV(ClassPredictions, DaskModel, estimators.LogisticRegressionCV):
+class LogisticRegressionCV(ClassPredictions, DaskModel, search.LogisticRegressionCV):
     """Logistic regression with noise, l2, l2_weights and discount chosen by cross-validation on Dask.
 
     The search is that of ``dropglm.LogisticRegressionCV``: the same folds, scores and choice for the same
@@ -418,7 +419,7 @@ coef_, intercept_, n_iter_, multi_class_, result_, n_features_in_, feature_names
     >>> client.close()
     """
 
-    local = estimators.LogisticRegressionCV
+    local = search.LogisticRegressionCV
     fit_partitions = staticmethod(fit_logistic_cv)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

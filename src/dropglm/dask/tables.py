@@ -7,7 +7,7 @@ from contextlib import suppress
 from operator import add, or_
 from typing import Any
 
-from dropglm.partitions import Engine, Rows
+from dropglm.places.partitions import Engine, Rows
 from dropglm.tables import EmptyTableError, Table, TableError, class_type, to_classes
 
 # Bytes of a part: large enough for tasks to take seconds, small enough for their texts and counts to fit

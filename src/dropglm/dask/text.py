@@ -4,12 +4,12 @@ from os import PathLike
 from typing import Any, Self
 
 from dropglm import text
+from dropglm.base.errors import InputError
 from dropglm.dask.collections import partitions_of
 from dropglm.dask.engine import client_from
 from dropglm.dask.linear import ClassPredictions, DaskModel
-from dropglm.errors import InputError
-from dropglm.partitions import Engine
-from dropglm.partitions.checkpoint import remove_checkpoint
+from dropglm.places.partitions import Engine
+from dropglm.places.partitions.checkpoint import remove_checkpoint
 from dropglm.text.partitioned import TextsInPartitions
 from dropglm.text.training import fit_to_texts, warn_unless_better
 

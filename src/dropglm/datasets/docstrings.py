@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from dropglm import checks
+from dropglm.base import checks
+from dropglm.base.errors import InputError
 from dropglm.datasets.dataset import Entry
-from dropglm.errors import InputError
 
 PACKAGES = ("numpy", "polars", "python", "scipy", "sklearn")
 MIN_LENGTH = 80  # characters; shorter docstrings are "Return a copy." and the like

@@ -15,11 +15,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from dropglm.base.extras import import_extra
+from dropglm.base.files import replacing
+from dropglm.base.progress import Progress
 from dropglm.datasets.archive import MEGABYTE, read_members
 from dropglm.datasets.dataset import Archive, DatasetError, Row, StoredTable
-from dropglm.extras import import_extra
-from dropglm.files import replacing
-from dropglm.progress import Progress
 
 TIMEOUT = 30.0  # seconds without a byte
 DAY = 86_400.0  # seconds

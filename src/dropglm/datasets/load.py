@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dropglm.base.errors import InputError, InputTypeError
+from dropglm.base.progress import is_terminal
+from dropglm.base.registry import lookup, quoted
 from dropglm.datasets import files
 from dropglm.datasets.dataset import Dataset, Entry
 from dropglm.datasets.docstrings import DOCSTRINGS
 from dropglm.datasets.film_reviews import IMDB, IMDB2K, RT, SUBJ
 from dropglm.datasets.newsgroups import ATHR, BBCRYPT, NEWSGROUPS, XGRAPH
 from dropglm.datasets.simulation import SIMULATION
-from dropglm.errors import InputError, InputTypeError
-from dropglm.progress import is_terminal
-from dropglm.registry import lookup, quoted
 
 DATASETS: dict[str, Entry] = {
     "20news": NEWSGROUPS,

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dropglm import checks
+from dropglm.base import checks
+from dropglm.core.families import Logistic
 from dropglm.datasets.dataset import Entry
-from dropglm.families import Logistic
 
 GROUPS, ACTIVE_GROUPS, USEFUL, NUISANCE = 25, 5, 10, 1000
 # E[x²] = 2 · scale² where the feature is active, which is in 1 of 25 rows.

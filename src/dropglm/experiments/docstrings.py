@@ -19,7 +19,6 @@ from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 from sklearn.model_selection import GridSearchCV
 
 from dropglm.datasets import load_dataset
-from dropglm.estimators import LogisticRegression, LogisticRegressionCV
 from dropglm.experiments.experiment import Experiment, Fit, Line
 from dropglm.experiments.results import (
     PERCENT,
@@ -36,8 +35,10 @@ from dropglm.experiments.results import (
     where,
 )
 from dropglm.experiments.texts import Load, Split, official_split, vectorize
-from dropglm.pages import ResultTable
+from dropglm.linear import LogisticRegression
 from dropglm.plots.axes import INK, colors_of, fresh_axes
+from dropglm.plots.pages import ResultTable
+from dropglm.search import LogisticRegressionCV
 from dropglm.text import NgramVectorizer
 
 NGRAMS, MIN_DF = (1, 1), 2

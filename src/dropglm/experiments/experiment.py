@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
+from dropglm.base.errors import InputError
+from dropglm.base.files import FileError, append
+from dropglm.base.progress import Progress
 from dropglm.datasets import DatasetError
-from dropglm.errors import InputError
-from dropglm.files import FileError, append
-from dropglm.pages import ResultTable
-from dropglm.progress import Progress
+from dropglm.plots.pages import ResultTable
 
 Line = dict[str, Any]  # the raw result of one fit, as stored in the file
 IDENTITY = ("experiment", "data", "method", "seed", "parameters")

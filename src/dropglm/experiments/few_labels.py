@@ -49,8 +49,8 @@ from dropglm.experiments.results import (
     values,
     where,
 )
-from dropglm.pages import ResultTable
 from dropglm.plots.axes import COLORS, INK, colors_of, fresh_axes
+from dropglm.plots.pages import ResultTable
 
 SETS = ("rt", "subj", "imdb2k", "imdb8k", "docs", "news4", "news20")
 NEWS_BY_DATE, MANY_CLASSES = "20 newsgroups by date", f"{texts.CLASSES} classes"

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from dropglm.core.families import Logistic
 from dropglm.datasets import load_dataset
-from dropglm.estimators import LogisticRegression
 from dropglm.experiments.experiment import Experiment, Fit, Line
 from dropglm.experiments.plain_lbfgs import train_with_plain_lbfgs
 from dropglm.experiments.results import draw_panels
 from dropglm.experiments.texts import Load
-from dropglm.families import Logistic
-from dropglm.pages import ResultTable
+from dropglm.linear import LogisticRegression
 from dropglm.plots import LossExpansionDisplay, PenaltyCurvesDisplay, PenaltyPathDisplay, RidgeContoursDisplay
+from dropglm.plots.pages import ResultTable
 from dropglm.plots.penalties import expanded_loss, fisher_information, penalties_along, row_penalties
 
 APPROXIMATIONS = ("quadratic", "gaussian")

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.estimators.features import Features
-from dropglm.estimators.problem import Problem
+from dropglm.core.families import FAMILIES
+from dropglm.core.features import Features
+from dropglm.core.problem import Problem
+from dropglm.core.settings import noising_penalty
 from dropglm.experiments.experiment import Experiment, Fit, Line
 from dropglm.experiments.results import by
-from dropglm.families import FAMILIES
-from dropglm.noising import noising_penalty
-from dropglm.pages import ResultTable
+from dropglm.plots.pages import ResultTable
 
 ROWS, FEATURES = 60, 6
 DROPOUT = 0.5

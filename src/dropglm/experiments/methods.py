@@ -20,18 +20,18 @@ from sklearn.metrics import accuracy_score, get_scorer, log_loss
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import MultinomialNB
 
-from dropglm import checks
+from dropglm.base import checks
+from dropglm.base.threads import each
 from dropglm.baselines import (
     NBSVM,
     EMNaiveBayes,
     EntropyRegularizedLogisticRegression,
     SemiSupervisedNaiveBayes,
 )
-from dropglm.estimators import LogisticRegressionCV
 from dropglm.experiments.experiment import Fit, Line
 from dropglm.experiments.results import by
 from dropglm.experiments.texts import Split
-from dropglm.threads import each
+from dropglm.search import LogisticRegressionCV
 
 TOL, MAX_ITER, SKLEARN_MAX_ITER = 1e-3, 200, 300
 

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dropglm.core.families import Logistic
+from dropglm.core.online import RULES
 from dropglm.datasets import load_dataset
 from dropglm.datasets.simulation import ACTIVE_GROUPS, SIGNAL, USEFUL
-from dropglm.estimators import OnlineLogisticRegression
 from dropglm.experiments.experiment import Experiment, Fit, Line
 from dropglm.experiments.results import NUMBER, PERCENT, by, count_seeds, draw_panels, values, where
-from dropglm.families import Logistic
-from dropglm.online import RULES
-from dropglm.pages import ResultTable
+from dropglm.linear import OnlineLogisticRegression
 from dropglm.plots import FisherDisplay, ProgressiveCurvesDisplay
 from dropglm.plots.axes import COLORS
+from dropglm.plots.pages import ResultTable
 from dropglm.text import NgramVectorizer
 
 MODELS: dict[str, dict[str, Any]] = {

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.estimators.features import Features
-from dropglm.estimators.problem import Problem
-from dropglm.families import Logistic
-from dropglm.noising import noise_from, penalty_from
-from dropglm.objective import Objective
-from dropglm.penalties import EXPECTATIONS
-from dropglm.solvers import LBFGS, Result
+from dropglm.core.families import Logistic
+from dropglm.core.features import Features
+from dropglm.core.objective import Objective
+from dropglm.core.penalties import EXPECTATIONS
+from dropglm.core.problem import Problem
+from dropglm.core.settings import noise_from, penalty_from
+from dropglm.core.solvers import LBFGS, Result
 
 # Called after each step with the coefficients (d,), the intercept and the gradient; True ends the fit.
 Callback = Callable[[np.ndarray, float, np.ndarray], bool]

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
+from dropglm.base.extras import import_extra
+from dropglm.base.files import replacing
+from dropglm.base.progress import in_words
 from dropglm.experiments.experiment import Comparison, Experiment, ExperimentRun, Line
-from dropglm.extras import import_extra
-from dropglm.files import replacing
-from dropglm.pages import ResultTable, figure, page
-from dropglm.progress import in_words
+from dropglm.plots.pages import ResultTable, figure, page
 
 TITLE = "Dropout training as adaptive regularization: the experiments, reproduced"
 ABOUT = (

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm.estimators.scoring import standard_error
 from dropglm.experiments.experiment import Line
-from dropglm.pages import ResultTable
 from dropglm.plots.axes import fresh_axes
+from dropglm.plots.pages import ResultTable
+from dropglm.search.scoring import standard_error
 
 Lines = Sequence[Line]
 Groups = Mapping[Any, list[Line]]

@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from dropglm.core.families import Logistic
 from dropglm.datasets.simulation import ACTIVE_GROUPS, GROUPS, SIGNAL, USEFUL, simulated
-from dropglm.estimators import LogisticRegression
 from dropglm.experiments.experiment import Comparison, Experiment, Fit, Line
 from dropglm.experiments.plain_lbfgs import train_with_plain_lbfgs
 from dropglm.experiments.results import NUMBER, POINTS, Groups, by, by_seed, mean_of, paired, values
-from dropglm.families import Logistic
-from dropglm.pages import ResultTable
+from dropglm.linear import LogisticRegression
 from dropglm.plots.axes import INK, colors_of, fresh_axes
+from dropglm.plots.pages import ResultTable
 
 TRAIN, TEST = 75, 2000
 L2, DROPOUT = 32.0, 0.9  # the paper's

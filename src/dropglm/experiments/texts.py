@@ -20,7 +20,7 @@ from scipy import sparse
 from dropglm.datasets import load_dataset
 from dropglm.datasets.newsgroups import without_header
 from dropglm.text import NgramVectorizer
-from dropglm.text.tokens import WORDS_AND_PUNCTUATION
+from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION
 
 WORD, TAG = re.compile(WORDS_AND_PUNCTUATION), re.compile(r"<[^>]*>")
 LAST_WORDS = 100  # words that count as the end of a text

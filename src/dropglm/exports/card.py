@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dropglm.text.fitted_model import AnyTextModel, FittedTextModel
-from dropglm.text.hashed_features import HashedFeatures
+from dropglm.text.ngrams.hashed import HashedFeatures
 from dropglm.text.summary import Summary
 
 FEW_TEXTS = 30

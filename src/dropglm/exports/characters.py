@@ -8,7 +8,7 @@ import re
 import sys
 from functools import cache
 
-from dropglm.text.tokens import CASED, characters
+from dropglm.text.ngrams.tokens import CASED, characters
 
 SIGMA, FINAL_SIGMA = "Σ", "ς"
 Ranges = tuple[tuple[int, int], ...]

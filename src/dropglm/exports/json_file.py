@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from dropglm.base.files import replacing
 from dropglm.exports.characters import SIGMA, around_sigma, lower_case, matching
 from dropglm.exports.linear_text import LinearText
-from dropglm.files import replacing
 from dropglm.text.fitted_model import AnyTextModel
 
 FORMAT, VERSION = "dropglm text classifier", 1

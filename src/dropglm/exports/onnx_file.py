@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.errors import InputError
+from dropglm.base.errors import InputError
+from dropglm.base.extras import import_extra
+from dropglm.base.files import replacing
 from dropglm.exports.characters import FINAL_SIGMA, SIGMA, Ranges, around_sigma, lower_case, matching
 from dropglm.exports.linear_text import LinearText
-from dropglm.extras import import_extra
-from dropglm.files import replacing
 from dropglm.text.fitted_model import AnyTextModel
-from dropglm.text.tokens import HTML_TAG
+from dropglm.text.ngrams.tokens import HTML_TAG
 
 OPSET, ML_OPSET, IR_VERSION = 20, 3, 9
 FLOAT, INT64, STRING, BOOL, DOUBLE = 1, 7, 8, 9, 11  # numbers of types in ONNX

@@ -9,9 +9,9 @@ from zipfile import ZIP_DEFLATED
 
 import numpy as np
 
-from dropglm.extras import import_extra
-from dropglm.files import replacing
-from dropglm.registry import lookup
+from dropglm.base.extras import import_extra
+from dropglm.base.files import replacing
+from dropglm.base.registry import lookup
 from dropglm.text.fitted_model import AnyTextModel
 
 WIDEST = 1 << 28  # characters of an array in which all n-grams have the width of the longest

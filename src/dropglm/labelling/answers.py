@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from dropglm.errors import InputError, InputTypeError
+from dropglm.base.errors import InputError, InputTypeError
 from dropglm.labelling.journal import (
     ClassAdded,
     ClassRemoved,

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.errors import InputError
+from dropglm.base.errors import InputError
 
 # Of the texts without labels, so many of the least certain ones are compared with the labelled ones.
 UNCERTAIN = 1000

@@ -39,8 +39,8 @@ def compile_fits() -> None:
     import numpy as np
     from scipy.sparse import random_array
 
-    from dropglm.blocks import Blocks
-    from dropglm.design import Design
+    from dropglm.base.blocks import Blocks
+    from dropglm.core.design import Design
     from dropglm.labelling.pool import LabeledTexts, choose_settings, refit
 
     rng = np.random.default_rng(0)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dropglm.errors import InputError
+from dropglm.base.errors import InputError
 
 POWER = 2  # of the weights of outcomes
 FEWEST_FOR_CURVE = 20  # fewer say nothing about how the curve continues

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dropglm import tables
-from dropglm.errors import InputError
+from dropglm.base.errors import InputError
+from dropglm.base.registry import lookup
 from dropglm.labelling.session import LabellingSession
-from dropglm.registry import lookup
 from dropglm.tables.parquet import import_polars
 
 if TYPE_CHECKING:

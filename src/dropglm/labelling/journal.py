@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from dropglm.errors import InputError
-from dropglm.files import FileError, synchronise_folder
+from dropglm.base.errors import InputError
+from dropglm.base.files import FileError, synchronise_folder
 
 # How a text came to be labelled: chosen by the model, drawn at random, among the surest of a class, found by
 # search, or labelled in the table.

@@ -6,7 +6,7 @@ A model is that of ``TextClassifier``, with settings that are kept:
 
 The first η is that of logistic regression with dropout on n-grams and latent features, r₀ are naive Bayes'
 ratios of the labelled texts, and r those of all texts of the pool, with the classes predicted so far. The
-factors are found by cross-validation (see ``dropglm.estimators.blend`` and ``rounds``). This takes several
+factors are found by cross-validation (see ``dropglm.search.blend`` and ``rounds``). This takes several
 fits, so they are kept until the number of labels has doubled: in between, a refit is one fit and a few
 products with the matrix of n-grams. Labels that look wrong are those that models disagree with which have not
 seen them.
@@ -18,23 +18,24 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dropglm import checks
-from dropglm.blocks import Blocks, PerBlock
-from dropglm.design import Design
-from dropglm.errors import InputError
-from dropglm.estimators import LogisticRegression, LogisticRegressionCV
-from dropglm.estimators.blend import PRIORS, Blend, all_classes, spread
-from dropglm.estimators.naive_bayes import log_ratios, ratios_of
-from dropglm.estimators.rounds import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, blended
-from dropglm.families import Multinomial
+from dropglm.base import checks
+from dropglm.base.blocks import Blocks, PerBlock
+from dropglm.base.errors import InputError
+from dropglm.core.design import Design
+from dropglm.core.families import Multinomial
+from dropglm.core.latent import singular_vectors
 from dropglm.labelling.text_numbers import first_copies
-from dropglm.latent import singular_vectors
-from dropglm.text.base import check_texts
+from dropglm.linear import LogisticRegression
+from dropglm.search import LogisticRegressionCV
+from dropglm.search.blend import PRIORS, Blend, all_classes, spread
+from dropglm.search.naive_bayes import log_ratios, ratios_of
+from dropglm.search.rounds import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, blended
 from dropglm.text.explanation import words_first
 from dropglm.text.latent_prior import LATENT_L2_WEIGHTS, LatentPrior
 from dropglm.text.metrics import Disagreement, can_judge_labels, suspicious_labels
+from dropglm.text.ngrams.chunks import check_texts
+from dropglm.text.ngrams.vectorizer import NgramVectorizer
 from dropglm.text.tuning import MANY_CLASSES
-from dropglm.text.vectorizer import NgramVectorizer
 
 DROPOUT = 0.5
 L2 = (0.1, 0.01)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from dropglm.errors import InputError
+from dropglm.base.errors import InputError
 from dropglm.labelling.answers import StoredAnswers
 from dropglm.labelling.journal import (
     ClassAdded,

@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dropglm.blocks import PerBlock
-from dropglm.errors import InputError, InputTypeError
-from dropglm.estimators import LogisticRegressionCV
+from dropglm.base.blocks import PerBlock
+from dropglm.base.errors import InputError, InputTypeError
+from dropglm.core.solvers import Result
 from dropglm.plots.axes import COLORS, INK, line_style, panels
-from dropglm.solvers import Result
+from dropglm.search import LogisticRegressionCV
 from dropglm.text import TextClassifier, TextModel
 from dropglm.text.explanation import NgramWeight
 

@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dropglm.errors import InputError
-from dropglm.families import Logistic
-from dropglm.noise import Gaussian
-from dropglm.noising import noising_penalty, penalty_from
-from dropglm.penalties import EXPECTATIONS, RowPenalty
+from dropglm.base.errors import InputError
+from dropglm.core.families import Logistic
+from dropglm.core.noise import Gaussian
+from dropglm.core.penalties import EXPECTATIONS, RowPenalty
+from dropglm.core.settings import noising_penalty, penalty_from
 from dropglm.plots.axes import COLORS, INK, colors_of, line_style, panels
 
 STYLES = ("--", "-.", ":")

@@ -4,8 +4,8 @@ It accepts only what is beyond doubt: complete records with as many fields as th
 anything else, which the careful parser then reads or names.
 """
 
-from dropglm.maths.compile import kernel
-from dropglm.maths.instructions import bytes_between, copy_bytes, count_bits, lowest_bit
+from dropglm.core.maths.compile import kernel
+from dropglm.core.maths.instructions import bytes_between, copy_bytes, count_bits, lowest_bit
 
 QUOTE, LF, CR = 34, 10, 13
 

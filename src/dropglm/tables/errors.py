@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from dropglm.files import FileError
-from dropglm.registry import nearest
+from dropglm.base.files import FileError
+from dropglm.base.registry import nearest
 
 UNLABELED_HINT = "put rows without labels in a separate table of unlabelled texts"
 MAX_LISTED = 12  # names of columns in a message; with more, the suggestion is hard to find

@@ -13,9 +13,9 @@ from io import BytesIO
 from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
-from dropglm.errors import InputTypeError
-from dropglm.files import replacing
-from dropglm.registry import quoted
+from dropglm.base.errors import InputTypeError
+from dropglm.base.files import replacing
+from dropglm.base.registry import quoted
 from dropglm.tables import jsonl, separated
 from dropglm.tables.errors import EmptyTableError, RowError, TableError, suggestion
 from dropglm.tables.lines import Block, Lines

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from dropglm.errors import InputError
+from dropglm.base.errors import InputError
 from dropglm.tables.errors import (
     UNLABELED_HINT,
     EmptyTableError,

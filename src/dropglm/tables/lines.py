@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from dropglm.errors import InputTypeError
+from dropglm.base.errors import InputTypeError
 from dropglm.tables.errors import RowError, TableError, row_place, suggestion
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from mmap import ACCESS_READ, mmap
 from typing import IO, Any, NamedTuple
 
-from dropglm.errors import InputError, InputTypeError
+from dropglm.base.errors import InputError, InputTypeError
 from dropglm.tables import parquet
 from dropglm.tables.errors import (
     UNLABELED_HINT,

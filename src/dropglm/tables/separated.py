@@ -112,7 +112,7 @@ def _cut(
     """Return the rows that are beyond doubt, their size, and whether ``lines`` has to read the next one."""
     import numpy as np
 
-    from dropglm.encoded_texts import SPARE, EncodedTexts
+    from dropglm.base.encoded_texts import SPARE, EncodedTexts
     from dropglm.tables.cut_kernels import DOUBTFUL, cut_records  # imports Numba
 
     slots = np.full(n_fields, -1)

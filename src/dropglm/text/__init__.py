@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from dropglm.lazy import lazy_names
+from dropglm.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dropglm.text.classifier import TextClassifier
     from dropglm.text.metrics import confident_mistakes, suspicious_labels
     from dropglm.text.model import TextModel, load_model, save_model
-    from dropglm.text.ngram_counts import NgramCounts
+    from dropglm.text.ngrams.counts import NgramCounts
+    from dropglm.text.ngrams.vectorizer import NgramHasher, NgramVectorizer
     from dropglm.text.online_classifier import OnlineTextClassifier
-    from dropglm.text.vectorizer import NgramHasher, NgramVectorizer
 
 __all__ = [
     "NgramCounts",
@@ -31,8 +31,8 @@ __getattr__, __dir__ = lazy_names(
         "classifier": ("TextClassifier",),
         "metrics": ("confident_mistakes", "suspicious_labels"),
         "model": ("TextModel", "load_model", "save_model"),
-        "ngram_counts": ("NgramCounts",),
+        "ngrams.counts": ("NgramCounts",),
         "online_classifier": ("OnlineTextClassifier",),
-        "vectorizer": ("NgramHasher", "NgramVectorizer"),
+        "ngrams.vectorizer": ("NgramHasher", "NgramVectorizer"),
     },
 )

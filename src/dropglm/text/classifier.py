@@ -8,16 +8,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from dropglm.estimators import LogisticRegression, LogisticRegressionCV
-from dropglm.text.base import check_texts
+from dropglm.linear import LogisticRegression
+from dropglm.search import LogisticRegressionCV
 from dropglm.text.file_contents import CHOSEN
 from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.labels import check_labels
 from dropglm.text.model import TextModel, as_estimator
+from dropglm.text.ngrams.chunks import check_texts
+from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION
+from dropglm.text.ngrams.vectorizer import NgramVectorizer
 from dropglm.text.summary import Summary
-from dropglm.text.tokens import WORDS_AND_PUNCTUATION
 from dropglm.text.training import TextsInMemory, check_settings, fit_to_texts, warn_unless_better
-from dropglm.text.vectorizer import NgramVectorizer
 
 
 @dataclass(eq=False, repr=False)

@@ -18,10 +18,10 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.pipeline import Pipeline, make_pipeline
 from threadpoolctl import threadpool_limits
 
-from dropglm.errors import InputError
-from dropglm.estimators.folds import FOLDS
-from dropglm.estimators.scoring import standard_error
-from dropglm.progress import Progress
+from dropglm.base.errors import InputError
+from dropglm.base.progress import Progress
+from dropglm.search.folds import FOLDS
+from dropglm.search.scoring import standard_error
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.embeddings import embed
 from dropglm.text.labels import class_numbers

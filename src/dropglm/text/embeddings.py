@@ -23,10 +23,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dropglm.errors import InputError, InputTypeError, MissingPackageError
-from dropglm.estimators.predictions import LogisticPredictions
-from dropglm.model_files import LARGEST
-from dropglm.progress import Progress
+from dropglm.base.errors import InputError, InputTypeError, MissingPackageError
+from dropglm.base.model_files import LARGEST
+from dropglm.base.progress import Progress
+from dropglm.core.predictions import LogisticPredictions
 
 BATCH = 256  # texts per call of an embedder, so that there can be a progress bar
 PROBES = ("A lovely film with a great cast.", "The train leaves at seven.", "Version 2.1 of the library")
@@ -83,7 +83,7 @@ def encoder_of(embedder: Any) -> Callable[[list[str]], Any]:
     --------
     >>> encoder_of("MiniLM-L6")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    dropglm.errors.InputTypeError: embedder must be callable or have a method encode, got ...
+    dropglm.base.errors.InputTypeError: embedder must be callable or have a method encode, got ...
     """
     if isinstance(embedder, (str, bytes, type)):  # strings have a method encode, classes are callable
         shown = embedder.__name__ if isinstance(embedder, type) else repr(embedder)
@@ -129,7 +129,7 @@ def check_embeddings(
     --------
     >>> check_embeddings([[0.5, 1], [2, 3]], 3)
     Traceback (most recent call last):
-    dropglm.errors.InputError: embeddings has 2 rows, but X has 3 texts.
+    dropglm.base.errors.InputError: embeddings has 2 rows, but X has 3 texts.
     """
     what = "What the embedder returned" if of_embedder else name
     array = as_array(given, what)
@@ -433,7 +433,7 @@ def load_embedder(folder: str | PathLike[str]) -> FolderEmbedder:
     --------
     >>> load_embedder("no/such/folder")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    dropglm.errors.InputError: no/such/folder is not a folder; name that of a ...
+    dropglm.base.errors.InputError: no/such/folder is not a folder; name that of a ...
     """
     path = Path(folder)
     kind = "sentence-transformers or model2vec"

@@ -9,13 +9,13 @@ from unicodedata import category
 
 import numpy as np
 
-from dropglm import checks
-from dropglm.estimators.predictions import LogisticPredictions
+from dropglm.base import checks
+from dropglm.core.predictions import LogisticPredictions
 from dropglm.text.embeddings import ModelWithHead
 
 if TYPE_CHECKING:
-    from dropglm.text.features import NgramFeatures
-    from dropglm.text.hashed_features import HashedFeatures
+    from dropglm.text.ngrams.features import NgramFeatures
+    from dropglm.text.ngrams.hashed import HashedFeatures
 
 # Punctuation, and the symbols that are typed like it: $ + < = > ^ ` | ~. Other symbols are mostly emoji,
 # which mean something on their own; combining marks are parts of words.

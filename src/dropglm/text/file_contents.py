@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.errors import InputTypeError
-from dropglm.model_files import (
+from dropglm.base.errors import InputTypeError
+from dropglm.base.model_files import (
     FLAG,
     HUGE,
     LABEL,
@@ -28,11 +28,11 @@ from dropglm.model_files import (
     to_plain,
     whole,
 )
-from dropglm.text.analysis import ANALYZERS, STOP_WORDS, stop_word_set
-from dropglm.text.base import MAX_BITS
-from dropglm.text.counting import MAX_NGRAM
-from dropglm.text.ngram_rows import NORMS
-from dropglm.text.tokens import ACCENTS, is_linear
+from dropglm.text.ngrams.analysis import ANALYZERS, STOP_WORDS, stop_word_set
+from dropglm.text.ngrams.chunks import MAX_BITS
+from dropglm.text.ngrams.counting import MAX_NGRAM
+from dropglm.text.ngrams.matrix import NORMS
+from dropglm.text.ngrams.tokens import ACCENTS, is_linear
 
 # Memory that any file may take, and how many times its own size one may take beyond that; bytes of a
 # coefficient with its sum, and of a page.
@@ -316,7 +316,7 @@ def saved_setting(name: str, value: Any) -> Any:
 
     Examples
     --------
-    >>> from dropglm.noise import Dropout
+    >>> from dropglm.core.noise import Dropout
     >>> saved_setting("dropout", [0.2, Dropout(0.5)])
     [0.2, 0.5]
     """
@@ -327,9 +327,9 @@ def saved_setting(name: str, value: Any) -> Any:
     if name == "token_pattern":
         return plain_pattern(value)
     # Imported here: the settings of an online model are plain.
-    from dropglm.estimators.l2_weights import L2_WEIGHTS, L2Weights
-    from dropglm.noise import Dropout
-    from dropglm.penalties import EXPECTATIONS, Expectation
+    from dropglm.core.l2_weights import L2_WEIGHTS, L2Weights
+    from dropglm.core.noise import Dropout
+    from dropglm.core.penalties import EXPECTATIONS, Expectation
 
     if isinstance(value, range) or (isinstance(value, np.ndarray) and value.dtype.kind in "iuf"):
         return np.asarray(value, np.float64)

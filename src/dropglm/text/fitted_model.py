@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
-from dropglm import checks, model_files
-from dropglm.errors import InputError
-from dropglm.estimators.predictions import FittedLogistic, LogisticPredictions
-from dropglm.model_files import Record
-from dropglm.text.base import check_texts
+from dropglm.base import checks, model_files
+from dropglm.base.errors import InputError
+from dropglm.base.model_files import Record
+from dropglm.core.predictions import FittedLogistic, LogisticPredictions
 from dropglm.text.embeddings import EmbeddingHead, ModelWithHead, as_array, refuse_embeddings
 from dropglm.text.explanation import Explanation, NgramWeight, explain_text, top_ngrams
 from dropglm.text.file_contents import CHOSEN, FEATURES, MODELS, SELECTION, saved_setting, saved_settings
+from dropglm.text.ngrams.chunks import check_texts
 from dropglm.text.summary import Summary
 
 if TYPE_CHECKING:  # imports scikit-learn
-    from dropglm.estimators import LogisticRegressionCV
+    from dropglm.search import LogisticRegressionCV
     from dropglm.text.model import TextModel
 
 # What can be exported, served and evaluated; ``_fitted_model`` of either returns a FittedTextModel.
@@ -194,7 +194,7 @@ class FittedTextModel:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         """Rebuild the model from what a file holds, after checking that its parts fit together."""
-        from dropglm.text.features import NgramFeatures
+        from dropglm.text.ngrams.features import NgramFeatures
 
         settings = state["settings"]
         shared = {name: settings[name] for name in (*FEATURES, *SELECTION)}

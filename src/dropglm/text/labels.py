@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dropglm import checks
-from dropglm.errors import InputError
+from dropglm.base import checks
+from dropglm.base.errors import InputError
 from dropglm.tables import class_name
 from dropglm.tables.errors import listed
 
@@ -146,7 +146,7 @@ X_unlabeled, or --unlabeled on the command line.
 def warn_about_classes(counts: Mapping[Any, int | None]) -> None:
     """Warn of classes that may be mistakes; see ``class_hints``."""
     for hint in class_hints(counts):
-        from dropglm.estimators.warning import stacklevel  # imports scikit-learn
+        from dropglm.core.warning import stacklevel  # imports scikit-learn
 
         warnings.warn(hint, stacklevel=stacklevel())
 

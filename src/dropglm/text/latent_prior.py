@@ -21,15 +21,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from dropglm.blocks import Blocks, PerBlock
-from dropglm.estimators import LogisticRegression, LogisticRegressionCV
-from dropglm.latent import singular_vectors
-from dropglm.latent.decomposition import single_threaded_blas, squared_norm
-from dropglm.text.ngram_rows import inverse_document_frequencies
+from dropglm.base.blocks import Blocks, PerBlock
+from dropglm.base.threads import PIECE as ONE_PIECE
+from dropglm.base.threads import each
+from dropglm.core.latent import singular_vectors
+from dropglm.core.latent.decomposition import single_threaded_blas, squared_norm
+from dropglm.linear import LogisticRegression
+from dropglm.search import LogisticRegressionCV
+from dropglm.text.ngrams.matrix import inverse_document_frequencies
+from dropglm.text.ngrams.vectorizer import NgramVectorizer
 from dropglm.text.tuning import BY_BLOCK, add_blocks, without_last
-from dropglm.text.vectorizer import NgramVectorizer
-from dropglm.threads import PIECE as ONE_PIECE
-from dropglm.threads import each
 
 # Powers of the inverse document frequency in S, beyond those in X: one candidate each.
 POWERS = (0.0, 1.0)

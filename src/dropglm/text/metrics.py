@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dropglm.errors import InputError
+from dropglm.base.errors import InputError
 from dropglm.text.fitted_model import AnyTextModel
 from dropglm.text.labels import class_numbers, not_a_class
 

@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from dropglm import checks
-from dropglm.errors import InputTypeError
+from dropglm.base import checks
+from dropglm.base.errors import InputTypeError
 from dropglm.text.explanation import Explanation, NgramWeight
 from dropglm.text.file_contents import MODELS
 from dropglm.text.fitted_model import FittedTextModel, load_fitted_model
-from dropglm.text.vectorizer import TextEstimator
+from dropglm.text.ngrams.vectorizer import TextEstimator
 
 Estimator = TypeVar("Estimator")
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dropglm import checks
-from dropglm.encoded_texts import EncodedTexts
-from dropglm.errors import InputError, InputTypeError
-from dropglm.estimators import OnlineLogisticRegression
-from dropglm.online import Rule
-from dropglm.text.base import check_texts
+from dropglm.base import checks
+from dropglm.base.encoded_texts import EncodedTexts
+from dropglm.base.errors import InputError, InputTypeError
+from dropglm.core.online import Rule
+from dropglm.linear import OnlineLogisticRegression
 from dropglm.text.file_contents import NGRAMS, STEPS
-from dropglm.text.hashed_features import HashedFeatures
 from dropglm.text.model import TextModel, as_estimator
+from dropglm.text.ngrams.chunks import check_texts
+from dropglm.text.ngrams.hashed import HashedFeatures
+from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION
+from dropglm.text.ngrams.vectorizer import NgramHasher, NgramVectorizer
 from dropglm.text.online_text_model import OnlineTextModel
-from dropglm.text.tokens import WORDS_AND_PUNCTUATION
-from dropglm.text.vectorizer import NgramHasher, NgramVectorizer
 
 if TYPE_CHECKING:  # imports scikit-learn's model selection, which takes as long as 50,000 texts
     from dropglm.text.classifier import TextClassifier

@@ -5,16 +5,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from dropglm.errors import InputError, InputTypeError
-from dropglm.estimators.online_model import OnlineModel
-from dropglm.estimators.predictions import FittedLogistic
-from dropglm.online import RULES, ProgressiveScores, State
-from dropglm.online.kernels import BETA_TOTAL, SUM, UPDATED
-from dropglm.registry import lookup
+from dropglm.base.errors import InputError, InputTypeError
+from dropglm.base.registry import lookup
+from dropglm.core.online import RULES, ProgressiveScores, State
+from dropglm.core.online.kernels import BETA_TOTAL, SUM, UPDATED
+from dropglm.core.predictions import FittedLogistic
+from dropglm.linear.online_model import OnlineModel
 from dropglm.text.explanation import NgramWeight, top_ngrams
 from dropglm.text.file_contents import FEATURES, NGRAMS, STEPS, saved_setting, saved_settings
 from dropglm.text.fitted_model import FittedTextModel
-from dropglm.text.hashed_features import HashedFeatures, NamedRows, Room
+from dropglm.text.ngrams.hashed import HashedFeatures, NamedRows, Room
 from dropglm.text.summary import OnlineSummary
 
 
@@ -169,7 +169,7 @@ class OnlineTextModel(FittedTextModel):
         restored = cls.new(settings)
         if settings["bits"] is None:
             # Imported here, since they take longer than what hashed n-grams need.
-            from dropglm.text.features import NgramFeatures
+            from dropglm.text.ngrams.features import NgramFeatures
 
             restored.vectorizer = NgramFeatures._from_state(
                 state["vectorizer"], state["vocabulary"], state["n_texts"]
@@ -206,7 +206,7 @@ class _Hasher:
 
 
 def _with_fixed_vocabulary(vectorizer: Any, texts: Sequence[str]) -> NamedRows:
-    from dropglm.design import Design
+    from dropglm.core.design import Design
 
     return NamedRows(Design(vectorizer.transform(texts)).rows)
 

@@ -15,26 +15,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from dropglm.blocks import Blocks
-from dropglm.errors import InputError
-from dropglm.estimators.rows import TrainingRows
-from dropglm.latent.decomposition import single_threaded_blas, singular_space, squared_norm
-from dropglm.latent.products import products
-from dropglm.partitions import Engine, Rows
-from dropglm.partitions.checkpoint import checkpoint_folder
-from dropglm.partitions.fitting import PartitionedRows
-from dropglm.partitions.rows import naming, partition_name
-from dropglm.partitions.sums import Sums, add_sums, sums_of
-from dropglm.progress import Progress
-from dropglm.text.base import check_texts
+from dropglm.base.blocks import Blocks
+from dropglm.base.errors import InputError
+from dropglm.base.progress import Progress
+from dropglm.core.latent.decomposition import single_threaded_blas, singular_space, squared_norm
+from dropglm.core.latent.products import products
+from dropglm.places.partitions import Engine, Rows
+from dropglm.places.partitions.checkpoint import checkpoint_folder
+from dropglm.places.partitions.fitting import PartitionedRows
+from dropglm.places.partitions.rows import naming, partition_name
+from dropglm.places.partitions.sums import Sums, add_sums, sums_of
+from dropglm.places.rows import TrainingRows
 from dropglm.text.embeddings import Scaling, check_embeddings, embed, encoder_of
 from dropglm.text.labels import check_labels
 from dropglm.text.latent_prior import KeptColumns, LatentBlock, LatentPrior, LatentWords, fold_back
-from dropglm.text.ngram_counts import NgramCounts
+from dropglm.text.ngrams.chunks import check_texts
+from dropglm.text.ngrams.counts import NgramCounts
+from dropglm.text.ngrams.vectorizer import NgramVectorizer
+from dropglm.text.ngrams.vocabulary import column_totals
 from dropglm.text.training import EmbeddingBlock, TrainingTexts, check_settings, with_embeddings
 from dropglm.text.tuning import vectorizer_of
-from dropglm.text.vectorizer import NgramVectorizer
-from dropglm.text.vocabulary import column_totals
 
 
 class TextRows(NamedTuple):

@@ -13,12 +13,12 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
-from dropglm.errors import InputError
-from dropglm.estimators.sklearn_models import sklearn_classifier
+from dropglm.base.errors import InputError
+from dropglm.linear.sklearn_models import sklearn_classifier
 from dropglm.text.file_contents import plain_pattern
 from dropglm.text.fitted_model import FittedTextModel
-from dropglm.text.hashed_features import HashedFeatures
-from dropglm.text.tokens import HTML_TAG, RUNS
+from dropglm.text.ngrams.hashed import HashedFeatures
+from dropglm.text.ngrams.tokens import HTML_TAG, RUNS
 
 OVERRIDDEN = ("decode", "build_preprocessor", "build_tokenizer", "build_analyzer")
 SHARED = ("input", "encoding", "decode_error", "ngram_range", "binary", "lowercase", "strip_accents")

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm import checks, model_files
-from dropglm.online import DivergenceError
+from dropglm.base import checks, model_files
+from dropglm.base.threads import ahead
+from dropglm.core.online import DivergenceError
 from dropglm.tables import Batch, Table, TableError, class_names, to_classes
 from dropglm.tables.errors import listed
 from dropglm.text.file_contents import CHECKPOINTS
-from dropglm.text.hashed_features import NamedRows
 from dropglm.text.labels import class_numbers
+from dropglm.text.ngrams.hashed import NamedRows
 from dropglm.text.online_text_model import OnlineTextModel
-from dropglm.threads import ahead
 
 KIND = "OnlineTraining"
 MOST_LISTED = 10  # bad rows whose messages are kept

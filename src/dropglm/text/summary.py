@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.text.hashed_features import HashedFeatures
+from dropglm.text.ngrams.hashed import HashedFeatures
 
 MAX_CLASSES = 12  # listed on one line
 

@@ -16,24 +16,27 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dropglm import checks
-from dropglm.blocks import Blocks
-from dropglm.errors import InputError
-from dropglm.estimators import LogisticRegression, LogisticRegressionCV
-from dropglm.estimators.blend import PRIORS
-from dropglm.estimators.folds import FOLDS
-from dropglm.estimators.l2_weights import counts_unlabeled
-from dropglm.estimators.rows import RowsInMemory, TrainingRows
-from dropglm.estimators.scoring import check_scorer_name, standard_error
-from dropglm.estimators.search import Searched
-from dropglm.estimators.validation import check_classification
-from dropglm.estimators.warning import stacklevel
-from dropglm.progress import Progress
+from dropglm.base import checks
+from dropglm.base.blocks import Blocks
+from dropglm.base.errors import InputError
+from dropglm.base.progress import Progress
+from dropglm.core.l2_weights import counts_unlabeled
+from dropglm.core.warning import stacklevel
+from dropglm.linear import LogisticRegression
+from dropglm.linear.validation import check_classification
+from dropglm.places.rows import RowsInMemory, TrainingRows
+from dropglm.search import LogisticRegressionCV
+from dropglm.search.blend import PRIORS
+from dropglm.search.folds import FOLDS
+from dropglm.search.scoring import check_scorer_name, standard_error
+from dropglm.search.search import Searched
 from dropglm.text.embeddings import EmbeddingHead, Fingerprint, Scaling, check_embeddings, embed
 from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.labels import warn_about_classes
 from dropglm.text.latent_prior import POWERS, LatentPrior
-from dropglm.text.ngram_rows import row_range
+from dropglm.text.ngrams.matrix import row_range
+from dropglm.text.ngrams.vectorizer import NgramVectorizer
+from dropglm.text.ngrams.vocabulary import column_totals
 from dropglm.text.summary import Summary, readable_score
 from dropglm.text.tuning import (
     BY_BLOCK,
@@ -44,8 +47,6 @@ from dropglm.text.tuning import (
     vectorizer_of,
     without_last,
 )
-from dropglm.text.vectorizer import NgramVectorizer
-from dropglm.text.vocabulary import column_totals
 
 # Values that a search chooses from: standard deviations of the noise, relative to the root mean square of the
 # columns, and l2 weights relative to those of the n-grams. With word vectors of 384 numbers and 300 labels,

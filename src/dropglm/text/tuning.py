@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from dropglm.blocks import PerBlock
-from dropglm.errors import InputError, InputTypeError
-from dropglm.estimators import LogisticRegression, LogisticRegressionCV
-from dropglm.estimators.grid import is_grid
-from dropglm.text.vectorizer import NgramVectorizer
+from dropglm.base.blocks import PerBlock
+from dropglm.base.errors import InputError, InputTypeError
+from dropglm.linear import LogisticRegression
+from dropglm.search import LogisticRegressionCV
+from dropglm.search.grid import is_grid
+from dropglm.text.ngrams.vectorizer import NgramVectorizer
 
 # The settings where the user gives no value; several values are tuned. Predictors are blended with those of
 # naive Bayes, so a coarse grid is enough. With many classes, naive-Bayes weights of l2 cost 0.9 points of

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from dropglm.errors import InputError
+from dropglm.base.errors import InputError
 
 SENTENCES = {404: "There is nothing at this address.", 405: "This address does not take such requests."}
 MAX_BYTES = 32 << 20

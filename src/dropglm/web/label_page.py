@@ -13,7 +13,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from dropglm.errors import InputError
+from dropglm.base.errors import InputError
+from dropglm.base.model_files import Kind
 from dropglm.labelling.exports import Exports
 from dropglm.labelling.journal import JournalError
 from dropglm.labelling.learner import Guess, Item
@@ -28,7 +29,6 @@ from dropglm.labelling.panels import (
     suspects,
 )
 from dropglm.labelling.session import ChangedError, LabellingSession
-from dropglm.model_files import Kind
 from dropglm.text.explanation import only_words
 from dropglm.web.application import page_routes
 from dropglm.web.json_messages import json_answer, read_json

@@ -24,7 +24,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from dropglm.errors import InputError
+from dropglm.base.errors import InputError
 from dropglm.web.security import in_address
 
 FIRST_PORT, PORTS = 8000, 20  # tried in turn if no port is given

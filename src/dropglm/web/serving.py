@@ -17,8 +17,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import dropglm
-from dropglm.errors import InputError, InputTypeError
-from dropglm.registry import lookup
+from dropglm.base.errors import InputError, InputTypeError
+from dropglm.base.registry import lookup
 from dropglm.text.embeddings import check_embeddings
 from dropglm.text.explanation import Explanation
 from dropglm.text.fitted_model import AnyTextModel

@@ -1,0 +1,1 @@
+"""What every room stands on: errors and checks, blocks of features, files, threads and progress."""

@@ -1,0 +1,216 @@
+"""Compiled loops that several threads share: each takes pieces of the work until none is left.
+
+A loop over pieces is written as ::
+
+    @kernel
+    def double(cuts, tickets, x):
+        piece = take_piece(tickets)
+        while piece < cuts.size - 1:
+            for i in range(cuts[piece], cuts[piece + 1]):
+                x[i] *= 2.0
+            piece = take_piece(tickets)
+
+    share(double, cuts, threads, x)
+
+The pieces do not depend on the number of threads. Where each piece has its own place for its results, and
+they are added in order, neither do the results.
+"""
+
+import os
+from collections.abc import Callable
+from functools import cache, lru_cache
+from queue import SimpleQueue
+from threading import Thread
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numba import config
+
+from dropglm.base.threads import in_team
+from dropglm.core.maths.compile import kernel
+from dropglm.core.maths.instructions import FAILED, add_to, call, look_at, publish
+
+# Places on the board: the addresses of the loop and of its arguments, how many threads may help, the number
+# of the loop, which is odd while the loop is open, the threads inside it, and those that watch the board.
+# Numbers that change often have cache lines of their own.
+LOOP, ARGUMENTS, HELPERS, NUMBER, INSIDE, WATCHING = 0, 1, 2, 8, 16, 24
+SIZE = 32
+
+FEWEST_PIECES = 8
+
+# Whether Numba's compiler is switched off; every loop then runs on the caller's thread alone.
+IN_PYTHON: bool = getattr(config, "DISABLE_JIT", False)
+
+# How often a thread looks at the board before it falls asleep: longer than between two loops of a fit.
+GLANCES = 10_000
+
+
+def share(loop: Callable[..., None], cuts: np.ndarray, threads: int, *arguments: Any) -> None:
+    """Call ``loop(cuts, tickets, *arguments)`` on several threads, and return when every piece is finished.
+
+    Parameters
+    ----------
+    loop : callable
+        A compiled loop over pieces, as above. An exception, which can only be a MemoryError, stops it.
+    cuts : ndarray of int64
+        Where pieces begin and end: piece k is cuts[k] to cuts[k + 1] - 1.
+    threads : int
+        At most so many threads take part, the caller's among them, and at most the caller's team.
+    *arguments
+        Passed on to the loop.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dropglm.core.maths.vectors import moved
+    >>> moved(np.ones(3), 2.0, np.arange(3.0), threads=2)  # a shared loop
+    array([1., 3., 5.])
+    """
+    tickets = np.zeros(1, np.int64)
+    helpers = min(in_team(threads), len(cuts) - 1) - 1
+    if helpers <= 0 or IN_PYTHON:
+        loop(cuts, tickets, *arguments)
+        return
+    try:
+        crew = _free_crews.pop()
+    except IndexError:
+        crew = _Crew()
+    crew.lead(loop, helpers, cuts, tickets, *arguments)
+    _free_crews.append(crew)
+    if tickets[0] >= FAILED:  # and no thread has taken another piece
+        raise MemoryError("A loop that several threads share ran out of memory.")
+
+
+class _Crew:
+    """Threads that help with loops. They live as long as the process.
+
+    A loop is announced on a board of numbers, which the threads watch in compiled code. So they need no lock
+    of the interpreter: handing it over takes some 50 µs, for each of 16 threads as long as a short loop.
+    """
+
+    def __init__(self) -> None:
+        self.board = np.zeros(SIZE, np.int64)
+        self.calls: SimpleQueue[None] = SimpleQueue()  # wakes threads up
+        self.size = 0
+
+    def lead(self, loop: Callable[..., None], helpers: int, *arguments: Any) -> None:
+        """Share a loop with so many threads; start more of them if necessary, and wake those that sleep."""
+        while self.size < helpers:
+            Thread(target=self._work, name=f"dropglm {self.size}", daemon=True).start()
+            self.size += 1
+        for _ in range(helpers - int(self.board[WATCHING])):
+            self.calls.put(None)
+        self.board[HELPERS] = helpers
+        _leader(loop)(self.board, *arguments)
+
+    def _work(self) -> None:
+        while True:
+            _help(self.board)
+            self.calls.get()
+
+
+# Crews without a loop, the last one used at the end. There are as many as loops were shared at the same time.
+_free_crews: list[_Crew] = []
+
+# A forked process has no threads but its own.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_crews.clear)
+
+
+loop: Any = None  # of ``_lead``; each copy of it has its own
+
+
+def _lead(board, *arguments):
+    """Announce a loop, take part in it, close it, and wait for the threads inside."""
+    publish(board, LOOP, loop, arguments)
+    add_to(board, NUMBER, 1)
+    call(board[LOOP], board[ARGUMENTS])
+    add_to(board, NUMBER, 1)
+    while look_at(board, INSIDE) > 0:
+        pass
+
+
+@cache
+def _leader(loop: Any) -> Any:
+    """Return ``_lead`` for this loop, compiled and cached on disk beside it.
+
+    A copy with the loop's file and name, by which Numba's cache finds it: with the loop as an argument or in
+    a closure, every process would compile it again, a quarter of a second per loop.
+    """
+    of_loop = loop.py_func
+    code = _lead.__code__.replace(co_filename=of_loop.__code__.co_filename)
+    leader = FunctionType(code, {**globals(), "loop": loop}, f"{of_loop.__name__}_leader")
+    leader.__module__, leader.__qualname__ = of_loop.__module__, f"{of_loop.__qualname__}_leader"
+    return kernel(leader)
+
+
+@kernel
+def _help(board):
+    """Take part in every loop that is announced, until none comes for some time."""
+    add_to(board, WATCHING, 1)
+    glances, last = 0, 0
+    while glances < GLANCES:
+        number = look_at(board, NUMBER)
+        if number % 2 == 1 and number != last:
+            # Whoever is inside keeps the leader from leaving, so the arguments stay valid.
+            if add_to(board, INSIDE, 1) < board[HELPERS] and look_at(board, NUMBER) == number:
+                call(board[LOOP], board[ARGUMENTS])
+            add_to(board, INSIDE, -1)
+            glances, last = 0, number
+        else:
+            glances += 1
+    add_to(board, WATCHING, -1)
+
+
+@kernel
+def take_piece(tickets):
+    """Take the next piece."""
+    return add_to(tickets, 0, 1)
+
+
+def total(sums: np.ndarray) -> np.ndarray:
+    """Return the sum over the pieces, in order; a single piece is not copied."""
+    return sums[0] if len(sums) == 1 else sums.sum(axis=0)
+
+
+@lru_cache(256)  # a program may fit to data of any number of sizes
+def even_cuts(size: int, piece: int) -> np.ndarray:
+    """Return cuts of 0, …, size - 1 into pieces of about equal length.
+
+    Examples
+    --------
+    >>> even_cuts(17, piece=2)
+    array([ 0,  2,  4,  6,  8, 10, 12, 14, 17])
+    >>> even_cuts(7, piece=2)
+    array([0, 7])
+    """
+    pieces = number_of_pieces(size, piece)
+    cuts = np.arange(pieces + 1) * size // pieces
+    cuts.flags.writeable = False
+    return cuts
+
+
+def number_of_pieces(cost: float, piece: int) -> int:
+    """Return into how many pieces work is divided; fewer than eight are not worth it, so they are one.
+
+    Sharing a short loop would save less than a millisecond, but its first time in a new installation takes a
+    quarter of a second to compile.
+    """
+    pieces = int(cost) // piece
+    return pieces if pieces >= FEWEST_PIECES else 1
+
+
+def cuts_by_cost(cost: np.ndarray, pieces: int) -> np.ndarray:
+    """Return cuts of 0, …, len(cost) - 2 into at most ``pieces`` of about equal cost, given its running sum.
+
+    Examples
+    --------
+    >>> cuts_by_cost(np.array([0, 3, 6, 9, 12, 15]), 3)
+    array([0, 2, 4, 5])
+    """
+    # In whole numbers: NumPy would convert all costs to floating point otherwise.
+    goals = cost[0] + (cost[-1] - cost[0]) * np.arange(pieces + 1) // pieces
+    cuts = np.searchsorted(cost, goals.astype(cost.dtype))
+    cuts[0], cuts[-1] = 0, len(cost) - 1
+    return np.unique(cuts).astype(np.int64)

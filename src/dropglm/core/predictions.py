@@ -1,0 +1,181 @@
+"""Predictions from ``coef_``, ``intercept_`` and, for classifiers, ``classes_``.
+
+The estimators inherit them, and so do models from files, which need neither scikit-learn nor its checks.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from dropglm.base.gpu_arrays import is_on_gpu, like, predictors_on_gpu, to_host
+from dropglm.core.families import Logistic, Multinomial
+
+ENTRIES = 1 << 16  # products of entries and coefficients that are computed at a time
+
+
+class LinearPredictions:
+    """Predictors of a model that is linear in its features."""
+
+    coef_: Any
+    intercept_: Any
+    classes_: np.ndarray
+    n_features_in_: int
+
+    def _snapshot(self) -> Self:
+        """Return a fitted model that does not change while it predicts."""
+        return self
+
+    def _dense_coef(self) -> np.ndarray:
+        """Return the coefficients as a dense array of shape (K, d)."""
+        coef = self.coef_
+        return np.atleast_2d(coef.toarray() if hasattr(coef, "toarray") else to_host(coef))
+
+    def _coefficients_at(self, columns: np.ndarray) -> np.ndarray:
+        """Return the coefficients of some features; shape (K, columns)."""
+        return self.coef_[:, columns]
+
+    def _predictors(self, X: Any) -> np.ndarray:
+        """Return Xβ + b for new rows; shape (n, K)."""
+        if is_on_gpu(X):
+            return predictors_on_gpu(X, self.coef_, self.intercept_)
+        return predictors(X, to_host(self.coef_), to_host(self.intercept_))
+
+
+def predictors(X: Any, coef: Any, intercept: Any) -> np.ndarray:
+    """Return Xβ + b; shape (n, K)."""
+    coef = coef if hasattr(coef, "toarray") else np.atleast_2d(coef)
+    single = coef.dtype == X.dtype == np.float32 and isinstance(coef, np.ndarray)
+    eta = _product(X, coef) if single and getattr(X, "format", None) == "csr" else X @ coef.T
+    return np.asarray(eta.toarray() if hasattr(eta, "toarray") else eta) + np.atleast_1d(intercept)
+
+
+def _product(X: Any, coef: np.ndarray) -> np.ndarray:
+    """Return Xβ for a sparse matrix and coefficients of single precision, summed in double precision.
+
+    SciPy sums in single precision, and then probabilities of 20 newsgroups were off by up to 5e-6. Its
+    product in double precision needs a copy of all coefficients, which takes too long for a few texts.
+    """
+    eta = np.zeros((X.shape[0], len(coef)))
+    # Rows with entries: reduceat would give an empty one the first entry of the next.
+    rows = np.flatnonzero(np.diff(X.indptr))
+    size = max(1, ENTRIES * X.shape[0] // max(1, len(X.data) * len(coef)))
+    for first in range(0, len(rows), size):
+        some = rows[first : first + size]
+        start, stop = X.indptr[some[0]], X.indptr[some[-1] + 1]
+        terms = coef[:, X.indices[start:stop]] * X.data[start:stop].astype(np.float64)
+        eta[some] = np.add.reduceat(terms, X.indptr[some] - start, axis=1).T
+    return eta.astype(coef.dtype)
+
+
+class ClassPredictions(LinearPredictions):
+    """Predictions of a classifier, which has ``classes_``."""
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the predictors Xβ + b.
+
+        Parameters
+        ----------
+        X : array-like, sparse or Blocks of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n,) for two classes, else (n, K)
+            For two classes, positive values favour ``classes_[1]``.
+        """
+        eta = self._snapshot()._predictors(X)
+        return eta[:, 0] if eta.shape[1] == 1 else eta
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most likely class of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse or Blocks of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Classes.
+        """
+        model = self._snapshot()
+        best = self._best_class(model._predictors(X))
+        return like(best, model.classes_[to_host(best)])
+
+    @staticmethod
+    def _best_class(eta: np.ndarray) -> np.ndarray:
+        """Return the number of the class with the largest predictor; shape (n,)."""
+        return (eta[:, 0] > 0).astype(np.intp) if eta.shape[1] == 1 else eta.argmax(axis=1)
+
+
+class LogisticPredictions(ClassPredictions):
+    """Predictions of a logistic model, for several classes by ``multi_class_``."""
+
+    multi_class_: str
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class.
+
+        With more than two classes, one against the rest, each class has its own probability, and these are
+        scaled to sum to 1.
+
+        Parameters
+        ----------
+        X : array-like, sparse or Blocks of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            In the order of ``classes_``.
+        """
+        model = self._snapshot()
+        eta = model._predictors(X)
+        if eta.shape[1] == 1:
+            return np.hstack([Logistic.mean(-eta), Logistic.mean(eta)])
+        if model.multi_class_ == "multinomial":
+            return Multinomial.mean(eta)
+        # p_k / Σ p, computed from logarithms since every p_k may underflow to 0
+        return Multinomial.mean(-Logistic.log_partition(-eta))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : array-like, sparse or Blocks of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            In the order of ``classes_``.
+        """
+        model = self._snapshot()
+        eta = model._predictors(X)
+        if eta.shape[1] == 1:
+            return -np.hstack([Logistic.log_partition(eta), Logistic.log_partition(-eta)])
+        if model.multi_class_ == "multinomial":
+            return eta - Multinomial.log_partition(eta)[:, None]
+        log_p = -Logistic.log_partition(-eta)
+        return log_p - Multinomial.log_partition(log_p)[:, None]
+
+
+@dataclass(eq=False)
+class FittedLogistic(LogisticPredictions):
+    """The fitted part of a logistic model, for features that need no checks.
+
+    Examples
+    --------
+    >>> model = FittedLogistic(np.array(["bad", "good"]), np.array([[-1.0, 1.0]]), np.zeros(1), "ovr", 2)
+    >>> model.predict(np.eye(2))
+    array(['bad', 'good'], dtype='<U4')
+    """
+
+    classes_: np.ndarray
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    multi_class_: str
+    n_features_in_: int

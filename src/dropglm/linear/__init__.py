@@ -1,0 +1,30 @@
+"""The estimators for matrices, batch and online: scikit-learn's interface around ``core``."""
+
+from typing import TYPE_CHECKING
+
+from dropglm.base.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from dropglm.linear.block_transformer import BlockTransformer
+    from dropglm.linear.logistic import LogisticRegression
+    from dropglm.linear.online_logistic import OnlineLogisticRegression
+    from dropglm.linear.regression import GeneralizedLinearRegressor, LinearRegression, PoissonRegressor
+
+__all__ = [
+    "BlockTransformer",
+    "GeneralizedLinearRegressor",
+    "LinearRegression",
+    "LogisticRegression",
+    "OnlineLogisticRegression",
+    "PoissonRegressor",
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "block_transformer": ("BlockTransformer",),
+        "logistic": ("LogisticRegression",),
+        "online_logistic": ("OnlineLogisticRegression",),
+        "regression": ("GeneralizedLinearRegressor", "LinearRegression", "PoissonRegressor"),
+    },
+)

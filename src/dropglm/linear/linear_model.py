@@ -1,0 +1,120 @@
+"""Base classes of the linear estimators: predictions after checks of the features."""
+
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dropglm.base import checks
+from dropglm.base.blocks import Blocks
+from dropglm.base.errors import InputError
+from dropglm.core.predictions import ClassPredictions, LinearPredictions, LogisticPredictions
+
+
+class LinearModel(LinearPredictions, BaseEstimator):
+    """A model that is linear in its features."""
+
+    # Unlabelled rows mean the same to every estimator that takes them, so metadata routing needs no request.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_unlabeled": True, "unlabeled_weight": True}
+
+    def _set_fitted(self, **attributes: Any) -> None:
+        """Set all fitted attributes at once, so that a prediction in another thread sees old or new ones."""
+        optional = ("feature_names_in_", "_block_widths")
+        kept = {name: value for name, value in self.__dict__.items() if name not in optional}
+        self.__dict__ = kept | attributes
+
+    @property
+    def coef_blocks_(self) -> list[Any]:
+        """The coefficients of each block of X, as views of ``coef_``; only one if X is a single matrix."""
+        check_is_fitted(self)
+        ends = np.cumsum(getattr(self, "_block_widths", (self.coef_.shape[-1],)))
+        return [self.coef_[..., start:end] for start, end in pairwise((0, *ends.tolist()))]
+
+    def _snapshot(self) -> Self:
+        """Return a copy of the fitted model, which a refit in another thread does not change."""
+        check_is_fitted(self)
+        snapshot = object.__new__(type(self))
+        snapshot.__dict__.update(self.__dict__)
+        return snapshot
+
+    def _predictors(self, X: Any) -> np.ndarray:
+        """Return Xβ + b for new rows; shape (n, K)."""
+        checked = checks.features_or_blocks(X)
+        widths = getattr(self, "_block_widths", None)
+        if isinstance(checked, Blocks) and widths is not None and checked.widths != widths:
+            raise InputError(
+                f"X has blocks of {checked.widths} columns, but the model was fitted to {widths}."
+            )
+        named = hasattr(self, "feature_names_in_") or not checks.is_unnamed(X)
+        if named or checked.shape[1] != getattr(self, "n_features_in_", None):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return super()._predictors(checked)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class SparsifyMixin(LinearModel):
+    """Conversion of ``coef_`` to a sparse matrix and back, for models whose coefficients are stored."""
+
+    def sparsify(self) -> Self:
+        """Convert ``coef_`` to a sparse matrix, which saves memory if most coefficients are zero.
+
+        Returns
+        -------
+        self
+            The model, which predicts as before.
+        """
+        check_is_fitted(self)
+        self.coef_ = sparse.csr_array(self._dense_coef())
+        return self
+
+    def densify(self) -> Self:
+        """Convert ``coef_`` back to a dense array.
+
+        Returns
+        -------
+        Self
+            The estimator itself.
+        """
+        check_is_fitted(self)
+        if sparse.issparse(self.coef_):
+            coef = self.coef_.toarray()
+            self.coef_ = coef[0] if np.ndim(self.intercept_) == 0 else coef
+        return self
+
+
+class LinearClassifier(ClassifierMixin, ClassPredictions, LinearModel):
+    """A linear model that predicts classes."""
+
+
+class LogisticModel(LogisticPredictions, LinearClassifier):
+    """A linear classifier that predicts probabilities, for several classes by ``multi_class_``."""
+
+    def to_sklearn(self) -> Any:
+        """Return the fitted model as an estimator of scikit-learn, which predicts the same without dropglm.
+
+        It has the coefficients, but not the settings: fitted again, it is another model. If the model was
+        fitted to Blocks, X must be their columns side by side.
+
+        Returns
+        -------
+        sklearn.linear_model.LogisticRegression or sklearn.multiclass.OneVsRestClassifier
+            The second if there are more than two classes and ``multi_class_`` is "ovr".
+
+        Examples
+        --------
+        >>> from dropglm import LogisticRegression
+        >>> X, y = [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [2.0, 0.0]], ["a", "b", "b", "a"]
+        >>> LogisticRegression(dropout=0.5).fit(X, y).to_sklearn().predict([[0.0, 2.0]])
+        array(['b'], dtype='<U1')
+        """
+        from dropglm.linear.sklearn_models import sklearn_classifier
+
+        return sklearn_classifier(self._snapshot())

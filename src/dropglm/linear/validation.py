@@ -1,0 +1,252 @@
+"""Checks of an estimator's settings and of the data that users pass to ``fit``."""
+
+import warnings
+from traceback import walk_stack
+from types import FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from dropglm.base import checks
+from dropglm.base.blocks import Blocks
+from dropglm.base.errors import InputError
+from dropglm.base.gpu_arrays import is_on_gpu, to_host
+
+# Modules of scikit-learn that may call fit without splitting what they pass on.
+PASSING_ON = ("sklearn.base", "sklearn.callback", "sklearn.compose", "sklearn.pipeline", "sklearn.utils")
+
+# A class of weight 0 gets this share of the other weights instead, so that the intercept stays finite.
+NEGLIGIBLE = 1e-9
+
+
+class TrainingData(NamedTuple):
+    """The rows of a fit."""
+
+    X: Any
+    y: np.ndarray  # targets, or numbers of the classes
+    feature_attributes: dict[str, Any]  # n_features_in_; feature_names_in_, _block_widths if there are any
+    sample_weights: np.ndarray
+    weights: np.ndarray  # sample weights times class weights
+    X_unlabeled: Any = None
+    unlabeled_weights: np.ndarray | None = None
+    classes: np.ndarray = np.empty(0)  # none in a regression
+
+    def without_zero_weights(self) -> "TrainingData":
+        """Return the data without rows of weight 0, which must not matter even if they would overflow."""
+        X, weights, y, sample_weights = _kept(self.X, self.weights, self.y, self.sample_weights)
+        return self._replace(X=X, weights=weights, y=y, sample_weights=sample_weights)
+
+
+def check_settings(estimator: Any, grids: tuple[str, ...] = ()) -> None:
+    """Check the settings as far as the estimator has them, except those that are grids of a search."""
+    for name in ("l2", "discount"):
+        if name not in grids:
+            checks.not_negative(getattr(estimator, name, 0.0), name)
+    checks.not_negative(estimator.tol, "tol")
+    checks.whole_number(estimator.max_iter, "max_iter", least=1)
+    if hasattr(estimator, "rounds"):
+        checks.whole_number(estimator.rounds, "rounds")
+        checks.not_negative(estimator.rounds, "rounds")
+    for name in (
+        *("fit_intercept", "warm_start", "one_standard_error"),
+        *("extend_l2", "race", "calibrate", "naive_bayes"),
+    ):
+        checks.yes_or_no(getattr(estimator, name, False), name)
+
+
+def check_classification(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, unlabeled_weight: Any
+) -> TrainingData:
+    """Return the data of a classifier, with classes numbered from 0; the estimator is not changed."""
+    unfitted = _unfitted(estimator)
+    X, X_unlabeled, unlabeled_weights = check_features(
+        unfitted, X, X_unlabeled, unlabeled_weight, allow_blocks=True
+    )
+    classes, numbers = check_labels(estimator, y, X.shape[0])
+    sample_weights = checks.weights(sample_weight, X.shape[0])
+    checks.some_weight(sample_weights)
+    by_class = np.bincount(numbers, sample_weights)
+    if not by_class.all():
+        raise InputError(
+            f"All rows of class {classes[by_class.argmin()]} have a sample_weight of 0; remove these rows."
+        )
+    weights = sample_weights * class_factors(estimator.class_weight, classes, by_class)[numbers]
+    attributes = _feature_attributes(unfitted, X)
+    return TrainingData(
+        X, numbers, attributes, sample_weights, weights, X_unlabeled, unlabeled_weights, classes
+    )
+
+
+def check_regression(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, unlabeled_weight: Any
+) -> TrainingData:
+    """Return the data of a regressor; the estimator is not changed."""
+    unfitted = _unfitted(estimator)
+    X, X_unlabeled, unlabeled_weights = check_features(
+        unfitted, X, X_unlabeled, unlabeled_weight, allow_blocks=True
+    )
+    y = checks.numbers(check_target(estimator, y, X.shape[0]), "y")
+    weights = checks.weights(sample_weight, X.shape[0])
+    checks.some_weight(weights)
+    attributes = _feature_attributes(unfitted, X)
+    return TrainingData(X, y, attributes, weights, weights, X_unlabeled, unlabeled_weights)
+
+
+def _unfitted(estimator: Any) -> Any:
+    """Return an estimator with the same settings, for checks that would set attributes."""
+    unfitted = object.__new__(type(estimator))
+    unfitted.__dict__.update(estimator.get_params(deep=False))
+    return unfitted
+
+
+def _feature_attributes(checked: Any, X: Any) -> dict[str, Any]:
+    names = ("n_features_in_", "feature_names_in_")
+    found = {name: getattr(checked, name) for name in names if hasattr(checked, name)}
+    return found | ({"_block_widths": X.widths} if isinstance(X, Blocks) else {})
+
+
+def check_features(
+    estimator: Any,
+    X: Any,
+    X_unlabeled: Any = None,
+    unlabeled_weight: Any = None,
+    *,
+    allow_blocks: bool = False,
+) -> tuple[Any, Any, np.ndarray | None]:
+    """Return X and X_unlabeled as finite matrices with the same features, and the weights of the latter."""
+    check = checks.features_or_blocks if allow_blocks else checks.features
+    checked = check(X)
+    if checks.is_unnamed(X):
+        estimator.n_features_in_ = X.shape[1]
+        vars(estimator).pop("feature_names_in_", None)
+    else:
+        validate_data(estimator, X, skip_check_array=True)  # sets both
+    X = checked
+    if X_unlabeled is None:
+        if unlabeled_weight is not None:
+            raise InputError("unlabeled_weight was given without X_unlabeled.")
+        return X, None, None
+    checks.same_names(X_unlabeled, getattr(estimator, "feature_names_in_", None))
+    unlabeled = check(X_unlabeled, "X_unlabeled")
+    widths = getattr(X, "widths", None)
+    if widths != getattr(unlabeled, "widths", None):
+        wanted = "a single matrix" if widths is None else f"Blocks of {widths} columns"
+        raise InputError(f"X_unlabeled must be {wanted}, like X.")
+    if unlabeled.shape[1] != X.shape[1]:
+        raise InputError(f"X_unlabeled has {unlabeled.shape[1]} columns, but X has {X.shape[1]}.")
+    check_not_split(X.shape[0], unlabeled.shape[0])
+    weights = checks.weights(unlabeled_weight, unlabeled.shape[0], "unlabeled_weight", "X_unlabeled")
+    if not weights.any():
+        return X, None, None
+    return X, *_kept(unlabeled, weights)
+
+
+def check_not_split(n: int, m: int) -> None:
+    """Raise an error if scikit-learn may have split the unlabelled rows along with X.
+
+    Cross-validation, searches and some meta-estimators split every array that has as many rows as X. If one
+    of them passes on n labelled and m = n unlabelled rows, part of the latter was silently left out.
+    """
+    if n == m and any(_may_split(frame) for frame, _ in walk_stack(None)):
+        raise InputError(
+            f"X_unlabeled has as many rows as X ({n}), and scikit-learn, which calls this fit, splits such "
+            "arrays along with X, so part of X_unlabeled may have been left out. Pass a different number of "
+            "unlabelled rows, for example one fewer."
+        )
+
+
+def _may_split(frame: FrameType) -> bool:
+    """Return whether this is code of scikit-learn that may split its input; it does not say so otherwise."""
+    module = frame.f_globals.get("__name__", "")
+    return module.startswith("sklearn.") and not module.startswith(PASSING_ON)
+
+
+def check_target(estimator: Any, y: Any, n: int) -> np.ndarray:
+    """Return y as an array with one entry per row."""
+    if y is None:
+        raise InputError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    y = to_host(y)
+    if not _is_vector(y):
+        y = column_or_1d(y, warn=True)
+    if len(y) != n:
+        raise InputError(f"y has {len(y)} entries, but X has {n} rows: inconsistent numbers of samples.")
+    return y
+
+
+def _is_vector(y: Any) -> bool:
+    """Return whether y is a vector of strings, integers or truth values, which needs no further check."""
+    if type(y) is not np.ndarray or y.ndim != 1:
+        return False
+    return y.dtype.kind in "UTbiu" or (y.dtype.kind == "O" and set(map(type, y.tolist())) == {str})
+
+
+def check_labels(estimator: Any, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes, and the number of each row's class."""
+    y = check_target(estimator, y, n)
+    if checks.missing(y) is not None:
+        raise InputError("Input y contains NaN, None or infinity; pass rows without labels as X_unlabeled.")
+    if not _is_vector(y):
+        with warnings.catch_warnings():
+            # scikit-learn takes many classes with few rows each for a regression.
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+            check_classification_targets(y)
+    classes, numbers = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise InputError(f"y has only one class, {classes[0]}; a classifier needs at least 2 classes.")
+    return classes, numbers
+
+
+def check_classes(estimator: Any, classes: Any) -> np.ndarray:
+    """Return the sorted classes of an estimator that learns from parts of the data."""
+    if classes is None:
+        raise InputError(
+            "The first call to partial_fit requires classes, the list of all labels that can occur."
+        )
+    if np.ndim(classes) != 1 or len(np.unique(classes)) < 2:
+        raise InputError(f"classes must list at least 2 labels, got {classes!r}.")
+    return check_labels(estimator, classes, len(classes))[0]
+
+
+def class_numbers(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the number of each row's class, given the sorted classes; unknown labels raise a ValueError."""
+    if y.dtype.kind == classes.dtype.kind != "O":
+        numbers = np.searchsorted(classes, y)
+        numbers[classes[np.minimum(numbers, len(classes) - 1)] != y] = -1
+    else:
+        number_of = {label: number for number, label in enumerate(classes.tolist())}
+        numbers = np.array([number_of.get(label, -1) for label in y.tolist()], np.intp)
+    if (numbers < 0).any():
+        row = int(numbers.argmin())
+        raise InputError(f"Row {row} has the label {y[row]!s}, which is not among the classes {classes}.")
+    return numbers
+
+
+def class_factors(class_weight: Any, classes: np.ndarray, by_class: np.ndarray) -> np.ndarray:
+    """Return the factor of each class, given the sum of the sample weights of each class."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return by_class.sum() / (len(classes) * by_class)
+    if class_weight is None:
+        return np.ones(len(classes))
+    if not isinstance(class_weight, dict):
+        raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
+    factors = compute_class_weight(class_weight, classes=classes, y=classes)
+    if not (np.isfinite(factors).all() and (factors >= 0).all()):
+        raise InputError(f"class_weight must be finite and not negative, got {class_weight}.")
+    if not factors.any():
+        raise InputError("class_weight is zero for every class.")
+    return np.where(factors > 0.0, factors, NEGLIGIBLE * factors.max())
+
+
+def _kept(X: Any, weights: np.ndarray, *others: np.ndarray) -> tuple[Any, ...]:
+    """Return all arrays without the rows of weight 0."""
+    kept = weights > 0
+    if kept.all():
+        return X, weights, *others
+    if sparse.issparse(X) or (is_on_gpu(X) and hasattr(X, "tocsr")):
+        X = X.tocsr()
+    rows = np.flatnonzero(kept) if is_on_gpu(X) else kept
+    return X[rows], weights[kept], *(other[kept] for other in others)

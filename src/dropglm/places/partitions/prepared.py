@@ -1,0 +1,201 @@
+"""A partition that is ready for the loops of a fit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from dropglm.base.blocks import Blocks
+from dropglm.core.design import AnyDesign, BlockDesign, Design
+from dropglm.core.families import Family
+from dropglm.core.objective import Block, Labels
+from dropglm.core.penalties import Penalty
+from dropglm.linear.validation import class_numbers
+from dropglm.places.partitions.rows import CheckedRows, naming
+
+
+class Plan(NamedTuple):
+    """What the client has decided after the survey."""
+
+    orders: tuple[np.ndarray, ...]  # of each block: the features of the fit, in the order of the coefficients
+    in_blocks: bool
+    dtype: np.dtype
+    classes: np.ndarray | None  # None for targets that are not classes
+    class_factors: np.ndarray | None  # factor of the weights of each class
+    every_feature: bool  # whether partitions need features that they do not have, as for additive noise
+    by_columns: bool  # whether to sort the entries by columns, which takes as long as ten evaluations
+
+
+class RowFolds(NamedTuple):
+    """The place of a partition's rows among all labelled rows, and their parts in the folds."""
+
+    first: int
+    times: np.ndarray  # (folds, n): how often each row is trained on
+    held_out: np.ndarray  # (folds, n): whether each row is held out
+
+
+class Target(NamedTuple):
+    """What one of the problems that share the partitions predicts, and from which rows it learns."""
+
+    family: type[Family]
+    penalty: Penalty | None
+    number: int | None = None  # of the class that is fitted against the rest; None for targets as they are
+    labeled_share: float = 1.0  # factors of the penalty of labelled and of unlabelled rows
+    unlabeled_share: float = 0.0
+    fold: int | None = None  # whose held-out rows are left out
+    left_out: frozenset[int] = frozenset()  # blocks that are not part of the model
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The rows of a partition over its own features."""
+
+    design: AnyDesign
+    places_by_block: tuple[np.ndarray, ...]  # of its features among those of each block of the design
+    widths: tuple[int, ...]  # number of features of these blocks, in all partitions
+    y: np.ndarray | None  # class numbers or targets; None for unlabelled rows
+    weights: np.ndarray
+    K: int  # number of classes, 0 for targets that are not classes
+    rows: np.ndarray | None = None  # places of the rows among all labelled rows
+    folds: RowFolds | None = None
+    _without: dict[frozenset[int], "Prepared"] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def places(self) -> np.ndarray | None:
+        """Places of its features among the coefficients, ascending; None if it has all of them."""
+        starts = np.cumsum((0, *self.widths))
+        joined = np.concatenate(
+            [start + own for start, own in zip(starts, self.places_by_block, strict=False)]
+        )
+        if len(joined) == starts[-1]:
+            return None
+        return joined.astype(np.int32 if starts[-1] < 2**31 else np.int64)
+
+    def without(self, left_out: frozenset[int]) -> "Prepared":
+        """Return the rows without the blocks of these numbers."""
+        if not left_out:
+            return self
+        if left_out not in self._without:
+            assert isinstance(self.design, BlockDesign)
+            kept = [k for k, block in enumerate(self.design.blocks) if block.number not in left_out]
+            self._without[left_out] = replace(
+                self,
+                design=self.design.without(left_out),
+                places_by_block=tuple(self.places_by_block[k] for k in kept),
+                widths=tuple(self.widths[k] for k in kept),
+                _without={},
+            )
+        return self._without[left_out]
+
+    def weights_of(self, fold: int | None) -> np.ndarray:
+        """Return the weights of the labelled rows in the fits to a fold; None means all rows."""
+        if fold is None:
+            return self.weights
+        assert self.folds is not None
+        return self.folds.times[fold] * self.weights
+
+    def own(self, values: np.ndarray) -> np.ndarray:
+        """Return the rows of an array that belong to the partition's own features."""
+        return values if self.places is None else np.ascontiguousarray(values[self.places])
+
+    def target(self, number: int | None) -> np.ndarray:
+        """Return y as the problem of a class against the rest sees it, or that of all; shape (n, K)."""
+        assert self.y is not None
+        if not self.K:
+            return self.y[:, None]
+        if number is not None:
+            return (self.y == number).astype(np.float64)[:, None]
+        return (self.y[:, None] == np.arange(self.K)).astype(np.float64)
+
+    def block(self, target: Target) -> Block | None:
+        """Return the rows as a summand of a problem's objective, or None if they are not part of it."""
+        if self.y is not None:
+            weights = self.weights_of(target.fold)
+            labels = Labels(self.target(target.number), weights)
+            return Block(self.design, target.labeled_share * weights, labels)
+        if target.penalty is None or not target.unlabeled_share:
+            return None
+        return Block(self.design, target.unlabeled_share * self.weights)
+
+
+def prepare(group: Sequence[Any], plan: Plan) -> list[Prepared]:
+    """Return partitions with their own features in the plan's order.
+
+    Labelled partitions are joined to one, and so are unlabelled ones: a loop over the columns of one long
+    matrix is faster than over those of several short ones, and every result needs memory.
+
+    Parameters
+    ----------
+    group : sequence
+        ``CheckedRows``, each followed by its ``RowFolds`` if it is labelled.
+    plan : Plan
+    """
+    alike: dict[tuple[bool, ...], list[tuple[CheckedRows, RowFolds | None]]] = {}
+    for rows, folds in zip_longest(group, group[1:]):
+        if isinstance(rows, CheckedRows):
+            kind = (rows.y is not None, *map(sparse.issparse, _blocks(rows.X)))
+            alike.setdefault(kind, []).append((rows, folds if isinstance(folds, RowFolds) else None))
+    return [_prepare(several, plan) for several in alike.values()]
+
+
+def _prepare(several: Sequence[tuple[CheckedRows, RowFolds | None]], plan: Plan) -> Prepared:
+    y, weights = (_joined(both) for both in zip(*(_targets(rows, plan) for rows, _ in several), strict=True))
+    designs, places = [], []
+    by_block = zip(*(_blocks(rows.X) for rows, _ in several), strict=True)
+    for blocks, order in zip(by_block, plan.orders, strict=True):
+        design, own = _design(_joined(blocks), order, plan)
+        designs.append(design)
+        places.append(own)
+    folds = [own for _, own in several if own is not None]
+    return Prepared(
+        BlockDesign(designs) if plan.in_blocks else designs[0],
+        tuple(places),
+        tuple(map(len, plan.orders)),
+        y,
+        weights,
+        0 if plan.classes is None else len(plan.classes),
+        np.concatenate([own.first + np.arange(own.times.shape[1]) for own in folds]) if folds else None,
+        RowFolds(0, *(np.hstack(both) for both in list(zip(*folds, strict=True))[1:])) if folds else None,
+    )
+
+
+def _targets(rows: CheckedRows, plan: Plan) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return y as the fit needs it, and the weights."""
+    y, weights = rows.y, rows.weights
+    if y is not None and plan.classes is not None:
+        with naming(rows.name):
+            y = class_numbers(y, plan.classes)
+        if plan.class_factors is not None:
+            weights = weights * plan.class_factors[y]
+    return y, weights
+
+
+def _blocks(X: Any) -> Sequence[Any]:
+    return X.blocks if isinstance(X, Blocks) else (X,)
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """Return vectors or matrices one below the other; None if there are none."""
+    if len(parts) == 1 or parts[0] is None:
+        return parts[0]
+    return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+
+
+def _design(block: Any, order: np.ndarray, plan: Plan) -> tuple[Design, np.ndarray]:
+    """Return a design of the features that occur in the block, and their places in the order."""
+    if not sparse.issparse(block):
+        X = np.ascontiguousarray(block, dtype=plan.dtype)
+        places = np.arange(len(order))
+    elif plan.every_feature:
+        X, places = sparse.csr_array(block, dtype=plan.dtype), np.arange(len(order))
+    else:
+        X = sparse.csr_array(block, dtype=plan.dtype)
+        occurs = np.zeros(X.shape[1], np.bool_)
+        occurs[X.indices] = True
+        places = np.flatnonzero(occurs[order])
+    design = Design(X, order=order[places])
+    return design.by_columns() if plan.by_columns else design, places

@@ -1,0 +1,216 @@
+"""The held-out rows of a cross-validation, and the scores of their predictors."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from dropglm.base.threads import each
+from dropglm.core.families import Multinomial
+from dropglm.core.l2_weights import L2Weights
+from dropglm.linear.logistic import LogisticRegression
+from dropglm.places.paths import Fit
+from dropglm.places.rows import TrainingRows
+from dropglm.search.blend import PRIORS, PRIORS_BESIDE_OTHERS, Blend, HeldOutBlends, Priors
+from dropglm.search.grid import Candidate
+from dropglm.search.naive_bayes import beside_zeros, ratios_of
+from dropglm.search.scoring import ROW_SCORERS, RowScorer, softmax_predictors, takes_weights
+
+
+class Outcome(NamedTuple):
+    """The results of a candidate: its fits, how they are blended, and the scores by fold.
+
+    A candidate that has dropped out has fits to the first folds only; its scores of the others are NaN.
+    """
+
+    fits: tuple[Fit, ...]
+    blend: Blend
+    eta: np.ndarray  # blended predictors of the held-out rows of these folds
+    scores: np.ndarray
+    row_scores: np.ndarray | None = None  # of the same rows, if the score is a mean over rows
+
+    def without_coefficients(self) -> Self:
+        """Return the outcome without the coefficients of its fits, which need memory."""
+        return self._replace(fits=tuple(fit._replace(by_problem=()) for fit in self.fits))
+
+
+class HeldOut:
+    """The held-out rows, fold by fold.
+
+    Predictors are those of all held-out rows, or of the held-out rows of the first folds.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+        All labelled rows, prepared for the fits to the folds.
+    scorer : callable
+        A scorer of scikit-learn.
+    row_scorer : callable or None
+        Returns the score of each row, given predictors and classes, if the score is their mean; then the
+        scorer is not called.
+    weighted : bool
+        Whether scores are weighted by the sample weights, if the scorer supports it.
+    calibrate, naive_bayes : bool
+        Whether predictors are scaled, and whether naive Bayes' are added; see ``blend``.
+    priors : Priors or None
+        Those of the two factors; None means those for the number of blocks of a candidate.
+    """
+
+    def __init__(
+        self,
+        rows: TrainingRows,
+        scorer: Any,
+        row_scorer: RowScorer | None,
+        *,
+        weighted: bool,
+        calibrate: bool,
+        naive_bayes: bool,
+        priors: Priors | None = None,
+    ) -> None:
+        self.training_rows = rows
+        self.data = data = rows.data
+        self.features = rows.features
+        self.folds = folds = rows.folds
+        self.scorer = scorer
+        self.row_scorer = row_scorer
+        self.weighted = weighted and takes_weights(scorer)
+        self.calibrate = calibrate
+        self.priors = priors
+        self.rows = np.concatenate([fold.test for fold in folds])
+        self.ends = np.cumsum([len(fold.test) for fold in folds])
+        self.y = data.y[self.rows]
+        times = np.bincount(self.rows, minlength=len(data.y))
+        self.several_times = bool(times.max(initial=0) > 1)  # whether a row is held out by several folds
+        self.weights = (data.weights / np.maximum(times, 1))[self.rows]  # a row counts once
+        self._score_weights = self.score_weights[self.rows]
+        self._starts = np.concatenate([[0], self.ends[:-1]])
+        self._weight_sums = np.add.reduceat(self._score_weights, self._starts)
+        self.naive_bayes = naive_bayes
+        self._nu: list[np.ndarray] = []  # naive Bayes' predictors, fold by fold
+        self.softmax = rows.family.several or calibrate or naive_bayes
+        self.identity = identity_model(data.classes, softmax=self.softmax)
+
+    def naive_bayes_ratios(self, folds: Sequence[int | None]) -> list[np.ndarray]:
+        """Return naive Bayes' log ratios of the rows that each fold trains on; None means all rows."""
+        _, columns, _ = self.features.blocks[0]
+        d = sum(own.stop - own.start for _, own, _ in self.features.blocks)
+        return [
+            beside_zeros(ratios_of(totals, threads=self.features.threads), columns, d)
+            for totals in self.training_rows.class_totals(folds)
+        ]
+
+    def prepare(self, stop: int) -> None:
+        """Compute naive Bayes' predictors of the held-out rows of the first folds, without their labels."""
+        folds = range(len(self._nu), stop if self.naive_bayes else 0)
+        if folds:
+            rows, ratios = self.training_rows, self.naive_bayes_ratios(folds)
+            self._nu += rows.answered(
+                [
+                    rows.held_out_predictors(fold, own.astype(self.features.dtype))
+                    for fold, own in zip(folds, ratios, strict=True)
+                ]
+            )
+
+    def outcomes(self, items: Sequence[tuple[Candidate, tuple[Fit, ...]]]) -> list[Outcome]:
+        """Return the outcomes of candidates, given their fits to the same first folds."""
+        stop = len(items[0][1])
+        n = int(self.ends[stop - 1])
+        adding = {self._adds_nu(candidate.l2_weights) for candidate, _ in items}
+        nu = {adds: np.concatenate(self._nu[:stop]) if adds else None for adds in adding}
+        blends = {adds: HeldOutBlends(nu[adds], self.y[:n], self.weights[:n]) for adds in adding}
+
+        def outcome(item: tuple[Candidate, tuple[Fit, ...]]) -> Outcome:
+            """Blend the held-out predictors of a candidate, and score them."""
+            candidate, fits = item
+            adds = self._adds_nu(candidate.l2_weights)
+            eta = np.concatenate([fit.eta for fit in fits])
+            priors = self.priors or self._priors_of(candidate.l2_weights)
+            blend = blends[adds].fit(eta, calibrate=self.calibrate, priors=priors)
+            eta = blend(eta, nu[adds])
+            row_scores = self.row_scores(eta)
+            return Outcome(fits, blend, eta, self.scores(eta, row_scores), row_scores)
+
+        return each(outcome, items, self.features.threads)
+
+    def _adds_nu(self, l2_weights: L2Weights) -> bool:
+        """Return whether naive Bayes, which is of the first block, is added to a candidate's predictors."""
+        return self.naive_bayes and 0 not in l2_weights.left_out
+
+    def _priors_of(self, l2_weights: L2Weights) -> Priors:
+        blocks = len(self.features.widths) - len(l2_weights.left_out)
+        return PRIORS_BESIDE_OTHERS if blocks > 1 else PRIORS
+
+    @property
+    def score_weights(self) -> np.ndarray:
+        """Weights of the labelled rows within the score of a fold."""
+        return self.data.sample_weights if self.weighted else np.ones(len(self.data.y))
+
+    def scores(self, eta: np.ndarray, row_scores: np.ndarray | None = None) -> np.ndarray:
+        """Return the score of every fold; NaN for folds without predictors.
+
+        ``row_scores`` are those of the same rows, if they are known.
+        """
+        scores = np.full(len(self.folds), np.nan)
+        n, count = len(eta), int(np.searchsorted(self.ends, len(eta), side="right"))
+        if row_scores is None:
+            row_scores = self.row_scores(eta)
+        if row_scores is not None:
+            sums = np.add.reduceat(self._score_weights[:n] * row_scores, self._starts[:count])
+            scores[:count] = sums / self._weight_sums[:count]
+            return scores
+        for fold, part in enumerate(np.split(eta, self.ends[: count - 1])):
+            rows = self.folds[fold].test
+            weights = {"sample_weight": self.data.sample_weights[rows]} if self.weighted else {}
+            y = self.data.classes[self.data.y[rows]]
+            scores[fold] = self.scorer(self.identity, part, y, **weights)
+        return scores
+
+    def row_scores(self, eta: np.ndarray) -> np.ndarray | None:
+        """Return the score of every row, if the score is their mean."""
+        if self.row_scorer is None:
+            return None
+        return self.row_scorer(softmax_predictors(eta, softmax=self.softmax), self.y[: len(eta)])
+
+    def accuracy(self, outcome: Outcome, folds: int) -> float:
+        """Return the share of the held-out rows of the first folds with the right prediction.
+
+        A row counts once.
+        """
+        eta = outcome.eta[: self.ends[folds - 1]]
+        if not self.several_times:
+            return float(ROW_SCORERS["accuracy"](eta, self.y[: len(eta)]).mean())
+        log_p, times = self._log_probabilities(eta)
+        held_out = times > 0
+        return float(np.mean(log_p[held_out].argmax(axis=1) == self.data.y[held_out]))
+
+    def probabilities(self, eta: np.ndarray) -> np.ndarray:
+        """Return the probabilities of each labelled row when it was held out; NaN if it never was."""
+        total, times = self._log_probabilities(eta)
+        with np.errstate(invalid="ignore"):
+            return Multinomial.mean(total / np.where(times, times, np.nan)[:, None])
+
+    def _log_probabilities(self, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of the log probabilities of each labelled row, and how often it was held out."""
+        log_p = self.identity.predict_log_proba(eta)
+        rows = self.rows[: len(eta)]
+        times = np.bincount(rows, minlength=len(self.data.y))
+        total = np.zeros((len(self.data.y), log_p.shape[1]))
+        if self.several_times:
+            np.add.at(total, rows, log_p)
+        else:
+            total[rows] = log_p
+        return total, times
+
+
+def identity_model(classes: np.ndarray, *, softmax: bool) -> LogisticRegression:
+    """Return a model that is given predictors instead of features, and returns them unchanged.
+
+    With it, any scorer of scikit-learn scores predictors. ``softmax`` says whether the probabilities of more
+    than two classes are softmax(η).
+    """
+    K = 1 if len(classes) == 2 else len(classes)
+    model = LogisticRegression()
+    model.multi_class_ = "multinomial" if softmax else "ovr"
+    model.classes_, model.n_features_in_ = classes, K
+    model.coef_, model.intercept_ = np.eye(K), np.zeros(K)
+    return model

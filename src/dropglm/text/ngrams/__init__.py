@@ -1,0 +1,1 @@
+"""From texts to a matrix: tokens, n-grams, vocabularies and hashing."""

@@ -1,0 +1,452 @@
+"""How a text becomes tokens: the settings that scikit-learn's vectorizers share, and what they build.
+
+Built-in settings for words use the compiled loops of ``tokens`` and ``counting``. N-grams of characters and
+functions of the user are lists of strings, which are then counted by the same loops. Words of a list of stop
+words are dropped after texts are split.
+"""
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from dropglm.base.errors import InputTypeError
+from dropglm.base.registry import lookup
+from dropglm.text.ngrams.chunks import NgramSettings, text_chunks
+from dropglm.text.ngrams.counting import drop_tokens, empty_slots, index_tokens
+from dropglm.text.ngrams.tokens import (
+    RUNS,
+    FunctionTokenizer,
+    Prepared,
+    Preprocessor,
+    Tokenizer,
+    TokenRoom,
+    Tokens,
+    accent_function,
+    compile_pattern,
+    encode_strings,
+)
+
+_SPACES = re.compile(r"\s\s+")
+
+
+@dataclass(frozen=True)
+class WordNgrams:
+    """N-grams of words, joined by spaces, the shortest first.
+
+    Examples
+    --------
+    >>> WordNgrams(1, 2)(["so", "very", "dull"])
+    ['so', 'very', 'dull', 'so very', 'very dull']
+    """
+
+    shortest: int
+    longest: int
+
+    def __call__(self, words: Sequence[str]) -> list[str]:
+        """Return the n-grams of these words."""
+        words = list(words)
+        return [
+            " ".join(words[k : k + n])
+            for n in range(self.shortest, self.longest + 1)
+            for k in range(len(words) - n + 1)
+        ]
+
+
+@dataclass(frozen=True)
+class CharacterNgrams:
+    """N-grams of characters, the shortest first; several white-space characters count as one space.
+
+    Examples
+    --------
+    >>> CharacterNgrams(2, 3)("a  bc")
+    ['a ', ' b', 'bc', 'a b', ' bc']
+    """
+
+    shortest: int
+    longest: int
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the n-grams of this text."""
+        text = _SPACES.sub(" ", text)
+        return [
+            text[k : k + n]
+            for n in range(self.shortest, min(self.longest, len(text)) + 1)
+            for k in range(len(text) - n + 1)
+        ]
+
+
+@dataclass(frozen=True)
+class CharacterNgramsWithinWords:
+    """N-grams of characters that do not cross words; a word has a space on each side.
+
+    A word that is shorter than n, with its spaces, is an n-gram by itself.
+
+    Examples
+    --------
+    >>> CharacterNgramsWithinWords(4, 5)("so dull")
+    [' so ', ' dul', 'dull', 'ull ', ' dull', 'dull ']
+    """
+
+    shortest: int
+    longest: int
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the n-grams of this text."""
+        ngrams = []
+        for word in text.split():
+            padded = f" {word} "
+            for n in range(self.shortest, self.longest + 1):
+                ngrams += [padded[k : k + n] for k in range(max(1, len(padded) - n + 1))]
+                if n >= len(padded):
+                    break
+        return ngrams
+
+
+ANALYZERS: dict[str, Callable[[int, int], Callable[[Any], list[str]]]] = {
+    "word": WordNgrams,
+    "char": CharacterNgrams,
+    "char_wb": CharacterNgramsWithinWords,
+}
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Functions that are called one after the other; unlike a closure, it can be pickled."""
+
+    steps: tuple[Callable[[Any], Any], ...]
+
+    def __call__(self, text: Any) -> Any:
+        """Return the result of the last function."""
+        for step in self.steps:
+            text = step(text)
+        return text
+
+
+@dataclass(frozen=True)
+class Without:
+    """Drops some words from a list."""
+
+    dropped: frozenset[str]
+
+    def __call__(self, words: Iterable[str]) -> list[str]:
+        """Return the other words."""
+        return [word for word in words if word not in self.dropped]
+
+
+# Those of scikit-learn, copied so that predictions need not import it
+_ENGLISH = """
+a about above across after afterwards again against all almost alone along already also although always am
+among amongst amoungst amount an and another any anyhow anyone anything anyway anywhere are around as at
+back be became because become becomes becoming been before beforehand behind being below beside besides
+between beyond bill both bottom but by call can cannot cant co con could couldnt cry de describe detail do
+done down due during each eg eight either eleven else elsewhere empty enough etc even ever every everyone
+everything everywhere except few fifteen fifty fill find fire first five for former formerly forty found
+four from front full further get give go had has hasnt have he hence her here hereafter hereby herein
+hereupon hers herself him himself his how however hundred i ie if in inc indeed interest into is it its
+itself keep last latter latterly least less ltd made many may me meanwhile might mill mine more moreover
+most mostly move much must my myself name namely neither never nevertheless next nine no nobody none noone
+nor not nothing now nowhere of off often on once one only onto or other others otherwise our ours ourselves
+out over own part per perhaps please put rather re same see seem seemed seeming seems serious several she
+should show side since sincere six sixty so some somehow someone something sometime sometimes somewhere
+still such system take ten than that the their them themselves then thence there thereafter thereby
+therefore therein thereupon these they thick thin third this those though three through throughout thru thus
+to together too top toward towards twelve twenty two un under until up upon us very via was we well were
+what whatever when whence whenever where whereafter whereas whereby wherein whereupon wherever whether which
+while whither who whoever whole whom whose why will with within without would yet you your yours yourself
+yourselves
+"""
+STOP_WORDS = {"english": frozenset(_ENGLISH.split())}
+
+
+class TokenSource(Protocol):
+    """Something that splits texts into tokens."""
+
+    def prepare(self, texts: Sequence[Any]) -> Prepared:
+        """Return texts that can be split on any thread."""
+
+    def words(self, text: Any) -> list[str]:
+        """Return the tokens of one text as strings."""
+
+
+class StopWords:
+    """A hash table of stop words."""
+
+    def __init__(self, words: frozenset[str]) -> None:
+        self.letters, self.ends = encode_strings(sorted(words))
+        self.keys, self.slots = np.empty((len(words), 1), np.int64), empty_slots(len(words))
+        index_tokens(self.letters, self.ends, self.slots, self.keys)
+
+    def drop_from(self, tokens: Tokens) -> None:
+        """Drop the stop words, in place."""
+        drop_tokens(tokens, self.slots, self.keys, self.letters, self.ends)
+
+
+class PreparedWithStopWords(NamedTuple):
+    """Texts from which stop words are dropped after they are split."""
+
+    texts: Prepared
+    stop_words: StopWords
+
+    @property
+    def cost(self) -> np.ndarray:
+        """Cumulative length."""
+        return self.texts.cost
+
+    def tokens(self, first: int, last: int, room: TokenRoom) -> Tokens:
+        """Return the tokens of texts first to last - 1 that are not stop words."""
+        tokens = self.texts.tokens(first, last, room)
+        self.stop_words.drop_from(tokens)
+        return tokens
+
+
+class WithoutStopWords:
+    """Splits texts with another tokenizer and drops the stop words."""
+
+    def __init__(self, tokenizer: TokenSource, stop_words: frozenset[str]) -> None:
+        self.tokenizer = tokenizer
+        self.stop_words = stop_words
+        self.table = StopWords(stop_words)
+
+    def prepare(self, texts: Sequence[Any]) -> Prepared:
+        """Return texts that can be split on any thread."""
+        return PreparedWithStopWords(self.tokenizer.prepare(texts), self.table)
+
+    def words(self, text: Any) -> list[str]:
+        """Return the tokens of one text that are not stop words."""
+        return [word for word in self.tokenizer.words(text) if word not in self.stop_words]
+
+
+def stop_word_set(stop_words: Any) -> frozenset[str] | None:
+    """Return the stop words: those of a built-in list, those given, or None.
+
+    Examples
+    --------
+    >>> stop_word_set("englsh")
+    Traceback (most recent call last):
+    dropglm.base.errors.InputError: stop_words 'englsh' is unknown; did you mean 'english'? Known: 'english'.
+    """
+    if stop_words is None:
+        return None
+    if isinstance(stop_words, str):
+        return lookup(STOP_WORDS, stop_words, "stop_words")
+    words = frozenset(stop_words) if isinstance(stop_words, Iterable) else frozenset([stop_words])
+    for word in words:
+        if not isinstance(word, str):
+            raise InputTypeError(f"stop_words must be 'english' or a list of strings, got {word!r}.")
+    return words
+
+
+def warn_of_inconsistent(stop_words: frozenset[str], tokenize: Callable[[str], list[str]]) -> None:
+    """Warn if a stop word is split or changed like a text, so that it would never be dropped."""
+    try:
+        tokens = {token for word in stop_words for token in tokenize(word)}
+    except Exception:
+        return  # a preprocessor or tokenizer of the user that expects other objects than words
+    if not tokens <= stop_words:
+        warnings.warn(
+            "Your stop_words may be inconsistent with your preprocessing. Tokenizing the stop words "
+            f"generated tokens {sorted(tokens - stop_words)} not in stop_words.",
+            stacklevel=5,
+        )
+
+
+def _read_path(document: Any) -> bytes:
+    with open(document, "rb") as file:
+        return file.read()
+
+
+INPUTS: dict[str, Callable[[Any], Any]] = {
+    "content": lambda document: document,
+    "file": lambda document: document.read(),
+    "filename": _read_path,
+}
+# Besides ngram_range and stop_words, what the n-grams of a text depend on.
+ANALYSIS = (
+    "lowercase",
+    "token_pattern",
+    "strip_html",
+    "strip_accents",
+    "analyzer",
+    "preprocessor",
+    "tokenizer",
+)
+
+
+class TextAnalysis(NgramSettings):
+    """Features with scikit-learn's settings for the analysis of texts.
+
+    As in scikit-learn, a subclass may override ``build_preprocessor``, ``build_tokenizer`` or
+    ``build_analyzer``.
+    """
+
+    analyzer: Any
+    preprocessor: Any
+    tokenizer: Any
+    stop_words: Any
+    strip_accents: Any
+    input: str
+    encoding: str
+    decode_error: str
+    verbose: int
+
+    def decode(self, doc: Any) -> Any:
+        """Return a document as text: read the file, if ``input`` says so, and decode bytes.
+
+        Parameters
+        ----------
+        doc : str, bytes, file object or path
+            The document.
+
+        Returns
+        -------
+        str
+            Its text.
+        """
+        if self.input != "content":
+            doc = lookup(INPUTS, self.input, "input")(doc)
+        return doc.decode(self.encoding, self.decode_error) if isinstance(doc, bytes) else doc
+
+    def build_preprocessor(self) -> Callable[[Any], str]:
+        """Return the function that is applied to a text before it is split.
+
+        Returns
+        -------
+        callable
+            From a text to a text.
+        """
+        if self.preprocessor is not None:
+            return self.preprocessor
+        return Preprocessor(bool(self.lowercase), bool(self.strip_html), accent_function(self.strip_accents))
+
+    def build_tokenizer(self) -> Callable[[str], list[str]]:
+        """Return the function that splits a preprocessed text.
+
+        Returns
+        -------
+        callable
+            From a text to a list of tokens.
+        """
+        return compile_pattern(self.token_pattern).findall if self.tokenizer is None else self.tokenizer
+
+    def build_analyzer(self) -> Callable[[Any], list[str]]:
+        """Return the function that lists the n-grams of a document, whether or not they are features.
+
+        Returns
+        -------
+        callable
+            From a document to a list of strings.
+        """
+        return Chain((self.decode, *self._steps()))
+
+    def get_stop_words(self) -> frozenset[str] | None:
+        """Return the stop words.
+
+        Returns
+        -------
+        frozenset of str, or None
+            The words that are left out; None if there are none.
+        """
+        return stop_word_set(self.stop_words)
+
+    def _steps(self) -> Sequence[Callable[[Any], Any]]:
+        """Return the functions that lead from a decoded document to the list of its n-grams."""
+        if callable(self.analyzer):
+            return (self.analyzer,)
+        steps: list[Callable[[Any], Any]] = [self.build_preprocessor()]
+        if self.analyzer == "word":
+            steps.append(self.build_tokenizer())
+            stop_words = self.get_stop_words()
+            steps += [] if stop_words is None else [Without(stop_words)]
+        return *steps, lookup(ANALYZERS, self.analyzer, "analyzer")(*self.ngram_range)
+
+    def _overrides(self, name: str) -> bool:
+        return getattr(type(self), name) is not getattr(TextAnalysis, name)
+
+    def _splits_words(self) -> bool:
+        """Return whether n-grams consist of tokens; otherwise each n-gram is a single string."""
+        return (
+            isinstance(self.analyzer, str)
+            and self.analyzer == "word"
+            and not self._overrides("build_analyzer")
+        )
+
+    def _tokenizer(self) -> TokenSource:
+        if self._overrides("build_analyzer"):
+            return FunctionTokenizer(self.build_analyzer())
+        if not self._splits_words():
+            return FunctionTokenizer(Chain(tuple(self._steps())))
+        preprocess, stop_words = self.build_preprocessor(), self.get_stop_words()
+        tokenizer: TokenSource
+        if self.tokenizer is not None or self._overrides("build_tokenizer"):
+            tokenizer = FunctionTokenizer(Chain((preprocess, self.build_tokenizer())))
+        else:
+            tokenizer = Tokenizer(self.token_pattern, preprocess)
+        return WithoutStopWords(tokenizer, stop_words) if stop_words else tokenizer
+
+    def _chunks(self, X: Any, threads: int) -> Iterator[list[Any]]:
+        """Yield the decoded documents in lists; functions of the user may accept other objects than texts."""
+        own = (
+            self.preprocessor is not None or callable(self.analyzer) or self._overrides("build_preprocessor")
+        )
+        decode = None if self._overrides("build_analyzer") else self.decode
+        objects = own or decode is None
+        return text_chunks(
+            X,
+            verbose=bool(self.verbose),
+            decode=decode,
+            objects=objects,
+            threads=threads,
+            strings=self._keeps_strings(),
+        )
+
+    def _keeps_strings(self) -> bool:
+        """Return whether strings need not be decoded."""
+        return self.input == "content" and type(self).decode is TextAnalysis.decode
+
+    def _settings(self) -> dict[str, Any]:
+        """Return the settings on which the n-grams of a text depend; functions by their names."""
+        named = {name: _value_or_name(getattr(self, name)) for name in ANALYSIS}
+        return named | {"ngram_range": tuple(self.ngram_range), "stop_words": self.get_stop_words()}
+
+    def _check_analysis(self) -> tuple[int, int]:
+        """Check the settings; return the smallest and largest number of tokens of the n-grams to count."""
+        words = self._splits_words()
+        shortest, longest = self._check_ngrams()
+        lookup(INPUTS, self.input, "input")
+        accent_function(self.strip_accents)
+        if not callable(self.analyzer):
+            lookup(ANALYZERS, self.analyzer, "analyzer")
+        for name in ("preprocessor", "tokenizer"):
+            value = getattr(self, name)
+            if value is not None and not callable(value):
+                raise InputTypeError(f"{name} must be a function or None, got {value!r}.")
+        return (shortest, longest) if words else (1, 1)
+
+    def _warn_of_settings(self) -> None:
+        """Warn of settings that have no effect, and of stop words that never occur."""
+        ignored: dict[str, str] = {}
+        if self.tokenizer is not None:
+            ignored["token_pattern"] = "'tokenizer' is not None"
+        if callable(self.analyzer):
+            ignored |= dict.fromkeys(("preprocessor", "ngram_range"), "'analyzer' is callable")
+        if callable(self.analyzer) or self.analyzer != "word":
+            ignored |= dict.fromkeys(("stop_words", "token_pattern", "tokenizer"), "'analyzer' != 'word'")
+        defaults = {"token_pattern": tuple(RUNS), "ngram_range": ((1, 1),)}
+        for name, reason in ignored.items():
+            value = getattr(self, name)
+            if value is not None and not (name in defaults and value in defaults[name]):
+                warnings.warn(f"The parameter {name!r} will not be used since {reason}.", stacklevel=4)
+        stop_words = self.get_stop_words()
+        if stop_words and self._splits_words():
+            tokenize = Chain((self.build_preprocessor(), self.build_tokenizer()))
+            warn_of_inconsistent(stop_words, tokenize)
+
+
+def _value_or_name(setting: Any) -> Any:
+    """Return a setting, or the name of a function: many cannot be pickled, or are not equal to their copy."""
+    # Without the module: "__main__" has another name in other processes.
+    return getattr(setting, "__qualname__", type(setting).__qualname__) if callable(setting) else setting

@@ -1,0 +1,379 @@
+"""Numbering and counting all n-grams of the texts, before the features are selected among them.
+
+An n-gram is stored as a pair: its first n - 1 tokens, which are a numbered n-gram themselves, and its last
+token, packed into 64 bits. Tokens and pairs are numbered by two hash tables with linear probing; the second
+has the n-grams of all n > 1. The tables hold numbers only; keys and counts are kept in arrays ("nodes") in
+the order in which they were first seen, so that frequent n-grams, which are seen early, are close to each
+other in memory.
+
+The code of an n-gram is its number if it is a token, and -1 - number if it is a pair.
+"""
+
+import numpy as np
+
+from dropglm.base.errors import InputError
+from dropglm.core.maths.compile import kernel, part
+from dropglm.text.ngrams.tokens import TokenRoom, Tokens, token_key
+
+FREE = -1
+NONE = -1  # pads the spelling of shorter n-grams
+# Columns of the nodes: the key, the last text that contains it, the number of texts that contain it, and the
+# number of occurrences. Two nodes fill one cache line.
+KEY, SEEN, TEXTS, TIMES = 0, 1, 2, 3
+# Slots that may be tried in vain for each slot of a table; with random keys it is less than one. Words of a
+# model file may be chosen so that all of them have the same hash, which would take a quadratic time.
+MOST_PROBES = 64
+BLOCK = 64  # n-grams whose slots are fetched before the first one is used, so that memory latencies overlap
+PAIR = 1 << 30  # is added to the number of a pair that is the head of another one
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
+
+
+@part
+def mix(key):
+    """Return a hash of 64 bits, each of which depends on all bits of the key."""
+    h = np.uint64(key) * _GOLDEN
+    h = (h ^ (h >> _HALF)) * _GOLDEN
+    return h ^ (h >> _HALF)
+
+
+@part
+def first_slot(key, slots):
+    """Return the first slot to probe, from the lower half of the hash; there are 2^k slots."""
+    return np.int64(mix(key) & np.uint64(len(slots) - 1))
+
+
+@part
+def equal_strings(letters, start, stop, others, begin, end):
+    """Return whether two strings are equal."""
+    if stop - start != end - begin:
+        return False
+    k = 0
+    while k < stop - start and letters[start + k] == others[begin + k]:
+        k += 1
+    return k == stop - start
+
+
+@part
+def token_slot(letters, start, stop, key, slots, keys, known, ends):
+    """Return the slot of this token, or the free slot where it belongs."""
+    slot = first_slot(key, slots)
+    while slots[slot] != FREE:
+        found = slots[slot]
+        if keys[found, KEY] == key and (
+            key >= 0 or equal_strings(letters, start, stop, known, ends[found], ends[found + 1])
+        ):
+            break
+        slot = (slot + 1) & (len(slots) - 1)
+    return slot
+
+
+@part
+def pair_slot(key, slots, keys):
+    """Return the slot of this pair, or the free slot where it belongs."""
+    slot = first_slot(key, slots)
+    while slots[slot] != FREE and keys[slots[slot], KEY] != key:
+        slot = (slot + 1) & (len(slots) - 1)
+    return slot
+
+
+@part
+def count_node(node, text, nodes):
+    """Count an occurrence; return whether it is the first one in this text."""
+    nodes[node, TIMES] += 1
+    if nodes[node, SEEN] == text:
+        return False
+    nodes[node, SEEN] = text
+    nodes[node, TEXTS] += 1
+    return True
+
+
+@part
+def add_node(key, nodes, size, slots, slot):
+    """Add a node and return its number."""
+    node = size[0]
+    nodes[node, KEY], nodes[node, SEEN], nodes[node, TEXTS], nodes[node, TIMES] = key, -1, 0, 0
+    slots[slot] = node
+    size[0] += 1
+    return node
+
+
+@kernel
+def refill(slots, nodes, size):
+    """Insert the first ``size`` nodes into empty slots."""
+    for node in range(size):
+        slot = first_slot(nodes[node, KEY], slots)
+        while slots[slot] != FREE:
+            slot = (slot + 1) & (len(slots) - 1)
+        slots[slot] = node
+
+
+def scratch_for(counts: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return memory for loops over texts with so many tokens: two long vectors and two short ones."""
+    # Allocated here, since "np.empty" in a kernel takes 0.1 s to compile.
+    long, short = np.empty((2, counts.max(initial=1)), np.int64), np.empty((2, BLOCK), np.int64)
+    return long[0], long[1], short[0], short[1]
+
+
+@kernel
+def count_texts(
+    tokens, scratch, first_text, shortest, longest, binary, words, pairs, known, ends, codes, start
+):
+    """Number and count the n-grams of texts first_text, first_text + 1, …, and write the codes of each text.
+
+    If ``binary``, an n-gram is written once per text. ``words`` and ``pairs`` are slots, nodes and size; the
+    scratch is that of ``scratch_for``.
+    """
+    slots, nodes, size = words
+    pair_slots, pair_nodes, pairs_size = pairs
+    letters, firsts, counts, token_starts, token_stops, token_keys = tokens
+    heads, tails, keys, fetched = scratch
+    place = start[0]
+    for i in range(len(counts)):
+        first, count, text = firsts[i], counts[i], first_text + i
+        for begin in range(0, count, BLOCK):
+            end = min(begin + BLOCK, count)
+            for p in range(begin, end):
+                fetched[p - begin] = slots[first_slot(token_keys[first + p], slots)]
+            for p in range(begin, end):
+                node = fetched[p - begin]
+                keys[p - begin] = nodes[node, KEY] if node != FREE else FREE
+            for p in range(begin, end):
+                q, node = first + p, fetched[p - begin]
+                key = token_keys[q]
+                if key < 0 or keys[p - begin] != key:
+                    begins, stops = token_starts[q], token_stops[q]
+                    slot = token_slot(letters, begins, stops, key, slots, nodes, known, ends)
+                    if slots[slot] == FREE:
+                        node = add_node(key, nodes, size, slots, slot)
+                        for j in range(stops - begins):
+                            known[ends[node] + j] = letters[begins + j]
+                        ends[node + 1] = ends[node] + stops - begins
+                    node = np.int64(slots[slot])
+                heads[p] = tails[p] = node
+                new = count_node(node, text, nodes)
+                codes[place] = node
+                place += shortest == 1 and (new or not binary)
+        for n in range(2, min(longest, count) + 1):
+            for begin in range(0, count - n + 1, BLOCK):
+                end = min(begin + BLOCK, count - n + 1)
+                for p in range(begin, end):
+                    key = heads[p] << 32 | tails[p + n - 1]
+                    keys[p - begin] = key
+                    fetched[p - begin] = pair_slots[first_slot(key, pair_slots)]
+                for p in range(begin, end):
+                    node = fetched[p - begin]
+                    if node != FREE and pair_nodes[node, KEY] != keys[p - begin]:
+                        fetched[p - begin] = FREE
+                for p in range(begin, end):
+                    node = fetched[p - begin]
+                    if node == FREE:
+                        slot = pair_slot(keys[p - begin], pair_slots, pair_nodes)
+                        node = np.int64(pair_slots[slot])
+                        if node == FREE:
+                            node = add_node(keys[p - begin], pair_nodes, pairs_size, pair_slots, slot)
+                    heads[p] = PAIR + node
+                    new = count_node(node, text, pair_nodes)
+                    codes[place] = -1 - node
+                    place += n >= shortest and (new or not binary)
+        start[i + 1] = place
+
+
+@kernel
+def drop_tokens(tokens, slots, keys, known, ends):
+    """Remove the known tokens from the texts, in place."""
+    for i in range(len(tokens.counts)):
+        begin = place = tokens.first[i]
+        for p in range(begin, begin + tokens.counts[i]):
+            start, stop, key = tokens.start[p], tokens.stop[p], tokens.keys[p]
+            if slots[token_slot(tokens.letters, start, stop, key, slots, keys, known, ends)] == FREE:
+                tokens.start[place], tokens.stop[place], tokens.keys[place] = start, stop, key
+                place += 1
+        tokens.counts[i] = place - begin
+
+
+@kernel
+def index_tokens(letters, ends, slots, keys):
+    """Compute the keys of distinct tokens, which are concatenated, and insert them into empty slots."""
+    left = MOST_PROBES * len(slots)
+    for number in range(len(keys)):
+        key = token_key(letters, ends[number], ends[number + 1])
+        slot = first_slot(key, slots)
+        while slots[slot] != FREE:
+            slot = (slot + 1) & (len(slots) - 1)
+            left -= 1
+        if left < 0:
+            raise InputError("too many words have the same hash")
+        slots[slot], keys[number, KEY] = number, key
+
+
+@kernel
+def index_ngrams(spelling, slots, keys, token_columns, pair_columns):
+    """Number the pairs of given n-grams, and write their columns; return how many pairs there are."""
+    size, left = 0, MOST_PROBES * (len(slots) + spelling.size)
+    for column in range(len(spelling)):
+        head, n = np.int64(spelling[column, 0]), 1
+        while n < spelling.shape[1] and spelling[column, n] >= 0:
+            key = head << 32 | np.int64(spelling[column, n])
+            slot = pair_slot(key, slots, keys)
+            left -= (slot - first_slot(key, slots)) & (len(slots) - 1)
+            if left < 0:
+                raise InputError("too many n-grams have the same hash")
+            if slots[slot] == FREE:
+                slots[slot], keys[size, KEY], pair_columns[size] = size, key, -1
+                size += 1
+            head, n = PAIR + np.int64(slots[slot]), n + 1
+        if n == 1:
+            token_columns[head] = column
+        else:
+            pair_columns[head - PAIR] = column
+    return size
+
+
+@kernel
+def find_texts(
+    tokens, scratch, shortest, longest, slots, keys, known, ends, pair_slots, pair_keys, codes, start
+):
+    """Write the codes of those n-grams of each text that are known."""
+    letters, firsts, counts, token_starts, token_stops, token_keys = tokens
+    heads, tails, wanted, fetched = scratch
+    place = start[0]
+    for i in range(len(counts)):
+        first, count = firsts[i], counts[i]
+        for begin in range(0, count, BLOCK):
+            end = min(begin + BLOCK, count)
+            for p in range(begin, end):
+                fetched[p - begin] = slots[first_slot(token_keys[first + p], slots)]
+            for p in range(begin, end):
+                q, node = first + p, fetched[p - begin]
+                key = token_keys[q]
+                if node != FREE and (key < 0 or keys[node, KEY] != key):
+                    begins, stops = token_starts[q], token_stops[q]
+                    node = np.int64(slots[token_slot(letters, begins, stops, key, slots, keys, known, ends)])
+                heads[p] = tails[p] = node
+                codes[place] = node
+                place += shortest == 1 and node != FREE
+        for n in range(2, min(longest, count) + 1):
+            for begin in range(0, count - n + 1, BLOCK):
+                end = min(begin + BLOCK, count - n + 1)
+                for p in range(begin, end):
+                    # Negative if the head or the tail is unknown; no key of the table is.
+                    key = heads[p] << 32 | tails[p + n - 1]
+                    wanted[p - begin] = key
+                    fetched[p - begin] = pair_slots[first_slot(key, pair_slots)] if key >= 0 else FREE
+                for p in range(begin, end):
+                    node = fetched[p - begin]
+                    if node != FREE and pair_keys[node, KEY] != wanted[p - begin]:
+                        node = np.int64(pair_slots[pair_slot(wanted[p - begin], pair_slots, pair_keys)])
+                    heads[p] = PAIR + node if node != FREE else FREE
+                    codes[place] = -1 - node
+                    place += n >= shortest and node != FREE
+        start[i + 1] = place
+
+
+MIN_SLOTS = 1 << 10
+MAX_NGRAM = 50
+
+
+class Table:
+    """A hash table that numbers keys 0, 1, … in the order of first appearance and counts them."""
+
+    def __init__(self) -> None:
+        self.size = np.zeros(1, np.int64)
+        self.slots = np.full(MIN_SLOTS, FREE, np.int32)
+        self.nodes = np.empty((0, 4), np.int64)
+
+    def __len__(self) -> int:
+        return int(self.size[0])
+
+    def reserve(self, more: int) -> None:
+        """Make room for that many new keys, so that the kernels never have to grow an array."""
+        need = len(self) + more
+        self.nodes = _with_room(self.nodes, need, len(self))
+        if 2 * need > len(self.slots):
+            self.slots = empty_slots(need)
+            refill(self.slots, self.nodes, len(self))
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The arrays that the kernels change."""
+        return self.slots, self.nodes, self.size
+
+
+class NgramCounter:
+    """Counts, for n = 1 to ``longest``, the occurrences of each n-gram and the texts that contain it.
+
+    Each thread has a counter of its own; ``CountedNgrams`` merges them.
+    """
+
+    def __init__(self, shortest: int, longest: int, *, binary: bool) -> None:
+        self.shortest, self.longest, self.binary = shortest, longest, binary
+        self.words, self.pairs = Table(), Table()
+        self.letters = np.empty(0, np.uint8)
+        self.ends = np.zeros(1, np.int64)
+        self.room, self.codes = TokenRoom(), np.empty(1, np.int32)
+
+    def add(self, tokens: Tokens, first_text: int) -> tuple[np.ndarray, np.ndarray]:
+        """Count the n-grams of texts first_text, first_text + 1, …
+
+        Returns
+        -------
+        ndarray
+            The codes of the n-grams of each text; the next call overwrites them.
+        ndarray of shape (n_texts + 1,)
+            Where the codes of each text begin, and those of the last one end.
+        """
+        occurrences, longer = int(tokens.counts.sum()), self.longest - 1
+        self.words.reserve(occurrences)
+        self.pairs.reserve(occurrences * longer)
+        known = len(self.words)
+        letters = int(self.ends[known]) + len(tokens.letters)
+        self.letters = _with_room(self.letters, letters, int(self.ends[known]))
+        self.ends = _with_room(self.ends, known + occurrences + 1, known + 1)
+        # One more than needed: the kernel writes repeated codes as well, and then overwrites them.
+        self.codes = _with_room(self.codes, occurrences * self.longest + 1, 0)
+        start = np.zeros(len(tokens.counts) + 1, np.int64)
+        count_texts(
+            tokens,
+            scratch_for(tokens.counts),
+            first_text,
+            self.shortest,
+            self.longest,
+            self.binary,
+            self.words.arrays,
+            self.pairs.arrays,
+            self.letters,
+            self.ends,
+            self.codes,
+            start,
+        )
+        refuse_too_many(len(self.pairs), first_text + len(tokens.counts))
+        return self.codes[: start[-1]], start
+
+    def release(self) -> None:
+        """Give back the memory, on the thread that calls this."""
+        self.words, self.pairs, self.room = Table(), Table(), TokenRoom()
+
+
+def refuse_too_many(pairs: int, n_texts: int) -> None:
+    """Raise if the numbers of pairs, as heads of others, no longer fit into 31 bits."""
+    if pairs >= PAIR:
+        raise InputError(
+            f"The first {n_texts} texts contain more distinct n-grams than can be numbered; use a smaller "
+            "ngram_range."
+        )
+
+
+def empty_slots(keys: int) -> np.ndarray:
+    """Return the slots of a table for that many keys: a power of two, at least twice as many as keys."""
+    return np.full(max(MIN_SLOTS, 1 << (2 * keys - 1).bit_length()), FREE, np.int32)
+
+
+def _with_room(array: np.ndarray, need: int, used: int) -> np.ndarray:
+    """Return the array, or a copy of its first rows with room for ``need`` rows, at least twice as long."""
+    if need <= len(array):
+        return array
+    longer = np.empty((max(need, len(array) * 2), *array.shape[1:]), array.dtype)
+    longer[:used] = array[:used]
+    return longer

@@ -1,0 +1,239 @@
+"""Blends of a model's predictors with those of naive Bayes, fitted to held-out rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from dropglm.search.blend import (
+    BLOCK,
+    HALF,
+    PRIOR_ALONE,
+    PRIORS,
+    PRIORS_BESIDE_OTHERS,
+    Blend,
+    BlendedRows,
+    HeldOutBlends,
+    fit_blend,
+    losses_of,
+)
+
+
+@st.composite
+def predictors(draw):
+    """Return η, ν, y and weights; η and ν know the classes well, badly, or the wrong way round."""
+    K, n = draw(st.integers(2, 4)), draw(st.integers(2, 60))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    y = rng.integers(K, size=n)
+    scales = draw(st.tuples(*[st.sampled_from([-3.0, 0.0, 0.1, 1.0, 3.0])] * 2))
+    eta, nu = (scale * np.eye(K)[y] + rng.normal(size=(n, K)) for scale in scales)
+    if K == 2:
+        eta, nu = (part[:, [1]] - part[:, [0]] for part in (eta, nu))
+    return eta, nu, y, rng.choice([0.5, 1.0, 2.0], size=n)
+
+
+def all_classes(eta):
+    return np.column_stack([np.zeros(len(eta)), eta]) if eta.shape[1] == 1 else eta
+
+
+def objective(t, c, eta, nu, y, weights, *, calibrate, other_features):
+    """The documented objective."""
+    total = all_classes(t * eta + c * nu)
+    value = weights @ (logsumexp(total, axis=1) - total[np.arange(len(y)), y])
+    if other_features:
+        return value + calibrate * 0.5 * (t - 1.0) ** 2 + 15.0 * (spread_of(nu) * c) ** 2
+    return value + calibrate * 5.0 * (t - 0.5) ** 2 + 5.0 * (spread_of(nu) * c - 0.5) ** 2
+
+
+def spread_of(nu):
+    parts = all_classes(nu)
+    return np.sqrt(np.mean((parts - parts.mean(axis=1)[:, None]) ** 2))
+
+
+@settings(max_examples=40)
+@given(predictors(), st.booleans(), st.booleans())
+def test_a_blend_is_the_minimum_over_factors_that_are_not_small(case, calibrate, other_features):
+    eta, nu, y, weights = case
+    how = {"calibrate": calibrate, "other_features": other_features}
+    priors = PRIORS_BESIDE_OTHERS if other_features else PRIORS
+    found = fit_blend(eta, nu, y, weights, calibrate=calibrate, priors=priors)
+    spread, bound = spread_of(nu), priors.naive_bayes.smallest
+
+    def value(z):
+        t, c = np.array([HALF.smallest, bound]) + np.exp(z)  # a minimum at the bound lies at minus infinity
+        return objective(t if calibrate else 1.0, c / spread, eta, nu, y, weights, **how)
+
+    assert found.scale >= HALF.smallest if calibrate else found.scale == 1.0
+    assert found.naive_bayes * spread >= bound * (1.0 - 1e-12)
+    best = minimize(value, [-1.0, -1.0], method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9}).fun
+    ours = objective(*found, eta, nu, y, weights, **how)
+    assert ours <= best + 1e-4 * (1.0 + best)  # the search without derivatives may stop early
+
+
+@settings(max_examples=50)
+@given(predictors())
+def test_without_naive_bayes_the_scale_alone_is_fitted(case):
+    eta, _, y, weights = case
+
+    def loss(t):
+        total = all_classes(t * eta)
+        return weights @ (logsumexp(total, axis=1) - total[np.arange(len(y)), y]) + 0.5 * (t - 1.0) ** 2
+
+    found = fit_blend(eta, None, y, weights, calibrate=True)
+    assert found.naive_bayes == 0.0
+    others = np.linspace(PRIOR_ALONE.smallest, 2.0 * found.scale + 1.0, 30)
+    assert loss(found.scale) <= min(map(loss, others)) + 1e-4
+    assert fit_blend(eta, None, y, weights, calibrate=False) == Blend(1.0, 0.0)
+
+
+@settings(max_examples=50)
+@given(predictors(), st.sampled_from([0.01, 0.5, 3.0, 100.0]))
+def test_scaling_the_predictors_of_naive_bayes_divides_their_factor(case, factor):
+    eta, nu, y, weights = case
+    before = fit_blend(eta, nu, y, weights, calibrate=True)
+    after = fit_blend(eta, factor * nu, y, weights, calibrate=True)
+    assert_allclose(factor * after.naive_bayes, before.naive_bayes, rtol=1e-3, atol=1e-4)
+    assert_allclose(after.scale, before.scale, rtol=1e-3, atol=1e-4)
+
+
+@settings(max_examples=50)
+@given(predictors())
+def test_weights_count_rows(case):
+    eta, nu, y, _ = case
+    twice = (np.repeat(part, 2, axis=0) for part in (eta, nu, y))
+    repeated = fit_blend(*twice, np.ones(2 * len(y)), calibrate=True)
+    assert_allclose(
+        repeated, fit_blend(eta, nu, y, np.full(len(y), 2.0), calibrate=True), rtol=1e-3, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("K", [2, 5])
+def test_predictors_that_are_too_small_by_a_factor_are_restored(K, rng):
+    n = 20_000
+    truth = 2.0 * rng.normal(size=(n, K))
+    p = np.exp(truth) / np.exp(truth).sum(axis=1, keepdims=True)
+    y = (rng.random(n)[:, None] > p.cumsum(axis=1)).sum(axis=1)
+    eta = truth if K > 2 else truth[:, [1]] - truth[:, [0]]
+    found = fit_blend(eta / 4.0, None, y, np.ones(n), calibrate=True)
+    assert found.scale == pytest.approx(4.0, rel=0.05)
+    # Noise gets as little weight as possible.
+    noise = rng.normal(size=eta.shape)
+    found = fit_blend(eta / 4.0, noise, y, np.ones(n), calibrate=True)
+    assert found.scale == pytest.approx(4.0, rel=0.05)
+    assert found.naive_bayes == pytest.approx(HALF.smallest / spread_of(noise), rel=0.01)
+
+
+@pytest.mark.parametrize("K", [1, 4])
+def test_many_rows_are_as_good_as_few_with_larger_weights(K, rng):
+    n, copies = 50, 500
+    eta, nu, y = rng.normal(size=(n, K)), rng.normal(size=(n, K)), rng.integers(max(2, K), size=n)
+    many = np.tile(eta, (copies, 1)), np.tile(nu, (copies, 1)), np.tile(y, copies)
+    assert n * copies > 2 * BLOCK
+    once = fit_blend(eta, nu, y, np.ones(n), calibrate=True)
+    assert_allclose(fit_blend(*many, np.full(n * copies, 1.0 / copies), calibrate=True), once, rtol=1e-6)
+
+
+def loss_with_numpy(t, c, eta, nu, y, weights):
+    """Value, gradient and Hessian of the loss, by softmax: means and covariances of η and ν."""
+    eta, nu = all_classes(eta), all_classes(nu)
+    total, rows = t * eta + c * nu, np.arange(len(y))
+    value = weights @ (logsumexp(total, axis=1) - total[rows, y])
+    p = np.exp(total - logsumexp(total, axis=1)[:, None])
+    parts = np.stack([part - part[rows, y][:, None] for part in (eta, nu)])
+    means = np.einsum("ik,aik->ia", p, parts)
+    squares = np.einsum("ik,aik,bik->iab", p, parts, parts)
+    covariances = squares - means[:, :, None] * means[:, None, :]
+    return value, weights @ means, np.einsum("i,iab->ab", weights, covariances)
+
+
+@settings(max_examples=100)
+@given(predictors(), st.sampled_from([0.2, 1.0, 30.0]), st.sampled_from([0.0, 0.5, 2.0]))
+def test_the_loss_and_its_derivatives_are_those_of_softmax(case, t, c):
+    eta, nu, y, weights = case
+    s = spread_of(nu)
+    value, gradient, hessian = loss_with_numpy(t, c, eta, nu, y, weights)
+    scale = np.array([1.0, 1.0 / s])  # the factors are t and s c
+    size = t * weights.sum()
+    found = BlendedRows(eta, nu, y, weights, calibrate=True, spread=s).loss([t, s * c])
+    assert_allclose(found.value, value, rtol=1e-12, atol=1e-12 * size)
+    assert_allclose(found.gradient, gradient * scale, rtol=1e-12, atol=1e-12 * size)
+    assert_allclose(found.hessian, hessian * np.outer(scale, scale), rtol=1e-12, atol=1e-11 * size)
+
+
+@settings(max_examples=30)
+@given(predictors())
+def test_factors_that_are_not_part_of_a_blend_have_no_derivatives(case):
+    eta, nu, y, weights = case
+    both = BlendedRows(eta, nu, y, weights, calibrate=True).loss([1.0, 0.5])
+    second = BlendedRows(eta, nu, y, weights, calibrate=False).loss([0.5])
+    assert second == (both.value, both.gradient[1:], [both.hessian[1][1:]])
+    both = BlendedRows(eta, nu, y, weights, calibrate=True).loss([2.0, 0.0])
+    first = BlendedRows(eta, None, y, weights, calibrate=True).loss([2.0])
+    assert_allclose(
+        [first.value, first.gradient[0], first.hessian[0][0]],
+        [both.value, both.gradient[0], both.hessian[0][0]],
+        rtol=1e-15,
+    )
+    assert np.shape(first.hessian) == (1, 1)
+
+
+@settings(max_examples=30)
+@given(predictors())
+def test_the_derivatives_are_finite_differences(case):
+    rows = BlendedRows(*case, calibrate=True)
+    x, h = np.array([0.7, 0.4]), 1e-5
+    here = rows.loss(x)
+    for k, move in enumerate(h * np.eye(2)):
+        above, below = rows.loss(x + move), rows.loss(x - move)
+        assert_allclose((above.value - below.value) / (2 * h), here.gradient[k], rtol=1e-5, atol=1e-5)
+        differences = np.subtract(above.gradient, below.gradient) / (2 * h)
+        assert_allclose(differences, here.hessian[k], rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("K", [2, 3, 7])
+@pytest.mark.parametrize("size", [1.0, 1000.0])
+def test_losses_are_minus_log_probabilities(K, size, rng):
+    n = 2 * BLOCK + 3
+    eta, y = size * rng.normal(size=(n, K)), rng.integers(K, size=n)
+    expected = logsumexp(eta, axis=1) - eta[np.arange(n), y]
+    assert_allclose(losses_of(eta, y), expected, rtol=1e-12, atol=1e-12)
+    assert_allclose(losses_of(np.asfortranarray(eta), y.astype(np.int32)), expected, rtol=1e-12, atol=1e-12)
+    if K == 2:
+        assert_allclose(losses_of(eta[:, [1]] - eta[:, [0]], y), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("K", [1, 3])
+def test_a_predictor_that_is_not_a_number_has_no_loss(K, rng):
+    eta, y = rng.normal(size=(6, K)), np.array([0, 1] * 3)
+    eta[2, 0] = np.nan
+    assert_allclose(np.isnan(losses_of(eta, y)), np.arange(6) == 2)
+
+
+def test_blends_of_the_same_rows_share_naive_bayes(rng):
+    y, weights = rng.integers(3, size=200), rng.random(200)
+    nu, etas = rng.normal(size=(200, 3)), rng.normal(size=(4, 200, 3))
+    shared = HeldOutBlends(nu, y, weights)
+    for eta in etas:
+        for calibrate in (False, True):
+            expected = fit_blend(eta, nu, y, weights, calibrate=calibrate)
+            assert shared.fit(eta, calibrate=calibrate) == expected
+
+
+def test_a_blend_is_linear():
+    eta, nu = np.array([[1.0], [-2.0]]), np.array([[3.0], [4.0]])
+    assert_allclose(Blend(2.0, 0.5)(eta, nu), [[3.5], [-2.0]])
+    assert_allclose(Blend(2.0, 0.0)(eta, None), [[2.0], [-4.0]])
+    assert Blend() == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-14])
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_naive_bayes_that_says_nothing_has_factor_zero(size, calibrate, rng):
+    """Its factor would be the prior mean divided by the spread, which is nothing but rounding."""
+    y = rng.integers(2, size=40)
+    eta = 2.0 * y[:, None] - 1.0 + rng.normal(size=(40, 1))
+    alone = fit_blend(eta, None, y, np.ones(40), calibrate=calibrate)
+    assert fit_blend(eta, size * rng.normal(size=(40, 1)), y, np.ones(40), calibrate=calibrate) == alone
