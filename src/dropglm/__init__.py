@@ -6,11 +6,11 @@ from dropglm.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dropglm.base.blocks import Blocks, PerBlock
-    from dropglm.core.latent import LatentFeatures
     from dropglm.core.settings import noising_penalty
     from dropglm.datasets import load_dataset
     from dropglm.linear import (
         BlockTransformer,
+        LatentFeatures,
         LinearRegression,
         LogisticRegression,
         OnlineLogisticRegression,
@@ -55,7 +55,6 @@ _find, __dir__ = lazy_names(
     {
         "base.blocks": ("Blocks", "PerBlock"),
         "baselines": (),
-        "core.latent": ("LatentFeatures",),
         "core.settings": ("noising_penalty",),
         "dask": (),
         "datasets": ("load_dataset",),
@@ -63,6 +62,7 @@ _find, __dir__ = lazy_names(
         "labelling": (),
         "linear": (
             "BlockTransformer",
+            "LatentFeatures",
             "LinearRegression",
             "LogisticRegression",
             "OnlineLogisticRegression",

@@ -19,10 +19,10 @@ from sklearn.exceptions import NotFittedError
 import dropglm
 from dropglm.dask import LinearRegression, LogisticRegression, PoissonRegressor
 from dropglm.dask.engine import DaskEngine
-from dropglm.places.partitions import SerialEngine, fit_logistic
-from dropglm.places.partitions.fitting import in_groups
+from dropglm.places.partitions import SerialEngine, fit_partitions
+from dropglm.places.partitions.contents import Rows
 from dropglm.places.partitions.rounds import Rounds
-from dropglm.places.partitions.rows import Rows
+from dropglm.places.partitions.rows import in_groups
 from tests.places.partitions.cases import (
     CLOSE,
     EXACT,
@@ -110,7 +110,7 @@ def test_a_repeated_fit_and_the_serial_engine_give_the_same_bits(client, data):
     others = partitions(Z, cuts=cuts_of(len(Z), 4), labeled=False)
 
     def on(engine):
-        return coefficients(fit_logistic(dropglm.LogisticRegression(), engine, [*parts], [*others]))
+        return coefficients(fit_partitions(dropglm.LogisticRegression(), engine, [*parts], [*others]))
 
     serial = SerialEngine()
     serial.slots = 2
@@ -155,7 +155,7 @@ def test_tasks_use_one_thread_each(client, data):
             return super().total(work, parts, message, add)
 
     engine = Watching(client)
-    fit_logistic(dropglm.LogisticRegression(n_jobs=2), engine, [rows])
+    fit_partitions(dropglm.LogisticRegression(n_jobs=2), engine, [rows])
     assert [design.threads for design in engine.designs] == [1]
 
 

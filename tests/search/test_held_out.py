@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import accuracy_score, get_scorer, log_loss
 
 from dropglm.core.families import Logistic, Multinomial
+from dropglm.places.rows import Fold
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import Blend
-from dropglm.search.folds import Fold
 from dropglm.search.held_out import HeldOut, Outcome
 from dropglm.search.scoring import row_scorer_of, scorer_from
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from sklearn.metrics import get_scorer
 
 from dropglm import LogisticRegressionCV
-from dropglm.search.folds import Fold
+from dropglm.places.rows import Fold
 from dropglm.search.race import FEWEST_ROWS, Race, stops_of
 
 GRID = {"dropout": (0.9, 0.3), "l2": (300.0, 1.0, 0.1), "l2_weights": ("uniform", "naive_bayes")}

@@ -12,11 +12,10 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 
 from dropglm import Blocks, LogisticRegression, LogisticRegressionCV, PerBlock
 from dropglm.core.families import Logistic
-from dropglm.linear.validation import TrainingData
-from dropglm.places.rows import RowsInMemory
+from dropglm.places.rows import Fold, RowsInMemory
+from dropglm.places.training_data import TrainingData
 from dropglm.search import rounds, search
 from dropglm.search.blend import Blend, fit_blend
-from dropglm.search.folds import Fold
 from dropglm.search.rounds import Rounds
 from tests.linear.test_fits import words
 from tests.search.test_blended_search import predictors, ratios, rows_and_labels

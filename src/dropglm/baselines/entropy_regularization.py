@@ -29,7 +29,7 @@ from dropglm.core.solvers import LBFGS
 from dropglm.core.warning import warn_unless_converged
 from dropglm.linear.linear_model import LogisticModel
 from dropglm.linear.validation import check_classification, check_settings
-from dropglm.places.rows import RowsInMemory
+from dropglm.places.rows import rows_of
 
 
 class EntropyRegularizedLogisticRegression(LogisticModel):
@@ -149,7 +149,7 @@ class EntropyRegularizedLogisticRegression(LogisticModel):
         check_settings(self)
         data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
         data = data.without_zero_weights()
-        rows, joint = RowsInMemory(self, data), len(data.classes) > 2
+        rows, joint = rows_of(self, data), len(data.classes) > 2
         features: Any = rows.prepare(Multinomial if joint else Logistic, [], fit_intercept=self.fit_intercept)
         (problem,) = rows.problems(L2_WEIGHTS["uniform"])
         solver = LBFGS(tol=self.tol, max_iter=self.max_iter, threads=features.threads)

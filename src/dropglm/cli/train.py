@@ -258,7 +258,7 @@ def _check_names(options: TrainOptions) -> None:
     """Refuse unknown names before any work."""
     from dropglm.core.l2_weights import L2_WEIGHTS
     from dropglm.core.penalties import EXPECTATIONS
-    from dropglm.places.gpu.fits import DEVICES, check_device
+    from dropglm.places.rows import DEVICES, check_device
     from dropglm.search.scoring import SCORERS, classification_scorers
 
     check_name("--expectation", options.expectation, EXPECTATIONS)

@@ -68,6 +68,12 @@ def _product(X: Any, coef: np.ndarray) -> np.ndarray:
     return eta.astype(coef.dtype)
 
 
+def all_classes(eta: Any) -> np.ndarray:
+    """Return predictors of all classes; for two classes, that of the first is 0."""
+    eta = np.asarray(eta, np.float64)
+    return np.hstack([np.zeros_like(eta), eta]) if eta.shape[1] == 1 else eta
+
+
 class ClassPredictions(LinearPredictions):
     """Predictions of a classifier, which has ``classes_``."""
 

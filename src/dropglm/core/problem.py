@@ -71,6 +71,11 @@ class Problem:
         run_stages(fit, [task], solver)
         return Solution(*fit.coefficients, replace(fit.result, passes=fit.passes))
 
+    @staticmethod
+    def solve_together(tasks: "Sequence[Task]", solver: LBFGS) -> list[Solution]:
+        """Return the solutions of tasks that share their features; here, one after the other."""
+        return [task.solve(solver) for task in tasks]
+
     def minimize(
         self, solver: LBFGS, objective: Objective, theta: np.ndarray, callback: Callback | None
     ) -> tuple[np.ndarray, Result]:

@@ -14,10 +14,10 @@ from dropglm.base import checks
 from dropglm.base.errors import InputError
 from dropglm.dask.collections import apply, is_collection, partitions_of
 from dropglm.dask.engine import DaskEngine, client_from
-from dropglm.linear.validation import class_numbers
-from dropglm.places.partitions import Engine, Rows, fit_logistic, fit_logistic_cv, fit_regression
+from dropglm.places.partitions import Engine, Rows, fit_partitions
 from dropglm.places.partitions.checkpoint import remove_checkpoint
-from dropglm.places.partitions.rows import Requirements, check_rows, naming
+from dropglm.places.partitions.contents import Requirements, check_rows, naming
+from dropglm.places.training_data import class_numbers
 from dropglm.search.held_out import identity_model
 from dropglm.search.scoring import scorer_from
 
@@ -28,9 +28,7 @@ class DaskModel(BaseEstimator):
     A subclass also inherits from the local estimator, whose settings it has. ``client`` is added to them.
     """
 
-    # The estimator for data in memory, and the function that fits it to partitions.
-    local: ClassVar[Any]
-    fit_partitions: ClassVar[Callable[..., Any]]
+    local: ClassVar[Any]  # the estimator for data in memory
     client: Any
 
     if TYPE_CHECKING:
@@ -86,7 +84,7 @@ class DaskModel(BaseEstimator):
         unlabeled = []
         if X_unlabeled is not None:
             unlabeled = partitions_of(client, X_unlabeled, None, unlabeled_weight, labeled=False)
-        type(self).fit_partitions(self, self._engine(client), labeled, unlabeled, checkpoint)
+        fit_partitions(self, self._engine(client), labeled, unlabeled, checkpoint)
         remove_checkpoint(checkpoint)
         return self
 
@@ -268,14 +266,12 @@ tol, max_iter, warm_start, n_jobs, device, random_state, verbose : as in dropglm
     """
 
     local = linear.LogisticRegression
-    fit_partitions = staticmethod(fit_logistic)
 
 
 class _Regressor(DaskModel, linear.GeneralizedLinearRegressor):
     """A regressor on Dask."""
 
     local = linear.GeneralizedLinearRegressor
-    fit_partitions = staticmethod(fit_regression)
 
     def predict(self, X: Any) -> Any:
         """Return the expected target of each row.
@@ -420,7 +416,6 @@ coef_, intercept_, n_iter_, multi_class_, result_, n_features_in_, feature_names
     """
 
     local = search.LogisticRegressionCV
-    fit_partitions = staticmethod(fit_logistic_cv)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the score of the predictions for X by ``scoring``.

@@ -24,10 +24,11 @@ from dropglm.base.errors import InputError
 from dropglm.core.design import Design
 from dropglm.core.families import Multinomial
 from dropglm.core.latent import singular_vectors
+from dropglm.core.predictions import all_classes
 from dropglm.labelling.text_numbers import first_copies
 from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
-from dropglm.search.blend import PRIORS, Blend, all_classes, spread
+from dropglm.search.blend import PRIORS, Blend, spread
 from dropglm.search.naive_bayes import log_ratios, ratios_of
 from dropglm.search.rounds import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, blended
 from dropglm.text.explanation import words_first

@@ -6,6 +6,7 @@ from dropglm.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dropglm.linear.block_transformer import BlockTransformer
+    from dropglm.linear.latent_features import LatentFeatures
     from dropglm.linear.logistic import LogisticRegression
     from dropglm.linear.online_logistic import OnlineLogisticRegression
     from dropglm.linear.regression import GeneralizedLinearRegressor, LinearRegression, PoissonRegressor
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BlockTransformer",
     "GeneralizedLinearRegressor",
+    "LatentFeatures",
     "LinearRegression",
     "LogisticRegression",
     "OnlineLogisticRegression",
@@ -23,6 +25,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "block_transformer": ("BlockTransformer",),
+        "latent_features": ("LatentFeatures",),
         "logistic": ("LogisticRegression",),
         "online_logistic": ("OnlineLogisticRegression",),
         "regression": ("GeneralizedLinearRegressor", "LinearRegression", "PoissonRegressor"),

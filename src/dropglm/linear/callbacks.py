@@ -7,7 +7,7 @@ from typing import Any, Self
 from dropglm.base.progress import Progress
 from dropglm.core.objective import Coefficients
 from dropglm.core.problem import Watch
-from dropglm.linear.validation import TrainingData
+from dropglm.places.training_data import TrainingData
 
 try:
     import sklearn.callback as sklearn_callback  # scikit-learn 1.9 and later

@@ -12,6 +12,7 @@ from dropglm.base import checks
 from dropglm.base.blocks import Blocks
 from dropglm.base.errors import InputError
 from dropglm.core.predictions import ClassPredictions, LinearPredictions, LogisticPredictions
+from dropglm.linear.validation import check_settings
 
 
 class LinearModel(LinearPredictions, BaseEstimator):
@@ -19,6 +20,12 @@ class LinearModel(LinearPredictions, BaseEstimator):
 
     # Unlabelled rows mean the same to every estimator that takes them, so metadata routing needs no request.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_unlabeled": True, "unlabeled_weight": True}
+    _targets: ClassVar[Any] = "labels"  # what y is: "labels", "numbers" or "counts"
+    _has_checkpoints: ClassVar[bool] = True  # whether a fit to partitions can be continued
+
+    def _check_settings(self) -> None:
+        """Check the settings before a fit."""
+        check_settings(self)
 
     def _set_fitted(self, **attributes: Any) -> None:
         """Set all fitted attributes at once, so that a prediction in another thread sees old or new ones."""

@@ -19,9 +19,9 @@ from dropglm.core.solvers import LBFGS, Result
 from dropglm.core.warning import warn_no_minimum, warn_unless_converged
 from dropglm.linear.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
 from dropglm.linear.linear_model import LogisticModel, SparsifyMixin
-from dropglm.linear.validation import TrainingData, check_classification, check_settings
-from dropglm.places.gpu.fits import solve_together
-from dropglm.places.rows import RowsInMemory, TrainingRows
+from dropglm.linear.validation import check_classification
+from dropglm.places.rows import TrainingRows, rows_of
+from dropglm.places.training_data import TrainingData
 
 # Whether more than two classes are fitted in one model; None means that it depends on the expectation.
 MULTI_CLASS = {"auto": None, "multinomial": True, "ovr": False}
@@ -184,9 +184,9 @@ PerBlock, default="uniform"
         self
             The fitted model.
         """
-        check_settings(self)
+        self._check_settings()
         data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
-        return self._fit_to(RowsInMemory(self, data.without_zero_weights()))
+        return self._fit_to(rows_of(self, data.without_zero_weights()))
 
     def _fit_to(self, rows: TrainingRows) -> Self:
         """Fit the model to rows, wherever they are."""
@@ -246,7 +246,7 @@ PerBlock, default="uniform"
 
             own, numbers = replace(solver, threads=features.threads), range(len(problems))
             if features.solves_together and not observers.in_order:
-                solutions = solve_together([task(k) for k in numbers], own)
+                solutions = problems[0].solve_together([task(k) for k in numbers], own)
                 coef = features.expand(np.concatenate([one.beta for one in solutions], axis=1))
                 intercept = np.concatenate([one.intercept for one in solutions])
                 solved = [judged(k, solution) for k, solution in enumerate(solutions)]

@@ -12,7 +12,8 @@ from dropglm.core.design import Design
 from dropglm.linear.linear_model import LogisticModel
 from dropglm.linear.online_model import OnlineModel
 from dropglm.linear.sound_rows import sound_rows
-from dropglm.linear.validation import check_classes, check_labels, check_target, class_numbers
+from dropglm.linear.validation import check_classes, check_labels, check_target
+from dropglm.places.training_data import class_numbers
 
 if TYPE_CHECKING:
     from dropglm.linear.logistic import LogisticRegression

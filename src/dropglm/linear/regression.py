@@ -18,8 +18,9 @@ from dropglm.core.solvers import LBFGS
 from dropglm.core.warning import warn_unless_converged
 from dropglm.linear.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
 from dropglm.linear.linear_model import SparsifyMixin
-from dropglm.linear.validation import TrainingData, check_regression, check_settings
-from dropglm.places.rows import RowsInMemory, TrainingRows
+from dropglm.linear.validation import check_regression
+from dropglm.places.rows import TrainingRows, rows_of
+from dropglm.places.training_data import TrainingData
 
 
 @dataclass(eq=False, repr=False)
@@ -107,14 +108,17 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         self
             The fitted model.
         """
-        check_settings(self)
+        self._check_settings()
         data = check_regression(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
-        self._check_targets(data.y, data.weights)
-        return self._fit_to(RowsInMemory(self, data.without_zero_weights()))
+        return self._fit_to(rows_of(self, data.without_zero_weights()))
+
+    @property
+    def _targets(self) -> str:
+        return "counts" if self.family is Poisson else "numbers"
 
     def _fit_to(self, rows: TrainingRows) -> Self:
         """Fit the model to rows, wherever they are."""
-        self._check_l2_weights()
+        self._check_targets(rows.data.y, rows.data.weights)
         noise = noise_from(self.dropout, self.noise_std, rows.block_count)
         penalty = training_penalty(expectation_from(self.expectation), self.family, noise, self.random_state)
         features = rows.prepare(self.family, [noise], fit_intercept=self.fit_intercept)
@@ -188,7 +192,8 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
 
         return sklearn_regressor(self._snapshot())
 
-    def _check_l2_weights(self) -> None:
+    def _check_settings(self) -> None:
+        super()._check_settings()
         given = self.l2_weights
         for value in given.values if isinstance(given, PerBlock) else [given]:
             if isinstance(value, str) and value.startswith("naive_bayes"):

@@ -15,10 +15,22 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from dropglm.core.l2_weights import L2Weights
 from dropglm.core.objective import Coefficients
+from dropglm.core.penalties import Penalty
 from dropglm.core.problem import Problem
 from dropglm.core.solvers import LBFGS, Status
-from dropglm.search.grid import Candidate
+
+
+class Candidate(NamedTuple):
+    """A point of the grid: its values, and the objects that they stand for."""
+
+    params: dict[str, Any]  # dropout, noise_std, l2, l2_weights, discount
+    penalty: Penalty | None
+    l2_weights: L2Weights
+    path: int  # candidates of the same path differ only in dropout, noise_std and l2
+    noise_strength: float
+    after: int | None = None  # number of the candidate from whose fits the first fits of a path start
 
 
 class Fit(NamedTuple):
@@ -66,10 +78,24 @@ def fit_along_paths(
     on_fit: Callable[[], None],
     earlier: Callable[[int, int], tuple[Coefficients, ...]],
 ) -> dict[tuple[int, int], Fit]:
-    """Return the fits of candidates to folds; see ``TrainingRows.fit_candidates``.
+    """Return the fits of the candidates of these numbers to these folds, by number and fold.
 
     Along a path each fit starts from previous ones, as soon as these are done. Fits of different paths, folds
     and classes, if each is fitted against the rest, do not depend on each other.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+    grid : sequence of Candidate
+    numbers : sequence of int
+    folds : range
+    solver : LBFGS
+    keeps : callable
+        Returns whether the fits of a candidate keep their coefficients.
+    on_fit : callable
+        Called after the fit of a candidate to a fold.
+    earlier : callable
+        Returns the coefficients of a candidate that was fitted before to a fold, if they were kept.
     """
     paths: dict[int, list[int]] = {}
     for number in numbers:

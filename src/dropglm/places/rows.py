@@ -6,32 +6,39 @@ number per row and class, so that it costs one pass over the rows and a short me
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from dropglm.base import checks
 from dropglm.base.blocks import Blocks, block_count
-from dropglm.base.gpu_arrays import concatenate, to_host
+from dropglm.base.errors import InputError
+from dropglm.base.gpu_arrays import concatenate, is_on_gpu, to_host
+from dropglm.base.registry import lookup
 from dropglm.base.threads import each
 from dropglm.core.design import Design
 from dropglm.core.families import Family, Multinomial
-from dropglm.core.features import AnyFeatures
+from dropglm.core.features import AnyFeatures, Features
 from dropglm.core.l2_weights import L2Weights
 from dropglm.core.noise import Noise
 from dropglm.core.objective import Coefficients
+from dropglm.core.predictions import all_classes
 from dropglm.core.problem import Problem
 from dropglm.core.solvers import LBFGS
-from dropglm.linear.validation import TrainingData
-from dropglm.places.gpu.fits import features_of, fit_in_batches, problem_class
-from dropglm.places.paths import Fit, fit_along_paths
-from dropglm.search.blend import all_classes
-from dropglm.search.folds import Fold
-from dropglm.search.grid import Candidate
+from dropglm.places.paths import fit_along_paths
+from dropglm.places.training_data import TrainingData
 
 NO_BLOCKS: frozenset[int] = frozenset()
+
+
+class Fold(NamedTuple):
+    """How often each row is trained on, and the held-out rows."""
+
+    times: np.ndarray
+    test: np.ndarray
 
 
 class TrainingRows(ABC):
@@ -56,6 +63,7 @@ class TrainingRows(ABC):
     targets: list[np.ndarray]
     family: type[Family]
     fit_intercept: bool
+    _problem_class: type[Problem] = Problem
 
     def prepare(
         self,
@@ -145,10 +153,6 @@ class TrainingRows(ABC):
             **self._place_of(k, fold),
         )
 
-    @property
-    @abstractmethod
-    def _problem_class(self) -> type[Problem]: ...
-
     def _place_of(self, k: int, fold: int | None) -> dict[str, Any]:
         """Return further arguments of a problem."""
         return {}
@@ -161,34 +165,7 @@ class TrainingRows(ABC):
         """Return the solver of a fit to all rows."""
         return LBFGS(tol, max_iter)
 
-    def fit_candidates(
-        self,
-        grid: Sequence[Candidate],
-        numbers: Sequence[int],
-        folds: range,
-        solver: LBFGS,
-        *,
-        keeps: Callable[[Candidate], bool],
-        on_fit: Callable[[], None],
-        earlier: Callable[[int, int], tuple[Coefficients, ...]],
-    ) -> dict[tuple[int, int], Fit]:
-        """Return the fits of the candidates of these numbers to these folds, by number and fold.
-
-        Parameters
-        ----------
-        grid : sequence of Candidate
-        numbers : sequence of int
-        folds : range
-        solver : LBFGS
-        keeps : callable
-            Returns whether the fits of a candidate keep their coefficients.
-        on_fit : callable
-            Called after the fit of a candidate to a fold.
-        earlier : callable
-            Returns the coefficients of a candidate that was fitted before to a fold, if they were kept.
-        """
-        fit = fit_in_batches if self.features.solves_together else fit_along_paths
-        return fit(self, grid, numbers, folds, solver, keeps, on_fit, earlier)
+    fit_candidates = fit_along_paths
 
     def prepare_folds(self, left_out: Iterable[frozenset[int]], folds: Iterable[int]) -> None:
         """Compute what fits to these folds share, before threads use it at the same time."""
@@ -225,12 +202,12 @@ class TrainingRows(ABC):
 
 
 class RowsInMemory(TrainingRows):
-    """Rows in memory or on a GPU.
+    """Rows in memory.
 
     Parameters
     ----------
     estimator : estimator
-        With ``device`` and ``n_jobs``.
+        With ``n_jobs``.
     data : TrainingData
     """
 
@@ -239,7 +216,8 @@ class RowsInMemory(TrainingRows):
         self.data = data
 
     def _prepare(self, noises: Sequence[Noise], unlabeled: bool, counted: bool) -> AnyFeatures:
-        return features_of(self.estimator, self.data.X, self.data.X_unlabeled if unlabeled else None)
+        X_unlabeled = self.data.X_unlabeled if unlabeled else None
+        return Features(self.data.X, X_unlabeled, checks.threads(self.estimator.n_jobs))
 
     @property
     def block_count(self) -> int | None:
@@ -253,10 +231,6 @@ class RowsInMemory(TrainingRows):
 
     def _mean_rows(self, folds: Sequence[int | None]) -> list[Any]:
         return [self.features.mean_row(self.weights(fold)) for fold in folds]
-
-    @property
-    def _problem_class(self) -> type[Problem]:
-        return problem_class(self.features)
 
     def prepare_folds(self, left_out: Iterable[frozenset[int]], folds: Iterable[int]) -> None:
         """Compute the mean rows of these folds, and store their held-out rows."""
@@ -319,3 +293,32 @@ def targets_of(data: TrainingData, *, joint: bool) -> list[np.ndarray]:
         return [data.y[:, None]]
     indicators = (data.y[:, None] == np.arange(K)).astype(np.float64)
     return [indicators] if joint else [indicators[:, [k]] for k in ([1] if K == 2 else range(K))]
+
+
+# Whether a fit runs on a GPU; None means that it depends on where X is.
+DEVICES = {"cpu": False, "cuda": True}
+
+
+def rows_of(estimator: Any, data: TrainingData) -> RowsInMemory:
+    """Return the rows of a fit, in memory or on a GPU, as the estimator's ``device`` says."""
+    device = getattr(estimator, "device", None)
+    on_gpu = is_on_gpu(data.X) if device is None else lookup(DEVICES, device, "device")
+    if on_gpu:
+        from dropglm.places.gpu.fits import RowsOnGpu  # only fits on a GPU need it
+
+        return RowsOnGpu(estimator, data)
+    if is_on_gpu(data.X):
+        raise InputError('X is on a GPU, but device="cpu"; use device=None, or pass X.get().')
+    if is_on_gpu(data.X_unlabeled):
+        raise InputError(
+            'X_unlabeled is on a GPU, but X is not; use device="cuda", or pass X_unlabeled.get().'
+        )
+    return RowsInMemory(estimator, data)
+
+
+def check_device(device: str) -> None:
+    """Raise an error unless fits can run on this device."""
+    if lookup(DEVICES, device, "device"):
+        from dropglm.places.gpu import runtime
+
+        runtime.array_module()

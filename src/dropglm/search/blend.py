@@ -18,6 +18,7 @@ import numpy as np
 from dropglm.core.maths.compile import fused_kernel
 from dropglm.core.maths.normal import exp_of_nonpositive
 from dropglm.core.maths.softplus import softplus
+from dropglm.core.predictions import all_classes
 
 
 class Prior(NamedTuple):
@@ -288,12 +289,6 @@ def losses_of(eta: np.ndarray, y: np.ndarray) -> np.ndarray:
     rows = BlendedRows(eta, None, y, np.ones(len(y)), calibrate=False)
     rows.loss(())
     return rows.losses
-
-
-def all_classes(eta: Any) -> np.ndarray:
-    """Return predictors of all classes; for two classes, that of the first is 0."""
-    eta = np.asarray(eta, np.float64)
-    return np.hstack([np.zeros_like(eta), eta]) if eta.shape[1] == 1 else eta
 
 
 def spread(nu: np.ndarray) -> float:

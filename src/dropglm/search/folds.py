@@ -2,25 +2,19 @@
 
 import warnings
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dropglm.base.errors import InputError
-from dropglm.linear.validation import TrainingData
+from dropglm.places.rows import Fold
+from dropglm.places.training_data import TrainingData
 
 FOLDS = 5
 # By default folds are drawn 400 / (rows · classes) times, at least once and at most four times: scores of few
 # rows are noisy, and fits to them are fast.
 ROWS_TIMES_CLASSES = 400
 MAX_REPEATS = 4
-
-
-class Fold(NamedTuple):
-    """How often each row is trained on, and the held-out rows."""
-
-    times: np.ndarray
-    test: np.ndarray
 
 
 def stratified_splits(y: np.ndarray, n_folds: int, repeats: int = 1) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -15,6 +15,7 @@ from dropglm.core.l2_weights import L2Weights, l2_weights_from
 from dropglm.core.noise import Noise
 from dropglm.core.penalties import Penalty
 from dropglm.core.settings import noise_from
+from dropglm.places.paths import Candidate
 
 # Settings of which a search tries several values, besides l2_weights.
 SETTINGS = ("dropout", "noise_std", "l2", "discount")
@@ -34,17 +35,6 @@ def is_grid(name: str, value: Any) -> bool:
         return False
     single = (L2Weights, PerBlock)
     return name != "l2_weights" or any(np.iterable(one) or isinstance(one, single) for one in value)
-
-
-class Candidate(NamedTuple):
-    """A point of the grid: its values, and the objects that they stand for."""
-
-    params: dict[str, Any]  # dropout, noise_std, l2, l2_weights, discount
-    penalty: Penalty | None
-    l2_weights: L2Weights
-    path: int  # candidates of the same path differ only in dropout, noise_std and l2
-    noise_strength: float
-    after: int | None = None  # number of the candidate from whose fits the first fits of a path start
 
 
 class GridNoise(NamedTuple):

@@ -9,10 +9,9 @@ from dropglm.base.threads import each
 from dropglm.core.families import Multinomial
 from dropglm.core.l2_weights import L2Weights
 from dropglm.linear.logistic import LogisticRegression
-from dropglm.places.paths import Fit
+from dropglm.places.paths import Candidate, Fit
 from dropglm.places.rows import TrainingRows
 from dropglm.search.blend import PRIORS, PRIORS_BESIDE_OTHERS, Blend, HeldOutBlends, Priors
-from dropglm.search.grid import Candidate
 from dropglm.search.naive_bayes import beside_zeros, ratios_of
 from dropglm.search.scoring import ROW_SCORERS, RowScorer, softmax_predictors, takes_weights
 

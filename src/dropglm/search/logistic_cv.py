@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from dropglm.linear.linear_model import LogisticModel, SparsifyMixin
 from dropglm.linear.validation import check_classification, check_settings
-from dropglm.places.rows import RowsInMemory, TrainingRows
+from dropglm.places.rows import TrainingRows, rows_of
 from dropglm.search.scoring import scorer_from
 from dropglm.search.search import Searched, fit_best, search_settings
 
@@ -151,6 +151,8 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     (0.3, 0.1, 'naive_bayes')
     """
 
+    _has_checkpoints = False
+
     dropout: Any = (0.7, 0.5, 0.3)
     noise_std: Any = 0.0
     l2: Any = (3.0, 1.0, 0.3)
@@ -217,12 +219,19 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
     ) -> Searched:
         """Fit the candidates to the folds, and choose one; ``options`` are those of ``search_settings``."""
         data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
-        return self._search_rows(RowsInMemory(self, data), **options)
+        return self._search_rows(rows_of(self, data), **options)
 
     def _search_rows(self, rows: TrainingRows, **options: Any) -> Searched:
         """Search the settings for rows, wherever they are."""
-        check_settings(self, grids=("l2", "discount"))
+        self._check_settings()
         return search_settings(self, rows, **options)
+
+    def _check_settings(self) -> None:
+        check_settings(self, grids=("l2", "discount"))
+
+    def _fit_to(self, rows: TrainingRows) -> Self:
+        """Choose the settings, and fit the model with them, for rows wherever they are."""
+        return self._finish(self._search_rows(rows))
 
     def _finish(self, searched: Searched) -> Self:
         """Fit the best settings to all rows, and set all fitted attributes."""

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dropglm.core.maths.vectors import dot
-from dropglm.search.folds import Fold
+from dropglm.places.rows import Fold
 from dropglm.search.scoring import standard_error_of_rows
 
 # A candidate drops out if it needs a final score this many standard deviations better than expected.

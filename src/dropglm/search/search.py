@@ -24,10 +24,11 @@ from dropglm.core.settings import expectation_from, training_penalty
 from dropglm.core.solvers import LBFGS
 from dropglm.core.warning import warn_unless_all_converged
 from dropglm.linear.logistic import LogisticRegression, fits_jointly
+from dropglm.places.paths import Candidate
 from dropglm.places.rows import TrainingRows
 from dropglm.search.blend import Blend, Priors
 from dropglm.search.folds import folds_from
-from dropglm.search.grid import Candidate, candidates_of, grids_of, l2_weights_grid, noises_of
+from dropglm.search.grid import candidates_of, grids_of, l2_weights_grid, noises_of
 from dropglm.search.held_out import HeldOut, Outcome
 from dropglm.search.race import Race
 from dropglm.search.rounds import Round, Rounds, blended

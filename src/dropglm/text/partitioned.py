@@ -22,8 +22,8 @@ from dropglm.core.latent.decomposition import single_threaded_blas, singular_spa
 from dropglm.core.latent.products import products
 from dropglm.places.partitions import Engine, Rows
 from dropglm.places.partitions.checkpoint import checkpoint_folder
-from dropglm.places.partitions.fitting import PartitionedRows
-from dropglm.places.partitions.rows import naming, partition_name
+from dropglm.places.partitions.contents import naming, partition_name
+from dropglm.places.partitions.rows import PartitionedRows
 from dropglm.places.partitions.sums import Sums, add_sums, sums_of
 from dropglm.places.rows import TrainingRows
 from dropglm.text.embeddings import Scaling, check_embeddings, embed, encoder_of
@@ -75,7 +75,7 @@ class TextsInPartitions(TrainingTexts):
         Partitions as the engine keeps them: ``Rows`` whose X are texts, or texts and their embeddings. Both
         lists are emptied, so that an engine can release the texts as soon as it has their matrices.
     checkpoint : str or path, optional
-        As in ``fit_logistic``; only if nothing is tuned.
+        As in ``fit_partitions``; only if nothing is tuned.
     """
 
     def __init__(

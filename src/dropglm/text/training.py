@@ -24,7 +24,7 @@ from dropglm.core.l2_weights import counts_unlabeled
 from dropglm.core.warning import stacklevel
 from dropglm.linear import LogisticRegression
 from dropglm.linear.validation import check_classification
-from dropglm.places.rows import RowsInMemory, TrainingRows
+from dropglm.places.rows import TrainingRows, rows_of
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS
 from dropglm.search.folds import FOLDS
@@ -264,7 +264,7 @@ class TextsInMemory(TrainingTexts):
             unlabeled = None if unlabeled is None else with_embeddings(unlabeled, self._scaled[self.n :])
         data = check_classification(estimator, labeled, self.y, self.sample_weight, unlabeled, None)
         tuned = isinstance(estimator, LogisticRegressionCV)
-        return RowsInMemory(estimator, data if tuned else data.without_zero_weights())
+        return rows_of(estimator, data if tuned else data.without_zero_weights())
 
 
 def count_ngrams(classifier: Any, texts: list[str], ngram_weight: float) -> tuple[NgramVectorizer, Any]:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from dropglm import Blocks, LinearRegression, LogisticRegression, PoissonRegressor
-from dropglm.places.partitions import Rows, SerialEngine, fit_logistic, fit_regression
+from dropglm.places.partitions import Rows, SerialEngine, fit_partitions
 
 N, D = 90, 9
 CLOSE = {"rtol": 0.0, "atol": 1e-6}
@@ -55,8 +55,7 @@ def two_blocks(X):
 
 def fit_parts(model, labeled, unlabeled=(), engine=None):
     """Fit a model to partitions."""
-    fit = fit_logistic if isinstance(model, LogisticRegression) else fit_regression
-    return fit(model, engine or SerialEngine(), [*labeled], [*unlabeled])
+    return fit_partitions(model, engine or SerialEngine(), [*labeled], [*unlabeled])
 
 
 def coefficients(model):

@@ -11,7 +11,7 @@ from dropglm import LogisticRegression, PerBlock
 from dropglm.core.objective import Objective
 from dropglm.core.solvers import LBFGS
 from dropglm.places.partitions import SerialEngine
-from dropglm.places.partitions.fitting import solver_of
+from dropglm.places.partitions.rows import solver_of
 from tests.places.partitions.cases import (
     CLOSE,
     EXACT,

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.model_selection import ShuffleSplit
 
 from dropglm import LogisticRegressionCV, PerBlock
-from dropglm.places.partitions import SerialEngine, fit_logistic_cv, fitting
+from dropglm.places.partitions import SerialEngine, fit_partitions
 from tests.places.partitions.cases import coefficients, cuts_of, features, partitions, two_blocks
 
 CLOSE = {"rtol": 0.0, "atol": 1e-6}
@@ -57,7 +57,7 @@ def assert_same_search(found, expected):
 def fit_parts(model, X, y, w=None, Z=None, *, count=3, form=sparse.csr_array, engine=None):
     labeled = partitions(X, y, w, cuts=cuts_of(len(X), count), form=form)
     unlabeled = [] if Z is None else partitions(Z, cuts=cuts_of(len(Z), 2), form=form, labeled=False)
-    return fit_logistic_cv(model, engine or SerialEngine(), labeled, unlabeled)
+    return fit_partitions(model, engine or SerialEngine(), labeled, unlabeled)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_few_fits_at_a_time_give_the_same_search(monkeypatch, fits):
     settings = {"dropout": (0.5, 0.3), "l2": (1.0, 0.3), "l2_weights": "uniform", "cv": 3, **EXACT}
     expected = fit_parts(LogisticRegressionCV(**settings), X, y)
     size = fits * 8 * np.count_nonzero(X.any(axis=0))
-    monkeypatch.setattr(fitting, "MESSAGE", size)
+    monkeypatch.setattr("dropglm.places.partitions.rows.MESSAGE", size)
     assert_same_search(fit_parts(LogisticRegressionCV(**settings), X, y), expected)
 
 

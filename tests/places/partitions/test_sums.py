@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
+from dropglm.places.partitions.contents import Requirements, check_rows
 from dropglm.places.partitions.engine import FAN_IN, SerialEngine, add_in_tree
-from dropglm.places.partitions.rows import Requirements, check_rows
 from dropglm.places.partitions.sums import add_lists, add_sums, no_features, sums_of
 from dropglm.places.partitions.survey import merge, orders_of, survey
 from tests.places.partitions.cases import features, labels, partitions

@@ -1,6 +1,5 @@
-"""Latent features: the first singular vectors of a large sparse matrix, and rows in their coordinates."""
+"""The first singular vectors of a large sparse matrix, which are the axes of latent features."""
 
 from dropglm.core.latent.decomposition import SingularVectors, singular_vectors
-from dropglm.core.latent.features import LatentFeatures
 
-__all__ = ["LatentFeatures", "SingularVectors", "singular_vectors"]
+__all__ = ["SingularVectors", "singular_vectors"]

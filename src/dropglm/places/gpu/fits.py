@@ -20,44 +20,19 @@ from dropglm.base import checks
 from dropglm.base.blocks import Blocks
 from dropglm.base.errors import InputError
 from dropglm.base.gpu_arrays import is_on_gpu, to_host
-from dropglm.base.registry import lookup
 from dropglm.core.families import Family, Multinomial
-from dropglm.core.features import AnyFeatures, Features, FeaturesOfRows, Item
+from dropglm.core.features import FeaturesOfRows, Item
 from dropglm.core.features import Result as Value
 from dropglm.core.l2_weights import L2_WEIGHTS
-from dropglm.core.noise import NO_NOISE
+from dropglm.core.noise import NO_NOISE, Noise
 from dropglm.core.objective import Coefficients, Labels, penalty_scales
 from dropglm.core.objective.terms import loss_constant
 from dropglm.core.penalties import MonteCarlo, Penalty
 from dropglm.core.problem import Problem, Solution, Task, run_stages
 from dropglm.core.solvers import LBFGS, Status
 from dropglm.places import gpu as cuda
-from dropglm.places.paths import Fit
-from dropglm.search.grid import Candidate
-
-# Whether a fit runs on a GPU; None means that it depends on where X is.
-DEVICES = {"cpu": False, "cuda": True}
-
-
-def check_device(device: str) -> None:
-    """Raise an error unless fits can run on this device."""
-    if lookup(DEVICES, device, "device"):
-        cuda.runtime.array_module()
-
-
-def features_of(estimator: Any, X: Any, X_unlabeled: Any) -> Any:
-    """Return the rows of a fit, in memory or on a GPU, as the estimator's ``device`` says."""
-    device, threads = getattr(estimator, "device", None), checks.threads(estimator.n_jobs)
-    on_gpu = is_on_gpu(X) if device is None else lookup(DEVICES, device, "device")
-    if not on_gpu:
-        if is_on_gpu(X):
-            raise InputError('X is on a GPU, but device="cpu"; use device=None, or pass X.get().')
-        if is_on_gpu(X_unlabeled):
-            raise InputError(
-                'X_unlabeled is on a GPU, but X is not; use device="cuda", or pass X_unlabeled.get().'
-            )
-        return Features(X, X_unlabeled, threads)
-    return DeviceFeatures(X, X_unlabeled, threads)
+from dropglm.places.paths import Candidate, Fit
+from dropglm.places.rows import RowsInMemory
 
 
 class DeviceFeatures(FeaturesOfRows):
@@ -146,7 +121,12 @@ class DeviceProblem(Problem):
 
     def solve_task(self, task: Task, solver: LBFGS) -> Solution:
         """Minimise the objective of a task of this problem."""
-        return solve_together([task], solver)[0]
+        return self.solve_together([task], solver)[0]
+
+    @staticmethod
+    def solve_together(tasks: Sequence[Task], solver: LBFGS) -> list[Solution]:
+        """Return the solutions of tasks that share their features; their coefficients are on the GPU."""
+        return [one.solution for one in fit_together(tasks, solver)]
 
     @cached_property
     def labeled_l2_weights(self) -> Any:
@@ -162,16 +142,6 @@ class Fitted(NamedTuple):
 
     solution: Solution
     eta: np.ndarray  # (n, K)
-
-
-def problem_class(features: AnyFeatures) -> type[Problem]:
-    """Return the class of problems with these features."""
-    return DeviceProblem if features.solves_together else Problem
-
-
-def solve_together(tasks: Sequence[Task], solver: LBFGS) -> list[Solution]:
-    """Return the solutions of tasks that share their features; their coefficients are on the GPU."""
-    return [one.solution for one in fit_together(tasks, solver)]
 
 
 def fit_together(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
@@ -448,7 +418,7 @@ def _weights_key(problem: Problem, k: int) -> Hashable:
 
 
 def fit_in_batches(
-    rows: Any,
+    rows: "RowsOnGpu",
     grid: Sequence[Candidate],
     numbers: Sequence[int],
     folds: range,
@@ -457,7 +427,7 @@ def fit_in_batches(
     on_fit: Callable[[], None],
     earlier: Callable[[int, int], tuple[Coefficients, ...]],
 ) -> dict[tuple[int, int], Fit]:
-    """Return the fits of candidates to folds; see ``TrainingRows.fit_candidates``."""
+    """Return the fits of candidates to folds, all at once; see ``fit_along_paths``."""
     rows.compute_means({grid[number].l2_weights.left_out for number in numbers}, folds)
     # Fits in one batch have the same blocks of features, and the same stages.
     batches: dict[Any, list[int]] = {}
@@ -492,3 +462,14 @@ def fit_in_batches(
         fits[number, fold] = Fit.joined([parts[number, fold, k] for k in range(len(rows.targets))])
         on_fit()
     return fits
+
+
+class RowsOnGpu(RowsInMemory):
+    """Rows on a GPU, where all fits of a stage of a search run at once."""
+
+    _problem_class = DeviceProblem
+    fit_candidates = fit_in_batches
+
+    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, counted: bool) -> DeviceFeatures:
+        X_unlabeled = self.data.X_unlabeled if unlabeled else None
+        return DeviceFeatures(self.data.X, X_unlabeled, checks.threads(self.estimator.n_jobs))

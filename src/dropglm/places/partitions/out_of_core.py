@@ -6,21 +6,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from dropglm.base import checks
 from dropglm.base.errors import InputTypeError
-from dropglm.linear import GeneralizedLinearRegressor, LogisticRegression
 from dropglm.places.partitions.checkpoint import remove_checkpoint
+from dropglm.places.partitions.contents import Rows, partition_name
 from dropglm.places.partitions.engine import SerialEngine
-from dropglm.places.partitions.fitting import fit_logistic, fit_logistic_cv, fit_regression
-from dropglm.places.partitions.rows import Rows, partition_name
-from dropglm.search import LogisticRegressionCV
+from dropglm.places.partitions.rows import fit_partitions
 
 Model = TypeVar("Model")
-
-# How each kind of estimator is fitted, by its class.
-FITS: dict[type, Callable[..., Any]] = {
-    LogisticRegression: fit_logistic,
-    LogisticRegressionCV: fit_logistic_cv,
-    GeneralizedLinearRegressor: fit_regression,
-}
 
 
 class Source(NamedTuple):
@@ -87,8 +78,7 @@ def fit(
     >>> model.predict([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])
     array([ True, False])
     """
-    kinds = [kind for kind in type(model).__mro__ if kind in FITS]
-    if not kinds:
+    if not hasattr(model, "_fit_to"):
         raise InputTypeError(
             f"{type(model).__name__} cannot be fitted to partitions; pass a linear model of dropglm."
         )
@@ -98,8 +88,7 @@ def fit(
         for found, labeled in ((partitions, True), (unlabeled_partitions, False))
     ]
     labeled, unlabeled = (engine.keep(read, found, None) for found in sources)
-    options = {} if checkpoint is None else {"checkpoint": checkpoint}
-    fitted: Model = FITS[kinds[0]](model, engine, labeled, unlabeled, **options)
+    fitted: Model = fit_partitions(model, engine, labeled, unlabeled, checkpoint)
     remove_checkpoint(checkpoint)
     return fitted
 

@@ -14,8 +14,8 @@ from dropglm.core.design import AnyDesign, BlockDesign, Design
 from dropglm.core.families import Family
 from dropglm.core.objective import Block, Labels
 from dropglm.core.penalties import Penalty
-from dropglm.linear.validation import class_numbers
-from dropglm.places.partitions.rows import CheckedRows, naming
+from dropglm.places.partitions.contents import CheckedRows, naming
+from dropglm.places.training_data import class_numbers
 
 
 class Plan(NamedTuple):

@@ -13,9 +13,9 @@ from dropglm.core.families import Family, Multinomial
 from dropglm.core.noise import NO_NOISE
 from dropglm.core.objective import Coefficients
 from dropglm.core.objective.objective import term_of
+from dropglm.core.predictions import all_classes
 from dropglm.places.partitions.prepared import Prepared, Target
 from dropglm.places.partitions.sums import Answer, RowValues, Sums, add_answers, sums_of
-from dropglm.search.blend import all_classes
 
 
 class Request(Protocol):

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from dropglm.base.blocks import Blocks
 from dropglm.base.errors import InputError
-from dropglm.places.partitions.rows import CheckedRows
+from dropglm.places.partitions.contents import CheckedRows
 from dropglm.places.partitions.sums import merge_ascending
 
 # So many columns are merged by a compiled loop: two lists of 14 and 6 million take 0.35 s, and 17 s with
