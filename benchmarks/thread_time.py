@@ -50,7 +50,7 @@ def profile(work: Callable[[], object], threads: int) -> Profile:
     total: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0])  # calls, seconds, processor seconds
     for of_thread in timed:
         for function, one in of_thread.items():
-            name = f"{function.__module__.removeprefix('dropglm.')}.{function.__name__}"
+            name = f"{function.__module__.removeprefix('dropglm.core.')}.{function.__name__}"
             total[name] = [a + b for a, b in zip(total[name], one, strict=True)]
     watched = sum(total.pop(name)[2] for name in WATCHING & total.keys())
     capacity = threads * seconds

@@ -53,7 +53,7 @@ import sys
 import sklearn.linear_model  # imports some of them, if they are installed
 before = set(sys.modules)
 import dropglm
-assert [name for name in sys.modules if name.startswith("dropglm.")] == ["dropglm.base.lazy"]
+assert [name for name in sys.modules if name.startswith("dropglm.")] == ["dropglm.base", "dropglm.base.lazy"]
 for name in dropglm.__all__:
     getattr(dropglm, name)
 from numba.core.dispatcher import Dispatcher

@@ -78,7 +78,7 @@ def small_pieces(monkeypatch):
     A loop is shared if several threads work on it.
     """
     for loops in ("design.design", "maths.vectors", "objective.row_term"):
-        monkeypatch.setattr(f"dropglm.{loops}.PIECE", 1)
+        monkeypatch.setattr(f"dropglm.core.{loops}.PIECE", 1)
     monkeypatch.setattr("dropglm.core.objective.row_term.COMPILED_PIECE", 1)
     shared, lead = set(), shared_loops._Crew.lead
 
