@@ -21,7 +21,7 @@ KINDS = (
     "at the end of a loop, waiting for the interpreter's lock or a processor",
     "waiting for work",
 )
-WATCHING = {"maths.shared_loops._watch", "maths.shared_loops._all_finished"}  # compiled, but no work
+WATCHING = {"maths.shared_loops._help"}  # compiled, but no work
 
 
 class Loop(NamedTuple):

@@ -27,6 +27,9 @@ class LinearModel(LinearPredictions, BaseEstimator):
         """Check the settings before a fit."""
         check_settings(self)
 
+    def _check_targets(self, y: np.ndarray, weights: np.ndarray) -> None:
+        """Raise an error for targets that the model does not allow, in rows of positive weight."""
+
     def _set_fitted(self, **attributes: Any) -> None:
         """Set all fitted attributes at once, so that a prediction in another thread sees old or new ones."""
         optional = ("feature_names_in_", "_block_widths")

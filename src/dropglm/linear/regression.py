@@ -110,6 +110,7 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         """
         self._check_settings()
         data = check_regression(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
+        self._check_targets(data.y, data.weights)
         return self._fit_to(rows_of(self, data.without_zero_weights()))
 
     @property
@@ -118,7 +119,6 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
 
     def _fit_to(self, rows: TrainingRows) -> Self:
         """Fit the model to rows, wherever they are."""
-        self._check_targets(rows.data.y, rows.data.weights)
         noise = noise_from(self.dropout, self.noise_std, rows.block_count)
         penalty = training_penalty(expectation_from(self.expectation), self.family, noise, self.random_state)
         features = rows.prepare(self.family, [noise], fit_intercept=self.fit_intercept)
@@ -198,9 +198,6 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         for value in given.values if isinstance(given, PerBlock) else [given]:
             if isinstance(value, str) and value.startswith("naive_bayes"):
                 raise InputError(f"l2_weights={given!r} is for classifiers; use 'uniform' or an array.")
-
-    def _check_targets(self, y: np.ndarray, weights: np.ndarray) -> None:
-        """Raise an error for targets that the family does not allow, in rows of positive weight."""
 
 
 class LinearRegression(GeneralizedLinearRegressor):

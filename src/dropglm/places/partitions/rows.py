@@ -608,4 +608,5 @@ def fit_partitions(
             "A search has no checkpoint; fit LogisticRegressionCV without it, or LogisticRegression with it."
         )
     rows = PartitionedRows(estimator, engine, labeled, unlabeled, estimator._targets, checkpoint)
+    estimator._check_targets(rows.data.y, rows.data.weights)
     return estimator._fit_to(rows)
