@@ -2,7 +2,7 @@
 
 python -m benchmarks.gpu --prepare data.npz   # anywhere, with DROPGLM_DATA: the data in one file
 python -m benchmarks.gpu data.npz             # on a machine with a GPU: writes docs/measured-gpu.md
-python -m benchmarks.gpu --quote              # quotes two lines of that page in README.md
+python -m benchmarks.gpu --quote              # quotes two lines of that page in docs/gpu.md
 """
 
 import argparse
@@ -15,13 +15,13 @@ from pathlib import Path
 from benchmarks.gpu_data import Data, load, prepare
 from benchmarks.gpu_fits import fits, models, newsgroups, search
 from benchmarks.gpu_passes import passes
-from benchmarks.markdown import Rows, table
+from benchmarks.markdown import Rows, fill, table
 
 PAGE = Path(__file__).parent.parent / "docs" / "measured-gpu.md"
 
 
 def quote() -> None:
-    """Write two lines of the page into README.md: the time of a fit, and of a search."""
+    """Write two lines of the page into docs/gpu.md: the time of a fit, and of a search."""
     cells = [[cell.strip(" *") for cell in line.split("|")] for line in PAGE.read_text().splitlines()]
     rows = [row for row in cells if len(row) > 3]
     fit = {row[1]: row[2] for row in rows}
@@ -32,18 +32,14 @@ def quote() -> None:
         f"cores: {fit['two cores of the CPU']}), and a search of 60 settings with 5 folds {search['GPU']} "
         f"(16 cores: {search['16 cores']})."
     )
-    readme = PAGE.parent.parent / "README.md"
-    before, rest = readme.read_text().split("<!-- gpu: start -->")
-    readme.write_text(
-        f"{before}<!-- gpu: start -->{line}<!-- gpu: stop -->{rest.split('<!-- gpu: stop -->')[1]}"
-    )
+    fill(PAGE.with_name("gpu.md"), "gpu", line)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, nargs="?")
     parser.add_argument(
-        "--quote", action="store_true", help="quote the page in README.md instead of measuring"
+        "--quote", action="store_true", help="quote the page in docs/gpu.md instead of measuring"
     )
     parser.add_argument("--prepare", action="store_true", help="write the data instead of measuring")
     parser.add_argument("--out", type=Path, default=PAGE)
