@@ -37,8 +37,9 @@ def day_of_table(page: Path, name: str) -> date | None:
     """Return the day of the newest commit that changed the table of that name on a page."""
     if not has_history(page.parent):
         return None
+    # With -C, a row that was moved from another page keeps its day.
     lines = f"/<!-- {name}: start -->/,/<!-- {name}: stop -->/"
-    found = git(page.parent, "blame", "--line-porcelain", "-L", lines, "--", page.name)
+    found = git(page.parent, "blame", "-C", "--line-porcelain", "-L", lines, "--", page.name)
     if found is None:
         return None
     # Of each line: its commit with the time, then the line itself after a tab.
