@@ -1,6 +1,7 @@
 """The parts of the documentation site that do not need Sphinx; ``make docs`` builds the rest."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -46,3 +47,15 @@ def test_the_list_of_versions_has_the_version_that_is_built():
     versions = json.loads((ROOT / "docs" / "switcher.json").read_text(encoding="utf-8"))
     assert versions[0]["version"] == "dev"
     assert all({"name", "version", "url"} == each.keys() for each in versions)
+
+
+def test_parts_of_other_pages_are_found_by_text_that_occurs_once():
+    found = 0
+    for page in (ROOT / "docs").rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        for path, options in re.findall(r"^```\{include\} (\S+)\n(.*?)```", text, re.MULTILINE | re.DOTALL):
+            included = (page.parent / path).resolve().read_text(encoding="utf-8")
+            for mark in re.findall(r'^:(?:start-after|end-before): "(.*)"$', options, re.MULTILINE):
+                found += 1
+                assert included.count(mark) == 1, (page, mark)
+    assert found >= 8
