@@ -9,7 +9,7 @@ from dropglm import tables
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import BadInputError
 from dropglm.cli.inputs_outputs import check_distinct, check_output_table, distinct_files
-from dropglm.tables.parquet import import_polars
+from dropglm.tables.formats import import_polars
 
 if TYPE_CHECKING:
     from dropglm import datasets

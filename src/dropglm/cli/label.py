@@ -218,7 +218,7 @@ def texts_and_labels(table: Table, *, quiet: bool) -> tuple[list[str], dict[int,
 
 def all_columns(table: Table) -> "Iterator[DataFrame]":
     """Read the table again, with all columns; the texts come first."""
-    from dropglm.tables.parquet import import_polars
+    from dropglm.tables.formats import import_polars
 
     pl = import_polars()
     others = tuple(name for name in table.column_names() if name != table.text)

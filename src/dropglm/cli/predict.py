@@ -10,7 +10,7 @@ from dropglm.cli import options, terminal
 from dropglm.cli.embeddings import EmbeddingRows, check_not_both, load_with_embedder
 from dropglm.cli.inputs_outputs import ColumnsOfModel, check_output_table
 from dropglm.cli.options import OUTPUT, File, bad_option, option
-from dropglm.tables.parquet import import_polars
+from dropglm.tables.formats import import_polars
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dropglm import tables
 from dropglm.cli import terminal
 from dropglm.cli.options import TrainOptions
-from dropglm.tables.parquet import import_polars
+from dropglm.tables.formats import import_polars
 
 if TYPE_CHECKING:
     from dropglm.text.comparison import Comparison, Scores

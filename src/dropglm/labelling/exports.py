@@ -12,7 +12,7 @@ from dropglm import tables
 from dropglm.base.errors import InputError
 from dropglm.base.registry import lookup
 from dropglm.labelling.session import LabellingSession
-from dropglm.tables.parquet import import_polars
+from dropglm.tables.formats import import_polars
 
 if TYPE_CHECKING:
     from polars import DataFrame

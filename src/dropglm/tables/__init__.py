@@ -2,8 +2,7 @@
 
 from dropglm.tables.errors import EmptyTableError, RowError, TableError
 from dropglm.tables.formats import FORMATS, write
-from dropglm.tables.labels import class_name, class_names, class_type, to_classes
-from dropglm.tables.reader import Batch, Table, find_files
+from dropglm.tables.reader import Batch, Table, class_name, class_names, class_type, find_files, to_classes
 
 __all__ = [
     "FORMATS",

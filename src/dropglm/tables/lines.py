@@ -51,7 +51,7 @@ ENCODING_HINT = "set encoding to that of the file, for example 'cp1252'"
 DAMAGE_ERRORS = (OSError, zlib.error, lzma.LZMAError)
 
 
-class Block(NamedTuple):
+class RawBatch(NamedTuple):
     """Consecutive rows that were read at once.
 
     Attributes

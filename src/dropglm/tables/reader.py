@@ -2,18 +2,19 @@
 
 import glob
 import os
+import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from io import BytesIO
 from itertools import pairwise
 from mmap import ACCESS_READ, mmap
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from dropglm.base.errors import InputError, InputTypeError
-from dropglm.tables import parquet
 from dropglm.tables.errors import (
     UNLABELED_HINT,
     EmptyTableError,
@@ -30,13 +31,20 @@ from dropglm.tables.formats import (
     check_file_exists,
     find_format,
     is_path,
+    n_parquet_rows,
     name_of,
     open_source,
+    parquet_batches,
+    parquet_names,
 )
-from dropglm.tables.labels import class_name
-from dropglm.tables.lines import MAX_ROW_LENGTH, SAMPLE_SIZE, Block, Lines, find_codec, guess_wide_encoding
+from dropglm.tables.lines import MAX_ROW_LENGTH, SAMPLE_SIZE, Lines, RawBatch, find_codec, guess_wide_encoding
 from dropglm.tables.separated import record_ends
 
+if TYPE_CHECKING:
+    import numpy as np
+
+INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # fits into 64 bits
+WHOLE = re.compile(r"-?0\.0|(-?[1-9][0-9]*)\.0")
 MAX_ROWS = 10_000  # of a batch
 # In these, the bytes of delimiters, quotes and line ends mean nothing else.
 ONE_BYTE_CODECS = ("utf-8", "ascii", "iso8859", "cp125")
@@ -318,7 +326,7 @@ class Table:
         """
         with self._opened() as stream:
             find = self.found_format.names
-            names = parquet.names(stream, self.name) if find is None else find(Lines(stream, self))
+            names = parquet_names(stream, self.name) if find is None else find(Lines(stream, self))
         several = _repeated(names)
         return [name for name in names if name not in several]
 
@@ -332,7 +340,7 @@ class Table:
         if length <= size or self._compression is not None:
             return [self]
         if self.found_format.rows is None:
-            n = parquet.n_rows(path)
+            n = n_parquet_rows(path)
             count = min(n, -(-length // size))
             ends, header = [n * k // count for k in range(count + 1)] if count else [], 0
         else:
@@ -400,7 +408,7 @@ class Table:
         if self.found_format.rows is None:
             path = str(self.path) if is_path(self.path) and not self._compression else None
             # Of texts with 1,000 characters each: their lengths are not known before they are read.
-            for block in parquet.blocks(stream, self, path, max(1, min(max_rows, characters // 1000))):
+            for block in parquet_batches(stream, self, path, max(1, min(max_rows, characters // 1000))):
                 yield from self._from_block(block, characters, max_rows)
             return
         lines = Lines(stream, self, lenient=lenient)
@@ -419,7 +427,7 @@ class Table:
 
         try:
             for row in self.found_format.rows(lines):
-                if isinstance(row, Block):
+                if isinstance(row, RawBatch):
                     if rows or bad:
                         yield gathered()
                     yield from self._from_block(row, characters, max_rows)
@@ -443,7 +451,7 @@ class Table:
         if rows or bad:
             yield gathered()
 
-    def _from_block(self, block: Block, characters: int, max_rows: int) -> Iterator[Batch]:
+    def _from_block(self, block: RawBatch, characters: int, max_rows: int) -> Iterator[Batch]:
         """Yield the rows of a block, in several batches if there are too many."""
         texts: Any = block.columns[0]
         first = block.first_row
@@ -522,3 +530,73 @@ def _repeated(names: Sequence[str]) -> list[str]:
 def _check_positive(given: int, name: str) -> None:
     if not isinstance(given, int) or given < 1:
         raise InputError(f"{name} must be a positive integer, got {given!r}.")
+
+
+@lru_cache(1000, typed=True)  # few, since a label may be a whole text by mistake
+def class_name(label: Any) -> str | None:
+    """Return the name of the class of a label; None if the label is missing: null, NaN or blank.
+
+    Strings are names as they are; numbers, ``true`` and ``false`` are written as in JSON. A whole number is
+    written without a fraction, also where it comes as a string: a column of integers with a gap becomes
+    floats in pandas, and 1 becomes 1.0, also in the CSV or Parquet file that is then written.
+
+    Examples
+    --------
+    >>> [class_name(label) for label in (1, 1.0, "1", "1.0", 1.5, "01", True, "sound ")]
+    ['1', '1', '1', '1', '1.5', '01', 'true', 'sound ']
+    >>> [class_name(label) for label in (None, float("nan"), " ")]
+    [None, None, None]
+    """
+    if label is None or label != label:
+        return None
+    name = str(label).lower() if isinstance(label, bool) else str(label)
+    whole = WHOLE.fullmatch(name)
+    return whole[1] or "0" if whole else name if name.strip() else None
+
+
+def class_names(labels: Iterable[Any]) -> list[str]:
+    """Return the names of the classes of labels, or of classes; that of a missing label is empty."""
+    return [class_name(label) or "" for label in labels]
+
+
+def class_type(names: Collection[str], *, fractions: bool = False) -> type:
+    """Return the type of classes with these names: int or bool if all of them are, else str.
+
+    Numbers with fractions are names, not a scale; with ``fractions``, their type is float.
+
+    Examples
+    --------
+    >>> class_type(["1", "0"]), class_type(["1", "01"]), class_type(["true", "false"])
+    (<class 'int'>, <class 'str'>, <class 'bool'>)
+    >>> class_type(["1", "1.5"]), class_type(["1", "1.5"], fractions=True)
+    (<class 'str'>, <class 'float'>)
+    """
+    names = set(names)
+    if all(map(INTEGER.fullmatch, names)):
+        return int
+    if names <= {"true", "false"}:
+        return bool
+    return float if fractions and all(map(_is_number, names)) else str
+
+
+def to_classes(names: Sequence[str], kind: type | None = None) -> "np.ndarray":
+    """Return classes for names; ``kind`` is the ``class_type`` of all names, if these are some of them.
+
+    Examples
+    --------
+    >>> to_classes(["1", "0", "1"])
+    array([1, 0, 1])
+    """
+    import numpy as np
+
+    kind = kind or class_type(names)
+    if kind is bool:
+        return np.array([name == "true" for name in names], np.bool_)
+    return np.array(names, {int: np.int64, float: np.float64, str: object}[kind])
+
+
+def _is_number(name: str) -> bool:
+    try:
+        return class_name(float(name)) == name and name not in ("inf", "-inf")
+    except ValueError:
+        return False

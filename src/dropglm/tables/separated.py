@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dropglm.tables.errors import EmptyTableError, RowError, TableError
-from dropglm.tables.lines import CHUNK_SIZE, Block, Lines, rows_and_errors
+from dropglm.tables.lines import CHUNK_SIZE, Lines, RawBatch, rows_and_errors
 
 # Bytes: to read this much with the csv module takes 0.01 s, less than to load the compiled loop. If Numba is
 # not imported yet, that takes 0.9 s (50,000 texts, 27 MB: 1.5 s instead of 0.9), and 3 s more after an
@@ -31,7 +31,7 @@ REASONS = {
 }
 
 
-def rows(lines: Lines) -> Iterator[tuple[Any, ...] | RowError | Block]:
+def rows(lines: Lines) -> Iterator[tuple[Any, ...] | RowError | RawBatch]:
     r"""Yield the requested fields of the rows: many rows at once where possible, else one by one as strings.
 
     Examples
@@ -84,7 +84,7 @@ def can_cut(lines: Lines, delimiter: str) -> bool:
 
 def _blocks(
     lines: Lines, delimiter: int, n_fields: int, positions: list[int]
-) -> Generator[Block, None, bool]:
+) -> Generator[RawBatch, None, bool]:
     """Yield blocks up to a row that ``lines`` has to read, or the end; return whether it is the end."""
     data, ended, wait = lines.take_unread(), False, False
     while True:
@@ -108,7 +108,7 @@ def _blocks(
 
 def _cut(
     data: bytes, lines: Lines, delimiter: int, n_fields: int, positions: list[int], *, final: bool
-) -> tuple[Block | None, int, bool]:
+) -> tuple[RawBatch | None, int, bool]:
     """Return the rows that are beyond doubt, their size, and whether ``lines`` has to read the next one."""
     import numpy as np
 
@@ -129,7 +129,7 @@ def _cut(
     if n:
         found = letters[: n_bytes + SPARE]
         columns = [EncodedTexts(found, *pair) for pair in zip(begins[:, :n], ends[:, :n], strict=True)]
-        block = Block(columns, lines.row, spans[:n] + (lines.n_lines + 1))
+        block = RawBatch(columns, lines.row, spans[:n] + (lines.n_lines + 1))
     lines.advance(n, n_lines)
     return block, size, malformed or reason == DOUBTFUL
 
