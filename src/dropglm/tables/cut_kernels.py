@@ -1,7 +1,8 @@
 """A compiled loop that finds the records of a CSV or TSV file in its bytes.
 
 It accepts only what is beyond doubt: complete records with as many fields as the header. It stops before
-anything else, which the careful parser then reads or names.
+anything else, which the careful parser then reads or names. It is not in ``separated``, which is always
+imported, since importing this module imports Numba.
 """
 
 from dropglm.core.maths.compile import kernel

@@ -31,7 +31,7 @@ from dropglm.tables.errors import (
     listed,
     suggestion,
 )
-from dropglm.tables.lines import Lines, RawBatch, has_lone_surrogate, read_all, read_chunk, rows_and_errors
+from dropglm.tables.lines import CHUNK_SIZE, Lines, RawBatch, has_lone_surrogate, read_chunk, rows_and_errors
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -145,7 +145,7 @@ def plain_rows(lines: Lines) -> Iterator[tuple[Any, ...]]:
         raise EmptyTableError(f"{lines.name}: this file is empty.")
 
 
-def write_plain(frame: "DataFrame", stream: IO[bytes], header: bool) -> None:
+def _write_plain(frame: "DataFrame", stream: IO[bytes], header: bool) -> None:
     """Write the first column, one line per row; line ends inside a value become spaces."""
     for value in frame.to_series(0):
         stream.write(f"{' '.join(str(value).splitlines())}\n".encode())
@@ -309,13 +309,10 @@ def parquet_batches(stream: IO[bytes], table: "Table", path: str | None, size: i
     Labels have their types, all other columns are strings.
     """
     pl = import_polars()
-    source: Any = path
-    if path is None:
-        source = BytesIO(read_all(stream, table.name))
-        stream = source
+    stream = stream if path else _in_memory(stream, table.name)
     _check_parquet(stream, table.name)
     try:
-        frames = pl.scan_parquet(source, **({} if path is None else {"glob": False}))
+        frames = pl.scan_parquet(path, glob=False) if path else pl.scan_parquet(stream)
         schema = frames.collect_schema()
         table.positions(list(schema))
         frames = frames.select([_as_strings(column, schema[column], table) for column in table.columns])
@@ -340,10 +337,15 @@ def n_parquet_rows(path: str) -> int:
 def parquet_names(stream: IO[bytes], name: str) -> list[str]:
     """Return the names of the columns that can be read as strings: not those of lists, records and bytes."""
     pl = import_polars()
-    source = stream if stream.seekable() else BytesIO(read_all(stream, name))
+    source = stream if stream.seekable() else _in_memory(stream, name)
     _check_parquet(source, name)
     schema = pl.read_parquet_schema(source)
     return [column for column, dtype in schema.items() if not dtype.is_nested() and dtype != pl.Binary]
+
+
+def _in_memory(stream: IO[bytes], name: str) -> IO[bytes]:
+    """Return all bytes of a stream, since Parquet has to be read from the end."""
+    return BytesIO(b"".join(iter(lambda: read_chunk(stream, CHUNK_SIZE, name), b"")))
 
 
 def _check_parquet(stream: IO[bytes], name: str) -> None:
@@ -407,25 +409,19 @@ class Format:
     delimiter: str = ","
 
 
+def _separated(name: str, delimiter: str) -> Format:
+    def write(frame: "DataFrame", stream: IO[bytes], header: bool) -> None:
+        frame.write_csv(stream, include_header=header, separator=delimiter)
+
+    return Format(name, separated.rows, write, separated.names, header=True, delimiter=delimiter)
+
+
 FORMATS = {
-    "csv": Format(
-        "csv",
-        separated.rows,
-        lambda frame, stream, header: frame.write_csv(stream, include_header=header),
-        separated.names,
-        header=True,
-    ),
-    "tsv": Format(
-        "tsv",
-        separated.rows,
-        lambda frame, stream, header: frame.write_csv(stream, include_header=header, separator="\t"),
-        separated.names,
-        header=True,
-        delimiter="\t",
-    ),
-    "jsonl": Format("jsonl", json_rows, lambda frame, stream, header: frame.write_ndjson(stream), json_names),
-    "parquet": Format("parquet", None, lambda frame, stream, header: frame.write_parquet(stream)),
-    "txt": Format("txt", plain_rows, write_plain, lambda lines: []),
+    "csv": _separated("csv", ","),
+    "tsv": _separated("tsv", "\t"),
+    "jsonl": Format("jsonl", json_rows, lambda frame, stream, _: frame.write_ndjson(stream), json_names),
+    "parquet": Format("parquet", None, lambda frame, stream, _: frame.write_parquet(stream)),
+    "txt": Format("txt", plain_rows, _write_plain, lambda lines: []),
 }
 SYNONYMS = {"ndjson": "jsonl"}
 
@@ -516,16 +512,23 @@ def write(frames: "DataFrame | Iterable[DataFrame]", path: PathOrFile, *, format
     """
     name = name_of(path, "standard output")
     found, compression = find_format(name, "jsonl" if path == "-" and format is None else format)
-    pieces: Any = [frames] if isinstance(frames, import_polars().DataFrame) else frames
+    pl = import_polars()
+    pieces: Any = [frames] if isinstance(frames, pl.DataFrame) else frames
     if found.rows is None:
-        pieces = _concatenated(pieces, name)
+        pieces = _concatenated(list(pieces), name)
     header: list[str] | None = None
     with _os_errors_as_table_errors(name), _open_target(path, name) as target, ExitStack() as stack:
         stream = stack.enter_context(COMPRESSIONS[compression](target, "wb")) if compression else target
         for frame in pieces:
             if frame.columns != (header or frame.columns):
                 raise TableError(f"{name}: the frames have different columns, {header} and {frame.columns}.")
-            data = _encoded(found, frame, header is None, name)
+            buffer = BytesIO()
+            try:
+                found.write(frame, buffer, header is None)
+            except pl.exceptions.PolarsError as error:
+                reason = str(error).splitlines()[0].rstrip(".")
+                raise TableError(f"{name}: the table cannot be written as {found.name} ({reason}).") from None
+            data = buffer.getbuffer()
             while data:  # unbuffered standard output (PYTHONUNBUFFERED) may write only a part of the data
                 data = data[int(stream.write(data)) :]
             stream.flush()
@@ -534,25 +537,13 @@ def write(frames: "DataFrame | Iterable[DataFrame]", path: PathOrFile, *, format
             raise TableError(f"{name}: there are no frames to write.")
 
 
-def _concatenated(frames: "Iterable[DataFrame]", name: str) -> "list[DataFrame]":
+def _concatenated(frames: "list[DataFrame]", name: str) -> "list[DataFrame]":
     """Return all frames as one, because polars cannot append to a Parquet file."""
     pl = import_polars()
-    frames = list(frames)
     try:
         return [pl.concat(frames, how="vertical_relaxed")] if frames else []
     except pl.exceptions.PolarsError:
         raise TableError(f"{name}: the frames have different columns.") from None
-
-
-def _encoded(format: Format, frame: "DataFrame", with_header: bool, name: str) -> memoryview:
-    pl = import_polars()
-    buffer = BytesIO()
-    try:
-        format.write(frame, buffer, with_header)
-    except pl.exceptions.PolarsError as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise TableError(f"{name}: the table cannot be written as {format.name} ({reason}).") from None
-    return buffer.getbuffer()
 
 
 @contextmanager
@@ -560,14 +551,13 @@ def _open_target(path: PathOrFile, name: str) -> Iterator[Any]:
     """Open the stream to write to; a file is renamed to its name when it is complete."""
     if path == "-":
         yield binary_stream(sys.stdout, "standard output")
-        return
-    if not is_path(path):
+    elif not is_path(path):
         yield path
-        return
-    if os.path.isdir(path):
+    elif os.path.isdir(path):
         raise TableError(f"{name}: this is a folder; name a file in it.")
-    with replacing(path) as stream:
-        yield stream
+    else:
+        with replacing(path) as stream:
+            yield stream
 
 
 @contextmanager

@@ -83,11 +83,6 @@ def read_chunk(stream: IO[bytes], size: int, name: str) -> bytes:
     return bytes(data or b"")
 
 
-def read_all(stream: IO[bytes], name: str) -> bytes:
-    """Return all bytes, for formats that have to be read from the end."""
-    return b"".join(iter(lambda: read_chunk(stream, 1 << 20, name), b""))
-
-
 def find_codec(encoding: str) -> codecs.CodecInfo:
     """Return Python's codec for an encoding.
 

@@ -352,13 +352,10 @@ class Table:
 
     def _row_starts(self, data: mmap, size: int) -> tuple[list[int], int]:
         """Return where rows begin, one in every ``size`` bytes, and the number of bytes of the header."""
-        header = 0
+        header, row_ends = 0, record_ends(data, self.separator if self.found_format.header else None)
         if self.found_format.header:
-            row_ends = record_ends(data, self.separator)
             blank = b" \t\r\n\xef\xbb\xbf"
             header = next((end for end in row_ends if data[:end].strip(blank)), len(data))
-        else:
-            row_ends = record_ends(data, None)
         starts = [header]
         for end in row_ends:
             if end - starts[-1] >= size and end < len(data):
@@ -408,8 +405,8 @@ class Table:
         if self.found_format.rows is None:
             path = str(self.path) if is_path(self.path) and not self._compression else None
             # Of texts with 1,000 characters each: their lengths are not known before they are read.
-            for block in parquet_batches(stream, self, path, max(1, min(max_rows, characters // 1000))):
-                yield from self._from_block(block, characters, max_rows)
+            for raw in parquet_batches(stream, self, path, max(1, min(max_rows, characters // 1000))):
+                yield from self._from_raw(raw, characters, max_rows)
             return
         lines = Lines(stream, self, lenient=lenient)
         rows: list[tuple[Any, ...]] = []
@@ -430,7 +427,7 @@ class Table:
                 if isinstance(row, RawBatch):
                     if rows or bad:
                         yield gathered()
-                    yield from self._from_block(row, characters, max_rows)
+                    yield from self._from_raw(row, characters, max_rows)
                     continue
                 if isinstance(row, RowError):
                     bad.append(row)
@@ -451,10 +448,9 @@ class Table:
         if rows or bad:
             yield gathered()
 
-    def _from_block(self, block: RawBatch, characters: int, max_rows: int) -> Iterator[Batch]:
-        """Yield the rows of a block, in several batches if there are too many."""
-        texts: Any = block.columns[0]
-        first = block.first_row
+    def _from_raw(self, raw: RawBatch, characters: int, max_rows: int) -> Iterator[Batch]:
+        """Yield rows that were read at once, in several batches if there are too many."""
+        texts: Any = raw.columns[0]
         sizes = [len(text or "") for text in texts] if isinstance(texts, list) else texts.lengths.tolist()
         cuts, size = [0], 0
         for k, one in enumerate(sizes, 1):
@@ -463,9 +459,9 @@ class Table:
                 cuts.append(k)
                 size = 0
         for begin, end in pairwise(cuts):
-            columns = [column[begin:end] for column in block.columns]
-            lines: Any = None if block.lines is None else block.lines[begin:end]
-            yield self._batch(columns, range(first + begin, first + end), lines, [])
+            columns = [column[begin:end] for column in raw.columns]
+            lines: Any = None if raw.lines is None else raw.lines[begin:end]
+            yield self._batch(columns, range(raw.first_row + begin, raw.first_row + end), lines, [])
 
     def _batch(
         self, columns: list[Any], rows: Sequence[int], lines: Sequence[Any] | None, bad: list[RowError]

@@ -4,6 +4,10 @@ A compiled loop cuts most rows. The header, bad rows, unusual ones, small files 
 UTF-8 are read with Python's csv module, which gives the row and line of every error, rejects malformed rows
 that other parsers accept, and returns rows as they arrive. What is not beyond doubt is left to it, so there
 is only one dialect.
+
+For 131 MB of reviews with line ends in quoted fields, the compiled loop takes 0.08 s of processor time, NumPy
+0.20 s, the csv module 0.49 s and batches of polars 0.11 s. But polars accepts rows that the csv module
+refuses (short rows, text after a closing quote, stray quotes), so it would need the same scan before it.
 """
 
 import csv
