@@ -8,10 +8,9 @@ import pytest
 
 from dropglm.labelling import LabellingSession
 from dropglm.labelling.exports import Exports
-from dropglm.web.application import application
+from dropglm.web.application import application, page_token
 from dropglm.web.label_page import CUT, LabelPage
 from dropglm.web.running import serving
-from dropglm.web.security import page_token
 from tests.cli.command import texts
 from tests.web.client import ask
 

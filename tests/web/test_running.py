@@ -7,9 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from dropglm.web.application import application, page_routes
+from dropglm.web.application import AllowedHosts, application, page_routes
 from dropglm.web.running import address_of, listen, serving
-from dropglm.web.security import AllowedHosts
 from tests.web.client import ask
 
 FOLDERS = sorted(

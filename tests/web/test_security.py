@@ -5,10 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.routing import Route
 
-from dropglm.web.application import application
-from dropglm.web.json_messages import json_answer, read_json
+from dropglm.web.application import AllowedHosts, application, json_answer, read_json
 from dropglm.web.running import serving
-from dropglm.web.security import AllowedHosts
 from tests.web.client import all_of, ask, connect
 
 

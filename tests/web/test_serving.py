@@ -15,8 +15,7 @@ from starlette.requests import Request
 
 from dropglm import OnlineTextClassifier, TextClassifier
 from dropglm.text.fitted_model import FittedTextModel, load_fitted_model
-from dropglm.web.application import application
-from dropglm.web.json_messages import MAX_SECONDS, Bodies
+from dropglm.web.application import MAX_SECONDS, RequestBodies, application
 from dropglm.web.running import serving
 from dropglm.web.serving import LARGE_REQUESTS, MAX_EXPLAINED, MAX_TEXTS, TextService
 from tests.web.client import all_of, ask, connect
@@ -258,7 +257,7 @@ def test_if_memory_is_short_the_body_that_has_been_arriving_for_longest_is_given
             return bytes(body)
 
     async def scenario():
-        bodies = Bodies(max_bytes=10, max_total=25)
+        bodies = RequestBodies(max_bytes=10, max_total=25)
         given_up = pytest.raises(HTTPException, match="503: The server has too many large requests")
         slow = [
             asyncio.create_task(read(bodies, request_of(b"aaaaa", b"aaaa", is_whole=False))) for _ in range(3)

@@ -96,10 +96,9 @@ def label(
     with compiling():
         from dropglm.labelling.exports import Exports
         from dropglm.labelling.session import LabellingSession
-        from dropglm.web.application import application
+        from dropglm.web.application import AllowedHosts, application, page_token
         from dropglm.web.label_page import LabelPage
         from dropglm.web.running import address_of, listen, open_browser, run
-        from dropglm.web.security import AllowedHosts, page_token
 
         source = Table(
             table,

@@ -67,8 +67,7 @@ def serve(_: typer.Context, chosen: ServeOptions) -> None:
 def application_of(chosen: ServeOptions) -> "ASGIApp":
     """Load the model, and return the application that serves it; each process calls this."""
     from dropglm.base import checks
-    from dropglm.web.application import application
-    from dropglm.web.security import AllowedHosts
+    from dropglm.web.application import AllowedHosts, application
     from dropglm.web.serving import TextService
 
     model = load_with_embedder(chosen.model, chosen.embedder, trust=chosen.trust)

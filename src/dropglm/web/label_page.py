@@ -30,8 +30,7 @@ from dropglm.labelling.panels import (
 )
 from dropglm.labelling.session import ChangedError, LabellingSession
 from dropglm.text.explanation import only_words
-from dropglm.web.application import page_routes
-from dropglm.web.json_messages import json_answer, read_json
+from dropglm.web.application import json_answer, page_routes, read_json
 
 CUT = 20_000  # characters of a text that are shown at first
 EXCERPT = 400  # characters of a text in a list

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dropglm.base.errors import InputError
-from dropglm.web.security import in_address
+from dropglm.web.application import in_address
 
 FIRST_PORT, PORTS = 8000, 20  # tried in turn if no port is given
 MAX_CONNECTIONS = 500
@@ -72,17 +72,15 @@ def listen(host: str = "127.0.0.1", port: int | None = None) -> socket.socket:
         try:
             return _bound(host, number)
         except OSError as error:
-            if error.errno == errno.EADDRINUSE and number != tried[-1]:
-                continue
-            if error.errno == errno.EADDRINUSE:
-                raise InputError(
-                    f"Port {number} is in use; choose another one with --port, or leave it out to take the "
-                    "next free one."
-                ) from None
-            raise InputError(f"Cannot listen on {host}, port {number}: {error.strerror or error}.") from None
+            if error.errno != errno.EADDRINUSE:
+                reason = error.strerror or error
+                raise InputError(f"Cannot listen on {host}, port {number}: {reason}.") from None
         except UnicodeError:
             raise InputError(f"Cannot listen on {host!r}: this is not the name of a host.") from None
-    raise AssertionError("unreachable")
+    raise InputError(
+        f"Port {tried[-1]} is in use; choose another one with --port, or leave it out to take the next free "
+        "one."
+    )
 
 
 def _bound(host: str, port: int) -> socket.socket:
@@ -139,7 +137,7 @@ class Server(uvicorn.Server):
         waiting = [connection for listener in sockets or () for connection in _waiting(listener)]
         for each in self.servers:
             each.close()
-        protocol = partial(PatientProtocol, self.config, self.server_state, self.lifespan.state)
+        protocol = partial(TimeoutProtocol, self.config, self.server_state, self.lifespan.state)
         for connection in waiting:
             await asyncio.get_running_loop().connect_accepted_socket(protocol, connection)
         for _ in range(LAST_LOOKS):
@@ -164,7 +162,7 @@ def server(app: ASGIApp) -> Server:
     return Server(
         uvicorn.Config(
             app,
-            http=PatientProtocol,
+            http=TimeoutProtocol,
             ws="none",
             log_config=None,
             access_log=False,
@@ -196,13 +194,19 @@ def run(app: ASGIApp, listener: socket.socket) -> None:
     def stop(*_: Any) -> None:
         running.should_exit = True
 
-    # uvicorn has its own handlers, and sends the signal once more when it has finished.
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with _handling_signals(stop):  # uvicorn has its own handlers, and sends the signal again at its end
         running.run(sockets=[listener])
+
+
+@contextmanager
+def _handling_signals(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Call a function on Ctrl-C and SIGTERM."""
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, old in before.items():
+            signal.signal(number, old)
 
 
 @contextmanager
@@ -231,13 +235,13 @@ def serving(app: ASGIApp, token: str | None = None) -> Iterator[str]:
             thread.join()
 
 
-class PatientProtocol(H11Protocol):
+class TimeoutProtocol(H11Protocol):
     """uvicorn's protocol, which waits for headers and for readers of answers only for a while.
 
     So connections of slow clients end, whatever part of a request they keep waiting for.
 
     This is the one of its protocols that limits the size of headers. uvicorn itself has a limit for the time
-    between two requests; the limit for bodies is in ``json_messages``.
+    between two requests; the limit for bodies is in ``RequestBodies``.
     """
 
     _deadline: asyncio.TimerHandle | None = None
@@ -339,34 +343,32 @@ def run_workers(make_app: Callable[[], ASGIApp], listener: socket.socket, worker
     RuntimeError
         If a process ends soon after its start.
     """
-    before = {number: signal.signal(number, _stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    started: dict[SpawnProcess, float] = {}
-    try:
-        for _ in range(workers):
-            started[_started(make_app, listener)] = time.monotonic()
-        while True:
-            wait([process.sentinel for process in started])
-            for process in [process for process in started if not process.is_alive()]:
-                seconds = time.monotonic() - started.pop(process)
-                if seconds < SECONDS_TO_START and (process.exitcode or 0) >= 0:  # not killed from outside
-                    raise RuntimeError("A worker ended soon after its start; its messages say why.")
-                new = _started(make_app, listener)
-                started[new] = time.monotonic()
-                sys.stderr.write(f"{time.strftime('%H:%M:%S')} {_replaced(process, new)}\n")
-    except _StopSignal:
-        pass
-    finally:
-        for number in before:
-            signal.signal(number, signal.SIG_IGN)  # once is enough
-        listener.close()  # the last worker to stop listening refuses connections, which nobody would accept
-        for process in started:
-            process.terminate()
-        deadline = time.monotonic() + SECONDS_TO_STOP
-        for process in started:
-            process.join(max(0.0, deadline - time.monotonic()))
-            process.kill()
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with _handling_signals(_stop):
+        started: dict[SpawnProcess, float] = {}
+        try:
+            for _ in range(workers):
+                started[_started(make_app, listener)] = time.monotonic()
+            while True:
+                wait([process.sentinel for process in started])
+                for process in [process for process in started if not process.is_alive()]:
+                    seconds = time.monotonic() - started.pop(process)
+                    if seconds < SECONDS_TO_START and (process.exitcode or 0) >= 0:  # not killed from outside
+                        raise RuntimeError("A worker ended soon after its start; its messages say why.")
+                    new = _started(make_app, listener)
+                    started[new] = time.monotonic()
+                    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {_replaced(process, new)}\n")
+        except _StopSignal:
+            pass
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)  # once is enough
+            listener.close()  # the last worker to stop refuses connections, which nobody would accept
+            for process in started:
+                process.terminate()
+            deadline = time.monotonic() + SECONDS_TO_STOP
+            for process in started:
+                process.join(max(0.0, deadline - time.monotonic()))
+                process.kill()
 
 
 def _replaced(old: SpawnProcess, new: SpawnProcess) -> str:

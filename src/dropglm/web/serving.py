@@ -22,8 +22,7 @@ from dropglm.base.registry import lookup
 from dropglm.text.embeddings import check_embeddings
 from dropglm.text.explanation import Explanation
 from dropglm.text.fitted_model import AnyTextModel
-from dropglm.web.application import page_routes
-from dropglm.web.json_messages import MAX_BYTES, Bodies, json_answer, parse_json
+from dropglm.web.application import MAX_BYTES, RequestBodies, json_answer, page_routes, parse_json
 from dropglm.web.running import on_thread
 
 # Names that requests may have.
@@ -71,7 +70,7 @@ class TextService:
         self.max_texts, self.max_bytes = max_texts, max_bytes
         self.labels = model.classes_.tolist()
         self.label_names = [str(label) for label in self.labels]
-        self._bodies = Bodies(max_bytes, LARGE_BODIES * max_bytes)
+        self._bodies = RequestBodies(max_bytes, LARGE_BODIES * max_bytes)
         self._large = asyncio.Semaphore(LARGE_REQUESTS)
 
     def warm_up(self) -> None:
