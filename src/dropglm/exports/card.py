@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from dropglm.text.fitted_model import AnyTextModel, FittedTextModel
 from dropglm.text.ngrams.hashed import HashedFeatures
@@ -84,12 +83,12 @@ def _data(model: FittedTextModel) -> str:
 def _settings(model: FittedTextModel) -> str:
     vectorizer, summary = model.vectorizer, model.summary_
     lines = dict(summary.lines())
+    splits_words = isinstance(vectorizer, HashedFeatures) or vectorizer.analyzer == "word"
+    analyzer = "" if splits_words else getattr(vectorizer.analyzer, "__name__", repr(vectorizer.analyzer))
     steps = [
         "texts are converted to lower case" if vectorizer.lowercase else "upper and lower case differ",
         *(["HTML tags become blanks"] if vectorizer.strip_html else []),
-        f"tokens match `{vectorizer.token_pattern}`"
-        if _splits_words(vectorizer)
-        else f"analyzer {_analyzer(vectorizer)}",
+        f"tokens match `{vectorizer.token_pattern}`" if splits_words else f"analyzer {analyzer}",
         f"n-grams of {vectorizer.ngram_range[0]} to {vectorizer.ngram_range[1]} tokens, {lines['n-grams']}",
     ]
     settings = [(name, f"{value}") for name, value in summary.settings.items() if value is not None]
@@ -97,26 +96,16 @@ def _settings(model: FittedTextModel) -> str:
     return "## Settings\n\n" + _items([*steps, *embedding]) + "\n\n" + _table(("setting", "value"), settings)
 
 
-def _splits_words(vectorizer: Any) -> bool:
-    return isinstance(vectorizer, HashedFeatures) or vectorizer.analyzer == "word"
-
-
-def _analyzer(vectorizer: Any) -> str:
-    return getattr(vectorizer.analyzer, "__name__", repr(vectorizer.analyzer))
-
-
 def _scores(model: FittedTextModel) -> str:
-    found = [(name, text) for name, text in model.summary_.lines() if name in SCORES]
+    found = _items(f"{name}: {text}" for name, text in model.summary_.lines() if name in SCORES)
+    text = (
+        f"{found}\n\nOn texts of the training table that the model had not seen; texts of other sources may "
+        "be harder."
+    )
     if not found:
         text = (
             "None: the settings were given, so nothing was held out. `dropglm evaluate MODEL TABLE` measures "
             "the model."
-        )
-    else:
-        told = "\n".join(f"- {name}: {text}" for name, text in found)
-        text = (
-            f"{told}\n\nOn texts of the training table that the model had not seen; texts of other sources "
-            "may be harder."
         )
     return f"## Scores\n\n{text}"
 

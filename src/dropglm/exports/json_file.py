@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.base.files import replacing
-from dropglm.exports.characters import SIGMA, around_sigma, lower_case, matching
-from dropglm.exports.linear_text import LinearText
+from dropglm.exports.model_parts import SIGMA, TextModelParts, around_sigma, lower_case, matching
 from dropglm.text.fitted_model import AnyTextModel
 
 FORMAT, VERSION = "dropglm text classifier", 1
@@ -43,7 +42,7 @@ def write_json(model: AnyTextModel, path: str | PathLike[str]) -> None:
     ...     json.loads((pathlib.Path(folder) / "model.json").read_bytes())["vocabulary"]
     ['bad', 'bad film', 'film', 'good', 'good film']
     """
-    parts = LinearText.of(model, "the JSON format")
+    parts = TextModelParts.of(model, "the JSON format")
     with replacing(path) as stream:
         if fspath(path).endswith(".gz"):
             # Without a date, so that the same model is the same file.
@@ -53,7 +52,7 @@ def write_json(model: AnyTextModel, path: str | PathLike[str]) -> None:
             stream.writelines(part.encode() for part in _json(parts))
 
 
-def _json(parts: LinearText) -> Iterator[str]:
+def _json(parts: TextModelParts) -> Iterator[str]:
     """Yield the text of the file; arrays are written row by row, since they may be large."""
     first, last = parts.ngram_range
     head = {

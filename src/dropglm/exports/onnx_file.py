@@ -19,8 +19,15 @@ import numpy as np
 from dropglm.base.errors import InputError
 from dropglm.base.extras import import_extra
 from dropglm.base.files import replacing
-from dropglm.exports.characters import FINAL_SIGMA, SIGMA, Ranges, around_sigma, lower_case, matching
-from dropglm.exports.linear_text import LinearText
+from dropglm.exports.model_parts import (
+    FINAL_SIGMA,
+    SIGMA,
+    Ranges,
+    TextModelParts,
+    around_sigma,
+    lower_case,
+    matching,
+)
 from dropglm.text.fitted_model import AnyTextModel
 from dropglm.text.ngrams.tokens import HTML_TAG
 
@@ -65,7 +72,7 @@ def write_onnx(model: AnyTextModel, path: str | PathLike[str]) -> None:
     >>> session.run(["label"], {"text": numpy.array(["a GOOD film", "bad"])})
     [array(['pos', 'neg'], dtype=object)]
     """
-    content = onnx_model(LinearText.of(model, "ONNX")).SerializeToString()
+    content = onnx_model(TextModelParts.of(model, "ONNX")).SerializeToString()
     with replacing(path) as stream:
         stream.write(content)
 
@@ -126,7 +133,7 @@ class Graph:
         )
 
 
-def onnx_model(parts: LinearText) -> Any:
+def onnx_model(parts: TextModelParts) -> Any:
     """Return the model in ONNX's own type."""
     if parts.coef.nbytes + parts.factors.nbytes > LARGEST:
         raise InputError(
@@ -164,7 +171,7 @@ def onnx_model(parts: LinearText) -> Any:
     )
 
 
-def _tokens(graph: Graph, text: str, parts: LinearText) -> str:
+def _tokens(graph: Graph, text: str, parts: TextModelParts) -> str:
     """Add nodes that split a text, a tensor of one string; return the name of the tensor of its tokens."""
     text = graph.StringConcat(text, [END])
     if parts.lowercase:
@@ -255,7 +262,7 @@ def _joined(graph: Graph, pieces: str) -> str:
     return graph.Loop("", several, pieces, body=finished)
 
 
-def _predictors(graph: Graph, tokens: str, parts: LinearText) -> str:
+def _predictors(graph: Graph, tokens: str, parts: TextModelParts) -> str:
     """Add nodes that compute the K predictors of a text, in double precision."""
     d = len(parts.vocabulary)
     # Unknown n-grams have a column of their own, whose factor is 0; it also keeps tensors from being empty.
@@ -279,7 +286,7 @@ def _predictors(graph: Graph, tokens: str, parts: LinearText) -> str:
     return graph.Add(graph.Reshape(eta, np.array([-1])), parts.intercept.astype(np.float64))
 
 
-def _columns(graph: Graph, tokens: str, parts: LinearText) -> list[str]:
+def _columns(graph: Graph, tokens: str, parts: TextModelParts) -> list[str]:
     """Add nodes that find the column of each n-gram; one tensor for each n.
 
     An n-gram is a pair: its first n - 1 tokens, which are numbered among those that begin an n-gram of the
@@ -310,7 +317,7 @@ def _columns(graph: Graph, tokens: str, parts: LinearText) -> list[str]:
     return found
 
 
-def _outputs(graph: Graph, eta: str, parts: LinearText) -> None:
+def _outputs(graph: Graph, eta: str, parts: TextModelParts) -> None:
     """Add nodes for the number of the best class, and for the probabilities."""
     if parts.link == "logistic":
         shares = graph.Concat(graph.Sigmoid(graph.Neg(eta)), graph.Sigmoid(eta), axis=0)
