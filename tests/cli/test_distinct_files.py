@@ -13,7 +13,7 @@ import typer
 from dropglm import datasets
 from dropglm.base.files import file_identity
 from dropglm.cli.app import app
-from dropglm.cli.inputs_outputs import file_parameters
+from dropglm.cli.files import file_parameters
 from dropglm.cli.options import File
 from tests.cli.command import dropglm, run, texts, write_csv
 

@@ -137,8 +137,8 @@ def test_a_killed_training_resumes_bit_for_bit(folder, settings, tmp_path):
 
 @pytest.mark.parametrize(("epoch", "passes"), [(1, "1 pass;"), (2, "2 passes;")])
 def test_a_checkpoint_beyond_the_last_pass_is_refused(tmp_path, monkeypatch, epoch, passes):
-    from dropglm.cli.options import TrainOptions
     from dropglm.cli.train_online import _resume
+    from dropglm.cli.training import TrainOptions
     from dropglm.text.online_text_model import OnlineTextModel
     from dropglm.text.stream import OnlineTraining
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dropglm import tables
-from dropglm.cli.inputs_outputs import read_labelled
+from dropglm.cli.files import read_labelled
 from dropglm.cli.label import texts_and_labels
 from dropglm.dask.tables import read_rows, with_classes
 from dropglm.tables import Table

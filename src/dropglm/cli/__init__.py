@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any, NoReturn, TextIO
 
 from dropglm.base.files import naming_file
-from dropglm.cli.postponed import HEAVY, postpone
+from dropglm.cli.lazy_modules import HEAVY, postpone
 
 INTERRUPTED = 130
 _received: list[int] = []  # numbers of interrupt signals

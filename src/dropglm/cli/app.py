@@ -8,13 +8,12 @@ import typer
 from typer.core import TyperGroup
 
 from dropglm import __version__
-from dropglm.cli.card import card
 from dropglm.cli.data import app as data
 from dropglm.cli.errors import EXIT_CODES, report_errors
 from dropglm.cli.evaluate import evaluate
 from dropglm.cli.explain import explain
-from dropglm.cli.export import export
-from dropglm.cli.inputs_outputs import distinct_files
+from dropglm.cli.export import card, export
+from dropglm.cli.files import distinct_files
 from dropglm.cli.label import label
 from dropglm.cli.predict import predict
 from dropglm.cli.reproduce import reproduce

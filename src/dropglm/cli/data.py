@@ -8,7 +8,7 @@ import typer
 from dropglm import tables
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import BadInputError
-from dropglm.cli.inputs_outputs import check_distinct, check_output_table, distinct_files
+from dropglm.cli.files import check_distinct, check_output_table, distinct_files
 from dropglm.tables.formats import import_polars
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ def list_all(json: options.Json = False) -> None:
 
     lines = datasets.listing()
     if json:
-        terminal.as_json([vars(line) | {"path": line.path and str(line.path)} for line in lines])
+        terminal.print_json([vars(line) | {"path": line.path and str(line.path)} for line in lines])
         return
-    terminal.table(
+    terminal.print_table(
         "Data sets",
         ("name", "description", "location", "rows", "download (MB)"),
         (

@@ -20,6 +20,7 @@ from dropglm.base.errors import ClusterError, InputError, InputTypeError, TooLar
 from dropglm.base.extras import BrokenPackageError
 from dropglm.base.files import FileError
 from dropglm.cli import INTERRUPTED, causes, is_interrupt, terminal
+from dropglm.cli.options import option_name
 
 FAILED, BAD_INPUT = 1, 3  # 2, wrong options, is typer's
 EXIT_CODES = (
@@ -41,7 +42,7 @@ class BadInputError(UserError):
 
 
 @contextmanager
-def naming(table: str) -> Iterator[None]:
+def naming_table(table: str) -> Iterator[None]:
     """Put the name of a table before errors about its content; errors about other files name them already."""
     try:
         yield
@@ -108,8 +109,10 @@ def _is_write_error(error: BaseException) -> bool:
     return any(getattr(cause, "errno", None) in WRITE_ERRORS for cause in causes(error))
 
 
-def in_options(error: BaseException) -> str:
+def in_options(error: BaseException, **others: str) -> str:
     """Return the message of an error, with options in place of the parameters that it advises to change.
+
+    ``others`` are options that are not named after their parameters.
 
     Examples
     --------
@@ -117,10 +120,12 @@ def in_options(error: BaseException) -> str:
     'No GPU was found; use --device cpu.'
     >>> in_options(InputError("no n-gram is left; lower min_df (now 9).", "min_df"))
     'no n-gram is left; lower --min-df (now 9).'
+    >>> in_options(FileError("labels: set format to csv.", "format"), format="--out-format")
+    'labels: set --out-format to csv.'
     """
     sentence = str(error)
     for name in getattr(error, "parameters", ()):
-        option = f"--{name.replace('_', '-')}"
+        option = others.get(name) or option_name(name)
         sentence = re.sub(rf"\b{name}=([\"']?)(\w+)\1", rf"{option} \2", sentence)
         sentence = re.sub(rf"\b(set|lower|raise|pass|as) {name}\b", rf"\1 {option}", sentence)
     return sentence

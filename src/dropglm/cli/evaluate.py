@@ -4,11 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from dropglm.base.progress import Progress
 from dropglm.cli import options, terminal
-from dropglm.cli.embeddings import EmbeddingRows, check_not_both, load_with_embedder
-from dropglm.cli.errors import naming
-from dropglm.cli.inputs_outputs import ColumnsOfModel, read_labelled
+from dropglm.cli.errors import naming_table
+from dropglm.cli.files import ColumnsOfModel, model_and_embeddings, read_labelled
 from dropglm.cli.options import OUTPUT, option
-from dropglm.cli.reports import disagreements_to_json, print_disagreements
 from dropglm.tables import Table
 
 if TYPE_CHECKING:
@@ -45,23 +43,23 @@ def evaluate(
     """
     from dropglm.text.metrics import confident_mistakes, metrics_from_probabilities
 
-    check_not_both(embeddings, embedder)
-    rows = EmbeddingRows(embeddings)
-    classifier = load_with_embedder(model, embedder, trust=trust, quiet=quiet)
+    classifier, rows = model_and_embeddings(model, embeddings, embedder, trust=trust, quiet=quiet)
     classifier.n_jobs = threads
     columns = ColumnsOfModel(classifier, text, label)
     with columns.explaining():
         source = Table(table, *columns.names(), format=format, encoding=encoding, delimiter=delimiter)
         texts, y = read_labelled(source, quiet=quiet)
     E = rows.all(len(texts), table)
-    with Progress("Predicting", shown=not quiet), naming(table):
+    with Progress("Predicting", shown=not quiet), naming_table(table):
         p = classifier.predict_proba(texts, E)
         measures = metrics_from_probabilities(y, p, classifier.classes_)
     worst = confident_mistakes(texts, y, p, classifier.classes_, mistakes)
     if json:
-        terminal.as_json(measures.to_dict() | {"confident_mistakes": disagreements_to_json(worst)})
+        terminal.print_json(
+            measures.to_dict() | {"confident_mistakes": terminal.disagreements_to_json(worst)}
+        )
         return
-    terminal.pairs(
+    terminal.print_pairs(
         [
             ("texts", f"{measures.texts:,}"),
             ("accuracy", f"{measures.accuracy:.4f} ± {measures.standard_error:.4f}"),
@@ -73,9 +71,21 @@ def evaluate(
     )
     _print_classes(measures)
     _print_confusion(measures)
-    _print_calibration(measures)
+    terminal.print_table(
+        "Calibration: share of correct predictions by predicted probability",
+        ("probability", "texts", "mean probability", "correct"),
+        (
+            (
+                f"{bin['from']:.1f} to {bin['to']:.1f}",
+                f"{bin['texts']:,}",
+                f"{bin['probability']:.3f}",
+                f"{bin['right']:.3f}",
+            )
+            for bin in measures.calibration
+        ),
+    )
     if worst:
-        print_disagreements("Most confident mistakes (--mistakes lists more)", worst)
+        terminal.print_disagreements("Most confident mistakes (--mistakes lists more)", worst)
 
 
 def _print_classes(measures: "Metrics") -> None:
@@ -89,7 +99,7 @@ def _print_classes(measures: "Metrics") -> None:
     def number(value: float | None) -> str:
         return "-" if value is None else f"{value:.3f}"
 
-    terminal.table(
+    terminal.print_table(
         title,
         ("class", "precision", "recall", "F1", "texts"),
         (
@@ -101,7 +111,7 @@ def _print_classes(measures: "Metrics") -> None:
 
 def _print_confusion(measures: "Metrics") -> None:
     if len(measures.classes) <= MOST_COLUMNS:
-        terminal.table(
+        terminal.print_table(
             "Confusion: number of texts by true class (rows) and predicted class (columns)",
             ("", *map(str, measures.classes)),
             (
@@ -110,25 +120,9 @@ def _print_confusion(measures: "Metrics") -> None:
             ),
         )
     else:
-        terminal.table(
+        terminal.print_table(
             "Most frequent mistakes (--json lists all)",
             ("true class", "predicted class", "texts"),
             ((str(true), str(given), f"{count:,}") for true, given, count in measures.mistakes(20)),
             words=2,
         )
-
-
-def _print_calibration(measures: "Metrics") -> None:
-    terminal.table(
-        "Calibration: share of correct predictions by predicted probability",
-        ("probability", "texts", "mean probability", "correct"),
-        (
-            (
-                f"{bin['from']:.1f} to {bin['to']:.1f}",
-                f"{bin['texts']:,}",
-                f"{bin['probability']:.3f}",
-                f"{bin['right']:.3f}",
-            )
-            for bin in measures.calibration
-        ),
-    )

@@ -7,8 +7,7 @@ import typer
 
 from dropglm.base.files import replacing
 from dropglm.cli import options, terminal
-from dropglm.cli.embeddings import EmbeddingRows, check_not_both, load_with_embedder
-from dropglm.cli.inputs_outputs import check_output
+from dropglm.cli.files import check_output, model_and_embeddings
 from dropglm.cli.options import MODEL, OUTPUT, File, option
 
 if TYPE_CHECKING:
@@ -47,13 +46,12 @@ def explain(
     """
     from dropglm.text.explanation import top_to_dict
 
-    check_not_both(embeddings, embedder)
     if html is not None:
         check_output(html, "--html")
-    classifier = load_with_embedder(model, embedder, trust=trust)
+    classifier, rows = model_and_embeddings(model, embeddings, embedder, trust=trust)
     best = classifier.top_features(top)
     texts = texts or []
-    E = EmbeddingRows(embeddings).all(len(texts), "the command")
+    E = rows.all(len(texts), "the command")
     explained = {text: classifier.explain(text, None if E is None else E[k]) for k, text in enumerate(texts)}
     if html is not None:
         from dropglm.cli.explanation_page import explanation_page
@@ -61,7 +59,7 @@ def explain(
         with replacing(html) as stream:
             stream.write(explanation_page(classifier, model.name, best, explained, top).encode())
     if json:
-        terminal.as_json(
+        terminal.print_json(
             {
                 "summary": classifier.summary_.to_dict(),
                 "columns": {"text": classifier.text_column_, "label": classifier.label_column_},
@@ -75,8 +73,8 @@ def explain(
         lines.append(
             ("columns", f"{classifier.text_column_!r} (texts), {classifier.label_column_!r} (labels)")
         )
-    terminal.pairs(lines)
-    terminal.top_table(best)
+    terminal.print_pairs(lines)
+    terminal.print_top_ngrams(best)
     for text, why in explained.items():
         _print_explanation(text, why, top)
     if html is not None:
@@ -88,10 +86,10 @@ def _print_explanation(text: str, why: "Explanation", top: int) -> None:
 
     shown = terminal.excerpt(" ".join(text.split()), 40)
     probabilities = ", ".join(f"{name} {p:.2f}" for name, p in why.most_probable())
-    terminal.table(
+    terminal.print_table(
         f"{shown!r}: {probabilities}",
         ("what tips the prediction", "contribution"),
         ((f"{'  ' * row.depth}{row.name}", f"{row.weight:+.2f}") for row in why.outline(top)),
     )
     if why.unknown:
-        terminal.pairs([("unknown", listed(why.unknown))])
+        terminal.print_pairs([("unknown", listed(why.unknown))])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.base.extras import import_extra
-from dropglm.cli.terminal import visible
+from dropglm.cli.terminal import printable
 from dropglm.plots import NgramWeightsDisplay
 from dropglm.plots.axes import COLORS
 from dropglm.plots.pages import ResultTable, figure, page
@@ -31,7 +31,7 @@ def explanation_page(
     """Return the page as self-contained HTML."""
     import_extra("matplotlib", "plots", "The page needs").use("svg")
     summary = ResultTable(
-        "The model", ["", ""], [[heading, visible(text)] for heading, text in model.summary_.lines()]
+        "The model", ["", ""], [[heading, printable(text)] for heading, text in model.summary_.lines()]
     )
     blocks = [summary.html(), _top_ngrams(best)]
     for text, why in explained.items():
@@ -51,8 +51,8 @@ def _top_ngrams(best: Mapping[Any, list[NgramWeight]]) -> str:
         return figure(f"{chosen} Bars are in order of their length.", bars)
     rows = [
         [
-            visible(str(label)),
-            ", ".join(f"{visible(name)}{NO_BREAK}{weight:+.2f}" for name, weight in entries),
+            printable(str(label)),
+            ", ".join(f"{printable(name)}{NO_BREAK}{weight:+.2f}" for name, weight in entries),
         ]
         for label, entries in best.items()
     ]
@@ -62,13 +62,15 @@ def _top_ngrams(best: Mapping[Any, list[NgramWeight]]) -> str:
 
 def _contributions(why: Explanation, top: int) -> str:
     """Return the bars of the largest contributions, and how contributions add up."""
-    sums = [["\N{EM SPACE}" * row.depth + visible(row.name), f"{row.weight:+.2f}"] for row in why.outline(0)]
+    sums = [
+        ["\N{EM SPACE}" * row.depth + printable(row.name), f"{row.weight:+.2f}"] for row in why.outline(0)
+    ]
     bars = NgramWeightsDisplay.from_explanation(why, top) if why.supporting or why.opposing else None
     caption = (
         f"The n-grams that tip the prediction, the predicted class ({why.label}) against the runner-up "
         f"({why.against}), the largest contributions first. N-grams with punctuation are left out."
     )
-    bars_html = figure(visible(caption), [_figure_of(bars)]) if bars else ""
+    bars_html = figure(printable(caption), [_figure_of(bars)]) if bars else ""
     return bars_html + ResultTable("How the contributions add up", ["", "contribution"], sums).html(3)
 
 
@@ -80,7 +82,7 @@ def _highlighted(model: FittedTextModel, text: str, why: Explanation) -> str:
     unknown = set(why.unknown)
     words = []
     for token, weight in zip(tokens, weights.tolist(), strict=True):
-        shown = escape(visible(token))
+        shown = escape(printable(token))
         if token in unknown:
             words.append(f'<span class="unknown">{shown}</span>')
         elif abs(weight) > FAINTEST * strongest:
@@ -89,11 +91,11 @@ def _highlighted(model: FittedTextModel, text: str, why: Explanation) -> str:
         else:
             words.append(shown)
     key = " ".join(
-        f'<mark style="background:{_tint(colour, 0.8)}">for {escape(visible(str(label)))}</mark>'
+        f'<mark style="background:{_tint(colour, 0.8)}">for {escape(printable(str(label)))}</mark>'
         for colour, label in ((FOR, why.label), (AGAINST, why.against))
     )
-    title = escape(visible(f"{why.label}, probability {why.probability:.2f}"))
-    classes = ", ".join(f"{visible(name)}{NO_BREAK}{p:.2f}" for name, p in why.most_probable(SHOWN_CLASSES))
+    title = escape(printable(f"{why.label}, probability {why.probability:.2f}"))
+    classes = ", ".join(f"{printable(name)}{NO_BREAK}{p:.2f}" for name, p in why.most_probable(SHOWN_CLASSES))
     note = ' <span class="text"><span class="unknown">unknown</span></span>' if unknown else ""
     return (
         f"<h2>{title}</h2><p>Probabilities: {escape(classes)}</p>"

@@ -1,11 +1,13 @@
-"""``dropglm export``: a model for programs without dropglm."""
+"""``dropglm export`` and ``dropglm card``: a model for programs without dropglm, and for readers."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
+from dropglm.base.files import replacing
 from dropglm.cli import options, terminal
-from dropglm.cli.inputs_outputs import check_output
-from dropglm.cli.options import File, bad_option, option
+from dropglm.cli.files import check_output
+from dropglm.cli.options import OUTPUT, File, bad_option, option
 
 FORMATS = "Formats"
 
@@ -58,18 +60,39 @@ def export(
     # Those that refuse more models come first.
     if onnx is not None:
         exports.write_onnx(classifier, onnx)
-        _say(onnx)
+        terminal.message(f"wrote {onnx}.")
     if json is not None:
         exports.write_json(classifier, json)
-        _say(json)
+        terminal.message(f"wrote {json}.")
     if sklearn is not None:
         needed = exports.write_sklearn(classifier, sklearn)
-        _say(
-            sklearn, "a pickle, which runs code when it is opened" if sklearn.suffix.lower() == ".pkl" else ""
-        )
+        is_pickle = sklearn.suffix.lower() == ".pkl"
+        warning = ", a pickle, which runs code when it is opened" if is_pickle else ""
+        terminal.message(f"wrote {sklearn}{warning}.")
         if needed:
             terminal.message(f"{sklearn} needs dropglm still, for {' and '.join(needed)}.")
 
 
-def _say(path: Path, what: str = "") -> None:
-    terminal.message(f"wrote {path}{', ' if what else ''}{what}.")
+def card(
+    model: options.ModelFile,
+    out: Annotated[
+        Path | None,
+        option(OUTPUT, "Markdown file to write; by default standard output.", "--out", "-o"),
+        File.WRITTEN,
+    ] = None,
+    name: Annotated[str | None, option(OUTPUT, "Name of the model; by default that of its file.")] = None,
+    trust: options.Trust = False,
+) -> None:
+    """Write a model card: training data, settings, scores and limits, as far as the model file has them."""
+    from dropglm.exports import model_card
+    from dropglm.text.fitted_model import load_fitted_model
+
+    if out is not None:
+        check_output(out, "--out")
+    page = model_card(load_fitted_model(model, trust=trust), name or model.stem)
+    if out is None:
+        sys.stdout.write(page)
+        return
+    with replacing(out) as stream:
+        stream.write(page.encode())
+    terminal.message(f"wrote {out}.")

@@ -4,19 +4,21 @@ import atexit
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dropglm.base.progress import Progress
 from dropglm.cli import options, terminal
-from dropglm.cli.errors import naming
-from dropglm.cli.inputs_outputs import check_columns, check_distinct, check_output, need_server
-from dropglm.cli.options import MODEL, OUTPUT, SERVER, TABLES, File, bad_option, option, refusing
+from dropglm.cli.errors import naming_table
+from dropglm.cli.files import check_columns, check_distinct, check_output
+from dropglm.cli.options import MODEL, OUTPUT, SERVER, TABLES, File, bad_option, option_field
 from dropglm.tables import Table
-from dropglm.tables.formats import check_file_exists
+from dropglm.tables.formats import check_file_exists, import_polars
+from dropglm.web import require_server
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -30,65 +32,65 @@ SUFFIX = ".labels.jsonl"
 SWITCH_INTERVAL = 0.0005
 
 
-def label(
-    table: Annotated[str, typer.Argument(help="Table with texts to label."), File.READ],
-    text: options.Text = "text",
-    label: Annotated[
-        str | None,
-        option(
-            TABLES,
-            "Column with labels that some texts have already; they are used to start with.",
-            "--label",
-            "-l",
-        ),
-    ] = None,
-    classes: Annotated[
-        str | None, option(MODEL, "Names of the classes, separated by commas; more can be added on the page.")
-    ] = None,
-    labels: Annotated[
-        Path | None,
-        option(
-            OUTPUT,
-            "File in which all answers are stored; by default beside the table, with the suffix "
-            ".labels.jsonl. If it exists, labelling continues.",
-        ),
-        File.WRITTEN,
-    ] = None,
-    model: Annotated[
-        Path | None, option(MODEL, "Model file whose guesses are used while there are few labels."), File.READ
-    ] = None,
-    trust: options.Trust = False,
-    random_share: Annotated[
-        float,
-        option(
-            MODEL,
-            "Share of the texts that are drawn at random, not chosen by the model; they give the estimate "
-            "of accuracy.",
-            min=0.0,
-            max=1.0,
-        ),
-    ] = 0.2,
-    port: options.Port = None,
-    host: options.Host = "127.0.0.1",
-    browser: Annotated[bool, option(SERVER, "Open the page in the browser.")] = True,
-    format: options.Format = None,
-    encoding: options.Encoding = None,
-    delimiter: options.Delimiter = None,
-    threads: options.Threads = -1,
-    quiet: options.Quiet = False,
-) -> None:
+@dataclass(frozen=True)
+class LabelOptions:
+    """The arguments of ``dropglm label``, in the order of its help."""
+
+    table: Annotated[str, typer.Argument(help="Table with texts to label."), File.READ]
+    text: options.Text = "text"
+    label: str | None = option_field(
+        None,
+        TABLES,
+        "Column with labels that some texts have already; they are used to start with.",
+        "--label",
+        "-l",
+    )
+    classes: str | None = option_field(
+        None, MODEL, "Names of the classes, separated by commas; more can be added on the page."
+    )
+    labels: Path | None = option_field(
+        None,
+        OUTPUT,
+        "File in which all answers are stored; by default beside the table, with the suffix .labels.jsonl. "
+        "If it exists, labelling continues.",
+        file=File.WRITTEN,
+    )
+    model: Path | None = option_field(
+        None, MODEL, "Model file whose guesses are used while there are few labels.", file=File.READ
+    )
+    trust: options.Trust = False
+    random_share: float = option_field(
+        0.2,
+        MODEL,
+        "Share of the texts that are drawn at random, not chosen by the model; they give the estimate of "
+        "accuracy.",
+        min=0.0,
+        max=1.0,
+    )
+    port: options.Port = None
+    host: options.Host = "127.0.0.1"
+    browser: bool = option_field(True, SERVER, "Open the page in the browser.")
+    format: options.Format = None
+    encoding: options.Encoding = None
+    delimiter: options.Delimiter = None
+    threads: options.Threads = -1
+    quiet: options.Quiet = False
+
+
+@options.with_options(LabelOptions)
+def label(_: typer.Context, chosen: LabelOptions) -> None:
     """Label texts in the browser, with a model that learns while you label.
 
     Every answer is stored at once. Stop with Ctrl-C; the same command continues.
     """
-    need_server("Labelling in the browser needs")
-    if table == "-":
+    require_server("Labelling in the browser needs")
+    if chosen.table == "-":
         raise bad_option("TABLE", "standard input is not supported; name a file.")
-    check_columns(text, label)
-    check_file_exists(table)
-    names = _class_names(classes)
-    journal = labels or default_journal(table)
-    check_distinct([("--labels", journal)], [table, model])
+    check_columns(chosen.text, chosen.label)
+    check_file_exists(chosen.table)
+    names = _class_names(chosen.classes)
+    journal = chosen.labels or default_journal(chosen.table)
+    check_distinct([("--labels", journal)], [chosen.table, chosen.model])
     check_output(journal, "--labels", regular=True)
 
     from dropglm.labelling.compiling import compiling
@@ -101,53 +103,54 @@ def label(
         from dropglm.web.running import address_of, listen, open_browser, run
 
         source = Table(
-            table,
-            text,
-            label,
+            chosen.table,
+            chosen.text,
+            chosen.label,
             optional_text=True,
             optional_label=True,
-            format=format,
-            encoding=encoding,
-            delimiter=delimiter,
+            format=chosen.format,
+            encoding=chosen.encoding,
+            delimiter=chosen.delimiter,
         )
-        texts, known, n_without = texts_and_labels(source, quiet=quiet)
-        with listen(host, port) as listener:
+        texts, known, n_without = texts_and_labels(source, quiet=chosen.quiet)
+        start_from = None if chosen.model is None else _start_model(chosen.model, texts, trust=chosen.trust)
+        with listen(chosen.host, chosen.port) as listener:
             with (
-                naming(table),
+                naming_table(chosen.table),
                 LabellingSession(
                     texts,
                     journal,
                     classes=names,
                     labels=known,
-                    start_from=None if model is None else _start_model(model, texts, trust=trust),
-                    random_share=random_share,
+                    start_from=start_from,
+                    random_share=chosen.random_share,
                 ) as session,
             ):
                 exports = Exports(
                     session,
                     _stem(journal),
-                    text_column=text,
-                    label_column=label or ("class" if text == "label" else "label"),
-                    n_jobs=threads,
+                    text_column=chosen.text,
+                    label_column=chosen.label or ("class" if chosen.text == "label" else "label"),
+                    n_jobs=chosen.threads,
                     read_rows=partial(all_columns, source),
                 )
                 # The start model may be one that was exported: it is in memory by now.
-                check_distinct([("--labels", path) for path in (journal, *exports.paths.values())], [table])
+                paths = journal, *exports.paths.values()
+                check_distinct([("--labels", path) for path in paths], [chosen.table])
                 for path in exports.paths.values():
                     check_output(path, "--labels")
                 token = page_token(str(journal.resolve()))
-                page = LabelPage(session, exports, Path(table).name)
-                app = application(page.routes(), AllowedHosts(host), token=token, log=False)
-                address = address_of(listener, host, token)
+                page = LabelPage(session, exports, Path(chosen.table).name)
+                app = application(page.routes(), AllowedHosts(chosen.host), token=token, log=False)
+                address = address_of(listener, chosen.host, token)
                 if n_without:
                     rows = f"{n_without:,} row{' has' if n_without == 1 else 's have'}"
                     terminal.message(f"{rows} no text; there is nothing to label in them.")
                 for notice in session.notices:
                     terminal.message(notice)
-                n_labels = len(session.answers.class_numbers())
-                print(f"Answers are stored in {journal} ({_labels(n_labels)} so far).")
+                print(f"Answers are stored in {journal} ({_n_labels(session)} so far).")
                 print(f"Open {address}", flush=True)
-                if browser:
+                if chosen.browser:
                     open_browser(address)
                 before = sys.getswitchinterval()
                 sys.setswitchinterval(SWITCH_INTERVAL)
@@ -155,9 +158,14 @@ def label(
                     run(app, listener)
                 finally:
                     sys.setswitchinterval(before)
-                n_labels = len(session.answers.class_numbers())
-            print(f"{_labels(n_labels)} in {journal}; run the command again to continue.")
+                n_labels = _n_labels(session)
+            print(f"{n_labels} in {journal}; run the command again to continue.")
     atexit.register(_end_now, session)
+
+
+def _n_labels(session: "LabellingSession") -> str:
+    n = len(session.answers.class_numbers())
+    return f"{n:,} label{'' if n == 1 else 's'}"
 
 
 def _end_now(session: "LabellingSession") -> None:
@@ -195,7 +203,7 @@ def _class_names(given: str | None) -> list[str]:
     if not all(names):
         raise bad_option("--classes", "must be names separated by commas.")
     for name in names:
-        with refusing("--classes"):
+        with options.refusing("--classes"):
             checked_name(name)
     if len(set(names)) < len(names):
         raise bad_option("--classes", "a class is named twice.")
@@ -204,7 +212,6 @@ def _class_names(given: str | None) -> list[str]:
 
 def texts_and_labels(table: Table, *, quiet: bool) -> tuple[list[str], dict[int, str], int]:
     """Return the texts, the labels that some of them have, and the number of rows without text."""
-    from dropglm.base.progress import Progress
     from dropglm.labelling.exports import has_text
 
     with Progress(f"Reading {table.name}", shown=not quiet):
@@ -217,8 +224,6 @@ def texts_and_labels(table: Table, *, quiet: bool) -> tuple[list[str], dict[int,
 
 def all_columns(table: Table) -> "Iterator[DataFrame]":
     """Read the table again, with all columns; the texts come first."""
-    from dropglm.tables.formats import import_polars
-
     pl = import_polars()
     others = tuple(name for name in table.column_names() if name != table.text)
     for batch in replace(table, label=None, keep=others).batches():
@@ -230,10 +235,6 @@ def _start_model(path: Path, texts: list[str], *, trust: bool) -> "FittedTextMod
     from dropglm.text.fitted_model import load_fitted_model
 
     model = load_fitted_model(path, trust=trust)
-    with naming(str(path)):
+    with naming_table(str(path)):
         model.predict_proba(texts[:1])  # a model that needs embeddings cannot be used
     return model
-
-
-def _labels(n: int) -> str:
-    return f"{n:,} label{'' if n == 1 else 's'}"

@@ -7,8 +7,7 @@ import typer
 
 from dropglm import tables
 from dropglm.cli import options, terminal
-from dropglm.cli.embeddings import EmbeddingRows, check_not_both, load_with_embedder
-from dropglm.cli.inputs_outputs import ColumnsOfModel, check_output_table
+from dropglm.cli.files import ColumnsOfModel, EmbeddingRows, check_output_table, model_and_embeddings
 from dropglm.cli.options import OUTPUT, File, bad_option, option
 from dropglm.tables.formats import import_polars
 
@@ -53,15 +52,13 @@ def predict(
     The output has one row per text, with the label in column 'predicted'
     and its probability in column 'probability'.
     """
-    check_not_both(embeddings, embedder)
     if out != "-":
         check_output_table(out, out_format)
     keep = list(dict.fromkeys(keep or ()))
     if set(keep) & {"predicted", "probability"}:
         raise bad_option("--keep", "the output has its own columns predicted and probability; rename yours.")
-    classifier = load_with_embedder(model, embedder, trust=trust)
+    classifier, E = model_and_embeddings(model, embeddings, embedder, trust=trust)
     classifier.n_jobs = threads
-    E = EmbeddingRows(embeddings)
     columns = ColumnsOfModel(classifier, text)
     text, _ = columns.names()
     source = tables.Table(

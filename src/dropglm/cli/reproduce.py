@@ -47,7 +47,7 @@ def reproduce(
         if everything:
             raise bad_option("--all", "list already shows all experiments.")
         listed = experiments.list_experiments(experiments.EXPERIMENTS)
-        terminal.table(listed.title, listed.header, listed.rows, words=len(listed.header))
+        terminal.print_table(listed.title, listed.header, listed.rows, words=len(listed.header))
         return
     if bool(names) == everything:
         both = "give names or --all, not both."
@@ -81,7 +81,7 @@ def reproduce(
         raise BadInputError(f"{', '.join(chosen)}: no results, since no data set is available.")
     compared = experiments.comparisons(chosen_runs)
     if compared.rows:
-        terminal.table(compared.title, compared.header, compared.rows)
+        terminal.print_table(compared.title, compared.header, compared.rows)
     path = experiments.report(runs, out)
     if not quiet:
         terminal.message(f"wrote {path}.")
@@ -111,7 +111,7 @@ def _run(runs: Mapping[str, "ExperimentRun"], *, quiet: bool) -> None:
                 terminal.message(f"{name} has no results, since none of its data sets is available.")
                 continue
             for table in run.experiment.tabulate(lines):
-                terminal.table(table.title, table.header, table.rows)
+                terminal.print_table(table.title, table.header, table.rows)
             left = progress.seconds_left()
             if missing[name] and progress.done != progress.total and left is not None and not quiet:
                 terminal.message(f"{name} is finished, {in_words(left)} left.")

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from dropglm.cli import options, terminal
-from dropglm.cli.embeddings import load_with_embedder
-from dropglm.cli.inputs_outputs import need_server
-from dropglm.cli.options import OUTPUT, SERVER, option, with_options
+from dropglm.cli.files import model_and_embeddings
+from dropglm.cli.options import OUTPUT, SERVER, option_field, with_options
 from dropglm.tables.formats import check_file_exists
+from dropglm.web import require_server
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -23,18 +23,17 @@ class ServeOptions:
     model: options.ModelFile
     host: options.Host = "127.0.0.1"
     port: options.Port = None
-    allow_host: Annotated[
-        list[str] | None,
-        option(SERVER, "Further host name that requests may use, such as that of a proxy; may be repeated."),
-    ] = None
-    workers: Annotated[int, option(SERVER, "Number of processes, each with its own model.", min=1)] = 1
-    max_texts: Annotated[int, option(SERVER, "Number of texts that a request may have.", min=1)] = 10_000
-    max_megabytes: Annotated[float, option(SERVER, "Size that a request may have.", min=0.001)] = 32
-    browser: Annotated[bool, option(SERVER, "Open the page in a browser.", "--browser")] = False
+    allow_host: list[str] | None = option_field(
+        None, SERVER, "Further host name that requests may use, such as that of a proxy; may be repeated."
+    )
+    workers: int = option_field(1, SERVER, "Number of processes, each with its own model.", min=1)
+    max_texts: int = option_field(10_000, SERVER, "Number of texts that a request may have.", min=1)
+    max_megabytes: float = option_field(32, SERVER, "Size that a request may have.", min=0.001)
+    browser: bool = option_field(False, SERVER, "Open the page in a browser.", "--browser")
     embedder: options.Embedder = None
     trust: options.Trust = False
     threads: options.Threads = -1
-    quiet: Annotated[bool, option(OUTPUT, "Do not log requests.", "--quiet", "-q")] = False
+    quiet: bool = option_field(False, OUTPUT, "Do not log requests.", "--quiet", "-q")
 
 
 @with_options(ServeOptions)
@@ -45,7 +44,7 @@ def serve(_: typer.Context, chosen: ServeOptions) -> None:
     words behind them; GET / is the page and GET /health says that the service runs. Ctrl-C stops it. There is
     one line per request on standard error.
     """
-    need_server("dropglm serve needs")
+    require_server("dropglm serve needs")
     from dropglm.web.running import address_of, end_if_computing, listen, open_browser, run, run_workers
 
     check_file_exists(chosen.model)
@@ -70,7 +69,7 @@ def application_of(chosen: ServeOptions) -> "ASGIApp":
     from dropglm.web.application import AllowedHosts, application
     from dropglm.web.serving import TextService
 
-    model = load_with_embedder(chosen.model, chosen.embedder, trust=chosen.trust)
+    model, _ = model_and_embeddings(chosen.model, None, chosen.embedder, trust=chosen.trust)
     model.n_jobs = checks.threads(chosen.threads)  # counted once, not for each request
     service = TextService(model, chosen.model.stem, chosen.max_texts, round(chosen.max_megabytes * 1e6))
     service.warm_up()

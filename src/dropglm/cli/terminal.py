@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -12,8 +12,12 @@ from rich.table import Table
 from dropglm.base.progress import clear_bar, is_terminal
 from dropglm.core.maths.compile_notice import before_compiling
 
+if TYPE_CHECKING:
+    from dropglm.text.metrics import Disagreement
+
 LONGEST = 50  # characters of an n-gram; a word may be a whole encoded picture
 MOST_CLASSES = 20  # in a table
+EXCERPT = 100  # characters of a text in a list
 
 
 class Terminal(Console):
@@ -44,25 +48,27 @@ def announce_compilation(quiet: bool) -> None:
     before_compiling((lambda: message(notice)) if verbosity(quiet) else None)
 
 
-def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> None:
+def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> None:
     """Print a table to standard output; the columns after the first ``words`` hold numbers."""
-    out.print(f"\n[bold]{escape(visible(title))}[/bold]")
+    out.print(f"\n[bold]{escape(printable(title))}[/bold]")
     grid = Table(header_style="bold")
     for number, name in enumerate(header):
-        grid.add_column(escape(visible(name)), justify="left" if number < words else "right", overflow="fold")
+        grid.add_column(
+            escape(printable(name)), justify="left" if number < words else "right", overflow="fold"
+        )
     for row in rows:
-        grid.add_row(*(escape(visible(cell)) for cell in row))
+        grid.add_row(*(escape(printable(cell)) for cell in row))
     out.print(grid)
 
 
-def top_table(top: dict[Any, list[Any]]) -> None:
+def print_top_ngrams(top: dict[Any, list[Any]]) -> None:
     """Print the n-grams that favour each class most, in their order."""
     rows = [
         (str(label), ", ".join(f"{excerpt(entry.ngram, LONGEST)} {entry.weight:+.2f}" for entry in entries))
         for label, entries in list(top.items())[:MOST_CLASSES]
     ]
     title = "N-grams that favour each class, ranked by weight and by how many texts have them"
-    table(title, ("class", "n-grams with their weights"), rows, words=2)
+    print_table(title, ("class", "n-grams with their weights"), rows, words=2)
     if len(top) > MOST_CLASSES:
         out.print(f"… and {len(top) - MOST_CLASSES:,} more classes")
 
@@ -72,20 +78,40 @@ def excerpt(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def pairs(rows: Iterable[tuple[str, str]]) -> None:
+def print_pairs(rows: Iterable[tuple[str, str]]) -> None:
     """Print headings, each with a statement, to standard output."""
     grid = Table.grid(padding=(0, 2))
     for heading, statement in rows:
-        grid.add_row(f"[bold]{escape(heading)}[/bold]", escape(visible(statement)))
+        grid.add_row(f"[bold]{escape(heading)}[/bold]", escape(printable(statement)))
     out.print(grid)
 
 
-def visible(text: str) -> str:
+def printable(text: str) -> str:
     """Replace characters that would move the cursor or change colours."""
     return "".join(c if c.isprintable() else "\N{WHITE SQUARE}" for c in text)
 
 
-def as_json(content: Any) -> None:
+def print_json(content: Any) -> None:
     """Print JSON to standard output, in ASCII unless the output is encoded in UTF-8."""
     is_utf = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
     print(json.dumps(content, indent=2, ensure_ascii=not is_utf))
+
+
+def print_disagreements(title: str, found: "Sequence[Disagreement]") -> None:
+    """Print excerpts of texts whose prediction differs from their label, with rows counted from 1."""
+    rows = (
+        (
+            f"{one.row + 1:,}",
+            excerpt(" ".join(one.text.split()), EXCERPT),
+            str(one.label),
+            str(one.predicted),
+            f"{one.probability:.2f}",
+        )
+        for one in found
+    )
+    print_table(title, ("row", "text", "label", "predicted", "probability"), rows, words=4)
+
+
+def disagreements_to_json(found: "Sequence[Disagreement]") -> list[dict[str, Any]]:
+    """Return the entries in plain types, with the rows of the table counted from 1."""
+    return [one._asdict() | {"row": one.row + 1} for one in found]

@@ -1,36 +1,36 @@
-"""``dropglm train``: from a table of texts to a model file."""
+"""``dropglm train``: from a table of texts to a model file, in memory or on a Dask cluster."""
 
+import logging
 import math
 import time
 import warnings
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
+from dropglm import tables
 from dropglm.base.progress import Progress
-from dropglm.cli import reports, terminal
-from dropglm.cli.embeddings import EmbeddingRows, check_not_both, check_unlabelled, read_embedder
-from dropglm.cli.errors import BadInputError, naming
-from dropglm.cli.inputs_outputs import (
-    check_name,
-    check_output,
-    check_output_table,
-    read_labelled,
-    read_unlabelled,
-    save_model,
-)
-from dropglm.cli.options import TrainOptions, bad_option, option_name, with_options
-from dropglm.cli.postponed import forget
-from dropglm.cli.train_dask import train_dask
+from dropglm.cli import files, terminal
+from dropglm.cli.errors import FAILED, BadInputError, naming_table
+from dropglm.cli.files import EmbeddingRows, read_embedder, read_labelled
+from dropglm.cli.lazy_modules import forget
+from dropglm.cli.options import bad_option, check_name, with_options
 from dropglm.cli.train_online import train_online
+from dropglm.cli.training import TrainOptions, TrainRun
 from dropglm.tables import Table
+from dropglm.tables.formats import import_polars
 
 if TYPE_CHECKING:
     import numpy as np
+    from distributed import Client
 
     from dropglm.text import TextClassifier
+    from dropglm.text.comparison import Comparison, Scores
     from dropglm.text.metrics import Disagreement
 
 # Options that only apply with or without --online.
@@ -63,8 +63,7 @@ def train(context: typer.Context, options: TrainOptions) -> None:
     Tables are CSV, TSV, JSON Lines or Parquet, compressed or not.
     Unless given, --l2 is chosen by cross-validation.
     """
-    start = time.perf_counter()
-    given = _given(context)
+    sources = {name: context.get_parameter_source(name) for name in context.params}
     table = Table(
         options.tables[0],
         options.text,
@@ -73,48 +72,48 @@ def train(context: typer.Context, options: TrainOptions) -> None:
         encoding=options.encoding,
         delimiter=options.delimiter,
     )
+    given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+    run = TrainRun(options, given, table, time.perf_counter())
     if len(options.tables) > 1 and options.dask is None:
         raise bad_option("TABLE", "several tables need --dask.")
-    check_output(options.out, "--out", regular=True)
+    files.check_output(options.out, "--out", regular=True)
     terminal.announce_compilation(options.quiet)
     if options.online:
-        _refuse(given & {"dask"}, "cannot be used with --online.")
-        _refuse(given & IN_MEMORY_ONLY, "cannot be used with --online.")
-        train_online(options, given, table, _ngram_range(options.ngrams), start)
+        run.refuse({"dask"}, "cannot be used with --online.")
+        run.refuse(IN_MEMORY_ONLY, "cannot be used with --online.")
+        train_online(run, _ngram_range(options.ngrams))
         return
-    own = ONLINE_ONLY if options.dask is None else ONLINE_ONLY - {"checkpoint"}
-    _refuse(given & own, "can be used only with --online.")
+    online_only = ONLINE_ONLY if options.dask is None else ONLINE_ONLY - {"checkpoint"}
+    run.refuse(online_only, "can be used only with --online.")
     if not (options.tune and options.unlabeled):
-        _refuse(given & {"latent", "rounds"}, "needs --unlabeled and cannot be used with --no-tune.")
+        run.refuse({"latent", "rounds"}, "needs --unlabeled and cannot be used with --no-tune.")
     if options.rounds and not options.naive_bayes:
-        _refuse(given & {"rounds"}, "cannot be used with --no-naive-bayes.")
+        run.refuse({"rounds"}, "cannot be used with --no-naive-bayes.")
     if not options.tune:
-        _refuse(given & {"suspicious", "suspicious_out"}, "needs the folds of the tuning; drop --no-tune.")
+        run.refuse({"suspicious", "suspicious_out"}, "needs the folds of the tuning; drop --no-tune.")
     if options.suspicious_out is not None:
-        check_output_table(options.suspicious_out, None, option="--suspicious-out")
+        files.check_output_table(options.suspicious_out, None, option="--suspicious-out")
     _check_names(options)
     _check_numbers(options)
     settings = _settings(options)
     if options.dask is None:
-        _train_in_memory(options, table, settings, start)
+        _train_in_memory(run, settings)
         return
-    _refuse(given & NOT_WITH_DASK, "cannot be used with --dask.")
+    run.refuse(NOT_WITH_DASK, "cannot be used with --dask.")
     if options.tune:
-        _refuse(given & {"checkpoint"}, "cannot be used with --dask unless --no-tune is given.")
-    settings["embedder"] = read_embedder(options.embedder, quiet=options.quiet)
-    train_dask(options.dask, options, table, settings, start)
+        run.refuse({"checkpoint"}, "cannot be used with --dask unless --no-tune is given.")
+    _train_dask(run, options.dask, settings)
 
 
-def _train_in_memory(options: TrainOptions, table: Table, settings: dict[str, Any], start: float) -> None:
+def _train_in_memory(run: TrainRun, settings: dict[str, Any]) -> None:
     """Fit a classifier to all texts at once, measure it as the options say and save it."""
     from dropglm.search.scoring import SCORERS
     from dropglm.text import TextClassifier
     from dropglm.text.metrics import compute_metrics
 
     forget("pandas")  # which scikit-learn imports, to recognise data frames: there are none
-    quiet, unlabeled = options.quiet, options.unlabeled
-    check_not_both(options.embeddings, options.embedder)
-    check_unlabelled(options.embeddings, options.embeddings_unlabeled, unlabeled)
+    options, table, quiet = run.options, run.table, run.options.quiet
+    _check_embeddings(options)
     embedded = EmbeddingRows(options.embeddings)
     more_embedded = EmbeddingRows(*(options.embeddings_unlabeled or ()))
     texts, y = read_labelled(table, quiet=quiet)
@@ -126,19 +125,19 @@ def _train_in_memory(options: TrainOptions, table: Table, settings: dict[str, An
     if options.tune and options.scoring not in SCORERS:
         _check_scoring(options.scoring, y)
     E = embedded.all(len(texts), table.name)
-    rows, held_out = _split(texts, y, table, options)
-    if held_out is not None and held_out.rows is None and E is not None:
+    rows, validation = _split(texts, y, run)
+    if validation is not None and validation.rows is None and E is not None:
         raise bad_option(
             "--validation",
             "needs a fraction if --embeddings is given; dropglm evaluate takes embeddings for another table.",
         )
     texts, y = [texts[row] for row in rows], y[rows]
     if options.baseline:
-        from dropglm.text.comparison import check_class_sizes
+        from dropglm.text.comparison import check_class_sizes, compare_with_baseline
 
-        with naming(table.name):
+        with naming_table(table.name):
             check_class_sizes(y)
-    more = read_unlabelled(unlabeled or (), table, options.unlabeled_text, quiet=quiet)
+    more = files.read_unlabelled(options.unlabeled or (), table, options.unlabeled_text, quiet=quiet)
     of_texts = {
         "embeddings": None if E is None else E[rows],
         "embeddings_unlabeled": more_embedded.all(len(more), "--unlabeled"),
@@ -147,47 +146,54 @@ def _train_in_memory(options: TrainOptions, table: Table, settings: dict[str, An
     begin = time.perf_counter()
     # In a terminal, the model shows more.
     told = Progress(f"Training on {len(texts):,} texts", shown=not quiet and not model.verbose)
-    with naming(table.name), told:
+    with naming_table(table.name), told:
         model.fit(texts, y, X_unlabeled=more or None, **of_texts)
     fit_seconds = time.perf_counter() - begin
     measures = None
-    if held_out is not None:
-        measures = compute_metrics(model, held_out.texts, held_out.y, None if E is None else E[held_out.rows])
-    save_model(model, table, options)
+    if validation is not None:
+        E = None if E is None else E[validation.rows]
+        measures = compute_metrics(model, validation.texts, validation.y, E)
+    run.save(model)
     found = _suspicious_labels(model, texts, y, rows)
-    if options.suspicious_out is not None and found is None:
-        terminal.message(f"warning: {options.suspicious_out} was not written, since no settings were tuned.")
-    elif options.suspicious_out is not None and found is not None:
-        reports.write_disagreements(found, options.suspicious_out)
+    if options.suspicious_out is not None:
+        _write_suspicious(options.suspicious_out, found)
     comparison = None
     if options.baseline:
-        from dropglm.text.comparison import compare_with_baseline
-
-        with naming(table.name):
+        with naming_table(table.name):
             comparison = compare_with_baseline(
                 model, texts, y, more or None, **of_texts, fit_seconds=fit_seconds, shown=not quiet
             )
-    lines = [] if measures is None else [("validation", measures.line())]
-    listed = (found or [])[: options.suspicious]
-    suspicious = {"found": len(found or ()), "listed": reports.disagreements_to_json(listed)}
-    content = {
-        "validation": measures and measures.to_dict(),
-        "suspicious_labels": None if found is None else suspicious,
-        "baseline": comparison and comparison.to_dict(),
-    }
-    reports.print_training(model, options, start, lines, content)
+    listed, n_found = (found or [])[: options.suspicious], len(found or ())
+    suspicious = {"found": n_found, "listed": terminal.disagreements_to_json(listed)}
+    run.report(
+        model,
+        [] if measures is None else [("validation", measures.line())],
+        validation=measures and measures.to_dict(),
+        suspicious_labels=None if found is None else suspicious,
+        baseline=comparison and comparison.to_dict(),
+    )
     if options.json:
         return
     if listed:
-        count = f"{len(listed):,} of {len(found or ()):,}"
-        reports.print_disagreements(
-            f"Labels that may be wrong, by models trained on the other folds: {count}", listed
-        )
+        title = "Labels that may be wrong, by models trained on the other folds"
+        terminal.print_disagreements(f"{title}: {len(listed):,} of {n_found:,}", listed)
     if comparison is not None:
-        reports.print_comparison(comparison)
+        _print_comparison(comparison)
 
 
-class HeldOut(NamedTuple):
+def _check_embeddings(options: TrainOptions) -> None:
+    """Refuse embeddings of some texts without those of the others, and embeddings with an embedder."""
+    files.check_not_both(options.embeddings, options.embedder)
+    if options.embeddings_unlabeled and not (options.embeddings and options.unlabeled):
+        raise bad_option("--embeddings-unlabeled", "needs --embeddings and --unlabeled as well.")
+    if options.embeddings and options.unlabeled and not options.embeddings_unlabeled:
+        raise bad_option(
+            "--embeddings",
+            "needs the embeddings of the texts of --unlabeled as well; give --embeddings-unlabeled.",
+        )
+
+
+class ValidationTexts(NamedTuple):
     """Texts on which ``--validation`` measures a model; their rows, or None if they are of another table."""
 
     texts: list[str]
@@ -195,20 +201,18 @@ class HeldOut(NamedTuple):
     rows: "np.ndarray | None"
 
 
-def _split(
-    texts: list[str], y: "np.ndarray", table: Table, options: TrainOptions
-) -> "tuple[np.ndarray, HeldOut | None]":
+def _split(texts: list[str], y: "np.ndarray", run: TrainRun) -> "tuple[np.ndarray, ValidationTexts | None]":
     """Return the rows to train on and, if ``--validation`` is given, the texts to measure on."""
     import numpy as np
 
-    rows = np.arange(len(texts))
+    rows, options = np.arange(len(texts)), run.options
     if options.validation is None:
         return rows, None
     try:
         fraction = float(options.validation)
     except ValueError:
-        other = replace(table, path=options.validation, format=None)
-        return rows, HeldOut(*read_labelled(other, quiet=options.quiet), None)
+        other = replace(run.table, path=options.validation, format=None)
+        return rows, ValidationTexts(*read_labelled(other, quiet=options.quiet), None)
     if not 0.0 < fraction < 1.0:
         raise bad_option("--validation", "a fraction must be between 0 and 1.")
     counts = Counter(y.tolist())
@@ -227,7 +231,7 @@ def _split(
     ours, held_out = train_test_split(
         rows, test_size=n_held_out, random_state=options.seed, stratify=y if stratified else None
     )
-    return ours, HeldOut([texts[row] for row in held_out], y[held_out], held_out)
+    return ours, ValidationTexts([texts[row] for row in held_out], y[held_out], held_out)
 
 
 def _suspicious_labels(
@@ -243,15 +247,34 @@ def _suspicious_labels(
     return [one._replace(row=int(rows[one.row])) for one in found]
 
 
-def _given(context: typer.Context) -> set[str]:
-    """Return the names of the options that the user gave."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+def _write_suspicious(path: str, found: "list[Disagreement] | None") -> None:
+    """Write texts with suspicious labels as a table, in a format that follows from the name of the file."""
+    from dropglm.text.metrics import Disagreement
+
+    if found is None:
+        terminal.message(f"warning: {path} was not written, since no settings were tuned.")
+        return
+    entries = terminal.disagreements_to_json(found)
+    columns = {name: [entry[name] for entry in entries] for name in Disagreement._fields}
+    tables.write(import_polars().DataFrame(columns), path)
 
 
-def _refuse(given: set[str], why: str) -> None:
-    if given:
-        raise bad_option(option_name(min(given)), why)
+def _print_comparison(comparison: "Comparison") -> None:
+    """Print the scores of a model and of the baseline."""
+
+    def row(name: str, scores: "Scores", sign: str = "") -> tuple[str, ...]:
+        numbers = (f"{score.mean:{sign}.4f} ± {score.standard_error:.4f}" for score in scores)
+        return name, *numbers
+
+    terminal.print_table(
+        f"Comparison over {comparison.folds} folds, with settings chosen on the training texts of each fold",
+        ("method", "accuracy", "log loss"),
+        (
+            row("dropglm", comparison.model),
+            row("tf-idf and logistic regression", comparison.baseline),
+            row("difference", comparison.difference, "+"),
+        ),
+    )
 
 
 def _check_names(options: TrainOptions) -> None:
@@ -327,3 +350,78 @@ def _ngram_range(given: str) -> tuple[int, int]:
     if not (last.isdecimal() and (first or "1").isdecimal()) or not 1 <= int(first or 1) <= int(last) <= 50:
         raise bad_option("--ngrams", f"must be a number from 1 to 50 or a range such as 1-2, got {given!r}.")
     return int(first or 1), int(last)
+
+
+def _train_dask(run: TrainRun, address: str, settings: dict[str, Any]) -> None:
+    """Fit a classifier to the rows of all tables, which the workers of a cluster read, and save it.
+
+    Tables without labels may have another column of texts, and have the format that their names say.
+    """
+    options, table, quiet = run.options, run.table, run.options.quiet
+    settings["embedder"] = read_embedder(options.embedder, quiet=quiet)
+    files.check_columns(table.text, table.label)
+    scheme, _, place = address.partition("://")
+    if address != "local" and not (scheme and place.rpartition(":")[2].isdecimal()):
+        raise bad_option("--dask", f"must be local or an address such as tcp://HOST:8786, got {address!r}.")
+    unlabeled = [str(path) for path in options.unlabeled or ()]
+    if "-" in (*options.tables, *unlabeled):
+        raise bad_option("--dask", "standard input cannot be read by several processes.")
+    labelled = [replace(table, path=path) for path in tables.find_files(options.tables)]
+    other = replace(table, text=options.unlabeled_text or table.text, label=None, format=None)
+    more = [replace(other, path=path) for path in tables.find_files(unlabeled)]
+    out, checkpoint = options.out, options.checkpoint
+    files.check_distinct([("--out", out)], [file.name for file in (*labelled, *more)])
+    if checkpoint is not None and checkpoint.resolve() in out.resolve().parents:
+        raise bad_option(
+            "--out",
+            f"{out} is in the folder of --checkpoint, which is removed after the training; choose another "
+            "one.",
+        )
+    from dropglm.dask import TextClassifier
+    from dropglm.dask.connecting import connected
+    from dropglm.dask.engine import DaskEngine
+    from dropglm.dask.tables import table_partitions
+    from dropglm.places.partitions.checkpoint import remove_checkpoint
+
+    # After an interrupt, a local scheduler may fail to forget tasks that nobody wants; it ends anyway.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    with _explaining_workers(), connected(address) as client:
+        if not quiet:
+            terminal.message(_dashboard(client))
+        engine = DaskEngine(client)
+        model = TextClassifier(**settings)
+        count = len(labelled) + len(more)
+        with Progress(f"Reading {count:,} file{'s' * (count != 1)}", shown=not quiet):
+            parts = table_partitions(engine, labelled)
+            others = table_partitions(engine, more) if more else []
+        model.fit_parts(engine, parts, others, checkpoint)
+    local = model.to_local()
+    run.save(local)
+    remove_checkpoint(checkpoint)
+    run.report(local, validation=None, suspicious_labels=None, baseline=None)
+
+
+def _dashboard(client: "Client") -> str:
+    """Return a sentence with the address of Dask's dashboard and the size of the cluster."""
+    workers, threads = len(client.nthreads()), sum(client.nthreads().values())
+    count = f"{workers} worker{'s' * (workers != 1)}, {threads} thread{'s' * (threads != 1)}"
+    needs = "" if find_spec("bokeh") else " (it needs bokeh on the scheduler)"
+    return f"Dask runs with {count}; its dashboard is {client.dashboard_link}{needs}."
+
+
+@contextmanager
+def _explaining_workers() -> Iterator[None]:
+    """Turn errors of workers into errors with a sentence."""
+    try:
+        yield
+    except TimeoutError as error:
+        if str(error):
+            raise
+        terminal.message("Dask did not answer in time; the machine may be too busy. Try again.")
+        raise typer.Exit(FAILED) from error
+    except ImportError as error:
+        if error.name is None:
+            raise
+        raise BadInputError(
+            f"a Dask worker cannot import {error.name}; install the same packages on all machines."
+        ) from error

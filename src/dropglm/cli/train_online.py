@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 from dropglm.base.progress import Progress
 from dropglm.cli import terminal
 from dropglm.cli.errors import BadInputError
-from dropglm.cli.inputs_outputs import check_columns, check_name, check_output, save_model
-from dropglm.cli.options import TrainOptions, bad_option, option_name
-from dropglm.cli.reports import print_training
-from dropglm.tables import class_names
+from dropglm.cli.files import check_columns, check_output
+from dropglm.cli.options import bad_option, check_name, option_name
+from dropglm.cli.training import TrainOptions, TrainRun
+from dropglm.tables import Table, class_names
 
 if TYPE_CHECKING:
-    from dropglm.tables import Table
     from dropglm.text.fitted_model import FittedTextModel
     from dropglm.text.online_text_model import OnlineTextModel
     from dropglm.text.stream import OnlineTraining
@@ -23,26 +22,28 @@ BAD_ROWS = ("stop", "skip")
 FIRST_LINE = 100  # rows
 
 
-def train_online(
-    options: TrainOptions, given: set[str], source: "Table", ngram_range: tuple[int, int], start: float
-) -> None:
+def train_online(run: TrainRun, ngram_range: tuple[int, int]) -> None:
     """Learn from the table row by row, show progressive figures and save the model."""
     from dropglm.core.online import RULES
     from dropglm.text.fitted_model import load_fitted_model
     from dropglm.text.stream import MOST_LISTED, table_settings
 
+    options = run.options
     start_from, checkpoint = options.start_from, options.checkpoint
+    if len(options.l2 or ()) > 1 or not 0.0 <= (options.l2 or [0.0])[0] < float("inf"):
+        raise bad_option("--l2", "must be one number that is not negative.")
     settings = {
         **{name: getattr(options, name) for name in ("rule", "rate", "bits", "lowercase", "strip_html")},
-        "l2": _l2(options.l2 or [0.0]),
+        "l2": (options.l2 or [0.0])[0],
         "ngram_range": ngram_range,
     }
     check_name("--bad-rows", options.bad_rows, BAD_ROWS)
     check_name("--rule", options.rule, RULES)
     base = None if start_from is None else load_fitted_model(start_from, trust=options.trust)
-    source = _with_columns_of(base, source, given)
+    run = _with_columns_of(base, run)
+    source = run.table
     _check(source, options)
-    model = _model(settings, base, start_from, given)
+    model = _model(settings, base, run)
     model.n_jobs = options.threads
     origin = table_settings(source)
     origin["start_from"] = 0 if start_from is None else zlib.crc32(start_from.read_bytes())
@@ -75,22 +76,14 @@ def train_online(
             "warning: the rows are sorted by class; shuffle the table, since online learning needs mixed "
             "classes."
         )
-    save_model(training.model, source, options)
+    run.save(training.model)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
     lines = [("bad rows", f"{training.bad_rows:,} skipped")] if training.bad_rows else []
-    content = {"bad_rows": training.bad_rows, "first_bad_rows": training.first_bad_rows}
-    print_training(training.model, options, start, lines, content)
+    run.report(training.model, lines, bad_rows=training.bad_rows, first_bad_rows=training.first_bad_rows)
 
 
-def _l2(given: list[float]) -> float:
-    """Return the single value of an option that may be repeated elsewhere."""
-    if len(given) > 1 or not 0.0 <= given[0] < float("inf"):
-        raise bad_option("--l2", "must be one number that is not negative.")
-    return given[0]
-
-
-def _check(source: "Table", options: TrainOptions) -> None:
+def _check(source: Table, options: TrainOptions) -> None:
     """Refuse options that cannot work, before any work."""
     if not (options.rate is None or 0.0 < options.rate < float("inf")):
         raise bad_option("--rate", "must be a finite number above 0.")
@@ -100,33 +93,27 @@ def _check(source: "Table", options: TrainOptions) -> None:
         check_output(options.checkpoint, "--checkpoint", regular=True)
 
 
-def _with_columns_of(base: "FittedTextModel | None", source: "Table", given: set[str]) -> "Table":
-    """Return the table with the columns that the model to continue from was trained with, unless given."""
-    text = base.text_column_ if base is not None and "text" not in given else None
-    label = base.label_column_ if base is not None and "label" not in given else None
-    source = replace(source, text=text or source.text, label=label or source.label)
-    check_columns(source.text, source.label)
-    return source
+def _with_columns_of(base: "FittedTextModel | None", run: TrainRun) -> TrainRun:
+    """Let the run read the columns that the model to continue from was trained with, unless given."""
+    text = base.text_column_ if base is not None and "text" not in run.given else None
+    label = base.label_column_ if base is not None and "label" not in run.given else None
+    table = replace(run.table, text=text or run.table.text, label=label or run.table.label)
+    check_columns(table.text, table.label)
+    return replace(run, table=table)
 
 
-def _model(
-    settings: dict[str, Any],
-    base: "FittedTextModel | None",
-    start_from: Path | None,
-    given: set[str],
-) -> "OnlineTextModel":
+def _model(settings: dict[str, Any], base: "FittedTextModel | None", run: TrainRun) -> "OnlineTextModel":
     """Return a new model, or the one to continue from."""
     from dropglm.linear.online_model import OnlineModel
     from dropglm.text.online_text_model import OnlineTextModel
 
-    if base is None or start_from is None:
+    if base is None:
         return OnlineTextModel.new(settings)
     fixed = {"classes", "bits", "ngrams", "lowercase", "strip_html"}
     fixed |= {"rule", "l2"} if isinstance(base, OnlineTextModel) else set()
-    for name in sorted(given & fixed):
-        raise bad_option(option_name(name), f"is already set by {start_from}.")
+    run.refuse(fixed, f"is already set by {run.options.start_from}.")
     if isinstance(base, OnlineTextModel):
-        if "rate" in given:
+        if "rate" in run.given:
             base.model.rate = settings["rate"]
         return base
     steps = {name: settings[name] for name in ("rule", "rate", "l2")}
@@ -134,7 +121,7 @@ def _model(
 
 
 def _start(
-    source: "Table", model: "OnlineTextModel", options: TrainOptions, origin: dict[str, Any]
+    source: Table, model: "OnlineTextModel", options: TrainOptions, origin: dict[str, Any]
 ) -> "OnlineTraining":
     """Return a training at its start."""
     from dropglm.text.labels import warn_about_classes
@@ -186,7 +173,7 @@ def _split_classes(classes: str) -> list[str]:
     return names
 
 
-def _find_classes(source: "Table", options: TrainOptions) -> list[str]:
+def _find_classes(source: Table, options: TrainOptions) -> list[str]:
     from dropglm.text.stream import find_classes
 
     if not _is_file(source):
@@ -195,7 +182,7 @@ def _find_classes(source: "Table", options: TrainOptions) -> list[str]:
         return find_classes(source, skip_bad=options.bad_rows == "skip")
 
 
-def _is_file(source: "Table") -> bool:
+def _is_file(source: Table) -> bool:
     """Return whether the table can be read twice; a missing file is reported when it is opened."""
     path = Path(str(source.path))
     return source.path != "-" and (path.is_file() or not path.exists())

@@ -1,4 +1,4 @@
-"""Tables that the commands read, and checks of the files that they write."""
+"""Files of the commands: tables, embeddings and models that they read, and checks of what they write."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from dropglm import tables
-from dropglm.base.extras import import_extra
 from dropglm.base.files import check_writable, descriptor, file_identity
 from dropglm.base.progress import Progress
-from dropglm.base.registry import lookup
-from dropglm.cli.errors import BadInputError
-from dropglm.cli.options import File, TrainOptions, bad_option, option_name, refusing
+from dropglm.base.registry import quoted
+from dropglm.cli.errors import BadInputError, in_options
+from dropglm.cli.options import File, bad_option, option_name
 from dropglm.tables.formats import find_format
 
 if TYPE_CHECKING:
@@ -52,13 +51,6 @@ def read_unlabelled(
                 f"{str(error).rstrip('.')}; name the column to use with --unlabeled-text."
             ) from None
     return texts
-
-
-def save_model(model: Any, table: tables.Table, options: TrainOptions) -> None:
-    """Write a model with the names of the columns that it was trained with."""
-    model.text_column_, model.label_column_ = table.text, table.label
-    with Progress(f"Writing {options.out}", shown=not options.quiet):
-        model.save(options.out)
 
 
 @dataclass(frozen=True)
@@ -98,6 +90,103 @@ def check_columns(text: str, label: str | None) -> None:
     """Refuse one column for both texts and labels."""
     if text == label:
         raise bad_option("--label", f"{text!r} is the column with the texts.")
+
+
+class EmbeddingRows:
+    """Rows of NumPy files, in the order of the texts of a table; None where no file is given.
+
+    The files are read as far as their rows are needed.
+    """
+
+    def __init__(self, *paths: Path | None) -> None:
+        given = [path for path in paths if path is not None]
+        self.names = " and ".join(map(str, given))
+        self.arrays = [_open_array(path) for path in given]
+        self.total = sum(map(len, self.arrays))
+        self.taken = 0
+
+    def all(self, n: int, table: str) -> "np.ndarray | None":
+        """Return all rows, which must be as many as the n texts of the table."""
+        if self.arrays and n != self.total:
+            raise BadInputError(f"{self.names}: there are {self.total:,} rows, but {n:,} texts in {table}.")
+        return self.next_rows(n, table)
+
+    def next_rows(self, n: int, table: str) -> "np.ndarray | None":
+        """Return the rows of the next n texts."""
+        if not self.arrays:
+            return None
+        import numpy as np
+
+        start, self.taken = self.taken, self.taken + n
+        if self.taken > self.total:
+            raise BadInputError(f"{self.names}: there are {self.total:,} rows, but more texts in {table}.")
+        parts, first = [], 0
+        for array in self.arrays:
+            part = array[max(0, start - first) : max(0, self.taken - first)]
+            parts += [part] if len(part) else []
+            first += len(array)
+        if len({part.shape[1] for part in parts}) > 1:
+            raise BadInputError(f"{self.names}: the rows have different lengths.")
+        rows = np.concatenate(parts) if parts else self.arrays[0][:0]
+        finite = np.isfinite(rows).all(axis=1)
+        if not finite.all():
+            number = start + int(np.argmin(finite))
+            raise BadInputError(
+                f"{self.names}: there are NaN or infinite numbers, first in row {number} (counted from 0)."
+            )
+        return rows
+
+    def check_all_taken(self, table: str) -> None:
+        """Refuse files with more rows than the table has texts."""
+        if self.taken < self.total:
+            raise BadInputError(
+                f"{self.names}: there are {self.total:,} rows, but only {self.taken:,} texts in {table}."
+            )
+
+
+def _open_array(path: Path) -> "np.ndarray":
+    """Return the array in a NumPy file, which stays on disk."""
+    import numpy as np
+
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError):
+        array = None
+    if not isinstance(array, np.ndarray):
+        raise BadInputError(f"{path} is not a NumPy file (.npy) with an array of numbers.")
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        raise BadInputError(
+            f"{path} must hold one row of numbers per text, but its array has shape {array.shape} and dtype "
+            f"{array.dtype}."
+        )
+    return array
+
+
+def check_not_both(embeddings: object, embedder: Path | None) -> None:
+    """Refuse both embeddings and an embedder."""
+    if embeddings and embedder is not None:
+        raise bad_option("--embedder", "cannot be used with --embeddings.")
+
+
+def read_embedder(folder: Path | None, *, quiet: bool) -> Any:
+    """Return the embedder in a folder, or None if no folder is given."""
+    if folder is None:
+        return None
+    from dropglm.text.embeddings import load_embedder
+
+    with Progress(f"Reading {folder}", shown=not quiet):
+        return load_embedder(folder)
+
+
+def model_and_embeddings(
+    model: Path, embeddings: Path | None, embedder: Path | None, *, trust: bool, quiet: bool = True
+) -> "tuple[FittedTextModel, EmbeddingRows]":
+    """Return the model in a file, with its embedder if a folder is given, and the embeddings of texts."""
+    from dropglm.text.fitted_model import load_fitted_model
+
+    check_not_both(embeddings, embedder)
+    rows = EmbeddingRows(embeddings)
+    return load_fitted_model(model, embedder=read_embedder(embedder, quiet=quiet), trust=trust), rows
 
 
 def distinct_files(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
@@ -174,20 +263,9 @@ def check_output_table(path: FilePath, format: str | None, *, option: str = "--o
     check_output(path, option)
     try:
         find_format(str(path), format)
-    except ValueError as error:
-        # Only --out has an option for its format.
-        instead = "set --out-format to" if option == "--out" else "end the name with"
-        hint = str(error).replace("set format to", instead)
-        raise bad_option(option, hint) from None
-
-
-def need_server(purpose: str) -> None:
-    """Raise an error unless the packages are installed that a server needs."""
-    for package in ("starlette", "uvicorn"):
-        import_extra(package, "label", purpose)
-
-
-def check_name(option: str, name: str, names: Iterable[str]) -> None:
-    """Refuse a name that is not among these, and suggest the nearest one."""
-    with refusing(option):
-        lookup(dict.fromkeys(names), name, option.lstrip("-"))
+    except tables.TableError as error:
+        sentence = in_options(error, format="--out-format")
+        if option != "--out":  # no other option has one for its format
+            known = quoted(tables.FORMATS)
+            sentence = f"{path}: cannot determine the format from the name; end the name with one of {known}."
+        raise bad_option(option, sentence) from None

@@ -7,7 +7,7 @@ from importlib import import_module
 
 import pytest
 
-from dropglm.cli import postponed
+from dropglm.cli import lazy_modules
 
 CODE = """
 import time
@@ -27,13 +27,13 @@ def write(tmp_path, monkeypatch):
     def module(name, imports=""):
         names.append(name)
         (tmp_path / f"{name}.py").write_text(CODE.format(imports=imports))
-        postponed.postpone(names)
+        lazy_modules.postpone(names)
         return import_module(name)
 
     yield module
     for name in names:
         sys.modules.pop(name, None)
-        postponed._modules.pop(name, None)
+        lazy_modules._modules.pop(name, None)
 
 
 def test_code_runs_when_something_is_taken_from_the_module(write):
@@ -75,17 +75,17 @@ def test_a_module_that_imports_itself_sees_what_there_is(write):
 
 def test_a_forgotten_module_is_found_again(write):
     module = write("five")
-    postponed.forget("five")
+    lazy_modules.forget("five")
     assert "five" not in sys.modules
     assert import_module("five") is module
     assert module.answer == 42
-    postponed.forget("five")
+    lazy_modules.forget("five")
     assert import_module("five") is module  # not forgotten, since it was loaded
 
 
 def test_scipy_works_as_before():
     code = """
-from dropglm.cli.postponed import HEAVY, postpone
+from dropglm.cli.lazy_modules import HEAVY, postpone
 postpone(HEAVY)
 import scipy.linalg, scipy.stats
 assert "inv" not in vars(scipy.linalg)

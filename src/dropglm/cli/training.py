@@ -1,0 +1,259 @@
+"""What all ways of ``dropglm train`` share: the options, saving a model, and the report about it."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dropglm.base.progress import Progress
+from dropglm.cli import options, terminal
+from dropglm.cli.options import DASK, MODEL, ONLINE, OUTPUT, TABLES, TUNING, File, option_field
+from dropglm.tables import Table
+
+if TYPE_CHECKING:
+    from dropglm.text.fitted_model import FittedTextModel
+
+TOP = 8  # n-grams of each class
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """The arguments of ``dropglm train``, in the order of its help."""
+
+    tables: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TABLE",
+            help="Table with texts and labels; - is standard input. With --dask there may be several, "
+            "patterns such as 'texts-*.csv' and folders.",
+        ),
+        File.READ,
+    ]
+    text: options.Text = "text"
+    label: str = option_field("label", TABLES, "Column with the labels.", "--label", "-l")
+    unlabeled: list[Path] | None = option_field(
+        None,
+        TABLES,
+        "Table with more texts, without labels; may be repeated.",
+        "--unlabeled",
+        "-u",
+        file=File.READ,
+    )
+    unlabeled_text: str | None = option_field(
+        None, TABLES, "Column with the texts in the unlabelled tables; by default the same as --text."
+    )
+    embeddings: options.Embeddings = None
+    embeddings_unlabeled: list[Path] | None = option_field(
+        None,
+        TABLES,
+        "NumPy file (.npy) with the embeddings of the texts of --unlabeled; may be repeated.",
+        file=File.READ,
+    )
+    embedder: options.Embedder = None
+    out: Path = option_field(
+        Path("model.skops"), OUTPUT, "Model file to write.", "--out", "-o", file=File.WRITTEN
+    )
+    validation: str | None = option_field(
+        None,
+        OUTPUT,
+        "Evaluate the model on held-out texts: a fraction of the table, such as 0.2, or another table.",
+        file=File.READ,
+    )
+    suspicious: int = option_field(
+        5,
+        OUTPUT,
+        "Number of texts to list whose label may be wrong: trained on the other folds, the model "
+        "confidently predicts another class.",
+        min=0,
+    )
+    suspicious_out: str | None = option_field(
+        None,
+        OUTPUT,
+        "Table to write with all texts whose label may be wrong, such as labels.csv.",
+        file=File.WRITTEN,
+    )
+    baseline: bool = option_field(
+        False,
+        OUTPUT,
+        "Compare the model with tf-idf and logistic regression on the same folds; fits both once more "
+        "per fold.",
+        "--baseline",
+    )
+    ngrams: str = option_field("2", MODEL, "Maximum n-gram length, or a range of lengths such as 2-3.")
+    min_df: int | None = option_field(
+        None,
+        MODEL,
+        "Drop n-grams that occur in fewer than this many texts; by default, n-grams of several words "
+        "that occur in a single text.",
+        min=1,
+    )
+    max_df: float = option_field(
+        1.0, MODEL, "Drop n-grams that occur in more than this fraction of texts.", min=0.0, max=1.0
+    )
+    max_features: int | None = option_field(
+        None, MODEL, "Keep only this many of the most frequent n-grams.", min=1
+    )
+    analyzer: str = option_field("word", MODEL, "What n-grams consist of: word, char or char_wb.")
+    stop_words: str | None = option_field(None, MODEL, "Words to leave out: english.")
+    lowercase: bool = option_field(True, MODEL, "Convert texts to lower case.")
+    strip_html: bool = option_field(True, MODEL, "Remove HTML tags.")
+    expectation: str = option_field(
+        "gaussian",
+        MODEL,
+        "How the expectation over dropout is computed: gaussian, quadratic, exact or monte_carlo.",
+    )
+    balanced: bool = option_field(False, MODEL, "Give all classes the same total weight.", "--balanced")
+    tune: bool = option_field(
+        True, TUNING, "Choose settings that have several values by cross-validation; by default only l2."
+    )
+    dropout: list[float] | None = option_field(
+        None,
+        TUNING,
+        "Probability that a feature is dropped. This option, --l2, --discount and --l2-weights may be "
+        "repeated to give several values to choose from.",
+    )
+    l2: list[float] | None = option_field(
+        None, TUNING, "Strength of the L2 penalty; with --online it applies per row: use 1e-5 or less."
+    )
+    discount: list[float] | None = option_field(
+        None,
+        TUNING,
+        "Weight of an unlabelled text in the noise penalty, relative to a labelled one; by default 0, "
+        "or 0.1 with --no-tune.",
+    )
+    latent: int = option_field(
+        50,
+        TUNING,
+        "Number of latent features, which are learned from all texts and describe which words occur "
+        "together. Only with --unlabeled, and used only if they help texts that were held out.",
+        min=0,
+    )
+    rounds: int = option_field(
+        3,
+        TUNING,
+        "Number of rounds in which naive Bayes also counts the unlabelled texts, with the classes that "
+        "the model predicts for them; they end early if texts that were held out get worse, or if "
+        "nothing changes any more.",
+        min=0,
+    )
+    l2_weights: list[str] | None = option_field(
+        None, TUNING, "Relative L2 penalty of the n-grams: uniform, naive_bayes or naive_bayes_unlabeled."
+    )
+    folds: int | None = option_field(
+        None,
+        TUNING,
+        "Number of cross-validation folds; by default five, drawn several times if there are few texts.",
+        min=2,
+    )
+    ngram_weight: list[float] | None = option_field(
+        None,
+        TUNING,
+        "Factor of n-grams for each word after the first; by default 0.5, or the better of 0.5 and 1 if "
+        "there are many texts and few classes.",
+    )
+    calibrate: bool = option_field(True, TUNING, "Scale the probabilities to fit texts that were held out.")
+    naive_bayes: bool = option_field(
+        True, TUNING, "Add naive Bayes' weights, as far as they help texts that were held out."
+    )
+    scoring: str = option_field(
+        "neg_log_loss", TUNING, "Score to maximise: the name of a scikit-learn scorer for classification."
+    )
+    dask: str | None = option_field(
+        None,
+        DASK,
+        "Train on the processes of a Dask cluster, which read the tables: the address of its scheduler, "
+        "such as tcp://HOST:8786, or local to start one process per core.",
+    )
+    online: bool = option_field(
+        False,
+        ONLINE,
+        "Learn row by row while reading, for tables larger than memory and for pipes.",
+        "--online",
+    )
+    rule: str = option_field("adagrad", ONLINE, "Update rule: adagrad, dropout, arow or sgd.")
+    rate: float | None = option_field(None, ONLINE, "Step size; the default depends on --rule.")
+    bits: int = option_field(20, ONLINE, "Hash the n-grams to 2^bits columns.", min=1, max=30)
+    classes: str | None = option_field(
+        None, ONLINE, "All labels, separated by commas; by default a first pass over the table finds them."
+    )
+    epochs: int = option_field(1, ONLINE, "Number of passes over the table.", min=1)
+    bad_rows: str = option_field("stop", ONLINE, "What to do with a row that cannot be used: stop or skip.")
+    checkpoint: Path | None = option_field(
+        None,
+        ONLINE,
+        "File that stores the state during training; if it exists, training resumes from it. With "
+        "--dask and --no-tune it is a folder.",
+        file=File.WRITTEN,
+    )
+    every: int = option_field(
+        100_000,
+        ONLINE,
+        "Write a checkpoint at the end of the first batch after at least this many rows.",
+        min=1,
+    )
+    start_from: Path | None = option_field(
+        None,
+        ONLINE,
+        "Model to continue from. If it was trained without --online, no new n-grams are added.",
+        file=File.READ,
+    )
+    trust: options.Trust = False
+    format: options.Format = None
+    encoding: options.Encoding = None
+    delimiter: options.Delimiter = None
+    seed: int = option_field(0, OUTPUT, "Random seed.", min=0)
+    threads: options.Threads = -1
+    device: str | None = option_field(
+        None, OUTPUT, "Where to fit: cuda is an NVIDIA GPU (extra cuda); default cpu.", metavar="[cpu|cuda]"
+    )
+    json: options.Json = False
+    quiet: options.Quiet = False
+
+
+@dataclass(frozen=True)
+class TrainRun:
+    """A run of ``dropglm train``.
+
+    Attributes
+    ----------
+    options : TrainOptions
+    given : set of str
+        Names of the options that the user gave.
+    table : Table
+        The table to train on; if there are several, how they are read.
+    start : float
+        When the run started.
+    """
+
+    options: TrainOptions
+    given: set[str]
+    table: Table
+    start: float
+
+    def refuse(self, names: Iterable[str], why: str) -> None:
+        """Refuse options that the user gave and that cannot be used."""
+        refused = self.given.intersection(names)
+        if refused:
+            raise options.bad_option(options.option_name(min(refused)), why)
+
+    def save(self, model: Any) -> None:
+        """Write a model with the names of the columns that it was trained with."""
+        model.text_column_, model.label_column_ = self.table.text, self.table.label
+        with Progress(f"Writing {self.options.out}", shown=not self.options.quiet):
+            model.save(self.options.out)
+
+    def report(self, model: "FittedTextModel", lines: Iterable[tuple[str, str]] = (), **content: Any) -> None:
+        """Print what a model has learnt, with more ``lines`` for the terminal or content of the JSON."""
+        from dropglm.text.explanation import top_to_dict
+
+        out, seconds, top = self.options.out, time.perf_counter() - self.start, model.top_features(TOP)
+        if self.options.json:
+            known = {"model": str(out), "seconds": round(seconds, 3), **model.summary_.to_dict()}
+            terminal.print_json({**known, **content, "top_features": top_to_dict(top)})
+            return
+        file = "model", f"{out}, {out.stat().st_size / 1e6:.1f} MB, {seconds:.1f} s in total"
+        terminal.print_pairs([*model.summary_.lines(), *lines, file])
+        terminal.print_top_ngrams(top)
