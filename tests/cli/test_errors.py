@@ -483,7 +483,7 @@ def test_a_command_without_enough_memory_says_so(place, monkeypatch):
     monkeypatch.setattr("dropglm.text.fitted_model.load_fitted_model", fails)
     error = error_of("predict", "m.skops", "test.csv", cwd=place, code=1)
     assert error == ("dropglm: not enough memory; close other programs, or use a machine with more of it.")
-    monkeypatch.setattr("dropglm.cli.train.train_online", fails)
+    monkeypatch.setattr("dropglm.cli.train_online.train_online", fails)
     error = error_of("train", "reviews.csv", "--online", cwd=place, code=1)
     assert "--ngrams or --max-features, or smaller --bits with --online." in error
 

@@ -1,7 +1,5 @@
 """The commands, and what happens when one of them fails."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -24,19 +22,12 @@ from dropglm.cli.train import train
 ELSEWHERE = dict.fromkeys(("--jobs", "--n-jobs", "--n_jobs", "--n-threads", "-j"), "--threads")
 
 
-@contextmanager
-def suggesting_options() -> Iterator[None]:
+def _suggest_our_option(error: Exception) -> None:
     """Name our option in the error about one of another program."""
-    try:
-        yield
-    except typer.Exit:
-        raise
-    except Exception as error:
-        ours = ELSEWHERE.get(getattr(error, "option_name", ""))
-        command = getattr(getattr(error, "ctx", None), "command", None)
-        if command is not None and any(ours in parameter.opts for parameter in command.params):
-            error.possibilities = [ours]  # type: ignore[attr-defined]
-        raise
+    ours = ELSEWHERE.get(getattr(error, "option_name", ""))
+    command = getattr(getattr(error, "ctx", None), "command", None)
+    if command is not None and any(ours in parameter.opts for parameter in command.params):
+        error.possibilities = [ours]  # type: ignore[attr-defined]
 
 
 class Commands(TyperGroup):
@@ -50,8 +41,12 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was chosen."""
-        with report_errors(ctx), suggesting_options():
-            return super().invoke(ctx)
+        with report_errors(ctx):
+            try:
+                return super().invoke(ctx)
+            except Exception as error:
+                _suggest_our_option(error)
+                raise
 
 
 app = typer.Typer(

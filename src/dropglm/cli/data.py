@@ -29,19 +29,7 @@ def list_all(json: options.Json = False) -> None:
         terminal.print_json([vars(line) | {"path": line.path and str(line.path)} for line in lines])
         return
     terminal.print_table(
-        "Data sets",
-        ("name", "description", "location", "rows", "download (MB)"),
-        (
-            (
-                line.name,
-                line.summary,
-                _place(line),
-                f"{line.rows:,}" if line.rows else "",
-                f"{line.megabytes:.1f}" if line.megabytes else "",
-            )
-            for line in lines
-        ),
-        words=3,
+        "Data sets", ("name", "description", "location", "rows", "download (MB)"), map(_cells, lines), words=3
     )
 
 
@@ -103,34 +91,26 @@ def export(
                 "--out", f"{path} exists; choose another file, or overwrite it with --force."
             )
     for path, (texts, y) in parts.items():
-        _write(path, texts, y, out_format)
+        columns = {"text": texts.tolist()} | ({} if y is None else {"label": y.tolist()})
+        tables.write(import_polars().DataFrame(columns), path, format=out_format)
         typer.echo(f"{path}: {len(texts):,} texts")
-
-
-def _write(path: Path, texts: Any, y: Any, format: str | None) -> None:
-    columns = {"text": texts.tolist()} | ({} if y is None else {"label": y.tolist()})
-    tables.write(import_polars().DataFrame(columns), path, format=format)
 
 
 def _refuse_generated(name: str) -> None:
     """Refuse a data set that has no file."""
     from dropglm import datasets
 
-    if any(line.name == name and _is_generated(line) for line in datasets.listing()):
+    if any(line.name == name and line.rows is None for line in datasets.listing()):
         raise BadInputError(
             f"{name} is generated and has no file; use dropglm data export {name} to write its texts to a "
             f"table, or load_dataset({name!r}) in Python."
         )
 
 
-def _is_generated(line: "datasets.Listing") -> bool:
-    return line.rows is None
-
-
-def _place(line: "datasets.Listing") -> str:
-    """Return where a data set is stored, or how to get it."""
-    if line.path is not None:
-        return str(line.path)
-    if _is_generated(line):
-        return "generated"
-    return "not downloaded" if line.megabytes else "not on this machine, no download"
+def _cells(line: "datasets.Listing") -> tuple[str, ...]:
+    """Return a row of the list; its third cell says where a data set is stored, or how to get it."""
+    place = "not downloaded" if line.megabytes else "not on this machine, no download"
+    if line.path is not None or line.rows is None:
+        place = str(line.path or "generated")
+    rows = f"{line.rows:,}" if line.rows else ""
+    return line.name, line.summary, place, rows, f"{line.megabytes:.1f}" if line.megabytes else ""

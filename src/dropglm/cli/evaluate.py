@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from dropglm.base.progress import Progress
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming_table
-from dropglm.cli.files import ColumnsOfModel, model_and_embeddings, read_labelled
+from dropglm.cli.files import advising, columns_of_model, model_and_embeddings, read_labelled
 from dropglm.cli.options import OUTPUT, option
 from dropglm.tables import Table
 
@@ -45,9 +45,9 @@ def evaluate(
 
     classifier, rows = model_and_embeddings(model, embeddings, embedder, trust=trust, quiet=quiet)
     classifier.n_jobs = threads
-    columns = ColumnsOfModel(classifier, text, label)
-    with columns.explaining():
-        source = Table(table, *columns.names(), format=format, encoding=encoding, delimiter=delimiter)
+    text, label, advice = columns_of_model(classifier, text, label)
+    with advising(advice):
+        source = Table(table, text, label, format=format, encoding=encoding, delimiter=delimiter)
         texts, y = read_labelled(source, quiet=quiet)
     E = rows.all(len(texts), table)
     with Progress("Predicting", shown=not quiet), naming_table(table):
@@ -55,9 +55,8 @@ def evaluate(
         measures = metrics_from_probabilities(y, p, classifier.classes_)
     worst = confident_mistakes(texts, y, p, classifier.classes_, mistakes)
     if json:
-        terminal.print_json(
-            measures.to_dict() | {"confident_mistakes": terminal.disagreements_to_json(worst)}
-        )
+        listed = terminal.disagreements_to_json(worst)
+        terminal.print_json(measures.to_dict() | {"confident_mistakes": listed})
         return
     terminal.print_pairs(
         [
@@ -71,18 +70,11 @@ def evaluate(
     )
     _print_classes(measures)
     _print_confusion(measures)
+    form = "{from:.1f} to {to:.1f}", "{texts:,}", "{probability:.3f}", "{right:.3f}"
     terminal.print_table(
         "Calibration: share of correct predictions by predicted probability",
         ("probability", "texts", "mean probability", "correct"),
-        (
-            (
-                f"{bin['from']:.1f} to {bin['to']:.1f}",
-                f"{bin['texts']:,}",
-                f"{bin['probability']:.3f}",
-                f"{bin['right']:.3f}",
-            )
-            for bin in measures.calibration
-        ),
+        ([cell.format(**bin) for cell in form] for bin in measures.calibration),
     )
     if worst:
         terminal.print_disagreements("Most confident mistakes (--mistakes lists more)", worst)
@@ -99,14 +91,11 @@ def _print_classes(measures: "Metrics") -> None:
     def number(value: float | None) -> str:
         return "-" if value is None else f"{value:.3f}"
 
-    terminal.print_table(
-        title,
-        ("class", "precision", "recall", "F1", "texts"),
-        (
-            (str(one.label), number(one.precision), number(one.recall), number(one.f1), f"{one.texts:,}")
-            for one in shown
-        ),
+    rows = (
+        (str(one.label), number(one.precision), number(one.recall), number(one.f1), f"{one.texts:,}")
+        for one in shown
     )
+    terminal.print_table(title, ("class", "precision", "recall", "F1", "texts"), rows)
 
 
 def _print_confusion(measures: "Metrics") -> None:
@@ -115,7 +104,7 @@ def _print_confusion(measures: "Metrics") -> None:
             "Confusion: number of texts by true class (rows) and predicted class (columns)",
             ("", *map(str, measures.classes)),
             (
-                (str(label), *(f"{count:,}" for count in row))
+                (str(label), *map("{:,}".format, row))
                 for label, row in zip(measures.classes, measures.confusion, strict=True)
             ),
         )

@@ -1,9 +1,9 @@
 """Files of the commands: tables, embeddings and models that they read, and checks of what they write."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from inspect import signature
 from pathlib import Path
@@ -41,49 +41,34 @@ def read_unlabelled(
     texts: list[str] = []
     for path in map(str, paths):
         table = replace(labelled, path=path, text=text or labelled.text, label=None, format=None)
-        try:
-            with Progress(f"Reading {path}", shown=not quiet):
-                texts += table.read().texts
-        except tables.TableError as error:
-            if error.missing_column is None or text is not None:
-                raise
-            raise BadInputError(
-                f"{str(error).rstrip('.')}; name the column to use with --unlabeled-text."
-            ) from None
+        advice = {} if text else {labelled.text: "name the column to use with --unlabeled-text"}
+        with advising(advice), Progress(f"Reading {path}", shown=not quiet):
+            texts += table.read().texts
     return texts
 
 
-@dataclass(frozen=True)
-class ColumnsOfModel:
-    """The columns that a command reads by default: those that the model was trained with.
+def columns_of_model(
+    model: "FittedTextModel", text: str | None, label: str | None = None
+) -> tuple[str, str, dict[Any, str]]:
+    """Return the columns to read: by default those that the model was trained with, if it has any.
 
-    ``text`` and ``label`` are the columns that the user named, or None.
+    The third value is for ``advising``.
     """
+    trained = "the model was trained with this column, so name the column to use with"
+    advice = {} if text else {model.text_column_: f"{trained} --text"}
+    advice |= {} if label else {model.label_column_: f"{trained} --label"}
+    return text or model.text_column_ or "text", label or model.label_column_ or "label", advice
 
-    model: "FittedTextModel"
-    text: str | None
-    label: str | None = None
 
-    def names(self) -> tuple[str, str]:
-        """Return the names of both columns; models that were fitted in Python need not have any."""
-        text = self.text or self.model.text_column_ or "text"
-        return text, self.label or self.model.label_column_ or "label"
-
-    @contextmanager
-    def explaining(self) -> Iterator[None]:
-        """Add to an error about a missing column that the model was trained with it."""
-        options = {} if self.text else {self.model.text_column_: "--text"}
-        options |= {} if self.label else {self.model.label_column_: "--label"}
-        try:
-            yield
-        except tables.TableError as error:
-            if error.missing_column is None or error.missing_column not in options:
-                raise
-            option = options[error.missing_column]
-            raise BadInputError(
-                f"{str(error).rstrip('.')}; the model was trained with this column, so name the column to "
-                f"use with {option}."
-            ) from None
+@contextmanager
+def advising(advice: Mapping[Any, str]) -> Iterator[None]:
+    """Add to an error about a missing column what to do about this column."""
+    try:
+        yield
+    except tables.TableError as error:
+        if error.missing_column is None or error.missing_column not in advice:
+            raise
+        raise BadInputError(f"{str(error).rstrip('.')}; {advice[error.missing_column]}.") from None
 
 
 def check_columns(text: str, label: str | None) -> None:

@@ -126,18 +126,9 @@ LabelledTable = Annotated[
     str, typer.Argument(help="Table with texts and labels; - is standard input."), File.READ
 ]
 Text = Annotated[str, option(TABLES, "Column with the texts.", "--text", "-t")]
-TextOfModel = Annotated[
-    str | None,
-    option(
-        TABLES, "Column with the texts; by default the one that the model was trained with.", "--text", "-t"
-    ),
-]
-LabelOfModel = Annotated[
-    str | None,
-    option(
-        TABLES, "Column with the labels; by default the one that the model was trained with.", "--label", "-l"
-    ),
-]
+_OF_MODEL = "by default the one that the model was trained with."
+TextOfModel = Annotated[str | None, option(TABLES, f"Column with the texts; {_OF_MODEL}", "--text", "-t")]
+LabelOfModel = Annotated[str | None, option(TABLES, f"Column with the labels; {_OF_MODEL}", "--label", "-l")]
 Format = Annotated[
     str | None,
     option(

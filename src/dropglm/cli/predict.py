@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dropglm import tables
-from dropglm.cli import options, terminal
-from dropglm.cli.files import ColumnsOfModel, EmbeddingRows, check_output_table, model_and_embeddings
+from dropglm.cli import files, options, terminal
 from dropglm.cli.options import OUTPUT, File, bad_option, option
+from dropglm.tables import Table
 from dropglm.tables.formats import import_polars
 
 if TYPE_CHECKING:
@@ -53,15 +53,14 @@ def predict(
     and its probability in column 'probability'.
     """
     if out != "-":
-        check_output_table(out, out_format)
+        files.check_output_table(out, out_format)
     keep = list(dict.fromkeys(keep or ()))
     if set(keep) & {"predicted", "probability"}:
         raise bad_option("--keep", "the output has its own columns predicted and probability; rename yours.")
-    classifier, E = model_and_embeddings(model, embeddings, embedder, trust=trust)
+    classifier, E = files.model_and_embeddings(model, embeddings, embedder, trust=trust)
     classifier.n_jobs = threads
-    columns = ColumnsOfModel(classifier, text)
-    text, _ = columns.names()
-    source = tables.Table(
+    text, _, advice = files.columns_of_model(classifier, text)
+    source = Table(
         table,
         text,
         keep=tuple(name for name in keep if name != text),
@@ -69,48 +68,31 @@ def predict(
         encoding=encoding,
         delimiter=delimiter,
     )
-    with columns.explaining():
-        predicted = _predict_batches(classifier, source, keep, E)
-        tables.write(_predictions(classifier, predicted, keep, probabilities), out, format=out_format)
-
-
-def _predict_batches(
-    model: "FittedTextModel", table: tables.Table, keep: list[str], E: EmbeddingRows
-) -> "Iterator[tuple[np.ndarray, dict[str, Any]]]":
-    """Yield the probabilities of each batch of rows, and the columns to keep."""
-    for batch in table.batches():
-        texts = list(batch.texts)
-        rows = E.next_rows(len(texts), table.name)
-        columns = batch.others | {table.text: texts}
-        yield model.predict_proba(texts, rows), {name: columns[name] for name in keep}
-    E.check_all_taken(table.name)
+    with files.advising(advice):
+        tables.write(_predictions(classifier, source, keep, E, probabilities), out, format=out_format)
 
 
 def _predictions(
-    model: "FittedTextModel",
-    predicted: "Iterator[tuple[np.ndarray, dict[str, Any]]]",
-    keep: list[str],
-    probabilities: bool,
+    model: "FittedTextModel", table: Table, keep: list[str], E: files.EmbeddingRows, probabilities: bool
 ) -> "Iterator[DataFrame]":
     """Yield a frame of labels and probabilities for each batch of rows; without rows, an empty one."""
     import numpy as np
 
-    pl = import_polars()
-    labels = _labels(model)
+    pl, labels = import_polars(), _labels(model)
 
-    def predictions(p: "np.ndarray", kept: dict[str, Any]) -> "DataFrame":
-        columns: dict[str, Any] = {
-            "predicted": labels[p.argmax(axis=1)].tolist(),
-            "probability": p.max(axis=1),
-        }
+    def predictions(p: "np.ndarray", columns: dict[str, Any]) -> "DataFrame":
+        found: dict[str, Any] = {"predicted": labels[p.argmax(axis=1)].tolist(), "probability": p.max(axis=1)}
         if probabilities:
-            columns |= {f"p({label})": p[:, k] for k, label in enumerate(model.classes_.tolist())}
-        frame: DataFrame = pl.DataFrame(columns)
-        return frame.with_columns(pl.Series(name, column, pl.String) for name, column in kept.items())
+            found |= {f"p({label})": p[:, k] for k, label in enumerate(model.classes_.tolist())}
+        frame: DataFrame = pl.DataFrame(found)
+        return frame.with_columns(pl.Series(name, columns[name], pl.String) for name in keep)
 
     try:
-        for p, kept in predicted:
-            yield predictions(p, kept)
+        for batch in table.batches():
+            texts = list(batch.texts)
+            p = model.predict_proba(texts, E.next_rows(len(texts), table.name))
+            yield predictions(p, batch.others | {table.text: texts})
+        E.check_all_taken(table.name)
     except tables.EmptyTableError as error:
         terminal.message(f"{str(error).rstrip('.')}, so there is nothing to predict.")
         p = np.eye(len(model.classes_))

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dropglm.base.progress import Progress, clear_bar, in_words
+from dropglm.base.registry import lookup
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import BadInputError
 from dropglm.cli.options import OUTPUT, File, bad_option, option, refusing
 
 if TYPE_CHECKING:
-    from dropglm.experiments import Experiment, ExperimentRun
+    from dropglm.experiments import ExperimentRun
 
 
 def reproduce(
@@ -52,7 +53,9 @@ def reproduce(
     if bool(names) == everything:
         both = "give names or --all, not both."
         raise bad_option("NAMES", both if names else "give names or --all; list shows the names.")
-    chosen = _chosen(experiments.EXPERIMENTS, names)
+    with refusing():
+        known = experiments.EXPERIMENTS
+        chosen = {name: lookup(known, name, "experiment") for name in names or known}
     if out.exists() and not out.is_dir():
         raise bad_option("--out", f"{out} is a file; give a folder.")
     slow = [name for name, each in chosen.items() if not each.fits(quick)]
@@ -67,10 +70,7 @@ def reproduce(
         raise bad_option("--out", f"{out} is not writable.")
     # Before hours of work: can figures be drawn, and can all result files be read?
     experiments.require_matplotlib()
-    runs = {
-        name: experiments.ExperimentRun(name, experiment, out, quick=quick)
-        for name, experiment in experiments.EXPERIMENTS.items()
-    }
+    runs = {name: experiments.ExperimentRun(name, known[name], out, quick=quick) for name in known}
     chosen_runs = {name: runs[name] for name in chosen}
     try:
         _run(chosen_runs, quiet=quiet)
@@ -88,14 +88,6 @@ def reproduce(
     empty = [name for name in names or () if name in chosen_runs and not chosen_runs[name].lines]
     if empty:
         raise BadInputError(f"{', '.join(empty)}: no results, since the data sets are not available.")
-
-
-def _chosen(known: Mapping[str, "Experiment"], names: list[str] | None) -> dict[str, "Experiment"]:
-    """Return the named experiments, by default all."""
-    from dropglm.base.registry import lookup
-
-    with refusing():
-        return {name: lookup(known, name, "experiment") for name in names or known}
 
 
 def _run(runs: Mapping[str, "ExperimentRun"], *, quiet: bool) -> None:

@@ -20,7 +20,6 @@ from dropglm.cli.errors import FAILED, BadInputError, naming_table
 from dropglm.cli.files import EmbeddingRows, read_embedder, read_labelled
 from dropglm.cli.lazy_modules import forget
 from dropglm.cli.options import bad_option, check_name, with_options
-from dropglm.cli.train_online import train_online
 from dropglm.cli.training import TrainOptions, TrainRun
 from dropglm.tables import Table
 from dropglm.tables.formats import import_polars
@@ -46,7 +45,7 @@ NOT_WITH_DASK = {
     *("embeddings", "embeddings_unlabeled", "device"),
 }
 ONLINE_ONLY = {
-    *("rule", "rate", "bits", "classes", "epochs", "bad_rows", "checkpoint", "every", "start_from", "trust"),
+    *("rule", "rate", "bits", "classes", "epochs", "bad_rows", "checkpoint", "every", "start_from", "trust")
 }
 # Options whose names are those of the parameters of the classifier, with one value or with several.
 SAME = (
@@ -81,6 +80,8 @@ def train(context: typer.Context, options: TrainOptions) -> None:
     if options.online:
         run.refuse({"dask"}, "cannot be used with --online.")
         run.refuse(IN_MEMORY_ONLY, "cannot be used with --online.")
+        from dropglm.cli.train_online import train_online
+
         train_online(run, _ngram_range(options.ngrams))
         return
     online_only = ONLINE_ONLY if options.dask is None else ONLINE_ONLY - {"checkpoint"}

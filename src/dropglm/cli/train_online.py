@@ -1,22 +1,27 @@
-"""``dropglm train --online``: from a stream of rows to a model file, in constant memory."""
+"""``dropglm train --online``: from a stream of rows to a model file, in constant memory.
+
+This module is imported when it is needed, and with it what online learning needs of the library.
+"""
 
 import zlib
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from dropglm.base.model_files import ModelFileError
 from dropglm.base.progress import Progress
 from dropglm.cli import terminal
 from dropglm.cli.errors import BadInputError
 from dropglm.cli.files import check_columns, check_output
 from dropglm.cli.options import bad_option, check_name, option_name
 from dropglm.cli.training import TrainOptions, TrainRun
+from dropglm.core.online import RULES
+from dropglm.linear.online_model import OnlineModel
 from dropglm.tables import Table, class_names
-
-if TYPE_CHECKING:
-    from dropglm.text.fitted_model import FittedTextModel
-    from dropglm.text.online_text_model import OnlineTextModel
-    from dropglm.text.stream import OnlineTraining
+from dropglm.text.fitted_model import FittedTextModel, load_fitted_model
+from dropglm.text.labels import warn_about_classes
+from dropglm.text.online_text_model import OnlineTextModel
+from dropglm.text.stream import MOST_LISTED, OnlineTraining, find_classes, table_settings
 
 BAD_ROWS = ("stop", "skip")
 FIRST_LINE = 100  # rows
@@ -24,17 +29,14 @@ FIRST_LINE = 100  # rows
 
 def train_online(run: TrainRun, ngram_range: tuple[int, int]) -> None:
     """Learn from the table row by row, show progressive figures and save the model."""
-    from dropglm.core.online import RULES
-    from dropglm.text.fitted_model import load_fitted_model
-    from dropglm.text.stream import MOST_LISTED, table_settings
-
     options = run.options
     start_from, checkpoint = options.start_from, options.checkpoint
-    if len(options.l2 or ()) > 1 or not 0.0 <= (options.l2 or [0.0])[0] < float("inf"):
+    l2, *more = options.l2 or [0.0]
+    if more or not 0.0 <= l2 < float("inf"):
         raise bad_option("--l2", "must be one number that is not negative.")
     settings = {
         **{name: getattr(options, name) for name in ("rule", "rate", "bits", "lowercase", "strip_html")},
-        "l2": (options.l2 or [0.0])[0],
+        "l2": l2,
         "ngram_range": ngram_range,
     }
     check_name("--bad-rows", options.bad_rows, BAD_ROWS)
@@ -93,7 +95,7 @@ def _check(source: Table, options: TrainOptions) -> None:
         check_output(options.checkpoint, "--checkpoint", regular=True)
 
 
-def _with_columns_of(base: "FittedTextModel | None", run: TrainRun) -> TrainRun:
+def _with_columns_of(base: FittedTextModel | None, run: TrainRun) -> TrainRun:
     """Let the run read the columns that the model to continue from was trained with, unless given."""
     text = base.text_column_ if base is not None and "text" not in run.given else None
     label = base.label_column_ if base is not None and "label" not in run.given else None
@@ -102,11 +104,8 @@ def _with_columns_of(base: "FittedTextModel | None", run: TrainRun) -> TrainRun:
     return replace(run, table=table)
 
 
-def _model(settings: dict[str, Any], base: "FittedTextModel | None", run: TrainRun) -> "OnlineTextModel":
+def _model(settings: dict[str, Any], base: FittedTextModel | None, run: TrainRun) -> OnlineTextModel:
     """Return a new model, or the one to continue from."""
-    from dropglm.linear.online_model import OnlineModel
-    from dropglm.text.online_text_model import OnlineTextModel
-
     if base is None:
         return OnlineTextModel.new(settings)
     fixed = {"classes", "bits", "ngrams", "lowercase", "strip_html"}
@@ -121,26 +120,26 @@ def _model(settings: dict[str, Any], base: "FittedTextModel | None", run: TrainR
 
 
 def _start(
-    source: Table, model: "OnlineTextModel", options: TrainOptions, origin: dict[str, Any]
-) -> "OnlineTraining":
+    source: Table, model: OnlineTextModel, options: TrainOptions, origin: dict[str, Any]
+) -> OnlineTraining:
     """Return a training at its start."""
-    from dropglm.text.labels import warn_about_classes
-    from dropglm.text.stream import OnlineTraining
-
     if not model.is_new:
         return OnlineTraining(model, origin)
-    names = _find_classes(source, options) if options.classes is None else _split_classes(options.classes)
+    if options.classes is not None:
+        names = _split_classes(options.classes)
+    elif _is_file(source):
+        with Progress(f"Finding the classes of {source.name}", shown=not options.quiet):
+            names = find_classes(source, skip_bad=options.bad_rows == "skip")
+    else:
+        raise bad_option("--classes", "must list all labels, since a pipe can be read only once.")
     warn_about_classes(dict.fromkeys(names))
     return OnlineTraining.start(model, names, origin)
 
 
 def _resume(
-    checkpoint: Path, model: "OnlineTextModel", options: TrainOptions, origin: dict[str, Any]
-) -> "OnlineTraining":
+    checkpoint: Path, model: OnlineTextModel, options: TrainOptions, origin: dict[str, Any]
+) -> OnlineTraining:
     """Return the training of the checkpoint, unless it was made with other settings."""
-    from dropglm.base.model_files import ModelFileError
-    from dropglm.text.stream import OnlineTraining
-
     hint = f"remove {checkpoint} to start again"
     try:
         training = OnlineTraining.load(checkpoint, trust=options.trust)
@@ -173,15 +172,6 @@ def _split_classes(classes: str) -> list[str]:
     return names
 
 
-def _find_classes(source: Table, options: TrainOptions) -> list[str]:
-    from dropglm.text.stream import find_classes
-
-    if not _is_file(source):
-        raise bad_option("--classes", "must list all labels, since a pipe can be read only once.")
-    with Progress(f"Finding the classes of {source.name}", shown=not options.quiet):
-        return find_classes(source, skip_bad=options.bad_rows == "skip")
-
-
 def _is_file(source: Table) -> bool:
     """Return whether the table can be read twice; a missing file is reported when it is opened."""
     path = Path(str(source.path))
@@ -196,7 +186,7 @@ class ProgressiveFigures(Progress):
 
     HEADER = f"{'rows':>12} {'accuracy':>9} {'since last':>11} {'log loss':>9} {'bad rows':>9} {'rows/s':>9}"
 
-    def __init__(self, training: "OnlineTraining", *, shown: bool) -> None:
+    def __init__(self, training: OnlineTraining, *, shown: bool) -> None:
         super().__init__("rows", shown=shown, log_every=float("inf"))
         self.training = training
         self.rows_at_start = training.model.model.t_

@@ -19,15 +19,7 @@ import numpy as np
 from dropglm.base.errors import InputError
 from dropglm.base.extras import import_extra
 from dropglm.base.files import replacing
-from dropglm.exports.model_parts import (
-    FINAL_SIGMA,
-    SIGMA,
-    Ranges,
-    TextModelParts,
-    around_sigma,
-    lower_case,
-    matching,
-)
+from dropglm.exports.model_parts import FINAL_SIGMA, SIGMA, TextModelParts, around_sigma, lower_case, matching
 from dropglm.text.fitted_model import AnyTextModel
 from dropglm.text.ngrams.tokens import HTML_TAG
 
@@ -176,9 +168,9 @@ def _tokens(graph: Graph, text: str, parts: TextModelParts) -> str:
     text = graph.StringConcat(text, [END])
     if parts.lowercase:
         text = _lower_case(graph, text)
-    pattern = f"[{_class(matching(parts.runs.run))}]{{{parts.runs.shortest},}}"
+    pattern = f"{_class(parts.runs.run)}{{{parts.runs.shortest},}}"
     if parts.runs.single:
-        pattern += f"|[{_class(matching(parts.runs.single))}]"
+        pattern += f"|{_class(parts.runs.single)}"
     if parts.strip_html:
         pattern = f"{HTML_TAG.pattern}|{pattern}"
     tokens = _pieces(graph, text, tokenexp=pattern)
@@ -197,9 +189,9 @@ def _pieces(graph: Graph, text: str, **settings: object) -> str:
     return graph.Reshape(found, np.array([-1]))
 
 
-def _class(ranges: Ranges) -> str:
-    """Return the inside of a character class."""
-    return "".join(f"\\x{{{first:X}}}-\\x{{{last:X}}}" for first, last in ranges)
+def _class(pattern: str) -> str:
+    """Return a character class of the characters that match a pattern of Python."""
+    return "[" + "".join(f"\\x{{{first:X}}}-\\x{{{last:X}}}" for first, last in matching(pattern)) + "]"
 
 
 def _numbered(graph: Graph, strings: str, numbers: dict[str, int], default: int) -> str:

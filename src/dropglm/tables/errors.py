@@ -1,6 +1,7 @@
 """Errors about tables: one sentence that names the file and, where possible, the row."""
 
 from collections.abc import Iterable
+from typing import Self
 
 from dropglm.base.files import FileError
 from dropglm.base.registry import nearest
@@ -24,6 +25,11 @@ class TableError(FileError):
     def parameters(self) -> tuple[str, ...]:
         """Names of the parameters that the message may advise to change: how the file is read."""
         return (*super().parameters, "format", "encoding", "delimiter")
+
+    def about_missing(self, column: str) -> Self:
+        """Return this error, with the name of the column that the table lacks."""
+        self.missing_column = column
+        return self
 
 
 class EmptyTableError(TableError):

@@ -23,14 +23,7 @@ from dropglm.base.extras import import_extra
 from dropglm.base.files import replacing
 from dropglm.base.registry import quoted
 from dropglm.tables import separated
-from dropglm.tables.errors import (
-    UNLABELED_HINT,
-    EmptyTableError,
-    RowError,
-    TableError,
-    listed,
-    suggestion,
-)
+from dropglm.tables.errors import UNLABELED_HINT, EmptyTableError, RowError, TableError, listed, suggestion
 from dropglm.tables.lines import CHUNK_SIZE, Lines, RawBatch, has_lone_surrogate, read_chunk, rows_and_errors
 
 if TYPE_CHECKING:
@@ -280,9 +273,7 @@ def _required(record: dict[str, Any], name: str, lines: Lines, advice: str = "")
         return record[name]
     hint = suggestion(name, record)
     rest = f"; {advice}" if advice and not hint else ""
-    error = lines.error(f"has no {name!r}{hint}; its keys: {listed(record)}{rest}")
-    error.missing_column = name
-    raise error
+    raise lines.error(f"has no {name!r}{hint}; its keys: {listed(record)}{rest}").about_missing(name)
 
 
 def as_string(value: Any) -> str | None:

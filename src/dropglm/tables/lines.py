@@ -233,7 +233,10 @@ class Lines:
         if "\0" in line:
             self._raise_or_note(self._nul_problem(line))
         if self._escaped and has_lone_surrogate(line):
-            self._raise_or_note(_undecoded_problem(line, self.encoding or "utf-8"))
+            byte = next((ord(c) - 0xDC00 for c in line if "\udc80" <= c <= "\udcff"), None)
+            what = "half of a surrogate pair" if byte is None else f"the byte 0x{byte:02x}"
+            encoding = (self.encoding or "utf-8").upper()
+            self._raise_or_note(f"is not {encoding}: it contains {what}; {ENCODING_HINT}")
         return line
 
     def end_row(self) -> None:
@@ -414,12 +417,6 @@ class Lines:
             marks = (name for mark, name in BYTE_ORDER_MARKS.items() if start.startswith(mark))
             self.encoding = next(marks, "utf-8")
         return find_codec(self.encoding).incrementaldecoder()
-
-
-def _undecoded_problem(line: str, encoding: str) -> str:
-    byte = next((ord(c) - 0xDC00 for c in line if "\udc80" <= c <= "\udcff"), None)
-    what = "half of a surrogate pair" if byte is None else f"the byte 0x{byte:02x}"
-    return f"is not {encoding.upper()}: it contains {what}; {ENCODING_HINT}"
 
 
 def rows_and_errors(

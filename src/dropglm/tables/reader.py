@@ -15,28 +15,9 @@ from mmap import ACCESS_READ, mmap
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from dropglm.base.errors import InputError, InputTypeError
-from dropglm.tables.errors import (
-    UNLABELED_HINT,
-    EmptyTableError,
-    RowError,
-    TableError,
-    listed,
-    row_place,
-    suggestion,
-)
-from dropglm.tables.formats import (
-    Format,
-    PathOrFile,
-    check_delimiter,
-    check_file_exists,
-    find_format,
-    is_path,
-    n_parquet_rows,
-    name_of,
-    open_source,
-    parquet_batches,
-    parquet_names,
-)
+from dropglm.tables import errors, formats
+from dropglm.tables.errors import EmptyTableError, RowError, TableError, listed, row_place, suggestion
+from dropglm.tables.formats import Format, PathOrFile, is_path, name_of
 from dropglm.tables.lines import MAX_ROW_LENGTH, SAMPLE_SIZE, Lines, RawBatch, find_codec, guess_wide_encoding
 from dropglm.tables.separated import record_ends
 
@@ -200,11 +181,11 @@ class Table:
     @property
     def found_format(self) -> Format:
         """The format that applies."""
-        return find_format(name_of(self.path, "standard input"), self.format)[0]
+        return formats.find_format(name_of(self.path, "standard input"), self.format)[0]
 
     @property
     def _compression(self) -> str | None:
-        return find_format(name_of(self.path, "standard input"), self.format)[1]
+        return formats.find_format(name_of(self.path, "standard input"), self.format)[1]
 
     @property
     def separator(self) -> str:
@@ -218,12 +199,8 @@ class Table:
         """
         for name in self.columns:
             if name not in header:
-                hint = suggestion(name, header)
-                error = TableError(
-                    f"{self.name}: there is no column {name!r}{hint}; its columns: {listed(header)}."
-                )
-                error.missing_column = name
-                raise error
+                hint = f"{suggestion(name, header)}; its columns: {listed(header)}."
+                raise TableError(f"{self.name}: there is no column {name!r}{hint}").about_missing(name)
         for name in _repeated(header):
             if name in self.columns:
                 raise TableError(
@@ -247,7 +224,7 @@ class Table:
                 n_missing += batch.labels.count(None)
         if n_missing and not self.optional_label:
             more = f" ({n_missing:,} rows have none)" if n_missing > 1 else ""
-            raise TableError(f"{self.name}: {first} has no label{more}; {UNLABELED_HINT}.")
+            raise TableError(f"{self.name}: {first} has no label{more}; {errors.UNLABELED_HINT}.")
         return Batch(texts, labels, others, range(1, len(texts) + 1))
 
     def batches(
@@ -326,7 +303,7 @@ class Table:
         """
         with self._opened() as stream:
             find = self.found_format.names
-            names = parquet_names(stream, self.name) if find is None else find(Lines(stream, self))
+            names = formats.parquet_names(stream, self.name) if find is None else find(Lines(stream, self))
         several = _repeated(names)
         return [name for name in names if name not in several]
 
@@ -340,7 +317,7 @@ class Table:
         if length <= size or self._compression is not None:
             return [self]
         if self.found_format.rows is None:
-            n = n_parquet_rows(path)
+            n = formats.n_parquet_rows(path)
             count = min(n, -(-length // size))
             ends, header = [n * k // count for k in range(count + 1)] if count else [], 0
         else:
@@ -380,13 +357,13 @@ class Table:
             raise TableError(f"Column {name!r} is requested twice.")
         _check_positive(self.max_row_length, "max_row_length")
         if is_path(self.path):
-            check_file_exists(self.path)
+            formats.check_file_exists(self.path)
         format = self.found_format  # which may be unknown
         if self.delimiter is not None:
-            check_delimiter(self.delimiter)
+            formats.check_delimiter(self.delimiter)
         if self.encoding is not None:
             find_codec(self.encoding)
-        with open_source(self.path, self._compression) as stream:
+        with formats.open_source(self.path, self._compression) as stream:
             if self.part is not None and format.rows is not None:
                 header = stream.read(self.part.header)
                 stream.seek(self.part.start)
@@ -405,7 +382,7 @@ class Table:
         if self.found_format.rows is None:
             path = str(self.path) if is_path(self.path) and not self._compression else None
             # Of texts with 1,000 characters each: their lengths are not known before they are read.
-            for raw in parquet_batches(stream, self, path, max(1, min(max_rows, characters // 1000))):
+            for raw in formats.parquet_batches(stream, self, path, max(1, min(max_rows, characters // 1000))):
                 yield from self._from_raw(raw, characters, max_rows)
             return
         lines = Lines(stream, self, lenient=lenient)

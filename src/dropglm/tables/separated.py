@@ -56,7 +56,7 @@ def rows(lines: Lines) -> Iterator[tuple[Any, ...] | RowError | RawBatch]:
     lines.end_row()
     small = SMALL if "numba" in sys.modules else SMALL_BEFORE_NUMBA
     while True:
-        for row in rows_and_errors(lambda: _good_rows(reader, lines, header, positions, delimiter), lines):
+        for row in rows_and_errors(lambda: _good_rows(reader, lines, header, positions), lines):
             yield row
             if lines.bytes_read > small and can_cut(lines, delimiter) and not lines.reads_again:
                 lines.end_row()
@@ -179,7 +179,7 @@ def _csv_errors_as_row_errors(lines: Lines) -> Iterator[None]:
 
 
 def _good_rows(
-    reader: Iterator[list[str]], lines: Lines, header: list[str], positions: list[int], delimiter: str
+    reader: Iterator[list[str]], lines: Lines, header: list[str], positions: list[int]
 ) -> Iterator[tuple[Any, ...]]:
     """Yield rows up to the first bad one, which is raised; the csv module then starts with a new row."""
     with _csv_errors_as_row_errors(lines):
@@ -190,7 +190,7 @@ def _good_rows(
                 lines.skip()
                 continue
             if len(fields) != len(header):
-                raise _wrong_length(fields, header, lines, delimiter)
+                raise _wrong_length(fields, header, lines)
             yield tuple([fields[i] for i in positions])
             lines.end_row()
 
@@ -215,10 +215,10 @@ def _positions(header: list[str], lines: Lines) -> list[int]:
     return table.positions(header)
 
 
-def _wrong_length(fields: list[str], header: list[str], lines: Lines, delimiter: str) -> RowError:
+def _wrong_length(fields: list[str], header: list[str], lines: Lines) -> RowError:
     count = f"{len(fields)} field{'s' if len(fields) != 1 else ''}"
     hint = (
-        f"put quotes around texts that contain {delimiter!r}"
+        f"put quotes around texts that contain {lines.table.separator!r}"
         if len(fields) > len(header)
         else "the row is truncated, or a quote in it or before it is not closed"
     )

@@ -308,11 +308,14 @@ class AllowedHosts:
     >>> hosts = AllowedHosts("0.0.0.0", ["example.com"])
     >>> "192.0.2.1:8000" in hosts, "example.com" in hosts, "example.org" in hosts
     (True, True, False)
+    >>> [AllowedHosts(host).is_local for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "example.com")]
+    [True, True, True, False, False]
     """
 
     def __init__(self, host: str = "127.0.0.1", further: Iterable[str] = ()) -> None:
         self.names = {name.lower() for name in (*LOOPBACK, in_address(host), *further)}
-        self.is_local = is_loopback(host)
+        number = _number(host)
+        self.is_local = host.lower() == "localhost" if number is None else number.is_loopback
         if not self.is_local:
             self.names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
 
@@ -323,18 +326,6 @@ class AllowedHosts:
             return False
         name = found[1].lower()
         return name in self.names or (not self.is_local and _number(name) is not None)
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this computer can reach a server on that host.
-
-    Examples
-    --------
-    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "example.com")]
-    [True, True, True, False, False]
-    """
-    address = _number(host)
-    return host.lower() == "localhost" if address is None else address.is_loopback
 
 
 def in_address(host: str) -> str:
@@ -377,13 +368,13 @@ def page_token(purpose: str, folder: Path | None = None) -> str:
     (True, False)
     """
     try:
-        key = _key((folder or cache_folder()) / "page-key")
+        key = _key((folder or _user_cache()) / "page-key")
     except OSError:
         key = secrets.token_bytes(KEY_BYTES)
     return hmac.new(key, purpose.encode("utf-8", "surrogateescape"), "sha256").hexdigest()[: 2 * KEY_BYTES]
 
 
-def cache_folder() -> Path:
+def _user_cache() -> Path:
     """Return the folder for files of this user that can be made again."""
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path.home() / ".cache"
     return Path(base) / "dropglm"
