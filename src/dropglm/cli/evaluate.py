@@ -6,7 +6,7 @@ from dropglm.base.progress import Progress
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming_table
 from dropglm.cli.files import advising, columns_of_model, model_and_embeddings, read_labelled
-from dropglm.cli.options import OUTPUT, option
+from dropglm.cli.options import OUTPUT
 from dropglm.tables import Table
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def evaluate(
     trust: options.Trust = False,
     mistakes: Annotated[
         int,
-        option(
-            OUTPUT, "Number of texts to list whose predictions are wrong with the highest probability.", min=0
+        OUTPUT.option(
+            "Number of texts to list whose predictions are wrong with the highest probability.", min=0
         ),
     ] = 5,
     threads: options.Threads = -1,

@@ -8,7 +8,7 @@ import typer
 from dropglm.base.files import replacing
 from dropglm.cli import options, terminal
 from dropglm.cli.files import check_output, model_and_embeddings
-from dropglm.cli.options import MODEL, OUTPUT, File, option
+from dropglm.cli.options import MODEL, OUTPUT, File
 
 if TYPE_CHECKING:
     from dropglm.text.explanation import Explanation
@@ -19,8 +19,7 @@ def explain(
     texts: Annotated[list[str] | None, typer.Argument(help="Texts to explain, each in quotes.")] = None,
     top: Annotated[
         int,
-        option(
-            OUTPUT,
+        OUTPUT.option(
             "Number of n-grams to show per class, and for either of the two classes that an "
             "explanation of a text compares.",
             min=1,
@@ -28,12 +27,12 @@ def explain(
     ] = 15,
     html: Annotated[
         Path | None,
-        option(OUTPUT, "Write a self-contained HTML page with figures to this file."),
+        OUTPUT.option("Write a self-contained HTML page with figures to this file."),
         File.WRITTEN,
     ] = None,
     embeddings: Annotated[
         Path | None,
-        option(MODEL, "NumPy file (.npy) with the embedding of each of the texts, in their order."),
+        MODEL.option("NumPy file (.npy) with the embedding of each of the texts, in their order."),
         File.READ,
     ] = None,
     embedder: options.Embedder = None,

@@ -7,35 +7,32 @@ from typing import Annotated
 from dropglm.base.files import replacing
 from dropglm.cli import options, terminal
 from dropglm.cli.files import check_output
-from dropglm.cli.options import OUTPUT, File, bad_option, option
+from dropglm.cli.options import OUTPUT, File, Panel, bad_option
 
-FORMATS = "Formats"
+FORMATS = Panel("Formats")
 
 
 def export(
     model: options.ModelFile,
     onnx: Annotated[
         Path | None,
-        option(
-            FORMATS,
-            "File to write for onnxruntime 1.17 or newer (opset 20): texts in, labels and probabilities out.",
+        FORMATS.option(
+            "File to write for onnxruntime 1.17 or newer (opset 20): texts in, labels and probabilities out."
         ),
         File.WRITTEN,
     ] = None,
     sklearn: Annotated[
         Path | None,
-        option(
-            FORMATS,
+        FORMATS.option(
             "File to write for scikit-learn: a pipeline of its own classes, as .skops (no code in it) or "
-            ".pkl (a pickle, which runs code when it is opened).",
+            ".pkl (a pickle, which runs code when it is opened)."
         ),
         File.WRITTEN,
     ] = None,
     json: Annotated[
         Path | None,
-        option(
-            FORMATS,
-            "File to write for other languages, in the format of docs/exporting.md; .json.gz is compressed.",
+        FORMATS.option(
+            "File to write for other languages, in the format of docs/exporting.md; .json.gz is compressed."
         ),
         File.WRITTEN,
     ] = None,
@@ -77,10 +74,10 @@ def card(
     model: options.ModelFile,
     out: Annotated[
         Path | None,
-        option(OUTPUT, "Markdown file to write; by default standard output.", "--out", "-o"),
+        OUTPUT.option("Markdown file to write; by default standard output.", "--out", "-o"),
         File.WRITTEN,
     ] = None,
-    name: Annotated[str | None, option(OUTPUT, "Name of the model; by default that of its file.")] = None,
+    name: Annotated[str | None, OUTPUT.option("Name of the model; by default that of its file.")] = None,
     trust: options.Trust = False,
 ) -> None:
     """Write a model card: training data, settings, scores and limits, as far as the model file has them."""

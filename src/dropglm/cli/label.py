@@ -15,7 +15,7 @@ from dropglm.base.progress import Progress
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import naming_table
 from dropglm.cli.files import check_columns, check_distinct, check_output
-from dropglm.cli.options import MODEL, OUTPUT, SERVER, TABLES, File, bad_option, option_field
+from dropglm.cli.options import MODEL, OUTPUT, SERVER, TABLES, File, bad_option
 from dropglm.tables import Table
 from dropglm.tables.formats import check_file_exists, import_polars
 from dropglm.web import require_server
@@ -38,38 +38,31 @@ class LabelOptions:
 
     table: Annotated[str, typer.Argument(help="Table with texts to label."), File.READ]
     text: options.Text = "text"
-    label: str | None = option_field(
-        None,
-        TABLES,
-        "Column with labels that some texts have already; they are used to start with.",
-        "--label",
-        "-l",
+    label: str | None = TABLES.field(
+        "Column with labels that some texts have already; they are used to start with.", "--label", "-l"
     )
-    classes: str | None = option_field(
-        None, MODEL, "Names of the classes, separated by commas; more can be added on the page."
+    classes: str | None = MODEL.field(
+        "Names of the classes, separated by commas; more can be added on the page."
     )
-    labels: Path | None = option_field(
-        None,
-        OUTPUT,
+    labels: Path | None = OUTPUT.field(
         "File in which all answers are stored; by default beside the table, with the suffix .labels.jsonl. "
         "If it exists, labelling continues.",
         file=File.WRITTEN,
     )
-    model: Path | None = option_field(
-        None, MODEL, "Model file whose guesses are used while there are few labels.", file=File.READ
+    model: Path | None = MODEL.field(
+        "Model file whose guesses are used while there are few labels.", file=File.READ
     )
     trust: options.Trust = False
-    random_share: float = option_field(
-        0.2,
-        MODEL,
+    random_share: float = MODEL.field(
         "Share of the texts that are drawn at random, not chosen by the model; they give the estimate of "
         "accuracy.",
+        default=0.2,
         min=0.0,
         max=1.0,
     )
     port: options.Port = None
     host: options.Host = "127.0.0.1"
-    browser: bool = option_field(True, SERVER, "Open the page in the browser.")
+    browser: bool = SERVER.field("Open the page in the browser.", default=True)
     format: options.Format = None
     encoding: options.Encoding = None
     delimiter: options.Delimiter = None

@@ -15,12 +15,29 @@ from dropglm.base.registry import lookup
 from dropglm.tables.formats import check_delimiter, find_format
 from dropglm.tables.lines import find_codec
 
-TABLES, OUTPUT, MODEL, TUNING = "Tables", "Output", "Model", "Tuning"
-ONLINE, DASK, SERVER = "Online", "Dask", "Server"
 TAB_NAMES = ("\\t", "tab")
 
 Options = TypeVar("Options")
 Command = Callable[[typer.Context, Options], None]
+
+
+class Panel(str):
+    """The title of a panel of the help, which shows options in panels."""
+
+    def option(self, help: str, *names: str, **settings: Any) -> Any:
+        """Return an option of this panel."""
+        return typer.Option(*names, help=help, rich_help_panel=str(self), **settings)
+
+    def field(
+        self, help: str, *names: str, default: Any = None, file: "File | None" = None, **settings: Any
+    ) -> Any:
+        """Return an option of this panel as a field of a dataclass; see ``with_options``."""
+        chosen = self.option(help, *names, **settings)
+        return field(default=default, metadata={"typer": (chosen,) if file is None else (chosen, file)})
+
+
+TABLES, OUTPUT, MODEL, TUNING = Panel("Tables"), Panel("Output"), Panel("Model"), Panel("Tuning")
+ONLINE, DASK, SERVER = Panel("Online"), Panel("Dask"), Panel("Server")
 
 
 class File(Enum):
@@ -28,19 +45,6 @@ class File(Enum):
 
     READ = auto()
     WRITTEN = auto()
-
-
-def option(panel: str, help: str, *names: str, **settings: Any) -> Any:
-    """Return an option that the help shows in a panel."""
-    return typer.Option(*names, help=help, rich_help_panel=panel, **settings)
-
-
-def option_field(
-    default: Any, panel: str, help: str, *names: str, file: File | None = None, **settings: Any
-) -> Any:
-    """Return a field for an option of a dataclass of options; see ``with_options``."""
-    chosen = option(panel, help, *names, **settings)
-    return field(default=default, metadata={"typer": (chosen,) if file is None else (chosen, file)})
 
 
 def option_name(parameter: str) -> str:
@@ -125,14 +129,13 @@ ModelFile = Annotated[Path, typer.Argument(help="Model file, written by dropglm 
 LabelledTable = Annotated[
     str, typer.Argument(help="Table with texts and labels; - is standard input."), File.READ
 ]
-Text = Annotated[str, option(TABLES, "Column with the texts.", "--text", "-t")]
+Text = Annotated[str, TABLES.option("Column with the texts.", "--text", "-t")]
 _OF_MODEL = "by default the one that the model was trained with."
-TextOfModel = Annotated[str | None, option(TABLES, f"Column with the texts; {_OF_MODEL}", "--text", "-t")]
-LabelOfModel = Annotated[str | None, option(TABLES, f"Column with the labels; {_OF_MODEL}", "--label", "-l")]
+TextOfModel = Annotated[str | None, TABLES.option(f"Column with the texts; {_OF_MODEL}", "--text", "-t")]
+LabelOfModel = Annotated[str | None, TABLES.option(f"Column with the labels; {_OF_MODEL}", "--label", "-l")]
 Format = Annotated[
     str | None,
-    option(
-        TABLES,
+    TABLES.option(
         "Format of the tables: csv, tsv, jsonl, parquet or txt (one text per line), optionally with a "
         "compression suffix, as in csv.gz; by default inferred from the file name.",
         callback=_check_format,
@@ -140,39 +143,36 @@ Format = Annotated[
 ]
 Encoding = Annotated[
     str | None,
-    option(TABLES, "Encoding of the tables, such as cp1252; by default UTF-8.", callback=_check_encoding),
+    TABLES.option("Encoding of the tables, such as cp1252; by default UTF-8.", callback=_check_encoding),
 ]
 Delimiter = Annotated[
     str | None,
-    option(TABLES, "Field delimiter of CSV tables; write \\t or tab for a tab.", callback=_delimiter),
+    TABLES.option("Field delimiter of CSV tables; write \\t or tab for a tab.", callback=_delimiter),
 ]
 Embeddings = Annotated[
     Path | None,
-    option(TABLES, "NumPy file (.npy) with the embedding of each text, in the order of the table."),
+    TABLES.option("NumPy file (.npy) with the embedding of each text, in the order of the table."),
     File.READ,
 ]
 Embedder = Annotated[
     Path | None,
-    option(
-        MODEL, "Folder of a sentence-transformers or model2vec model that computes an embedding of each text."
+    MODEL.option(
+        "Folder of a sentence-transformers or model2vec model that computes an embedding of each text."
     ),
     File.READ,
 ]
 Trust = Annotated[
     bool,
-    option(
-        MODEL,
-        "Trust the author of the model file: accept any token pattern, and any need of memory.",
-        "--trust",
+    MODEL.option(
+        "Trust the author of the model file: accept any token pattern, and any need of memory.", "--trust"
     ),
 ]
-Json = Annotated[bool, option(OUTPUT, "Write JSON to standard output.", "--json")]
-Quiet = Annotated[bool, option(OUTPUT, "Do not show progress on standard error.", "--quiet", "-q")]
-Threads = Annotated[int, option(OUTPUT, "Number of threads; -1 uses all cores.", callback=_not_zero)]
+Json = Annotated[bool, OUTPUT.option("Write JSON to standard output.", "--json")]
+Quiet = Annotated[bool, OUTPUT.option("Do not show progress on standard error.", "--quiet", "-q")]
+Threads = Annotated[int, OUTPUT.option("Number of threads; -1 uses all cores.", callback=_not_zero)]
 OutFormat = Annotated[
     str | None,
-    option(
-        OUTPUT,
+    OUTPUT.option(
         "Format of the output: csv, tsv, jsonl, parquet or txt (the first column only); by default "
         "taken from the suffix of --out, and jsonl for standard output.",
         callback=_check_format,
@@ -183,16 +183,14 @@ OutFormat = Annotated[
 
 Host = Annotated[
     str,
-    option(
-        SERVER,
+    SERVER.option(
         "Name or address to listen on; by default only this computer can open it. 0.0.0.0 lets every "
-        "computer of the network use it.",
+        "computer of the network use it."
     ),
 ]
 Port = Annotated[
     int | None,
-    option(
-        SERVER,
+    SERVER.option(
         "Port; by default the first free one from 8000 on. 0 is any free one.",
         "--port",
         "-p",

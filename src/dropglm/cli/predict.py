@@ -7,7 +7,7 @@ import typer
 
 from dropglm import tables
 from dropglm.cli import files, options, terminal
-from dropglm.cli.options import OUTPUT, File, bad_option, option
+from dropglm.cli.options import OUTPUT, File, bad_option
 from dropglm.tables import Table
 from dropglm.tables.formats import import_polars
 
@@ -30,15 +30,13 @@ def predict(
     ] = "-",
     text: options.TextOfModel = None,
     out: Annotated[
-        str, option(OUTPUT, "Table to write; - is standard output.", "--out", "-o"), File.WRITTEN
+        str, OUTPUT.option("Table to write; - is standard output.", "--out", "-o"), File.WRITTEN
     ] = "-",
     out_format: options.OutFormat = None,
     probabilities: Annotated[
-        bool, option(OUTPUT, "Add the probability of every class.", "--probabilities", "-p")
+        bool, OUTPUT.option("Add the probability of every class.", "--probabilities", "-p")
     ] = False,
-    keep: Annotated[
-        list[str] | None, option(OUTPUT, "Column to copy to the output; may be repeated.")
-    ] = None,
+    keep: Annotated[list[str] | None, OUTPUT.option("Column to copy to the output; may be repeated.")] = None,
     format: options.Format = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,

@@ -12,7 +12,7 @@ from dropglm.base.progress import Progress, clear_bar, in_words
 from dropglm.base.registry import lookup
 from dropglm.cli import options, terminal
 from dropglm.cli.errors import BadInputError
-from dropglm.cli.options import OUTPUT, File, bad_option, option, refusing
+from dropglm.cli.options import OUTPUT, File, bad_option, refusing
 
 if TYPE_CHECKING:
     from dropglm.experiments import ExperimentRun
@@ -28,7 +28,7 @@ def reproduce(
         bool, typer.Option("--quick", help="Use less data and fewer seeds, to finish in seconds.")
     ] = False,
     out: Annotated[
-        Path, option(OUTPUT, "Folder for the raw results and the page.", "--out", "-o"), File.WRITTEN
+        Path, OUTPUT.option("Folder for the raw results and the page.", "--out", "-o"), File.WRITTEN
     ] = Path("reproduced"),
     quiet: options.Quiet = False,
 ) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from dropglm.cli import options, terminal
 from dropglm.cli.files import model_and_embeddings
-from dropglm.cli.options import OUTPUT, SERVER, option_field, with_options
+from dropglm.cli.options import OUTPUT, SERVER, with_options
 from dropglm.tables.formats import check_file_exists
 from dropglm.web import require_server
 
@@ -23,17 +23,17 @@ class ServeOptions:
     model: options.ModelFile
     host: options.Host = "127.0.0.1"
     port: options.Port = None
-    allow_host: list[str] | None = option_field(
-        None, SERVER, "Further host name that requests may use, such as that of a proxy; may be repeated."
+    allow_host: list[str] | None = SERVER.field(
+        "Further host name that requests may use, such as that of a proxy; may be repeated."
     )
-    workers: int = option_field(1, SERVER, "Number of processes, each with its own model.", min=1)
-    max_texts: int = option_field(10_000, SERVER, "Number of texts that a request may have.", min=1)
-    max_megabytes: float = option_field(32, SERVER, "Size that a request may have.", min=0.001)
-    browser: bool = option_field(False, SERVER, "Open the page in a browser.", "--browser")
+    workers: int = SERVER.field("Number of processes, each with its own model.", default=1, min=1)
+    max_texts: int = SERVER.field("Number of texts that a request may have.", default=10_000, min=1)
+    max_megabytes: float = SERVER.field("Size that a request may have.", default=32, min=0.001)
+    browser: bool = SERVER.field("Open the page in a browser.", "--browser", default=False)
     embedder: options.Embedder = None
     trust: options.Trust = False
     threads: options.Threads = -1
-    quiet: bool = option_field(False, OUTPUT, "Do not log requests.", "--quiet", "-q")
+    quiet: bool = OUTPUT.field("Do not log requests.", "--quiet", "-q", default=False)
 
 
 @with_options(ServeOptions)

@@ -10,7 +10,7 @@ import typer
 
 from dropglm.base.progress import Progress
 from dropglm.cli import options, terminal
-from dropglm.cli.options import DASK, MODEL, ONLINE, OUTPUT, TABLES, TUNING, File, option_field
+from dropglm.cli.options import DASK, MODEL, ONLINE, OUTPUT, TABLES, TUNING, File
 from dropglm.tables import Table
 
 if TYPE_CHECKING:
@@ -33,170 +33,132 @@ class TrainOptions:
         File.READ,
     ]
     text: options.Text = "text"
-    label: str = option_field("label", TABLES, "Column with the labels.", "--label", "-l")
-    unlabeled: list[Path] | None = option_field(
-        None,
-        TABLES,
-        "Table with more texts, without labels; may be repeated.",
-        "--unlabeled",
-        "-u",
-        file=File.READ,
+    label: str = TABLES.field("Column with the labels.", "--label", "-l", default="label")
+    unlabeled: list[Path] | None = TABLES.field(
+        "Table with more texts, without labels; may be repeated.", "--unlabeled", "-u", file=File.READ
     )
-    unlabeled_text: str | None = option_field(
-        None, TABLES, "Column with the texts in the unlabelled tables; by default the same as --text."
+    unlabeled_text: str | None = TABLES.field(
+        "Column with the texts in the unlabelled tables; by default the same as --text."
     )
     embeddings: options.Embeddings = None
-    embeddings_unlabeled: list[Path] | None = option_field(
-        None,
-        TABLES,
-        "NumPy file (.npy) with the embeddings of the texts of --unlabeled; may be repeated.",
-        file=File.READ,
+    embeddings_unlabeled: list[Path] | None = TABLES.field(
+        "NumPy file (.npy) with the embeddings of the texts of --unlabeled; may be repeated.", file=File.READ
     )
     embedder: options.Embedder = None
-    out: Path = option_field(
-        Path("model.skops"), OUTPUT, "Model file to write.", "--out", "-o", file=File.WRITTEN
+    out: Path = OUTPUT.field(
+        "Model file to write.", "--out", "-o", default=Path("model.skops"), file=File.WRITTEN
     )
-    validation: str | None = option_field(
-        None,
-        OUTPUT,
+    validation: str | None = OUTPUT.field(
         "Evaluate the model on held-out texts: a fraction of the table, such as 0.2, or another table.",
         file=File.READ,
     )
-    suspicious: int = option_field(
-        5,
-        OUTPUT,
+    suspicious: int = OUTPUT.field(
         "Number of texts to list whose label may be wrong: trained on the other folds, the model "
         "confidently predicts another class.",
+        default=5,
         min=0,
     )
-    suspicious_out: str | None = option_field(
-        None,
-        OUTPUT,
-        "Table to write with all texts whose label may be wrong, such as labels.csv.",
-        file=File.WRITTEN,
+    suspicious_out: str | None = OUTPUT.field(
+        "Table to write with all texts whose label may be wrong, such as labels.csv.", file=File.WRITTEN
     )
-    baseline: bool = option_field(
-        False,
-        OUTPUT,
+    baseline: bool = OUTPUT.field(
         "Compare the model with tf-idf and logistic regression on the same folds; fits both once more "
         "per fold.",
         "--baseline",
+        default=False,
     )
-    ngrams: str = option_field("2", MODEL, "Maximum n-gram length, or a range of lengths such as 2-3.")
-    min_df: int | None = option_field(
-        None,
-        MODEL,
+    ngrams: str = MODEL.field("Maximum n-gram length, or a range of lengths such as 2-3.", default="2")
+    min_df: int | None = MODEL.field(
         "Drop n-grams that occur in fewer than this many texts; by default, n-grams of several words "
         "that occur in a single text.",
         min=1,
     )
-    max_df: float = option_field(
-        1.0, MODEL, "Drop n-grams that occur in more than this fraction of texts.", min=0.0, max=1.0
+    max_df: float = MODEL.field(
+        "Drop n-grams that occur in more than this fraction of texts.", default=1.0, min=0.0, max=1.0
     )
-    max_features: int | None = option_field(
-        None, MODEL, "Keep only this many of the most frequent n-grams.", min=1
-    )
-    analyzer: str = option_field("word", MODEL, "What n-grams consist of: word, char or char_wb.")
-    stop_words: str | None = option_field(None, MODEL, "Words to leave out: english.")
-    lowercase: bool = option_field(True, MODEL, "Convert texts to lower case.")
-    strip_html: bool = option_field(True, MODEL, "Remove HTML tags.")
-    expectation: str = option_field(
-        "gaussian",
-        MODEL,
+    max_features: int | None = MODEL.field("Keep only this many of the most frequent n-grams.", min=1)
+    analyzer: str = MODEL.field("What n-grams consist of: word, char or char_wb.", default="word")
+    stop_words: str | None = MODEL.field("Words to leave out: english.")
+    lowercase: bool = MODEL.field("Convert texts to lower case.", default=True)
+    strip_html: bool = MODEL.field("Remove HTML tags.", default=True)
+    expectation: str = MODEL.field(
         "How the expectation over dropout is computed: gaussian, quadratic, exact or monte_carlo.",
+        default="gaussian",
     )
-    balanced: bool = option_field(False, MODEL, "Give all classes the same total weight.", "--balanced")
-    tune: bool = option_field(
-        True, TUNING, "Choose settings that have several values by cross-validation; by default only l2."
+    balanced: bool = MODEL.field("Give all classes the same total weight.", "--balanced", default=False)
+    tune: bool = TUNING.field(
+        "Choose settings that have several values by cross-validation; by default only l2.", default=True
     )
-    dropout: list[float] | None = option_field(
-        None,
-        TUNING,
+    dropout: list[float] | None = TUNING.field(
         "Probability that a feature is dropped. This option, --l2, --discount and --l2-weights may be "
-        "repeated to give several values to choose from.",
+        "repeated to give several values to choose from."
     )
-    l2: list[float] | None = option_field(
-        None, TUNING, "Strength of the L2 penalty; with --online it applies per row: use 1e-5 or less."
+    l2: list[float] | None = TUNING.field(
+        "Strength of the L2 penalty; with --online it applies per row: use 1e-5 or less."
     )
-    discount: list[float] | None = option_field(
-        None,
-        TUNING,
+    discount: list[float] | None = TUNING.field(
         "Weight of an unlabelled text in the noise penalty, relative to a labelled one; by default 0, "
-        "or 0.1 with --no-tune.",
+        "or 0.1 with --no-tune."
     )
-    latent: int = option_field(
-        50,
-        TUNING,
+    latent: int = TUNING.field(
         "Number of latent features, which are learned from all texts and describe which words occur "
         "together. Only with --unlabeled, and used only if they help texts that were held out.",
+        default=50,
         min=0,
     )
-    rounds: int = option_field(
-        3,
-        TUNING,
+    rounds: int = TUNING.field(
         "Number of rounds in which naive Bayes also counts the unlabelled texts, with the classes that "
         "the model predicts for them; they end early if texts that were held out get worse, or if "
         "nothing changes any more.",
+        default=3,
         min=0,
     )
-    l2_weights: list[str] | None = option_field(
-        None, TUNING, "Relative L2 penalty of the n-grams: uniform, naive_bayes or naive_bayes_unlabeled."
+    l2_weights: list[str] | None = TUNING.field(
+        "Relative L2 penalty of the n-grams: uniform, naive_bayes or naive_bayes_unlabeled."
     )
-    folds: int | None = option_field(
-        None,
-        TUNING,
+    folds: int | None = TUNING.field(
         "Number of cross-validation folds; by default five, drawn several times if there are few texts.",
         min=2,
     )
-    ngram_weight: list[float] | None = option_field(
-        None,
-        TUNING,
+    ngram_weight: list[float] | None = TUNING.field(
         "Factor of n-grams for each word after the first; by default 0.5, or the better of 0.5 and 1 if "
-        "there are many texts and few classes.",
+        "there are many texts and few classes."
     )
-    calibrate: bool = option_field(True, TUNING, "Scale the probabilities to fit texts that were held out.")
-    naive_bayes: bool = option_field(
-        True, TUNING, "Add naive Bayes' weights, as far as they help texts that were held out."
+    calibrate: bool = TUNING.field("Scale the probabilities to fit texts that were held out.", default=True)
+    naive_bayes: bool = TUNING.field(
+        "Add naive Bayes' weights, as far as they help texts that were held out.", default=True
     )
-    scoring: str = option_field(
-        "neg_log_loss", TUNING, "Score to maximise: the name of a scikit-learn scorer for classification."
+    scoring: str = TUNING.field(
+        "Score to maximise: the name of a scikit-learn scorer for classification.", default="neg_log_loss"
     )
-    dask: str | None = option_field(
-        None,
-        DASK,
+    dask: str | None = DASK.field(
         "Train on the processes of a Dask cluster, which read the tables: the address of its scheduler, "
-        "such as tcp://HOST:8786, or local to start one process per core.",
+        "such as tcp://HOST:8786, or local to start one process per core."
     )
-    online: bool = option_field(
-        False,
-        ONLINE,
+    online: bool = ONLINE.field(
         "Learn row by row while reading, for tables larger than memory and for pipes.",
         "--online",
+        default=False,
     )
-    rule: str = option_field("adagrad", ONLINE, "Update rule: adagrad, dropout, arow or sgd.")
-    rate: float | None = option_field(None, ONLINE, "Step size; the default depends on --rule.")
-    bits: int = option_field(20, ONLINE, "Hash the n-grams to 2^bits columns.", min=1, max=30)
-    classes: str | None = option_field(
-        None, ONLINE, "All labels, separated by commas; by default a first pass over the table finds them."
+    rule: str = ONLINE.field("Update rule: adagrad, dropout, arow or sgd.", default="adagrad")
+    rate: float | None = ONLINE.field("Step size; the default depends on --rule.")
+    bits: int = ONLINE.field("Hash the n-grams to 2^bits columns.", default=20, min=1, max=30)
+    classes: str | None = ONLINE.field(
+        "All labels, separated by commas; by default a first pass over the table finds them."
     )
-    epochs: int = option_field(1, ONLINE, "Number of passes over the table.", min=1)
-    bad_rows: str = option_field("stop", ONLINE, "What to do with a row that cannot be used: stop or skip.")
-    checkpoint: Path | None = option_field(
-        None,
-        ONLINE,
+    epochs: int = ONLINE.field("Number of passes over the table.", default=1, min=1)
+    bad_rows: str = ONLINE.field("What to do with a row that cannot be used: stop or skip.", default="stop")
+    checkpoint: Path | None = ONLINE.field(
         "File that stores the state during training; if it exists, training resumes from it. With "
         "--dask and --no-tune it is a folder.",
         file=File.WRITTEN,
     )
-    every: int = option_field(
-        100_000,
-        ONLINE,
+    every: int = ONLINE.field(
         "Write a checkpoint at the end of the first batch after at least this many rows.",
+        default=100_000,
         min=1,
     )
-    start_from: Path | None = option_field(
-        None,
-        ONLINE,
+    start_from: Path | None = ONLINE.field(
         "Model to continue from. If it was trained without --online, no new n-grams are added.",
         file=File.READ,
     )
@@ -204,10 +166,10 @@ class TrainOptions:
     format: options.Format = None
     encoding: options.Encoding = None
     delimiter: options.Delimiter = None
-    seed: int = option_field(0, OUTPUT, "Random seed.", min=0)
+    seed: int = OUTPUT.field("Random seed.", default=0, min=0)
     threads: options.Threads = -1
-    device: str | None = option_field(
-        None, OUTPUT, "Where to fit: cuda is an NVIDIA GPU (extra cuda); default cpu.", metavar="[cpu|cuda]"
+    device: str | None = OUTPUT.field(
+        "Where to fit: cuda is an NVIDIA GPU (extra cuda); default cpu.", metavar="[cpu|cuda]"
     )
     json: options.Json = False
     quiet: options.Quiet = False
