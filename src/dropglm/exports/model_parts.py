@@ -117,12 +117,8 @@ class TextModelParts:
 def _runs(vectorizer: Any, target: str) -> Runs:
     """Return how tokens are found; refuse what the target cannot do."""
     instead = "export it to scikit-learn, or train it again with the default"
-    for name, default in (
-        ("analyzer", "word"),
-        ("strip_accents", None),
-        ("preprocessor", None),
-        ("tokenizer", None),
-    ):
+    defaults = {"analyzer": "word", "strip_accents": None, "preprocessor": None, "tokenizer": None}
+    for name, default in defaults.items():
         value = getattr(vectorizer, name)
         if value != default:
             shown = getattr(value, "__name__", repr(value))

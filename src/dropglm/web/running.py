@@ -356,7 +356,10 @@ def run_workers(make_app: Callable[[], ASGIApp], listener: socket.socket, worker
                         raise RuntimeError("A worker ended soon after its start; its messages say why.")
                     new = _started(make_app, listener)
                     started[new] = time.monotonic()
-                    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {_replaced(process, new)}\n")
+                    code = process.exitcode or 0
+                    how = f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
+                    line = f"worker {process.pid} {how} and is replaced by {new.pid}"
+                    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {line}\n")
         except _StopSignal:
             pass
         finally:
@@ -369,12 +372,6 @@ def run_workers(make_app: Callable[[], ASGIApp], listener: socket.socket, worker
             for process in started:
                 process.join(max(0.0, deadline - time.monotonic()))
                 process.kill()
-
-
-def _replaced(old: SpawnProcess, new: SpawnProcess) -> str:
-    code = old.exitcode or 0
-    how = f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
-    return f"worker {old.pid} {how} and is replaced by {new.pid}"
 
 
 class _StopSignal(BaseException):
