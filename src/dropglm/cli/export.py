@@ -55,12 +55,10 @@ def export(
         )
     classifier = load_fitted_model(model, trust=trust)
     # Those that refuse more models come first.
-    if onnx is not None:
-        exports.write_onnx(classifier, onnx)
-        terminal.message(f"wrote {onnx}.")
-    if json is not None:
-        exports.write_json(classifier, json)
-        terminal.message(f"wrote {json}.")
+    for write, path in ((exports.write_onnx, onnx), (exports.write_json, json)):
+        if path is not None:
+            write(classifier, path)
+            terminal.message(f"wrote {path}.")
     if sklearn is not None:
         needed = exports.write_sklearn(classifier, sklearn)
         is_pickle = sklearn.suffix.lower() == ".pkl"

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import MISSING, Field, field, fields
+from dataclasses import field, fields
 from enum import Enum, auto
 from functools import wraps
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -75,23 +75,18 @@ def check_name(option: str, name: str, names: Iterable[str]) -> None:
 def with_options(kind: type[Options]) -> Callable[[Command[Options]], Callable[..., None]]:
     """Give a command the fields of a dataclass as its parameters; it is called with an instance."""
 
-    def parameter(field: "Field[Any]") -> Parameter:
-        info = field.metadata.get("typer")
-        return Parameter(
-            field.name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if field.default is MISSING else field.default,
-            annotation=Annotated[field.type, *info] if info else field.type,
-        )
-
     def decorate(command: Command[Options]) -> Callable[..., None]:
         @wraps(command)
         def called(context: typer.Context, **values: Any) -> None:
             command(context, kind(**values))
 
-        first = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-        parameters = map(parameter, fields(kind))  # type: ignore[arg-type]
-        called.__signature__ = Signature([first, *parameters])  # type: ignore[attr-defined]
+        parameters = [Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]
+        given = signature(kind).parameters
+        for each in fields(kind):  # type: ignore[arg-type]
+            info = each.metadata.get("typer")
+            annotation = Annotated[each.type, *info] if info else each.type
+            parameters.append(given[each.name].replace(annotation=annotation))
+        called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         return called
 
     return decorate
