@@ -118,6 +118,9 @@ def _open_file(path: Path) -> IO[bytes]:
         raise TableError(f"{path}: this file cannot be opened ({reason}).") from None
 
 
+# Plain text.
+
+
 def plain_rows(lines: Lines) -> Iterator[tuple[Any, ...]]:
     r"""Yield each line of plain text as a text; a blank line is an empty text, so that line numbers match.
 
@@ -144,6 +147,8 @@ def _write_plain(frame: "DataFrame", stream: IO[bytes], header: bool) -> None:
         stream.write(f"{' '.join(str(value).splitlines())}\n".encode())
 
 
+# JSON Lines.
+
 TYPE_NAMES = {
     type(None): "null",
     bool: "true or false",
@@ -168,7 +173,6 @@ def _reject_constant(name: str) -> None:
 
 # By default the json module accepts repeated keys and NaN.
 _decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_reject_constant).raw_decode
-
 
 # One encoder for all calls: json.dumps makes one per call, which takes 1.7 us instead of 0.9.
 _encode = json.JSONEncoder(ensure_ascii=False).encode
@@ -289,6 +293,9 @@ def as_string(value: Any) -> str | None:
     return str(value) if type(value) is int else _encode(value)  # str is six times as fast
 
 
+# Parquet.
+
+
 def import_polars() -> Any:
     """Import polars when it is needed first, so that the library works without it."""
     return import_extra("polars", "tables", "Tables need")
@@ -369,6 +376,9 @@ def _as_strings(column: str, dtype: Any, table: "Table") -> Any:
     if problem:
         raise TableError(f"{table.name}: column {column!r} has the type {dtype}{problem}.")
     return pl.col(column).cast(pl.String)
+
+
+# All formats, and writing them.
 
 
 @dataclass(frozen=True)
