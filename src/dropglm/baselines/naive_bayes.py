@@ -34,6 +34,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from dropglm.base import checks
 from dropglm.base.errors import InputError
 from dropglm.core.families import Multinomial
+from dropglm.core.predictions import indicators
 from dropglm.core.warning import stacklevel
 from dropglm.linear.linear_model import LinearClassifier, LogisticModel
 from dropglm.linear.validation import check_features, check_labels, check_settings
@@ -79,13 +80,13 @@ class NaiveBayes(CountsClassifier, LogisticModel):
         classes, y = check_labels(self, y, X.shape[0])
         weights = checks.weights(sample_weight, X.shape[0])
         checks.some_weight(weights)
-        indicators = (y[:, None] == np.arange(len(classes))) * weights[:, None]
-        rows = indicators.sum(axis=0)
+        weighted = indicators(y, range(len(classes))) * weights[:, None]
+        rows = weighted.sum(axis=0)
         if not rows.all():
             raise InputError(
                 f"Every row of class {classes[rows.argmin()]} has sample_weight 0; leave these rows out of X."
             )
-        return ClassCounts(classes, rows, sums(X, indicators), X_unlabeled)
+        return ClassCounts(classes, rows, sums(X, weighted), X_unlabeled)
 
     def _store(self, classes: np.ndarray, class_log_prior: np.ndarray, feature_log_prob: np.ndarray) -> None:
         """Set the fitted attributes."""

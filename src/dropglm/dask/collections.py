@@ -23,7 +23,7 @@ def is_collection(X: Any) -> bool:
 
 
 def partitions_of(
-    client: Client, X: Any, y: Any, weights: Any, *, labeled: bool, embeddings: Any = None
+    client: Client, X: Any, y: Any, weights: Any, embeddings: Any = None, *, labeled: bool
 ) -> list[Future]:
     """Return futures of ``Rows``, one per partition of X.
 
@@ -32,10 +32,10 @@ def partitions_of(
     client : distributed.Client
     X : Dask array, data frame or bag, or list of delayed objects or futures
     y, weights : of the same kind and with the same partitions, or None
-    labeled : bool
-        Whether these are labelled rows; unlabelled ones have no y.
     embeddings : of the same kind and with the same partitions, or None
         Embeddings, if X are texts.
+    labeled : bool
+        Whether these are labelled rows; unlabelled ones have no y.
     """
     name = "X" if labeled else "X_unlabeled"
     sizes = X.chunks[0] if isinstance(X, da.Array) else None

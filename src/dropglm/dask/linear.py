@@ -1,7 +1,7 @@
 """The linear estimators on Dask, and what all estimators there share: their client, fits and predictions."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -75,21 +75,50 @@ class DaskModel(BaseEstimator):
         self
             The fitted model, with plain NumPy arrays.
         """
-        if y is None:
-            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        client = client_from(self.client)
         if X_unlabeled is None and unlabeled_weight is not None:
             raise InputError("unlabeled_weight was given without X_unlabeled.")
-        labeled = partitions_of(client, X, y, sample_weight, labeled=True)
-        unlabeled = []
-        if X_unlabeled is not None:
-            unlabeled = partitions_of(client, X_unlabeled, None, unlabeled_weight, labeled=False)
-        fit_partitions(self, self._engine(client), labeled, unlabeled, checkpoint)
+        return self._fit_collections((X, y, sample_weight), (X_unlabeled, None, unlabeled_weight), checkpoint)
+
+    def _fit_collections(
+        self, labeled: Sequence[Any], unlabeled: Sequence[Any], checkpoint: str | PathLike[str] | None
+    ) -> Self:
+        """Fit the model to collections: X, y, weights and, if X are texts that have some, embeddings."""
+        if labeled[1] is None:
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        client = client_from(self.client)
+        parts = partitions_of(client, *labeled, labeled=True)
+        others = [] if unlabeled[0] is None else partitions_of(client, *unlabeled, labeled=False)
+        self.fit_parts(self._engine(client), parts, others, checkpoint)
         remove_checkpoint(checkpoint)
         return self
 
     def _engine(self, client: Any) -> Engine:
         return DaskEngine(client)
+
+    def fit_parts(
+        self,
+        engine: Engine,
+        labeled: list[Any],
+        unlabeled: list[Any],
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> Self:
+        """Fit the model to partitions as an engine keeps them.
+
+        Parameters
+        ----------
+        engine : Engine
+            Who keeps and adds up the partitions.
+        labeled, unlabeled : lists
+            Partitions, which are emptied.
+        checkpoint : str or path, optional
+            A folder for the state after each iteration, which stays at the end.
+
+        Returns
+        -------
+        Self
+            The estimator itself.
+        """
+        return fit_partitions(self, engine, labeled, unlabeled, checkpoint)
 
     def to_local(self) -> Any:
         """Return the ordinary estimator with the same settings and coefficients.
@@ -99,7 +128,7 @@ class DaskModel(BaseEstimator):
         estimator
             Of the class of the same name in ``dropglm``; it does not need Dask.
         """
-        model = object.__new__(self.local)
+        model = self.local()
         vars(model).update({name: value for name, value in vars(self).items() if name != "client"})
         return model
 

@@ -5,11 +5,8 @@ from typing import Any, Self
 
 from dropglm import text
 from dropglm.base.errors import InputError
-from dropglm.dask.collections import partitions_of
-from dropglm.dask.engine import client_from
 from dropglm.dask.linear import ClassPredictions, DaskModel
 from dropglm.places.partitions import Engine
-from dropglm.places.partitions.checkpoint import remove_checkpoint
 from dropglm.text.partitioned import TextsInPartitions
 from dropglm.text.training import fit_to_texts, warn_unless_better
 
@@ -100,20 +97,10 @@ label_column_
         self
             The fitted model, with plain NumPy arrays.
         """
-        if y is None:
-            raise InputError("TextClassifier requires y to be passed, but the target y is None.")
-        client = client_from(self.client)
         if embeddings is None and embeddings_unlabeled is not None:
             raise InputError("embeddings_unlabeled needs embeddings, those of X, as well.")
-        labeled = partitions_of(client, X, y, sample_weight, labeled=True, embeddings=embeddings)
-        unlabeled = []
-        if X_unlabeled is not None:
-            unlabeled = partitions_of(
-                client, X_unlabeled, None, None, labeled=False, embeddings=embeddings_unlabeled
-            )
-        self.fit_parts(self._engine(client), labeled, unlabeled, checkpoint)
-        remove_checkpoint(checkpoint)
-        return self
+        unlabeled = X_unlabeled, None, None, embeddings_unlabeled
+        return self._fit_collections((X, y, sample_weight, embeddings), unlabeled, checkpoint)
 
     def fit_parts(
         self,

@@ -24,13 +24,13 @@ from dropglm.base.errors import InputError
 from dropglm.core.design import Design
 from dropglm.core.families import Multinomial
 from dropglm.core.latent import singular_vectors
-from dropglm.core.predictions import all_classes
+from dropglm.core.predictions import all_classes, indicators
 from dropglm.labelling.text_numbers import first_copies
 from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS, Blend, spread
 from dropglm.search.naive_bayes import log_ratios, ratios_of
-from dropglm.search.rounds import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, blended
+from dropglm.search.rounds import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS
 from dropglm.text.explanation import words_first
 from dropglm.text.latent_prior import LATENT_L2_WEIGHTS, LatentPrior
 from dropglm.text.metrics import Disagreement, can_judge_labels, suspicious_labels
@@ -98,7 +98,7 @@ class LabeledTexts(NamedTuple):
     @property
     def indicators(self) -> np.ndarray:
         """1 for the class of each text, 0 for the others; shape (n, K)."""
-        return (self.y[:, None] == np.arange(len(self.classes))).astype(np.float64)
+        return indicators(self.y, range(len(self.classes)))
 
 
 class Predictor(NamedTuple):
@@ -122,7 +122,7 @@ class Predictor(NamedTuple):
         if blend is None:
             prior, s = ROUND_PRIORS, spread(nu)
             blend = Blend(prior.scale.mean, prior.naive_bayes.mean / s if s > 0.0 else 0.0)
-        return type(self)(blend(self.eta, nu), *blended(blend, (self.beta, self.intercept), ratios))
+        return type(self)(blend(self.eta, nu), *blend.coefficients((self.beta, self.intercept), ratios))
 
 
 def refit(pool: "TextPool", labeled: LabeledTexts, settings: Settings) -> Predictor:

@@ -1,5 +1,6 @@
 """Base classes of the linear estimators: predictions after checks of the features."""
 
+from copy import copy
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -46,9 +47,7 @@ class LinearModel(LinearPredictions, BaseEstimator):
     def _snapshot(self) -> Self:
         """Return a copy of the fitted model, which a refit in another thread does not change."""
         check_is_fitted(self)
-        snapshot = object.__new__(type(self))
-        snapshot.__dict__.update(self.__dict__)
-        return snapshot
+        return copy(self)
 
     def _predictors(self, X: Any) -> np.ndarray:
         """Return Xβ + b for new rows; shape (n, K)."""

@@ -25,7 +25,7 @@ from dropglm.core.features import AnyFeatures, Features
 from dropglm.core.l2_weights import L2Weights
 from dropglm.core.noise import Noise
 from dropglm.core.objective import Coefficients
-from dropglm.core.predictions import all_classes
+from dropglm.core.predictions import all_classes, indicators
 from dropglm.core.problem import Problem
 from dropglm.core.solvers import LBFGS
 from dropglm.places.paths import fit_along_paths
@@ -90,7 +90,7 @@ class TrainingRows(ABC):
             Whether ``unlabeled_totals`` is going to be asked for.
         """
         self.family, self.fit_intercept, self.folds = family, bool(fit_intercept), list(folds)
-        self.targets = targets_of(self.data, joint=family.several)
+        self.targets = self._targets()
         self._means: dict[tuple[int | None, frozenset[int]], Any] = {}  # by fold and blocks left out
         self._held_out: dict[int, Any] = {}  # designs by fold, which take as much memory as X by rows
         self.features = self._prepare(noises, unlabeled, counted)
@@ -117,7 +117,16 @@ class TrainingRows(ABC):
     @cached_property
     def indicators(self) -> np.ndarray:
         """1 for the class of a labelled row, 0 for the others; shape (n, K)."""
-        return (self.data.y[:, None] == np.arange(len(self.data.classes))).astype(np.float64)
+        return indicators(self.data.y, range(len(self.data.classes)))
+
+    def _targets(self) -> list[np.ndarray]:
+        """Return the labels of each problem: targets, indicators of all classes, or of one class."""
+        K = len(self.data.classes)
+        if not K:
+            return [self.data.y[:, None]]
+        if self.family.several:
+            return [self.indicators]
+        return [indicators(self.data.y, [k]) for k in ([1] if K == 2 else range(K))]
 
     def compute_means(self, left_out: Iterable[frozenset[int]], folds: Iterable[int | None]) -> None:
         """Compute the mean rows that the problems of these folds share, for each set of blocks left out."""
@@ -284,15 +293,6 @@ class RowsInMemory(TrainingRows):
 
 def _first_block(X: Any) -> Any:
     return X.blocks[0] if isinstance(X, Blocks) else X
-
-
-def targets_of(data: TrainingData, *, joint: bool) -> list[np.ndarray]:
-    """Return the labels of each problem: targets, indicators of all classes, or of one class."""
-    K = len(data.classes)
-    if not K:
-        return [data.y[:, None]]
-    indicators = (data.y[:, None] == np.arange(K)).astype(np.float64)
-    return [indicators] if joint else [indicators[:, [k]] for k in ([1] if K == 2 else range(K))]
 
 
 # Whether a fit runs on a GPU; None means that it depends on where X is.

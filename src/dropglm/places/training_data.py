@@ -31,6 +31,14 @@ class TrainingData(NamedTuple):
         return self._replace(X=X, weights=weights, y=y, sample_weights=sample_weights)
 
 
+def number_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sorted classes, at least two, and the number of each row's class."""
+    classes, numbers = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise InputError(f"y has only one class, {classes[0]}; a classifier needs at least 2 classes.")
+    return classes, numbers
+
+
 def class_numbers(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the number of each row's class, given the sorted classes; unknown labels raise a ValueError."""
     if y.dtype.kind == classes.dtype.kind != "O":

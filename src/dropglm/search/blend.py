@@ -18,6 +18,7 @@ import numpy as np
 from dropglm.core.maths.compile import fused_kernel
 from dropglm.core.maths.normal import exp_of_nonpositive
 from dropglm.core.maths.softplus import softplus
+from dropglm.core.objective import Coefficients
 from dropglm.core.predictions import all_classes
 
 
@@ -61,14 +62,20 @@ class Blend(NamedTuple):
         """Return t η + c ν; ν may be None if it is not part of the blend."""
         return self.scale * eta if nu is None else self.scale * eta + self.naive_bayes * nu
 
+    def coefficients(self, model: Coefficients, ratios: np.ndarray | None) -> Coefficients:
+        """Return t β + c r and t b, given β of shape (d, K), b, and r of the first features."""
+        beta, intercept = model
+        scaled = self.scale * beta
+        if ratios is not None:
+            scaled[: len(ratios)] += self.naive_bayes * ratios
+        return scaled.astype(beta.dtype, copy=False), (self.scale * intercept).astype(intercept.dtype)
+
     def apply_to(self, model: Any, ratios: np.ndarray | None) -> None:
         """Blend the coefficients of a fitted model with ratios of its first features, of shape (K, d')."""
-        coef = self.scale * model.coef_
-        if ratios is not None:
-            coef[:, : ratios.shape[1]] += self.naive_bayes * ratios
-        model.coef_ = coef.astype(model.coef_.dtype)
-        model.intercept_ = (self.scale * model.intercept_).astype(model.intercept_.dtype)
-        model.multi_class_ = "multinomial"
+        beta, model.intercept_ = self.coefficients(
+            (model.coef_.T, model.intercept_), None if ratios is None else ratios.T
+        )
+        model.coef_, model.multi_class_ = beta.T, "multinomial"
 
 
 def fit_blend(

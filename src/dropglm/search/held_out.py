@@ -8,12 +8,13 @@ import numpy as np
 from dropglm.base.threads import each
 from dropglm.core.families import Multinomial
 from dropglm.core.l2_weights import L2Weights
+from dropglm.core.predictions import softmax_predictors
 from dropglm.linear.logistic import LogisticRegression
 from dropglm.places.paths import Candidate, Fit
 from dropglm.places.rows import TrainingRows
 from dropglm.search.blend import PRIORS, PRIORS_BESIDE_OTHERS, Blend, HeldOutBlends, Priors
 from dropglm.search.naive_bayes import beside_zeros, ratios_of
-from dropglm.search.scoring import ROW_SCORERS, RowScorer, softmax_predictors, takes_weights
+from dropglm.search.scoring import ROW_SCORERS, RowScorer, takes_weights
 
 
 class Outcome(NamedTuple):

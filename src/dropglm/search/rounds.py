@@ -86,7 +86,7 @@ class Rounds:
             if np.abs(eta - before).max() <= SETTLED * np.abs(eta).max():
                 break
             if number + 1 < count:
-                models = [blended(blend, model, r) for model, r in zip(models, ratios, strict=True)]
+                models = [blend.coefficients(model, r) for model, r in zip(models, ratios, strict=True)]
         return rounds
 
     def ratios(self, models: Sequence[Coefficients]) -> list[np.ndarray]:
@@ -123,12 +123,3 @@ class Rounds:
         # A row that was held out several times counts once.
         error = standard_error_of_rows(differences, w, independent=self.held_out_weights.sum())
         return bool(w @ differences > error)
-
-
-def blended(blend: Blend, model: Coefficients, ratios: np.ndarray | None) -> Coefficients:
-    """Return the coefficients of a model, blended with ratios of its first features."""
-    beta, intercept = model
-    scaled = blend.scale * beta
-    if ratios is not None:
-        scaled[: len(ratios)] += blend.naive_bayes * ratios
-    return scaled.astype(beta.dtype, copy=False), blend.scale * intercept

@@ -14,6 +14,7 @@ from dropglm.core.design import AnyDesign, BlockDesign, Design
 from dropglm.core.families import Family
 from dropglm.core.objective import Block, Labels
 from dropglm.core.penalties import Penalty
+from dropglm.core.predictions import indicators
 from dropglm.places.partitions.contents import CheckedRows, naming
 from dropglm.places.training_data import class_numbers
 
@@ -107,9 +108,7 @@ class Prepared:
         assert self.y is not None
         if not self.K:
             return self.y[:, None]
-        if number is not None:
-            return (self.y == number).astype(np.float64)[:, None]
-        return (self.y[:, None] == np.arange(self.K)).astype(np.float64)
+        return indicators(self.y, range(self.K) if number is None else [number])
 
     def block(self, target: Target) -> Block | None:
         """Return the rows as a summand of a problem's objective, or None if they are not part of it."""

@@ -41,7 +41,7 @@ from dropglm.places.partitions.requests import (
 from dropglm.places.partitions.rounds import Later, Rounds
 from dropglm.places.partitions.survey import Survey, check_columns, merge, orders_of, survey
 from dropglm.places.rows import NO_BLOCKS, TrainingRows
-from dropglm.places.training_data import TrainingData, class_factors
+from dropglm.places.training_data import TrainingData, class_factors, number_classes
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -390,11 +390,7 @@ class PartitionedRows(TrainingRows):
         assert found.y is not None
         y, weights = found.y, found.weights
         if self._requirements.targets == "labels":
-            classes, y = np.unique(y, return_inverse=True)
-            if len(classes) < 2:
-                raise InputError(
-                    f"y has only one class, {classes[0]}; a classifier needs at least 2 classes."
-                )
+            classes, y = number_classes(y)
             by_class = np.bincount(y, weights)
             factors = class_factors(self.estimator.class_weight, classes, by_class)
         attributes: dict[str, Any] = {"n_features_in_": sum(found.widths)}
