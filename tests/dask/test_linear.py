@@ -21,7 +21,7 @@ from dropglm.dask import LinearRegression, LogisticRegression, PoissonRegressor
 from dropglm.dask.engine import DaskEngine
 from dropglm.places.partitions import SerialEngine, fit_partitions
 from dropglm.places.partitions.contents import Rows
-from dropglm.places.partitions.rounds import Rounds
+from dropglm.places.partitions.round_trips import Rounds
 from dropglm.places.partitions.rows import in_groups
 from tests.places.partitions.cases import (
     CLOSE,

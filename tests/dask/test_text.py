@@ -21,7 +21,7 @@ from sklearn.base import clone
 from dropglm import text
 from dropglm.dask import TextClassifier
 from dropglm.places.partitions import Rows, SerialEngine
-from dropglm.places.partitions.rounds import Rounds
+from dropglm.places.partitions.round_trips import Rounds
 from dropglm.text import load_model, partitioned, save_model, training, tuning
 from dropglm.text.partitioned import TextRows, TextsInPartitions, to_matrix
 from dropglm.text.training import fit_to_texts

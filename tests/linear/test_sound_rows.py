@@ -11,7 +11,7 @@ from scipy import sparse
 from dropglm import OnlineLogisticRegression
 from dropglm.base import checks
 from dropglm.core.design import Design
-from dropglm.linear.sound_rows import sound_rows
+from dropglm.linear.online_logistic import sound_rows
 
 VALUES = st.sampled_from([1.0, 1.0, 1.0, 2.0, -0.5, 0.0, -0.0, np.nan, np.inf, -np.inf, 5e-324])
 

@@ -12,11 +12,10 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 
 from dropglm import Blocks, LogisticRegression, LogisticRegressionCV, PerBlock
 from dropglm.core.families import Logistic
-from dropglm.places.rows import Fold, RowsInMemory
-from dropglm.places.training_data import TrainingData
-from dropglm.search import rounds, search
+from dropglm.places.rows import Fold, RowsInMemory, TrainingData
+from dropglm.search import naive_bayes, search
 from dropglm.search.blend import Blend, fit_blend
-from dropglm.search.rounds import Rounds
+from dropglm.search.naive_bayes import Rounds
 from tests.linear.test_fits import words
 from tests.search.test_blended_search import predictors, ratios, rows_and_labels
 from tests.search.test_naive_bayes_ratios import ratios_of_totals
@@ -57,7 +56,7 @@ def counted_ratios(X, y, weights, U, unlabeled_weights, p):
     """Return the ratios of labelled rows with labels y and unlabelled rows with probabilities p; (K, d)."""
     totals = X.T @ (weights[:, None] * (y[:, None] == np.arange(p.shape[1])))
     totals = totals + U.T @ (unlabeled_weights[:, None] * p)
-    r = ratios_of_totals(totals, rounds.FLOOR, rounds.PSEUDO_TOTAL).T
+    r = ratios_of_totals(totals, naive_bayes.FLOOR, naive_bayes.PSEUDO_TOTAL).T
     return r[[1]] - r[[0]] if len(r) == 2 else r
 
 
@@ -76,7 +75,7 @@ def rounds_by_hand(count, models, folds, X, y, weights, U, unlabeled_weights):
             r.append(counted_ratios(X[train], y[train], weights[train], U, unlabeled_weights, p))
         eta = np.vstack([model(X[test]) for model, (_, test) in zip(models, folds, strict=False)])
         nu = np.vstack([X[test] @ one.T for one, (_, test) in zip(r, folds, strict=False)])
-        blend = fit_blend(eta, nu, y[rows], held_out_weights, calibrate=True, priors=rounds.ROUND_PRIORS)
+        blend = fit_blend(eta, nu, y[rows], held_out_weights, calibrate=True, priors=naive_bayes.ROUND_PRIORS)
         change = losses(blend(eta, nu), y[rows]) - losses(eta, y[rows])
         mean = np.average(change, weights=held_out_weights)
         variance = np.average((change - mean) ** 2, weights=held_out_weights)
@@ -261,13 +260,13 @@ def test_rounds_end_at_a_fixed_point(rng):
     """The first round that moves no predictor by a thousandth of the largest is the last."""
     etas = predictors_after_rounds(10**17, rng)
     changes = [np.abs(b - a).max() / np.abs(b).max() for a, b in pairwise(etas)]
-    assert 3 < len(changes) < rounds.MOST
-    assert changes[-1] <= rounds.SETTLED < min(changes[:-1])
+    assert 3 < len(changes) < naive_bayes.MOST
+    assert changes[-1] <= naive_bayes.SETTLED < min(changes[:-1])
 
 
 def test_there_is_a_largest_number_of_rounds(monkeypatch, rng):
-    monkeypatch.setattr(rounds, "SETTLED", -1.0)
-    monkeypatch.setattr(rounds, "MOST", 5)
+    monkeypatch.setattr(naive_bayes, "SETTLED", -1.0)
+    monkeypatch.setattr(naive_bayes, "MOST", 5)
     monkeypatch.setattr(Rounds, "_is_worse", lambda self, differences: False)
     assert len(predictors_after_rounds(10**17, rng)) == 1 + 5
     assert len(predictors_after_rounds(2, rng)) == 1 + 2

@@ -12,12 +12,12 @@ from sklearn.base import BaseEstimator, clone
 from dropglm import linear, search
 from dropglm.base import checks
 from dropglm.base.errors import InputError
-from dropglm.dask.collections import apply, is_collection, partitions_of
 from dropglm.dask.engine import DaskEngine, client_from
+from dropglm.dask.partitions import apply, is_collection, partitions_of
 from dropglm.places.partitions import Engine, Rows, fit_partitions
 from dropglm.places.partitions.checkpoint import remove_checkpoint
 from dropglm.places.partitions.contents import Requirements, check_rows, naming
-from dropglm.places.training_data import class_numbers
+from dropglm.places.rows import class_numbers
 from dropglm.search.held_out import identity_model
 from dropglm.search.scoring import scorer_from
 

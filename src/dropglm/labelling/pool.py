@@ -6,7 +6,7 @@ A model is that of ``TextClassifier``, with settings that are kept:
 
 The first η is that of logistic regression with dropout on n-grams and latent features, r₀ are naive Bayes'
 ratios of the labelled texts, and r those of all texts of the pool, with the classes predicted so far. The
-factors are found by cross-validation (see ``dropglm.search.blend`` and ``rounds``). This takes several
+factors are found by cross-validation (see ``dropglm.search.blend`` and ``naive_bayes``). This takes several
 fits, so they are kept until the number of labels has doubled: in between, a refit is one fit and a few
 products with the matrix of n-grams. Labels that look wrong are those that models disagree with which have not
 seen them.
@@ -29,8 +29,7 @@ from dropglm.labelling.text_numbers import first_copies
 from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS, Blend, spread
-from dropglm.search.naive_bayes import log_ratios, ratios_of
-from dropglm.search.rounds import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS
+from dropglm.search.naive_bayes import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, log_ratios, ratios_of
 from dropglm.text.explanation import words_first
 from dropglm.text.latent_prior import LATENT_L2_WEIGHTS, LatentPrior
 from dropglm.text.metrics import Disagreement, can_judge_labels, suspicious_labels

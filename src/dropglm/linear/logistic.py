@@ -17,11 +17,15 @@ from dropglm.core.problem import Problem, Solution, Task, diverging_because, pre
 from dropglm.core.settings import expectation_from, noise_from, training_penalty
 from dropglm.core.solvers import LBFGS, Result
 from dropglm.core.warning import warn_no_minimum, warn_unless_converged
-from dropglm.linear.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
-from dropglm.linear.linear_model import LogisticModel, SparsifyMixin
+from dropglm.linear.linear_model import (
+    CallbackSupportMixin,
+    FitObservers,
+    LogisticModel,
+    SparsifyMixin,
+    with_callbacks,
+)
 from dropglm.linear.validation import check_classification
-from dropglm.places.rows import TrainingRows, rows_of
-from dropglm.places.training_data import TrainingData
+from dropglm.places.rows import TrainingData, TrainingRows, rows_of
 
 # Whether more than two classes are fitted in one model; None means that it depends on the expectation.
 MULTI_CLASS = {"auto": None, "multinomial": True, "ovr": False}

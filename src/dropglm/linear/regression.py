@@ -16,11 +16,9 @@ from dropglm.core.problem import Problem, previous_coefficients
 from dropglm.core.settings import expectation_from, noise_from, training_penalty
 from dropglm.core.solvers import LBFGS
 from dropglm.core.warning import warn_unless_converged
-from dropglm.linear.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
-from dropglm.linear.linear_model import SparsifyMixin
+from dropglm.linear.linear_model import CallbackSupportMixin, FitObservers, SparsifyMixin, with_callbacks
 from dropglm.linear.validation import check_regression
-from dropglm.places.rows import TrainingRows, rows_of
-from dropglm.places.training_data import TrainingData
+from dropglm.places.rows import TrainingData, TrainingRows, rows_of
 
 
 @dataclass(eq=False, repr=False)

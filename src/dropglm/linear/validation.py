@@ -13,7 +13,7 @@ from dropglm.base import checks
 from dropglm.base.blocks import Blocks
 from dropglm.base.errors import InputError
 from dropglm.base.gpu_arrays import to_host
-from dropglm.places.training_data import TrainingData, class_factors, number_classes, with_weight
+from dropglm.places.rows import TrainingData, class_factors, number_classes, with_weight
 
 # Modules of scikit-learn that may call fit without splitting what they pass on.
 PASSING_ON = ("sklearn.base", "sklearn.callback", "sklearn.compose", "sklearn.pipeline", "sklearn.utils")

@@ -12,7 +12,7 @@ import numpy as np
 from dropglm.base.errors import InputTypeError
 from dropglm.base.registry import lookup
 from dropglm.core.maths.vectors import dot
-from dropglm.places.training_data import class_numbers
+from dropglm.places.rows import class_numbers
 from dropglm.search.blend import losses_of
 
 # Returns the score of every row, given predictors whose softmax are the probabilities, of shape (n, K), or

@@ -3,36 +3,151 @@
 Candidates are fitted to the folds and scored, and hopeless ones drop out (``race``). The predictors of
 held-out rows are first scaled and blended with naive Bayes (``held_out``, ``blend``). While the best l2 is at
 the edge of the grid, values beyond it are tried. The best candidate is then fitted to all rows, and rounds of
-naive Bayes that also count unlabelled rows may follow (``rounds``). All of it sees the rows only through
+naive Bayes that also count unlabelled rows may follow (``naive_bayes``). All of it sees the rows only through
 ``TrainingRows``, so it is the same for rows in memory, on a GPU and in partitions.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import product
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dropglm.base.errors import InputError
+from dropglm.base import checks
+from dropglm.base.blocks import PerBlock
+from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.gpu_arrays import like, to_host
 from dropglm.base.progress import Progress
 from dropglm.base.threads import each
 from dropglm.core.families import Logistic, Multinomial
-from dropglm.core.l2_weights import counts_unlabeled
+from dropglm.core.features import AnyFeatures
+from dropglm.core.l2_weights import L2Weights, counts_unlabeled, l2_weights_from
+from dropglm.core.noise import Noise
 from dropglm.core.objective import Coefficients
-from dropglm.core.settings import expectation_from, training_penalty
+from dropglm.core.penalties import Penalty
+from dropglm.core.settings import expectation_from, noise_from, training_penalty
 from dropglm.core.solvers import LBFGS
 from dropglm.core.warning import warn_unless_all_converged
 from dropglm.linear.logistic import LogisticRegression, fits_jointly
 from dropglm.places.paths import Candidate
 from dropglm.places.rows import TrainingRows
 from dropglm.search.blend import Blend, Priors
-from dropglm.search.folds import folds_from
-from dropglm.search.grid import candidates_of, grids_of, l2_weights_grid, noises_of
-from dropglm.search.held_out import HeldOut, Outcome
+from dropglm.search.held_out import HeldOut, Outcome, folds_from
+from dropglm.search.naive_bayes import Round, Rounds
 from dropglm.search.race import Race
-from dropglm.search.rounds import Round, Rounds
 from dropglm.search.scoring import row_scorer_of, scorer_from, standard_error
+
+# Settings of which a search tries several values, besides l2_weights.
+SETTINGS = ("dropout", "noise_std", "l2", "discount")
+
+
+def is_grid(name: str, value: Any) -> bool:
+    """Return whether the value of this setting is a sequence of values; a vector of l2_weights is one value.
+
+    Examples
+    --------
+    >>> is_grid("l2", [1.0, 2.0]), is_grid("l2_weights", [1.0, 2.0]), is_grid("l2_weights", ["uniform"])
+    (True, False, True)
+    >>> is_grid("dropout", PerBlock(0.5, 0.0)), is_grid("dropout", [PerBlock(0.5, 0.0), 0.5])
+    (False, True)
+    """
+    if isinstance(value, str) or not np.iterable(value):
+        return False
+    single = (L2Weights, PerBlock)
+    return name != "l2_weights" or any(np.iterable(one) or isinstance(one, single) for one in value)
+
+
+class GridNoise(NamedTuple):
+    """The noise of some candidates, and the settings that describe it."""
+
+    dropout: Any
+    noise_std: Any
+    noise: Noise
+
+
+def grids_of(estimator: Any, blocks: int | None) -> dict[str, list[Any]]:
+    """Return the values of every setting but l2_weights, strong penalties first."""
+    grids: dict[str, list[Any]] = {}
+    for name in SETTINGS:
+        given = getattr(estimator, name)
+        values: list[Any] = list(given) if is_grid(name, given) else [given]
+        if not values:
+            raise InputError(f"{name} is an empty grid; give at least one value.")
+        if name == "dropout":
+            values.sort(key=lambda dropout: noise_from(dropout, 0.0, blocks).strength, reverse=True)
+        elif name == "noise_std":
+            values.sort(key=lambda std: noise_from(0.0, std, blocks).strength, reverse=True)
+        else:
+            for value in values:
+                checks.not_negative(value, name)
+            values.sort(reverse=True)
+        grids[name] = values
+    return grids
+
+
+def noises_of(grids: dict[str, list[Any]], blocks: int | None) -> list[GridNoise]:
+    """Return the noise of every dropout rate with every standard deviation."""
+    return [
+        GridNoise(dropout, std, noise_from(dropout, std, blocks))
+        for dropout, std in product(grids["dropout"], grids["noise_std"])
+    ]
+
+
+def l2_weights_grid(given: Any, features: AnyFeatures) -> list[Any]:
+    """Return the values of l2_weights: a single name, number, array or PerBlock is a grid of one."""
+    if isinstance(given, str):
+        return _automatic(features) if given == "auto" else [given]
+    if isinstance(given, (L2Weights, PerBlock, Real)):
+        return [given]
+    values: list[Any] = list(given) if np.iterable(given) else []
+    if not values:
+        raise InputTypeError(f"l2_weights must be a name, an array or a sequence of these, got {given!r}.")
+    return values if is_grid("l2_weights", values) else [given]
+
+
+def _automatic(features: AnyFeatures) -> list[Any]:
+    """Return "uniform" and, if the features of some block are not negative, naive-Bayes weights for these."""
+    by_block = ["uniform" if smallest < 0.0 else "naive_bayes" for smallest in features.smallest]
+    if "naive_bayes" not in by_block:
+        return ["uniform"]
+    return ["uniform", by_block[0] if features.block_count is None else PerBlock(*by_block)]
+
+
+def candidates_of(
+    grids: dict[str, list[Any]],
+    noises: Sequence[GridNoise],
+    penalties: Sequence[Penalty | None],
+    l2_weights: Sequence[Any],
+    features: AnyFeatures,
+) -> list[Candidate]:
+    """Return all points of the grid: paths of constant l2_weights and discount, strong penalties first.
+
+    The discount has no effect without unlabelled rows, so only one is tried then.
+    """
+    discounts = grids["discount"] if features.some_unlabeled else grids["discount"][:1]
+    rules = [l2_weights_from(value, features) for value in l2_weights]
+    paths = product(zip(l2_weights, rules, strict=True), discounts)
+    return [
+        Candidate(
+            {
+                "dropout": noise.dropout,
+                "noise_std": noise.noise_std,
+                "l2": l2,
+                "l2_weights": value,
+                "discount": discount,
+            },
+            penalty,
+            rule,
+            path,
+            noise.noise.strength,
+        )
+        for path, ((value, rule), discount) in enumerate(paths)
+        for noise, penalty in zip(noises, penalties, strict=True)
+        for l2 in grids["l2"]
+    ]
+
 
 # A search needs scores, not digits: with this tolerance the accuracies of IMDB's bigrams changed by at most
 # 0.0005, and the fits took three quarters of the iterations that 1e-2 takes.

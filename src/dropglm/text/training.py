@@ -27,7 +27,7 @@ from dropglm.linear.validation import check_classification
 from dropglm.places.rows import TrainingRows, rows_of
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS
-from dropglm.search.folds import FOLDS
+from dropglm.search.held_out import FOLDS
 from dropglm.search.scoring import check_scorer_name, standard_error
 from dropglm.search.search import Searched
 from dropglm.text.embeddings import EmbeddingHead, Fingerprint, Scaling, check_embeddings, embed

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from dropglm.places.partitions.contents import Requirements, check_rows
+from dropglm.places.partitions.contents import Requirements, check_rows, merge, orders_of, survey
 from dropglm.places.partitions.engine import FAN_IN, SerialEngine, add_in_tree
 from dropglm.places.partitions.sums import add_lists, add_sums, no_features, sums_of
-from dropglm.places.partitions.survey import merge, orders_of, survey
 from tests.places.partitions.cases import features, labels, partitions
 
 D = 7
@@ -88,7 +87,7 @@ def test_a_merged_survey_is_that_of_all_rows(rng):
 def test_long_lists_of_columns_are_merged_like_short_ones(rng, monkeypatch):
     *_, (a, b, c, d) = surveys(rng)
     short = merge(merge(a, b), merge(c, d))
-    monkeypatch.setattr("dropglm.places.partitions.survey.LONG", 0)
+    monkeypatch.setattr("dropglm.places.partitions.contents.LONG", 0)
     long = merge(merge(a, b), merge(c, d))
     assert_array_equal(long.columns[0], short.columns[0])
     assert_array_equal(long.counts[0], short.counts[0])

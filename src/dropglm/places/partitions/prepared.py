@@ -16,7 +16,7 @@ from dropglm.core.objective import Block, Labels
 from dropglm.core.penalties import Penalty
 from dropglm.core.predictions import indicators
 from dropglm.places.partitions.contents import CheckedRows, naming
-from dropglm.places.training_data import class_numbers
+from dropglm.places.rows import class_numbers
 
 
 class Plan(NamedTuple):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dropglm.places.partitions import SerialEngine
-from dropglm.places.partitions.rounds import Rounds
+from dropglm.places.partitions.round_trips import Rounds
 from dropglm.places.partitions.sums import no_features
 
 
