@@ -13,7 +13,7 @@ from dropglm import linear, search
 from dropglm.base import checks
 from dropglm.base.errors import InputError
 from dropglm.dask.engine import DaskEngine, client_from
-from dropglm.dask.partitions import apply, is_collection, partitions_of
+from dropglm.dask.partitions import is_collection, map_partitions, partitions_of
 from dropglm.places.partitions import Engine, Rows, fit_partitions
 from dropglm.places.partitions.checkpoint import remove_checkpoint
 from dropglm.places.partitions.contents import Requirements, check_rows, naming
@@ -132,13 +132,15 @@ class DaskModel(BaseEstimator):
         vars(model).update({name: value for name, value in vars(self).items() if name != "client"})
         return model
 
-    def _each(self, X: Any, method: str, columns: int | None, dtype: Any, embeddings: Any = None) -> Any:
+    def _map_partitions(
+        self, X: Any, method: str, columns: int | None, dtype: Any, embeddings: Any = None
+    ) -> Any:
         """Return the predictions of a method of the local model, for a collection or for data in memory."""
         local = self.to_local()
         if not is_collection(X):
             return getattr(local, method)(X, *([] if embeddings is None else [embeddings]))
         predict = partial(_predictions, getattr(self._on_worker(local), method), columns, dtype)
-        return apply(X, predict, columns, dtype, embeddings)
+        return map_partitions(X, predict, columns, dtype, embeddings)
 
     def _on_worker(self, local: Any) -> Any:
         """Return the local model as it predicts on a worker."""
@@ -186,19 +188,19 @@ def _with_client(local: Any) -> Callable[..., None]:
     return initialise
 
 
-class ClassPredictions:
+class DaskClassifier:
     """Predictions of collections, or of data in memory; for subclasses of ``DaskModel``."""
 
     classes_: np.ndarray
-    _each: Callable[..., Any]
+    _map_partitions: Callable[..., Any]
 
-    def _each_class(self, X: Any, method: str, *embeddings: Any) -> Any:
+    def _map_classes(self, X: Any, method: str, *embeddings: Any) -> Any:
         """Return the predictions of a method: classes, or numbers of the classes."""
         checks.fitted(self, "classes_")
         K = len(self.classes_)
         columns = None if method == "predict" or (method == "decision_function" and K == 2) else K
         dtype = self.classes_.dtype if method == "predict" else np.float64
-        return self._each(X, method, columns, dtype, *embeddings)
+        return self._map_partitions(X, method, columns, dtype, *embeddings)
 
     def predict(self, X: Any) -> Any:
         """Return the most probable class of each row.
@@ -211,7 +213,7 @@ class ClassPredictions:
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n,)
         """
-        return self._each_class(X, "predict")
+        return self._map_classes(X, "predict")
 
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each class.
@@ -224,7 +226,7 @@ class ClassPredictions:
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n, K)
         """
-        return self._each_class(X, "predict_proba")
+        return self._map_classes(X, "predict_proba")
 
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithm of the probability of each class.
@@ -237,7 +239,7 @@ class ClassPredictions:
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n, K)
         """
-        return self._each_class(X, "predict_log_proba")
+        return self._map_classes(X, "predict_log_proba")
 
     def decision_function(self, X: Any) -> Any:
         """Return the predictors: log odds of the second of two classes, or one per class.
@@ -250,10 +252,10 @@ class ClassPredictions:
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n,) or (n, K)
         """
-        return self._each_class(X, "decision_function")
+        return self._map_classes(X, "decision_function")
 
 
-class LogisticRegression(ClassPredictions, DaskModel, linear.LogisticRegression):
+class LogisticRegression(DaskClassifier, DaskModel, linear.LogisticRegression):
     """Logistic regression with feature noise integrated out, fitted on a Dask cluster.
 
     The objective, and so the model, is that of ``dropglm.LogisticRegression``: coefficients agree up to the
@@ -297,7 +299,7 @@ tol, max_iter, warm_start, n_jobs, device, random_state, verbose : as in dropglm
     local = linear.LogisticRegression
 
 
-class _Regressor(DaskModel, linear.GeneralizedLinearRegressor):
+class DaskRegressor(DaskModel, linear.GeneralizedLinearRegressor):
     """A regressor on Dask."""
 
     local = linear.GeneralizedLinearRegressor
@@ -313,10 +315,10 @@ class _Regressor(DaskModel, linear.GeneralizedLinearRegressor):
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n,)
         """
-        return self._each(X, "predict", None, np.float64)
+        return self._map_partitions(X, "predict", None, np.float64)
 
 
-class LinearRegression(_Regressor, linear.LinearRegression):
+class LinearRegression(DaskRegressor, linear.LinearRegression):
     """Linear regression with feature noise integrated out, fitted on a Dask cluster.
 
     Parameters
@@ -352,7 +354,7 @@ n_jobs, device, random_state, verbose : as in dropglm.LinearRegression
     local = linear.LinearRegression
 
 
-class PoissonRegressor(_Regressor, linear.PoissonRegressor):
+class PoissonRegressor(DaskRegressor, linear.PoissonRegressor):
     """Poisson regression with feature noise integrated out, fitted on a Dask cluster.
 
     Parameters
@@ -388,7 +390,7 @@ n_jobs, device, random_state, verbose : as in dropglm.PoissonRegressor
     local = linear.PoissonRegressor
 
 
-class LogisticRegressionCV(ClassPredictions, DaskModel, search.LogisticRegressionCV):
+class LogisticRegressionCV(DaskClassifier, DaskModel, search.LogisticRegressionCV):
     """Logistic regression with noise, l2, l2_weights and discount chosen by cross-validation on Dask.
 
     The search is that of ``dropglm.LogisticRegressionCV``: the same folds, scores and choice for the same

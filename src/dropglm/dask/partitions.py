@@ -100,7 +100,7 @@ def _unknown(sizes: Sequence[float]) -> bool:
     return any(np.isnan(size) for size in sizes)
 
 
-def apply(
+def map_partitions(
     collection: Any, work: Callable[..., np.ndarray], columns: int | None, dtype: Any, embeddings: Any = None
 ) -> Any:
     """Return what ``work`` makes of each partition, as a Dask array, or as a list if a list was given.

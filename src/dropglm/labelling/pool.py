@@ -28,8 +28,8 @@ from dropglm.core.predictions import all_classes, indicators
 from dropglm.labelling.text_numbers import first_copies
 from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
-from dropglm.search.blend import PRIORS, Blend, spread
-from dropglm.search.naive_bayes import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, log_ratios, ratios_of
+from dropglm.search.blend import PRIORS, Blend, predictor_std
+from dropglm.search.naive_bayes import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, log_ratios, ratios_from_totals
 from dropglm.text.explanation import words_first
 from dropglm.text.latent_prior import LATENT_L2_WEIGHTS, LatentPrior
 from dropglm.text.metrics import Disagreement, can_judge_labels, suspicious_labels
@@ -119,7 +119,7 @@ class Predictor(NamedTuple):
     def blended(self, blend: Blend | None, nu: np.ndarray, ratios: np.ndarray) -> Self:
         """Return t η + c ν; None means that t and the share of ν are the means of their priors."""
         if blend is None:
-            prior, s = ROUND_PRIORS, spread(nu)
+            prior, s = ROUND_PRIORS, predictor_std(nu)
             blend = Blend(prior.scale.mean, prior.naive_bayes.mean / s if s > 0.0 else 0.0)
         return type(self)(blend(self.eta, nu), *blend.coefficients((self.beta, self.intercept), ratios))
 
@@ -144,7 +144,7 @@ def refit(pool: "TextPool", labeled: LabeledTexts, settings: Settings) -> Predic
         p = Multinomial.mean(all_classes(found.eta))
         p[labeled.rows] = indicators
         totals = pool.design.transposed_dot(p.astype(dtype)).astype(np.float64)
-        ratios = ratios_of(totals, floor=FLOOR, pseudo_total=PSEUDO_TOTAL).astype(dtype)
+        ratios = ratios_from_totals(totals, floor=FLOOR, pseudo_total=PSEUDO_TOTAL).astype(dtype)
         found = found.blended(blend, pool.design.dot(ratios), ratios)
     return found
 

@@ -32,7 +32,7 @@ CallbackSupportMixin: Any = getattr(
 with_callbacks: Any = getattr(sklearn_callback, "with_callbacks", lambda method: method)
 
 
-class FitObservers:
+class FitCallbacks:
     """What observes the iterations of a fit, as a context around it.
 
     scikit-learn's callbacks see a fit as a tree of tasks: the fit, its problems, the iterations of each.

@@ -19,7 +19,7 @@ from dropglm.core.solvers import LBFGS, Result
 from dropglm.core.warning import warn_no_minimum, warn_unless_converged
 from dropglm.linear.linear_model import (
     CallbackSupportMixin,
-    FitObservers,
+    FitCallbacks,
     LogisticModel,
     SparsifyMixin,
     with_callbacks,
@@ -220,7 +220,7 @@ PerBlock, default="uniform"
         warm = self.warm_start and not problems[0].l2_weights.counts_unlabeled
         initial = previous_coefficients(self, features, coef.shape) if warm else None
         multi_class = "multinomial" if joint else "ovr"
-        with FitObservers(self, data, len(problems)) as observers:
+        with FitCallbacks(self, data, len(problems)) as observers:
 
             def task(k: int) -> Task:
                 rows = slice(None) if joint else slice(k, k + 1)

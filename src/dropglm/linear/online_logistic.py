@@ -160,7 +160,7 @@ class OnlineLogisticRegression(OnlineModel, LogisticModel):
             any more; call ``fit``, or start again with a new one.
         """
         rule = self._unchanged_rule()
-        rows = sound_rows(X)
+        rows = rows_if_valid(X)
         checked = X if rows is not None else checks.features(X)
         weights = checks.weights(sample_weight, checked.shape[0])
         y = check_target(self, y, checked.shape[0])
@@ -240,7 +240,7 @@ def _check_type(model: Any, kind: type) -> None:
         raise InputTypeError(f"model must be a {kind.__name__} of dropglm, got {model!r}.")
 
 
-def sound_rows(X: Any) -> Rows | None:
+def rows_if_valid(X: Any) -> Rows | None:
     """Return the rows of a CSR matrix that is valid, finite, sorted and without zeros; None for all others.
 
     scikit-learn's checks, ours and those of ``Design`` read a matrix four times, which takes half as long as
@@ -248,9 +248,9 @@ def sound_rows(X: Any) -> Rows | None:
 
     Examples
     --------
-    >>> sound_rows(sparse.csr_array([[0.0, 1.0]]))
+    >>> rows_if_valid(sparse.csr_array([[0.0, 1.0]]))
     BinaryRows(indptr=array([0, 1]), indices=array([1], dtype=uint32))
-    >>> sound_rows(sparse.csr_array([[0.0, np.nan]])) is None
+    >>> rows_if_valid(sparse.csr_array([[0.0, np.nan]])) is None
     True
     """
     if not (

@@ -16,7 +16,7 @@ from dropglm.core.problem import Problem, previous_coefficients
 from dropglm.core.settings import expectation_from, noise_from, training_penalty
 from dropglm.core.solvers import LBFGS
 from dropglm.core.warning import warn_unless_converged
-from dropglm.linear.linear_model import CallbackSupportMixin, FitObservers, SparsifyMixin, with_callbacks
+from dropglm.linear.linear_model import CallbackSupportMixin, FitCallbacks, SparsifyMixin, with_callbacks
 from dropglm.linear.validation import check_regression
 from dropglm.places.rows import TrainingData, TrainingRows, rows_of
 
@@ -139,7 +139,7 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
 
         solver = replace(solver, threads=features.threads)
         start = previous_coefficients(self, features, (1, features.d)) if self.warm_start else None
-        with FitObservers(self, data, 1) as observers:
+        with FitCallbacks(self, data, 1) as observers:
             solution = problem.solve(
                 penalty, self.l2, self.discount, solver, start, observers.next_problem(attributes)
             )

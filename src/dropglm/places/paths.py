@@ -33,7 +33,7 @@ class Candidate(NamedTuple):
     after: int | None = None  # number of the candidate from whose fits the first fits of a path start
 
 
-class Fit(NamedTuple):
+class FoldFit(NamedTuple):
     """One fit of a candidate: its coefficients, the predictors of its held-out rows, and how it went."""
 
     by_problem: tuple[Coefficients, ...]  # of each class against the rest, or of all; empty if not kept
@@ -77,7 +77,7 @@ def fit_along_paths(
     keeps: Callable[[Candidate], bool],
     on_fit: Callable[[], None],
     earlier: Callable[[int, int], tuple[Coefficients, ...]],
-) -> dict[tuple[int, int], Fit]:
+) -> dict[tuple[int, int], FoldFit]:
     """Return the fits of the candidates of these numbers to these folds, by number and fold.
 
     Along a path each fit starts from previous ones, as soon as these are done. Fits of different paths, folds
@@ -104,16 +104,16 @@ def fit_along_paths(
     problems = range(len(rows.targets))
     rows.prepare_folds({grid[path[0]].l2_weights.left_out for path in in_order}, folds)
 
-    steps: list[tuple[Path, int]] = []
+    steps: list[tuple[FitPath, int]] = []
     needs: list[list[int]] = []
     for members, fold, k in product(in_order, folds, problems):
         candidates = [grid[number] for number in members]
         after = candidates[0].after
         known = () if after is None else earlier(after, fold)
-        path = Path(rows, Job(fold, members, k), candidates, known[k] if known else None)
+        path = FitPath(rows, Job(fold, members, k), candidates, known[k] if known else None)
         needs += [[len(steps) + place for place in start.needs] for start in path.starts]
         steps += [(path, place) for place in range(len(candidates))]
-    parts: dict[tuple[int, int, int], Fit] = {}
+    parts: dict[tuple[int, int, int], FoldFit] = {}
 
     def fit(step: int) -> None:
         path, place = steps[step]
@@ -126,12 +126,12 @@ def fit_along_paths(
     etas = rows.answered([part.eta for part in parts.values()])
     answered = {key: part._replace(eta=eta) for (key, part), eta in zip(parts.items(), etas, strict=True)}
     return {
-        (number, fold): Fit.joined([answered[number, fold, k] for k in problems])
+        (number, fold): FoldFit.joined([answered[number, fold, k] for k in problems])
         for number, fold in product(numbers, folds)
     }
 
 
-class Path:
+class FitPath:
     """The fits of a job, each of which starts from previous ones.
 
     Parameters
@@ -157,7 +157,7 @@ class Path:
         """What the fits share; the first one, for which all others wait, computes it."""
         return self.rows.problem(self.candidates[0].l2_weights, self.job.problem, self.job.fold)
 
-    def fit(self, place: int, solver: LBFGS, keeps: Callable[[Candidate], bool]) -> Fit:
+    def fit(self, place: int, solver: LBFGS, keeps: Callable[[Candidate], bool]) -> FoldFit:
         """Fit the candidate at a place of the path."""
         candidate, begin = self.candidates[place], time.perf_counter()
         l2, discount = candidate.params["l2"], candidate.params["discount"]
@@ -168,7 +168,7 @@ class Path:
         if next(self._finished) == len(self.candidates):
             del self.problem  # its l2 weights need memory
         left_out = candidate.l2_weights.left_out
-        return Fit(
+        return FoldFit(
             ((beta, intercept),) if keeps(candidate) else (),
             self.rows.held_out_predictors(self.job.fold, beta, intercept, left_out),
             time.perf_counter() - begin,

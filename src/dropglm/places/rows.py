@@ -1,8 +1,16 @@
 """The rows of a fit, wherever they are: what the estimators and the search see of them.
 
-Labels, weights and folds are always at hand. Features are in memory or on a GPU (here), or in partitions
-(``dropglm.places.partitions``), and are reached through a few verbs. Each of these is a sum over rows, or one
-number per row and class, so that it costs one pass over the rows and a short message.
+Labels, weights and folds (``TrainingData``, ``Fold``) are always at hand. Features are in memory (here), on a
+GPU (``gpu.fits``) or in partitions (``partitions.rows``), and are reached through a few verbs:
+
+- ``prepare`` the rows for fits with some noises and folds; it returns their features;
+- ``problem`` and ``problems``: what a solver minimises, for a class against the rest or all, and a fold;
+- ``fit_candidates``: the fits of a search to some folds;
+- ``held_out_predictors``: Xβ + b of the held-out rows of a fold;
+- ``class_totals`` and ``unlabeled_totals``: sums of features by class, as naive Bayes counts them.
+
+Each of them is a sum over rows, or one number per row and class, so that it costs one pass over the rows and
+a short message.
 """
 
 from abc import ABC, abstractmethod

@@ -120,10 +120,10 @@ def fit_blend(
     >>> round(fit_blend(eta, None, y, np.ones(10000), calibrate=True).scale, 2)
     2.2
     """
-    return HeldOutBlends(nu, y, weights).fit(eta, calibrate=calibrate, priors=priors)
+    return BlendFitter(nu, y, weights).fit(eta, calibrate=calibrate, priors=priors)
 
 
-class HeldOutBlends:
+class BlendFitter:
     """What the blends of several models share that predict the same held-out rows.
 
     Parameters
@@ -134,7 +134,7 @@ class HeldOutBlends:
 
     def __init__(self, nu: np.ndarray | None, y: np.ndarray, weights: np.ndarray) -> None:
         self.y, self.weights = y, weights
-        found = 0.0 if nu is None else spread(nu)
+        found = 0.0 if nu is None else predictor_std(nu)
         self.spread = found if found > SMALLEST_SPREAD else 0.0
         self.nu = nu if self.spread else None
 
@@ -149,7 +149,7 @@ class HeldOutBlends:
         return Blend(factors[0] if calibrate else 1.0, factors[-1] / self.spread if adds_nu else 0.0)
 
 
-class Quadratic(NamedTuple):
+class ValueGradientHessian(NamedTuple):
     """Value, gradient and Hessian of a function at a point.
 
     They are plain numbers: with two factors, NumPy would take longer than the loss of 25,000 rows.
@@ -160,7 +160,7 @@ class Quadratic(NamedTuple):
     hessian: list[list[float]]
 
 
-Loss = Callable[[Sequence[float]], Quadratic]
+Loss = Callable[[Sequence[float]], ValueGradientHessian]
 
 
 def best_factors(loss: Loss, priors: Sequence[Prior]) -> list[float]:
@@ -168,11 +168,11 @@ def best_factors(loss: Loss, priors: Sequence[Prior]) -> list[float]:
     if not priors:
         return []
 
-    def penalised(factors: Sequence[float]) -> Quadratic:
+    def penalised(factors: Sequence[float]) -> ValueGradientHessian:
         value, gradient, hessian = loss(factors)
         deviations = [factor - prior.mean for factor, prior in zip(factors, priors, strict=True)]
         slopes = [prior.strength * deviation for prior, deviation in zip(priors, deviations, strict=True)]
-        return Quadratic(
+        return ValueGradientHessian(
             value + 0.5 * _dot(slopes, deviations),
             [own + slope for own, slope in zip(gradient, slopes, strict=True)],
             [
@@ -209,7 +209,7 @@ def _minimum(function: Loss, start: list[float], smallest: list[float]) -> list[
     return x
 
 
-def _newton_step(here: Quadratic, free: list[int]) -> list[float]:
+def _newton_step(here: ValueGradientHessian, free: list[int]) -> list[float]:
     """Return the Newton step of one or two factors, of which only those that are free move."""
     _, g, h = here
     if len(free) == 2:
@@ -261,7 +261,7 @@ class BlendedRows:
         self._y, self._weights = np.ascontiguousarray(y, np.int64), np.ascontiguousarray(weights, np.float64)
         self.losses = np.empty(len(y))
 
-    def loss(self, factors: Sequence[float]) -> Quadratic:
+    def loss(self, factors: Sequence[float]) -> ValueGradientHessian:
         """Return the loss as a function of the factors: of t if calibrated, and of s c if there is ν."""
         t = float(factors[0]) if self._calibrate else 1.0
         s = self._spread
@@ -271,7 +271,7 @@ class BlendedRows:
         value, by_t, by_c, tt, tc, cc = sums.tolist()
         gradient, hessian = [by_t, by_c / s], [[tt, tc / s], [tc / s, cc / (s * s)]]
         used = slice(0 if self._calibrate else 1, 2 if self._adds_nu else 1)
-        return Quadratic(value, gradient[used], [row[used] for row in hessian[used]])
+        return ValueGradientHessian(value, gradient[used], [row[used] for row in hessian[used]])
 
 
 def losses_of(eta: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -298,7 +298,7 @@ def losses_of(eta: np.ndarray, y: np.ndarray) -> np.ndarray:
     return rows.losses
 
 
-def spread(nu: np.ndarray) -> float:
+def predictor_std(nu: np.ndarray) -> float:
     """Return the standard deviation of predictors over rows and classes, less the mean of each row."""
     parts = all_classes(nu)
     return float((parts - parts.mean(axis=1, keepdims=True)).std())

@@ -13,10 +13,10 @@ from dropglm.core.families import Multinomial
 from dropglm.core.l2_weights import L2Weights
 from dropglm.core.predictions import softmax_predictors
 from dropglm.linear.logistic import LogisticRegression
-from dropglm.places.paths import Candidate, Fit
+from dropglm.places.paths import Candidate, FoldFit
 from dropglm.places.rows import Fold, TrainingData, TrainingRows
-from dropglm.search.blend import PRIORS, PRIORS_BESIDE_OTHERS, Blend, HeldOutBlends, Priors
-from dropglm.search.naive_bayes import beside_zeros, ratios_of
+from dropglm.search.blend import PRIORS, PRIORS_BESIDE_OTHERS, Blend, BlendFitter, Priors
+from dropglm.search.naive_bayes import padded_with_zeros, ratios_from_totals
 from dropglm.search.scoring import ROW_SCORERS, RowScorer, takes_weights
 
 FOLDS = 5
@@ -171,13 +171,13 @@ def folds_from(cv: Any, data: TrainingData, *, every_class: bool) -> list[Fold]:
     return folds
 
 
-class Outcome(NamedTuple):
+class CandidateResult(NamedTuple):
     """The results of a candidate: its fits, how they are blended, and the scores by fold.
 
     A candidate that has dropped out has fits to the first folds only; its scores of the others are NaN.
     """
 
-    fits: tuple[Fit, ...]
+    fits: tuple[FoldFit, ...]
     blend: Blend
     eta: np.ndarray  # blended predictors of the held-out rows of these folds
     scores: np.ndarray
@@ -188,7 +188,7 @@ class Outcome(NamedTuple):
         return self._replace(fits=tuple(fit._replace(by_problem=()) for fit in self.fits))
 
 
-class HeldOut:
+class HeldOutRows:
     """The held-out rows, fold by fold.
 
     Predictors are those of all held-out rows, or of the held-out rows of the first folds.
@@ -249,7 +249,7 @@ class HeldOut:
         _, columns, _ = self.features.blocks[0]
         d = sum(own.stop - own.start for _, own, _ in self.features.blocks)
         return [
-            beside_zeros(ratios_of(totals, threads=self.features.threads), columns, d)
+            padded_with_zeros(ratios_from_totals(totals, threads=self.features.threads), columns, d)
             for totals in self.training_rows.class_totals(folds)
         ]
 
@@ -265,15 +265,15 @@ class HeldOut:
                 ]
             )
 
-    def outcomes(self, items: Sequence[tuple[Candidate, tuple[Fit, ...]]]) -> list[Outcome]:
+    def outcomes(self, items: Sequence[tuple[Candidate, tuple[FoldFit, ...]]]) -> list[CandidateResult]:
         """Return the outcomes of candidates, given their fits to the same first folds."""
         stop = len(items[0][1])
         n = int(self.ends[stop - 1])
         adding = {self._adds_nu(candidate.l2_weights) for candidate, _ in items}
         nu = {adds: np.concatenate(self._nu[:stop]) if adds else None for adds in adding}
-        blends = {adds: HeldOutBlends(nu[adds], self.y[:n], self.weights[:n]) for adds in adding}
+        blends = {adds: BlendFitter(nu[adds], self.y[:n], self.weights[:n]) for adds in adding}
 
-        def outcome(item: tuple[Candidate, tuple[Fit, ...]]) -> Outcome:
+        def outcome(item: tuple[Candidate, tuple[FoldFit, ...]]) -> CandidateResult:
             """Blend the held-out predictors of a candidate, and score them."""
             candidate, fits = item
             adds = self._adds_nu(candidate.l2_weights)
@@ -282,7 +282,7 @@ class HeldOut:
             blend = blends[adds].fit(eta, calibrate=self.calibrate, priors=priors)
             eta = blend(eta, nu[adds])
             row_scores = self.row_scores(eta)
-            return Outcome(fits, blend, eta, self.scores(eta, row_scores), row_scores)
+            return CandidateResult(fits, blend, eta, self.scores(eta, row_scores), row_scores)
 
         return each(outcome, items, self.features.threads)
 
@@ -325,7 +325,7 @@ class HeldOut:
             return None
         return self.row_scorer(softmax_predictors(eta, softmax=self.softmax), self.y[: len(eta)])
 
-    def accuracy(self, outcome: Outcome, folds: int) -> float:
+    def accuracy(self, outcome: CandidateResult, folds: int) -> float:
         """Return the share of the held-out rows of the first folds with the right prediction.
 
         A row counts once.

@@ -67,10 +67,10 @@ def log_ratios(design: AnyDesign, y: np.ndarray, weights: np.ndarray) -> np.ndar
     """
     _, columns, first = design.blocks[0]
     totals = first.transposed_dot(weights[:, None] * y).astype(np.float64)
-    return beside_zeros(ratios_of(totals, threads=first.threads), columns, design.shape[1])
+    return padded_with_zeros(ratios_from_totals(totals, threads=first.threads), columns, design.shape[1])
 
 
-def beside_zeros(ratios: np.ndarray, columns: slice, d: int) -> np.ndarray:
+def padded_with_zeros(ratios: np.ndarray, columns: slice, d: int) -> np.ndarray:
     """Return ratios of all d features, given those of some columns; the others have ratio 0."""
     if len(ratios) == d:
         return ratios
@@ -79,7 +79,7 @@ def beside_zeros(ratios: np.ndarray, columns: slice, d: int) -> np.ndarray:
     return r
 
 
-def ratios_of(
+def ratios_from_totals(
     totals: np.ndarray, *, floor: float = 1.0, pseudo_total: float = 0.0, threads: int = 1
 ) -> np.ndarray:
     """Return log (P(k | j) + ε) / (P(k) + ε) with P(k | j) = (n_kj + a P(k)) / (n_j + a), given all n_kj.
@@ -105,7 +105,7 @@ def ratios_of(
 
     Examples
     --------
-    >>> ratios_of(np.array([[1.0, 0.0], [1.0, 1.0]]), floor=0.1, pseudo_total=1.0).round(2).T
+    >>> ratios_from_totals(np.array([[1.0, 0.0], [1.0, 1.0]]), floor=0.1, pseudo_total=1.0).round(2).T
     array([[-0.68,  0.38]])
     """
     several = totals.shape[1] > 2
@@ -133,8 +133,8 @@ def ratios_of(
     return r
 
 
-# ε and a of the ratios (see ``ratios_of``), and the priors of t and c. Accuracy and log loss with 50 and 100
-# labels, means over seven sets of texts in a prototype: 75.98 / .614 and 79.28 / .544; with ε = 1
+# ε and a of the ratios (see ``ratios_from_totals``), and the priors of t and c. Accuracy and log loss with 50
+# and 100 labels, means over seven sets of texts in a prototype: 75.98 / .614 and 79.28 / .544; with ε = 1
 # 75.43 / .640 and 78.78 / .564; with ε = 0.1 and a = 0 74.96 / .652 and 79.04 / .562.
 FLOOR, PSEUDO_TOTAL = 0.03, 0.3
 ROUND_PRIOR = Prior(mean=0.5, strength=3.0, smallest=0.15)
@@ -143,10 +143,10 @@ ROUND_PRIORS = Priors(ROUND_PRIOR, ROUND_PRIOR)
 # fixed point. With 100 labels of rt and 4,000 unlabelled rows, the third round changes them by 0.22, the 72nd
 # by 0.001.
 SETTLED = 1e-3
-MOST = 1000  # rounds; there is no proof that they approach a fixed point
+MAX_ROUNDS = 1000  # rounds; there is no proof that they approach a fixed point
 
 
-class Round(NamedTuple):
+class NaiveBayesRound(NamedTuple):
     """The result of a round."""
 
     blend: Blend
@@ -154,7 +154,7 @@ class Round(NamedTuple):
     eta: np.ndarray  # predictors of the held-out rows of all folds
 
 
-class Rounds:
+class NaiveBayesRounds:
     """What the rounds share.
 
     Parameters
@@ -171,8 +171,8 @@ class Rounds:
         self.y = rows.data.y[np.concatenate([fold.test for fold in rows.folds])]
         self._labeled = rows.class_totals([*range(len(rows.folds)), None])
 
-    def run(self, count: int, eta: np.ndarray, models: Sequence[Coefficients]) -> list[Round]:
-        """Return at most ``count`` rounds, and at most ``MOST``.
+    def run(self, count: int, eta: np.ndarray, models: Sequence[Coefficients]) -> list[NaiveBayesRound]:
+        """Return at most ``count`` rounds, and at most ``MAX_ROUNDS``.
 
         Parameters
         ----------
@@ -182,9 +182,9 @@ class Rounds:
         models : sequence of Coefficients
             The models of the folds and, last, that of all rows: β of all features, (d, K), and b.
         """
-        rounds: list[Round] = []
+        rounds: list[NaiveBayesRound] = []
         losses = losses_of(eta, self.y)
-        for number in range(min(count, MOST)):
+        for number in range(min(count, MAX_ROUNDS)):
             ratios = self.ratios(models)
             nu = self.held_out_predictors(ratios[:-1])
             blend = fit_blend(eta, nu, self.y, self.held_out_weights, calibrate=True, priors=ROUND_PRIORS)
@@ -192,7 +192,7 @@ class Rounds:
             losses = losses_of(eta, self.y)
             if self._is_worse(losses - previous):
                 break
-            rounds.append(Round(blend, ratios[-1], eta))
+            rounds.append(NaiveBayesRound(blend, ratios[-1], eta))
             if np.abs(eta - before).max() <= SETTLED * np.abs(eta).max():
                 break
             if number + 1 < count:
@@ -210,7 +210,7 @@ class Rounds:
             in_order, totals = item
             totals = totals.astype(np.float64)
             totals[features.orders[0]] += to_host(in_order)
-            return ratios_of(totals, floor=FLOOR, pseudo_total=PSEUDO_TOTAL).astype(features.dtype)
+            return ratios_from_totals(totals, floor=FLOOR, pseudo_total=PSEUDO_TOTAL).astype(features.dtype)
 
         return each(of_both, list(zip(self._labeled, unlabeled, strict=True)), features.threads)
 
@@ -221,7 +221,9 @@ class Rounds:
         return np.concatenate(
             rows.answered(
                 [
-                    rows.held_out_predictors(fold, beside_zeros(r[features.orders[0]], columns, last.stop))
+                    rows.held_out_predictors(
+                        fold, padded_with_zeros(r[features.orders[0]], columns, last.stop)
+                    )
                     for fold, r in enumerate(ratios)
                 ]
             )

@@ -34,8 +34,8 @@ from dropglm.linear.logistic import LogisticRegression, fits_jointly
 from dropglm.places.paths import Candidate
 from dropglm.places.rows import TrainingRows
 from dropglm.search.blend import Blend, Priors
-from dropglm.search.held_out import HeldOut, Outcome, folds_from
-from dropglm.search.naive_bayes import Round, Rounds
+from dropglm.search.held_out import CandidateResult, HeldOutRows, folds_from
+from dropglm.search.naive_bayes import NaiveBayesRound, NaiveBayesRounds
 from dropglm.search.race import Race
 from dropglm.search.scoring import row_scorer_of, scorer_from, standard_error
 
@@ -154,12 +154,12 @@ def candidates_of(
 SEARCH_TOL = 3e-2
 
 
-class Searched(NamedTuple):
+class CompletedSearch(NamedTuple):
     """A search that is done."""
 
     search: "Search"
     best: int | None  # number of the best candidate; None if all of them lost to a rival
-    counts_predicted: bool  # whether rounds of naive Bayes follow
+    rounds_follow: bool  # whether rounds of naive Bayes follow
 
     @property
     def score(self) -> float:
@@ -182,8 +182,8 @@ class Searched(NamedTuple):
 
 
 def search_settings(
-    estimator: Any, rows: TrainingRows, *, rival: Searched | None = None, priors: Priors | None = None
-) -> Searched:
+    estimator: Any, rows: TrainingRows, *, rival: CompletedSearch | None = None, priors: Priors | None = None
+) -> CompletedSearch:
     """Fit the candidates of a LogisticRegressionCV to the folds, and choose one.
 
     Parameters
@@ -191,7 +191,7 @@ def search_settings(
     estimator : LogisticRegressionCV
         Whose settings are checked, except for its grids.
     rows : TrainingRows
-    rival : Searched, optional
+    rival : CompletedSearch, optional
         The search with other features of the same rows: candidates that lose to its best one drop out, if the
         folds are the same.
     priors : Priors, optional
@@ -199,7 +199,7 @@ def search_settings(
 
     Returns
     -------
-    Searched
+    CompletedSearch
     """
     # Check.
     data = rows.data
@@ -217,14 +217,14 @@ def search_settings(
     smallest = rows.smallest_unlabeled if estimator.rounds and estimator.naive_bayes else None
     if smallest is not None and smallest < 0.0:
         raise InputError("rounds needs non-negative features in X_unlabeled; use rounds=0.")
-    counts_predicted = smallest is not None
+    rounds_follow = smallest is not None
     features = rows.prepare(
         family,
         [one.noise for one in noises],
         fit_intercept=estimator.fit_intercept,
         folds=folds,
         unlabeled=any(grids["discount"]) or counts_unlabeled(estimator.l2_weights),
-        counted=counts_predicted,
+        counted=rounds_follow,
     )
     if estimator.naive_bayes and features.smallest[0] < 0.0:
         raise InputError("naive_bayes=True needs non-negative features; use naive_bayes=False.")
@@ -232,7 +232,7 @@ def search_settings(
     candidates = candidates_of(grids, noises, penalties, l2_weights, features)
 
     # Search.
-    held_out = HeldOut(
+    held_out = HeldOutRows(
         rows,
         scorer,
         row_scorer,
@@ -251,11 +251,11 @@ def search_settings(
         )
     # Not ``rows.solver``: in partitions its curvature and memory save 7 % of the rounds, but rough fits then
     # take other steps than in memory, and a log loss was 0.191 there and 0.193 here.
-    reach, solver = Reach(estimator, grids["l2"]), LBFGS(estimator.tol, estimator.max_iter)
-    search = Search(rows, held_out, race, solver, reach, counts_predicted)
+    extension, solver = L2Extension(estimator, grids["l2"]), LBFGS(estimator.tol, estimator.max_iter)
+    search = Search(rows, held_out, race, solver, extension, rounds_follow)
     best = search.find_best(estimator, candidates)
     rows.release_held_out()
-    return Searched(search, best, counts_predicted)
+    return CompletedSearch(search, best, rounds_follow)
 
 
 class Search:
@@ -264,13 +264,13 @@ class Search:
     Parameters
     ----------
     rows : TrainingRows
-    held_out : HeldOut
+    held_out : HeldOutRows
     race : Race or None
         None if every candidate is fitted to all folds.
     solver : LBFGS
         That of a fit to all rows in memory, also for rows in partitions; fits of the search may be less
         precise.
-    reach : Reach
+    extension : L2Extension
         How far values of l2 beyond the grid are tried.
     keeps_all : bool
         Whether all fits keep their coefficients, as rounds of naive Bayes need them.
@@ -278,26 +278,26 @@ class Search:
     Attributes
     ----------
     grid : list of Candidate
-    outcomes : list of Outcome
+    outcomes : list of CandidateResult
     """
 
     def __init__(
         self,
         rows: TrainingRows,
-        held_out: HeldOut,
+        held_out: HeldOutRows,
         race: Race | None,
         solver: LBFGS,
-        reach: "Reach",
+        extension: "L2Extension",
         keeps_all: bool,
     ) -> None:
         self.rows = rows
         self.held_out = held_out
         self.race = race
         self.solver = solver
-        self.reach = reach
+        self.extension = extension
         self.keeps_all = keeps_all
         self.grid: list[Candidate] = []
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[CandidateResult] = []
 
     def find_best(self, estimator: Any, candidates: list[Candidate]) -> int | None:
         """Fit candidates and those beyond the edge of the grid; return the number of the best.
@@ -311,7 +311,9 @@ class Search:
                 break
             scores = np.array([outcome.scores for outcome in self.outcomes])
             best = best_candidate(self.grid, scores, one_standard_error=estimator.one_standard_error)
-            candidates = beyond_edge(self.grid, scores, best, self.reach.limits) if self.reach.extends else []
+            candidates = (
+                beyond_edge(self.grid, scores, best, self.extension.limits) if self.extension.extends else []
+            )
         self.release(set(range(len(self.grid))).difference({best}))
         converged = [fit.converged for outcome in self.outcomes for fit in outcome.fits]
         warn_unless_all_converged(converged, estimator.max_iter)
@@ -323,7 +325,9 @@ class Search:
         # Without a step, candidates that are close to each other would have the same score.
         rough = replace(self.solver, tol=max(self.solver.tol, SEARCH_TOL), min_iter=1)
         self.grid += candidates
-        self.outcomes += [Outcome((), Blend(), np.empty((0, 1)), np.full(folds, np.nan))] * len(candidates)
+        self.outcomes += [CandidateResult((), Blend(), np.empty((0, 1)), np.full(folds, np.nan))] * len(
+            candidates
+        )
         alive = list(range(first, len(self.grid)))
         with Progress("fits", len(candidates) * folds, shown=shown) as progress:
             done = 0
@@ -334,7 +338,7 @@ class Search:
                     alive,
                     stage,
                     rough,
-                    keeps=lambda one: self.keeps_all or self.reach.keeps(one),
+                    keeps=lambda one: self.keeps_all or self.extension.keeps(one),
                     on_fit=progress.advance,
                     earlier=self._coefficients,
                 )
@@ -372,10 +376,10 @@ class Search:
 
 
 # The grid of l2 is continued up to this factor beyond its edge.
-REACH = 10.0
+MAX_EXTENSION = 10.0
 
 
-class Reach:
+class L2Extension:
     """How far the values of l2 are continued beyond the grid.
 
     Parameters
@@ -388,7 +392,7 @@ class Reach:
     def __init__(self, estimator: Any, grid: Sequence[float]) -> None:
         self.extends = bool(estimator.extend_l2)
         self.edges = {min(grid)} if estimator.calibrate else {min(grid), max(grid)}
-        self.limits = min(grid) / REACH, max(grid) * (1.0 if estimator.calibrate else REACH)
+        self.limits = min(grid) / MAX_EXTENSION, max(grid) * (1.0 if estimator.calibrate else MAX_EXTENSION)
 
     def keeps(self, one: Candidate) -> bool:
         """Return whether fits beyond the edge may start from those of a candidate.
@@ -452,7 +456,7 @@ def _values_of_l2(grid: list[Candidate], best: int) -> list[float]:
     return sorted({one.params["l2"] for one in grid if _same_but_l2(one, grid[best])})
 
 
-def fit_best(estimator: Any, searched: Searched) -> None:
+def fit_best(estimator: Any, searched: CompletedSearch) -> None:
     """Fit the best settings of a search to all rows, and set all fitted attributes of its estimator."""
     search, best, rows = searched.search, searched.best, searched.search.rows
     assert best is not None
@@ -468,12 +472,12 @@ def fit_best(estimator: Any, searched: Searched) -> None:
         outcome.blend.apply_to(model, None if ratios is None else rows.features.expand(ratios))
 
     # Blend in naive Bayes of the unlabelled rows, with predicted labels.
-    rounds: list[Round] = []
-    if searched.counts_predicted and 0 not in chosen.l2_weights.left_out:
+    rounds: list[NaiveBayesRound] = []
+    if searched.rounds_follow and 0 not in chosen.l2_weights.left_out:
         with Progress("Rounds of naive Bayes", shown=bool(estimator.verbose)):
             models = _fold_models(search, best)
             models.append((np.ascontiguousarray(to_host(model.coef_).T), to_host(model.intercept_)))
-            rounds = Rounds(rows, held_out.weights).run(estimator.rounds, outcome.eta, models)
+            rounds = NaiveBayesRounds(rows, held_out.weights).run(estimator.rounds, outcome.eta, models)
             rows.release_held_out()
         for one in rounds:
             one.blend.apply_to(model, like(model.coef_, one.ratios.T))

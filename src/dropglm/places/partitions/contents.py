@@ -237,7 +237,7 @@ def merge(a: Survey, b: Survey) -> Survey:
     rows = a.rows + b.rows
     if a.widths is None or b.widths is None:
         return (a if b.widths is None else b)._replace(rows=rows)
-    check_columns(a, b)
+    check_columns_agree(a, b)
     merged = [
         _add_counts((a.columns[k], a.counts[k]), (b.columns[k], b.counts[k])) for k in range(len(a.widths))
     ]
@@ -297,7 +297,7 @@ def _smallest(block: Any) -> float:
     return min(float(entries.min()), 0.0) if entries.size else 0.0
 
 
-def check_columns(a: Survey, b: Survey) -> None:
+def check_columns_agree(a: Survey, b: Survey) -> None:
     """Raise an error unless two groups of partitions have the same columns."""
     if a.in_blocks != b.in_blocks or a.widths != b.widths:
         raise InputError(f"{b.source} has {_columns(b)}, but {_lower(a.source)} has {_columns(a)}.")

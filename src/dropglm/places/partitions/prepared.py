@@ -45,14 +45,14 @@ class Target(NamedTuple):
     family: type[Family]
     penalty: Penalty | None
     number: int | None = None  # of the class that is fitted against the rest; None for targets as they are
-    labeled_share: float = 1.0  # factors of the penalty of labelled and of unlabelled rows
-    unlabeled_share: float = 0.0
+    labeled_factor: float = 1.0  # factors of the penalty of labelled and of unlabelled rows
+    unlabeled_factor: float = 0.0
     fold: int | None = None  # whose held-out rows are left out
     left_out: frozenset[int] = frozenset()  # blocks that are not part of the model
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedPartition:
     """The rows of a partition over its own features."""
 
     design: AnyDesign
@@ -63,7 +63,7 @@ class Prepared:
     K: int  # number of classes, 0 for targets that are not classes
     rows: np.ndarray | None = None  # places of the rows among all labelled rows
     folds: RowFolds | None = None
-    _without: dict[frozenset[int], "Prepared"] = field(default_factory=dict, repr=False)
+    _without: dict[frozenset[int], "PreparedPartition"] = field(default_factory=dict, repr=False)
 
     @cached_property
     def places(self) -> np.ndarray | None:
@@ -76,7 +76,7 @@ class Prepared:
             return None
         return joined.astype(np.int32 if starts[-1] < 2**31 else np.int64)
 
-    def without(self, left_out: frozenset[int]) -> "Prepared":
+    def without(self, left_out: frozenset[int]) -> "PreparedPartition":
         """Return the rows without the blocks of these numbers."""
         if not left_out:
             return self
@@ -115,13 +115,13 @@ class Prepared:
         if self.y is not None:
             weights = self.weights_of(target.fold)
             labels = Labels(self.target(target.number), weights)
-            return Block(self.design, target.labeled_share * weights, labels)
-        if target.penalty is None or not target.unlabeled_share:
+            return Block(self.design, target.labeled_factor * weights, labels)
+        if target.penalty is None or not target.unlabeled_factor:
             return None
-        return Block(self.design, target.unlabeled_share * self.weights)
+        return Block(self.design, target.unlabeled_factor * self.weights)
 
 
-def prepare(group: Sequence[Any], plan: Plan) -> list[Prepared]:
+def prepare(group: Sequence[Any], plan: Plan) -> list[PreparedPartition]:
     """Return partitions with their own features in the plan's order.
 
     Labelled partitions are joined to one, and so are unlabelled ones: a loop over the columns of one long
@@ -141,7 +141,7 @@ def prepare(group: Sequence[Any], plan: Plan) -> list[Prepared]:
     return [_prepare(several, plan) for several in alike.values()]
 
 
-def _prepare(several: Sequence[tuple[CheckedRows, RowFolds | None]], plan: Plan) -> Prepared:
+def _prepare(several: Sequence[tuple[CheckedRows, RowFolds | None]], plan: Plan) -> PreparedPartition:
     y, weights = (_joined(both) for both in zip(*(_targets(rows, plan) for rows, _ in several), strict=True))
     designs, places = [], []
     by_block = zip(*(_blocks(rows.X) for rows, _ in several), strict=True)
@@ -150,7 +150,7 @@ def _prepare(several: Sequence[tuple[CheckedRows, RowFolds | None]], plan: Plan)
         designs.append(design)
         places.append(own)
     folds = [own for _, own in several if own is not None]
-    return Prepared(
+    return PreparedPartition(
         BlockDesign(designs) if plan.in_blocks else designs[0],
         tuple(places),
         tuple(map(len, plan.orders)),

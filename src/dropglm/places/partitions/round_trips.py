@@ -21,7 +21,7 @@ from dropglm.core.objective import Coefficients
 from dropglm.core.objective.objective import term_of
 from dropglm.core.predictions import all_classes
 from dropglm.places.partitions.engine import Engine
-from dropglm.places.partitions.prepared import Prepared, Target
+from dropglm.places.partitions.prepared import PreparedPartition, Target
 from dropglm.places.partitions.sums import Answer, RowValues, Sums, add_answers, add_lists, sums_of
 
 
@@ -38,7 +38,7 @@ def answer(group: Sequence[Any], requests: Sequence[Request]) -> list[Answer]:
         return [reduce(add_answers, map(request.of, group)) for request in requests]
 
 
-class Evaluate(NamedTuple):
+class ValueAndGradient(NamedTuple):
     """Value and gradient of a problem: numbers are f and ∂f/∂b, values ∂f/∂β.
 
     With a mean row x̄, the diagonal of the Fisher information follows: that of b among the numbers, that of β
@@ -52,7 +52,7 @@ class Evaluate(NamedTuple):
     intercept: np.ndarray  # (K,)
     mean: np.ndarray | None = None  # x̄, (d,)
 
-    def of(self, part: Prepared) -> Sums:
+    def of(self, part: PreparedPartition) -> Sums:
         """Return the share of a partition."""
         part = part.without(self.target.left_out)
         block, (d, K) = part.block(self.target), self.beta.shape
@@ -83,7 +83,7 @@ class Predictors(NamedTuple):
     fold: int | None = None
     left_out: frozenset[int] = frozenset()
 
-    def of(self, part: Prepared) -> RowValues:
+    def of(self, part: PreparedPartition) -> RowValues:
         """Return the predictors of a partition's rows."""
         if part.y is None or part.rows is None:
             return RowValues(np.empty(0, np.intp), np.empty((0, self.beta.shape[1])))
@@ -96,10 +96,10 @@ class Predictors(NamedTuple):
 
 
 # Returns R of shape (n, C) for the rows of a partition, or None if these do not count.
-Columns = Callable[[Prepared], np.ndarray | None]
+Columns = Callable[[PreparedPartition], np.ndarray | None]
 
 
-class Totals(NamedTuple):
+class TransposedProduct(NamedTuple):
     """XᵀR for columns R that the partitions compute from their labels, weights and predictors."""
 
     columns: Columns
@@ -107,7 +107,7 @@ class Totals(NamedTuple):
     dtype: np.dtype
     left_out: frozenset[int] = frozenset()
 
-    def of(self, part: Prepared) -> Sums:
+    def of(self, part: PreparedPartition) -> Sums:
         """Return the share of a partition."""
         part = part.without(self.left_out)
         R = self.columns(part)
@@ -121,7 +121,7 @@ def weight_column(fold: int | None) -> Columns:
     return partial(_weight_column, fold=fold)
 
 
-def _weight_column(part: Prepared, fold: int | None) -> np.ndarray | None:
+def _weight_column(part: PreparedPartition, fold: int | None) -> np.ndarray | None:
     return None if part.y is None else part.weights_of(fold)[:, None]
 
 
@@ -130,7 +130,7 @@ def class_columns(fold: int | None) -> Columns:
     return partial(_class_columns, fold=fold)
 
 
-def _class_columns(part: Prepared, fold: int | None) -> np.ndarray | None:
+def _class_columns(part: PreparedPartition, fold: int | None) -> np.ndarray | None:
     return None if part.y is None else part.weights_of(fold)[:, None] * part.target(None)
 
 
@@ -140,7 +140,7 @@ def target_columns(number: int | None, fold: int | None, *, weighted: bool) -> C
 
 
 def _target_columns(
-    part: Prepared, number: int | None, fold: int | None, weighted: bool
+    part: PreparedPartition, number: int | None, fold: int | None, weighted: bool
 ) -> np.ndarray | None:
     if part.y is None:
         return None
@@ -153,7 +153,9 @@ def predicted_columns(family: type[Family], model: Coefficients) -> Columns:
     return partial(_predicted_columns, family=family, model=model)
 
 
-def _predicted_columns(part: Prepared, family: type[Family], model: Coefficients) -> np.ndarray | None:
+def _predicted_columns(
+    part: PreparedPartition, family: type[Family], model: Coefficients
+) -> np.ndarray | None:
     if part.y is not None:
         return None
     p = family.mean(_predictors(part, model[0]) + model[1])
@@ -165,12 +167,12 @@ def predicted_classes(model: Coefficients) -> Columns:
     return partial(_predicted_classes, model=model)
 
 
-def _predicted_classes(part: Prepared, model: Coefficients) -> np.ndarray | None:
+def _predicted_classes(part: PreparedPartition, model: Coefficients) -> np.ndarray | None:
     eta = _predictors(part, model[0]) + model[1]
     return part.weights[:, None] * Multinomial.mean(all_classes(eta))
 
 
-def _predictors(part: Prepared, beta: np.ndarray) -> np.ndarray:
+def _predictors(part: PreparedPartition, beta: np.ndarray) -> np.ndarray:
     """Return Xβ; shape (n, K).
 
     One set of coefficients goes through the columns, which an evaluation reads as well: rows that are stored
@@ -189,7 +191,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Rounds:
+class RoundTrips:
     """The requests of one or several problems to the same partitions.
 
     Parameters
@@ -212,7 +214,7 @@ class Rounds:
         self._running = 0  # threads of ``each``
         self._stopped = False  # whether a thread has failed, or the user has interrupted
         self._waiting: list[_Waiting] = []
-        self._later: list[Later] = []
+        self._later: list[PendingRequest] = []
         self._inside = local()
 
     def ask(self, *requests: Request) -> list[Any]:
@@ -230,14 +232,14 @@ class Rounds:
             raise own.error
         return own.answers
 
-    def later(self, request: Request) -> "Later":
-        """Let a request be part of the next round; its answer is there after that, or after ``settle``."""
-        found = Later(request)
+    def ask_later(self, request: Request) -> "PendingRequest":
+        """Let a request be part of the next round; its answer is there after that, or after ``flush``."""
+        found = PendingRequest(request)
         with self._changed:
             self._later.append(found)
         return found
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Run a round for the requests that are left, if there are any."""
         if self._later:
             self._round([])
@@ -342,7 +344,7 @@ class Rounds:
         return answers[: len(requests)]
 
 
-class Later:
+class PendingRequest:
     """A request that waits for the next round, and its answer."""
 
     def __init__(self, request: Request) -> None:

@@ -33,7 +33,7 @@ from dropglm.places.partitions.contents import (
     Requirements,
     Rows,
     Survey,
-    check_columns,
+    check_columns_agree,
     check_rows,
     merge,
     orders_of,
@@ -44,11 +44,11 @@ from dropglm.places.partitions.engine import Engine, SerialEngine
 from dropglm.places.partitions.prepared import Plan, RowFolds, Target, prepare
 from dropglm.places.partitions.round_trips import (
     Columns,
-    Evaluate,
-    Later,
+    PendingRequest,
     Predictors,
-    Rounds,
-    Totals,
+    RoundTrips,
+    TransposedProduct,
+    ValueAndGradient,
     class_columns,
     differs_from_mean,
     predicted_classes,
@@ -75,7 +75,7 @@ STEPS, NUMBERS = 30, 1 << 25
 MESSAGE = 1 << 26
 
 
-class PartitionedFeatures(AnyFeatures):
+class FeaturesInPartitions(AnyFeatures):
     """The features that occur in some partition, in the order of the coefficients.
 
     Parameters
@@ -89,13 +89,13 @@ class PartitionedFeatures(AnyFeatures):
 
     Attributes
     ----------
-    rounds : Rounds
+    round_trips : RoundTrips
         How to ask the partitions; set when these are prepared.
     smallest_unlabeled : tuple of float
         Of each block, the smallest entry of unlabelled rows, or 0 if none is negative.
     """
 
-    rounds: Rounds
+    round_trips: RoundTrips
 
     def __init__(self, labeled: Survey, unlabeled: Survey | None, threads: int) -> None:
         assert labeled.widths is not None
@@ -136,25 +136,25 @@ class PartitionedFeatures(AnyFeatures):
         """The labelled rows, as far as a problem needs them."""
         return LabeledDesign(self)
 
-    def totals(self, columns: Columns, count: int) -> Totals:
+    def totals(self, columns: Columns, count: int) -> TransposedProduct:
         """Return the request for XᵀR, where R has so many columns."""
-        return Totals(columns, (len(self.order), count), self.dtype, self.left_out)
+        return TransposedProduct(columns, (len(self.order), count), self.dtype, self.left_out)
 
     def each(self, work: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
         """Return ``[work(item) for item in items]``, all at a time, with common rounds."""
-        return self.rounds.each(work, items)
+        return self.round_trips.each(work, items)
 
     def each_when_ready(self, work: Callable[[int], None], needs: Sequence[Sequence[int]]) -> None:
         """Call ``work(k)`` for k = 0, 1, …, in common rounds."""
         # One message has the coefficients of all fits that are in progress.
         size = max(1, len(self.order) * self.dtype.itemsize)
-        self.rounds.each(work, range(len(needs)), needs, max(1, MESSAGE // size))
+        self.round_trips.each(work, range(len(needs)), needs, max(1, MESSAGE // size))
 
 
 class LabeledDesign(NamedTuple):
     """The labelled rows of all partitions."""
 
-    features: PartitionedFeatures
+    features: FeaturesInPartitions
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -168,14 +168,14 @@ class LabeledDesign(NamedTuple):
 
     def dot(self, beta: np.ndarray) -> np.ndarray:
         """Return Xβ of all rows; shape (n, K)."""
-        (found,) = self.features.rounds.ask(Predictors(beta, None, self.features.left_out))
+        (found,) = self.features.round_trips.ask(Predictors(beta, None, self.features.left_out))
         eta = np.empty((self.shape[0], beta.shape[1]))
         eta[found.rows] = found.values
         return eta
 
 
 @dataclass(frozen=True)
-class PartitionedShare(Share):
+class ShareInPartitions(Share):
     """A share, with the coefficients it belongs to; η stays with the partitions."""
 
     beta: np.ndarray
@@ -183,19 +183,19 @@ class PartitionedShare(Share):
     curvature: Coefficients | None  # if it was asked for in the same round
 
 
-class PartitionedTerm:
+class TermInPartitions:
     """The loss and the penalty of all rows; every evaluation is one round.
 
     Parameters
     ----------
-    features : PartitionedFeatures
+    features : FeaturesInPartitions
     target : Target
         The problem.
     mean : ndarray of shape (d,)
         The mean row x̄, to which curvatures refer.
     """
 
-    def __init__(self, features: PartitionedFeatures, target: Target, mean: np.ndarray) -> None:
+    def __init__(self, features: FeaturesInPartitions, target: Target, mean: np.ndarray) -> None:
         self.features = features
         self.target = target
         self.mean = mean
@@ -205,7 +205,7 @@ class PartitionedTerm:
         self._lines = 0
         self._expects_curvature = True
 
-    def at(self, beta: np.ndarray, intercept: np.ndarray) -> PartitionedShare:
+    def at(self, beta: np.ndarray, intercept: np.ndarray) -> ShareInPartitions:
         """Return value and gradient at these coefficients."""
         curved, self._expects_curvature = self._expects_curvature, False
         return self._evaluate(beta, intercept, curved=curved)
@@ -220,16 +220,18 @@ class PartitionedTerm:
         self._expects_curvature = self._lines in REFRESHES
         return EvaluatedLine(self, start, direction)
 
-    def fisher(self, here: PartitionedShare, mean: np.ndarray) -> Coefficients:
+    def fisher(self, here: ShareInPartitions, mean: np.ndarray) -> Coefficients:
         """Return the diagonal of the Fisher information of loss and penalty."""
         curvature = here.curvature or self._evaluate(here.beta, here.intercept, curved=True).curvature
         assert curvature is not None
         return curvature
 
-    def _evaluate(self, beta: np.ndarray, intercept: np.ndarray, *, curved: bool) -> PartitionedShare:
+    def _evaluate(self, beta: np.ndarray, intercept: np.ndarray, *, curved: bool) -> ShareInPartitions:
         """Return value, gradient and, if asked to, curvature in one round."""
         K, mean = len(intercept), self.mean
-        (sums,) = self.features.rounds.ask(Evaluate(self.target, beta, intercept, mean if curved else None))
+        (sums,) = self.features.round_trips.ask(
+            ValueAndGradient(self.target, beta, intercept, mean if curved else None)
+        )
         self.passes += 3 if curved else 2
         value, by_intercept, w_A2, p = np.split(sums.numbers, [1, 1 + K, 1 + 2 * K])
         by_beta, curvature = sums.dense(), None
@@ -237,13 +239,13 @@ class PartitionedTerm:
             by_beta, spread = (np.ascontiguousarray(half) for half in np.hsplit(by_beta, 2))
             curvature = spread + differs_from_mean(p, mean), w_A2
         eta = np.empty((0, K))
-        return PartitionedShare(
+        return ShareInPartitions(
             float(value[0]), by_beta, by_intercept, eta, beta.copy(), intercept.copy(), curvature
         )
 
 
 @dataclass(frozen=True)
-class PartitionedProblem(Problem):
+class ProblemInPartitions(Problem):
     """A problem whose rows are in partitions, which know its labels and weights by class and fold."""
 
     number: int | None = None  # of the class that is fitted against the rest
@@ -272,9 +274,9 @@ class PartitionedProblem(Problem):
         target = Target(self.family, penalty, self.number, fold=self.fold, left_out=self.features.left_out)
         if penalty is not None and discount > 0.0 and self.some_unlabeled:
             scales = penalty_scales(float(self.weights.sum()), self.unlabeled_weight, discount)
-            target = target._replace(labeled_share=scales[0], unlabeled_share=scales[1])
+            target = target._replace(labeled_factor=scales[0], unlabeled_factor=scales[1])
         return Objective(
-            [PartitionedTerm(self.features, target, mean)],
+            [TermInPartitions(self.features, target, mean)],
             l2,
             mean,
             fit_intercept=self.fit_intercept,
@@ -292,18 +294,20 @@ class PartitionedProblem(Problem):
     def counted_rows(self, *, weighted: bool = True) -> CountedRows:
         """Return the labelled rows as naive Bayes counts them; if not weighted, each as 1 or 0."""
         columns, smallest = target_columns(self.number, self.fold, weighted=weighted), self.features.smallest
-        return CountedPartitions(self.features, columns, self.y.shape[1], float(self.weights.sum()), smallest)
+        return CountsInPartitions(
+            self.features, columns, self.y.shape[1], float(self.weights.sum()), smallest
+        )
 
     def predicted_rows(self, coefficients: Coefficients) -> CountedRows:
         """Return the unlabelled rows with the labels that these coefficients predict."""
         columns, smallest = predicted_columns(self.family, coefficients), self.features.smallest_unlabeled
-        return CountedPartitions(self.features, columns, self.y.shape[1], self.unlabeled_weight, smallest)
+        return CountsInPartitions(self.features, columns, self.y.shape[1], self.unlabeled_weight, smallest)
 
 
-class CountedPartitions(NamedTuple):
+class CountsInPartitions(NamedTuple):
     """Labelled rows of all partitions, or unlabelled ones with predicted labels, for the weights of l2."""
 
-    features: PartitionedFeatures
+    features: FeaturesInPartitions
     columns: Columns
     K: int
     weight: float
@@ -337,15 +341,15 @@ class CountedPartitions(NamedTuple):
 
     def counts(self) -> np.ndarray:
         """Return the sums of each feature over the rows of each class and over the others; (d, 2K)."""
-        (found,) = self.features.rounds.ask(self.features.totals(self.columns, 2 * self.K))
+        (found,) = self.features.round_trips.ask(self.features.totals(self.columns, 2 * self.K))
         return found.dense() if self.place is None else found.dense()[self._blocks[0][1]]
 
-    def block(self, place: int) -> "CountedPartitions":
+    def block(self, place: int) -> "CountsInPartitions":
         """Return the rows with the features of one block."""
         return self._replace(place=place)
 
 
-class PartitionedRows(TrainingRows):
+class RowsInPartitions(TrainingRows):
     """Rows in partitions.
 
     Parameters
@@ -387,7 +391,7 @@ class PartitionedRows(TrainingRows):
         if unlabeled:
             self._unlabeled_parts, found = self._survey(unlabeled)
             if found.widths is not None:
-                check_columns(self.survey, found)
+                check_columns_agree(self.survey, found)
                 self.unlabeled_survey = found
         self.data = self._training_data()
 
@@ -429,7 +433,7 @@ class PartitionedRows(TrainingRows):
 
     def _prepare(self, noises: Sequence[Noise], unlabeled: bool, counted: bool) -> AnyFeatures:
         others = self.unlabeled_survey if unlabeled else None
-        features = PartitionedFeatures(self.survey, others, checks.threads(self.estimator.n_jobs))
+        features = FeaturesInPartitions(self.survey, others, checks.threads(self.estimator.n_jobs))
         plan = Plan(
             tuple(features.orders),
             features.block_count is not None,
@@ -453,15 +457,15 @@ class PartitionedRows(TrainingRows):
             for part, start, n in zip(self._parts, starts, rows, strict=False)
         ]
         used = [[part] for part in self._unlabeled_parts] if others is not None else []
-        groups = in_groups(labeled, used, self.engine.slots)
+        groups = group_partitions(labeled, used, self.engine.slots)
         joined = [[one for part in group for one in part] for group in groups]
-        features.rounds = Rounds(self.engine, self.engine.keep(prepare, joined, plan))
+        features.round_trips = RoundTrips(self.engine, self.engine.keep(prepare, joined, plan))
         if counted:
             # With a row of coefficients for every feature, also for those that no labelled row has.
             everything = tuple(np.arange(width) for width in features.widths)
             plan = plan._replace(orders=everything, every_feature=False, by_columns=True)
-            groups = in_groups(self._unlabeled_parts, [], self.engine.slots)
-            self._counted = Rounds(self.engine, self.engine.keep(prepare, groups, plan))
+            groups = group_partitions(self._unlabeled_parts, [], self.engine.slots)
+            self._counted = RoundTrips(self.engine, self.engine.keep(prepare, groups, plan))
         # The prepared partitions replace the checked ones; an engine that loses some computes both anew.
         self._parts.clear()
         self._unlabeled_parts.clear()
@@ -469,13 +473,13 @@ class PartitionedRows(TrainingRows):
 
     def _mean_rows(self, folds: Sequence[int | None]) -> list[Any]:
         features = self.features
-        found = features.rounds.ask(*(features.totals(weight_column(fold), 1) for fold in folds))
+        found = features.round_trips.ask(*(features.totals(weight_column(fold), 1) for fold in folds))
         return [
             (total.dense()[:, 0] / self.weights(fold).sum()).astype(features.dtype)
             for fold, total in zip(folds, found, strict=True)
         ]
 
-    _problem_class = PartitionedProblem
+    _problem_class = ProblemInPartitions
 
     def _place_of(self, k: int, fold: int | None) -> dict[str, Any]:
         K = len(self.data.classes)
@@ -498,16 +502,18 @@ class PartitionedRows(TrainingRows):
         self, fold: int, beta: np.ndarray, intercept: Any = 0.0, left_out: frozenset[int] = NO_BLOCKS
     ) -> Any:
         """Return what ``answered`` turns into the predictors of the held-out rows of a fold."""
-        return Promised(self.features.rounds.later(Predictors(beta, fold, left_out)), fold, intercept)
+        return PendingPredictors(
+            self.features.round_trips.ask_later(Predictors(beta, fold, left_out)), fold, intercept
+        )
 
     def answered(self, predictors: Sequence[Any]) -> list[np.ndarray]:
         """Return the predictors that ``held_out_predictors`` has promised."""
-        self.features.rounds.settle()
+        self.features.round_trips.flush()
         found = []
-        for later, fold, intercept in predictors:
-            values = later.answer.values
+        for request, fold, intercept in predictors:
+            rows, values = request.answer
             eta = np.empty((self.features.n, values.shape[1]))
-            eta[later.answer.rows] = values
+            eta[rows] = values
             found.append(eta[self.folds[fold].test] + intercept)
         return found
 
@@ -515,7 +521,7 @@ class PartitionedRows(TrainingRows):
         """Return, for each fold, the sums of the features of the first block over the rows of each class."""
         features, K = self.features, len(self.data.classes)
         _, columns, _ = features.blocks[0]
-        found = features.rounds.ask(*(features.totals(class_columns(fold), K) for fold in folds))
+        found = features.round_trips.ask(*(features.totals(class_columns(fold), K) for fold in folds))
         return [totals.dense()[columns].astype(np.float64) for totals in found]
 
     def unlabeled_totals(self, models: Sequence[Coefficients]) -> list[np.ndarray]:
@@ -525,7 +531,7 @@ class PartitionedRows(TrainingRows):
         found: list[np.ndarray] = []
         for first in range(0, len(models), at_a_time):
             requests = [
-                Totals(predicted_classes(model), (sum(widths), K), dtype)
+                TransposedProduct(predicted_classes(model), (sum(widths), K), dtype)
                 for model in models[first : first + at_a_time]
             ]
             found += [totals.dense()[: widths[0]] for totals in self._counted.ask(*requests)]
@@ -543,15 +549,15 @@ def solver_of(solver: LBFGS, size: int, at_a_time: int, *, stored: bool = False)
     return replace(solver, memory=max(solver.memory_for(size), min(STEPS, NUMBERS // (size * at_a_time))))
 
 
-class Promised(NamedTuple):
+class PendingPredictors(NamedTuple):
     """Predictors of held-out rows that come with the next round."""
 
-    later: Later
+    request: PendingRequest
     fold: int
     intercept: Any
 
 
-def in_groups(labeled: Sequence[Any], unlabeled: Sequence[Any], slots: int | None) -> list[list[Any]]:
+def group_partitions(labeled: Sequence[Any], unlabeled: Sequence[Any], slots: int | None) -> list[list[Any]]:
     """Return groups of neighbouring partitions, one per slot, each with its share of the unlabelled ones.
 
     Every task of a round costs some 5 ms on Dask, and its result has to be sent. The groups depend on the
@@ -559,7 +565,7 @@ def in_groups(labeled: Sequence[Any], unlabeled: Sequence[Any], slots: int | Non
 
     Examples
     --------
-    >>> in_groups("abcde", "uvw", 2)
+    >>> group_partitions("abcde", "uvw", 2)
     [['a', 'b', 'u'], ['c', 'd', 'e', 'v', 'w']]
     """
     count = max(len(labeled), len(unlabeled))
@@ -618,7 +624,7 @@ def fit_partitions(
         raise InputError(
             "A search has no checkpoint; fit LogisticRegressionCV without it, or LogisticRegression with it."
         )
-    rows = PartitionedRows(estimator, engine, labeled, unlabeled, estimator._targets, checkpoint)
+    rows = RowsInPartitions(estimator, engine, labeled, unlabeled, estimator._targets, checkpoint)
     estimator._check_targets(rows.data.y, rows.data.weights)
     return estimator._fit_to(rows)
 
