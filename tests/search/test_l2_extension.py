@@ -45,9 +45,9 @@ def test_every_step_beyond_the_edge_starts_from_the_one_before(rng, monkeypatch)
     X, y = separable(rng)
     starts, create = [], FitPath.__init__
 
-    def recorded(self, fits, job, candidates, first):
+    def recorded(self, rows, candidates, fold, problem_number, first):
         starts.append((candidates[0].params["l2"], first))
-        create(self, fits, job, candidates, first)
+        create(self, rows, candidates, fold, problem_number, first)
 
     monkeypatch.setattr(FitPath, "__init__", recorded)
     LogisticRegressionCV(**SETTINGS, l2=(30.0, 10.0)).fit(X, y)

@@ -266,7 +266,7 @@ def test_rounds_end_at_a_fixed_point(rng):
 
 def test_there_is_a_largest_number_of_rounds(monkeypatch, rng):
     monkeypatch.setattr(naive_bayes, "SETTLED", -1.0)
-    monkeypatch.setattr(naive_bayes, "MOST", 5)
+    monkeypatch.setattr(naive_bayes, "MAX_ROUNDS", 5)
     monkeypatch.setattr(NaiveBayesRounds, "_is_worse", lambda self, differences: False)
     assert len(predictors_after_rounds(10**17, rng)) == 1 + 5
     assert len(predictors_after_rounds(2, rng)) == 1 + 2

@@ -16,7 +16,7 @@ from dropglm.dask.engine import DaskEngine, client_from
 from dropglm.dask.partitions import is_collection, map_partitions, partitions_of
 from dropglm.places.partitions import Engine, Rows, fit_partitions
 from dropglm.places.partitions.checkpoint import remove_checkpoint
-from dropglm.places.partitions.contents import Requirements, check_rows, naming
+from dropglm.places.partitions.contents import check_rows, naming
 from dropglm.places.rows import class_numbers
 from dropglm.search.held_out import identity_model
 from dropglm.search.scoring import scorer_from
@@ -476,7 +476,7 @@ coef_, intercept_, n_iter_, multi_class_, result_, n_features_in_, feature_names
 
 def predictors_of(rows: Rows, model: Any) -> tuple[np.ndarray, ...]:
     """Return the predictors of a partition by a fitted model, its labels and its weights."""
-    checked = check_rows(rows, Requirements("labels"))
+    checked = check_rows(rows, "labels")
     with naming(checked.name):
         K = len(model.classes_)
         if not len(checked.weights):

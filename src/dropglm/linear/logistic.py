@@ -220,7 +220,7 @@ PerBlock, default="uniform"
         warm = self.warm_start and not problems[0].l2_weights.counts_unlabeled
         initial = previous_coefficients(self, features, coef.shape) if warm else None
         multi_class = "multinomial" if joint else "ovr"
-        with FitCallbacks(self, data, len(problems)) as observers:
+        with FitCallbacks(self, data, len(problems)) as callbacks:
 
             def task(k: int) -> Task:
                 rows = slice(None) if joint else slice(k, k + 1)
@@ -236,25 +236,20 @@ PerBlock, default="uniform"
                     }
 
                 start = None if initial is None else (initial[0][:, rows], initial[1][rows])
-                watch = observers.next_problem(attributes)
+                watch = callbacks.next_problem(attributes)
                 return Task(problems[k], penalty, self.l2, self.discount, start, watch)
 
             def store(k: int, solution: Solution) -> tuple[Result, str | None]:
                 rows = slice(None) if joint else slice(k, k + 1)
                 coef[rows], intercept[rows] = features.expand(solution.beta), solution.intercept
-                return judged(k, solution)
-
-            def judged(k: int, solution: Solution) -> tuple[Result, str | None]:
-                observers.problem_solved()
+                callbacks.problem_solved()
                 return solution.result, diverging_because(problems[k], penalty, self.l2, solution)
 
             own, numbers = replace(solver, threads=features.threads), range(len(problems))
-            if features.solves_together and not observers.in_order:
+            if features.solves_together and not callbacks.in_order:
                 solutions = problems[0].solve_together([task(k) for k in numbers], own)
-                coef = features.expand(np.concatenate([one.beta for one in solutions], axis=1))
-                intercept = np.concatenate([one.intercept for one in solutions])
-                solved = [judged(k, solution) for k, solution in enumerate(solutions)]
-            elif observers.in_order:
+                solved = [store(k, solution) for k, solution in enumerate(solutions)]
+            elif callbacks.in_order:
                 solved = [store(k, task(k).solve(own)) for k in numbers]
             else:
                 solved = features.each(lambda k: store(k, task(k).solve(own)), numbers)

@@ -139,9 +139,9 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
 
         solver = replace(solver, threads=features.threads)
         start = previous_coefficients(self, features, (1, features.d)) if self.warm_start else None
-        with FitCallbacks(self, data, 1) as observers:
+        with FitCallbacks(self, data, 1) as callbacks:
             solution = problem.solve(
-                penalty, self.l2, self.discount, solver, start, observers.next_problem(attributes)
+                penalty, self.l2, self.discount, solver, start, callbacks.next_problem(attributes)
             )
 
             self._set_fitted(

@@ -1,6 +1,7 @@
 """Transformers: columns of a table as blocks, and dense features from sparse ones."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -86,6 +87,7 @@ class BlockTransformer(ColumnTransformer, auto_wrap_output_keys=None):  # type: 
         return Blocks(*Xs)
 
 
+@dataclass(eq=False, repr=False)
 class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Project rows on the first singular vectors of labelled and unlabelled rows.
 
@@ -147,18 +149,11 @@ class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     # As in the other estimators of this package, metadata routing needs no request for unlabelled rows.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_unlabeled": True}
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        n_iter: int | None = None,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_iter = n_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: int = 100
+    _: KW_ONLY
+    n_iter: int | None = None
+    random_state: Any = 0
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any = None, X_unlabeled: Any = None) -> Self:
         """Learn the singular vectors.

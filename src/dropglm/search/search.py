@@ -8,7 +8,7 @@ naive Bayes that also count unlabelled rows may follow (``naive_bayes``). All of
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from numbers import Real
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ from dropglm.core.settings import expectation_from, noise_from, training_penalty
 from dropglm.core.solvers import LBFGS
 from dropglm.core.warning import warn_unless_all_converged
 from dropglm.linear.logistic import LogisticRegression, fits_jointly
-from dropglm.places.paths import Candidate
+from dropglm.places.paths import Candidate, WantedFits
 from dropglm.places.rows import TrainingRows
 from dropglm.search.blend import Blend, Priors
 from dropglm.search.held_out import CandidateResult, HeldOutRows, folds_from
@@ -258,6 +258,7 @@ def search_settings(
     return CompletedSearch(search, best, rounds_follow)
 
 
+@dataclass
 class Search:
     """The candidates so far, and their outcomes.
 
@@ -281,23 +282,14 @@ class Search:
     outcomes : list of CandidateResult
     """
 
-    def __init__(
-        self,
-        rows: TrainingRows,
-        held_out: HeldOutRows,
-        race: Race | None,
-        solver: LBFGS,
-        extension: "L2Extension",
-        keeps_all: bool,
-    ) -> None:
-        self.rows = rows
-        self.held_out = held_out
-        self.race = race
-        self.solver = solver
-        self.extension = extension
-        self.keeps_all = keeps_all
-        self.grid: list[Candidate] = []
-        self.outcomes: list[CandidateResult] = []
+    rows: TrainingRows
+    held_out: HeldOutRows
+    race: Race | None
+    solver: LBFGS
+    extension: "L2Extension"
+    keeps_all: bool
+    grid: list[Candidate] = field(default_factory=list)
+    outcomes: list[CandidateResult] = field(default_factory=list)
 
     def find_best(self, estimator: Any, candidates: list[Candidate]) -> int | None:
         """Fit candidates and those beyond the edge of the grid; return the number of the best.
@@ -333,15 +325,10 @@ class Search:
             done = 0
             while alive and done < folds:
                 stage = range(done, self._stop_after(done, alive))
-                found = self.rows.fit_candidates(
-                    self.grid,
-                    alive,
-                    stage,
-                    rough,
-                    keeps=lambda one: self.keeps_all or self.extension.keeps(one),
-                    on_fit=progress.advance,
-                    earlier=self._coefficients,
+                wanted = WantedFits(
+                    self.grid, alive, stage, rough, self._keeps, progress.advance, self._coefficients
                 )
+                found = self.rows.fit_candidates(wanted)
                 fits = [(*self.outcomes[k].fits, *(found[k, fold] for fold in stage)) for k in alive]
                 self.held_out.prepare(stage.stop)
                 outcomes = self.held_out.outcomes(
@@ -360,6 +347,9 @@ class Search:
         """Discard the coefficients of these candidates, whose memory may be as large as that of the rows."""
         for number in numbers:
             self.outcomes[number] = self.outcomes[number].without_coefficients()
+
+    def _keeps(self, one: Candidate) -> bool:
+        return self.keeps_all or self.extension.keeps(one)
 
     def _coefficients(self, number: int, fold: int) -> tuple[Coefficients, ...]:
         return self.outcomes[number].fits[fold].by_problem

@@ -31,7 +31,7 @@ from dropglm.core.penalties import MonteCarlo, Penalty
 from dropglm.core.problem import Problem, Solution, Task, run_stages
 from dropglm.core.solvers import LBFGS, Status
 from dropglm.places import gpu as cuda
-from dropglm.places.paths import Candidate, FoldFit
+from dropglm.places.paths import FoldFit, WantedFits
 from dropglm.places.rows import RowsInMemory
 
 
@@ -51,6 +51,7 @@ class FeaturesOnGpu(FeaturesOfRows):
     """
 
     solves_together = True
+    threads: int = 1  # for what is done on the host
 
     def __init__(self, X: Any, X_unlabeled: Any = None, threads: int = 1) -> None:
         given = [part for part in (X, X_unlabeled) if part is not None]
@@ -70,7 +71,7 @@ class FeaturesOnGpu(FeaturesOfRows):
         )
         self.unlabeled = unlabeled[0] if unlabeled else None
         self.from_gpu = is_on_gpu(X)
-        self._threads = threads
+        self.threads = threads
 
     @property
     def _home(self) -> Any:
@@ -101,11 +102,6 @@ class FeaturesOnGpu(FeaturesOfRows):
                 done += len(order)
             start += width
         return coef if self.from_gpu else to_host(coef)
-
-    @property
-    def threads(self) -> int:
-        """Number of threads for what is done on the host."""
-        return self._threads
 
     def each(self, work: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
         """Return ``[work(item) for item in items]``, one after the other: passes over X share memory."""
@@ -419,17 +415,9 @@ def _weights_key(problem: Problem, k: int) -> Hashable:
     return (id(problem), k) if problem.l2_weights.uses_labels else id(problem.l2_weights)
 
 
-def fit_in_batches(
-    rows: "RowsOnGpu",
-    grid: Sequence[Candidate],
-    numbers: Sequence[int],
-    folds: range,
-    solver: LBFGS,
-    keeps: Callable[[Candidate], bool],
-    on_fit: Callable[[], None],
-    earlier: Callable[[int, int], tuple[Coefficients, ...]],
-) -> dict[tuple[int, int], FoldFit]:
+def fit_in_batches(rows: "RowsOnGpu", wanted: WantedFits) -> dict[tuple[int, int], FoldFit]:
     """Return the fits of candidates to folds, all at once; see ``fit_along_paths``."""
+    grid, numbers, folds = wanted.grid, wanted.numbers, wanted.folds
     rows.compute_means({grid[number].l2_weights.left_out for number in numbers}, folds)
     # Fits in one batch have the same blocks of features, and the same stages.
     batches: dict[Any, list[int]] = {}
@@ -449,11 +437,11 @@ def fit_in_batches(
                 problems[shared] = rows.problem(candidate.l2_weights, k, fold)
             settings = candidate.penalty, candidate.params["l2"], candidate.params["discount"]
             tasks.append(Task(problems[shared], *settings))
-        fitted = fit_together(tasks, solver)
+        fitted = fit_together(tasks, wanted.solver)
         seconds = (time.perf_counter() - begin) / len(keys)
         for (number, fold, k), (solution, eta) in zip(keys, fitted, strict=True):
             parts[number, fold, k] = FoldFit(
-                ((to_host(solution.beta), solution.intercept),) if keeps(grid[number]) else (),
+                ((to_host(solution.beta), solution.intercept),) if wanted.keeps(grid[number]) else (),
                 eta[rows.folds[fold].test],  # predictors come with the fits
                 seconds,
                 solution.result.n_iter,
@@ -462,7 +450,7 @@ def fit_in_batches(
     fits = {}
     for number, fold in product(numbers, folds):
         fits[number, fold] = FoldFit.joined([parts[number, fold, k] for k in range(len(rows.targets))])
-        on_fit()
+        wanted.on_fit()
     return fits
 
 

@@ -65,19 +65,15 @@ class CheckedRows(NamedTuple):
         return partition_name(self.number, labeled=self.y is not None)
 
 
-class Requirements(NamedTuple):
-    """What the checks need to know of the estimator."""
-
-    targets: str  # "labels", "numbers" or "counts"
-
-
 def partition_name(number: int, *, labeled: bool) -> str:
     """Return what messages call a partition, counted from 0 like rows."""
     return f"Partition {number}" if labeled else f"Unlabelled partition {number}"
 
 
-def check_rows(rows: Rows, requirements: Requirements) -> CheckedRows:
-    """Return the rows after all checks that one partition allows.
+def check_rows(rows: Rows, targets: str) -> CheckedRows:
+    """Return the rows after all checks that one partition allows; ``targets`` says what y is.
+
+    y are "labels", "numbers" or "counts".
 
     Raises
     ------
@@ -94,7 +90,7 @@ def check_rows(rows: Rows, requirements: Requirements) -> CheckedRows:
         if labeled:
             if y is None:
                 raise InputError("has rows without labels; pass these as X_unlabeled.")
-            target = _targets(y, n, requirements.targets)
+            target = _targets(y, n, targets)
         kept = w > 0
         if not kept.all():
             X, w, target = X[kept], w[kept], None if target is None else target[kept]

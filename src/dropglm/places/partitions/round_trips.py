@@ -8,7 +8,7 @@ still running wait for an answer.
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from functools import partial, reduce
+from functools import reduce
 from threading import Condition, local
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -116,58 +116,38 @@ class TransposedProduct(NamedTuple):
         return sums_of(np.empty(0), part.design.transposed_dot(R), part.places, self.shape[0])
 
 
-def weight_column(fold: int | None) -> Columns:
-    """Return the columns of the mean row: the weights of labelled rows in the fits to a fold."""
-    return partial(_weight_column, fold=fold)
-
-
-def _weight_column(part: PreparedPartition, fold: int | None) -> np.ndarray | None:
+def weight_column(part: PreparedPartition, fold: int | None) -> np.ndarray | None:
+    """Return the column of the mean row: the weights of labelled rows in the fits to a fold."""
     return None if part.y is None else part.weights_of(fold)[:, None]
 
 
-def class_columns(fold: int | None) -> Columns:
+def class_columns(part: PreparedPartition, fold: int | None) -> np.ndarray | None:
     """Return one column per class, with the weights of its labelled rows in the fits to a fold."""
-    return partial(_class_columns, fold=fold)
-
-
-def _class_columns(part: PreparedPartition, fold: int | None) -> np.ndarray | None:
     return None if part.y is None else part.weights_of(fold)[:, None] * part.target(None)
 
 
-def target_columns(number: int | None, fold: int | None, *, weighted: bool) -> Columns:
-    """Return the columns w y and w (1 - y) of labelled rows, as naive Bayes counts them."""
-    return partial(_target_columns, number=number, fold=fold, weighted=weighted)
-
-
-def _target_columns(
-    part: PreparedPartition, number: int | None, fold: int | None, weighted: bool
+def target_columns(
+    part: PreparedPartition, number: int | None, fold: int | None, *, weighted: bool
 ) -> np.ndarray | None:
+    """Return the columns w y and w (1 - y) of labelled rows, as naive Bayes counts them."""
     if part.y is None:
         return None
     weights, y = part.weights_of(fold), part.target(number)
     return (weights if weighted else weights > 0.0)[:, None] * np.hstack([y, 1.0 - y])
 
 
-def predicted_columns(family: type[Family], model: Coefficients) -> Columns:
-    """Return the columns w p and w (1 - p) of unlabelled rows, with predicted p."""
-    return partial(_predicted_columns, family=family, model=model)
-
-
-def _predicted_columns(
+def predicted_columns(
     part: PreparedPartition, family: type[Family], model: Coefficients
 ) -> np.ndarray | None:
+    """Return the columns w p and w (1 - p) of unlabelled rows, with predicted p."""
     if part.y is not None:
         return None
     p = family.mean(_predictors(part, model[0]) + model[1])
     return part.weights[:, None] * np.hstack([p, 1.0 - p])
 
 
-def predicted_classes(model: Coefficients) -> Columns:
+def predicted_classes(part: PreparedPartition, model: Coefficients) -> np.ndarray | None:
     """Return one column per class, the weights of unlabelled rows times its predicted probability."""
-    return partial(_predicted_classes, model=model)
-
-
-def _predicted_classes(part: PreparedPartition, model: Coefficients) -> np.ndarray | None:
     eta = _predictors(part, model[0]) + model[1]
     return part.weights[:, None] * Multinomial.mean(all_classes(eta))
 

@@ -7,6 +7,7 @@ partitions; a round sends coefficients to them and returns sums, or predictors o
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike
 from typing import Any, NamedTuple, TypeVar
 
@@ -30,7 +31,6 @@ from dropglm.places.partitions.checkpoint import (
     remove_checkpoint,
 )
 from dropglm.places.partitions.contents import (
-    Requirements,
     Rows,
     Survey,
     check_columns_agree,
@@ -96,12 +96,13 @@ class FeaturesInPartitions(AnyFeatures):
     """
 
     round_trips: RoundTrips
+    smallest: tuple[float, ...] = ()
+    threads: int = 1
 
     def __init__(self, labeled: Survey, unlabeled: Survey | None, threads: int) -> None:
         assert labeled.widths is not None
         self.n = sum(labeled.rows)
-        self._threads = threads
-        self._smallest = labeled.smallest
+        self.threads, self.smallest = threads, labeled.smallest
         self.smallest_unlabeled = labeled.smallest if unlabeled is None else unlabeled.smallest
         super().__init__(
             orders_of(labeled, unlabeled),
@@ -122,23 +123,14 @@ class FeaturesInPartitions(AnyFeatures):
         return found
 
     @property
-    def smallest(self) -> tuple[float, ...]:
-        """Of each block, the smallest entry of labelled rows, or 0 if none is negative."""
-        return self._smallest
-
-    @property
-    def threads(self) -> int:
-        """Number of threads for the algebra on coefficients."""
-        return self._threads
-
-    @property
     def labeled(self) -> "LabeledDesign":
         """The labelled rows, as far as a problem needs them."""
         return LabeledDesign(self)
 
-    def totals(self, columns: Columns, count: int) -> TransposedProduct:
+    def totals(self, count: int, columns: Columns, **arguments: Any) -> TransposedProduct:
         """Return the request for XᵀR, where R has so many columns."""
-        return TransposedProduct(columns, (len(self.order), count), self.dtype, self.left_out)
+        shape = len(self.order), count
+        return TransposedProduct(partial(columns, **arguments), shape, self.dtype, self.left_out)
 
     def each(self, work: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
         """Return ``[work(item) for item in items]``, all at a time, with common rounds."""
@@ -293,15 +285,15 @@ class ProblemInPartitions(Problem):
 
     def counted_rows(self, *, weighted: bool = True) -> CountedRows:
         """Return the labelled rows as naive Bayes counts them; if not weighted, each as 1 or 0."""
-        columns, smallest = target_columns(self.number, self.fold, weighted=weighted), self.features.smallest
-        return CountsInPartitions(
-            self.features, columns, self.y.shape[1], float(self.weights.sum()), smallest
-        )
+        columns = partial(target_columns, number=self.number, fold=self.fold, weighted=weighted)
+        weight = float(self.weights.sum())
+        return CountsInPartitions(self.features, columns, self.y.shape[1], weight, self.features.smallest)
 
     def predicted_rows(self, coefficients: Coefficients) -> CountedRows:
         """Return the unlabelled rows with the labels that these coefficients predict."""
-        columns, smallest = predicted_columns(self.family, coefficients), self.features.smallest_unlabeled
-        return CountsInPartitions(self.features, columns, self.y.shape[1], self.unlabeled_weight, smallest)
+        columns = partial(predicted_columns, family=self.family, model=coefficients)
+        weight, smallest = self.unlabeled_weight, self.features.smallest_unlabeled
+        return CountsInPartitions(self.features, columns, self.y.shape[1], weight, smallest)
 
 
 class CountsInPartitions(NamedTuple):
@@ -341,7 +333,7 @@ class CountsInPartitions(NamedTuple):
 
     def counts(self) -> np.ndarray:
         """Return the sums of each feature over the rows of each class and over the others; (d, 2K)."""
-        (found,) = self.features.round_trips.ask(self.features.totals(self.columns, 2 * self.K))
+        (found,) = self.features.round_trips.ask(self.features.totals(2 * self.K, self.columns))
         return found.dense() if self.place is None else found.dense()[self._blocks[0][1]]
 
     def block(self, place: int) -> "CountsInPartitions":
@@ -382,7 +374,7 @@ class RowsInPartitions(TrainingRows):
         if not labeled:
             raise InputError("There is no partition of labelled rows.")
         self.estimator, self.engine, self.checkpoint = estimator, engine, checkpoint
-        self._requirements = Requirements(targets)
+        self.target_kind = targets
         self._parts, self.survey = self._survey(labeled)
         if self.survey.widths is None:
             raise InputError("No partition has a labelled row of positive weight.")
@@ -397,7 +389,7 @@ class RowsInPartitions(TrainingRows):
 
     def _survey(self, parts: Any) -> tuple[list[Any], Survey]:
         """Check partitions, and return those that have rows with what they contain."""
-        checked = self.engine.keep(check_rows, parts, self._requirements)
+        checked = self.engine.keep(check_rows, parts, self.target_kind)
         parts.clear()
         found: Survey = self.engine.total(survey, checked, None, merge)
         return [part for part, n in zip(checked, found.rows, strict=True) if n], found
@@ -408,7 +400,7 @@ class RowsInPartitions(TrainingRows):
         assert found.widths is not None
         assert found.y is not None
         y, weights = found.y, found.weights
-        if self._requirements.targets == "labels":
+        if self.target_kind == "labels":
             classes, y = number_classes(y)
             by_class = np.bincount(y, weights)
             factors = class_factors(self.estimator.class_weight, classes, by_class)
@@ -473,7 +465,7 @@ class RowsInPartitions(TrainingRows):
 
     def _mean_rows(self, folds: Sequence[int | None]) -> list[Any]:
         features = self.features
-        found = features.round_trips.ask(*(features.totals(weight_column(fold), 1) for fold in folds))
+        found = features.round_trips.ask(*(features.totals(1, weight_column, fold=fold) for fold in folds))
         return [
             (total.dense()[:, 0] / self.weights(fold).sum()).astype(features.dtype)
             for fold, total in zip(folds, found, strict=True)
@@ -521,7 +513,7 @@ class RowsInPartitions(TrainingRows):
         """Return, for each fold, the sums of the features of the first block over the rows of each class."""
         features, K = self.features, len(self.data.classes)
         _, columns, _ = features.blocks[0]
-        found = features.round_trips.ask(*(features.totals(class_columns(fold), K) for fold in folds))
+        found = features.round_trips.ask(*(features.totals(K, class_columns, fold=fold) for fold in folds))
         return [totals.dense()[columns].astype(np.float64) for totals in found]
 
     def unlabeled_totals(self, models: Sequence[Coefficients]) -> list[np.ndarray]:
@@ -531,7 +523,7 @@ class RowsInPartitions(TrainingRows):
         found: list[np.ndarray] = []
         for first in range(0, len(models), at_a_time):
             requests = [
-                TransposedProduct(predicted_classes(model), (sum(widths), K), dtype)
+                TransposedProduct(partial(predicted_classes, model=model), (sum(widths), K), dtype)
                 for model in models[first : first + at_a_time]
             ]
             found += [totals.dense()[: widths[0]] for totals in self._counted.ask(*requests)]
@@ -632,15 +624,6 @@ def fit_partitions(
 Model = TypeVar("Model")
 
 
-class Source(NamedTuple):
-    """Where the rows of a partition come from."""
-
-    number: int
-    partition: Any
-    load: Callable[[Any], Any] | None
-    labeled: bool
-
-
 def fit(
     model: Model,
     partitions: Sequence[Any],
@@ -701,19 +684,16 @@ def fit(
             f"{type(model).__name__} cannot be fitted to partitions; pass a linear model of dropglm."
         )
     engine = SerialEngine(rereads=not in_memory, threads=checks.threads(getattr(model, "n_jobs", None)))
-    sources = [
-        [Source(number, partition, load, labeled) for number, partition in enumerate(found)]
-        for found, labeled in ((partitions, True), (unlabeled_partitions, False))
-    ]
-    labeled, unlabeled = (engine.keep(read, found, None) for found in sources)
+    labeled = engine.keep(read, list(enumerate(partitions)), (load, True))
+    unlabeled = engine.keep(read, list(enumerate(unlabeled_partitions)), (load, False))
     fitted: Model = fit_partitions(model, engine, labeled, unlabeled, checkpoint)
     remove_checkpoint(checkpoint)
     return fitted
 
 
-def read(source: Source, message: None) -> Rows:
-    """Return the rows of a source."""
-    number, partition, load, labeled = source
+def read(numbered: tuple[int, Any], how: tuple[Callable[[Any], Any] | None, bool]) -> Rows:
+    """Return the rows of a partition, given its number and how to load it, and whether it has labels."""
+    (number, partition), (load, labeled) = numbered, how
     name = partition_name(number, labeled=labeled)
     if load is None and not callable(partition):
         raise InputTypeError(f"{name} is {partition!r}, not a function; pass load=, which reads a partition.")
