@@ -17,9 +17,12 @@ from dropglm.search.blend import (
     Blend,
     BlendedRows,
     BlendFitter,
-    fit_blend,
     losses_of,
 )
+
+
+def fit_blend(eta, nu, y, weights, **how):
+    return BlendFitter(nu, y, weights).fit(eta, **how)
 
 
 @st.composite

@@ -14,9 +14,10 @@ from dropglm import Blocks, LogisticRegression, LogisticRegressionCV, PerBlock
 from dropglm.core.families import Logistic
 from dropglm.places.rows import Fold, RowsInMemory, TrainingData
 from dropglm.search import naive_bayes, search
-from dropglm.search.blend import Blend, fit_blend
+from dropglm.search.blend import Blend
 from dropglm.search.naive_bayes import NaiveBayesRounds
 from tests.linear.test_fits import words
+from tests.search.test_blend import fit_blend
 from tests.search.test_blended_search import predictors, ratios, rows_and_labels
 from tests.search.test_naive_bayes import ratios_of_totals
 

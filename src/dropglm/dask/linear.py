@@ -95,30 +95,9 @@ class DaskModel(BaseEstimator):
     def _engine(self, client: Any) -> Engine:
         return DaskEngine(client)
 
-    def fit_parts(
-        self,
-        engine: Engine,
-        labeled: list[Any],
-        unlabeled: list[Any],
-        checkpoint: str | PathLike[str] | None = None,
-    ) -> Self:
-        """Fit the model to partitions as an engine keeps them.
-
-        Parameters
-        ----------
-        engine : Engine
-            Who keeps and adds up the partitions.
-        labeled, unlabeled : lists
-            Partitions, which are emptied.
-        checkpoint : str or path, optional
-            A folder for the state after each iteration, which stays at the end.
-
-        Returns
-        -------
-        Self
-            The estimator itself.
-        """
-        return fit_partitions(self, engine, labeled, unlabeled, checkpoint)
+    fit_parts: ClassVar[Callable[..., Any]] = (
+        fit_partitions  # given an engine and the partitions that it keeps
+    )
 
     def to_local(self) -> Any:
         """Return the ordinary estimator with the same settings and coefficients.

@@ -105,7 +105,7 @@ def fit_along_paths(rows: Any, wanted: WantedFits) -> dict[tuple[int, int], Fold
             wanted.on_fit()
 
     rows.features.each_when_ready(fit, needs)
-    etas = rows.answered([part.eta for part in parts.values()])
+    etas = rows.collect_predictors([part.eta for part in parts.values()])
     answered = {key: part._replace(eta=eta) for (key, part), eta in zip(parts.items(), etas, strict=True)}
     return {
         (number, fold): FoldFit.joined([answered[number, fold, k] for k in problems])

@@ -268,9 +268,9 @@ class TrainingRows(ABC):
     def held_out_predictors(
         self, fold: int, beta: np.ndarray, intercept: Any = 0.0, left_out: frozenset[int] = NO_BLOCKS
     ) -> Any:
-        """Return Xβ + b of the held-out rows of a fold, (n, K), or what ``answered`` turns into it."""
+        """Return Xβ + b of the held-out rows of a fold, (n, K), as ``collect_predictors`` takes it."""
 
-    def answered(self, predictors: Sequence[Any]) -> list[np.ndarray]:
+    def collect_predictors(self, predictors: Iterable[Any]) -> list[np.ndarray]:
         """Return the predictors that ``held_out_predictors`` has promised."""
         return list(predictors)
 

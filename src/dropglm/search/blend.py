@@ -78,16 +78,8 @@ class Blend(NamedTuple):
         model.coef_, model.multi_class_ = beta.T, "multinomial"
 
 
-def fit_blend(
-    eta: np.ndarray,
-    nu: np.ndarray | None,
-    y: np.ndarray,
-    weights: np.ndarray,
-    *,
-    calibrate: bool,
-    priors: Priors = PRIORS,
-) -> Blend:
-    """Return the blend with the least loss of held-out rows.
+class BlendFitter:
+    """Finds the blends of several models with the least loss of the same held-out rows.
 
         minimise  Σ_i w_i loss_i(t η_i + c ν_i) + 5 (t - ½)² + 5 (s c - ½)²  over t, s c ≥ 0.15,
 
@@ -96,40 +88,19 @@ def fit_blend(
 
     Parameters
     ----------
-    eta : ndarray of shape (n, K), or (n, 1) for two classes
-        Predictors of the model for held-out rows.
-    nu : ndarray of the same shape, or None
-        Those of naive Bayes; if None or the same for all classes, c = 0.
+    nu : ndarray of shape (n, K), or (n, 1) for two classes, or None
+        Predictors of naive Bayes for held-out rows; if None or the same for all classes, c = 0.
     y : ndarray of shape (n,)
         Numbers of the classes.
     weights : ndarray of shape (n,)
-    calibrate : bool
-        If False, t = 1.
-    priors : Priors
-        Those of t and of s c.
-
-    Returns
-    -------
-    Blend
 
     Examples
     --------
     >>> import numpy as np
     >>> eta, y = np.tile([[1.0], [-1.0]], (5000, 1)), np.tile([1, 0], 5000)
     >>> y[:1000] = 1 - y[:1000]  # nine in ten are right: log 9 = 2.2
-    >>> round(fit_blend(eta, None, y, np.ones(10000), calibrate=True).scale, 2)
+    >>> round(BlendFitter(None, y, np.ones(10000)).fit(eta, calibrate=True).scale, 2)
     2.2
-    """
-    return BlendFitter(nu, y, weights).fit(eta, calibrate=calibrate, priors=priors)
-
-
-class BlendFitter:
-    """What the blends of several models share that predict the same held-out rows.
-
-    Parameters
-    ----------
-    nu, y, weights
-        As for ``fit_blend``.
     """
 
     def __init__(self, nu: np.ndarray | None, y: np.ndarray, weights: np.ndarray) -> None:
@@ -139,7 +110,7 @@ class BlendFitter:
         self.nu = nu if self.spread else None
 
     def fit(self, eta: np.ndarray, *, calibrate: bool, priors: Priors = PRIORS) -> Blend:
-        """Return the blend of a model with these predictors."""
+        """Return the blend of a model with predictors η, shaped like ν; unless ``calibrate``, t = 1."""
         adds_nu = self.nu is not None
         used = [priors.scale if adds_nu else PRIOR_ALONE] * calibrate + [priors.naive_bayes] * adds_nu
         if not used:
@@ -231,7 +202,7 @@ class BlendedRows:
     Parameters
     ----------
     eta, nu, y, weights
-        As for ``fit_blend``.
+        As for ``BlendFitter``; η are the predictors of a model.
     calibrate : bool
         Whether t is one of the factors; else t = 1.
     spread : float

@@ -17,7 +17,7 @@ from dropglm.places.paths import Candidate, FoldFit
 from dropglm.places.rows import Fold, TrainingData, TrainingRows
 from dropglm.search.blend import PRIORS, PRIORS_BESIDE_OTHERS, Blend, BlendFitter, Priors
 from dropglm.search.naive_bayes import padded_with_zeros, ratios_from_totals
-from dropglm.search.scoring import ROW_SCORERS, RowScorer, takes_weights
+from dropglm.search.scoring import ROW_SCORERS, row_scorer_of, scorer_from, takes_weights
 
 FOLDS = 5
 # By default folds are drawn 400 / (rows · classes) times, at least once and at most four times: scores of few
@@ -197,51 +197,32 @@ class HeldOutRows:
     ----------
     rows : TrainingRows
         All labelled rows, prepared for the fits to the folds.
-    scorer : callable
-        A scorer of scikit-learn.
-    row_scorer : callable or None
-        Returns the score of each row, given predictors and classes, if the score is their mean; then the
-        scorer is not called.
-    weighted : bool
-        Whether scores are weighted by the sample weights, if the scorer supports it.
-    calibrate, naive_bayes : bool
-        Whether predictors are scaled, and whether naive Bayes' are added; see ``blend``.
+    estimator : LogisticRegressionCV
+        With ``scoring``, ``calibrate`` and ``naive_bayes``: how predictors are blended and scored. If the
+        score is a mean over rows, each row is scored, else the scorer of scikit-learn is called.
     priors : Priors or None
-        Those of the two factors; None means those for the number of blocks of a candidate.
+        Those of the two factors of the blend; None means those for the number of blocks of a candidate.
     """
 
-    def __init__(
-        self,
-        rows: TrainingRows,
-        scorer: Any,
-        row_scorer: RowScorer | None,
-        *,
-        weighted: bool,
-        calibrate: bool,
-        naive_bayes: bool,
-        priors: Priors | None = None,
-    ) -> None:
-        self.training_rows = rows
+    def __init__(self, rows: TrainingRows, estimator: Any, priors: Priors | None = None) -> None:
+        self.rows, self.features, self.priors = rows, rows.features, priors
         self.data = data = rows.data
-        self.features = rows.features
         self.folds = folds = rows.folds
-        self.scorer = scorer
-        self.row_scorer = row_scorer
-        self.weighted = weighted and takes_weights(scorer)
-        self.calibrate = calibrate
-        self.priors = priors
-        self.rows = np.concatenate([fold.test for fold in folds])
+        self.scorer = scorer_from(estimator.scoring, estimator)
+        self.row_scorer = row_scorer_of(estimator.scoring)
+        self.weighted = bool((data.sample_weights != 1.0).any()) and takes_weights(self.scorer)
+        self.calibrate, self.naive_bayes = estimator.calibrate, estimator.naive_bayes
+        self.row_indices = np.concatenate([fold.test for fold in folds])
         self.ends = np.cumsum([len(fold.test) for fold in folds])
-        self.y = data.y[self.rows]
-        times = np.bincount(self.rows, minlength=len(data.y))
+        self.y = data.y[self.row_indices]
+        times = np.bincount(self.row_indices, minlength=len(data.y))
         self.several_times = bool(times.max(initial=0) > 1)  # whether a row is held out by several folds
-        self.weights = (data.weights / np.maximum(times, 1))[self.rows]  # a row counts once
-        self._score_weights = self.score_weights[self.rows]
+        self.weights = (data.weights / np.maximum(times, 1))[self.row_indices]  # a row counts once
+        self._score_weights = self.score_weights[self.row_indices]
         self._starts = np.concatenate([[0], self.ends[:-1]])
         self._weight_sums = np.add.reduceat(self._score_weights, self._starts)
-        self.naive_bayes = naive_bayes
         self._nu: list[np.ndarray] = []  # naive Bayes' predictors, fold by fold
-        self.softmax = rows.family.several or calibrate or naive_bayes
+        self.softmax = rows.family.several or self.calibrate or self.naive_bayes
         self.identity = identity_model(data.classes, softmax=self.softmax)
 
     def naive_bayes_ratios(self, folds: Sequence[int | None]) -> list[np.ndarray]:
@@ -250,20 +231,15 @@ class HeldOutRows:
         d = sum(own.stop - own.start for _, own, _ in self.features.blocks)
         return [
             padded_with_zeros(ratios_from_totals(totals, threads=self.features.threads), columns, d)
-            for totals in self.training_rows.class_totals(folds)
+            for totals in self.rows.class_totals(folds)
         ]
 
     def prepare(self, stop: int) -> None:
         """Compute naive Bayes' predictors of the held-out rows of the first folds, without their labels."""
         folds = range(len(self._nu), stop if self.naive_bayes else 0)
         if folds:
-            rows, ratios = self.training_rows, self.naive_bayes_ratios(folds)
-            self._nu += rows.answered(
-                [
-                    rows.held_out_predictors(fold, own.astype(self.features.dtype))
-                    for fold, own in zip(folds, ratios, strict=True)
-                ]
-            )
+            ratios = [own.astype(self.features.dtype) for own in self.naive_bayes_ratios(folds)]
+            self._nu += self.rows.collect_predictors(map(self.rows.held_out_predictors, folds, ratios))
 
     def outcomes(self, items: Sequence[tuple[Candidate, tuple[FoldFit, ...]]]) -> list[CandidateResult]:
         """Return the outcomes of candidates, given their fits to the same first folds."""
@@ -346,7 +322,7 @@ class HeldOutRows:
     def _log_probabilities(self, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of the log probabilities of each labelled row, and how often it was held out."""
         log_p = self.identity.predict_log_proba(eta)
-        rows = self.rows[: len(eta)]
+        rows = self.row_indices[: len(eta)]
         times = np.bincount(rows, minlength=len(self.data.y))
         total = np.zeros((len(self.data.y), log_p.shape[1]))
         if self.several_times:

@@ -21,7 +21,7 @@ from dropglm.base.threads import each, even_ranges
 from dropglm.core.design import AnyDesign
 from dropglm.core.objective import Coefficients
 from dropglm.places.rows import TrainingRows
-from dropglm.search.blend import Blend, Prior, Priors, fit_blend, losses_of
+from dropglm.search.blend import Blend, BlendFitter, Prior, Priors, losses_of
 from dropglm.search.scoring import standard_error_of_rows
 
 PIECE = 1 << 16  # ratios per task; they fit into the cache
@@ -187,7 +187,8 @@ class NaiveBayesRounds:
         for number in range(min(count, MAX_ROUNDS)):
             ratios = self.ratios(models)
             nu = self.held_out_predictors(ratios[:-1])
-            blend = fit_blend(eta, nu, self.y, self.held_out_weights, calibrate=True, priors=ROUND_PRIORS)
+            fitter = BlendFitter(nu, self.y, self.held_out_weights)
+            blend = fitter.fit(eta, calibrate=True, priors=ROUND_PRIORS)
             before, eta, previous = eta, blend(eta, nu), losses
             losses = losses_of(eta, self.y)
             if self._is_worse(losses - previous):
@@ -218,16 +219,9 @@ class NaiveBayesRounds:
         """Return the predictors ν of the held-out rows of all folds, given the ratios of each fold."""
         rows, features = self.rows, self.rows.features
         (_, columns, _), (_, last, _) = features.blocks[0], features.blocks[-1]
-        return np.concatenate(
-            rows.answered(
-                [
-                    rows.held_out_predictors(
-                        fold, padded_with_zeros(r[features.orders[0]], columns, last.stop)
-                    )
-                    for fold, r in enumerate(ratios)
-                ]
-            )
-        )
+        padded = [padded_with_zeros(r[features.orders[0]], columns, last.stop) for r in ratios]
+        folds = range(len(ratios))
+        return np.concatenate(rows.collect_predictors(map(rows.held_out_predictors, folds, padded)))
 
     def _is_worse(self, differences: np.ndarray) -> bool:
         """Return whether the mean loss of held-out rows has grown by more than its standard error."""

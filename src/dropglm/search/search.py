@@ -59,14 +59,6 @@ def is_grid(name: str, value: Any) -> bool:
     return name != "l2_weights" or any(np.iterable(one) or isinstance(one, single) for one in value)
 
 
-class GridNoise(NamedTuple):
-    """The noise of some candidates, and the settings that describe it."""
-
-    dropout: Any
-    noise_std: Any
-    noise: Noise
-
-
 def grids_of(estimator: Any, blocks: int | None) -> dict[str, list[Any]]:
     """Return the values of every setting but l2_weights, strong penalties first."""
     grids: dict[str, list[Any]] = {}
@@ -85,14 +77,6 @@ def grids_of(estimator: Any, blocks: int | None) -> dict[str, list[Any]]:
             values.sort(reverse=True)
         grids[name] = values
     return grids
-
-
-def noises_of(grids: dict[str, list[Any]], blocks: int | None) -> list[GridNoise]:
-    """Return the noise of every dropout rate with every standard deviation."""
-    return [
-        GridNoise(dropout, std, noise_from(dropout, std, blocks))
-        for dropout, std in product(grids["dropout"], grids["noise_std"])
-    ]
 
 
 def l2_weights_grid(given: Any, features: AnyFeatures) -> list[Any]:
@@ -117,34 +101,32 @@ def _automatic(features: AnyFeatures) -> list[Any]:
 
 def candidates_of(
     grids: dict[str, list[Any]],
-    noises: Sequence[GridNoise],
+    noises: Sequence[Noise],
     penalties: Sequence[Penalty | None],
     l2_weights: Sequence[Any],
     features: AnyFeatures,
 ) -> list[Candidate]:
     """Return all points of the grid: paths of constant l2_weights and discount, strong penalties first.
 
+    ``noises`` and ``penalties`` are those of every dropout rate with every standard deviation.
     The discount has no effect without unlabelled rows, so only one is tried then.
     """
     discounts = grids["discount"] if features.some_unlabeled else grids["discount"][:1]
     rules = [l2_weights_from(value, features) for value in l2_weights]
     paths = product(zip(l2_weights, rules, strict=True), discounts)
+    settings = product(grids["dropout"], grids["noise_std"])
+    noisy = list(zip(settings, noises, penalties, strict=True))
+    names = ("dropout", "noise_std", "l2", "l2_weights", "discount")
     return [
         Candidate(
-            {
-                "dropout": noise.dropout,
-                "noise_std": noise.noise_std,
-                "l2": l2,
-                "l2_weights": value,
-                "discount": discount,
-            },
+            dict(zip(names, (dropout, std, l2, value, discount), strict=True)),
             penalty,
             rule,
             path,
-            noise.noise.strength,
+            noise.strength,
         )
         for path, ((value, rule), discount) in enumerate(paths)
-        for noise, penalty in zip(noises, penalties, strict=True)
+        for (dropout, std), noise, penalty in noisy
         for l2 in grids["l2"]
     ]
 
@@ -176,7 +158,7 @@ class CompletedSearch(NamedTuple):
 
     def row_scores_of(self, rows: np.ndarray) -> np.ndarray | None:
         """Return the scores of held-out rows by the best candidate, if these are its held-out rows."""
-        if self.best is None or not np.array_equal(rows, self.search.held_out.rows):
+        if self.best is None or not np.array_equal(rows, self.search.held_out.row_indices):
             return None
         return self.search.outcomes[self.best].row_scores
 
@@ -204,23 +186,25 @@ def search_settings(
     # Check.
     data = rows.data
     method, grids = expectation_from(estimator.expectation), grids_of(estimator, rows.block_count)
-    scorer, row_scorer = scorer_from(estimator.scoring, estimator), row_scorer_of(estimator.scoring)
+    scorer_from(estimator.scoring, estimator)  # which checks it
+    row_scorer = row_scorer_of(estimator.scoring)
     folds = folds_from(estimator.cv, data, every_class=row_scorer is None)
 
     # Build the grid.
-    noises = noises_of(grids, rows.block_count)
-    noisy = any(one.noise.parts for one in noises)
+    settings = product(grids["dropout"], grids["noise_std"])
+    noises = [noise_from(dropout, std, rows.block_count) for dropout, std in settings]
+    noisy = any(noise.parts for noise in noises)
     joint = fits_jointly(estimator.multi_class, len(data.classes), method, noisy=noisy)
     family = Multinomial if joint else Logistic
     # One penalty per noise, so that its points share the copies where the penalty is sampled.
-    penalties = [training_penalty(method, family, one.noise, estimator.random_state) for one in noises]
+    penalties = [training_penalty(method, family, noise, estimator.random_state) for noise in noises]
     smallest = rows.smallest_unlabeled if estimator.rounds and estimator.naive_bayes else None
     if smallest is not None and smallest < 0.0:
         raise InputError("rounds needs non-negative features in X_unlabeled; use rounds=0.")
     rounds_follow = smallest is not None
     features = rows.prepare(
         family,
-        [one.noise for one in noises],
+        noises,
         fit_intercept=estimator.fit_intercept,
         folds=folds,
         unlabeled=any(grids["discount"]) or counts_unlabeled(estimator.l2_weights),
@@ -232,22 +216,13 @@ def search_settings(
     candidates = candidates_of(grids, noises, penalties, l2_weights, features)
 
     # Search.
-    held_out = HeldOutRows(
-        rows,
-        scorer,
-        row_scorer,
-        weighted=bool((data.sample_weights != 1.0).any()),
-        calibrate=estimator.calibrate,
-        naive_bayes=estimator.naive_bayes,
-        priors=priors,
-    )
-    race = None
+    held_out, race = HeldOutRows(rows, estimator, priors), None
     if estimator.race and row_scorer is not None:
         race = Race(
             folds,
             held_out.score_weights,
             one_standard_error=estimator.one_standard_error,
-            rival=None if rival is None else rival.row_scores_of(held_out.rows),
+            rival=None if rival is None else rival.row_scores_of(held_out.row_indices),
         )
     # Not ``rows.solver``: in partitions its curvature and memory save 7 % of the rounds, but rough fits then
     # take other steps than in memory, and a log loss was 0.191 there and 0.193 here.
@@ -574,12 +549,6 @@ def ranks(means: np.ndarray, full: np.ndarray) -> np.ndarray:
     >>> ranks(np.array([0.7, 0.9, np.nan, 0.8]), np.array([True, False, True, True]))
     array([2, 4, 3, 1], dtype=int32)
     """
-    found = np.empty(len(means), np.int32)
-    found[full] = _ranks(np.where(np.isnan(means[full]), -np.inf, means[full]))
-    found[~full] = full.sum() + _ranks(means[~full])
-    return found
-
-
-def _ranks(scores: np.ndarray) -> np.ndarray:
-    """Return 1 plus the number of larger scores, for each score."""
-    return np.searchsorted(np.sort(-scores), -scores) + 1
+    scores = np.where(np.isnan(means), -np.inf, means)
+    ahead = (full & ~full[:, None]) | ((full == full[:, None]) & (scores > scores[:, None]))
+    return (1 + ahead.sum(axis=1)).astype(np.int32)

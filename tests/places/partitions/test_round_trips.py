@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dropglm.places.partitions import SerialEngine
 from dropglm.places.partitions.round_trips import RoundTrips
-from dropglm.places.partitions.sums import no_features
+from tests.places.partitions.cases import no_features
 
 
 class Add:

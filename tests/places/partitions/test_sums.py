@@ -9,8 +9,8 @@ from scipy import sparse
 
 from dropglm.places.partitions.contents import check_rows, merge, orders_of, survey
 from dropglm.places.partitions.engine import FAN_IN, SerialEngine, add_in_tree
-from dropglm.places.partitions.sums import add_lists, add_sums, no_features, sums_of
-from tests.places.partitions.cases import features, labels, partitions
+from dropglm.places.partitions.sums import add_lists, add_sums, sums_of
+from tests.places.partitions.cases import features, labels, no_features, partitions
 
 D = 7
 

@@ -165,7 +165,9 @@ def _fit_in_batches(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
         odd = len(batch) > 2 and len(batch) % 2 and tasks[0].problem.y.shape[1] % 2
         padded = [*batch, batch[-1]._replace(watch=None)] if odd else batch
         with cuda.runtime.out_of_memory("A fit", _bytes_per_task(tasks[0]) * len(padded)):
-            fitted += _solve_batch(padded, copies, solver)[: len(batch)]
+            together = DeviceFits(padded, copies)
+            run_stages(together, padded, solver)
+            fitted += together.fitted()[: len(batch)]
     return fitted
 
 
@@ -202,13 +204,6 @@ def check_supported(family: type[Family], penalties: Sequence[Penalty | None]) -
             "use device='cpu' for others.",
             "device",
         )
-
-
-def _solve_batch(tasks: Sequence[Task], copies: Sequence[Any], solver: LBFGS) -> list[Fitted]:
-    """Take all tasks through the stages of a fit."""
-    batch = DeviceFits(tasks, copies)
-    run_stages(batch, tasks, solver)
-    return batch.fitted()
 
 
 def _bytes_per_task(task: Task) -> int:

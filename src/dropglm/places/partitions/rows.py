@@ -5,7 +5,7 @@ partitions; a round sends coefficients to them and returns sums, or predictors o
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
@@ -493,13 +493,14 @@ class RowsInPartitions(TrainingRows):
     def held_out_predictors(
         self, fold: int, beta: np.ndarray, intercept: Any = 0.0, left_out: frozenset[int] = NO_BLOCKS
     ) -> Any:
-        """Return what ``answered`` turns into the predictors of the held-out rows of a fold."""
+        """Return what ``collect_predictors`` turns into the predictors of the held-out rows of a fold."""
         return PendingPredictors(
             self.features.round_trips.ask_later(Predictors(beta, fold, left_out)), fold, intercept
         )
 
-    def answered(self, predictors: Sequence[Any]) -> list[np.ndarray]:
+    def collect_predictors(self, predictors: Iterable[Any]) -> list[np.ndarray]:
         """Return the predictors that ``held_out_predictors`` has promised."""
+        predictors = list(predictors)  # which asks for them
         self.features.round_trips.flush()
         found = []
         for request, fold, intercept in predictors:
