@@ -30,7 +30,7 @@ class Candidate(NamedTuple):
     l2_weights: L2Weights
     path: int  # candidates of the same path differ only in dropout, noise_std and l2
     noise_strength: float
-    after: int | None = None  # number of the candidate from whose fits the first fits of a path start
+    starts_from: int | None = None  # number of the candidate from whose fits the first fits of a path start
 
 
 class FoldFit(NamedTuple):
@@ -91,7 +91,7 @@ def fit_along_paths(rows: Any, wanted: WantedFits) -> dict[tuple[int, int], Fold
     needs: list[list[int]] = []
     for members, fold, k in product(in_order, folds, problems):
         candidates = [grid[number] for number in members]
-        after = candidates[0].after
+        after = candidates[0].starts_from
         known = () if after is None else wanted.earlier(after, fold)
         path = FitPath(rows, candidates, fold, k, known[k] if known else None)
         needs += [[len(steps) + place for place in start.needs] for start in path.starts]

@@ -153,7 +153,7 @@ class TrainingRows(ABC):
         fit_intercept: bool = True,
         folds: Sequence[Fold] = (),
         unlabeled: bool = True,
-        counted: bool = False,
+        for_rounds: bool = False,
     ) -> AnyFeatures:
         """Prepare the rows for fits, and return their features.
 
@@ -166,18 +166,18 @@ class TrainingRows(ABC):
         folds : sequence of Fold
         unlabeled : bool
             Whether unlabelled rows have a part in the fits; if not, they would only add features that stay 0.
-        counted : bool
+        for_rounds : bool
             Whether ``unlabeled_totals`` is going to be asked for.
         """
         self.family, self.fit_intercept, self.folds = family, bool(fit_intercept), list(folds)
         self.targets = self._targets()
         self._means: dict[tuple[int | None, frozenset[int]], Any] = {}  # by fold and blocks left out
         self._held_out: dict[int, Any] = {}  # designs by fold, which take as much memory as X by rows
-        self.features = self._prepare(noises, unlabeled, counted)
+        self.features = self._prepare(noises, unlabeled, for_rounds)
         return self.features
 
     @abstractmethod
-    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, counted: bool) -> AnyFeatures:
+    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, for_rounds: bool) -> AnyFeatures:
         """Prepare the rows; the other settings are attributes already."""
 
     @property
@@ -304,7 +304,7 @@ class RowsInMemory(TrainingRows):
         self.estimator = estimator
         self.data = data
 
-    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, counted: bool) -> AnyFeatures:
+    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, for_rounds: bool) -> AnyFeatures:
         X_unlabeled = self.data.X_unlabeled if unlabeled else None
         return Features(self.data.X, X_unlabeled, checks.threads(self.estimator.n_jobs))
 

@@ -208,7 +208,7 @@ def search_settings(
         fit_intercept=estimator.fit_intercept,
         folds=folds,
         unlabeled=any(grids["discount"]) or counts_unlabeled(estimator.l2_weights),
-        counted=rounds_follow,
+        for_rounds=rounds_follow,
     )
     if estimator.naive_bayes and features.smallest[0] < 0.0:
         raise InputError("naive_bayes=True needs non-negative features; use naive_bayes=False.")
@@ -365,7 +365,7 @@ class L2Extension:
         They do if it is at the edge, or beyond it but not yet at the limit.
         """
         l2 = one.params["l2"]
-        beyond = one.after is not None and self.limits[0] * 1.001 < l2 < self.limits[1] * 0.999
+        beyond = one.starts_from is not None and self.limits[0] * 1.001 < l2 < self.limits[1] * 0.999
         return self.extends and (l2 in self.edges or beyond)
 
 
@@ -409,7 +409,7 @@ def beyond_edge(
     # With n, unlike ``standard_error``: n - 1 would extend fewer grids, which changes the chosen settings.
     if not gains.mean() > gains.std() / np.sqrt(len(gains)):
         return []
-    return [grid[best]._replace(params=grid[best].params | {"l2": beyond}, after=best)]
+    return [grid[best]._replace(params=grid[best].params | {"l2": beyond}, starts_from=best)]
 
 
 def _same_but_l2(one: Candidate, other: Candidate) -> bool:

@@ -254,7 +254,9 @@ class DeviceFits:
         columns = [(task.problem, k) for task in tasks for k in range(self.classes)]
         self.y = _SharedColumns(((id(one.y), k), one.y[:, k]) for one, k in columns)
         self.w = _SharedColumns((id(one.weights), one.weights) for one, _ in columns)
-        self.mean = _SharedColumns((_mean_key(one), partial(_mean, one)) for one, _ in columns)
+        self.mean = _SharedColumns(
+            (id(one if one.mean is None else one.mean), partial(_mean, one)) for one, _ in columns
+        )
         self.l2_weights = _SharedColumns(
             (_weights_key(one, k), partial(_l2_weights, one, k)) for one, k in columns
         )
@@ -398,10 +400,6 @@ def _mean(problem: Problem) -> Any:
     return problem._mean if problem.fit_intercept else np.zeros_like(problem._mean)
 
 
-def _mean_key(problem: Problem) -> Hashable:
-    return id(problem) if problem.mean is None else id(problem.mean)
-
-
 def _l2_weights(problem: Problem, k: int) -> Any:
     return problem.labeled_l2_weights[:, k]
 
@@ -455,6 +453,6 @@ class RowsOnGpu(RowsInMemory):
     _problem_class = ProblemOnGpu
     fit_candidates = fit_in_batches
 
-    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, counted: bool) -> FeaturesOnGpu:
+    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, for_rounds: bool) -> FeaturesOnGpu:
         X_unlabeled = self.data.X_unlabeled if unlabeled else None
         return FeaturesOnGpu(self.data.X, X_unlabeled, checks.threads(self.estimator.n_jobs))

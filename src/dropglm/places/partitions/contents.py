@@ -108,6 +108,11 @@ def naming(name: str) -> Iterator[None]:
         raise type(error)(f"{name}{link}{sentence}", *getattr(error, "parameters", ())) from None
 
 
+def blocks_of(X: Any) -> Sequence[Any]:
+    """Return the matrices side by side that X consists of."""
+    return X.blocks if isinstance(X, Blocks) else (X,)
+
+
 def _length(X: Any) -> int:
     if hasattr(X, "shape"):
         return int(X.shape[0])
@@ -136,8 +141,7 @@ def _features(X: Any) -> Any:
 
 def _first_not_finite(X: Any) -> int | None:
     """Return the first row with an entry that is not finite, if X has numbers."""
-    blocks = X.blocks if isinstance(X, Blocks) else [X]
-    for block in blocks:
+    for block in blocks_of(X):
         try:
             if sparse.issparse(block):
                 csr = sparse.csr_array(block)
@@ -202,7 +206,7 @@ class Survey(NamedTuple):
 def survey(rows: CheckedRows, _: None) -> Survey:
     """Return what a partition contains."""
     X, n = rows.X, rows.X.shape[0]
-    blocks: Sequence[Any] = X.blocks if isinstance(X, Blocks) else [X]
+    blocks = blocks_of(X)
     found = [_occurrences(block) for block in blocks]
     dtypes = {block.dtype for block in blocks}
     return Survey(

@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from dropglm.base.blocks import Blocks
 from dropglm.core.design import AnyDesign, BlockDesign, Design
 from dropglm.core.families import Family
 from dropglm.core.objective import Block, Labels
 from dropglm.core.penalties import Penalty
 from dropglm.core.predictions import indicators
-from dropglm.places.partitions.contents import CheckedRows, naming
+from dropglm.places.partitions.contents import CheckedRows, blocks_of, naming
 from dropglm.places.rows import class_numbers
 
 
@@ -136,7 +135,7 @@ def prepare(group: Sequence[Any], plan: Plan) -> list[PreparedPartition]:
     alike: dict[tuple[bool, ...], list[tuple[CheckedRows, RowFolds | None]]] = {}
     for rows, folds in zip_longest(group, group[1:]):
         if isinstance(rows, CheckedRows):
-            kind = (rows.y is not None, *map(sparse.issparse, _blocks(rows.X)))
+            kind = (rows.y is not None, *map(sparse.issparse, blocks_of(rows.X)))
             alike.setdefault(kind, []).append((rows, folds if isinstance(folds, RowFolds) else None))
     return [_prepare(several, plan) for several in alike.values()]
 
@@ -144,7 +143,7 @@ def prepare(group: Sequence[Any], plan: Plan) -> list[PreparedPartition]:
 def _prepare(several: Sequence[tuple[CheckedRows, RowFolds | None]], plan: Plan) -> PreparedPartition:
     y, weights = (_joined(both) for both in zip(*(_targets(rows, plan) for rows, _ in several), strict=True))
     designs, places = [], []
-    by_block = zip(*(_blocks(rows.X) for rows, _ in several), strict=True)
+    by_block = zip(*(blocks_of(rows.X) for rows, _ in several), strict=True)
     for blocks, order in zip(by_block, plan.orders, strict=True):
         design, own = _design(_joined(blocks), order, plan)
         designs.append(design)
@@ -171,10 +170,6 @@ def _targets(rows: CheckedRows, plan: Plan) -> tuple[np.ndarray | None, np.ndarr
         if plan.class_factors is not None:
             weights = weights * plan.class_factors[y]
     return y, weights
-
-
-def _blocks(X: Any) -> Sequence[Any]:
-    return X.blocks if isinstance(X, Blocks) else (X,)
 
 
 def _joined(parts: Sequence[Any]) -> Any:

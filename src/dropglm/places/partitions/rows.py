@@ -161,9 +161,7 @@ class LabeledDesign(NamedTuple):
     def dot(self, beta: np.ndarray) -> np.ndarray:
         """Return Xβ of all rows; shape (n, K)."""
         (found,) = self.features.round_trips.ask(Predictors(beta, None, self.features.left_out))
-        eta = np.empty((self.shape[0], beta.shape[1]))
-        eta[found.rows] = found.values
-        return eta
+        return found.in_order(self.features.n)
 
 
 @dataclass(frozen=True)
@@ -423,7 +421,7 @@ class RowsInPartitions(TrainingRows):
         """The smallest entry of the first block of unlabelled rows, or 0; None without such rows."""
         return None if self.unlabeled_survey is None else self.unlabeled_survey.smallest[0]
 
-    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, counted: bool) -> AnyFeatures:
+    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, for_rounds: bool) -> AnyFeatures:
         others = self.unlabeled_survey if unlabeled else None
         features = FeaturesInPartitions(self.survey, others, checks.threads(self.estimator.n_jobs))
         plan = Plan(
@@ -452,7 +450,7 @@ class RowsInPartitions(TrainingRows):
         groups = group_partitions(labeled, used, self.engine.slots)
         joined = [[one for part in group for one in part] for group in groups]
         features.round_trips = RoundTrips(self.engine, self.engine.keep(prepare, joined, plan))
-        if counted:
+        if for_rounds:
             # With a row of coefficients for every feature, also for those that no labelled row has.
             everything = tuple(np.arange(width) for width in features.widths)
             plan = plan._replace(orders=everything, every_feature=False, by_columns=True)
@@ -502,13 +500,10 @@ class RowsInPartitions(TrainingRows):
         """Return the predictors that ``held_out_predictors`` has promised."""
         predictors = list(predictors)  # which asks for them
         self.features.round_trips.flush()
-        found = []
-        for request, fold, intercept in predictors:
-            rows, values = request.answer
-            eta = np.empty((self.features.n, values.shape[1]))
-            eta[rows] = values
-            found.append(eta[self.folds[fold].test] + intercept)
-        return found
+        return [
+            request.answer.in_order(self.features.n)[self.folds[fold].test] + intercept
+            for request, fold, intercept in predictors
+        ]
 
     def class_totals(self, folds: Sequence[int | None]) -> list[Any]:
         """Return, for each fold, the sums of the features of the first block over the rows of each class."""

@@ -67,6 +67,12 @@ class RowValues(NamedTuple):
     rows: np.ndarray  # (n',)
     values: np.ndarray  # (n', K)
 
+    def in_order(self, n: int) -> np.ndarray:
+        """Return the numbers of all n rows, without a meaning where none is known; shape (n, K)."""
+        everywhere = np.empty((n, self.values.shape[1]))
+        everywhere[self.rows] = self.values
+        return everywhere
+
 
 Answer = Sums | RowValues
 
