@@ -430,8 +430,7 @@ def fit_best(estimator: Any, searched: CompletedSearch) -> None:
 
     # Fit the best settings to all rows, and blend.
     model = _model_with(estimator, chosen.params, joint=rows.family.several)
-    problems = rows.problems(chosen.l2_weights)
-    model._solve(problems, chosen.penalty, rows.data, rows.solver(estimator.tol, estimator.max_iter))
+    model._solve(rows, chosen.l2_weights, chosen.penalty)
     if estimator.calibrate or estimator.naive_bayes:
         ratios = held_out.naive_bayes_ratios([None])[0] if estimator.naive_bayes else None
         outcome.blend.apply_to(model, None if ratios is None else rows.features.expand(ratios))
