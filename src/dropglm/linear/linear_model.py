@@ -66,11 +66,6 @@ class FitCallbacks:
         return self
 
     @property
-    def observe(self) -> bool:
-        """Whether anybody observes the fit."""
-        return self.in_order or self.progress.shown
-
-    @property
     def in_order(self) -> bool:
         """Whether problems are solved one after the other, as the tasks of callbacks must be."""
         return self.fit_task is not None
@@ -80,7 +75,7 @@ class FitCallbacks:
 
         ``attributes`` turns β and b into the attributes of an estimator that is fitted so far.
         """
-        if not self.observe:
+        if not (self.in_order or self.progress.shown):
             return None
         task = None
         if self.fit_task is not None:

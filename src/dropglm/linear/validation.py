@@ -40,9 +40,8 @@ def check_classification(
     estimator: Any, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, unlabeled_weight: Any
 ) -> TrainingData:
     """Return the data of a classifier, with classes numbered from 0; the estimator is not changed."""
-    unfitted = _unfitted(estimator)
-    X, X_unlabeled, unlabeled_weights = check_features(
-        unfitted, X, X_unlabeled, unlabeled_weight, allow_blocks=True
+    X, X_unlabeled, unlabeled_weights, attributes = _checked_features(
+        estimator, X, X_unlabeled, unlabeled_weight
     )
     classes, numbers = check_labels(estimator, y, X.shape[0])
     sample_weights = checks.weights(sample_weight, X.shape[0])
@@ -53,7 +52,6 @@ def check_classification(
             f"All rows of class {classes[by_class.argmin()]} have a sample_weight of 0; remove these rows."
         )
     weights = sample_weights * class_factors(estimator.class_weight, classes, by_class)[numbers]
-    attributes = _feature_attributes(unfitted, X)
     return TrainingData(
         X, numbers, attributes, sample_weights, weights, X_unlabeled, unlabeled_weights, classes
     )
@@ -63,26 +61,26 @@ def check_regression(
     estimator: Any, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, unlabeled_weight: Any
 ) -> TrainingData:
     """Return the data of a regressor; the estimator is not changed."""
-    unfitted = _unfitted(estimator)
-    X, X_unlabeled, unlabeled_weights = check_features(
-        unfitted, X, X_unlabeled, unlabeled_weight, allow_blocks=True
+    X, X_unlabeled, unlabeled_weights, attributes = _checked_features(
+        estimator, X, X_unlabeled, unlabeled_weight
     )
     y = checks.numbers(check_target(estimator, y, X.shape[0]), "y")
     weights = checks.weights(sample_weight, X.shape[0])
     checks.some_weight(weights)
-    attributes = _feature_attributes(unfitted, X)
     return TrainingData(X, y, attributes, weights, weights, X_unlabeled, unlabeled_weights)
 
 
-def _unfitted(estimator: Any) -> Any:
-    """Return an estimator with the same settings, for checks that would set attributes."""
-    return type(estimator)(**estimator.get_params(deep=False))
-
-
-def _feature_attributes(checked: Any, X: Any) -> dict[str, Any]:
+def _checked_features(
+    estimator: Any, X: Any, X_unlabeled: Any, unlabeled_weight: Any
+) -> tuple[Any, Any, np.ndarray | None, dict[str, Any]]:
+    """Return what ``check_features`` returns, and the attributes that describe the features."""
+    unfitted = type(estimator)(**estimator.get_params(deep=False))  # on which checks may set attributes
+    X, *unlabeled = check_features(unfitted, X, X_unlabeled, unlabeled_weight, allow_blocks=True)
     names = ("n_features_in_", "feature_names_in_")
-    found = {name: getattr(checked, name) for name in names if hasattr(checked, name)}
-    return found | ({"_block_widths": X.widths} if isinstance(X, Blocks) else {})
+    attributes = {name: getattr(unfitted, name) for name in names if hasattr(unfitted, name)}
+    if isinstance(X, Blocks):
+        attributes["_block_widths"] = X.widths
+    return X, *unlabeled, attributes
 
 
 def check_features(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -136,36 +136,9 @@ def candidates_of(
 SEARCH_TOL = 3e-2
 
 
-class CompletedSearch(NamedTuple):
-    """A search that is done."""
-
-    search: "Search"
-    best: int | None  # number of the best candidate; None if all of them lost to a rival
-    rounds_follow: bool  # whether rounds of naive Bayes follow
-
-    @property
-    def score(self) -> float:
-        """The mean score of the best candidate, before any rounds; minus infinity if there is none."""
-        return -np.inf if self.best is None else float(self.search.outcomes[self.best].scores.mean())
-
-    def near_best(self) -> list[Candidate]:
-        """Return the candidates within one standard error of the best; all of them if there was no race."""
-        search = self.search
-        if search.race is None or self.best is None:
-            return search.grid
-        fitted = [one.row_scores for one in search.outcomes]
-        return [search.grid[k] for k in search.race.near(self.best, fitted)]
-
-    def row_scores_of(self, rows: np.ndarray) -> np.ndarray | None:
-        """Return the scores of held-out rows by the best candidate, if these are its held-out rows."""
-        if self.best is None or not np.array_equal(rows, self.search.held_out.row_indices):
-            return None
-        return self.search.outcomes[self.best].row_scores
-
-
 def search_settings(
-    estimator: Any, rows: TrainingRows, *, rival: CompletedSearch | None = None, priors: Priors | None = None
-) -> CompletedSearch:
+    estimator: Any, rows: TrainingRows, *, rival: "Search | None" = None, priors: Priors | None = None
+) -> "Search":
     """Fit the candidates of a LogisticRegressionCV to the folds, and choose one.
 
     Parameters
@@ -173,7 +146,7 @@ def search_settings(
     estimator : LogisticRegressionCV
         Whose settings are checked, except for its grids.
     rows : TrainingRows
-    rival : CompletedSearch, optional
+    rival : Search, optional
         The search with other features of the same rows: candidates that lose to its best one drop out, if the
         folds are the same.
     priors : Priors, optional
@@ -181,7 +154,7 @@ def search_settings(
 
     Returns
     -------
-    CompletedSearch
+    Search
     """
     # Check.
     data = rows.data
@@ -228,14 +201,14 @@ def search_settings(
     # take other steps than in memory, and a log loss was 0.191 there and 0.193 here.
     extension, solver = L2Extension(estimator, grids["l2"]), LBFGS(estimator.tol, estimator.max_iter)
     search = Search(rows, held_out, race, solver, extension, rounds_follow)
-    best = search.find_best(estimator, candidates)
+    search.run(estimator, candidates)
     rows.release_held_out()
-    return CompletedSearch(search, best, rounds_follow)
+    return search
 
 
 @dataclass
 class Search:
-    """The candidates so far, and their outcomes.
+    """The candidates so far, their outcomes, and the best of them.
 
     Parameters
     ----------
@@ -248,13 +221,15 @@ class Search:
         precise.
     extension : L2Extension
         How far values of l2 beyond the grid are tried.
-    keeps_all : bool
-        Whether all fits keep their coefficients, as rounds of naive Bayes need them.
+    rounds_follow : bool
+        Whether rounds of naive Bayes follow, which need the coefficients of all fits.
 
     Attributes
     ----------
     grid : list of Candidate
     outcomes : list of CandidateResult
+    best : int or None
+        Number of the best candidate; None if all of them lost to a rival.
     """
 
     rows: TrainingRows
@@ -262,39 +237,58 @@ class Search:
     race: Race | None
     solver: LBFGS
     extension: "L2Extension"
-    keeps_all: bool
+    rounds_follow: bool
     grid: list[Candidate] = field(default_factory=list)
     outcomes: list[CandidateResult] = field(default_factory=list)
+    best: int | None = None
 
-    def find_best(self, estimator: Any, candidates: list[Candidate]) -> int | None:
-        """Fit candidates and those beyond the edge of the grid; return the number of the best.
+    @property
+    def scores(self) -> np.ndarray:
+        """The scores of all candidates by fold; NaN where a candidate was not fitted to a fold."""
+        return np.array([outcome.scores for outcome in self.outcomes])
 
-        It is None if all candidates lost to a rival.
-        """
-        best: int | None = None
+    @property
+    def score(self) -> float:
+        """The mean score of the best candidate, before any rounds; minus infinity if there is none."""
+        return -np.inf if self.best is None else float(self.outcomes[self.best].scores.mean())
+
+    def near_best(self) -> list[Candidate]:
+        """Return the candidates within one standard error of the best; all of them if there was no race."""
+        if self.race is None or self.best is None:
+            return self.grid
+        fitted = [one.row_scores for one in self.outcomes]
+        return [self.grid[k] for k in self.race.near(self.best, fitted)]
+
+    def row_scores_of(self, rows: np.ndarray) -> np.ndarray | None:
+        """Return the scores of held-out rows by the best candidate, if these are its held-out rows."""
+        if self.best is None or not np.array_equal(rows, self.held_out.row_indices):
+            return None
+        return self.outcomes[self.best].row_scores
+
+    def run(self, estimator: Any, candidates: list[Candidate]) -> None:
+        """Fit candidates and those beyond the edge of the grid, and find the best."""
         while candidates:
-            self.run(candidates, shown=bool(estimator.verbose))
+            self.fit_candidates(candidates, shown=bool(estimator.verbose))
             if all(len(outcome.fits) < len(self.rows.folds) for outcome in self.outcomes):
                 break
-            scores = np.array([outcome.scores for outcome in self.outcomes])
-            best = best_candidate(self.grid, scores, one_standard_error=estimator.one_standard_error)
-            candidates = (
-                beyond_edge(self.grid, scores, best, self.extension.limits) if self.extension.extends else []
+            self.best = best_candidate(
+                self.grid, self.scores, one_standard_error=estimator.one_standard_error
             )
-        self.release(set(range(len(self.grid))).difference({best}))
+            if not self.extension.extends:
+                break
+            candidates = beyond_edge(self.grid, self.scores, self.best, self.extension.limits)
+        self.release(set(range(len(self.grid))).difference({self.best}))
         converged = [fit.converged for outcome in self.outcomes for fit in outcome.fits]
         warn_unless_all_converged(converged, estimator.max_iter)
-        return best
 
-    def run(self, candidates: list[Candidate], *, shown: bool) -> None:
+    def fit_candidates(self, candidates: list[Candidate], *, shown: bool) -> None:
         """Fit and score more candidates; those that are clearly worse than the best so far drop out."""
         first, folds = len(self.grid), len(self.rows.folds)
         # Without a step, candidates that are close to each other would have the same score.
         rough = replace(self.solver, tol=max(self.solver.tol, SEARCH_TOL), min_iter=1)
         self.grid += candidates
-        self.outcomes += [CandidateResult((), Blend(), np.empty((0, 1)), np.full(folds, np.nan))] * len(
-            candidates
-        )
+        nothing = CandidateResult((), Blend(), np.empty((0, 1)), np.full(folds, np.nan))
+        self.outcomes += [nothing] * len(candidates)
         alive = list(range(first, len(self.grid)))
         with Progress("fits", len(candidates) * folds, shown=shown) as progress:
             done = 0
@@ -324,7 +318,7 @@ class Search:
             self.outcomes[number] = self.outcomes[number].without_coefficients()
 
     def _keeps(self, one: Candidate) -> bool:
-        return self.keeps_all or self.extension.keeps(one)
+        return self.rounds_follow or self.extension.keeps(one)
 
     def _coefficients(self, number: int, fold: int) -> tuple[Coefficients, ...]:
         return self.outcomes[number].fits[fold].by_problem
@@ -421,9 +415,9 @@ def _values_of_l2(grid: list[Candidate], best: int) -> list[float]:
     return sorted({one.params["l2"] for one in grid if _same_but_l2(one, grid[best])})
 
 
-def fit_best(estimator: Any, searched: CompletedSearch) -> None:
+def fit_best(estimator: Any, search: Search) -> None:
     """Fit the best settings of a search to all rows, and set all fitted attributes of its estimator."""
-    search, best, rows = searched.search, searched.best, searched.search.rows
+    best, rows = search.best, search.rows
     assert best is not None
     chosen, outcome, held_out = search.grid[best], search.outcomes[best], search.held_out
     results = results_table(search, best)
@@ -437,7 +431,7 @@ def fit_best(estimator: Any, searched: CompletedSearch) -> None:
 
     # Blend in naive Bayes of the unlabelled rows, with predicted labels.
     rounds: list[NaiveBayesRound] = []
-    if searched.rounds_follow and 0 not in chosen.l2_weights.left_out:
+    if search.rounds_follow and 0 not in chosen.l2_weights.left_out:
         with Progress("Rounds of naive Bayes", shown=bool(estimator.verbose)):
             models = _fold_models(search, best)
             models.append((np.ascontiguousarray(to_host(model.coef_).T), to_host(model.intercept_)))
@@ -450,7 +444,7 @@ def fit_best(estimator: Any, searched: CompletedSearch) -> None:
         eta = rounds[-1].eta
         best_scores = held_out.scores(eta)
 
-    scores, params = np.array([one.scores for one in search.outcomes]), results["params"][best]
+    params = results["params"][best]
     names = ("classes_", "coef_", "intercept_", "n_iter_", "multi_class_", "result_")
     estimator._set_fitted(
         best_estimator_=model,
@@ -463,7 +457,7 @@ def fit_best(estimator: Any, searched: CompletedSearch) -> None:
         scale_=outcome.blend.scale,
         naive_bayes_=outcome.blend.naive_bayes,
         rounds_=[one.blend for one in rounds],
-        l2_at_edge_=bool(beyond_edge(search.grid, scores, best)),
+        l2_at_edge_=bool(beyond_edge(search.grid, search.scores, best)),
         **{f"{name}_": value for name, value in params.items()},
         **{name: getattr(model, name) for name in names},
         **rows.data.feature_attributes,
@@ -492,7 +486,7 @@ def _fold_models(search: Search, number: int) -> list[Coefficients]:
     return models
 
 
-def results_table(search: "Search", best: int) -> dict[str, Any]:
+def results_table(search: Search, best: int) -> dict[str, Any]:
     """Return the outcomes of all candidates, given the number of the best one.
 
     Candidates that dropped out have no score of some folds. Means over the others would compare different
@@ -500,7 +494,7 @@ def results_table(search: "Search", best: int) -> dict[str, Any]:
     have; likewise for the accuracy. They rank behind all others.
     """
     outcomes, held_out = search.outcomes, search.held_out
-    scores = np.array([outcome.scores for outcome in outcomes])
+    scores = search.scores
     folds = [len(outcome.fits) for outcome in outcomes]
     full = np.array(folds) == scores.shape[1]
     means = scores.mean(axis=1)

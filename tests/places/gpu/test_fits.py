@@ -242,9 +242,11 @@ def test_too_little_memory_says_how_much_and_what_to_do(monkeypatch):
 def test_problems_that_do_not_fit_together_are_fitted_in_batches(monkeypatch):
     from dropglm.places.gpu import fits as on_gpu
 
-    sizes, solve = [], on_gpu._solve_batch
+    sizes, run = [], on_gpu.run_stages
     monkeypatch.setattr(
-        on_gpu, "_solve_batch", lambda tasks, *rest: sizes.append(len(tasks)) or solve(tasks, *rest)
+        on_gpu,
+        "run_stages",
+        lambda fits, tasks, solver: sizes.append(len(tasks)) or run(fits, tasks, solver),
     )
     monkeypatch.setattr(on_gpu, "_batch_size", lambda tasks: 2)
     X, y = data("binary", n=9, classes=3)
