@@ -95,9 +95,8 @@ class DaskModel(BaseEstimator):
     def _engine(self, client: Any) -> Engine:
         return DaskEngine(client)
 
-    fit_parts: ClassVar[Callable[..., Any]] = (
-        fit_partitions  # given an engine and the partitions that it keeps
-    )
+    # Takes an engine, and partitions as it keeps them.
+    fit_parts: ClassVar[Callable[..., Any]] = fit_partitions
 
     def to_local(self) -> Any:
         """Return the ordinary estimator with the same settings and coefficients.
