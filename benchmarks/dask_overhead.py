@@ -29,7 +29,7 @@ from benchmarks.text import CACHE, imdb
 from dropglm import LogisticRegression
 from dropglm.dask import LogisticRegression as DaskLogisticRegression
 from dropglm.dask.engine import DaskEngine
-from dropglm.places.partitions.requests import answer
+from dropglm.places.partitions.round_trips import answer
 from dropglm.places.partitions.sums import add_lists
 
 WORKERS, PARTITIONS = 2, 4

@@ -24,7 +24,6 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-import dropglm.dask.connecting
 import dropglm.dask.engine
 import dropglm.places.partitions.checkpoint
 from benchmarks.failing_disk import EVERY, PLACES, Calls, Fault, Record, Run, Work, after_power_cut, run
@@ -191,7 +190,7 @@ def acknowledging(save: Any, calls: Calls, training: Training, checkpoint: Path)
 
 def command(*arguments: str) -> None:
     """Run ``dropglm train``, with this process in place of a cluster."""
-    dropglm.dask.connecting.connected = nullcontext  # type: ignore[assignment]
+    dropglm.dask.engine.connected = nullcontext  # type: ignore[assignment]
     dropglm.dask.engine.DaskEngine = lambda client: SerialEngine()  # type: ignore[assignment,misc]
     try:
         app(("train", *arguments), prog_name="dropglm")

@@ -37,7 +37,7 @@ def raw_kernels(data: Any) -> Rows:
     import cupy
 
     from dropglm.places.gpu.design import upload
-    from dropglm.places.gpu.matrix import Ends
+    from dropglm.places.gpu.matrix import Ray
     from dropglm.places.gpu.runtime import GpuArray, Group, Stream
 
     matrix: Any = upload([data.X], np.dtype(np.float32), 1)[1][0]
@@ -48,7 +48,7 @@ def raw_kernels(data: Any) -> Rows:
     out, other, ones = *(GpuArray(cupy.zeros((3, n, P))) for _ in range(2)), GpuArray(cupy.ones(P))
     indptr, indices, _ = (part.array for part in matrix.rows)
     with Stream() as stream:
-        group, ends = Group(P, stream), Ends(beta, direction)
+        group, ends = Group(P, stream), Ray(beta, direction)
         arguments = np.int32(n), indptr, indices, beta.array, direction.array, other.array
         works = {
             "Numba": lambda: matrix.ray(group, ends, ones, out, add=False),

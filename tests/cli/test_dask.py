@@ -15,8 +15,8 @@ from numpy.testing import assert_allclose
 from dropglm import load_model
 from dropglm import text as dropglm_text
 from dropglm.core.solvers import LBFGS
-from dropglm.dask import connecting
-from dropglm.dask import tables as dask_tables
+from dropglm.dask import engine
+from dropglm.dask import partitions as dask_tables
 from dropglm.tables import Table, TableError
 from tests.cli.command import dropglm, error_of, run, run_process, texts, write_csv
 
@@ -175,7 +175,7 @@ def test_errors_are_one_sentence(folder, address, monkeypatch):
     assert "No partition has a text with a label" in error("empty.csv")
     write_csv(folder / "gaps.csv", [("a film", "good"), ("a story", "")])
     assert "gaps.csv: row 2 (line 3) has no label" in error("gaps.csv")
-    monkeypatch.setattr(connecting, "SECONDS", 0.5)
+    monkeypatch.setattr(engine, "SECONDS", 0.5)
     assert "No Dask scheduler answers at tcp://127.0.0.1:9." in error("all.csv", where="tcp://127.0.0.1:9")
 
 
@@ -185,7 +185,7 @@ def test_the_log_of_a_client_is_silent_while_it_is_connected(address):
     handler = logging.StreamHandler(stream)
     logger.addHandler(handler)
     try:
-        with connecting.connected(address):
+        with engine.connected(address):
             logging.getLogger("distributed.client").error("lost")
         assert not stream.getvalue()
         logger.error("found")

@@ -15,8 +15,8 @@ from scipy import sparse
 
 from dropglm.dask import LogisticRegression, TextClassifier
 from dropglm.dask.engine import DaskEngine
-from dropglm.places.partitions.requests import answer
-from dropglm.places.partitions.survey import survey
+from dropglm.places.partitions.contents import survey
+from dropglm.places.partitions.round_trips import answer
 from dropglm.text.partitioned import gram_share
 from tests.dask.test_text import many_words
 from tests.places.partitions.cases import coefficients, features, labels

@@ -21,8 +21,8 @@ from dropglm.dask import LinearRegression, LogisticRegression, PoissonRegressor
 from dropglm.dask.engine import DaskEngine
 from dropglm.places.partitions import SerialEngine, fit_partitions
 from dropglm.places.partitions.contents import Rows
-from dropglm.places.partitions.rounds import Rounds
-from dropglm.places.partitions.rows import in_groups
+from dropglm.places.partitions.round_trips import RoundTrips
+from dropglm.places.partitions.rows import group_partitions
 from tests.places.partitions.cases import (
     CLOSE,
     EXACT,
@@ -123,7 +123,7 @@ def test_groups_depend_only_on_the_number_of_slots():
     """Every partition is in one group, in order, however many there are of each kind."""
     for labeled, unlabeled, slots in [(17, 4, 2), (3, 9, 4), (1, 0, 8), (2, 2, None)]:
         a, b = [("a", k) for k in range(labeled)], [("b", k) for k in range(unlabeled)]
-        groups = in_groups(a, b, slots)
+        groups = group_partitions(a, b, slots)
         joined = [part for group in groups for part in group]
         assert ([p for p in joined if p[0] == "a"], [p for p in joined if p[0] == "b"]) == (a, b)
         assert len(groups) <= (slots or max(labeled, unlabeled))
@@ -178,7 +178,7 @@ def test_what_is_not_partitioned_is_refused(client, data):
 @pytest.mark.parametrize("model", [LogisticRegression(), LinearRegression()], ids=["classes", "numbers"])
 def test_only_prepared_rows_stay_on_the_workers(client, data, monkeypatch, model):
     X, y = data[:2]
-    tasks, ask, kept = client.cluster.scheduler.tasks, Rounds.ask, []
+    tasks, ask, kept = client.cluster.scheduler.tasks, RoundTrips.ask, []
     others = set(tasks)  # of other tests
 
     def in_memory():
@@ -193,7 +193,7 @@ def test_only_prepared_rows_stay_on_the_workers(client, data, monkeypatch, model
         kept.append(in_memory())
         return answers
 
-    monkeypatch.setattr(Rounds, "ask", look)
+    monkeypatch.setattr(RoundTrips, "ask", look)
     model.set_params(client=client).fit(delayed_parts(X, 3), delayed_parts(y, 3))
     assert kept[-1] == {"prepare"}
 

@@ -21,7 +21,7 @@ from sklearn.base import clone
 from dropglm import text
 from dropglm.dask import TextClassifier
 from dropglm.places.partitions import Rows, SerialEngine
-from dropglm.places.partitions.rounds import Rounds
+from dropglm.places.partitions.round_trips import RoundTrips
 from dropglm.text import load_model, partitioned, save_model, training, tuning
 from dropglm.text.partitioned import TextRows, TextsInPartitions, to_matrix
 from dropglm.text.training import fit_to_texts
@@ -317,7 +317,7 @@ def test_errors_name_the_partition(client):
 
 
 def test_only_prepared_matrices_stay_on_the_workers(client, monkeypatch):
-    kept, ask = [], Rounds.ask
+    kept, ask = [], RoundTrips.ask
     texts_and_matrices = {"list", "Rows", "check_partition", "to_matrix", "check_rows"}
     others = set(client.cluster.scheduler.tasks)  # of other tests
 
@@ -329,7 +329,7 @@ def test_only_prepared_matrices_stay_on_the_workers(client, monkeypatch):
         time.sleep(0.01)  # the scheduler releases within milliseconds what nobody needs
         return answers
 
-    monkeypatch.setattr(Rounds, "ask", look)
+    monkeypatch.setattr(RoundTrips, "ask", look)
     texts, y = corpus(40)
     TextClassifier(tune=False, client=client).fit(parts(texts, 3), parts(y, 3), X_unlabeled=parts(texts, 2))
     assert "prepare" in kept[-1]

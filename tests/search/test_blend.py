@@ -16,10 +16,13 @@ from dropglm.search.blend import (
     PRIORS_BESIDE_OTHERS,
     Blend,
     BlendedRows,
-    HeldOutBlends,
-    fit_blend,
+    BlendFitter,
     losses_of,
 )
+
+
+def fit_blend(eta, nu, y, weights, **how):
+    return BlendFitter(nu, y, weights).fit(eta, **how)
 
 
 @st.composite
@@ -215,7 +218,7 @@ def test_a_predictor_that_is_not_a_number_has_no_loss(K, rng):
 def test_blends_of_the_same_rows_share_naive_bayes(rng):
     y, weights = rng.integers(3, size=200), rng.random(200)
     nu, etas = rng.normal(size=(200, 3)), rng.normal(size=(4, 200, 3))
-    shared = HeldOutBlends(nu, y, weights)
+    shared = BlendFitter(nu, y, weights)
     for eta in etas:
         for calibrate in (False, True):
             expected = fit_blend(eta, nu, y, weights, calibrate=calibrate)

@@ -10,9 +10,9 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 
 from dropglm import LogisticRegression, LogisticRegressionCV
 from dropglm.search import search
-from dropglm.search.blend import fit_blend
 from tests.linear.test_fits import words
-from tests.search.test_naive_bayes_ratios import by_hand
+from tests.search.test_blend import fit_blend
+from tests.search.test_naive_bayes import by_hand
 
 GRID = {"dropout": (0.6, 0.3), "l2": (1.0, 0.1), "l2_weights": "uniform", "discount": 0.5}
 BLENDS = {

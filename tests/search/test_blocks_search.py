@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from dropglm import Blocks, LogisticRegression, LogisticRegressionCV, PerBlock
 from dropglm.search import search
-from dropglm.search.grid import is_grid
+from dropglm.search.search import is_grid
 from tests.linear.test_blocks import data
 
 PLAIN = {"extend_l2": False, "calibrate": False, "cv": 3}

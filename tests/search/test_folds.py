@@ -9,8 +9,8 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import KFold, RepeatedStratifiedKFold, StratifiedKFold
 
 from dropglm import LogisticRegression, LogisticRegressionCV
-from dropglm.places.training_data import TrainingData
-from dropglm.search.folds import folds_from, stratified_splits
+from dropglm.places.rows import TrainingData
+from dropglm.search.held_out import folds_from, stratified_splits
 from dropglm.search.scoring import accuracy, neg_log_loss, scorer_from, takes_weights
 from tests.linear.test_fits import words
 

@@ -12,8 +12,7 @@ from dropglm.core.families import Logistic, Multinomial
 from dropglm.places.rows import Fold
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import Blend
-from dropglm.search.held_out import HeldOut, Outcome
-from dropglm.search.scoring import row_scorer_of, scorer_from
+from dropglm.search.held_out import CandidateResult, HeldOutRows
 
 N = 90
 
@@ -31,14 +30,7 @@ def held_out_rows(K, scoring, *, joint=True, weighted=False, repeats=1, seed=0) 
         features=SimpleNamespace(threads=1, widths=(4,)),
         folds=[Fold(np.ones(N), test) for test in tests],
     )
-    found = HeldOut(
-        cast(Any, rows),
-        scorer_from(scoring, LogisticRegressionCV()),
-        row_scorer_of(scoring),
-        weighted=weighted,
-        calibrate=False,
-        naive_bayes=False,
-    )
+    found = HeldOutRows(cast(Any, rows), LogisticRegressionCV(scoring=scoring, calibrate=False))
     return found, rng.normal(size=(N * repeats, 1 if K == 2 else K))
 
 
@@ -88,8 +80,8 @@ def test_a_row_scorer_takes_the_place_of_the_scorer():
 def test_the_accuracy_counts_rows_once(K, repeats):
     held_out, eta = held_out_rows(K, None, repeats=repeats)
     total = np.zeros((N, K))
-    np.add.at(total, held_out.rows, held_out.identity.predict_log_proba(eta))
-    outcome = Outcome((), Blend(), eta, np.empty(0))
+    np.add.at(total, held_out.row_indices, held_out.identity.predict_log_proba(eta))
+    outcome = CandidateResult((), Blend(), eta, np.empty(0))
     found = held_out.accuracy(outcome, len(held_out.folds))
     assert found == np.mean(total.argmax(axis=1) == held_out.data.y)
     assert_allclose(held_out.probabilities(eta).argmax(axis=1), total.argmax(axis=1))

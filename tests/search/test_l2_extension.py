@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from dropglm import LogisticRegressionCV
 from dropglm.core.l2_weights import L2_WEIGHTS
-from dropglm.places.paths import Candidate, Path
+from dropglm.places.paths import Candidate, FitPath
 from dropglm.search.search import beyond_edge
 from tests.linear.test_fits import words
 
@@ -43,13 +43,13 @@ def test_a_search_goes_on_to_a_tenth_of_the_smallest_value(rng):
 
 def test_every_step_beyond_the_edge_starts_from_the_one_before(rng, monkeypatch):
     X, y = separable(rng)
-    starts, create = [], Path.__init__
+    starts, create = [], FitPath.__init__
 
-    def recorded(self, fits, job, candidates, first):
+    def recorded(self, rows, candidates, fold, problem_number, first):
         starts.append((candidates[0].params["l2"], first))
-        create(self, fits, job, candidates, first)
+        create(self, rows, candidates, fold, problem_number, first)
 
-    monkeypatch.setattr(Path, "__init__", recorded)
+    monkeypatch.setattr(FitPath, "__init__", recorded)
     LogisticRegressionCV(**SETTINGS, l2=(30.0, 10.0)).fit(X, y)
     beyond = [first for l2, first in starts if l2 < 10.0]
     assert len(beyond) == 8  # two steps, four folds

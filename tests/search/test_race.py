@@ -171,7 +171,7 @@ def test_all_candidates_may_lose_to_a_rival(rng):
     other = LogisticRegressionCV(**settings)._search(X[:, 12:], y, rival=rival)
     assert other.best is None
     assert other.score == -np.inf
-    assert all(len(outcome.fits) == 1 for outcome in other.search.outcomes)
+    assert all(len(outcome.fits) == 1 for outcome in other.outcomes)
     # Other folds have other rows.
     shuffled = LogisticRegressionCV(**settings, cv=4)._search(X[:, 12:], y, rival=rival)
     assert shuffled.best is not None
@@ -184,7 +184,7 @@ def test_only_the_best_candidate_keeps_its_coefficients(rng):
     settings = {"dropout": (0.5, 0.3), "l2": (1.0, 0.1), "l2_weights": "uniform", "discount": 0.0}
     search = LogisticRegressionCV(**settings, naive_bayes=True, rounds=1)
     found = search._search(X, y, X_unlabeled=X[:50])
-    kept = [any(fit.by_problem for fit in outcome.fits) for outcome in found.search.outcomes]
+    kept = [any(fit.by_problem for fit in outcome.fits) for outcome in found.outcomes]
     assert np.flatnonzero(kept).tolist() == [found.best]
 
 

@@ -12,14 +12,14 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 
 from dropglm import Blocks, LogisticRegression, LogisticRegressionCV, PerBlock
 from dropglm.core.families import Logistic
-from dropglm.places.rows import Fold, RowsInMemory
-from dropglm.places.training_data import TrainingData
-from dropglm.search import rounds, search
-from dropglm.search.blend import Blend, fit_blend
-from dropglm.search.rounds import Rounds
+from dropglm.places.rows import Fold, RowsInMemory, TrainingData
+from dropglm.search import naive_bayes, search
+from dropglm.search.blend import Blend
+from dropglm.search.naive_bayes import NaiveBayesRounds
 from tests.linear.test_fits import words
+from tests.search.test_blend import fit_blend
 from tests.search.test_blended_search import predictors, ratios, rows_and_labels
-from tests.search.test_naive_bayes_ratios import ratios_of_totals
+from tests.search.test_naive_bayes import ratios_of_totals
 
 FIXED = {"dropout": 0.5, "l2": 1.0, "l2_weights": "uniform", "discount": 0.0, "naive_bayes": True}
 two_and_three_classes = pytest.mark.parametrize("K", [2, 3])
@@ -57,7 +57,7 @@ def counted_ratios(X, y, weights, U, unlabeled_weights, p):
     """Return the ratios of labelled rows with labels y and unlabelled rows with probabilities p; (K, d)."""
     totals = X.T @ (weights[:, None] * (y[:, None] == np.arange(p.shape[1])))
     totals = totals + U.T @ (unlabeled_weights[:, None] * p)
-    r = ratios_of_totals(totals, rounds.FLOOR, rounds.PSEUDO_TOTAL).T
+    r = ratios_of_totals(totals, naive_bayes.FLOOR, naive_bayes.PSEUDO_TOTAL).T
     return r[[1]] - r[[0]] if len(r) == 2 else r
 
 
@@ -76,7 +76,7 @@ def rounds_by_hand(count, models, folds, X, y, weights, U, unlabeled_weights):
             r.append(counted_ratios(X[train], y[train], weights[train], U, unlabeled_weights, p))
         eta = np.vstack([model(X[test]) for model, (_, test) in zip(models, folds, strict=False)])
         nu = np.vstack([X[test] @ one.T for one, (_, test) in zip(r, folds, strict=False)])
-        blend = fit_blend(eta, nu, y[rows], held_out_weights, calibrate=True, priors=rounds.ROUND_PRIORS)
+        blend = fit_blend(eta, nu, y[rows], held_out_weights, calibrate=True, priors=naive_bayes.ROUND_PRIORS)
         change = losses(blend(eta, nu), y[rows]) - losses(eta, y[rows])
         mean = np.average(change, weights=held_out_weights)
         variance = np.average((change - mean) ** 2, weights=held_out_weights)
@@ -154,7 +154,7 @@ def rounds_of(X, y, U, times, held_out, K, *, unlabeled_weights=None, held_out_w
     data = TrainingData(X, y, {"n_features_in_": d}, np.ones(n), np.ones(n), U, u, classes)
     rows = RowsInMemory(LogisticRegressionCV(), data)
     rows.prepare(Logistic, [], folds=[Fold(times, held_out)], unlabeled=False)
-    return Rounds(rows, np.ones(len(held_out)) if held_out_weights is None else held_out_weights)
+    return NaiveBayesRounds(rows, np.ones(len(held_out)) if held_out_weights is None else held_out_weights)
 
 
 @two_and_three_classes
@@ -261,21 +261,21 @@ def test_rounds_end_at_a_fixed_point(rng):
     """The first round that moves no predictor by a thousandth of the largest is the last."""
     etas = predictors_after_rounds(10**17, rng)
     changes = [np.abs(b - a).max() / np.abs(b).max() for a, b in pairwise(etas)]
-    assert 3 < len(changes) < rounds.MOST
-    assert changes[-1] <= rounds.SETTLED < min(changes[:-1])
+    assert 3 < len(changes) < naive_bayes.MAX_ROUNDS
+    assert changes[-1] <= naive_bayes.SETTLED < min(changes[:-1])
 
 
 def test_there_is_a_largest_number_of_rounds(monkeypatch, rng):
-    monkeypatch.setattr(rounds, "SETTLED", -1.0)
-    monkeypatch.setattr(rounds, "MOST", 5)
-    monkeypatch.setattr(Rounds, "_is_worse", lambda self, differences: False)
+    monkeypatch.setattr(naive_bayes, "SETTLED", -1.0)
+    monkeypatch.setattr(naive_bayes, "MAX_ROUNDS", 5)
+    monkeypatch.setattr(NaiveBayesRounds, "_is_worse", lambda self, differences: False)
     assert len(predictors_after_rounds(10**17, rng)) == 1 + 5
     assert len(predictors_after_rounds(2, rng)) == 1 + 2
 
 
 def test_first_round_that_loses_leaves_the_model_as_it_was(monkeypatch, rng):
     X, y = words(rng)
-    monkeypatch.setattr(Rounds, "_is_worse", lambda self, differences: True)
+    monkeypatch.setattr(NaiveBayesRounds, "_is_worse", lambda self, differences: True)
     model = LogisticRegressionCV(**FIXED, cv=3, rounds=3).fit(X, y, X_unlabeled=words(rng, n=30)[0])
     alone = LogisticRegressionCV(**FIXED, cv=3).fit(X, y)
     assert model.rounds_ == []

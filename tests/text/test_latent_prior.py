@@ -13,7 +13,7 @@ from dropglm import (
     TextClassifier,
 )
 from dropglm.core.noise import Dropout
-from dropglm.search.search import Searched
+from dropglm.search.search import Search
 from dropglm.text.latent_prior import POWERS, KeptColumns, LatentBlock, LatentPrior
 from tests.text.synthetic import random_text
 
@@ -189,7 +189,7 @@ def test_other_ngram_weights_leave_out_latent_features_that_are_clearly_worse(fe
         return of(cls, X, vectorizer, k, threads, powers)
 
     monkeypatch.setattr(LatentPrior, "of", classmethod(recorded))
-    monkeypatch.setattr(Searched, "near_best", lambda self: [self.search.grid[k] for k in near])
+    monkeypatch.setattr(Search, "near_best", lambda self: [self.grid[k] for k in near])
     model = TextClassifier(**QUICK, ngram_weight=(0.5, 1.0)).fit(texts, y, X_unlabeled=more)
     # Candidate 0 has no latent features, the next have one block each.
     powers = tuple(POWERS[k - 1] for k in near if k)

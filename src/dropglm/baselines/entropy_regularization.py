@@ -12,6 +12,7 @@ with the entropy of a row's class probabilities,
 The entropy has the form of a penalty without noise: it does not depend on labels.
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +33,7 @@ from dropglm.linear.validation import check_classification, check_settings
 from dropglm.places.rows import rows_of
 
 
+@dataclass(eq=False, repr=False)
 class EntropyRegularizedLogisticRegression(LogisticModel):
     """Logistic regression with entropy regularization on unlabelled rows.
 
@@ -97,24 +99,14 @@ class EntropyRegularizedLogisticRegression(LogisticModel):
     array([[0.05, 0.95]])
     """
 
-    def __init__(
-        self,
-        l2: float = 1.0,
-        entropy_weight: float = 0.1,
-        *,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.l2 = l2
-        self.entropy_weight = entropy_weight
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
+    l2: float = 1.0
+    entropy_weight: float = 0.1
+    _: KW_ONLY
+    fit_intercept: bool = True
+    class_weight: Any = None
+    tol: float = 1e-4
+    max_iter: int = 200
+    n_jobs: int | None = None
 
     def fit(
         self,

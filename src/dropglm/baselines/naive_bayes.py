@@ -24,6 +24,7 @@ posterior.
 """
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -34,6 +35,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from dropglm.base import checks
 from dropglm.base.errors import InputError
 from dropglm.core.families import Multinomial
+from dropglm.core.predictions import indicators
 from dropglm.core.warning import stacklevel
 from dropglm.linear.linear_model import LinearClassifier, LogisticModel
 from dropglm.linear.validation import check_features, check_labels, check_settings
@@ -62,7 +64,7 @@ class ClassCounts(NamedTuple):
     """The counts from which naive Bayes estimates its probabilities."""
 
     classes: np.ndarray
-    rows: np.ndarray  # sum of the weights of each class's rows, (K,)
+    class_weights: np.ndarray  # sum of the weights of each class's rows, (K,)
     words: np.ndarray  # N_cw, weighted count of word w in class c, (K, d)
     X_unlabeled: Any
 
@@ -79,13 +81,13 @@ class NaiveBayes(CountsClassifier, LogisticModel):
         classes, y = check_labels(self, y, X.shape[0])
         weights = checks.weights(sample_weight, X.shape[0])
         checks.some_weight(weights)
-        indicators = (y[:, None] == np.arange(len(classes))) * weights[:, None]
-        rows = indicators.sum(axis=0)
+        weighted = indicators(y, range(len(classes))) * weights[:, None]
+        rows = weighted.sum(axis=0)
         if not rows.all():
             raise InputError(
                 f"Every row of class {classes[rows.argmin()]} has sample_weight 0; leave these rows out of X."
             )
-        return ClassCounts(classes, rows, sums(X, indicators), X_unlabeled)
+        return ClassCounts(classes, rows, sums(X, weighted), X_unlabeled)
 
     def _store(self, classes: np.ndarray, class_log_prior: np.ndarray, feature_log_prob: np.ndarray) -> None:
         """Set the fitted attributes."""
@@ -107,6 +109,7 @@ def _smallest(X: Any) -> float:
     return float(entries.min()) if entries.size else 0.0
 
 
+@dataclass(eq=False, repr=False)
 class SemiSupervisedNaiveBayes(NaiveBayes):
     """Multinomial naive Bayes with the semi-supervised frequency estimate.
 
@@ -161,8 +164,7 @@ class SemiSupervisedNaiveBayes(NaiveBayes):
     array([[0.217, 0.783]])
     """
 
-    def __init__(self, alpha: float = 1.0) -> None:
-        self.alpha = alpha
+    alpha: float = 1.0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> Self:
         """Fit the model.
@@ -190,10 +192,12 @@ class SemiSupervisedNaiveBayes(NaiveBayes):
             frequency = frequency + sums(counts.X_unlabeled, np.ones((counts.X_unlabeled.shape[0], 1)))[0]
         joint = (counts.words + self.alpha) / (labeled + K * self.alpha) * frequency
         feature_log_prob = np.log(joint) - np.log(joint.sum(axis=1, keepdims=True))
-        self._store(counts.classes, np.log(counts.rows / counts.rows.sum()), feature_log_prob)
+        prior = counts.class_weights / counts.class_weights.sum()
+        self._store(counts.classes, np.log(prior), feature_log_prob)
         return self
 
 
+@dataclass(eq=False, repr=False)
 class EMNaiveBayes(NaiveBayes):
     """Multinomial naive Bayes by expectation maximisation with unlabelled rows.
 
@@ -257,13 +261,11 @@ class EMNaiveBayes(NaiveBayes):
     array([[0.19, 0.81]])
     """
 
-    def __init__(
-        self, alpha: float = 1.0, discount: float = 1.0, *, max_iter: int = 100, tol: float = 1e-4
-    ) -> None:
-        self.alpha = alpha
-        self.discount = discount
-        self.max_iter = max_iter
-        self.tol = tol
+    alpha: float = 1.0
+    discount: float = 1.0
+    _: KW_ONLY
+    max_iter: int = 100
+    tol: float = 1e-4
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None) -> Self:
         """Fit the model.
@@ -289,7 +291,7 @@ class EMNaiveBayes(NaiveBayes):
         counts = self._counted(X, y, sample_weight, X_unlabeled)
         if counts.X_unlabeled is None or self.discount == 0.0:
             counts = counts._replace(X_unlabeled=np.empty((0, counts.words.shape[1])))
-        total_weight = counts.rows.sum() + self.discount * counts.X_unlabeled.shape[0]
+        total_weight = counts.class_weights.sum() + self.discount * counts.X_unlabeled.shape[0]
         posterior: list[float] = []
         q = np.zeros((counts.X_unlabeled.shape[0], len(counts.classes)))
         for _ in range(self.max_iter):
@@ -315,7 +317,7 @@ class EMNaiveBayes(NaiveBayes):
     def _maximization(self, counts: ClassCounts, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """M step: return log P(c) and log P(w | c), given q of the unlabelled rows, (m, K)."""
         weights = self.discount * q
-        rows = counts.rows + weights.sum(axis=0)
+        rows = counts.class_weights + weights.sum(axis=0)
         words = counts.words + sums(counts.X_unlabeled, weights) + self.alpha
         return np.log(rows / rows.sum()), np.log(words / words.sum(axis=1, keepdims=True))
 
@@ -324,6 +326,6 @@ class EMNaiveBayes(NaiveBayes):
     ) -> tuple[float, np.ndarray]:
         """E step: return the log posterior at these estimates, and q."""
         joint = np.asarray(counts.X_unlabeled @ log_prob.T) + log_prior
-        labeled = np.sum(counts.words * log_prob) + counts.rows @ log_prior
+        labeled = np.sum(counts.words * log_prob) + counts.class_weights @ log_prior
         unlabeled = self.discount * np.sum(Multinomial.log_partition(joint))
         return float(labeled + unlabeled + self.alpha * np.sum(log_prob)), Multinomial.mean(joint)

@@ -6,6 +6,7 @@
 where x_ij in {0, 1} says whether word j is present in row i, and w̄ = ‖w‖₁/|V| is the mean absolute weight.
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from dropglm.baselines.naive_bayes import CountsClassifier
 from dropglm.linear.validation import check_labels, check_settings
 
 
+@dataclass(eq=False, repr=False)
 class NBSVM(CountsClassifier):
     """NB-SVM: a linear SVM on features scaled by naive Bayes.
 
@@ -86,24 +88,14 @@ class NBSVM(CountsClassifier):
 
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"X_unlabeled": UNUSED, "unlabeled_weight": UNUSED}
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        beta: float = 0.25,
-        alpha: float = 1.0,
-        *,
-        fit_intercept: bool = False,
-        tol: float = 1e-2,
-        max_iter: int = 1000,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.beta = beta
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    C: float = 1.0
+    beta: float = 0.25
+    alpha: float = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = False
+    tol: float = 1e-2
+    max_iter: int = 1000
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model.

@@ -3,6 +3,7 @@
 The estimators inherit them, and so do models from files, which need neither scikit-learn nor its checks.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -74,6 +75,20 @@ def all_classes(eta: Any) -> np.ndarray:
     return np.hstack([np.zeros_like(eta), eta]) if eta.shape[1] == 1 else eta
 
 
+def indicators(y: np.ndarray, classes: Sequence[int]) -> np.ndarray:
+    """Return 1 where a row has a class and 0 elsewhere, one column per class; y are class numbers."""
+    return (y[:, None] == np.array(classes)).astype(np.float64)
+
+
+def softmax_predictors(eta: np.ndarray, *, softmax: bool) -> np.ndarray:
+    """Return predictors whose softmax are the probabilities: η itself, or log σ(η) of one against the rest.
+
+    With one against the rest and more than two classes, probabilities are σ(η), scaled to sum to 1. They are
+    computed from logarithms, since every σ(η) may underflow to 0.
+    """
+    return eta if softmax or eta.shape[1] == 1 else -Logistic.log_partition(-eta)
+
+
 class ClassPredictions(LinearPredictions):
     """Predictions of a classifier, which has ``classes_``."""
 
@@ -141,10 +156,7 @@ class LogisticPredictions(ClassPredictions):
         eta = model._predictors(X)
         if eta.shape[1] == 1:
             return np.hstack([Logistic.mean(-eta), Logistic.mean(eta)])
-        if model.multi_class_ == "multinomial":
-            return Multinomial.mean(eta)
-        # p_k / Σ p, computed from logarithms since every p_k may underflow to 0
-        return Multinomial.mean(-Logistic.log_partition(-eta))
+        return Multinomial.mean(softmax_predictors(eta, softmax=model.multi_class_ == "multinomial"))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of ``predict_proba``.
@@ -163,10 +175,8 @@ class LogisticPredictions(ClassPredictions):
         eta = model._predictors(X)
         if eta.shape[1] == 1:
             return -np.hstack([Logistic.log_partition(eta), Logistic.log_partition(-eta)])
-        if model.multi_class_ == "multinomial":
-            return eta - Multinomial.log_partition(eta)[:, None]
-        log_p = -Logistic.log_partition(-eta)
-        return log_p - Multinomial.log_partition(log_p)[:, None]
+        eta = softmax_predictors(eta, softmax=model.multi_class_ == "multinomial")
+        return eta - Multinomial.log_partition(eta)[:, None]
 
 
 @dataclass(eq=False)

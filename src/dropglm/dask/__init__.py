@@ -1,4 +1,10 @@
-"""The estimators of dropglm on a Dask cluster."""
+"""The estimators of dropglm on a Dask cluster.
+
+The seam is ``places.partitions.Engine``: ``DaskEngine`` (``engine``) has its two verbs, ``keep`` and
+``total``, on futures of Dask, and ``partitions`` turns collections and files into parts for it. All else is
+that of rows in partitions anywhere (``places.partitions.rows``) and of the local estimators, from which those
+here inherit.
+"""
 
 from dropglm.base.extras import import_extra
 

@@ -1,7 +1,7 @@
 """The linear estimators on Dask, and what all estimators there share: their client, fits and predictions."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -12,12 +12,12 @@ from sklearn.base import BaseEstimator, clone
 from dropglm import linear, search
 from dropglm.base import checks
 from dropglm.base.errors import InputError
-from dropglm.dask.collections import apply, is_collection, partitions_of
 from dropglm.dask.engine import DaskEngine, client_from
+from dropglm.dask.partitions import is_collection, map_partitions, partitions_of
 from dropglm.places.partitions import Engine, Rows, fit_partitions
 from dropglm.places.partitions.checkpoint import remove_checkpoint
-from dropglm.places.partitions.contents import Requirements, check_rows, naming
-from dropglm.places.training_data import class_numbers
+from dropglm.places.partitions.contents import check_rows, naming
+from dropglm.places.rows import class_numbers
 from dropglm.search.held_out import identity_model
 from dropglm.search.scoring import scorer_from
 
@@ -75,21 +75,28 @@ class DaskModel(BaseEstimator):
         self
             The fitted model, with plain NumPy arrays.
         """
-        if y is None:
-            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        client = client_from(self.client)
         if X_unlabeled is None and unlabeled_weight is not None:
             raise InputError("unlabeled_weight was given without X_unlabeled.")
-        labeled = partitions_of(client, X, y, sample_weight, labeled=True)
-        unlabeled = []
-        if X_unlabeled is not None:
-            unlabeled = partitions_of(client, X_unlabeled, None, unlabeled_weight, labeled=False)
-        fit_partitions(self, self._engine(client), labeled, unlabeled, checkpoint)
+        return self._fit_collections((X, y, sample_weight), (X_unlabeled, None, unlabeled_weight), checkpoint)
+
+    def _fit_collections(
+        self, labeled: Sequence[Any], unlabeled: Sequence[Any], checkpoint: str | PathLike[str] | None
+    ) -> Self:
+        """Fit the model to collections: X, y, weights and, if X are texts that have some, embeddings."""
+        if labeled[1] is None:
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        client = client_from(self.client)
+        parts = partitions_of(client, *labeled, labeled=True)
+        others = [] if unlabeled[0] is None else partitions_of(client, *unlabeled, labeled=False)
+        self.fit_parts(self._engine(client), parts, others, checkpoint)
         remove_checkpoint(checkpoint)
         return self
 
     def _engine(self, client: Any) -> Engine:
         return DaskEngine(client)
+
+    # Takes an engine, and partitions as it keeps them.
+    fit_parts: ClassVar[Callable[..., Any]] = fit_partitions
 
     def to_local(self) -> Any:
         """Return the ordinary estimator with the same settings and coefficients.
@@ -99,17 +106,19 @@ class DaskModel(BaseEstimator):
         estimator
             Of the class of the same name in ``dropglm``; it does not need Dask.
         """
-        model = object.__new__(self.local)
+        model = self.local()
         vars(model).update({name: value for name, value in vars(self).items() if name != "client"})
         return model
 
-    def _each(self, X: Any, method: str, columns: int | None, dtype: Any, embeddings: Any = None) -> Any:
+    def _map_partitions(
+        self, X: Any, method: str, columns: int | None, dtype: Any, embeddings: Any = None
+    ) -> Any:
         """Return the predictions of a method of the local model, for a collection or for data in memory."""
         local = self.to_local()
         if not is_collection(X):
             return getattr(local, method)(X, *([] if embeddings is None else [embeddings]))
         predict = partial(_predictions, getattr(self._on_worker(local), method), columns, dtype)
-        return apply(X, predict, columns, dtype, embeddings)
+        return map_partitions(X, predict, columns, dtype, embeddings)
 
     def _on_worker(self, local: Any) -> Any:
         """Return the local model as it predicts on a worker."""
@@ -157,19 +166,19 @@ def _with_client(local: Any) -> Callable[..., None]:
     return initialise
 
 
-class ClassPredictions:
+class DaskClassifier:
     """Predictions of collections, or of data in memory; for subclasses of ``DaskModel``."""
 
     classes_: np.ndarray
-    _each: Callable[..., Any]
+    _map_partitions: Callable[..., Any]
 
-    def _each_class(self, X: Any, method: str, *embeddings: Any) -> Any:
+    def _map_classes(self, X: Any, method: str, *embeddings: Any) -> Any:
         """Return the predictions of a method: classes, or numbers of the classes."""
         checks.fitted(self, "classes_")
         K = len(self.classes_)
         columns = None if method == "predict" or (method == "decision_function" and K == 2) else K
         dtype = self.classes_.dtype if method == "predict" else np.float64
-        return self._each(X, method, columns, dtype, *embeddings)
+        return self._map_partitions(X, method, columns, dtype, *embeddings)
 
     def predict(self, X: Any) -> Any:
         """Return the most probable class of each row.
@@ -182,7 +191,7 @@ class ClassPredictions:
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n,)
         """
-        return self._each_class(X, "predict")
+        return self._map_classes(X, "predict")
 
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each class.
@@ -195,7 +204,7 @@ class ClassPredictions:
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n, K)
         """
-        return self._each_class(X, "predict_proba")
+        return self._map_classes(X, "predict_proba")
 
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithm of the probability of each class.
@@ -208,7 +217,7 @@ class ClassPredictions:
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n, K)
         """
-        return self._each_class(X, "predict_log_proba")
+        return self._map_classes(X, "predict_log_proba")
 
     def decision_function(self, X: Any) -> Any:
         """Return the predictors: log odds of the second of two classes, or one per class.
@@ -221,10 +230,10 @@ class ClassPredictions:
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n,) or (n, K)
         """
-        return self._each_class(X, "decision_function")
+        return self._map_classes(X, "decision_function")
 
 
-class LogisticRegression(ClassPredictions, DaskModel, linear.LogisticRegression):
+class LogisticRegression(DaskClassifier, DaskModel, linear.LogisticRegression):
     """Logistic regression with feature noise integrated out, fitted on a Dask cluster.
 
     The objective, and so the model, is that of ``dropglm.LogisticRegression``: coefficients agree up to the
@@ -268,7 +277,7 @@ tol, max_iter, warm_start, n_jobs, device, random_state, verbose : as in dropglm
     local = linear.LogisticRegression
 
 
-class _Regressor(DaskModel, linear.GeneralizedLinearRegressor):
+class DaskRegressor(DaskModel, linear.GeneralizedLinearRegressor):
     """A regressor on Dask."""
 
     local = linear.GeneralizedLinearRegressor
@@ -284,10 +293,10 @@ class _Regressor(DaskModel, linear.GeneralizedLinearRegressor):
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n,)
         """
-        return self._each(X, "predict", None, np.float64)
+        return self._map_partitions(X, "predict", None, np.float64)
 
 
-class LinearRegression(_Regressor, linear.LinearRegression):
+class LinearRegression(DaskRegressor, linear.LinearRegression):
     """Linear regression with feature noise integrated out, fitted on a Dask cluster.
 
     Parameters
@@ -323,7 +332,7 @@ n_jobs, device, random_state, verbose : as in dropglm.LinearRegression
     local = linear.LinearRegression
 
 
-class PoissonRegressor(_Regressor, linear.PoissonRegressor):
+class PoissonRegressor(DaskRegressor, linear.PoissonRegressor):
     """Poisson regression with feature noise integrated out, fitted on a Dask cluster.
 
     Parameters
@@ -359,7 +368,7 @@ n_jobs, device, random_state, verbose : as in dropglm.PoissonRegressor
     local = linear.PoissonRegressor
 
 
-class LogisticRegressionCV(ClassPredictions, DaskModel, search.LogisticRegressionCV):
+class LogisticRegressionCV(DaskClassifier, DaskModel, search.LogisticRegressionCV):
     """Logistic regression with noise, l2, l2_weights and discount chosen by cross-validation on Dask.
 
     The search is that of ``dropglm.LogisticRegressionCV``: the same folds, scores and choice for the same
@@ -445,7 +454,7 @@ coef_, intercept_, n_iter_, multi_class_, result_, n_features_in_, feature_names
 
 def predictors_of(rows: Rows, model: Any) -> tuple[np.ndarray, ...]:
     """Return the predictors of a partition by a fitted model, its labels and its weights."""
-    checked = check_rows(rows, Requirements("labels"))
+    checked = check_rows(rows, "labels")
     with naming(checked.name):
         K = len(model.classes_)
         if not len(checked.weights):

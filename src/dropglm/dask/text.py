@@ -5,16 +5,13 @@ from typing import Any, Self
 
 from dropglm import text
 from dropglm.base.errors import InputError
-from dropglm.dask.collections import partitions_of
-from dropglm.dask.engine import client_from
-from dropglm.dask.linear import ClassPredictions, DaskModel
+from dropglm.dask.linear import DaskClassifier, DaskModel
 from dropglm.places.partitions import Engine
-from dropglm.places.partitions.checkpoint import remove_checkpoint
 from dropglm.text.partitioned import TextsInPartitions
 from dropglm.text.training import fit_to_texts, warn_unless_better
 
 
-class TextClassifier(ClassPredictions, DaskModel, text.TextClassifier):
+class TextClassifier(DaskClassifier, DaskModel, text.TextClassifier):
     """Text classifier whose texts are in a Dask collection.
 
     Partitions count their n-grams, the counts are added, and the vocabulary is selected on the client. It is
@@ -100,20 +97,10 @@ label_column_
         self
             The fitted model, with plain NumPy arrays.
         """
-        if y is None:
-            raise InputError("TextClassifier requires y to be passed, but the target y is None.")
-        client = client_from(self.client)
         if embeddings is None and embeddings_unlabeled is not None:
             raise InputError("embeddings_unlabeled needs embeddings, those of X, as well.")
-        labeled = partitions_of(client, X, y, sample_weight, labeled=True, embeddings=embeddings)
-        unlabeled = []
-        if X_unlabeled is not None:
-            unlabeled = partitions_of(
-                client, X_unlabeled, None, None, labeled=False, embeddings=embeddings_unlabeled
-            )
-        self.fit_parts(self._engine(client), labeled, unlabeled, checkpoint)
-        remove_checkpoint(checkpoint)
-        return self
+        unlabeled = X_unlabeled, None, None, embeddings_unlabeled
+        return self._fit_collections((X, y, sample_weight, embeddings), unlabeled, checkpoint)
 
     def fit_parts(
         self,
@@ -156,7 +143,7 @@ label_column_
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n,)
         """
-        return self._each_class(X, "predict", embeddings)
+        return self._map_classes(X, "predict", embeddings)
 
     def predict_proba(self, X: Any, embeddings: Any = None) -> Any:
         """Predict the probability of each class.
@@ -172,7 +159,7 @@ label_column_
         Dask array, list of delayed objects, or ndarray, of shape (n, K)
             Columns are in the order of ``classes_``.
         """
-        return self._each_class(X, "predict_proba", embeddings)
+        return self._map_classes(X, "predict_proba", embeddings)
 
     def predict_log_proba(self, X: Any, embeddings: Any = None) -> Any:
         """Predict the logarithm of the probability of each class.
@@ -188,7 +175,7 @@ label_column_
         Dask array, list of delayed objects, or ndarray, of shape (n, K)
             Columns are in the order of ``classes_``.
         """
-        return self._each_class(X, "predict_log_proba", embeddings)
+        return self._map_classes(X, "predict_log_proba", embeddings)
 
     def decision_function(self, X: Any, embeddings: Any = None) -> Any:
         """Compute the linear predictor of each text.
@@ -203,7 +190,7 @@ label_column_
         -------
         Dask array, list of delayed objects, or ndarray, of shape (n,) for two classes, else (n, K)
         """
-        return self._each_class(X, "decision_function", embeddings)
+        return self._map_classes(X, "decision_function", embeddings)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model file of the local model; see ``dropglm.TextClassifier.save``."""

@@ -6,7 +6,7 @@ A model is that of ``TextClassifier``, with settings that are kept:
 
 The first η is that of logistic regression with dropout on n-grams and latent features, r₀ are naive Bayes'
 ratios of the labelled texts, and r those of all texts of the pool, with the classes predicted so far. The
-factors are found by cross-validation (see ``dropglm.search.blend`` and ``rounds``). This takes several
+factors are found by cross-validation (see ``dropglm.search.blend`` and ``naive_bayes``). This takes several
 fits, so they are kept until the number of labels has doubled: in between, a refit is one fit and a few
 products with the matrix of n-grams. Labels that look wrong are those that models disagree with which have not
 seen them.
@@ -24,13 +24,12 @@ from dropglm.base.errors import InputError
 from dropglm.core.design import Design
 from dropglm.core.families import Multinomial
 from dropglm.core.latent import singular_vectors
-from dropglm.core.predictions import all_classes
+from dropglm.core.predictions import all_classes, indicators
 from dropglm.labelling.text_numbers import first_copies
 from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
-from dropglm.search.blend import PRIORS, Blend, spread
-from dropglm.search.naive_bayes import log_ratios, ratios_of
-from dropglm.search.rounds import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, blended
+from dropglm.search.blend import PRIORS, Blend, predictor_std
+from dropglm.search.naive_bayes import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, log_ratios, ratios_from_totals
 from dropglm.text.explanation import words_first
 from dropglm.text.latent_prior import LATENT_L2_WEIGHTS, LatentPrior
 from dropglm.text.metrics import Disagreement, can_judge_labels, suspicious_labels
@@ -98,7 +97,7 @@ class LabeledTexts(NamedTuple):
     @property
     def indicators(self) -> np.ndarray:
         """1 for the class of each text, 0 for the others; shape (n, K)."""
-        return (self.y[:, None] == np.arange(len(self.classes))).astype(np.float64)
+        return indicators(self.y, range(len(self.classes)))
 
 
 class Predictor(NamedTuple):
@@ -120,9 +119,9 @@ class Predictor(NamedTuple):
     def blended(self, blend: Blend | None, nu: np.ndarray, ratios: np.ndarray) -> Self:
         """Return t η + c ν; None means that t and the share of ν are the means of their priors."""
         if blend is None:
-            prior, s = ROUND_PRIORS, spread(nu)
+            prior, s = ROUND_PRIORS, predictor_std(nu)
             blend = Blend(prior.scale.mean, prior.naive_bayes.mean / s if s > 0.0 else 0.0)
-        return type(self)(blend(self.eta, nu), *blended(blend, (self.beta, self.intercept), ratios))
+        return type(self)(blend(self.eta, nu), *blend.coefficients((self.beta, self.intercept), ratios))
 
 
 def refit(pool: "TextPool", labeled: LabeledTexts, settings: Settings) -> Predictor:
@@ -145,7 +144,7 @@ def refit(pool: "TextPool", labeled: LabeledTexts, settings: Settings) -> Predic
         p = Multinomial.mean(all_classes(found.eta))
         p[labeled.rows] = indicators
         totals = pool.design.transposed_dot(p.astype(dtype)).astype(np.float64)
-        ratios = ratios_of(totals, floor=FLOOR, pseudo_total=PSEUDO_TOTAL).astype(dtype)
+        ratios = ratios_from_totals(totals, floor=FLOOR, pseudo_total=PSEUDO_TOTAL).astype(dtype)
         found = found.blended(blend, pool.design.dot(ratios), ratios)
     return found
 

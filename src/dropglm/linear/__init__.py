@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING
 from dropglm.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from dropglm.linear.block_transformer import BlockTransformer
-    from dropglm.linear.latent_features import LatentFeatures
     from dropglm.linear.logistic import LogisticRegression
     from dropglm.linear.online_logistic import OnlineLogisticRegression
     from dropglm.linear.regression import GeneralizedLinearRegressor, LinearRegression, PoissonRegressor
+    from dropglm.linear.transformers import BlockTransformer, LatentFeatures
 
 __all__ = [
     "BlockTransformer",
@@ -24,10 +23,9 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "block_transformer": ("BlockTransformer",),
-        "latent_features": ("LatentFeatures",),
         "logistic": ("LogisticRegression",),
         "online_logistic": ("OnlineLogisticRegression",),
+        "transformers": ("BlockTransformer", "LatentFeatures"),
         "regression": ("GeneralizedLinearRegressor", "LinearRegression", "PoissonRegressor"),
     },
 )

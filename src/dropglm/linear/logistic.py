@@ -1,6 +1,5 @@
 """Logistic regression with feature noise integrated out."""
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
@@ -10,18 +9,22 @@ from dropglm.base.blocks import PerBlock
 from dropglm.base.gpu_arrays import to_host
 from dropglm.base.registry import lookup
 from dropglm.core.families import Logistic, Multinomial
-from dropglm.core.l2_weights import l2_weights_from
+from dropglm.core.l2_weights import L2Weights, l2_weights_from
 from dropglm.core.noise import Noise
 from dropglm.core.penalties import Expectation, Penalty
-from dropglm.core.problem import Problem, Solution, Task, diverging_because, previous_coefficients
+from dropglm.core.problem import Solution, Task, diverging_because, previous_coefficients
 from dropglm.core.settings import expectation_from, noise_from, training_penalty
-from dropglm.core.solvers import LBFGS, Result
+from dropglm.core.solvers import Result
 from dropglm.core.warning import warn_no_minimum, warn_unless_converged
-from dropglm.linear.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
-from dropglm.linear.linear_model import LogisticModel, SparsifyMixin
+from dropglm.linear.linear_model import (
+    CallbackSupportMixin,
+    FitCallbacks,
+    LogisticModel,
+    SparsifyMixin,
+    with_callbacks,
+)
 from dropglm.linear.validation import check_classification
 from dropglm.places.rows import TrainingRows, rows_of
-from dropglm.places.training_data import TrainingData
 
 # Whether more than two classes are fitted in one model; None means that it depends on the expectation.
 MULTI_CLASS = {"auto": None, "multinomial": True, "ovr": False}
@@ -197,17 +200,11 @@ PerBlock, default="uniform"
         family = Multinomial if joint else Logistic
         penalty = training_penalty(method, family, noise, self.random_state)
         features = rows.prepare(family, [noise], fit_intercept=self.fit_intercept)
-        problems = rows.problems(l2_weights_from(self.l2_weights, features))
-        return self._solve(problems, penalty, rows.data, rows.solver(self.tol, self.max_iter))
+        return self._solve(rows, l2_weights_from(self.l2_weights, features), penalty)
 
-    def _solve(
-        self,
-        problems: Sequence[Problem],
-        penalty: Penalty | None,
-        data: TrainingData,
-        solver: LBFGS,
-    ) -> Self:
+    def _solve(self, rows: TrainingRows, l2_weights: L2Weights, penalty: Penalty | None) -> Self:
         """Solve one joint problem, or one per class against the rest, and set the fitted attributes."""
+        problems, data = rows.problems(l2_weights), rows.data
         features = problems[0].features
         joint = problems[0].family.several
         coef = features.zeros(len(data.classes) if joint else len(problems))
@@ -216,14 +213,14 @@ PerBlock, default="uniform"
         warm = self.warm_start and not problems[0].l2_weights.counts_unlabeled
         initial = previous_coefficients(self, features, coef.shape) if warm else None
         multi_class = "multinomial" if joint else "ovr"
-        with FitObservers(self, data, len(problems)) as observers:
+        with FitCallbacks(self, data, len(problems)) as callbacks:
 
             def task(k: int) -> Task:
-                rows = slice(None) if joint else slice(k, k + 1)
+                classes = slice(None) if joint else slice(k, k + 1)
 
                 def attributes(beta: np.ndarray, b: np.ndarray) -> dict[str, Any]:
                     so_far, b_so_far = coef.copy(), intercept.astype(coef.dtype)
-                    so_far[rows], b_so_far[rows] = features.expand(beta), b
+                    so_far[classes], b_so_far[classes] = features.expand(beta), b
                     return {
                         "classes_": data.classes,
                         "coef_": so_far,
@@ -231,29 +228,25 @@ PerBlock, default="uniform"
                         "multi_class_": multi_class,
                     }
 
-                start = None if initial is None else (initial[0][:, rows], initial[1][rows])
-                watch = observers.next_problem(attributes)
+                start = None if initial is None else (initial[0][:, classes], initial[1][classes])
+                watch = callbacks.next_problem(attributes)
                 return Task(problems[k], penalty, self.l2, self.discount, start, watch)
 
             def store(k: int, solution: Solution) -> tuple[Result, str | None]:
-                rows = slice(None) if joint else slice(k, k + 1)
-                coef[rows], intercept[rows] = features.expand(solution.beta), solution.intercept
-                return judged(k, solution)
-
-            def judged(k: int, solution: Solution) -> tuple[Result, str | None]:
-                observers.problem_solved()
+                classes = slice(None) if joint else slice(k, k + 1)
+                coef[classes], intercept[classes] = features.expand(solution.beta), solution.intercept
+                callbacks.problem_solved()
                 return solution.result, diverging_because(problems[k], penalty, self.l2, solution)
 
-            own, numbers = replace(solver, threads=features.threads), range(len(problems))
-            if features.solves_together and not observers.in_order:
-                solutions = problems[0].solve_together([task(k) for k in numbers], own)
-                coef = features.expand(np.concatenate([one.beta for one in solutions], axis=1))
-                intercept = np.concatenate([one.intercept for one in solutions])
-                solved = [judged(k, solution) for k, solution in enumerate(solutions)]
-            elif observers.in_order:
-                solved = [store(k, task(k).solve(own)) for k in numbers]
+            solver = replace(rows.solver(self.tol, self.max_iter), threads=features.threads)
+            numbers = range(len(problems))
+            if features.solves_together and not callbacks.in_order:
+                solutions = problems[0].solve_together([task(k) for k in numbers], solver)
+                solved = [store(k, solution) for k, solution in enumerate(solutions)]
+            elif callbacks.in_order:
+                solved = [store(k, task(k).solve(solver)) for k in numbers]
             else:
-                solved = features.each(lambda k: store(k, task(k).solve(own)), numbers)
+                solved = features.each(lambda k: store(k, task(k).solve(solver)), numbers)
             results, reasons = [result for result, _ in solved], [reason for _, reason in solved]
 
             if joint:

@@ -11,7 +11,7 @@ from dropglm.base.errors import InputError
 from dropglm.core.design.storage import Rows
 from dropglm.core.online import DivergenceError, Learner, ProgressiveScores, Rule, State, rule_from
 from dropglm.core.online.kernels import BETA, SUM
-from dropglm.core.predictions import LogisticPredictions, predictors
+from dropglm.core.predictions import LogisticPredictions, indicators, predictors
 
 MOST_COEFFICIENTS = 1 << 29  # 8 to 16 GB with their sums
 
@@ -102,8 +102,7 @@ class OnlineModel(LogisticPredictions):
         self._check_fitted()
         self._current = {}
         K = len(self.classes_)
-        positive = np.array([1]) if K == 2 else np.arange(K)
-        y = (numbers[:, None] == positive).astype(np.float64)
+        y = indicators(numbers, [1] if K == 2 else range(K))
         try:
             eta = self._learner(rule).learn(rows, y, weights, order)
         except DivergenceError as error:

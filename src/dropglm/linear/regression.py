@@ -11,16 +11,12 @@ from dropglm.base.errors import InputError
 from dropglm.core.families import Family, Linear, Poisson
 from dropglm.core.l2_weights import l2_weights_from
 from dropglm.core.noise import Noise
-from dropglm.core.penalties import Penalty
-from dropglm.core.problem import Problem, previous_coefficients
+from dropglm.core.problem import previous_coefficients
 from dropglm.core.settings import expectation_from, noise_from, training_penalty
-from dropglm.core.solvers import LBFGS
 from dropglm.core.warning import warn_unless_converged
-from dropglm.linear.callbacks import CallbackSupportMixin, FitObservers, with_callbacks
-from dropglm.linear.linear_model import SparsifyMixin
+from dropglm.linear.linear_model import CallbackSupportMixin, FitCallbacks, SparsifyMixin, with_callbacks
 from dropglm.linear.validation import check_regression
 from dropglm.places.rows import TrainingRows, rows_of
-from dropglm.places.training_data import TrainingData
 
 
 @dataclass(eq=False, repr=False)
@@ -121,36 +117,26 @@ class GeneralizedLinearRegressor(CallbackSupportMixin, RegressorMixin, SparsifyM
         """Fit the model to rows, wherever they are."""
         noise = noise_from(self.dropout, self.noise_std, rows.block_count)
         penalty = training_penalty(expectation_from(self.expectation), self.family, noise, self.random_state)
-        features = rows.prepare(self.family, [noise], fit_intercept=self.fit_intercept)
-        (problem,) = rows.problems(l2_weights_from(self.l2_weights, features))
-        return self._solve(problem, penalty, rows.data, rows.solver(self.tol, self.max_iter))
-
-    def _solve(
-        self,
-        problem: Problem,
-        penalty: Penalty | None,
-        data: TrainingData,
-        solver: LBFGS,
-    ) -> Self:
-        """Solve the problem and set the fitted attributes."""
-        features = problem.features
+        prepared = rows.prepare(self.family, [noise], fit_intercept=self.fit_intercept)
+        (problem,) = rows.problems(l2_weights_from(self.l2_weights, prepared))
+        features = problem.features  # without blocks that are left out
 
         def attributes(beta: np.ndarray, intercept: np.ndarray) -> dict[str, Any]:
             coef = features.expand(beta)[0]
             return {"coef_": coef, "intercept_": coef.dtype.type(intercept[0])}
 
-        solver = replace(solver, threads=features.threads)
+        solver = replace(rows.solver(self.tol, self.max_iter), threads=features.threads)
         start = previous_coefficients(self, features, (1, features.d)) if self.warm_start else None
-        with FitObservers(self, data, 1) as observers:
+        with FitCallbacks(self, rows.data, 1) as callbacks:
             solution = problem.solve(
-                penalty, self.l2, self.discount, solver, start, observers.next_problem(attributes)
+                penalty, self.l2, self.discount, solver, start, callbacks.next_problem(attributes)
             )
 
             self._set_fitted(
                 **attributes(solution.beta, solution.intercept),
                 n_iter_=solution.result.n_iter,
                 result_=solution.result,
-                **data.feature_attributes,
+                **rows.data.feature_attributes,
             )
         warn_unless_converged(self, [solution.result])
         return self

@@ -13,7 +13,7 @@ from dropglm.base import checks
 from dropglm.base.blocks import Blocks
 from dropglm.base.errors import InputError
 from dropglm.base.gpu_arrays import to_host
-from dropglm.places.training_data import TrainingData, class_factors, with_weight
+from dropglm.places.rows import TrainingData, class_factors, number_classes, with_weight
 
 # Modules of scikit-learn that may call fit without splitting what they pass on.
 PASSING_ON = ("sklearn.base", "sklearn.callback", "sklearn.compose", "sklearn.pipeline", "sklearn.utils")
@@ -40,9 +40,8 @@ def check_classification(
     estimator: Any, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, unlabeled_weight: Any
 ) -> TrainingData:
     """Return the data of a classifier, with classes numbered from 0; the estimator is not changed."""
-    unfitted = _unfitted(estimator)
-    X, X_unlabeled, unlabeled_weights = check_features(
-        unfitted, X, X_unlabeled, unlabeled_weight, allow_blocks=True
+    X, X_unlabeled, unlabeled_weights, attributes = _checked_features(
+        estimator, X, X_unlabeled, unlabeled_weight
     )
     classes, numbers = check_labels(estimator, y, X.shape[0])
     sample_weights = checks.weights(sample_weight, X.shape[0])
@@ -53,7 +52,6 @@ def check_classification(
             f"All rows of class {classes[by_class.argmin()]} have a sample_weight of 0; remove these rows."
         )
     weights = sample_weights * class_factors(estimator.class_weight, classes, by_class)[numbers]
-    attributes = _feature_attributes(unfitted, X)
     return TrainingData(
         X, numbers, attributes, sample_weights, weights, X_unlabeled, unlabeled_weights, classes
     )
@@ -63,28 +61,26 @@ def check_regression(
     estimator: Any, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any, unlabeled_weight: Any
 ) -> TrainingData:
     """Return the data of a regressor; the estimator is not changed."""
-    unfitted = _unfitted(estimator)
-    X, X_unlabeled, unlabeled_weights = check_features(
-        unfitted, X, X_unlabeled, unlabeled_weight, allow_blocks=True
+    X, X_unlabeled, unlabeled_weights, attributes = _checked_features(
+        estimator, X, X_unlabeled, unlabeled_weight
     )
     y = checks.numbers(check_target(estimator, y, X.shape[0]), "y")
     weights = checks.weights(sample_weight, X.shape[0])
     checks.some_weight(weights)
-    attributes = _feature_attributes(unfitted, X)
     return TrainingData(X, y, attributes, weights, weights, X_unlabeled, unlabeled_weights)
 
 
-def _unfitted(estimator: Any) -> Any:
-    """Return an estimator with the same settings, for checks that would set attributes."""
-    unfitted = object.__new__(type(estimator))
-    unfitted.__dict__.update(estimator.get_params(deep=False))
-    return unfitted
-
-
-def _feature_attributes(checked: Any, X: Any) -> dict[str, Any]:
+def _checked_features(
+    estimator: Any, X: Any, X_unlabeled: Any, unlabeled_weight: Any
+) -> tuple[Any, Any, np.ndarray | None, dict[str, Any]]:
+    """Return what ``check_features`` returns, and the attributes that describe the features."""
+    unfitted = type(estimator)(**estimator.get_params(deep=False))  # on which checks may set attributes
+    X, *unlabeled = check_features(unfitted, X, X_unlabeled, unlabeled_weight, allow_blocks=True)
     names = ("n_features_in_", "feature_names_in_")
-    found = {name: getattr(checked, name) for name in names if hasattr(checked, name)}
-    return found | ({"_block_widths": X.widths} if isinstance(X, Blocks) else {})
+    attributes = {name: getattr(unfitted, name) for name in names if hasattr(unfitted, name)}
+    if isinstance(X, Blocks):
+        attributes["_block_widths"] = X.widths
+    return X, *unlabeled, attributes
 
 
 def check_features(
@@ -138,7 +134,9 @@ def check_not_split(n: int, m: int) -> None:
 
 
 def _may_split(frame: FrameType) -> bool:
-    """Return whether this is code of scikit-learn that may split its input; it does not say so otherwise."""
+    """Return whether this is code of scikit-learn that may split its input."""
+    # scikit-learn splits silently, and there is no public way to notice: hence the look at its callers. If it
+    # renames its modules, this finds nothing, and the check does nothing.
     module = frame.f_globals.get("__name__", "")
     return module.startswith("sklearn.") and not module.startswith(PASSING_ON)
 
@@ -172,10 +170,7 @@ def check_labels(estimator: Any, y: Any, n: int) -> tuple[np.ndarray, np.ndarray
             # scikit-learn takes many classes with few rows each for a regression.
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
             check_classification_targets(y)
-    classes, numbers = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise InputError(f"y has only one class, {classes[0]}; a classifier needs at least 2 classes.")
-    return classes, numbers
+    return number_classes(y)
 
 
 def check_classes(estimator: Any, classes: Any) -> np.ndarray:

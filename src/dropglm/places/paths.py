@@ -30,10 +30,10 @@ class Candidate(NamedTuple):
     l2_weights: L2Weights
     path: int  # candidates of the same path differ only in dropout, noise_std and l2
     noise_strength: float
-    after: int | None = None  # number of the candidate from whose fits the first fits of a path start
+    starts_from: int | None = None  # number of the candidate from whose fits the first fits of a path start
 
 
-class Fit(NamedTuple):
+class FoldFit(NamedTuple):
     """One fit of a candidate: its coefficients, the predictors of its held-out rows, and how it went."""
 
     by_problem: tuple[Coefficients, ...]  # of each class against the rest, or of all; empty if not kept
@@ -60,43 +60,26 @@ class Fit(NamedTuple):
         return np.hstack(betas), np.hstack(intercepts)
 
 
-class Job(NamedTuple):
-    """Fits that share a problem: those of the candidates of a path, to one fold, for one class or all."""
+class WantedFits(NamedTuple):
+    """The fits of candidates to folds that a search wants."""
 
-    fold: int
-    numbers: list[int]  # of the candidates
-    problem: int
+    grid: Sequence[Candidate]
+    numbers: Sequence[int]  # of the candidates
+    folds: range
+    solver: LBFGS
+    keeps: Callable[[Candidate], bool]  # whether the fits of a candidate keep their coefficients
+    on_fit: Callable[[], None]  # called after the fit of a candidate to a fold
+    # Returns the coefficients of a candidate that was fitted before to a fold, if they were kept.
+    earlier: Callable[[int, int], tuple[Coefficients, ...]]
 
 
-def fit_along_paths(
-    rows: Any,
-    grid: Sequence[Candidate],
-    numbers: Sequence[int],
-    folds: range,
-    solver: LBFGS,
-    keeps: Callable[[Candidate], bool],
-    on_fit: Callable[[], None],
-    earlier: Callable[[int, int], tuple[Coefficients, ...]],
-) -> dict[tuple[int, int], Fit]:
-    """Return the fits of the candidates of these numbers to these folds, by number and fold.
+def fit_along_paths(rows: Any, wanted: WantedFits) -> dict[tuple[int, int], FoldFit]:
+    """Return the fits to ``TrainingRows`` by number of the candidate and fold.
 
     Along a path each fit starts from previous ones, as soon as these are done. Fits of different paths, folds
     and classes, if each is fitted against the rest, do not depend on each other.
-
-    Parameters
-    ----------
-    rows : TrainingRows
-    grid : sequence of Candidate
-    numbers : sequence of int
-    folds : range
-    solver : LBFGS
-    keeps : callable
-        Returns whether the fits of a candidate keep their coefficients.
-    on_fit : callable
-        Called after the fit of a candidate to a fold.
-    earlier : callable
-        Returns the coefficients of a candidate that was fitted before to a fold, if they were kept.
     """
+    grid, numbers, folds = wanted.grid, wanted.numbers, wanted.folds
     paths: dict[int, list[int]] = {}
     for number in numbers:
         paths.setdefault(grid[number].path, []).append(number)
@@ -104,50 +87,56 @@ def fit_along_paths(
     problems = range(len(rows.targets))
     rows.prepare_folds({grid[path[0]].l2_weights.left_out for path in in_order}, folds)
 
-    steps: list[tuple[Path, int]] = []
+    steps: list[tuple[FitPath, int, int]] = []
     needs: list[list[int]] = []
     for members, fold, k in product(in_order, folds, problems):
         candidates = [grid[number] for number in members]
-        after = candidates[0].after
-        known = () if after is None else earlier(after, fold)
-        path = Path(rows, Job(fold, members, k), candidates, known[k] if known else None)
+        after = candidates[0].starts_from
+        known = () if after is None else wanted.earlier(after, fold)
+        path = FitPath(rows, candidates, fold, k, known[k] if known else None)
         needs += [[len(steps) + place for place in start.needs] for start in path.starts]
-        steps += [(path, place) for place in range(len(candidates))]
-    parts: dict[tuple[int, int, int], Fit] = {}
+        steps += [(path, place, number) for place, number in enumerate(members)]
+    parts: dict[tuple[int, int, int], FoldFit] = {}
 
     def fit(step: int) -> None:
-        path, place = steps[step]
-        fold, members, k = path.job
-        parts[members[place], fold, k] = path.fit(place, solver, keeps)
-        if k == 0:
-            on_fit()
+        path, place, number = steps[step]
+        parts[number, path.fold, path.problem_number] = path.fit(place, wanted.solver, wanted.keeps)
+        if path.problem_number == 0:
+            wanted.on_fit()
 
     rows.features.each_when_ready(fit, needs)
-    etas = rows.answered([part.eta for part in parts.values()])
+    etas = rows.collect_predictors([part.eta for part in parts.values()])
     answered = {key: part._replace(eta=eta) for (key, part), eta in zip(parts.items(), etas, strict=True)}
     return {
-        (number, fold): Fit.joined([answered[number, fold, k] for k in problems])
+        (number, fold): FoldFit.joined([answered[number, fold, k] for k in problems])
         for number, fold in product(numbers, folds)
     }
 
 
-class Path:
-    """The fits of a job, each of which starts from previous ones.
+class FitPath:
+    """The fits of the candidates of a path to one fold, each of which starts from previous ones.
 
     Parameters
     ----------
     rows : TrainingRows
-    job : Job
     candidates : list of Candidate
-        Those of the job.
+    fold : int
+    problem_number : int
+        That of the class against the rest; 0 if all classes are one problem.
     first : Coefficients or None
         Where the first fit starts; None if nothing is known.
     """
 
-    def __init__(self, rows: Any, job: Job, candidates: list[Candidate], first: Coefficients | None) -> None:
-        self.rows = rows
-        self.job = job
-        self.candidates = candidates
+    def __init__(
+        self,
+        rows: Any,
+        candidates: list[Candidate],
+        fold: int,
+        problem_number: int,
+        first: Coefficients | None,
+    ) -> None:
+        self.rows, self.candidates = rows, candidates
+        self.fold, self.problem_number = fold, problem_number
         self.starts = starts_along([(one.penalty, one.params["l2"]) for one in candidates])
         self._solutions = Solutions(self.starts, first)
         self._finished = count(1)
@@ -155,9 +144,9 @@ class Path:
     @cached_property
     def problem(self) -> Problem:
         """What the fits share; the first one, for which all others wait, computes it."""
-        return self.rows.problem(self.candidates[0].l2_weights, self.job.problem, self.job.fold)
+        return self.rows.problem(self.candidates[0].l2_weights, self.problem_number, self.fold)
 
-    def fit(self, place: int, solver: LBFGS, keeps: Callable[[Candidate], bool]) -> Fit:
+    def fit(self, place: int, solver: LBFGS, keeps: Callable[[Candidate], bool]) -> FoldFit:
         """Fit the candidate at a place of the path."""
         candidate, begin = self.candidates[place], time.perf_counter()
         l2, discount = candidate.params["l2"], candidate.params["discount"]
@@ -168,9 +157,9 @@ class Path:
         if next(self._finished) == len(self.candidates):
             del self.problem  # its l2 weights need memory
         left_out = candidate.l2_weights.left_out
-        return Fit(
+        return FoldFit(
             ((beta, intercept),) if keeps(candidate) else (),
-            self.rows.held_out_predictors(self.job.fold, beta, intercept, left_out),
+            self.rows.held_out_predictors(self.fold, beta, intercept, left_out),
             time.perf_counter() - begin,
             result.n_iter,
             result.status == Status.CONVERGED,

@@ -1,8 +1,16 @@
 """The rows of a fit, wherever they are: what the estimators and the search see of them.
 
-Labels, weights and folds are always at hand. Features are in memory or on a GPU (here), or in partitions
-(``dropglm.places.partitions``), and are reached through a few verbs. Each of these is a sum over rows, or one
-number per row and class, so that it costs one pass over the rows and a short message.
+Labels, weights and folds (``TrainingData``, ``Fold``) are always at hand. Features are in memory (here), on a
+GPU (``gpu.fits``) or in partitions (``partitions.rows``), and are reached through a few verbs:
+
+- ``prepare`` the rows for fits with some noises and folds; it returns their features;
+- ``problem`` and ``problems``: what a solver minimises, for a class against the rest or all, and a fold;
+- ``fit_candidates``: the fits of a search to some folds;
+- ``held_out_predictors``: Xβ + b of the held-out rows of a fold;
+- ``class_totals`` and ``unlabeled_totals``: sums of features by class, as naive Bayes counts them.
+
+Each of them is a sum over rows, or one number per row and class, so that it costs one pass over the rows and
+a short message.
 """
 
 from abc import ABC, abstractmethod
@@ -12,6 +20,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
+from sklearn.utils import compute_class_weight
 
 from dropglm.base import checks
 from dropglm.base.blocks import Blocks, block_count
@@ -25,11 +35,81 @@ from dropglm.core.features import AnyFeatures, Features
 from dropglm.core.l2_weights import L2Weights
 from dropglm.core.noise import Noise
 from dropglm.core.objective import Coefficients
-from dropglm.core.predictions import all_classes
+from dropglm.core.predictions import all_classes, indicators
 from dropglm.core.problem import Problem
 from dropglm.core.solvers import LBFGS
 from dropglm.places.paths import fit_along_paths
-from dropglm.places.training_data import TrainingData
+
+# A class of weight 0 gets this share of the other weights instead, so that the intercept stays finite.
+NEGLIGIBLE = 1e-9
+
+
+class TrainingData(NamedTuple):
+    """The rows of a fit."""
+
+    X: Any
+    y: np.ndarray  # targets, or numbers of the classes
+    feature_attributes: dict[str, Any]  # n_features_in_; feature_names_in_, _block_widths if there are any
+    sample_weights: np.ndarray
+    weights: np.ndarray  # sample weights times class weights
+    X_unlabeled: Any = None
+    unlabeled_weights: np.ndarray | None = None
+    classes: np.ndarray = np.empty(0)  # none in a regression
+
+    def without_zero_weights(self) -> "TrainingData":
+        """Return the data without rows of weight 0, which must not matter even if they would overflow."""
+        X, weights, y, sample_weights = with_weight(self.X, self.weights, self.y, self.sample_weights)
+        return self._replace(X=X, weights=weights, y=y, sample_weights=sample_weights)
+
+
+def number_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sorted classes, at least two, and the number of each row's class."""
+    classes, numbers = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise InputError(f"y has only one class, {classes[0]}; a classifier needs at least 2 classes.")
+    return classes, numbers
+
+
+def class_numbers(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the number of each row's class, given the sorted classes; unknown labels raise a ValueError."""
+    if y.dtype.kind == classes.dtype.kind != "O":
+        numbers = np.searchsorted(classes, y)
+        numbers[classes[np.minimum(numbers, len(classes) - 1)] != y] = -1
+    else:
+        number_of = {label: number for number, label in enumerate(classes.tolist())}
+        numbers = np.array([number_of.get(label, -1) for label in y.tolist()], np.intp)
+    if (numbers < 0).any():
+        row = int(numbers.argmin())
+        raise InputError(f"Row {row} has the label {y[row]!s}, which is not among the classes {classes}.")
+    return numbers
+
+
+def class_factors(class_weight: Any, classes: np.ndarray, by_class: np.ndarray) -> np.ndarray:
+    """Return the factor of each class, given the sum of the sample weights of each class."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return by_class.sum() / (len(classes) * by_class)
+    if class_weight is None:
+        return np.ones(len(classes))
+    if not isinstance(class_weight, dict):
+        raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
+    factors = compute_class_weight(class_weight, classes=classes, y=classes)
+    if not (np.isfinite(factors).all() and (factors >= 0).all()):
+        raise InputError(f"class_weight must be finite and not negative, got {class_weight}.")
+    if not factors.any():
+        raise InputError("class_weight is zero for every class.")
+    return np.where(factors > 0.0, factors, NEGLIGIBLE * factors.max())
+
+
+def with_weight(X: Any, weights: np.ndarray, *others: np.ndarray) -> tuple[Any, ...]:
+    """Return all arrays without the rows of weight 0."""
+    kept = weights > 0
+    if kept.all():
+        return X, weights, *others
+    if sparse.issparse(X) or (is_on_gpu(X) and hasattr(X, "tocsr")):
+        X = X.tocsr()
+    rows = np.flatnonzero(kept) if is_on_gpu(X) else kept
+    return X[rows], weights[kept], *(other[kept] for other in others)
+
 
 NO_BLOCKS: frozenset[int] = frozenset()
 
@@ -73,7 +153,7 @@ class TrainingRows(ABC):
         fit_intercept: bool = True,
         folds: Sequence[Fold] = (),
         unlabeled: bool = True,
-        counted: bool = False,
+        for_rounds: bool = False,
     ) -> AnyFeatures:
         """Prepare the rows for fits, and return their features.
 
@@ -86,18 +166,18 @@ class TrainingRows(ABC):
         folds : sequence of Fold
         unlabeled : bool
             Whether unlabelled rows have a part in the fits; if not, they would only add features that stay 0.
-        counted : bool
+        for_rounds : bool
             Whether ``unlabeled_totals`` is going to be asked for.
         """
         self.family, self.fit_intercept, self.folds = family, bool(fit_intercept), list(folds)
-        self.targets = targets_of(self.data, joint=family.several)
+        self.targets = self._targets()
         self._means: dict[tuple[int | None, frozenset[int]], Any] = {}  # by fold and blocks left out
         self._held_out: dict[int, Any] = {}  # designs by fold, which take as much memory as X by rows
-        self.features = self._prepare(noises, unlabeled, counted)
+        self.features = self._prepare(noises, unlabeled, for_rounds)
         return self.features
 
     @abstractmethod
-    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, counted: bool) -> AnyFeatures:
+    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, for_rounds: bool) -> AnyFeatures:
         """Prepare the rows; the other settings are attributes already."""
 
     @property
@@ -117,7 +197,16 @@ class TrainingRows(ABC):
     @cached_property
     def indicators(self) -> np.ndarray:
         """1 for the class of a labelled row, 0 for the others; shape (n, K)."""
-        return (self.data.y[:, None] == np.arange(len(self.data.classes))).astype(np.float64)
+        return indicators(self.data.y, range(len(self.data.classes)))
+
+    def _targets(self) -> list[np.ndarray]:
+        """Return the labels of each problem: targets, indicators of all classes, or of one class."""
+        K = len(self.data.classes)
+        if not K:
+            return [self.data.y[:, None]]
+        if self.family.several:
+            return [self.indicators]
+        return [indicators(self.data.y, [k]) for k in ([1] if K == 2 else range(K))]
 
     def compute_means(self, left_out: Iterable[frozenset[int]], folds: Iterable[int | None]) -> None:
         """Compute the mean rows that the problems of these folds share, for each set of blocks left out."""
@@ -179,9 +268,9 @@ class TrainingRows(ABC):
     def held_out_predictors(
         self, fold: int, beta: np.ndarray, intercept: Any = 0.0, left_out: frozenset[int] = NO_BLOCKS
     ) -> Any:
-        """Return Xβ + b of the held-out rows of a fold, (n, K), or what ``answered`` turns into it."""
+        """Return Xβ + b of the held-out rows of a fold, (n, K), as ``collect_predictors`` takes it."""
 
-    def answered(self, predictors: Sequence[Any]) -> list[np.ndarray]:
+    def collect_predictors(self, predictors: Iterable[Any]) -> list[np.ndarray]:
         """Return the predictors that ``held_out_predictors`` has promised."""
         return list(predictors)
 
@@ -215,7 +304,7 @@ class RowsInMemory(TrainingRows):
         self.estimator = estimator
         self.data = data
 
-    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, counted: bool) -> AnyFeatures:
+    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, for_rounds: bool) -> AnyFeatures:
         X_unlabeled = self.data.X_unlabeled if unlabeled else None
         return Features(self.data.X, X_unlabeled, checks.threads(self.estimator.n_jobs))
 
@@ -284,15 +373,6 @@ class RowsInMemory(TrainingRows):
 
 def _first_block(X: Any) -> Any:
     return X.blocks[0] if isinstance(X, Blocks) else X
-
-
-def targets_of(data: TrainingData, *, joint: bool) -> list[np.ndarray]:
-    """Return the labels of each problem: targets, indicators of all classes, or of one class."""
-    K = len(data.classes)
-    if not K:
-        return [data.y[:, None]]
-    indicators = (data.y[:, None] == np.arange(K)).astype(np.float64)
-    return [indicators] if joint else [indicators[:, [k]] for k in ([1] if K == 2 else range(K))]
 
 
 # Whether a fit runs on a GPU; None means that it depends on where X is.

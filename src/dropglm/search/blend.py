@@ -18,6 +18,7 @@ import numpy as np
 from dropglm.core.maths.compile import fused_kernel
 from dropglm.core.maths.normal import exp_of_nonpositive
 from dropglm.core.maths.softplus import softplus
+from dropglm.core.objective import Coefficients
 from dropglm.core.predictions import all_classes
 
 
@@ -61,26 +62,24 @@ class Blend(NamedTuple):
         """Return t η + c ν; ν may be None if it is not part of the blend."""
         return self.scale * eta if nu is None else self.scale * eta + self.naive_bayes * nu
 
+    def coefficients(self, model: Coefficients, ratios: np.ndarray | None) -> Coefficients:
+        """Return t β + c r and t b, given β of shape (d, K), b, and r of the first features."""
+        beta, intercept = model
+        scaled = self.scale * beta
+        if ratios is not None:
+            scaled[: len(ratios)] += self.naive_bayes * ratios
+        return scaled.astype(beta.dtype, copy=False), (self.scale * intercept).astype(intercept.dtype)
+
     def apply_to(self, model: Any, ratios: np.ndarray | None) -> None:
         """Blend the coefficients of a fitted model with ratios of its first features, of shape (K, d')."""
-        coef = self.scale * model.coef_
-        if ratios is not None:
-            coef[:, : ratios.shape[1]] += self.naive_bayes * ratios
-        model.coef_ = coef.astype(model.coef_.dtype)
-        model.intercept_ = (self.scale * model.intercept_).astype(model.intercept_.dtype)
-        model.multi_class_ = "multinomial"
+        beta, model.intercept_ = self.coefficients(
+            (model.coef_.T, model.intercept_), None if ratios is None else ratios.T
+        )
+        model.coef_, model.multi_class_ = beta.T, "multinomial"
 
 
-def fit_blend(
-    eta: np.ndarray,
-    nu: np.ndarray | None,
-    y: np.ndarray,
-    weights: np.ndarray,
-    *,
-    calibrate: bool,
-    priors: Priors = PRIORS,
-) -> Blend:
-    """Return the blend with the least loss of held-out rows.
+class BlendFitter:
+    """Finds the blends of several models with the least loss of the same held-out rows.
 
         minimise  Σ_i w_i loss_i(t η_i + c ν_i) + 5 (t - ½)² + 5 (s c - ½)²  over t, s c ≥ 0.15,
 
@@ -89,50 +88,29 @@ def fit_blend(
 
     Parameters
     ----------
-    eta : ndarray of shape (n, K), or (n, 1) for two classes
-        Predictors of the model for held-out rows.
-    nu : ndarray of the same shape, or None
-        Those of naive Bayes; if None or the same for all classes, c = 0.
+    nu : ndarray of shape (n, K), or (n, 1) for two classes, or None
+        Predictors of naive Bayes for held-out rows; if None or the same for all classes, c = 0.
     y : ndarray of shape (n,)
         Numbers of the classes.
     weights : ndarray of shape (n,)
-    calibrate : bool
-        If False, t = 1.
-    priors : Priors
-        Those of t and of s c.
-
-    Returns
-    -------
-    Blend
 
     Examples
     --------
     >>> import numpy as np
     >>> eta, y = np.tile([[1.0], [-1.0]], (5000, 1)), np.tile([1, 0], 5000)
     >>> y[:1000] = 1 - y[:1000]  # nine in ten are right: log 9 = 2.2
-    >>> round(fit_blend(eta, None, y, np.ones(10000), calibrate=True).scale, 2)
+    >>> round(BlendFitter(None, y, np.ones(10000)).fit(eta, calibrate=True).scale, 2)
     2.2
-    """
-    return HeldOutBlends(nu, y, weights).fit(eta, calibrate=calibrate, priors=priors)
-
-
-class HeldOutBlends:
-    """What the blends of several models share that predict the same held-out rows.
-
-    Parameters
-    ----------
-    nu, y, weights
-        As for ``fit_blend``.
     """
 
     def __init__(self, nu: np.ndarray | None, y: np.ndarray, weights: np.ndarray) -> None:
         self.y, self.weights = y, weights
-        found = 0.0 if nu is None else spread(nu)
+        found = 0.0 if nu is None else predictor_std(nu)
         self.spread = found if found > SMALLEST_SPREAD else 0.0
         self.nu = nu if self.spread else None
 
     def fit(self, eta: np.ndarray, *, calibrate: bool, priors: Priors = PRIORS) -> Blend:
-        """Return the blend of a model with these predictors."""
+        """Return the blend of a model with predictors η, shaped like ν; unless ``calibrate``, t = 1."""
         adds_nu = self.nu is not None
         used = [priors.scale if adds_nu else PRIOR_ALONE] * calibrate + [priors.naive_bayes] * adds_nu
         if not used:
@@ -142,7 +120,7 @@ class HeldOutBlends:
         return Blend(factors[0] if calibrate else 1.0, factors[-1] / self.spread if adds_nu else 0.0)
 
 
-class Quadratic(NamedTuple):
+class ValueGradientHessian(NamedTuple):
     """Value, gradient and Hessian of a function at a point.
 
     They are plain numbers: with two factors, NumPy would take longer than the loss of 25,000 rows.
@@ -153,7 +131,7 @@ class Quadratic(NamedTuple):
     hessian: list[list[float]]
 
 
-Loss = Callable[[Sequence[float]], Quadratic]
+Loss = Callable[[Sequence[float]], ValueGradientHessian]
 
 
 def best_factors(loss: Loss, priors: Sequence[Prior]) -> list[float]:
@@ -161,11 +139,11 @@ def best_factors(loss: Loss, priors: Sequence[Prior]) -> list[float]:
     if not priors:
         return []
 
-    def penalised(factors: Sequence[float]) -> Quadratic:
+    def penalised(factors: Sequence[float]) -> ValueGradientHessian:
         value, gradient, hessian = loss(factors)
         deviations = [factor - prior.mean for factor, prior in zip(factors, priors, strict=True)]
         slopes = [prior.strength * deviation for prior, deviation in zip(priors, deviations, strict=True)]
-        return Quadratic(
+        return ValueGradientHessian(
             value + 0.5 * _dot(slopes, deviations),
             [own + slope for own, slope in zip(gradient, slopes, strict=True)],
             [
@@ -202,7 +180,7 @@ def _minimum(function: Loss, start: list[float], smallest: list[float]) -> list[
     return x
 
 
-def _newton_step(here: Quadratic, free: list[int]) -> list[float]:
+def _newton_step(here: ValueGradientHessian, free: list[int]) -> list[float]:
     """Return the Newton step of one or two factors, of which only those that are free move."""
     _, g, h = here
     if len(free) == 2:
@@ -224,7 +202,7 @@ class BlendedRows:
     Parameters
     ----------
     eta, nu, y, weights
-        As for ``fit_blend``.
+        As for ``BlendFitter``; η are the predictors of a model.
     calibrate : bool
         Whether t is one of the factors; else t = 1.
     spread : float
@@ -254,7 +232,7 @@ class BlendedRows:
         self._y, self._weights = np.ascontiguousarray(y, np.int64), np.ascontiguousarray(weights, np.float64)
         self.losses = np.empty(len(y))
 
-    def loss(self, factors: Sequence[float]) -> Quadratic:
+    def loss(self, factors: Sequence[float]) -> ValueGradientHessian:
         """Return the loss as a function of the factors: of t if calibrated, and of s c if there is ν."""
         t = float(factors[0]) if self._calibrate else 1.0
         s = self._spread
@@ -264,7 +242,7 @@ class BlendedRows:
         value, by_t, by_c, tt, tc, cc = sums.tolist()
         gradient, hessian = [by_t, by_c / s], [[tt, tc / s], [tc / s, cc / (s * s)]]
         used = slice(0 if self._calibrate else 1, 2 if self._adds_nu else 1)
-        return Quadratic(value, gradient[used], [row[used] for row in hessian[used]])
+        return ValueGradientHessian(value, gradient[used], [row[used] for row in hessian[used]])
 
 
 def losses_of(eta: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -291,7 +269,7 @@ def losses_of(eta: np.ndarray, y: np.ndarray) -> np.ndarray:
     return rows.losses
 
 
-def spread(nu: np.ndarray) -> float:
+def predictor_std(nu: np.ndarray) -> float:
     """Return the standard deviation of predictors over rows and classes, less the mean of each row."""
     parts = all_classes(nu)
     return float((parts - parts.mean(axis=1, keepdims=True)).std())

@@ -7,7 +7,7 @@ from dropglm.linear.linear_model import LogisticModel, SparsifyMixin
 from dropglm.linear.validation import check_classification, check_settings
 from dropglm.places.rows import TrainingRows, rows_of
 from dropglm.search.scoring import scorer_from
-from dropglm.search.search import Searched, fit_best, search_settings
+from dropglm.search.search import Search, fit_best, search_settings
 
 
 @dataclass(eq=False, repr=False)
@@ -216,12 +216,12 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         X_unlabeled: Any = None,
         unlabeled_weight: Any = None,
         **options: Any,
-    ) -> Searched:
+    ) -> Search:
         """Fit the candidates to the folds, and choose one; ``options`` are those of ``search_settings``."""
         data = check_classification(self, X, y, sample_weight, X_unlabeled, unlabeled_weight)
         return self._search_rows(rows_of(self, data), **options)
 
-    def _search_rows(self, rows: TrainingRows, **options: Any) -> Searched:
+    def _search_rows(self, rows: TrainingRows, **options: Any) -> Search:
         """Search the settings for rows, wherever they are."""
         self._check_settings()
         return search_settings(self, rows, **options)
@@ -233,9 +233,9 @@ class LogisticRegressionCV(SparsifyMixin, LogisticModel):
         """Choose the settings, and fit the model with them, for rows wherever they are."""
         return self._finish(self._search_rows(rows))
 
-    def _finish(self, searched: Searched) -> Self:
+    def _finish(self, search: Search) -> Self:
         """Fit the best settings to all rows, and set all fitted attributes."""
-        fit_best(self, searched)
+        fit_best(self, search)
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

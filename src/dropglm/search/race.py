@@ -85,9 +85,11 @@ class Race:
         known = _first(n, row_scores)
         others = [] if self.rival is None else [self.rival[:n]]
         leader = max([*known.values(), *others], key=lambda scores: dot(shares, scores))
-        error = standard_error_of_rows(leader, shares)
-        margin = margin_of(done, error, one_standard_error=self.one_standard_error)
-        factor = allowance(done, self._times)
+        # e; with one standard error as the rule for the choice, that of few folds is uncertain.
+        margin = (2.0 if self.one_standard_error else 1.0) * np.sqrt(done)
+        margin *= standard_error_of_rows(leader, shares)
+        # By how many standard errors a candidate may be behind, beyond the margin.
+        factor = DEVIATIONS * np.sqrt(max(1.0 - done, 0.0) * self._times)
 
         def may_win(behind: np.ndarray) -> bool:
             return not dot(shares, behind) - margin > factor * standard_error_of_rows(behind, shares)
@@ -136,28 +138,9 @@ def stops_of(folds: Sequence[Fold]) -> list[int]:
     for fold in folds:
         rows.update(fold.test.tolist() if len(rows) < FEWEST_ROWS else ())
         sizes.append(len(rows))
-    return stops_with(sizes)
-
-
-def stops_with(sizes: Sequence[int]) -> list[int]:
-    """Return the same, given the number of held-out rows after each fold, as far as it is below enough."""
     total = len(sizes)
     first = 1 + sum(size < FEWEST_ROWS for size in sizes)
     if 2 * first > total:
         return [total]
     step = max(first, total // 5)
     return [first, *range(first + step, total - step, step), total]
-
-
-def allowance(done: float, times: float = 1.0) -> float:
-    """Return by how many standard errors a candidate may be behind, beyond the margin.
-
-    ``done`` is the share of all rows that was held out so far, ``times`` how often each row is held out.
-    """
-    return float(DEVIATIONS * np.sqrt(max(1.0 - done, 0.0) * times))
-
-
-def margin_of(done: float, error: float, *, one_standard_error: bool) -> float:
-    """Return e, given the standard error of the leader's score so far."""
-    # With one standard error as the rule for the choice, that of few folds is uncertain.
-    return float((2.0 if one_standard_error else 1.0) * np.sqrt(done) * error)

@@ -11,9 +11,8 @@ import numpy as np
 
 from dropglm.base.errors import InputTypeError
 from dropglm.base.registry import lookup
-from dropglm.core.families import Logistic
 from dropglm.core.maths.vectors import dot
-from dropglm.places.training_data import class_numbers
+from dropglm.places.rows import class_numbers
 from dropglm.search.blend import losses_of
 
 # Returns the score of every row, given predictors whose softmax are the probabilities, of shape (n, K), or
@@ -115,14 +114,6 @@ def scorer_from(scoring: Any, estimator: Any) -> Any:
     from sklearn.metrics import check_scoring
 
     return check_scoring(estimator, scoring=scoring)
-
-
-def softmax_predictors(eta: np.ndarray, *, softmax: bool) -> np.ndarray:
-    """Return predictors whose softmax are the probabilities: η itself, or log σ(η) of one against the rest.
-
-    With one against the rest and more than two classes, probabilities are σ(η), scaled to sum to 1.
-    """
-    return eta if softmax or eta.shape[1] == 1 else -Logistic.log_partition(-eta)
 
 
 def row_scorer_of(scoring: Any) -> RowScorer | None:

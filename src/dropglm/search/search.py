@@ -3,72 +3,142 @@
 Candidates are fitted to the folds and scored, and hopeless ones drop out (``race``). The predictors of
 held-out rows are first scaled and blended with naive Bayes (``held_out``, ``blend``). While the best l2 is at
 the edge of the grid, values beyond it are tried. The best candidate is then fitted to all rows, and rounds of
-naive Bayes that also count unlabelled rows may follow (``rounds``). All of it sees the rows only through
+naive Bayes that also count unlabelled rows may follow (``naive_bayes``). All of it sees the rows only through
 ``TrainingRows``, so it is the same for rows in memory, on a GPU and in partitions.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from itertools import product
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
-from dropglm.base.errors import InputError
+from dropglm.base import checks
+from dropglm.base.blocks import PerBlock
+from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.gpu_arrays import like, to_host
 from dropglm.base.progress import Progress
 from dropglm.base.threads import each
 from dropglm.core.families import Logistic, Multinomial
-from dropglm.core.l2_weights import counts_unlabeled
+from dropglm.core.features import AnyFeatures
+from dropglm.core.l2_weights import L2Weights, counts_unlabeled, l2_weights_from
+from dropglm.core.noise import Noise
 from dropglm.core.objective import Coefficients
-from dropglm.core.settings import expectation_from, training_penalty
+from dropglm.core.penalties import Penalty
+from dropglm.core.settings import expectation_from, noise_from, training_penalty
 from dropglm.core.solvers import LBFGS
 from dropglm.core.warning import warn_unless_all_converged
 from dropglm.linear.logistic import LogisticRegression, fits_jointly
-from dropglm.places.paths import Candidate
+from dropglm.places.paths import Candidate, WantedFits
 from dropglm.places.rows import TrainingRows
 from dropglm.search.blend import Blend, Priors
-from dropglm.search.folds import folds_from
-from dropglm.search.grid import candidates_of, grids_of, l2_weights_grid, noises_of
-from dropglm.search.held_out import HeldOut, Outcome
+from dropglm.search.held_out import CandidateResult, HeldOutRows, folds_from
+from dropglm.search.naive_bayes import NaiveBayesRound, NaiveBayesRounds
 from dropglm.search.race import Race
-from dropglm.search.rounds import Round, Rounds, blended
-from dropglm.search.scoring import row_scorer_of, scorer_from, standard_error, standard_error_of_rows
+from dropglm.search.scoring import row_scorer_of, scorer_from, standard_error
+
+# Settings of which a search tries several values, besides l2_weights.
+SETTINGS = ("dropout", "noise_std", "l2", "discount")
+
+
+def is_grid(name: str, value: Any) -> bool:
+    """Return whether the value of this setting is a sequence of values; a vector of l2_weights is one value.
+
+    Examples
+    --------
+    >>> is_grid("l2", [1.0, 2.0]), is_grid("l2_weights", [1.0, 2.0]), is_grid("l2_weights", ["uniform"])
+    (True, False, True)
+    >>> is_grid("dropout", PerBlock(0.5, 0.0)), is_grid("dropout", [PerBlock(0.5, 0.0), 0.5])
+    (False, True)
+    """
+    if isinstance(value, str) or not np.iterable(value):
+        return False
+    single = (L2Weights, PerBlock)
+    return name != "l2_weights" or any(np.iterable(one) or isinstance(one, single) for one in value)
+
+
+def grids_of(estimator: Any, blocks: int | None) -> dict[str, list[Any]]:
+    """Return the values of every setting but l2_weights, strong penalties first."""
+    grids: dict[str, list[Any]] = {}
+    for name in SETTINGS:
+        given = getattr(estimator, name)
+        values: list[Any] = list(given) if is_grid(name, given) else [given]
+        if not values:
+            raise InputError(f"{name} is an empty grid; give at least one value.")
+        if name == "dropout":
+            values.sort(key=lambda dropout: noise_from(dropout, 0.0, blocks).strength, reverse=True)
+        elif name == "noise_std":
+            values.sort(key=lambda std: noise_from(0.0, std, blocks).strength, reverse=True)
+        else:
+            for value in values:
+                checks.not_negative(value, name)
+            values.sort(reverse=True)
+        grids[name] = values
+    return grids
+
+
+def l2_weights_grid(given: Any, features: AnyFeatures) -> list[Any]:
+    """Return the values of l2_weights: a single name, number, array or PerBlock is a grid of one."""
+    if isinstance(given, str):
+        return _automatic(features) if given == "auto" else [given]
+    if isinstance(given, (L2Weights, PerBlock, Real)):
+        return [given]
+    values: list[Any] = list(given) if np.iterable(given) else []
+    if not values:
+        raise InputTypeError(f"l2_weights must be a name, an array or a sequence of these, got {given!r}.")
+    return values if is_grid("l2_weights", values) else [given]
+
+
+def _automatic(features: AnyFeatures) -> list[Any]:
+    """Return "uniform" and, if the features of some block are not negative, naive-Bayes weights for these."""
+    by_block = ["uniform" if smallest < 0.0 else "naive_bayes" for smallest in features.smallest]
+    if "naive_bayes" not in by_block:
+        return ["uniform"]
+    return ["uniform", by_block[0] if features.block_count is None else PerBlock(*by_block)]
+
+
+def candidates_of(
+    grids: dict[str, list[Any]],
+    noises: Sequence[Noise],
+    penalties: Sequence[Penalty | None],
+    l2_weights: Sequence[Any],
+    features: AnyFeatures,
+) -> list[Candidate]:
+    """Return all points of the grid: paths of constant l2_weights and discount, strong penalties first.
+
+    ``noises`` and ``penalties`` are those of every dropout rate with every standard deviation.
+    The discount has no effect without unlabelled rows, so only one is tried then.
+    """
+    discounts = grids["discount"] if features.some_unlabeled else grids["discount"][:1]
+    rules = [l2_weights_from(value, features) for value in l2_weights]
+    paths = product(zip(l2_weights, rules, strict=True), discounts)
+    settings = product(grids["dropout"], grids["noise_std"])
+    noisy = list(zip(settings, noises, penalties, strict=True))
+    names = ("dropout", "noise_std", "l2", "l2_weights", "discount")
+    return [
+        Candidate(
+            dict(zip(names, (dropout, std, l2, value, discount), strict=True)),
+            penalty,
+            rule,
+            path,
+            noise.strength,
+        )
+        for path, ((value, rule), discount) in enumerate(paths)
+        for (dropout, std), noise, penalty in noisy
+        for l2 in grids["l2"]
+    ]
+
 
 # A search needs scores, not digits: with this tolerance the accuracies of IMDB's bigrams changed by at most
 # 0.0005, and the fits took three quarters of the iterations that 1e-2 takes.
 SEARCH_TOL = 3e-2
 
 
-class Searched(NamedTuple):
-    """A search that is done."""
-
-    search: "Search"
-    best: int | None  # number of the best candidate; None if all of them lost to a rival
-    counts_predicted: bool  # whether rounds of naive Bayes follow
-
-    @property
-    def score(self) -> float:
-        """The mean score of the best candidate, before any rounds; minus infinity if there is none."""
-        return -np.inf if self.best is None else float(self.search.outcomes[self.best].scores.mean())
-
-    def near_best(self) -> list[Candidate]:
-        """Return the candidates within one standard error of the best; all of them if there was no race."""
-        search = self.search
-        if search.race is None or self.best is None:
-            return search.grid
-        fitted = [one.row_scores for one in search.outcomes]
-        return [search.grid[k] for k in search.race.near(self.best, fitted)]
-
-    def row_scores_of(self, rows: np.ndarray) -> np.ndarray | None:
-        """Return the scores of held-out rows by the best candidate, if these are its held-out rows."""
-        if self.best is None or not np.array_equal(rows, self.search.held_out.rows):
-            return None
-        return self.search.outcomes[self.best].row_scores
-
-
 def search_settings(
-    estimator: Any, rows: TrainingRows, *, rival: Searched | None = None, priors: Priors | None = None
-) -> Searched:
+    estimator: Any, rows: TrainingRows, *, rival: "Search | None" = None, priors: Priors | None = None
+) -> "Search":
     """Fit the candidates of a LogisticRegressionCV to the folds, and choose one.
 
     Parameters
@@ -76,7 +146,7 @@ def search_settings(
     estimator : LogisticRegressionCV
         Whose settings are checked, except for its grids.
     rows : TrainingRows
-    rival : Searched, optional
+    rival : Search, optional
         The search with other features of the same rows: candidates that lose to its best one drop out, if the
         folds are the same.
     priors : Priors, optional
@@ -84,32 +154,34 @@ def search_settings(
 
     Returns
     -------
-    Searched
+    Search
     """
     # Check.
     data = rows.data
     method, grids = expectation_from(estimator.expectation), grids_of(estimator, rows.block_count)
-    scorer, row_scorer = scorer_from(estimator.scoring, estimator), row_scorer_of(estimator.scoring)
+    scorer_from(estimator.scoring, estimator)  # which checks it
+    row_scorer = row_scorer_of(estimator.scoring)
     folds = folds_from(estimator.cv, data, every_class=row_scorer is None)
 
     # Build the grid.
-    noises = noises_of(grids, rows.block_count)
-    noisy = any(one.noise.parts for one in noises)
+    settings = product(grids["dropout"], grids["noise_std"])
+    noises = [noise_from(dropout, std, rows.block_count) for dropout, std in settings]
+    noisy = any(noise.parts for noise in noises)
     joint = fits_jointly(estimator.multi_class, len(data.classes), method, noisy=noisy)
     family = Multinomial if joint else Logistic
     # One penalty per noise, so that its points share the copies where the penalty is sampled.
-    penalties = [training_penalty(method, family, one.noise, estimator.random_state) for one in noises]
+    penalties = [training_penalty(method, family, noise, estimator.random_state) for noise in noises]
     smallest = rows.smallest_unlabeled if estimator.rounds and estimator.naive_bayes else None
     if smallest is not None and smallest < 0.0:
         raise InputError("rounds needs non-negative features in X_unlabeled; use rounds=0.")
-    counts_predicted = smallest is not None
+    rounds_follow = smallest is not None
     features = rows.prepare(
         family,
-        [one.noise for one in noises],
+        noises,
         fit_intercept=estimator.fit_intercept,
         folds=folds,
         unlabeled=any(grids["discount"]) or counts_unlabeled(estimator.l2_weights),
-        counted=counts_predicted,
+        for_rounds=rounds_follow,
     )
     if estimator.naive_bayes and features.smallest[0] < 0.0:
         raise InputError("naive_bayes=True needs non-negative features; use naive_bayes=False.")
@@ -117,109 +189,115 @@ def search_settings(
     candidates = candidates_of(grids, noises, penalties, l2_weights, features)
 
     # Search.
-    held_out = HeldOut(
-        rows,
-        scorer,
-        row_scorer,
-        weighted=bool((data.sample_weights != 1.0).any()),
-        calibrate=estimator.calibrate,
-        naive_bayes=estimator.naive_bayes,
-        priors=priors,
-    )
-    race = None
+    held_out, race = HeldOutRows(rows, estimator, priors), None
     if estimator.race and row_scorer is not None:
         race = Race(
             folds,
             held_out.score_weights,
             one_standard_error=estimator.one_standard_error,
-            rival=None if rival is None else rival.row_scores_of(held_out.rows),
+            rival=None if rival is None else rival.row_scores_of(held_out.row_indices),
         )
-    reach, solver = Reach(estimator, grids["l2"]), LBFGS(estimator.tol, estimator.max_iter)
-    search = Search(rows, held_out, race, solver, reach, counts_predicted)
-    best = search.find_best(estimator, candidates)
+    # Not ``rows.solver``: in partitions its curvature and memory save 7 % of the rounds, but rough fits then
+    # take other steps than in memory, and a log loss was 0.191 there and 0.193 here.
+    extension, solver = L2Extension(estimator, grids["l2"]), LBFGS(estimator.tol, estimator.max_iter)
+    search = Search(rows, held_out, race, solver, extension, rounds_follow)
+    search.run(estimator, candidates)
     rows.release_held_out()
-    return Searched(search, best, counts_predicted)
+    return search
 
 
+@dataclass
 class Search:
-    """The candidates so far, and their outcomes.
+    """The candidates so far, their outcomes, and the best of them.
 
     Parameters
     ----------
     rows : TrainingRows
-    held_out : HeldOut
+    held_out : HeldOutRows
     race : Race or None
         None if every candidate is fitted to all folds.
     solver : LBFGS
-        That of a fit to all rows; fits of the search may be less precise.
-    reach : Reach
+        That of a fit to all rows in memory, also for rows in partitions; fits of the search may be less
+        precise.
+    extension : L2Extension
         How far values of l2 beyond the grid are tried.
-    keeps_all : bool
-        Whether all fits keep their coefficients, as rounds of naive Bayes need them.
+    rounds_follow : bool
+        Whether rounds of naive Bayes follow, which need the coefficients of all fits.
 
     Attributes
     ----------
     grid : list of Candidate
-    outcomes : list of Outcome
+    outcomes : list of CandidateResult
+    best : int or None
+        Number of the best candidate; None if all of them lost to a rival.
     """
 
-    def __init__(
-        self,
-        rows: TrainingRows,
-        held_out: HeldOut,
-        race: Race | None,
-        solver: LBFGS,
-        reach: "Reach",
-        keeps_all: bool,
-    ) -> None:
-        self.rows = rows
-        self.held_out = held_out
-        self.race = race
-        self.solver = solver
-        self.reach = reach
-        self.keeps_all = keeps_all
-        self.grid: list[Candidate] = []
-        self.outcomes: list[Outcome] = []
+    rows: TrainingRows
+    held_out: HeldOutRows
+    race: Race | None
+    solver: LBFGS
+    extension: "L2Extension"
+    rounds_follow: bool
+    grid: list[Candidate] = field(default_factory=list)
+    outcomes: list[CandidateResult] = field(default_factory=list)
+    best: int | None = None
 
-    def find_best(self, estimator: Any, candidates: list[Candidate]) -> int | None:
-        """Fit candidates and those beyond the edge of the grid; return the number of the best.
+    @property
+    def scores(self) -> np.ndarray:
+        """The scores of all candidates by fold; NaN where a candidate was not fitted to a fold."""
+        return np.array([outcome.scores for outcome in self.outcomes])
 
-        It is None if all candidates lost to a rival.
-        """
-        best: int | None = None
+    @property
+    def score(self) -> float:
+        """The mean score of the best candidate, before any rounds; minus infinity if there is none."""
+        return -np.inf if self.best is None else float(self.outcomes[self.best].scores.mean())
+
+    def near_best(self) -> list[Candidate]:
+        """Return the candidates within one standard error of the best; all of them if there was no race."""
+        if self.race is None or self.best is None:
+            return self.grid
+        fitted = [one.row_scores for one in self.outcomes]
+        return [self.grid[k] for k in self.race.near(self.best, fitted)]
+
+    def row_scores_of(self, rows: np.ndarray) -> np.ndarray | None:
+        """Return the scores of held-out rows by the best candidate, if these are its held-out rows."""
+        if self.best is None or not np.array_equal(rows, self.held_out.row_indices):
+            return None
+        return self.outcomes[self.best].row_scores
+
+    def run(self, estimator: Any, candidates: list[Candidate]) -> None:
+        """Fit candidates and those beyond the edge of the grid, and find the best."""
         while candidates:
-            self.run(candidates, shown=bool(estimator.verbose))
+            self.fit_candidates(candidates, shown=bool(estimator.verbose))
             if all(len(outcome.fits) < len(self.rows.folds) for outcome in self.outcomes):
                 break
-            scores = np.array([outcome.scores for outcome in self.outcomes])
-            best = best_candidate(self.grid, scores, one_standard_error=estimator.one_standard_error)
-            candidates = beyond_edge(self.grid, scores, best, self.reach.limits) if self.reach.extends else []
-        self.release(set(range(len(self.grid))).difference({best}))
+            self.best = best_candidate(
+                self.grid, self.scores, one_standard_error=estimator.one_standard_error
+            )
+            if not self.extension.extends:
+                break
+            candidates = beyond_edge(self.grid, self.scores, self.best, self.extension.limits)
+        self.release(set(range(len(self.grid))).difference({self.best}))
         converged = [fit.converged for outcome in self.outcomes for fit in outcome.fits]
         warn_unless_all_converged(converged, estimator.max_iter)
-        return best
 
-    def run(self, candidates: list[Candidate], *, shown: bool) -> None:
+    def fit_candidates(self, candidates: list[Candidate], *, shown: bool) -> None:
         """Fit and score more candidates; those that are clearly worse than the best so far drop out."""
         first, folds = len(self.grid), len(self.rows.folds)
         # Without a step, candidates that are close to each other would have the same score.
         rough = replace(self.solver, tol=max(self.solver.tol, SEARCH_TOL), min_iter=1)
         self.grid += candidates
-        self.outcomes += [Outcome((), Blend(), np.empty((0, 1)), np.full(folds, np.nan))] * len(candidates)
+        nothing = CandidateResult((), Blend(), np.empty((0, 1)), np.full(folds, np.nan))
+        self.outcomes += [nothing] * len(candidates)
         alive = list(range(first, len(self.grid)))
         with Progress("fits", len(candidates) * folds, shown=shown) as progress:
             done = 0
             while alive and done < folds:
                 stage = range(done, self._stop_after(done, alive))
-                found = self.rows.fit_candidates(
-                    self.grid,
-                    alive,
-                    stage,
-                    rough,
-                    keeps=lambda one: self.keeps_all or self.reach.keeps(one),
-                    on_fit=progress.advance,
-                    earlier=self._coefficients,
+                wanted = WantedFits(
+                    self.grid, alive, stage, rough, self._keeps, progress.advance, self._coefficients
                 )
+                found = self.rows.fit_candidates(wanted)
                 fits = [(*self.outcomes[k].fits, *(found[k, fold] for fold in stage)) for k in alive]
                 self.held_out.prepare(stage.stop)
                 outcomes = self.held_out.outcomes(
@@ -239,6 +317,9 @@ class Search:
         for number in numbers:
             self.outcomes[number] = self.outcomes[number].without_coefficients()
 
+    def _keeps(self, one: Candidate) -> bool:
+        return self.rounds_follow or self.extension.keeps(one)
+
     def _coefficients(self, number: int, fold: int) -> tuple[Coefficients, ...]:
         return self.outcomes[number].fits[fold].by_problem
 
@@ -254,10 +335,10 @@ class Search:
 
 
 # The grid of l2 is continued up to this factor beyond its edge.
-REACH = 10.0
+MAX_EXTENSION = 10.0
 
 
-class Reach:
+class L2Extension:
     """How far the values of l2 are continued beyond the grid.
 
     Parameters
@@ -270,7 +351,7 @@ class Reach:
     def __init__(self, estimator: Any, grid: Sequence[float]) -> None:
         self.extends = bool(estimator.extend_l2)
         self.edges = {min(grid)} if estimator.calibrate else {min(grid), max(grid)}
-        self.limits = min(grid) / REACH, max(grid) * (1.0 if estimator.calibrate else REACH)
+        self.limits = min(grid) / MAX_EXTENSION, max(grid) * (1.0 if estimator.calibrate else MAX_EXTENSION)
 
     def keeps(self, one: Candidate) -> bool:
         """Return whether fits beyond the edge may start from those of a candidate.
@@ -278,7 +359,7 @@ class Reach:
         They do if it is at the edge, or beyond it but not yet at the limit.
         """
         l2 = one.params["l2"]
-        beyond = one.after is not None and self.limits[0] * 1.001 < l2 < self.limits[1] * 0.999
+        beyond = one.starts_from is not None and self.limits[0] * 1.001 < l2 < self.limits[1] * 0.999
         return self.extends and (l2 in self.edges or beyond)
 
 
@@ -319,9 +400,10 @@ def beyond_edge(
     )
     gains = scores[best] - scores[neighbour]
     gains = gains[~np.isnan(gains)]  # over the first folds, if the neighbour dropped out of the race
-    if not gains.mean() > standard_error_of_rows(gains, np.full(len(gains), 1.0 / len(gains))):
+    # With n, unlike ``standard_error``: n - 1 would extend fewer grids, which changes the chosen settings.
+    if not gains.mean() > gains.std() / np.sqrt(len(gains)):
         return []
-    return [grid[best]._replace(params=grid[best].params | {"l2": beyond}, after=best)]
+    return [grid[best]._replace(params=grid[best].params | {"l2": beyond}, starts_from=best)]
 
 
 def _same_but_l2(one: Candidate, other: Candidate) -> bool:
@@ -333,28 +415,27 @@ def _values_of_l2(grid: list[Candidate], best: int) -> list[float]:
     return sorted({one.params["l2"] for one in grid if _same_but_l2(one, grid[best])})
 
 
-def fit_best(estimator: Any, searched: Searched) -> None:
+def fit_best(estimator: Any, search: Search) -> None:
     """Fit the best settings of a search to all rows, and set all fitted attributes of its estimator."""
-    search, best, rows = searched.search, searched.best, searched.search.rows
+    best, rows = search.best, search.rows
     assert best is not None
     chosen, outcome, held_out = search.grid[best], search.outcomes[best], search.held_out
     results = results_table(search, best)
 
     # Fit the best settings to all rows, and blend.
     model = _model_with(estimator, chosen.params, joint=rows.family.several)
-    problems = rows.problems(chosen.l2_weights)
-    model._solve(problems, chosen.penalty, rows.data, rows.solver(estimator.tol, estimator.max_iter))
+    model._solve(rows, chosen.l2_weights, chosen.penalty)
     if estimator.calibrate or estimator.naive_bayes:
         ratios = held_out.naive_bayes_ratios([None])[0] if estimator.naive_bayes else None
         outcome.blend.apply_to(model, None if ratios is None else rows.features.expand(ratios))
 
     # Blend in naive Bayes of the unlabelled rows, with predicted labels.
-    rounds: list[Round] = []
-    if searched.counts_predicted and 0 not in chosen.l2_weights.left_out:
+    rounds: list[NaiveBayesRound] = []
+    if search.rounds_follow and 0 not in chosen.l2_weights.left_out:
         with Progress("Rounds of naive Bayes", shown=bool(estimator.verbose)):
             models = _fold_models(search, best)
             models.append((np.ascontiguousarray(to_host(model.coef_).T), to_host(model.intercept_)))
-            rounds = Rounds(rows, held_out.weights).run(estimator.rounds, outcome.eta, models)
+            rounds = NaiveBayesRounds(rows, held_out.weights).run(estimator.rounds, outcome.eta, models)
             rows.release_held_out()
         for one in rounds:
             one.blend.apply_to(model, like(model.coef_, one.ratios.T))
@@ -363,7 +444,7 @@ def fit_best(estimator: Any, searched: Searched) -> None:
         eta = rounds[-1].eta
         best_scores = held_out.scores(eta)
 
-    scores, params = np.array([one.scores for one in search.outcomes]), results["params"][best]
+    params = results["params"][best]
     names = ("classes_", "coef_", "intercept_", "n_iter_", "multi_class_", "result_")
     estimator._set_fitted(
         best_estimator_=model,
@@ -376,7 +457,7 @@ def fit_best(estimator: Any, searched: Searched) -> None:
         scale_=outcome.blend.scale,
         naive_bayes_=outcome.blend.naive_bayes,
         rounds_=[one.blend for one in rounds],
-        l2_at_edge_=bool(beyond_edge(search.grid, scores, best)),
+        l2_at_edge_=bool(beyond_edge(search.grid, search.scores, best)),
         **{f"{name}_": value for name, value in params.items()},
         **{name: getattr(model, name) for name in names},
         **rows.data.feature_attributes,
@@ -401,11 +482,11 @@ def _fold_models(search: Search, number: int) -> list[Coefficients]:
         beta, intercept = fit.coefficients
         coef = np.ascontiguousarray(to_host(kept.expand(beta)).T)
         r = None if own is None else to_host(features.expand(own)).T
-        models.append(blended(outcome.blend, (coef, intercept), r))
+        models.append(outcome.blend.coefficients((coef, intercept), r))
     return models
 
 
-def results_table(search: "Search", best: int) -> dict[str, Any]:
+def results_table(search: Search, best: int) -> dict[str, Any]:
     """Return the outcomes of all candidates, given the number of the best one.
 
     Candidates that dropped out have no score of some folds. Means over the others would compare different
@@ -413,7 +494,7 @@ def results_table(search: "Search", best: int) -> dict[str, Any]:
     have; likewise for the accuracy. They rank behind all others.
     """
     outcomes, held_out = search.outcomes, search.held_out
-    scores = np.array([outcome.scores for outcome in outcomes])
+    scores = search.scores
     folds = [len(outcome.fits) for outcome in outcomes]
     full = np.array(folds) == scores.shape[1]
     means = scores.mean(axis=1)
@@ -461,12 +542,6 @@ def ranks(means: np.ndarray, full: np.ndarray) -> np.ndarray:
     >>> ranks(np.array([0.7, 0.9, np.nan, 0.8]), np.array([True, False, True, True]))
     array([2, 4, 3, 1], dtype=int32)
     """
-    found = np.empty(len(means), np.int32)
-    found[full] = _ranks(np.where(np.isnan(means[full]), -np.inf, means[full]))
-    found[~full] = full.sum() + _ranks(means[~full])
-    return found
-
-
-def _ranks(scores: np.ndarray) -> np.ndarray:
-    """Return 1 plus the number of larger scores, for each score."""
-    return np.searchsorted(np.sort(-scores), -scores) + 1
+    scores = np.where(np.isnan(means), -np.inf, means)
+    ahead = (full & ~full[:, None]) | ((full == full[:, None]) & (scores > scores[:, None]))
+    return (1 + ahead.sum(axis=1)).astype(np.int32)

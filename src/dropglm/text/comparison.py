@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from dropglm.base.errors import InputError
 from dropglm.base.progress import Progress
-from dropglm.search.folds import FOLDS
+from dropglm.search.held_out import FOLDS
 from dropglm.search.scoring import standard_error
 from dropglm.text.classifier import TextClassifier
 from dropglm.text.embeddings import embed

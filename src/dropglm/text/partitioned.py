@@ -23,7 +23,7 @@ from dropglm.core.latent.products import products
 from dropglm.places.partitions import Engine, Rows
 from dropglm.places.partitions.checkpoint import checkpoint_folder
 from dropglm.places.partitions.contents import naming, partition_name
-from dropglm.places.partitions.rows import PartitionedRows
+from dropglm.places.partitions.rows import RowsInPartitions
 from dropglm.places.partitions.sums import Sums, add_sums, sums_of
 from dropglm.places.rows import TrainingRows
 from dropglm.text.embeddings import Scaling, check_embeddings, embed, encoder_of
@@ -170,7 +170,7 @@ class TextsInPartitions(TrainingTexts):
         features.clear()
         labeled, unlabeled = parts[: self._first_unlabeled], parts[self._first_unlabeled :]
         parts.clear()
-        return PartitionedRows(estimator, self.engine, labeled, unlabeled, checkpoint=self.checkpoint)
+        return RowsInPartitions(estimator, self.engine, labeled, unlabeled, checkpoint=self.checkpoint)
 
 
 def check_partition(part: Rows, _: None) -> TextRows:

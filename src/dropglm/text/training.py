@@ -27,9 +27,9 @@ from dropglm.linear.validation import check_classification
 from dropglm.places.rows import TrainingRows, rows_of
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS
-from dropglm.search.folds import FOLDS
+from dropglm.search.held_out import FOLDS
 from dropglm.search.scoring import check_scorer_name, standard_error
-from dropglm.search.search import Searched
+from dropglm.search.search import Search
 from dropglm.text.embeddings import EmbeddingHead, Fingerprint, Scaling, check_embeddings, embed
 from dropglm.text.fitted_model import FittedTextModel
 from dropglm.text.labels import warn_about_classes
@@ -290,7 +290,7 @@ class Attempt(NamedTuple):
     estimator: Any
     rows: TrainingRows
     prior: LatentPrior | None
-    searched: Searched | None
+    searched: Search | None
 
     @property
     def latent_powers(self) -> tuple[float, ...]:
@@ -334,7 +334,7 @@ def _attempt(
     latent_powers: tuple[float, ...] = POWERS,
     *,
     last: bool,
-    rival: Searched | None = None,
+    rival: Search | None = None,
 ) -> Attempt:
     """Return the features of texts, and the search that chooses the settings."""
     # N-grams of all texts.

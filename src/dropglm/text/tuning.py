@@ -10,7 +10,7 @@ from dropglm.base.blocks import PerBlock
 from dropglm.base.errors import InputError, InputTypeError
 from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
-from dropglm.search.grid import is_grid
+from dropglm.search.search import is_grid
 from dropglm.text.ngrams.vectorizer import NgramVectorizer
 
 # The settings where the user gives no value; several values are tuned. Predictors are blended with those of

@@ -57,12 +57,12 @@ def test_those_who_watch_see_the_coefficients_of_all_classes(y):
     from dropglm.core.families import Multinomial
     from dropglm.core.problem import Task
     from dropglm.core.solvers import LBFGS
-    from dropglm.places.gpu.fits import DeviceFeatures, DeviceProblem
+    from dropglm.places.gpu.fits import FeaturesOnGpu, ProblemOnGpu
 
     seen = []
-    problem = DeviceProblem(DeviceFeatures(rows("csr", n=N)), Multinomial, np.eye(3)[y], np.ones(N))
+    problem = ProblemOnGpu(FeaturesOnGpu(rows("csr", n=N)), Multinomial, np.eye(3)[y], np.ones(N))
     task = Task(problem, None, 1.0, 0.0, watch=lambda n_iter, value, where: seen.append((value, where())))
-    (solution,) = problem.solve_together([task], LBFGS())
+    (solution,) = ProblemOnGpu.solve_together([task], LBFGS())
     value, (beta, intercept) = seen[-1]
     assert len(seen) == solution.result.n_iter > 1
     assert value == solution.result.objective

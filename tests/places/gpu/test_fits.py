@@ -19,7 +19,7 @@ from dropglm.core.families import Logistic
 from dropglm.core.features import Features
 from dropglm.core.problem import Problem, Task
 from dropglm.core.solvers import LBFGS
-from dropglm.places.gpu.fits import DeviceFeatures, DeviceProblem, fit_together
+from dropglm.places.gpu.fits import FeaturesOnGpu, ProblemOnGpu, fit_together
 
 
 def data(kind="csr", n=8, classes=2):
@@ -105,7 +105,7 @@ def test_features_far_from_zero_take_no_more_iterations_than_on_the_cpu(form):
 def test_every_setting_of_the_solver_holds(settings):
     X, y = data(n=12)
     cpu = Problem(Features(X), Logistic, y[:, None].astype(float), np.ones(len(y)))
-    cuda = DeviceProblem(DeviceFeatures(X), Logistic, cpu.y, cpu.weights)
+    cuda = ProblemOnGpu(FeaturesOnGpu(X), Logistic, cpu.y, cpu.weights)
     usual, expected, found = (
         problem.solve(None, 0.3, 0.0, LBFGS(**given)).result.history
         for problem, given in ((cpu, {}), (cpu, settings), (cuda, settings))
@@ -117,7 +117,7 @@ def test_every_setting_of_the_solver_holds(settings):
 
 def test_a_longer_memory_than_a_gpu_has_is_refused():
     X, y = data()
-    problem = DeviceProblem(DeviceFeatures(X), Logistic, y[:, None].astype(float), np.ones(len(y)))
+    problem = ProblemOnGpu(FeaturesOnGpu(X), Logistic, y[:, None].astype(float), np.ones(len(y)))
     with pytest.raises(ValueError, match="at most 10 steps, got memory=11; use a smaller number, or device="):
         problem.solve(None, 1.0, 0.0, LBFGS(memory=11))
 
@@ -147,7 +147,7 @@ def test_problems_end_when_they_converge_and_keep_their_solution():
     from tests.places.gpu.data import host
 
     X, y = data(n=12)
-    problem = DeviceProblem(DeviceFeatures(X), Logistic, y[:, None].astype(float), np.ones(len(y)))
+    problem = ProblemOnGpu(FeaturesOnGpu(X), Logistic, y[:, None].astype(float), np.ones(len(y)))
     # Neighbours share passes, whether or not both of them go on.
     strengths = (100.0, 0.1, 0.5, 3.0)
     tasks = [Task(problem, None, l2, 0.0) for l2 in strengths]
@@ -242,9 +242,11 @@ def test_too_little_memory_says_how_much_and_what_to_do(monkeypatch):
 def test_problems_that_do_not_fit_together_are_fitted_in_batches(monkeypatch):
     from dropglm.places.gpu import fits as on_gpu
 
-    sizes, solve = [], on_gpu._solve_batch
+    sizes, run = [], on_gpu.run_stages
     monkeypatch.setattr(
-        on_gpu, "_solve_batch", lambda tasks, *rest: sizes.append(len(tasks)) or solve(tasks, *rest)
+        on_gpu,
+        "run_stages",
+        lambda fits, tasks, solver: sizes.append(len(tasks)) or run(fits, tasks, solver),
     )
     monkeypatch.setattr(on_gpu, "_batch_size", lambda tasks: 2)
     X, y = data("binary", n=9, classes=3)

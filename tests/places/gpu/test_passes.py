@@ -49,13 +49,13 @@ def pair(array):
 
 def test_a_ray_has_the_moments_at_every_step(setting):
     """η(β + step·d) = η + step·u and ρt(β + step·d) = ρt + 2·step·c + step²·q."""
-    from dropglm.places.gpu.matrix import Ends
+    from dropglm.places.gpu.matrix import Ray
     from tests.places.gpu.data import host
 
     matrix, A, group, beta, direction = setting
     rho = np.linspace(0.5, 2.0, beta.shape[1])
     out = pair(np.full((3, len(A), beta.shape[1]), 7.0))
-    ends = Ends(pair(beta), pair(direction))
+    ends = Ray(pair(beta), pair(direction))
     if beta.dtype == np.float32 and beta.shape[1] == 1:
         both = np.hstack([beta, direction])
         ends = ends._replace(words=pair(both.view(np.uint64)[:, 0]))

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from dropglm import Blocks, LinearRegression, LogisticRegression, PoissonRegressor
 from dropglm.places.partitions import Rows, SerialEngine, fit_partitions
+from dropglm.places.partitions.sums import Sums
 
 N, D = 90, 9
 CLOSE = {"rtol": 0.0, "atol": 1e-6}
@@ -69,3 +70,8 @@ def target(rng, kind, X):
     if kind == "logistic":
         return labels(rng, X)
     return counts(rng, X) if kind == "poisson" else X[:, 0] - X[:, 1] + rng.normal(size=len(X))
+
+
+def no_features(numbers):
+    """Sums without numbers of features."""
+    return Sums(np.asarray(numbers, np.float64), np.empty((0, 0)), None, 0)

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from dropglm.places.partitions.contents import Requirements, check_rows
+from dropglm.places.partitions.contents import check_rows, merge, orders_of, survey
 from dropglm.places.partitions.engine import FAN_IN, SerialEngine, add_in_tree
-from dropglm.places.partitions.sums import add_lists, add_sums, no_features, sums_of
-from dropglm.places.partitions.survey import merge, orders_of, survey
-from tests.places.partitions.cases import features, labels, partitions
+from dropglm.places.partitions.sums import add_lists, add_sums, sums_of
+from tests.places.partitions.cases import features, labels, no_features, partitions
 
 D = 7
 
@@ -68,7 +67,7 @@ def test_engines_add_in_the_same_order(count):
 def surveys(rng, cuts=(0, 10, 10, 35, 60)):
     X = features(rng, 60)
     y = np.array(["b", "a"])[labels(rng, X)]
-    checked = [check_rows(rows, Requirements("labels")) for rows in partitions(X, y, cuts=list(cuts))]
+    checked = [check_rows(rows, "labels") for rows in partitions(X, y, cuts=list(cuts))]
     return X, y, [survey(rows, None) for rows in checked]
 
 
@@ -88,7 +87,7 @@ def test_a_merged_survey_is_that_of_all_rows(rng):
 def test_long_lists_of_columns_are_merged_like_short_ones(rng, monkeypatch):
     *_, (a, b, c, d) = surveys(rng)
     short = merge(merge(a, b), merge(c, d))
-    monkeypatch.setattr("dropglm.places.partitions.survey.LONG", 0)
+    monkeypatch.setattr("dropglm.places.partitions.contents.LONG", 0)
     long = merge(merge(a, b), merge(c, d))
     assert_array_equal(long.columns[0], short.columns[0])
     assert_array_equal(long.counts[0], short.counts[0])
@@ -105,7 +104,7 @@ def test_sparse_features_are_ordered_by_frequency(rng):
 def test_columns_without_entries_are_found_in_wide_matrices():
     """A partition with far fewer entries than columns is surveyed without an array of all columns."""
     X = sparse.csr_array((np.ones(3), ([0, 1, 1], [5, 5, 900_000])), shape=(2, 1_000_000))
-    rows = check_rows(partitions(X, np.array([0, 1]), cuts=[0, 2])[0], Requirements("labels"))
+    rows = check_rows(partitions(X, np.array([0, 1]), cuts=[0, 2])[0], "labels")
     found = survey(rows, None)
     assert (found.columns[0].tolist(), found.counts[0].tolist()) == ([5, 900_000], [2, 1])
 

@@ -20,7 +20,7 @@ from dropglm.base.threads import each
 from dropglm.core.design import AnyDesign, BlockDesign, Design, Matrix
 from dropglm.core.design.prepare import canonical
 from dropglm.core.penalties import MonteCarlo
-from dropglm.places.gpu.matrix import DenseMatrix, DeviceMatrix, Ends, Slopes, SparseMatrix
+from dropglm.places.gpu.matrix import DenseMatrix, DeviceMatrix, Ray, Slopes, SparseMatrix
 from dropglm.places.gpu.runtime import GpuArray, Group, Stream, array_module, room_for
 
 
@@ -99,7 +99,7 @@ class DeviceDesign:
             group = Group(K, stream)
             for number, (place, matrix) in enumerate(self.placed):
                 part = GpuArray(xp.ascontiguousarray(xp.asarray(beta[place], dtype=self.dtype)))
-                matrix.ray(group, Ends(part, part), no_noise, ray, add=number > 0)
+                matrix.ray(group, Ray(part, part), no_noise, ray, add=number > 0)
         return to_host(ray.array[0])
 
     def transposed_dot(self, r: np.ndarray) -> Any:

@@ -1,10 +1,10 @@
 """Fits on a GPU: the rows there, and fits of many problems at once (classes, folds, points of a grid).
 
 All problems of a batch go through the stages of a fit together (``run_stages``). A problem has one column of
-coefficients; a multinomial model has one for each class. ``Batch`` has the arrays of all of them that kernels
-read. In a search, all candidates, folds and classes of a stage are fitted at once. A fit does not start near
-others there, as it does along the paths of a search on the CPU: waiting for them would take longer than the
-iterations that it saves.
+coefficients; a multinomial model has one for each class. ``DeviceFits`` has the arrays of all of them that
+kernels read. In a search, all candidates, folds and classes of a stage are fitted at once. A fit does not
+start near others there, as it does along the paths of a search on the CPU: waiting for them would take longer
+than the iterations that it saves.
 """
 
 import time
@@ -31,11 +31,11 @@ from dropglm.core.penalties import MonteCarlo, Penalty
 from dropglm.core.problem import Problem, Solution, Task, run_stages
 from dropglm.core.solvers import LBFGS, Status
 from dropglm.places import gpu as cuda
-from dropglm.places.paths import Candidate, Fit
+from dropglm.places.paths import FoldFit, WantedFits
 from dropglm.places.rows import RowsInMemory
 
 
-class DeviceFeatures(FeaturesOfRows):
+class FeaturesOnGpu(FeaturesOfRows):
     """Labelled and unlabelled rows on a GPU, over the features that occur.
 
     Parameters
@@ -51,6 +51,7 @@ class DeviceFeatures(FeaturesOfRows):
     """
 
     solves_together = True
+    threads: int = 1  # for what is done on the host
 
     def __init__(self, X: Any, X_unlabeled: Any = None, threads: int = 1) -> None:
         given = [part for part in (X, X_unlabeled) if part is not None]
@@ -70,7 +71,7 @@ class DeviceFeatures(FeaturesOfRows):
         )
         self.unlabeled = unlabeled[0] if unlabeled else None
         self.from_gpu = is_on_gpu(X)
-        self._threads = threads
+        self.threads = threads
 
     @property
     def _home(self) -> Any:
@@ -102,11 +103,6 @@ class DeviceFeatures(FeaturesOfRows):
             start += width
         return coef if self.from_gpu else to_host(coef)
 
-    @property
-    def threads(self) -> int:
-        """Number of threads for what is done on the host."""
-        return self._threads
-
     def each(self, work: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
         """Return ``[work(item) for item in items]``, one after the other: passes over X share memory."""
         return [work(item) for item in items]
@@ -116,7 +112,7 @@ class DeviceFeatures(FeaturesOfRows):
 SHARE = 0.8
 
 
-class DeviceProblem(Problem):
+class ProblemOnGpu(Problem):
     """A problem whose rows are on a GPU."""
 
     def solve_task(self, task: Task, solver: LBFGS) -> Solution:
@@ -169,7 +165,9 @@ def _fit_in_batches(tasks: Sequence[Task], solver: LBFGS) -> list[Fitted]:
         odd = len(batch) > 2 and len(batch) % 2 and tasks[0].problem.y.shape[1] % 2
         padded = [*batch, batch[-1]._replace(watch=None)] if odd else batch
         with cuda.runtime.out_of_memory("A fit", _bytes_per_task(tasks[0]) * len(padded)):
-            fitted += _solve_batch(padded, copies, solver)[: len(batch)]
+            together = DeviceFits(padded, copies)
+            run_stages(together, padded, solver)
+            fitted += together.fitted()[: len(batch)]
     return fitted
 
 
@@ -208,13 +206,6 @@ def check_supported(family: type[Family], penalties: Sequence[Penalty | None]) -
         )
 
 
-def _solve_batch(tasks: Sequence[Task], copies: Sequence[Any], solver: LBFGS) -> list[Fitted]:
-    """Take all tasks through the stages of a fit."""
-    batch = Batch(tasks, copies)
-    run_stages(batch, tasks, solver)
-    return batch.fitted()
-
-
 def _bytes_per_task(task: Task) -> int:
     """Return about how much memory of the GPU the fit of a task takes, besides the rows."""
     features: Any = task.problem.features
@@ -235,7 +226,7 @@ def _batch_size(tasks: Sequence[Task]) -> int:
     return size // 2 * 2 if size > 1 else 1
 
 
-class Batch:
+class DeviceFits:
     """Problems on the GPU, and their coefficients so far.
 
     Parameters
@@ -255,17 +246,21 @@ class Batch:
     def __init__(self, tasks: Sequence[Task], copies: Sequence[Any]) -> None:
         self.xp = cuda.runtime.array_module()
         self.tasks, self.copies = tasks, copies
-        self.features: DeviceFeatures = tasks[0].problem.features
+        self.features: FeaturesOnGpu = tasks[0].problem.features
         self.d = self.features.labeled.shape[1]
         self.classes: int = tasks[0].problem.y.shape[1]
         # Those of the other tasks are of the same kind.
         self.penalty = next((task.penalty for task in tasks if task.penalty is not None), None)
         columns = [(task.problem, k) for task in tasks for k in range(self.classes)]
-        self.y = _Table(((id(one.y), k), one.y[:, k]) for one, k in columns)
-        self.w = _Table((id(one.weights), one.weights) for one, _ in columns)
-        self.mean = _Table((_mean_key(one), partial(_mean, one)) for one, _ in columns)
-        self.l2_weights = _Table((_weights_key(one, k), partial(_l2_weights, one, k)) for one, k in columns)
-        self.constant = _Table(
+        self.y = _SharedColumns(((id(one.y), k), one.y[:, k]) for one, k in columns)
+        self.w = _SharedColumns((id(one.weights), one.weights) for one, _ in columns)
+        self.mean = _SharedColumns(
+            (id(one if one.mean is None else one.mean), partial(_mean, one)) for one, _ in columns
+        )
+        self.l2_weights = _SharedColumns(
+            (_weights_key(one, k), partial(_l2_weights, one, k)) for one, k in columns
+        )
+        self.constant = _SharedColumns(
             (id(one), partial(loss_constant, one.family, Labels(one.y, one.weights))) for one, _ in columns
         )
         self.theta = self._start()
@@ -274,7 +269,7 @@ class Batch:
 
     def _start(self) -> Any:
         """Return θ of all problems at their starts."""
-        null = _Table((id(task.problem), task.problem.null_intercept) for task in self.tasks)
+        null = _SharedColumns((id(task.problem), task.problem.null_intercept) for task in self.tasks)
         c = null.columns(np.float64)[:, null.places].T.ravel()
         theta = self.xp.zeros((self.d + 1, len(c)), self.features.dtype)
         for number, task in enumerate(self.tasks):
@@ -360,7 +355,7 @@ class Batch:
             own = self._columns_of(number)
             coefficients = self.theta[: self.d, own], self.minimum.intercept[own]
             found += list(task.problem.l2_weights_with_predictions(coefficients).T)
-        self.l2_weights = _Table(enumerate(found))
+        self.l2_weights = _SharedColumns(enumerate(found))
 
     def fitted(self) -> list[Fitted]:
         """Return the solutions of all tasks."""
@@ -375,7 +370,7 @@ class Batch:
         return fitted
 
 
-class _Table:
+class _SharedColumns:
     """Columns that several problems share, and the column of each problem.
 
     Parameters
@@ -405,10 +400,6 @@ def _mean(problem: Problem) -> Any:
     return problem._mean if problem.fit_intercept else np.zeros_like(problem._mean)
 
 
-def _mean_key(problem: Problem) -> Hashable:
-    return id(problem) if problem.mean is None else id(problem.mean)
-
-
 def _l2_weights(problem: Problem, k: int) -> Any:
     return problem.labeled_l2_weights[:, k]
 
@@ -417,24 +408,16 @@ def _weights_key(problem: Problem, k: int) -> Hashable:
     return (id(problem), k) if problem.l2_weights.uses_labels else id(problem.l2_weights)
 
 
-def fit_in_batches(
-    rows: "RowsOnGpu",
-    grid: Sequence[Candidate],
-    numbers: Sequence[int],
-    folds: range,
-    solver: LBFGS,
-    keeps: Callable[[Candidate], bool],
-    on_fit: Callable[[], None],
-    earlier: Callable[[int, int], tuple[Coefficients, ...]],
-) -> dict[tuple[int, int], Fit]:
+def fit_in_batches(rows: "RowsOnGpu", wanted: WantedFits) -> dict[tuple[int, int], FoldFit]:
     """Return the fits of candidates to folds, all at once; see ``fit_along_paths``."""
+    grid, numbers, folds = wanted.grid, wanted.numbers, wanted.folds
     rows.compute_means({grid[number].l2_weights.left_out for number in numbers}, folds)
     # Fits in one batch have the same blocks of features, and the same stages.
     batches: dict[Any, list[int]] = {}
     for number in numbers:
         rule = grid[number].l2_weights
         batches.setdefault((rule.left_out, rule.counts_unlabeled), []).append(number)
-    parts: dict[tuple[int, int, int], Fit] = {}
+    parts: dict[tuple[int, int, int], FoldFit] = {}
     for members in batches.values():
         begin = time.perf_counter()
         keys = list(product(members, folds, range(len(rows.targets))))
@@ -447,11 +430,11 @@ def fit_in_batches(
                 problems[shared] = rows.problem(candidate.l2_weights, k, fold)
             settings = candidate.penalty, candidate.params["l2"], candidate.params["discount"]
             tasks.append(Task(problems[shared], *settings))
-        fitted = fit_together(tasks, solver)
+        fitted = fit_together(tasks, wanted.solver)
         seconds = (time.perf_counter() - begin) / len(keys)
         for (number, fold, k), (solution, eta) in zip(keys, fitted, strict=True):
-            parts[number, fold, k] = Fit(
-                ((to_host(solution.beta), solution.intercept),) if keeps(grid[number]) else (),
+            parts[number, fold, k] = FoldFit(
+                ((to_host(solution.beta), solution.intercept),) if wanted.keeps(grid[number]) else (),
                 eta[rows.folds[fold].test],  # predictors come with the fits
                 seconds,
                 solution.result.n_iter,
@@ -459,17 +442,17 @@ def fit_in_batches(
             )
     fits = {}
     for number, fold in product(numbers, folds):
-        fits[number, fold] = Fit.joined([parts[number, fold, k] for k in range(len(rows.targets))])
-        on_fit()
+        fits[number, fold] = FoldFit.joined([parts[number, fold, k] for k in range(len(rows.targets))])
+        wanted.on_fit()
     return fits
 
 
 class RowsOnGpu(RowsInMemory):
     """Rows on a GPU, where all fits of a stage of a search run at once."""
 
-    _problem_class = DeviceProblem
+    _problem_class = ProblemOnGpu
     fit_candidates = fit_in_batches
 
-    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, counted: bool) -> DeviceFeatures:
+    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, for_rounds: bool) -> FeaturesOnGpu:
         X_unlabeled = self.data.X_unlabeled if unlabeled else None
-        return DeviceFeatures(self.data.X, X_unlabeled, checks.threads(self.estimator.n_jobs))
+        return FeaturesOnGpu(self.data.X, X_unlabeled, checks.threads(self.estimator.n_jobs))

@@ -43,7 +43,7 @@ NOBODY = np.empty(0, np.int64)
 WatchAll = Callable[[int, np.ndarray, np.ndarray], bool]
 
 
-class Minimum(NamedTuple):
+class Minima(NamedTuple):
     """The minima of all problems."""
 
     theta: Any  # array of the GPU of shape (d + 1, P)
@@ -52,7 +52,7 @@ class Minimum(NamedTuple):
     results: list[Result]
 
 
-def minimize(problems: Problems, theta: Any, solver: LBFGS, watch: WatchAll | None = None) -> Minimum:
+def minimize(problems: Problems, theta: Any, solver: LBFGS, watch: WatchAll | None = None) -> Minima:
     """Return the minima of all problems, from θ on, which is overwritten.
 
     Unless the solver says how many steps to remember, these are as many as there is room for.
@@ -97,7 +97,7 @@ class _Descent:
         self.now = np.zeros((loops.POINT, P))  # the last report
         self.seen: list[list[tuple[float, float, float]]] = [[] for _ in range(P)]
 
-    def run(self, watch: WatchAll | None) -> Minimum:
+    def run(self, watch: WatchAll | None) -> Minima:
         """Minimise."""
         self._make_groups(self.P)
         self._start()
@@ -122,7 +122,7 @@ class _Descent:
             self.now = self.reports.receive()  # of rounds in which nobody moved
         eta = tuple(state.here.array[0] for state in self.objective.states)
         results = [self._result(p) for p in range(self.P)]
-        return Minimum(self.objective.theta.array, self.now[loops.INTERCEPT].copy(), eta, results)
+        return Minima(self.objective.theta.array, self.now[loops.INTERCEPT].copy(), eta, results)
 
     def _call_rounds(self, waiting: np.ndarray, *, ahead: bool) -> bool:
         """Call a round unless one is under way, and the next one; return False if many problems wait instead.
@@ -217,7 +217,7 @@ class _Descent:
         self._aim(group)
         for _ in range(TRIALS_PER_ROUND):
             objective.evaluate(group)
-            group.decide(loops.judge, self.curvature, self.memory, *sums, *search, self.slot)
+            group.decide(loops.accept_or_narrow, self.curvature, self.memory, *sums, *search, self.slot)
         objective.move(group)
         self._multiply(group)
         self._turn(group, self.nothing)
@@ -230,7 +230,7 @@ class _Descent:
         products = self.pairs, self.usable, self.matrices, self.vectors, self.scale.view
         steps = objective.steps.view, objective.taken.view, self.slot
         points = self.point.view, self.trial.view
-        group.decide(loops.turn, *ends, *arrived, *products, *points, *steps, per_block=1)
+        group.decide(loops.next_direction, *ends, *arrived, *products, *points, *steps, per_block=1)
 
     def _aim(self, group: Group) -> None:
         """Call the kernels that compute the next direction, and what searches along it need."""

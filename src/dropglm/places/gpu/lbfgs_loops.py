@@ -2,9 +2,10 @@
 
 The formulas are those of ``solvers/memory.py`` and ``objective/objective.py``. In each loop a thread has
 one problem and several features; sums over features are computed per block, and then by ``add_blocks``.
-Between the loops, ``judge`` and ``turn`` decide for each problem on steps, pairs and the next direction, by
-the rules of ``solvers/line_search.py`` and ``solvers/memory.py``, compiled for the GPU: one thread or block
-decides for one problem. So the host waits only once in an iteration, to see who has converged.
+Between the loops, ``accept_or_narrow`` and ``next_direction`` decide for each problem on steps, pairs and the
+next direction, by the rules of ``solvers/line_search.py`` and ``solvers/memory.py``, compiled for the GPU:
+one thread or block decides for one problem. So the host waits only once in an iteration, to see who has
+converged.
 
 Long vectors are flat, and pairs follow each other at a distance of ``size`` numbers, as unsigned numbers:
 with less to compute for each address, more loads are under way. For the same reason, half of the pairs are
@@ -69,7 +70,7 @@ def add_blocks(g, blocks, sums, out):
 
 
 @kernel
-def share_sums(classes, out):
+def sum_over_classes(classes, out):
     """Let the classes of a multinomial model have their sum.
 
     The decisions for its columns are then the same, and they move as one problem. The first dimension of the
@@ -253,7 +254,9 @@ solve = cuda.jit(device=True)(solve_on_cpu.py_func)
 
 
 @kernel
-def judge(columns, curvature, memory, constant, along, by_rows, pairs, point, trial, steps, taken, slot):
+def accept_or_narrow(
+    columns, curvature, memory, constant, along, by_rows, pairs, point, trial, steps, taken, slot
+):
     """Take the step that was tried, if it satisfies the Wolfe conditions, or choose the next one to try.
 
     ``curvature`` is c₂ of these, ``memory`` how many steps are remembered. The step of a problem that
@@ -291,7 +294,9 @@ def judge(columns, curvature, memory, constant, along, by_rows, pairs, point, tr
 
 
 @cuda.jit(device=True)
-def aim(p, tol, min_iter, max_iter, memory, pairs, usable, sy, yy, sg, yg, a, e, scale, point, trial, steps):
+def direction_coefficients(
+    p, tol, min_iter, max_iter, memory, pairs, usable, sy, yy, sg, yg, a, e, scale, point, trial, steps
+):
     """Set the coefficients of the next direction, and start the search along it.
 
     A problem that seems to have converged, or has had its iterations, waits for the host's decision.
@@ -319,7 +324,7 @@ def aim(p, tol, min_iter, max_iter, memory, pairs, usable, sy, yy, sg, yg, a, e,
 
 
 @kernel
-def turn(
+def next_direction(
     columns, tol, min_iter, max_iter, memory, along, intercepts, squares, multiplied, pairs, usable,
     matrices, vectors, scale, point, trial, steps, taken, slot,
 ):  # fmt: skip
@@ -364,7 +369,7 @@ def turn(
             pairs[p] += 1
         if renews or new > NOTHING_NEW:
             point[GG, p] = multiplied[2 * MEMORY, p]
-            aim(
+            direction_coefficients(
                 p, tol, min_iter, max_iter, memory, pairs, usable, own_sy, own_yy, own_sg, own_yg,
                 own_a, own_e, scale, point, trial, steps,
             )  # fmt: skip

@@ -35,7 +35,7 @@ class Slopes(NamedTuple):
     q: GpuArray
 
 
-class Ends(NamedTuple):
+class Ray(NamedTuple):
     """β and a direction d, of shape (d, P) each.
 
     One problem alone has them as words of both as well, in the form that kernels take: then the passes over
@@ -117,7 +117,7 @@ class SparseMatrix:
         """The stored values; empty if all of them are 1."""
         return self.rows[2].array
 
-    def ray(self, group: Group, ends: Ends, relative: GpuArray, out: GpuArray, *, add: bool) -> None:
+    def ray(self, group: Group, ends: Ray, relative: GpuArray, out: GpuArray, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
         pairs, width, stride = _by_two(group, ends.beta)
         e, blocks = self._lanes(pairs)
@@ -228,7 +228,7 @@ class DenseMatrix:
         """The stored values."""
         return self.X
 
-    def ray(self, group: Group, ends: Ends, relative: GpuArray, out: GpuArray, *, add: bool) -> None:
+    def ray(self, group: Group, ends: Ray, relative: GpuArray, out: GpuArray, *, add: bool) -> None:
         """Set, or add to, ``out``: Xd, ρ X²(β·d) and ρ X²d²."""
         b, d = ends.beta.array, ends.direction.array
         products = self.X @ d, self.squares @ (b * d), self.squares @ (d * d)

@@ -16,7 +16,7 @@ import numpy as np
 from dropglm.places.gpu import lbfgs_loops, row_loops
 from dropglm.places.gpu.design import Copies
 from dropglm.places.gpu.lbfgs_loops import ALONG, MEMORY, PRODUCTS
-from dropglm.places.gpu.matrix import Centre, DeviceMatrix, Ends, Slopes
+from dropglm.places.gpu.matrix import Centre, DeviceMatrix, Ray, Slopes
 from dropglm.places.gpu.runtime import MAX_BLOCKS, THREADS, GpuArray, Group, array_module, view
 
 
@@ -104,7 +104,7 @@ class Problems:
         return self.l2_weights.shape[0]
 
 
-class State:
+class Moments:
     """Rows, or noised copies of them: η and s² at a point, along a ray, and at the end of a step.
 
     ``moments`` is 2, or 1 for copies, which have no s².
@@ -119,7 +119,7 @@ class State:
         self.slopes = Slopes(r, GpuArray(xp.zeros((n, P), dtype)) if moments == 2 else r)
 
 
-class RowState(State):
+class RowSetMoments(Moments):
     """The rows of a set, with their labels and weights."""
 
     def __init__(self, rows: RowSet, P: int, dtype: np.dtype) -> None:
@@ -131,10 +131,10 @@ class RowState(State):
         self.share = view(xp.asarray(rows.share, dtype=np.float64))
         self.n_samples, self.copies = 0, None
         if rows.copies is not None:
-            self.n_samples, self.copies = rows.copies.n_samples, State(rows.copies.blocks, 1, P, dtype)
+            self.n_samples, self.copies = rows.copies.n_samples, Moments(rows.copies.blocks, 1, P, dtype)
 
     @property
-    def parts(self) -> list[State]:
+    def parts(self) -> list[Moments]:
         """The rows, and their copies if there are any."""
         return [self] if self.copies is None else [self, self.copies]
 
@@ -157,7 +157,7 @@ class DeviceObjective:
         self.direction, self.by_features, self.inverse = (
             GpuArray(xp.zeros((d + 1, P), self.dtype)) for _ in range(3)
         )
-        self.states = [RowState(rows, P, self.dtype) for rows in problems.row_sets]
+        self.states = [RowSetMoments(rows, P, self.dtype) for rows in problems.row_sets]
         self.relative = [GpuArray(xp.asarray(row)) for row in problems.relative]
         self.twice = [GpuArray(xp.asarray(2.0 * row, dtype=self.dtype)) for row in problems.relative]
         blocks = [columns for columns, _ in problems.row_sets[0].blocks]
@@ -180,7 +180,7 @@ class DeviceObjective:
         alone = P == 1 and self.dtype == np.float32
         self.ends = GpuArray(xp.zeros(d + 1 if alone else 0, np.uint64))
         self.ends_of = [
-            Ends(beta, direction, GpuArray(self.ends.array[columns]) if alone else None)
+            Ray(beta, direction, GpuArray(self.ends.array[columns]) if alone else None)
             for beta, direction, columns in zip(self.beta_of, self.direction_of, blocks, strict=True)
         ]
         self.intercepts = view(self.direction.array[d])
@@ -219,7 +219,7 @@ class DeviceObjective:
                 first += blocks
         self.add_blocks(group, first, row_loops.SUMS, self.by_rows, joint=2)
 
-    def _evaluate_rows(self, group: Group, state: RowState, blocks: int, first: int) -> None:
+    def _evaluate_rows(self, group: Group, state: RowSetMoments, blocks: int, first: int) -> None:
         kind = self.problems.family, self.problems.classes, state.penalty
         line = *self._line, state.here.view, state.ray.view
         self._advance(group, state, blocks)
@@ -227,7 +227,9 @@ class DeviceObjective:
         out = state.end.view, state.slopes.r.view, state.slopes.q.view, first, self.sums
         group.call(row_loops.evaluate, blocks, *kind, *line, *labels, *out)
 
-    def _evaluate_copies(self, group: Group, state: RowState, copies: State, blocks: int, first: int) -> None:
+    def _evaluate_copies(
+        self, group: Group, state: RowSetMoments, copies: Moments, blocks: int, first: int
+    ) -> None:
         """Add the penalty by Monte Carlo, after the loss of the rows."""
         kind = self.problems.family, self.problems.classes, state.n_samples
         line = *self._line, state.ray.view, copies.here.view, copies.ray.view
@@ -237,7 +239,7 @@ class DeviceObjective:
         out = state.slopes.r.view, copies.slopes.r.view, first, self.sums
         group.call(row_loops.evaluate_copies, blocks, *kind, *line, *weights, *ends, *out)
 
-    def _advance(self, group: Group, part: State, blocks: int) -> None:
+    def _advance(self, group: Group, part: Moments, blocks: int) -> None:
         if self.problems.classes > 1:
             ends = part.here.view, part.ray.view, part.end.view
             group.call(row_loops.advance, blocks, *self._line, *ends)
@@ -297,7 +299,7 @@ class DeviceObjective:
         classes = self.problems.classes
         if classes > 1 and joint:
             models = -(-self.P // (classes * THREADS))
-            group.stream.call(lbfgs_loops.share_sums, (joint, models), classes, out)
+            group.stream.call(lbfgs_loops.sum_over_classes, (joint, models), classes, out)
 
     def loops(self, items: int, group: Group) -> int:
         """Return the number of blocks of a loop over rows or features."""

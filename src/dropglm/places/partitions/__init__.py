@@ -2,7 +2,6 @@
 
 from dropglm.places.partitions.contents import Rows
 from dropglm.places.partitions.engine import Engine, SerialEngine
-from dropglm.places.partitions.out_of_core import fit
-from dropglm.places.partitions.rows import fit_partitions
+from dropglm.places.partitions.rows import fit, fit_partitions
 
 __all__ = ["Engine", "Rows", "SerialEngine", "fit", "fit_partitions"]

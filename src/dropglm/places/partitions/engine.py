@@ -5,11 +5,11 @@ An engine has two verbs. ``keep`` applies a function to every part and leaves th
 them again for a part that it has lost.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
+
+from dropglm.base.threads import ahead
 
 # Work on a part, given a message that is the same for all parts.
 Work = Callable[[Any, Any], Any]
@@ -93,25 +93,7 @@ class SerialEngine:
         def of(part: Any) -> Any:
             return work(part() if self.rereads else part, message)
 
-        return add_in_tree(_in_order(of, parts, self.threads), len(parts), add)
-
-
-def _in_order(work: Callable[[Any], Any], parts: Sequence[Any], threads: int) -> Iterator[Any]:
-    """Yield ``work(part)`` of each part; ``threads`` of them are worked on at a time."""
-    if threads < 2:
-        yield from map(work, parts)
-        return
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="dropglm-part")
-    waiting: deque[Future[Any]] = deque()
-    try:
-        for part in parts:
-            waiting.append(pool.submit(work, part))
-            if len(waiting) == threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+        return add_in_tree(ahead(parts, [of] * max(1, self.threads), depth=1), len(parts), add)
 
 
 def _compute(work: Work, part: Any, message: Any) -> Any:

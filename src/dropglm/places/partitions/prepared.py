@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from dropglm.base.blocks import Blocks
 from dropglm.core.design import AnyDesign, BlockDesign, Design
 from dropglm.core.families import Family
 from dropglm.core.objective import Block, Labels
 from dropglm.core.penalties import Penalty
-from dropglm.places.partitions.contents import CheckedRows, naming
-from dropglm.places.training_data import class_numbers
+from dropglm.core.predictions import indicators
+from dropglm.places.partitions.contents import CheckedRows, blocks_of, naming
+from dropglm.places.rows import class_numbers
 
 
 class Plan(NamedTuple):
@@ -44,14 +44,14 @@ class Target(NamedTuple):
     family: type[Family]
     penalty: Penalty | None
     number: int | None = None  # of the class that is fitted against the rest; None for targets as they are
-    labeled_share: float = 1.0  # factors of the penalty of labelled and of unlabelled rows
-    unlabeled_share: float = 0.0
+    labeled_factor: float = 1.0  # factors of the penalty of labelled and of unlabelled rows
+    unlabeled_factor: float = 0.0
     fold: int | None = None  # whose held-out rows are left out
     left_out: frozenset[int] = frozenset()  # blocks that are not part of the model
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedPartition:
     """The rows of a partition over its own features."""
 
     design: AnyDesign
@@ -62,7 +62,7 @@ class Prepared:
     K: int  # number of classes, 0 for targets that are not classes
     rows: np.ndarray | None = None  # places of the rows among all labelled rows
     folds: RowFolds | None = None
-    _without: dict[frozenset[int], "Prepared"] = field(default_factory=dict, repr=False)
+    _without: dict[frozenset[int], "PreparedPartition"] = field(default_factory=dict, repr=False)
 
     @cached_property
     def places(self) -> np.ndarray | None:
@@ -75,7 +75,7 @@ class Prepared:
             return None
         return joined.astype(np.int32 if starts[-1] < 2**31 else np.int64)
 
-    def without(self, left_out: frozenset[int]) -> "Prepared":
+    def without(self, left_out: frozenset[int]) -> "PreparedPartition":
         """Return the rows without the blocks of these numbers."""
         if not left_out:
             return self
@@ -107,22 +107,20 @@ class Prepared:
         assert self.y is not None
         if not self.K:
             return self.y[:, None]
-        if number is not None:
-            return (self.y == number).astype(np.float64)[:, None]
-        return (self.y[:, None] == np.arange(self.K)).astype(np.float64)
+        return indicators(self.y, range(self.K) if number is None else [number])
 
     def block(self, target: Target) -> Block | None:
         """Return the rows as a summand of a problem's objective, or None if they are not part of it."""
         if self.y is not None:
             weights = self.weights_of(target.fold)
             labels = Labels(self.target(target.number), weights)
-            return Block(self.design, target.labeled_share * weights, labels)
-        if target.penalty is None or not target.unlabeled_share:
+            return Block(self.design, target.labeled_factor * weights, labels)
+        if target.penalty is None or not target.unlabeled_factor:
             return None
-        return Block(self.design, target.unlabeled_share * self.weights)
+        return Block(self.design, target.unlabeled_factor * self.weights)
 
 
-def prepare(group: Sequence[Any], plan: Plan) -> list[Prepared]:
+def prepare(group: Sequence[Any], plan: Plan) -> list[PreparedPartition]:
     """Return partitions with their own features in the plan's order.
 
     Labelled partitions are joined to one, and so are unlabelled ones: a loop over the columns of one long
@@ -137,21 +135,21 @@ def prepare(group: Sequence[Any], plan: Plan) -> list[Prepared]:
     alike: dict[tuple[bool, ...], list[tuple[CheckedRows, RowFolds | None]]] = {}
     for rows, folds in zip_longest(group, group[1:]):
         if isinstance(rows, CheckedRows):
-            kind = (rows.y is not None, *map(sparse.issparse, _blocks(rows.X)))
+            kind = (rows.y is not None, *map(sparse.issparse, blocks_of(rows.X)))
             alike.setdefault(kind, []).append((rows, folds if isinstance(folds, RowFolds) else None))
     return [_prepare(several, plan) for several in alike.values()]
 
 
-def _prepare(several: Sequence[tuple[CheckedRows, RowFolds | None]], plan: Plan) -> Prepared:
+def _prepare(several: Sequence[tuple[CheckedRows, RowFolds | None]], plan: Plan) -> PreparedPartition:
     y, weights = (_joined(both) for both in zip(*(_targets(rows, plan) for rows, _ in several), strict=True))
     designs, places = [], []
-    by_block = zip(*(_blocks(rows.X) for rows, _ in several), strict=True)
+    by_block = zip(*(blocks_of(rows.X) for rows, _ in several), strict=True)
     for blocks, order in zip(by_block, plan.orders, strict=True):
         design, own = _design(_joined(blocks), order, plan)
         designs.append(design)
         places.append(own)
     folds = [own for _, own in several if own is not None]
-    return Prepared(
+    return PreparedPartition(
         BlockDesign(designs) if plan.in_blocks else designs[0],
         tuple(places),
         tuple(map(len, plan.orders)),
@@ -172,10 +170,6 @@ def _targets(rows: CheckedRows, plan: Plan) -> tuple[np.ndarray | None, np.ndarr
         if plan.class_factors is not None:
             weights = weights * plan.class_factors[y]
     return y, weights
-
-
-def _blocks(X: Any) -> Sequence[Any]:
-    return X.blocks if isinstance(X, Blocks) else (X,)
 
 
 def _joined(parts: Sequence[Any]) -> Any:

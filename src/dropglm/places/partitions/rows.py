@@ -4,15 +4,17 @@ The client knows the labels, the weights and the folds of all labelled rows. The
 partitions; a round sends coefficients to them and returns sums, or predictors of labelled rows.
 """
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from dropglm.base import checks
-from dropglm.base.errors import InputError
+from dropglm.base.errors import InputError, InputTypeError
 from dropglm.core.features import AnyFeatures
 from dropglm.core.l2_weights import CountedRows, L2Weights
 from dropglm.core.noise import Noise
@@ -22,15 +24,31 @@ from dropglm.core.penalties import Penalty
 from dropglm.core.problem import Problem
 from dropglm.core.solvers import LBFGS, Callback, Result
 from dropglm.core.solvers.lbfgs import REFRESHES
-from dropglm.places.partitions.checkpoint import ProblemCheckpoint, checkpoint_folder, checkpointed
-from dropglm.places.partitions.contents import Requirements, check_rows
-from dropglm.places.partitions.engine import Engine
+from dropglm.places.partitions.checkpoint import (
+    ProblemCheckpoint,
+    checkpoint_folder,
+    checkpointed,
+    remove_checkpoint,
+)
+from dropglm.places.partitions.contents import (
+    Rows,
+    Survey,
+    check_columns_agree,
+    check_rows,
+    merge,
+    orders_of,
+    partition_name,
+    survey,
+)
+from dropglm.places.partitions.engine import Engine, SerialEngine
 from dropglm.places.partitions.prepared import Plan, RowFolds, Target, prepare
-from dropglm.places.partitions.requests import (
+from dropglm.places.partitions.round_trips import (
     Columns,
-    Evaluate,
+    PendingRequest,
     Predictors,
-    Totals,
+    RoundTrips,
+    TransposedProduct,
+    ValueAndGradient,
     class_columns,
     differs_from_mean,
     predicted_classes,
@@ -38,10 +56,7 @@ from dropglm.places.partitions.requests import (
     target_columns,
     weight_column,
 )
-from dropglm.places.partitions.rounds import Later, Rounds
-from dropglm.places.partitions.survey import Survey, check_columns, merge, orders_of, survey
-from dropglm.places.rows import NO_BLOCKS, TrainingRows
-from dropglm.places.training_data import TrainingData, class_factors
+from dropglm.places.rows import NO_BLOCKS, TrainingData, TrainingRows, class_factors, number_classes
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -60,7 +75,7 @@ STEPS, NUMBERS = 30, 1 << 25
 MESSAGE = 1 << 26
 
 
-class PartitionedFeatures(AnyFeatures):
+class FeaturesInPartitions(AnyFeatures):
     """The features that occur in some partition, in the order of the coefficients.
 
     Parameters
@@ -74,19 +89,20 @@ class PartitionedFeatures(AnyFeatures):
 
     Attributes
     ----------
-    rounds : Rounds
+    round_trips : RoundTrips
         How to ask the partitions; set when these are prepared.
     smallest_unlabeled : tuple of float
         Of each block, the smallest entry of unlabelled rows, or 0 if none is negative.
     """
 
-    rounds: Rounds
+    round_trips: RoundTrips
+    smallest: tuple[float, ...] = ()
+    threads: int = 1
 
     def __init__(self, labeled: Survey, unlabeled: Survey | None, threads: int) -> None:
         assert labeled.widths is not None
         self.n = sum(labeled.rows)
-        self._threads = threads
-        self._smallest = labeled.smallest
+        self.threads, self.smallest = threads, labeled.smallest
         self.smallest_unlabeled = labeled.smallest if unlabeled is None else unlabeled.smallest
         super().__init__(
             orders_of(labeled, unlabeled),
@@ -107,39 +123,30 @@ class PartitionedFeatures(AnyFeatures):
         return found
 
     @property
-    def smallest(self) -> tuple[float, ...]:
-        """Of each block, the smallest entry of labelled rows, or 0 if none is negative."""
-        return self._smallest
-
-    @property
-    def threads(self) -> int:
-        """Number of threads for the algebra on coefficients."""
-        return self._threads
-
-    @property
     def labeled(self) -> "LabeledDesign":
         """The labelled rows, as far as a problem needs them."""
         return LabeledDesign(self)
 
-    def totals(self, columns: Columns, count: int) -> Totals:
+    def totals(self, count: int, columns: Columns, **arguments: Any) -> TransposedProduct:
         """Return the request for XᵀR, where R has so many columns."""
-        return Totals(columns, (len(self.order), count), self.dtype, self.left_out)
+        shape = len(self.order), count
+        return TransposedProduct(partial(columns, **arguments), shape, self.dtype, self.left_out)
 
     def each(self, work: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
         """Return ``[work(item) for item in items]``, all at a time, with common rounds."""
-        return self.rounds.each(work, items)
+        return self.round_trips.each(work, items)
 
     def each_when_ready(self, work: Callable[[int], None], needs: Sequence[Sequence[int]]) -> None:
         """Call ``work(k)`` for k = 0, 1, …, in common rounds."""
         # One message has the coefficients of all fits that are in progress.
         size = max(1, len(self.order) * self.dtype.itemsize)
-        self.rounds.each(work, range(len(needs)), needs, max(1, MESSAGE // size))
+        self.round_trips.each(work, range(len(needs)), needs, max(1, MESSAGE // size))
 
 
 class LabeledDesign(NamedTuple):
     """The labelled rows of all partitions."""
 
-    features: PartitionedFeatures
+    features: FeaturesInPartitions
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -153,14 +160,12 @@ class LabeledDesign(NamedTuple):
 
     def dot(self, beta: np.ndarray) -> np.ndarray:
         """Return Xβ of all rows; shape (n, K)."""
-        (found,) = self.features.rounds.ask(Predictors(beta, None, self.features.left_out))
-        eta = np.empty((self.shape[0], beta.shape[1]))
-        eta[found.rows] = found.values
-        return eta
+        (found,) = self.features.round_trips.ask(Predictors(beta, None, self.features.left_out))
+        return found.in_order(self.features.n)
 
 
 @dataclass(frozen=True)
-class PartitionedShare(Share):
+class ShareInPartitions(Share):
     """A share, with the coefficients it belongs to; η stays with the partitions."""
 
     beta: np.ndarray
@@ -168,19 +173,19 @@ class PartitionedShare(Share):
     curvature: Coefficients | None  # if it was asked for in the same round
 
 
-class PartitionedTerm:
+class TermInPartitions:
     """The loss and the penalty of all rows; every evaluation is one round.
 
     Parameters
     ----------
-    features : PartitionedFeatures
+    features : FeaturesInPartitions
     target : Target
         The problem.
     mean : ndarray of shape (d,)
         The mean row x̄, to which curvatures refer.
     """
 
-    def __init__(self, features: PartitionedFeatures, target: Target, mean: np.ndarray) -> None:
+    def __init__(self, features: FeaturesInPartitions, target: Target, mean: np.ndarray) -> None:
         self.features = features
         self.target = target
         self.mean = mean
@@ -190,7 +195,7 @@ class PartitionedTerm:
         self._lines = 0
         self._expects_curvature = True
 
-    def at(self, beta: np.ndarray, intercept: np.ndarray) -> PartitionedShare:
+    def at(self, beta: np.ndarray, intercept: np.ndarray) -> ShareInPartitions:
         """Return value and gradient at these coefficients."""
         curved, self._expects_curvature = self._expects_curvature, False
         return self._evaluate(beta, intercept, curved=curved)
@@ -205,16 +210,18 @@ class PartitionedTerm:
         self._expects_curvature = self._lines in REFRESHES
         return EvaluatedLine(self, start, direction)
 
-    def fisher(self, here: PartitionedShare, mean: np.ndarray) -> Coefficients:
+    def fisher(self, here: ShareInPartitions, mean: np.ndarray) -> Coefficients:
         """Return the diagonal of the Fisher information of loss and penalty."""
         curvature = here.curvature or self._evaluate(here.beta, here.intercept, curved=True).curvature
         assert curvature is not None
         return curvature
 
-    def _evaluate(self, beta: np.ndarray, intercept: np.ndarray, *, curved: bool) -> PartitionedShare:
+    def _evaluate(self, beta: np.ndarray, intercept: np.ndarray, *, curved: bool) -> ShareInPartitions:
         """Return value, gradient and, if asked to, curvature in one round."""
         K, mean = len(intercept), self.mean
-        (sums,) = self.features.rounds.ask(Evaluate(self.target, beta, intercept, mean if curved else None))
+        (sums,) = self.features.round_trips.ask(
+            ValueAndGradient(self.target, beta, intercept, mean if curved else None)
+        )
         self.passes += 3 if curved else 2
         value, by_intercept, w_A2, p = np.split(sums.numbers, [1, 1 + K, 1 + 2 * K])
         by_beta, curvature = sums.dense(), None
@@ -222,13 +229,13 @@ class PartitionedTerm:
             by_beta, spread = (np.ascontiguousarray(half) for half in np.hsplit(by_beta, 2))
             curvature = spread + differs_from_mean(p, mean), w_A2
         eta = np.empty((0, K))
-        return PartitionedShare(
+        return ShareInPartitions(
             float(value[0]), by_beta, by_intercept, eta, beta.copy(), intercept.copy(), curvature
         )
 
 
 @dataclass(frozen=True)
-class PartitionedProblem(Problem):
+class ProblemInPartitions(Problem):
     """A problem whose rows are in partitions, which know its labels and weights by class and fold."""
 
     number: int | None = None  # of the class that is fitted against the rest
@@ -257,9 +264,9 @@ class PartitionedProblem(Problem):
         target = Target(self.family, penalty, self.number, fold=self.fold, left_out=self.features.left_out)
         if penalty is not None and discount > 0.0 and self.some_unlabeled:
             scales = penalty_scales(float(self.weights.sum()), self.unlabeled_weight, discount)
-            target = target._replace(labeled_share=scales[0], unlabeled_share=scales[1])
+            target = target._replace(labeled_factor=scales[0], unlabeled_factor=scales[1])
         return Objective(
-            [PartitionedTerm(self.features, target, mean)],
+            [TermInPartitions(self.features, target, mean)],
             l2,
             mean,
             fit_intercept=self.fit_intercept,
@@ -276,19 +283,21 @@ class PartitionedProblem(Problem):
 
     def counted_rows(self, *, weighted: bool = True) -> CountedRows:
         """Return the labelled rows as naive Bayes counts them; if not weighted, each as 1 or 0."""
-        columns, smallest = target_columns(self.number, self.fold, weighted=weighted), self.features.smallest
-        return CountedPartitions(self.features, columns, self.y.shape[1], float(self.weights.sum()), smallest)
+        columns = partial(target_columns, number=self.number, fold=self.fold, weighted=weighted)
+        weight = float(self.weights.sum())
+        return CountsInPartitions(self.features, columns, self.y.shape[1], weight, self.features.smallest)
 
     def predicted_rows(self, coefficients: Coefficients) -> CountedRows:
         """Return the unlabelled rows with the labels that these coefficients predict."""
-        columns, smallest = predicted_columns(self.family, coefficients), self.features.smallest_unlabeled
-        return CountedPartitions(self.features, columns, self.y.shape[1], self.unlabeled_weight, smallest)
+        columns = partial(predicted_columns, family=self.family, model=coefficients)
+        weight, smallest = self.unlabeled_weight, self.features.smallest_unlabeled
+        return CountsInPartitions(self.features, columns, self.y.shape[1], weight, smallest)
 
 
-class CountedPartitions(NamedTuple):
+class CountsInPartitions(NamedTuple):
     """Labelled rows of all partitions, or unlabelled ones with predicted labels, for the weights of l2."""
 
-    features: PartitionedFeatures
+    features: FeaturesInPartitions
     columns: Columns
     K: int
     weight: float
@@ -322,15 +331,15 @@ class CountedPartitions(NamedTuple):
 
     def counts(self) -> np.ndarray:
         """Return the sums of each feature over the rows of each class and over the others; (d, 2K)."""
-        (found,) = self.features.rounds.ask(self.features.totals(self.columns, 2 * self.K))
+        (found,) = self.features.round_trips.ask(self.features.totals(2 * self.K, self.columns))
         return found.dense() if self.place is None else found.dense()[self._blocks[0][1]]
 
-    def block(self, place: int) -> "CountedPartitions":
+    def block(self, place: int) -> "CountsInPartitions":
         """Return the rows with the features of one block."""
         return self._replace(place=place)
 
 
-class PartitionedRows(TrainingRows):
+class RowsInPartitions(TrainingRows):
     """Rows in partitions.
 
     Parameters
@@ -363,7 +372,7 @@ class PartitionedRows(TrainingRows):
         if not labeled:
             raise InputError("There is no partition of labelled rows.")
         self.estimator, self.engine, self.checkpoint = estimator, engine, checkpoint
-        self._requirements = Requirements(targets)
+        self.target_kind = targets
         self._parts, self.survey = self._survey(labeled)
         if self.survey.widths is None:
             raise InputError("No partition has a labelled row of positive weight.")
@@ -372,13 +381,13 @@ class PartitionedRows(TrainingRows):
         if unlabeled:
             self._unlabeled_parts, found = self._survey(unlabeled)
             if found.widths is not None:
-                check_columns(self.survey, found)
+                check_columns_agree(self.survey, found)
                 self.unlabeled_survey = found
         self.data = self._training_data()
 
     def _survey(self, parts: Any) -> tuple[list[Any], Survey]:
         """Check partitions, and return those that have rows with what they contain."""
-        checked = self.engine.keep(check_rows, parts, self._requirements)
+        checked = self.engine.keep(check_rows, parts, self.target_kind)
         parts.clear()
         found: Survey = self.engine.total(survey, checked, None, merge)
         return [part for part, n in zip(checked, found.rows, strict=True) if n], found
@@ -389,12 +398,8 @@ class PartitionedRows(TrainingRows):
         assert found.widths is not None
         assert found.y is not None
         y, weights = found.y, found.weights
-        if self._requirements.targets == "labels":
-            classes, y = np.unique(y, return_inverse=True)
-            if len(classes) < 2:
-                raise InputError(
-                    f"y has only one class, {classes[0]}; a classifier needs at least 2 classes."
-                )
+        if self.target_kind == "labels":
+            classes, y = number_classes(y)
             by_class = np.bincount(y, weights)
             factors = class_factors(self.estimator.class_weight, classes, by_class)
         attributes: dict[str, Any] = {"n_features_in_": sum(found.widths)}
@@ -416,9 +421,9 @@ class PartitionedRows(TrainingRows):
         """The smallest entry of the first block of unlabelled rows, or 0; None without such rows."""
         return None if self.unlabeled_survey is None else self.unlabeled_survey.smallest[0]
 
-    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, counted: bool) -> AnyFeatures:
+    def _prepare(self, noises: Sequence[Noise], unlabeled: bool, for_rounds: bool) -> AnyFeatures:
         others = self.unlabeled_survey if unlabeled else None
-        features = PartitionedFeatures(self.survey, others, checks.threads(self.estimator.n_jobs))
+        features = FeaturesInPartitions(self.survey, others, checks.threads(self.estimator.n_jobs))
         plan = Plan(
             tuple(features.orders),
             features.block_count is not None,
@@ -442,15 +447,15 @@ class PartitionedRows(TrainingRows):
             for part, start, n in zip(self._parts, starts, rows, strict=False)
         ]
         used = [[part] for part in self._unlabeled_parts] if others is not None else []
-        groups = in_groups(labeled, used, self.engine.slots)
+        groups = group_partitions(labeled, used, self.engine.slots)
         joined = [[one for part in group for one in part] for group in groups]
-        features.rounds = Rounds(self.engine, self.engine.keep(prepare, joined, plan))
-        if counted:
+        features.round_trips = RoundTrips(self.engine, self.engine.keep(prepare, joined, plan))
+        if for_rounds:
             # With a row of coefficients for every feature, also for those that no labelled row has.
             everything = tuple(np.arange(width) for width in features.widths)
             plan = plan._replace(orders=everything, every_feature=False, by_columns=True)
-            groups = in_groups(self._unlabeled_parts, [], self.engine.slots)
-            self._counted = Rounds(self.engine, self.engine.keep(prepare, groups, plan))
+            groups = group_partitions(self._unlabeled_parts, [], self.engine.slots)
+            self._counted = RoundTrips(self.engine, self.engine.keep(prepare, groups, plan))
         # The prepared partitions replace the checked ones; an engine that loses some computes both anew.
         self._parts.clear()
         self._unlabeled_parts.clear()
@@ -458,13 +463,13 @@ class PartitionedRows(TrainingRows):
 
     def _mean_rows(self, folds: Sequence[int | None]) -> list[Any]:
         features = self.features
-        found = features.rounds.ask(*(features.totals(weight_column(fold), 1) for fold in folds))
+        found = features.round_trips.ask(*(features.totals(1, weight_column, fold=fold) for fold in folds))
         return [
             (total.dense()[:, 0] / self.weights(fold).sum()).astype(features.dtype)
             for fold, total in zip(folds, found, strict=True)
         ]
 
-    _problem_class = PartitionedProblem
+    _problem_class = ProblemInPartitions
 
     def _place_of(self, k: int, fold: int | None) -> dict[str, Any]:
         K = len(self.data.classes)
@@ -486,25 +491,25 @@ class PartitionedRows(TrainingRows):
     def held_out_predictors(
         self, fold: int, beta: np.ndarray, intercept: Any = 0.0, left_out: frozenset[int] = NO_BLOCKS
     ) -> Any:
-        """Return what ``answered`` turns into the predictors of the held-out rows of a fold."""
-        return Promised(self.features.rounds.later(Predictors(beta, fold, left_out)), fold, intercept)
+        """Return what ``collect_predictors`` turns into the predictors of the held-out rows of a fold."""
+        return PendingPredictors(
+            self.features.round_trips.ask_later(Predictors(beta, fold, left_out)), fold, intercept
+        )
 
-    def answered(self, predictors: Sequence[Any]) -> list[np.ndarray]:
+    def collect_predictors(self, predictors: Iterable[Any]) -> list[np.ndarray]:
         """Return the predictors that ``held_out_predictors`` has promised."""
-        self.features.rounds.settle()
-        found = []
-        for later, fold, intercept in predictors:
-            values = later.answer.values
-            eta = np.empty((self.features.n, values.shape[1]))
-            eta[later.answer.rows] = values
-            found.append(eta[self.folds[fold].test] + intercept)
-        return found
+        predictors = list(predictors)  # which asks for them
+        self.features.round_trips.flush()
+        return [
+            request.answer.in_order(self.features.n)[self.folds[fold].test] + intercept
+            for request, fold, intercept in predictors
+        ]
 
     def class_totals(self, folds: Sequence[int | None]) -> list[Any]:
         """Return, for each fold, the sums of the features of the first block over the rows of each class."""
         features, K = self.features, len(self.data.classes)
         _, columns, _ = features.blocks[0]
-        found = features.rounds.ask(*(features.totals(class_columns(fold), K) for fold in folds))
+        found = features.round_trips.ask(*(features.totals(K, class_columns, fold=fold) for fold in folds))
         return [totals.dense()[columns].astype(np.float64) for totals in found]
 
     def unlabeled_totals(self, models: Sequence[Coefficients]) -> list[np.ndarray]:
@@ -514,7 +519,7 @@ class PartitionedRows(TrainingRows):
         found: list[np.ndarray] = []
         for first in range(0, len(models), at_a_time):
             requests = [
-                Totals(predicted_classes(model), (sum(widths), K), dtype)
+                TransposedProduct(partial(predicted_classes, model=model), (sum(widths), K), dtype)
                 for model in models[first : first + at_a_time]
             ]
             found += [totals.dense()[: widths[0]] for totals in self._counted.ask(*requests)]
@@ -532,15 +537,15 @@ def solver_of(solver: LBFGS, size: int, at_a_time: int, *, stored: bool = False)
     return replace(solver, memory=max(solver.memory_for(size), min(STEPS, NUMBERS // (size * at_a_time))))
 
 
-class Promised(NamedTuple):
+class PendingPredictors(NamedTuple):
     """Predictors of held-out rows that come with the next round."""
 
-    later: Later
+    request: PendingRequest
     fold: int
     intercept: Any
 
 
-def in_groups(labeled: Sequence[Any], unlabeled: Sequence[Any], slots: int | None) -> list[list[Any]]:
+def group_partitions(labeled: Sequence[Any], unlabeled: Sequence[Any], slots: int | None) -> list[list[Any]]:
     """Return groups of neighbouring partitions, one per slot, each with its share of the unlabelled ones.
 
     Every task of a round costs some 5 ms on Dask, and its result has to be sent. The groups depend on the
@@ -548,7 +553,7 @@ def in_groups(labeled: Sequence[Any], unlabeled: Sequence[Any], slots: int | Non
 
     Examples
     --------
-    >>> in_groups("abcde", "uvw", 2)
+    >>> group_partitions("abcde", "uvw", 2)
     [['a', 'b', 'u'], ['c', 'd', 'e', 'v', 'w']]
     """
     count = max(len(labeled), len(unlabeled))
@@ -607,6 +612,98 @@ def fit_partitions(
         raise InputError(
             "A search has no checkpoint; fit LogisticRegressionCV without it, or LogisticRegression with it."
         )
-    rows = PartitionedRows(estimator, engine, labeled, unlabeled, estimator._targets, checkpoint)
+    rows = RowsInPartitions(estimator, engine, labeled, unlabeled, estimator._targets, checkpoint)
     estimator._check_targets(rows.data.y, rows.data.weights)
     return estimator._fit_to(rows)
+
+
+Model = TypeVar("Model")
+
+
+def fit(
+    model: Model,
+    partitions: Sequence[Any],
+    unlabeled_partitions: Sequence[Any] = (),
+    *,
+    load: Callable[[Any], Any] | None = None,
+    in_memory: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Model:
+    """Fit a linear model to partitions of rows that are read again in each pass over the data.
+
+    The coefficients are those of ``model.fit`` to all rows at once, up to the tolerance of the solver. At
+    most ``model.n_jobs`` partitions are in memory at a time, each worked on by a thread of its own, besides
+    some vectors of one number per feature.
+
+    Parameters
+    ----------
+    model : LogisticRegression, LogisticRegressionCV, LinearRegression or PoissonRegressor
+        With the settings of the fit. The restrictions of ``dropglm.dask.LogisticRegressionCV`` apply here as
+        well.
+    partitions : sequence
+        Labelled rows: functions without arguments, or whatever ``load`` takes, such as paths. A partition is
+        (X, y) or (X, y, sample_weight), and must be the same each time it is read.
+    unlabeled_partitions : sequence
+        Unlabelled rows; such a partition is X or (X, unlabeled_weight).
+    load : callable, optional
+        Returns the rows of a partition, given an item of the sequences.
+    in_memory : bool, default=False
+        Keep the prepared partitions in memory, in place of reading them again.
+    checkpoint : str or path, optional
+        A folder for the state of the fit after each iteration. If the process dies, the same call continues
+        there. The folder is removed at the end.
+
+    Returns
+    -------
+    model
+        The fitted model.
+
+    See Also
+    --------
+    dropglm.dask : The same on a cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dropglm import LogisticRegression
+    >>> from dropglm.places.partitions import fit
+    >>> def rows(seed):  # for instance, read a file
+    ...     rng = np.random.default_rng(seed)
+    ...     X = rng.normal(size=(1000, 3))
+    ...     return X, X[:, 0] + rng.normal(size=1000) > 0
+    >>> model = fit(LogisticRegression(dropout=0.2), range(5), load=rows)
+    >>> model.predict([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])
+    array([ True, False])
+    """
+    if not hasattr(model, "_fit_to"):
+        raise InputTypeError(
+            f"{type(model).__name__} cannot be fitted to partitions; pass a linear model of dropglm."
+        )
+    engine = SerialEngine(rereads=not in_memory, threads=checks.threads(getattr(model, "n_jobs", None)))
+    labeled = engine.keep(read, list(enumerate(partitions)), (load, True))
+    unlabeled = engine.keep(read, list(enumerate(unlabeled_partitions)), (load, False))
+    fitted: Model = fit_partitions(model, engine, labeled, unlabeled, checkpoint)
+    remove_checkpoint(checkpoint)
+    return fitted
+
+
+def read(numbered: tuple[int, Any], how: tuple[Callable[[Any], Any] | None, bool]) -> Rows:
+    """Return the rows of a partition, given its number and how to load it, and whether it has labels."""
+    (number, partition), (load, labeled) = numbered, how
+    name = partition_name(number, labeled=labeled)
+    if load is None and not callable(partition):
+        raise InputTypeError(f"{name} is {partition!r}, not a function; pass load=, which reads a partition.")
+    try:
+        found = partition() if load is None else load(partition)
+    except Exception as error:
+        error.add_note(f"{name} could not be read.")
+        raise
+    if not labeled and not isinstance(found, tuple):
+        found = (found,)
+    most = 3 if labeled else 2
+    if not isinstance(found, tuple) or not most - 1 <= len(found) <= most:
+        expected = "(X, y) or (X, y, sample_weight)" if labeled else "X or (X, unlabeled_weight)"
+        raise InputTypeError(f"{name} must be {expected}.")
+    if labeled:
+        return Rows(number, *found)
+    return Rows(number, found[0], None, found[1] if len(found) == 2 else None, labeled=False)

@@ -45,11 +45,6 @@ def sums_of(numbers: np.ndarray, values: np.ndarray, places: np.ndarray | None, 
     return Sums(sums.numbers, sums.dense(), None, d)
 
 
-def no_features(numbers: list[float] | np.ndarray) -> Sums:
-    """Return sums without numbers of features."""
-    return Sums(np.asarray(numbers, np.float64), np.empty((0, 0)), None, 0)
-
-
 def add_sums(a: Sums, b: Sums) -> Sums:
     """Return the sum of two; neither is changed, since an engine may need them again."""
     numbers = a.numbers + b.numbers
@@ -71,6 +66,12 @@ class RowValues(NamedTuple):
 
     rows: np.ndarray  # (n',)
     values: np.ndarray  # (n', K)
+
+    def in_order(self, n: int) -> np.ndarray:
+        """Return the numbers of all n rows, without a meaning where none is known; shape (n, K)."""
+        everywhere = np.empty((n, self.values.shape[1]))
+        everywhere[self.rows] = self.values
+        return everywhere
 
 
 Answer = Sums | RowValues

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from dropglm import LogisticRegressionCV
 from dropglm.core.design import Design
-from dropglm.search.naive_bayes import PIECE, log_ratios, ratios_of
+from dropglm.search.naive_bayes import PIECE, log_ratios, ratios_from_totals
 from tests.linear.test_fits import words
 
 
@@ -111,18 +111,18 @@ def test_ratios_of_totals_are_those_of_the_definition(case, floor, pseudo_total)
     expected = ratios_of_totals(totals, floor, pseudo_total)
     if y.shape[1] == 2:
         expected = expected[:, [1]] - expected[:, [0]]
-    found = ratios_of(totals, floor=floor, pseudo_total=pseudo_total)
+    found = ratios_from_totals(totals, floor=floor, pseudo_total=pseudo_total)
     assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
     assert_array_equal(found[totals.sum(axis=1) == 0.0], 0.0)
     # In another unit of the features, the pseudo-total is another number.
-    scaled = ratios_of(7.0 * totals, floor=floor, pseudo_total=7.0 * pseudo_total)
+    scaled = ratios_from_totals(7.0 * totals, floor=floor, pseudo_total=7.0 * pseudo_total)
     assert_allclose(scaled, found, rtol=1e-9, atol=1e-12)
 
 
 @given(labelled_rows())
 def test_ratios_of_totals_are_the_log_ratios_by_default(case):
     X, y, weights = case
-    found = ratios_of(X.T @ (weights[:, None] * y))
+    found = ratios_from_totals(X.T @ (weights[:, None] * y))
     assert_allclose(found, log_ratios(Design(X), y, weights), rtol=1e-9, atol=1e-12)
 
 
@@ -131,29 +131,31 @@ def test_smoothing_moves_ratios_towards_zero(case, floor, pseudo_total):
     """Both kinds of smoothing keep the sign of a ratio, and more of them makes it smaller."""
     X, y, weights = case
     totals = X.T @ (weights[:, None] * y)
-    found = ratios_of(totals, floor=floor, pseudo_total=pseudo_total)
+    found = ratios_from_totals(totals, floor=floor, pseudo_total=pseudo_total)
     for more in ({"floor": 2.0 * floor}, {"pseudo_total": pseudo_total + 1.0}):
-        smoothed = ratios_of(totals, **{"floor": floor, "pseudo_total": pseudo_total} | more)
+        smoothed = ratios_from_totals(totals, **{"floor": floor, "pseudo_total": pseudo_total} | more)
         assert (np.abs(smoothed) <= np.abs(found) + 1e-12).all()
         assert (smoothed * found >= -1e-12).all()
-    assert_allclose(ratios_of(totals, floor=floor, pseudo_total=1e12), 0.0, atol=1e-6)
-    assert_allclose(ratios_of(totals, floor=1e9), 0.0, atol=1e-6)
+    assert_allclose(ratios_from_totals(totals, floor=floor, pseudo_total=1e12), 0.0, atol=1e-6)
+    assert_allclose(ratios_from_totals(totals, floor=1e9), 0.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("K", [2, 3])
 def test_ratios_do_not_depend_on_the_number_of_threads(K, rng):
     totals = rng.poisson(0.5, size=(2 * PIECE, K)).astype(float)
-    one, three = (ratios_of(totals, floor=0.1, pseudo_total=0.3, threads=threads) for threads in (1, 3))
+    one, three = (
+        ratios_from_totals(totals, floor=0.1, pseudo_total=0.3, threads=threads) for threads in (1, 3)
+    )
     assert_array_equal(one, three)
     # The same features, several times: so are the ratios.
-    twice = ratios_of(np.vstack([totals, totals]), floor=0.1, pseudo_total=0.3, threads=2)
+    twice = ratios_from_totals(np.vstack([totals, totals]), floor=0.1, pseudo_total=0.3, threads=2)
     assert_allclose(twice, np.vstack([one, one]), rtol=1e-9, atol=1e-12)
 
 
 def test_no_class_in_any_row_has_ratio_zero():
-    assert_array_equal(ratios_of(np.zeros((3, 2)), floor=0.1, pseudo_total=1.0), 0.0)
+    assert_array_equal(ratios_from_totals(np.zeros((3, 2)), floor=0.1, pseudo_total=1.0), 0.0)
     # A class without rows has the share 0 in every feature, like in all features together.
-    assert_allclose(ratios_of(np.array([[1.0, 3.0, 0.0], [2.0, 1.0, 0.0]]))[:, 2], 0.0)
+    assert_allclose(ratios_from_totals(np.array([[1.0, 3.0, 0.0], [2.0, 1.0, 0.0]]))[:, 2], 0.0)
 
 
 def test_features_must_not_be_negative(rng):

@@ -1,7 +1,11 @@
-"""Dask collections as partitions, and functions applied to them."""
+"""Dask collections and tables of files as partitions, and functions applied to collections."""
 
+import os
+import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import repeat
+from operator import add, or_
 from typing import Any
 
 import dask.array as da
@@ -11,7 +15,8 @@ from dask.delayed import Delayed, delayed
 from distributed import Client, Future
 
 from dropglm.base.errors import InputError, InputTypeError
-from dropglm.places.partitions import Rows
+from dropglm.places.partitions import Engine, Rows
+from dropglm.tables import EmptyTableError, Table, TableError, class_type, to_classes
 from dropglm.text.partitioned import Embedded
 
 
@@ -23,7 +28,7 @@ def is_collection(X: Any) -> bool:
 
 
 def partitions_of(
-    client: Client, X: Any, y: Any, weights: Any, *, labeled: bool, embeddings: Any = None
+    client: Client, X: Any, y: Any, weights: Any, embeddings: Any = None, *, labeled: bool
 ) -> list[Future]:
     """Return futures of ``Rows``, one per partition of X.
 
@@ -32,10 +37,10 @@ def partitions_of(
     client : distributed.Client
     X : Dask array, data frame or bag, or list of delayed objects or futures
     y, weights : of the same kind and with the same partitions, or None
-    labeled : bool
-        Whether these are labelled rows; unlabelled ones have no y.
     embeddings : of the same kind and with the same partitions, or None
         Embeddings, if X are texts.
+    labeled : bool
+        Whether these are labelled rows; unlabelled ones have no y.
     """
     name = "X" if labeled else "X_unlabeled"
     sizes = X.chunks[0] if isinstance(X, da.Array) else None
@@ -95,7 +100,7 @@ def _unknown(sizes: Sequence[float]) -> bool:
     return any(np.isnan(size) for size in sizes)
 
 
-def apply(
+def map_partitions(
     collection: Any, work: Callable[..., np.ndarray], columns: int | None, dtype: Any, embeddings: Any = None
 ) -> Any:
     """Return what ``work`` makes of each partition, as a Dask array, or as a list if a list was given.
@@ -127,3 +132,67 @@ def apply(
 
 def _call(work: Callable[..., np.ndarray], *parts: Any) -> np.ndarray:
     return work(*parts)
+
+
+# Bytes of a part: large enough for tasks to take seconds, small enough for their texts and counts to fit
+# into memory several times.
+LARGEST, SMALLEST = 64 << 20, 1 << 20
+
+
+def table_partitions(engine: Engine, files: Sequence[Table]) -> list[Any]:
+    """Return partitions of the rows of files, as ``Rows`` with a list of texts that an engine keeps.
+
+    Parameters
+    ----------
+    engine : Engine
+    files : sequence of Table
+        With paths that are the same on all workers, and the same columns; without labels the rows are
+        unlabelled.
+    """
+    total = sum(os.path.getsize(file.name) for file in files)
+    size = min(LARGEST, max(SMALLEST, total // (2 * (engine.slots or 1))))
+    parts: list[Table] = engine.total(_same, engine.keep(cut_file, list(files), size), None, add)
+    kept = engine.keep(read_rows, [[k, part] for k, part in enumerate(parts)], None)
+    if files[0].label is None:
+        return kept
+    return engine.keep(with_classes, kept, class_type(engine.total(names_of, kept, None, or_)))
+
+
+def cut_file(file: Table, size: int) -> list[Table]:
+    """Return the parts of a file."""
+    check_visible(file)
+    return file.parts(size)
+
+
+def read_rows(numbered: list[Any], _: None) -> Rows:
+    """Return the rows of a part, with the names of their classes; a file without rows gives none."""
+    number, part = numbered
+    check_visible(part)
+    texts, labels = [], []
+    with suppress(EmptyTableError):
+        read = part.read()
+        texts, labels = read.texts, read.labels
+    return Rows(number, texts, labels, labeled=part.label is not None)
+
+
+def names_of(rows: Rows, _: None) -> frozenset[str]:
+    """Return the names of the classes in a partition."""
+    return frozenset(rows.y)
+
+
+def with_classes(rows: Rows, kind: type) -> Rows:
+    """Return a partition with classes of the type that those of all partitions have."""
+    return rows._replace(y=to_classes(rows.y, kind))
+
+
+def check_visible(file: Table) -> None:
+    """Raise an error if this process, which may be on another machine than the user, cannot see a file."""
+    if not os.path.exists(str(file.path)):
+        raise TableError(
+            f"{file.path}: a Dask worker on {socket.gethostname()} cannot see this file; files need the same "
+            "path on all machines."
+        )
+
+
+def _same(found: Any, _: None) -> Any:
+    return found

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dropglm.places.partitions import SerialEngine
-from dropglm.places.partitions.rounds import Rounds
-from dropglm.places.partitions.sums import no_features
+from dropglm.places.partitions.round_trips import RoundTrips
+from tests.places.partitions.cases import no_features
 
 
 class Add:
@@ -24,7 +24,7 @@ class Add:
 
 
 def rounds_of():
-    return Rounds(SerialEngine(), [[1.0], [2.0]])
+    return RoundTrips(SerialEngine(), [[1.0], [2.0]])
 
 
 @settings(max_examples=30)
@@ -84,7 +84,7 @@ def test_an_interrupt_ends_a_round_at_once():
             signal.raise_signal(signal.SIGINT)
             raise AssertionError("not interrupted")
 
-    rounds, ended = Rounds(Interrupting(), []), []
+    rounds, ended = RoundTrips(Interrupting(), []), []
 
     def ask(item):
         try:

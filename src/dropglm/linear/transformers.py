@@ -1,13 +1,17 @@
-"""Dense features from sparse ones: the coordinates of each row along the first singular vectors."""
+"""Transformers: columns of a table as blocks, and dense features from sparse ones."""
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.compose import ColumnTransformer
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dropglm.base import checks
+from dropglm.base.blocks import Blocks
 from dropglm.base.errors import InputError
 from dropglm.core.latent.decomposition import (
     SingularVectors,
@@ -18,6 +22,72 @@ from dropglm.core.latent.decomposition import (
 from dropglm.core.latent.products import products
 
 
+# scikit-learn must not turn the blocks into a table, whatever its setting for the output of transformers.
+class BlockTransformer(ColumnTransformer, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """Apply a transformer to each group of columns, and keep the results as blocks.
+
+    This is scikit-learn's ColumnTransformer, with the same parameters, methods and attributes, except that
+    the results are returned as ``Blocks`` rather than concatenated. So an estimator can treat the blocks
+    differently, and dense results stay dense beside sparse ones. The blocks are in the order of the
+    transformers; one that is dropped or has no columns has no block, and remaining columns that are passed
+    through are the last block.
+
+    Parameters
+    ----------
+    transformers : list of tuples (name, transformer, columns)
+        The transformers and their columns; a single name instead of a list passes the column itself, as
+        vectorizers need.
+    remainder : {"drop", "passthrough"} or estimator, default="drop"
+        What becomes of the other columns.
+    sparse_threshold : float, default=0.3
+        Without effect: each result keeps its form.
+    n_jobs : int, default=None
+        Number of transformers that are fitted in parallel.
+    transformer_weights : dict, default=None
+        Factors of the results, by the name of the transformer.
+    verbose : bool, default=False
+        Whether to print the time that each transformer takes.
+    verbose_feature_names_out : bool, str or callable, default=True
+        Whether the names of features start with those of the transformers.
+
+    Attributes
+    ----------
+    transformers_ : list of tuples (name, fitted transformer, columns)
+        The fitted transformers, and what became of the other columns.
+    named_transformers_ : Bunch
+        The fitted transformers by name.
+    n_features_in_ : int
+        Number of columns of the table.
+    feature_names_in_ : ndarray of shape (n_features_in,)
+        Their names, if they are strings.
+
+    See Also
+    --------
+    Blocks : What this returns.
+    PerBlock : A setting with one value per block.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from dropglm import BlockTransformer, LogisticRegression, NgramVectorizer, PerBlock
+    >>> table = pd.DataFrame({"text": ["good film", "bad film", "good", "bad plot"], "length": [9, 8, 4, 8]})
+    >>> steps = [("words", NgramVectorizer(), "text"), ("numbers", StandardScaler(), ["length"])]
+    >>> blocks = BlockTransformer(steps)
+    >>> blocks.fit_transform(table)
+    Blocks of shape (4, 5): csr (4, 4), dense (4, 1)
+    >>> model = make_pipeline(blocks, LogisticRegression(dropout=PerBlock(0.5, 0.0), l2=0.1))
+    >>> model.fit(table, ["pos", "neg", "pos", "neg"]).predict(table)
+    array(['pos', 'neg', 'pos', 'neg'], dtype='<U3')
+    """
+
+    def _hstack(self, Xs: Sequence[Any], *, n_samples: int) -> Blocks:
+        """Return the results as blocks; ColumnTransformer leaves this step to subclasses."""
+        return Blocks(*Xs)
+
+
+@dataclass(eq=False, repr=False)
 class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Project rows on the first singular vectors of labelled and unlabelled rows.
 
@@ -79,18 +149,11 @@ class LatentFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     # As in the other estimators of this package, metadata routing needs no request for unlabelled rows.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"X_unlabeled": True}
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        n_iter: int | None = None,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_iter = n_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: int = 100
+    _: KW_ONLY
+    n_iter: int | None = None
+    random_state: Any = 0
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any = None, X_unlabeled: Any = None) -> Self:
         """Learn the singular vectors.

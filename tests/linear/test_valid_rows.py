@@ -11,7 +11,7 @@ from scipy import sparse
 from dropglm import OnlineLogisticRegression
 from dropglm.base import checks
 from dropglm.core.design import Design
-from dropglm.linear.sound_rows import sound_rows
+from dropglm.linear.online_logistic import rows_if_valid
 
 VALUES = st.sampled_from([1.0, 1.0, 1.0, 2.0, -0.5, 0.0, -0.0, np.nan, np.inf, -np.inf, 5e-324])
 
@@ -36,7 +36,7 @@ def matrices(draw):
 
 @given(matrices())
 def test_sound_rows_are_those_of_the_complete_checks(X):
-    rows = sound_rows(X)
+    rows = rows_if_valid(X)
     try:
         with np.errstate(invalid="ignore"):
             expected = Design(checks.features(X)).rows
@@ -53,10 +53,10 @@ def test_sound_rows_are_those_of_the_complete_checks(X):
 @pytest.mark.parametrize("factor", [1, -2.5])
 def test_usual_matrices_are_sound(rng, dtype, factor):
     X = sparse.csr_array((rng.random((30, 200)) < 0.4).astype(dtype) * dtype(factor))
-    assert sound_rows(X) is not None
-    assert sound_rows(sparse.csr_matrix(X)) is not None
-    assert sound_rows(X.toarray()) is None
-    assert sound_rows(X.tocsc()) is None
+    assert rows_if_valid(X) is not None
+    assert rows_if_valid(sparse.csr_matrix(X)) is not None
+    assert rows_if_valid(X.toarray()) is None
+    assert rows_if_valid(X.tocsc()) is None
 
 
 def test_what_is_not_sound_is_corrected_or_refused(rng):
@@ -66,7 +66,7 @@ def test_what_is_not_sound_is_corrected_or_refused(rng):
     halves = X.copy()
     halves.data, halves.indices = np.repeat(X.data / 2, 2), np.repeat(X.indices, 2)
     halves.indptr = 2 * X.indptr
-    assert sound_rows(halves) is None
+    assert rows_if_valid(halves) is None
     np.testing.assert_array_equal(OnlineLogisticRegression().partial_fit(halves, y, [0, 1]).coef_, expected)
     X.data[3] = np.inf
     with pytest.raises(ValueError, match="X contains infinity"):
