@@ -31,16 +31,33 @@ def test_new_texts_are_predicted_like_those_of_the_pool(topics, model):
 
 
 def test_contributions_and_intercept_sum_to_the_log_odds(topics, model):
+    """They compare the predicted class with the runner-up, as ``TextClassifier.explain`` does."""
     pool, _ = topics
     for number in (0, 57, 123):
-        p, predicted = model.probabilities[number], model.predicted[number]
+        p = model.probabilities[number]
+        second, first = np.argsort(p)[-2:]
         contributions = sum(weight for _, weight in model.words_behind(number, k=10_000))
         intercept = model._predictor.intercept
-        expected = np.log(p[predicted]) - np.log(p).mean()
-        assert contributions + intercept[predicted] - intercept.mean() == pytest.approx(expected, abs=1e-3)
+        expected = np.log(p[first] / p[second])
+        assert contributions + intercept[first] - intercept[second] == pytest.approx(expected, abs=1e-3)
         words = {name for name, _ in model.words_behind(number)}
         assert len(words) <= 8
         assert all(word in " ".join(pool.texts[number].split()) for word in words)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_words_are_those_of_the_fitted_model(topics, n_classes):
+    """A model of a pool and one of a file show weights of the same definition."""
+    names = ["food", "music", "sport"][:n_classes]
+    model = topics[0].fit({i: name for i, name in labels_of(topics, 40).items() if name in names})
+    fitted = model.text_model
+    assert model.words_of_classes(k=4) == fitted.top_features(4)
+    for number in (0, 57):
+        assert dict(model.words_behind(number, k=5)) == {
+            one.ngram: one.weight for one in fitted.explain(topics[0].texts[number]).contributions[:5]
+        }
+    np.testing.assert_allclose(fitted.predict_proba(topics[0].texts), model.probabilities, atol=1e-4)
+    np.testing.assert_allclose(model.coef.sum(axis=1), 0.0, atol=1e-5)
 
 
 def test_typical_words_belong_to_their_class(model):

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dropglm.labelling.choice import choose_texts
-from dropglm.tables import class_names
 
 if TYPE_CHECKING:
-    from dropglm.labelling.pool import PoolModel, TextPool
+    from dropglm.labelling.pool import ExplainedTexts, PoolModel, TextPool
     from dropglm.text.fitted_model import AnyTextModel
     from dropglm.text.metrics import Disagreement
 
@@ -93,7 +92,7 @@ class Snapshot:
         Numbers of its classes.
     probabilities : ndarray of shape (n, K)
         Probabilities of these classes for all texts.
-    model : PoolModel or StartModel
+    model : ExplainedTexts
         Finds the words behind a guess.
     names : mapping of str to int
         Numbers of the classes by their names in the model.
@@ -104,7 +103,7 @@ class Snapshot:
     labelled: frozenset[int]
     classes: list[int]
     probabilities: np.ndarray
-    model: "PoolModel | StartModel"
+    model: "ExplainedTexts"
     names: Mapping[str, int]
 
     @property
@@ -130,46 +129,7 @@ class Snapshot:
         }
 
 
-class StartModel:
-    """The predictions of a trained text classifier for the texts that are labelled.
-
-    Parameters
-    ----------
-    model : TextClassifier or OnlineTextClassifier
-        The trained classifier.
-    texts : sequence of str
-
-    Attributes
-    ----------
-    classes : list of str
-    probabilities : ndarray of shape (n, K)
-
-    Examples
-    --------
-    >>> from dropglm import TextClassifier
-    >>> model = TextClassifier(tune=False, min_df=1).fit(["good film", "bad film"], ["pos", "neg"])
-    >>> StartModel(model, ["a good story"]).words_behind(0, k=1)[0][0]
-    'good'
-    """
-
-    def __init__(self, model: "AnyTextModel", texts: Sequence[str]) -> None:
-        self.classes = class_names(model.classes_.tolist())
-        self.probabilities: np.ndarray = model.predict_proba(texts)
-        self._model, self._texts = model, texts
-
-    def words_behind(self, number: int, k: int = 8) -> list[tuple[str, float]]:
-        """Return n-grams of a text with their weights towards its predicted class, the largest first."""
-        found = self._model.explain(self._texts[number]).contributions[:k]
-        return sorted(((one.ngram, one.weight) for one in found), key=lambda one: -one[1])
-
-    def words_of_classes(self, k: int = 10) -> dict[str, list[tuple[str, float]]]:
-        """Return the n-grams that favour each class most."""
-        top = self._model.top_features(k)
-        weights = ([(one.ngram, one.weight) for one in found] for found in top.values())
-        return dict(zip(self.classes, weights, strict=True))
-
-
-def take_snapshot(lesson: Lesson, model: "PoolModel", start: "StartModel | None" = None) -> Snapshot:
+def take_snapshot(lesson: Lesson, model: "PoolModel", start: "ExplainedTexts | None" = None) -> Snapshot:
     """Return the snapshot of a model, blended with the one to start from.
 
     The blend is w p + (1 - w) p', where p are the probabilities of the model to start from, p' those of the
@@ -357,9 +317,11 @@ class Learner:
         return TextPool(self._texts, n_jobs=self._n_jobs)
 
     @cached_property
-    def _start(self) -> StartModel | None:
+    def _start(self) -> "ExplainedTexts | None":
         """The predictions of the model to start from."""
-        return None if self._start_from is None else StartModel(self._start_from, self._pool.texts)
+        from dropglm.labelling.pool import ExplainedTexts
+
+        return None if self._start_from is None else ExplainedTexts.of(self._start_from, self._pool.texts)
 
     def _compile(self) -> None:
         """Fit a model to made-up labels, so that the first real one need not wait for functions to compile.

@@ -12,7 +12,7 @@ products with the matrix of n-grams. Labels that look wrong are those that model
 seen them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -24,23 +24,24 @@ from dropglm.base.errors import InputError
 from dropglm.core.design import Design
 from dropglm.core.families import Multinomial
 from dropglm.core.latent import singular_vectors
-from dropglm.core.predictions import all_classes
+from dropglm.core.predictions import FittedLogistic, all_classes
 from dropglm.labelling.text_numbers import first_copies
 from dropglm.linear import LogisticRegression
 from dropglm.search import LogisticRegressionCV
 from dropglm.search.blend import PRIORS, Blend, spread
+from dropglm.search.folds import FOLDS
 from dropglm.search.naive_bayes import log_ratios, ratios_of
 from dropglm.search.rounds import FLOOR, PSEUDO_TOTAL, ROUND_PRIORS, blended
-from dropglm.text.explanation import words_first
+from dropglm.tables import class_names
+from dropglm.text.classifier import TextClassifier
+from dropglm.text.fitted_model import AnyTextModel, FittedTextModel
 from dropglm.text.latent_prior import LATENT_L2_WEIGHTS, LatentPrior
 from dropglm.text.metrics import Disagreement, can_judge_labels, suspicious_labels
 from dropglm.text.ngrams.chunks import check_texts
-from dropglm.text.ngrams.vectorizer import NgramVectorizer
-from dropglm.text.tuning import MANY_CLASSES
+from dropglm.text.tuning import GRID, MANY_CLASSES, NGRAM_WEIGHTS, SMALL_GRID, vectorizer_of
 
-DROPOUT = 0.5
+# Other settings are those of TextClassifier with few labels.
 L2 = (0.1, 0.01)
-FOLDS = 5
 ROUNDS = 2
 # The relative norm of the gradient: the objective is within about 1e-4 of its minimum.
 TOL = 1e-2
@@ -48,7 +49,6 @@ TOL = 1e-2
 SAMPLE = 5000
 # Settings are chosen again when there are so many times as many labels.
 GROWTH = 2.0
-NGRAM_WEIGHT = 0.5  # as in TextClassifier, with few labels
 LATENT_POWER = (1.0,)  # of the inverse document frequency, beyond that in X
 
 
@@ -176,19 +176,107 @@ def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[Settings, 
 
 
 def _fixed_settings(pool: "TextPool", labeled: LabeledTexts) -> dict[str, Any]:
-    """Return the settings that are not chosen; the weights of l2 are those of ``TextClassifier``."""
-    rule = "uniform" if len(labeled.classes) > MANY_CLASSES else "naive_bayes"
-    n_latent_blocks = len(pool.features.blocks) - 1
+    """Return the settings that are not chosen: dropout and the weights of l2 of ``TextClassifier``."""
+    grid = SMALL_GRID if len(labeled.classes) > MANY_CLASSES else GRID
+    rule, n_latent_blocks = grid["l2_weights"], len(pool.features.blocks) - 1
     return {
-        "dropout": PerBlock(DROPOUT, *[0.0] * n_latent_blocks),
+        "dropout": PerBlock(grid["dropout"], *[0.0] * n_latent_blocks),
         "l2_weights": PerBlock(rule, *[LATENT_L2_WEIGHTS[rule]] * n_latent_blocks),
-        "discount": 0.0,
+        "discount": grid["discount"],
         "tol": TOL,
         "n_jobs": pool.n_jobs,
     }
 
 
-class PoolModel:
+class ExplainedTexts:
+    """What a model predicts for some texts, and the words behind it.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The texts.
+    classes : list of str
+        Names of the classes.
+    probabilities : ndarray of shape (n, K)
+        Probabilities of the classes for all texts.
+    text_model : FittedTextModel, TextClassifier or OnlineTextClassifier, optional
+        The model; None if there is nothing to explain.
+
+    Examples
+    --------
+    >>> from dropglm import TextClassifier
+    >>> model = TextClassifier(tune=False, min_df=1).fit(["good film", "bad film"], ["pos", "neg"])
+    >>> ExplainedTexts.of(model, ["a good story"]).words_behind(0, k=1)[0][0]
+    'good'
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        classes: list[str],
+        probabilities: np.ndarray,
+        text_model: "AnyTextModel | None" = None,
+    ) -> None:
+        self.texts, self.classes, self.probabilities = texts, classes, probabilities
+        self._text_model = text_model
+
+    @classmethod
+    def of(cls, model: AnyTextModel, texts: Sequence[str]) -> "ExplainedTexts":
+        """Return what a trained classifier predicts for texts."""
+        return ExplainedTexts(texts, class_names(model.classes_.tolist()), model.predict_proba(texts), model)
+
+    @property
+    def text_model(self) -> "AnyTextModel | None":
+        """The model of the n-grams; None if there is nothing to explain."""
+        return self._text_model
+
+    def words_behind(self, number: int, k: int = 8) -> list[tuple[str, float]]:
+        """Return the n-grams of a text that contribute most to its prediction.
+
+        Parameters
+        ----------
+        number : int
+            Number of the text.
+        k : int, default=8
+            Maximal number of n-grams.
+
+        Returns
+        -------
+        list of (str, float)
+            The n-grams with the largest contributions in absolute value, from those that speak most for the
+            predicted class to those that speak most against it. A contribution is that of
+            ``TextClassifier.explain``: to the predictor of the class, less that of the runner-up. Empty with
+            fewer than two classes.
+        """
+        if self.text_model is None:
+            return []
+        found = self.text_model.explain(self.texts[number]).contributions[:k]
+        return sorted(((one.ngram, one.weight) for one in found if one.weight), key=lambda one: -one[1])
+
+    def words_of_classes(self, k: int = 10) -> dict[str, list[tuple[str, float]]]:
+        """Return the n-grams that speak most for each class, with their weights.
+
+        Parameters
+        ----------
+        k : int, default=10
+            Maximal number of n-grams per class.
+
+        Returns
+        -------
+        dict of str to list of (str, float)
+            Those of ``TextClassifier.top_features``: n-grams that consist of words come before those with
+            punctuation, and frequent n-grams before rare ones with the same coefficient.
+        """
+        if self.text_model is None:
+            return {name: [] for name in self.classes}
+        top = self.text_model.top_features(k).values()
+        return {
+            name: [(one.ngram, one.weight) for one in found]
+            for name, found in zip(self.classes, top, strict=True)
+        }
+
+
+class PoolModel(ExplainedTexts):
     """A model of the texts of a pool; ``TextPool.fit`` returns one.
 
     Parameters
@@ -213,8 +301,11 @@ class PoolModel:
         Number of the most probable class of each text.
     is_trained : bool
         Whether there are labels of at least two classes.
+    text_model : FittedTextModel or None
+        The model of the n-grams, which explains predictions; None with fewer than two classes. Computed when
+        first asked for.
     coef : ndarray of shape (d, K)
-        Coefficients of the n-grams; those of all classes sum to 0. Computed when first asked for.
+        Coefficients of the n-grams; those of all classes sum to 0.
     settings : Settings or None
         The settings that cross-validation has chosen; None with fewer than two classes.
 
@@ -243,14 +334,12 @@ class PoolModel:
         predictor: Predictor | None = None,
         settings: Settings | None = None,
     ) -> None:
+        ones = np.ones((len(pool), len(classes)))
+        p = ones if predictor is None else Multinomial.mean(all_classes(predictor.eta))
+        super().__init__(pool.texts, classes, p)
         self.pool = pool
-        self.classes = classes
         self.settings = settings
         self._predictor = predictor
-        if predictor is None:
-            self.probabilities = np.ones((len(pool), len(classes)))
-        else:
-            self.probabilities = Multinomial.mean(all_classes(predictor.eta))
 
     @property
     def is_trained(self) -> bool:
@@ -263,17 +352,26 @@ class PoolModel:
         return self.probabilities.argmax(axis=1) if self.classes else np.zeros(len(self.pool), np.int64)
 
     @cached_property
-    def coef(self) -> np.ndarray:
-        """Coefficients of the n-grams, of shape (d, K); those of all classes sum to 0."""
+    def text_model(self) -> FittedTextModel | None:
+        """The model of the n-grams, which explains predictions; None with fewer than two classes."""
         if self._predictor is None:
-            return np.zeros((self.pool.X.shape[1], len(self.classes)), self.pool.X.dtype)
-        coef, latent = np.split(self._predictor.beta, [self.pool.X.shape[1]])
+            return None
+        pool, d = self.pool, self.pool.X.shape[1]
+        coef, latent = np.split(self._predictor.beta, [d])
         if len(latent):
-            ngrams, directions = self.pool.directions
+            ngrams, directions = pool.directions
             coef = coef.copy()
             coef[ngrams] += directions @ latent
-        if coef.shape[1] == 1:
-            return np.hstack([-coef, coef]) / 2
+        classes, intercept = np.array(self.classes), self._predictor.intercept
+        model = FittedLogistic(classes, coef.T, intercept, "multinomial", d)
+        return FittedTextModel(pool.vectorizer, model)
+
+    @property
+    def coef(self) -> np.ndarray:
+        """Coefficients of the n-grams, of shape (d, K); those of all classes sum to 0."""
+        if self.text_model is None:
+            return np.zeros((self.pool.X.shape[1], len(self.classes)))
+        coef = all_classes(self.text_model.model.coef_.T)
         return coef - coef.mean(axis=1, keepdims=True)
 
     def predict_proba(self, texts: Iterable[str]) -> np.ndarray:
@@ -290,59 +388,9 @@ class PoolModel:
             All of them are 1 with fewer than two classes.
         """
         X = self.pool.vectorizer.transform(texts)
-        if self._predictor is None:
+        if self.text_model is None:
             return np.ones((X.shape[0], len(self.classes)))
-        intercept = all_classes(self._predictor.intercept[None, :])
-        return Multinomial.mean(np.asarray(X @ self.coef, np.float64) + intercept)
-
-    def words_behind(self, number: int, k: int = 8) -> list[tuple[str, float]]:
-        """Return the n-grams of a text that contribute most to its prediction.
-
-        Parameters
-        ----------
-        number : int
-            Number of the text.
-        k : int, default=8
-            Maximal number of n-grams.
-
-        Returns
-        -------
-        list of (str, float)
-            The n-grams with the largest contributions in absolute value, from those that speak most for the
-            predicted class to those that speak most against it. A contribution is the part of the predictor
-            of the class, less the mean of all classes. Empty with fewer than two classes.
-        """
-        if not self.is_trained:
-            return []
-        row = self.pool.X[[number]]
-        weights = row.data * self.coef[row.indices, self.predicted[number]]
-        order = np.argsort(-np.abs(weights), kind="stable")[:k]
-        order = order[np.argsort(-weights[order], kind="stable")]
-        names = self.pool.vectorizer.ngrams_.names(row.indices[order])
-        return [(name, float(weight)) for name, weight in zip(names, weights[order], strict=True) if weight]
-
-    def words_of_classes(self, k: int = 10) -> dict[str, list[tuple[str, float]]]:
-        """Return the n-grams that speak most for each class, with their coefficients, the largest first.
-
-        Parameters
-        ----------
-        k : int, default=10
-            Maximal number of n-grams per class.
-
-        Returns
-        -------
-        dict of str to list of (str, float)
-            N-grams that consist of words come before those with punctuation. They are ranked by coefficient
-            times the root of the number of texts, so that frequent n-grams come before rare ones.
-        """
-        if not self.is_trained:
-            return {name: [] for name in self.classes}
-        found = {}
-        for number, name in enumerate(self.classes):
-            weights, names = self.coef[:, number], self.pool.vectorizer.ngrams_.names
-            top = words_first(names, np.flatnonzero(weights > 0.0), weights * self.pool.scale, k)
-            found[name] = [(ngram, float(weights[j])) for ngram, j in top]
-        return found
+        return self.text_model.model.predict_proba(X)
 
 
 class TextPool:
@@ -395,16 +443,7 @@ class TextPool:
         checks.whole_number(n_latent, "n_latent")
         self.texts = check_texts(texts)
         self.n_jobs = n_jobs
-        self.vectorizer = NgramVectorizer(
-            (1, 2),
-            (1, 2),
-            binary=False,
-            sublinear_tf=True,
-            use_idf=True,
-            norm="l2",
-            ngram_weight=NGRAM_WEIGHT,
-            n_jobs=n_jobs,
-        )
+        self.vectorizer = vectorizer_of(TextClassifier(n_jobs=n_jobs), NGRAM_WEIGHTS[0])
         self.X = self.vectorizer.fit_transform(self.texts)
         threads = checks.threads(n_jobs)
         prior = LatentPrior.of(self.X, self.vectorizer, n_latent, threads, LATENT_POWER) if n_latent else None
@@ -434,13 +473,6 @@ class TextPool:
         whole = self._fold_back(np.eye(self.features.widths[1], dtype=self.X.dtype))
         kept = np.flatnonzero(whole.any(axis=1))
         return kept, whole[kept]
-
-    @cached_property
-    def scale(self) -> np.ndarray:
-        """By how much n-grams are scaled where they are ranked: mean value times root of number of texts."""
-        # Without the interpreter's lock, which bincount holds: for 0.4 s with 50,000 texts.
-        totals = self.design.transposed_dot(np.ones((len(self.texts), 1)))[:, 0]
-        return totals / np.sqrt(np.maximum(self.vectorizer.ngrams_.document_counts, 1))
 
     def __len__(self) -> int:
         return len(self.texts)
