@@ -264,6 +264,15 @@ def test_the_panels_list_suspicious_sure_and_found_texts(path):
         assert "0 of 10 random texts" in known_accuracy(session)
 
 
+def test_a_model_to_start_from_may_have_classes_that_are_not_strings(path):
+    model = TextClassifier(tune=False, min_df=1).fit(TEXTS[:60], [TRUTH[n] == "good" for n in range(60)])
+    with LabellingSession(TEXTS, path, start_from=model, seed=0) as session:
+        assert session.wait(300)
+        assert session.problem is None
+        assert session.answers.classes == ["false", "true"]
+        assert session.guess(0).words
+
+
 def test_a_trained_model_guesses_from_the_first_text(path):
     model = TextClassifier(tune=False, min_df=1).fit(TEXTS[:60], [TRUTH[n] for n in range(60)])
     with LabellingSession(TEXTS, path, start_from=model, seed=0) as session:

@@ -192,12 +192,11 @@ def _stem(journal: Path) -> Path:
 def _class_names(given: str | None) -> list[str]:
     from dropglm.labelling.answers import checked_name
 
-    names = [name.strip() for name in given.split(",")] if given is not None else []
-    if not all(names):
+    names = given.split(",") if given is not None else []
+    if not all(map(str.strip, names)):
         raise bad_option("--classes", "must be names separated by commas.")
-    for name in names:
-        with refusing("--classes"):
-            checked_name(name)
+    with refusing("--classes"):
+        names = list(map(checked_name, names))
     if len(set(names)) < len(names):
         raise bad_option("--classes", "a class is named twice.")
     return names
@@ -212,7 +211,7 @@ def texts_and_labels(table: Table, *, quiet: bool) -> tuple[list[str], dict[int,
         read = table.read()
     rows = [row for row, text in enumerate(read.texts) if has_text(text)]
     given = enumerate([read.labels[row] for row in rows] if read.labels else [])
-    known = {number: name.strip() for number, name in given if name is not None}
+    known = {number: name for number, name in given if name is not None}
     return [read.texts[row] for row in rows], known, len(read.texts) - len(rows)
 
 

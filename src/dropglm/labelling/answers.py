@@ -23,6 +23,7 @@ from dropglm.labelling.journal import (
     Undone,
 )
 from dropglm.labelling.text_numbers import TextNumbers
+from dropglm.tables import class_names
 from dropglm.text.labels import class_hints, similar_classes
 
 LONGEST_NAME = 100  # characters
@@ -32,10 +33,12 @@ EXCERPT = 40  # characters of a text, or of the name of a class, in a sentence
 def checked_name(name: str) -> str:
     """Return the name of a class without blanks around it; raise an error if it cannot be one.
 
+    As in tables, 1.0 is the class 1.
+
     Examples
     --------
-    >>> checked_name(" good ")
-    'good'
+    >>> checked_name(" good "), checked_name("1.0")
+    ('good', '1')
     """
     if isinstance(name, str) and not name.strip():
         raise InputError("A class needs a name, and this one is blank.")
@@ -46,7 +49,7 @@ def checked_name(name: str) -> str:
             f"The name of a class must have at most {LONGEST_NAME} characters, got {len(name.strip())}: "
             f"{name.strip()[:30]}…"
         )
-    return name.strip()
+    return class_names([name.strip()])[0]
 
 
 @dataclass(frozen=True)
@@ -459,7 +462,7 @@ class StoredAnswers(Answers):
 
     def class_number(self, name: str) -> int:
         """Return the number of a class that exists under this name, or did so before it was renamed."""
-        number = self.find_class(name.strip())
+        number = self.find_class(checked_name(name))
         assert number is not None
         return number
 

@@ -24,6 +24,7 @@ from dropglm.labelling.journal import (
     Undone,
 )
 from dropglm.labelling.learner import WORDS, Guess, Item, Learner, Learnt, Lesson, Snapshot, Suspects
+from dropglm.tables import class_names
 
 if TYPE_CHECKING:
     from dropglm.text.fitted_model import AnyTextModel
@@ -220,7 +221,7 @@ class LabellingSession:
         self.lock = threading.RLock()  # of all that can be seen; never held while the disk is waited for
         self._acting = threading.RLock()  # one action at a time; taken before the other lock
         self._labels_version = 0  # version at the last change of a label
-        start_classes = [] if start_from is None else [str(name) for name in start_from.classes_]
+        start_classes = [] if start_from is None else class_names(start_from.classes_.tolist())
         self.answers = StoredAnswers(texts, path, [*classes, *start_classes], labels or {})
         self._start_classes = {name: self.answers.class_number(name) for name in start_classes}
         threads = max((os.cpu_count() or 1) - 1, 1) if n_jobs is None else n_jobs
