@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dropglm.labelling.answers import Answers
+from dropglm.labelling.answers import Answers, TextNumbers, text_hash
 from dropglm.labelling.journal import (
     ClassAdded,
     ClassRemoved,
@@ -12,7 +12,6 @@ from dropglm.labelling.journal import (
     Skipped,
     Undone,
 )
-from dropglm.labelling.text_numbers import TextNumbers, text_hash
 
 TEXTS = ["a lovely film", "a dull film", "great fun", "boring", "a lovely film"]
 numbers = TextNumbers(TEXTS)

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dropglm.labelling.choice import choose_texts
-
 if TYPE_CHECKING:
     from dropglm.labelling.pool import ExplainedTexts, PoolModel, TextPool
     from dropglm.text.fitted_model import AnyTextModel
@@ -333,6 +331,8 @@ class Learner:
             self._pool.fit({number: str(number % 2) for number in range(min(4, len(self._pool)))})
 
     def _learnt(self, lesson: Lesson) -> Learnt:
+        from dropglm.labelling.pool import choose_texts
+
         self._model = model = self._pool.fit(lesson.labels, self._model)
         snapshot = take_snapshot(lesson, model, self._start)
         _ = snapshot.words  # computed here, so that nobody waits for them
