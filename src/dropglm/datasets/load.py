@@ -10,10 +10,9 @@ from dropglm.base.errors import InputError, InputTypeError
 from dropglm.base.progress import is_terminal
 from dropglm.base.registry import lookup, quoted
 from dropglm.datasets import files
+from dropglm.datasets.corpora import ATHR, BBCRYPT, IMDB, IMDB2K, NEWSGROUPS, RT, SUBJ, XGRAPH
 from dropglm.datasets.dataset import Dataset, Entry
 from dropglm.datasets.docstrings import DOCSTRINGS
-from dropglm.datasets.film_reviews import IMDB, IMDB2K, RT, SUBJ
-from dropglm.datasets.newsgroups import ATHR, BBCRYPT, NEWSGROUPS, XGRAPH
 from dropglm.datasets.simulation import SIMULATION
 
 DATASETS: dict[str, Entry] = {

@@ -36,8 +36,7 @@ from dropglm.experiments.results import (
 )
 from dropglm.experiments.texts import Load, Split, official_split, vectorize
 from dropglm.linear import LogisticRegression
-from dropglm.plots.axes import INK, colors_of, fresh_axes
-from dropglm.plots.pages import ResultTable
+from dropglm.plots.pages import INK, ResultTable, colors_of, fresh_axes
 from dropglm.search import LogisticRegressionCV
 from dropglm.text import NgramVectorizer
 

@@ -49,8 +49,7 @@ from dropglm.experiments.results import (
     values,
     where,
 )
-from dropglm.plots.axes import COLORS, INK, colors_of, fresh_axes
-from dropglm.plots.pages import ResultTable
+from dropglm.plots.pages import COLORS, INK, ResultTable, colors_of, fresh_axes
 
 SETS = ("rt", "subj", "imdb2k", "imdb8k", "docs", "news4", "news20")
 NEWS_BY_DATE, MANY_CLASSES = "20 newsgroups by date", f"{texts.CLASSES} classes"

@@ -36,8 +36,7 @@ from dropglm.experiments.methods import (
     score,
 )
 from dropglm.experiments.results import NUMBER, PERCENT, POINTS, by, count_seeds, counts, table, values, where
-from dropglm.plots.axes import COLORS, colors_of, fresh_axes
-from dropglm.plots.pages import ResultTable
+from dropglm.plots.pages import COLORS, ResultTable, colors_of, fresh_axes
 
 NGRAMS = {1: "unigrams", 2: "bigrams", 3: "trigrams"}
 PUBLISHED = "split at white space"

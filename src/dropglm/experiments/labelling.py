@@ -23,8 +23,7 @@ from dropglm.experiments.experiment import Experiment, Fit, Line
 from dropglm.experiments.results import PERCENT, Groups, by, count_seeds, table, where
 from dropglm.experiments.texts import MAX_TEST, Load, all_texts, hold_out
 from dropglm.labelling import PoolModel, TextPool, choose_texts, estimate_accuracy
-from dropglm.plots.axes import COLORS, fresh_axes
-from dropglm.plots.pages import ResultTable
+from dropglm.plots.pages import COLORS, ResultTable, fresh_axes
 
 BATCH = 10
 

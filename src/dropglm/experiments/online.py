@@ -20,8 +20,7 @@ from dropglm.experiments.experiment import Experiment, Fit, Line
 from dropglm.experiments.results import NUMBER, PERCENT, by, count_seeds, draw_panels, values, where
 from dropglm.linear import OnlineLogisticRegression
 from dropglm.plots import FisherDisplay, ProgressiveCurvesDisplay
-from dropglm.plots.axes import COLORS
-from dropglm.plots.pages import ResultTable
+from dropglm.plots.pages import COLORS, ResultTable
 from dropglm.text import NgramVectorizer
 
 MODELS: dict[str, dict[str, Any]] = {

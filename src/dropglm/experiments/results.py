@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dropglm.experiments.experiment import Line
-from dropglm.plots.axes import fresh_axes
-from dropglm.plots.pages import ResultTable
+from dropglm.plots.pages import ResultTable, fresh_axes
 from dropglm.search.scoring import standard_error
 
 Lines = Sequence[Line]

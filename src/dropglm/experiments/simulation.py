@@ -25,8 +25,7 @@ from dropglm.experiments.experiment import Comparison, Experiment, Fit, Line
 from dropglm.experiments.plain_lbfgs import train_with_plain_lbfgs
 from dropglm.experiments.results import NUMBER, POINTS, Groups, by, by_seed, mean_of, paired, values
 from dropglm.linear import LogisticRegression
-from dropglm.plots.axes import INK, colors_of, fresh_axes
-from dropglm.plots.pages import ResultTable
+from dropglm.plots.pages import INK, ResultTable, colors_of, fresh_axes
 
 TRAIN, TEST = 75, 2000
 L2, DROPOUT = 32.0, 0.9  # the paper's

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from dropglm.datasets import load_dataset
-from dropglm.datasets.newsgroups import without_header
+from dropglm.datasets.corpora import without_header
 from dropglm.text import NgramVectorizer
 from dropglm.text.ngrams.tokens import WORDS_AND_PUNCTUATION
 

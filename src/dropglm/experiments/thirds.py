@@ -24,8 +24,7 @@ from dropglm.experiments.methods import (
 )
 from dropglm.experiments.results import NUMBER, PERCENT, by, mean_of, table, values, where
 from dropglm.experiments.texts import MIN_DF, PREFIX, TOKENS, Load, Split, more_in_thirds, unigrams_in_thirds
-from dropglm.plots.axes import COLORS, fresh_axes
-from dropglm.plots.pages import ResultTable
+from dropglm.plots.pages import COLORS, ResultTable, fresh_axes
 
 # Accuracies reported by the paper, in per cent: L2, dropout, dropout + unlabelled.
 PAPER = {

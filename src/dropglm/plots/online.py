@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dropglm.plots.axes import INK, colors_of, line_style, panels
+from dropglm.plots.pages import INK, colors_of, line_style, panels
 
 STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 MARKERS = ("o", "x", "^", "s", "+", "v")

@@ -12,7 +12,7 @@ from dropglm.core.families import Logistic
 from dropglm.core.noise import Gaussian
 from dropglm.core.penalties import EXPECTATIONS, RowPenalty
 from dropglm.core.settings import noising_penalty, penalty_from
-from dropglm.plots.axes import COLORS, INK, colors_of, line_style, panels
+from dropglm.plots.pages import COLORS, INK, colors_of, line_style, panels
 
 STYLES = ("--", "-.", ":")
 # Distances of the level curves from the centre, relative to that of the optimum.
