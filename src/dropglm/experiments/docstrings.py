@@ -19,20 +19,15 @@ from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 from sklearn.model_selection import GridSearchCV
 
 from dropglm.datasets import load_dataset
-from dropglm.experiments.experiment import Experiment, Fit, Line
+from dropglm.experiments.experiment import Experiment, Fit
 from dropglm.experiments.results import (
     PERCENT,
-    by,
-    by_seed,
-    count_seeds,
-    counts,
+    Lines,
     draw_curve,
     label_axis,
     means_of,
     paired,
     table,
-    values,
-    where,
 )
 from dropglm.experiments.texts import Load, Split, official_split, vectorize
 from dropglm.linear import LogisticRegression
@@ -182,25 +177,25 @@ class Docstrings(Experiment):
             for name, method in METHODS.items()
         ]
 
-    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+    def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return accuracy by number of labels, gain over L2, and gain from unlabelled texts alone."""
-        methods, unlabeled = by(lines, "method"), values(lines, "unlabeled")
+        methods, unlabeled = lines.by("method"), lines.values("unlabeled")
         fewest, most = min(unlabeled), max(unlabeled)
 
         def accuracy(name: str, count: int) -> list[str]:
-            return PERCENT.cells(values(where(methods[name], labels=count), "accuracy"))
+            return PERCENT.cells(methods[name].where(labels=count).values("accuracy"))
 
         def gain_over(base: str, name: str, count: int) -> list[str]:
             """Return the gain over the base method with the same setting, on the same texts."""
-            others = where(lines, method=f"{base}, {_setting(name)}")
-            scores = (by_seed(where(group, labels=count), "accuracy") for group in (methods[name], others))
+            others = lines.where(method=f"{base}, {_setting(name)}")
+            scores = (group.where(labels=count).by_seed("accuracy") for group in (methods[name], others))
             return PERCENT.cells(paired(*scores).values(), "+")
 
         rows = {
             base: [name for name in methods if _method(name) in better] for base, better in BETTER.items()
         }
-        header, columns = ["method", "±"], counts(lines)
-        title = f"Accuracy in per cent, {count_seeds(lines)}; {fewest:,} to {most:,} unlabelled texts"
+        header, columns = ["method", "±"], lines.counts()
+        title = f"Accuracy in per cent, {lines.count_seeds()}; {fewest:,} to {most:,} unlabelled texts"
         over_l2 = "Gain over L2 on the same texts, in percentage points"
         over_dropout = "Gain of unlabelled texts over dropout without them"
         return [
@@ -209,21 +204,21 @@ class Docstrings(Experiment):
             table(over_dropout, header, rows[DROPOUT], columns, partial(gain_over, DROPOUT)),
         ]
 
-    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+    def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw accuracy against the number of labels, for each method at its defaults and tuned."""
-        methods = by(lines, "method")
+        methods = lines.by("method")
         colours = colors_of(dict.fromkeys(map(_method, methods)))
         ax = fresh_axes()
         for name, group in methods.items():
-            found = means_of({count: values(own, "accuracy") for count, own in by(group, "labels").items()})
+            found = means_of({count: own.values("accuracy") for count, own in group.by("labels").items()})
             draw_curve(ax, found, color=colours[_method(name)], linestyle=STYLES[_setting(name)])
         for name, colour in colours.items():
             ax.plot([], [], color=colour, label=name)
         for name, style_of_line in STYLES.items():
             ax.plot([], [], color=INK, linestyle=style_of_line, label=name)
-        label_axis(ax, by(lines, "labels"), ylabel="accuracy", title="Which package?")
+        label_axis(ax, lines.by("labels"), ylabel="accuracy", title="Which package?")
         ax.legend(loc="lower right", frameon=False)
-        caption = f"Accuracy on test texts, mean over {count_seeds(lines)}; bars are standard errors."
+        caption = f"Accuracy on test texts, mean over {lines.count_seeds()}; bars are standard errors."
         return {caption: [ax.figure]}
 
 

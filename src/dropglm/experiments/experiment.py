@@ -20,9 +20,9 @@ from dropglm.base.errors import InputError
 from dropglm.base.files import FileError, append
 from dropglm.base.progress import Progress
 from dropglm.datasets import DatasetError
+from dropglm.experiments.results import Line, Lines
 from dropglm.plots.pages import ResultTable
 
-Line = dict[str, Any]  # the raw result of one fit, as stored in the file
 IDENTITY = ("experiment", "data", "method", "seed", "parameters")
 MEASURED: dict[str, Any] = {"result": dict, "seconds": (int, float), "versions": dict}
 
@@ -110,14 +110,14 @@ class Experiment(ABC):
         """Return all fits of a full or quick run, without loading data; none if there is no quick version."""
 
     @abstractmethod
-    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+    def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return the tables; their first column is text."""
 
-    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+    def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Return lists of Matplotlib figures by caption."""
         return {}
 
-    def compare(self, lines: list[Line]) -> list[Comparison]:
+    def compare(self, lines: Lines) -> list[Comparison]:
         """Return the paper's numbers next to ours, as far as results are available."""
         return []
 
@@ -237,9 +237,9 @@ class ExperimentRun:
         self.results = RawResults(folder, name)
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> Lines:
         """The available results, in the order of the fits."""
-        return [line for fit in self.fits if (line := self.results.line(fit))]
+        return Lines(line for fit in self.fits if (line := self.results.line(fit)))
 
     @property
     def missing(self) -> list[Fit]:

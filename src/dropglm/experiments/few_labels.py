@@ -17,7 +17,7 @@ import numpy as np
 from dropglm.datasets import load_dataset
 from dropglm.experiments import texts
 from dropglm.experiments.docstrings import source_versions
-from dropglm.experiments.experiment import Experiment, Fit, Line
+from dropglm.experiments.experiment import Experiment, Fit
 from dropglm.experiments.few_labels_methods import (
     LABELED_ONLY,
     METHODS,
@@ -34,20 +34,15 @@ from dropglm.experiments.results import (
     NUMBER,
     PERCENT,
     Groups,
+    Lines,
     Mean,
     Unit,
-    by,
-    by_seed,
-    count_seeds,
-    counts,
     draw_curve,
     label_axis,
     mean_of,
     means_of,
     paired,
     table,
-    values,
-    where,
 )
 from dropglm.plots.pages import COLORS, INK, ResultTable, colors_of, fresh_axes
 
@@ -213,9 +208,9 @@ class FewLabels(Experiment):
             if (data, name) not in TOO_SLOW
         ]
 
-    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+    def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return means over the sets, differences, curves, each set, and the further sets."""
-        main = by(where(lines, unlabeled=None), "data")
+        main = lines.where(unlabeled=None).by("data")
         further = [
             table_of(name, main.pop(name))
             for name, table_of in ((NEWS_BY_DATE, _many_labels), (MANY_CLASSES, _many_classes))
@@ -229,13 +224,13 @@ class FewLabels(Experiment):
             *further,
         ]
 
-    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+    def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw accuracy and log loss against the number of labels, accuracy by set, and the curves."""
-        main = by(where(lines, unlabeled=None), "data")
+        main = lines.where(unlabeled=None).by("data")
         groups = {name: group for name, group in main.items() if name in SETS}
         if not groups:
             return {}
-        seeds = count_seeds(lines)
+        seeds = lines.count_seeds()
         key = "Solid lines: also with unlabelled texts."
         figures = {
             f"Means over the data sets and {seeds}; bars are standard errors. {key}": [
@@ -274,59 +269,59 @@ def means(score: str, groups: Groups) -> dict[str, dict[int, Mean]]:
     """Return for each method and number of labels the mean over data sets, of the seeds with all of them."""
     return {
         name: means_of(
-            {n: by_seed(group, score, len(groups)).values() for n, group in by(own, "labels").items()}
+            {n: group.by_seed(score, len(groups)).values() for n, group in own.by("labels").items()}
         )
-        for name, own in by(_joined(groups), "method").items()
+        for name, own in _joined(groups).by("method").items()
     }
 
 
-def _joined(groups: Groups) -> list[Line]:
-    return [line for group in groups.values() for line in group]
+def _joined(groups: Groups) -> Lines:
+    return Lines(line for group in groups.values() for line in group)
 
 
 def _mean_over_sets(score: str, groups: Groups) -> ResultTable:
     """Return the means over data sets, one row per method."""
-    methods, unit = by(_joined(groups), "method"), SCORES[score].unit
+    methods, unit = _joined(groups).by("method"), SCORES[score].unit
 
     def cells(name: str, count: int) -> list[str]:
-        return unit.cells(by_seed(where(methods[name], labels=count), score, len(groups)).values())
+        return unit.cells(methods[name].where(labels=count).by_seed(score, len(groups)).values())
 
     title = f"Mean over {len(groups)} data sets: {SCORES[score].name}"
-    return table(title, ["method", "±"], methods, counts(_joined(groups)), cells)
+    return table(title, ["method", "±"], methods, _joined(groups).counts(), cells)
 
 
-def _one_set(name: str, lines: list[Line]) -> ResultTable:
+def _one_set(name: str, lines: Lines) -> ResultTable:
     """Return accuracy, log loss and calibration error of every method on one data set."""
-    methods = by(lines, "method")
+    methods = lines.by("method")
 
     def cells(method: str, count: int) -> list[str]:
-        own = where(methods[method], labels=count)
-        others = [NUMBER.mean(values(own, score)) for score in ("log_loss", "calibration_error")]
-        return [*PERCENT.cells(values(own, "accuracy")), *others]
+        own = methods[method].where(labels=count)
+        others = [NUMBER.mean(own.values(score)) for score in ("log_loss", "calibration_error")]
+        return [*PERCENT.cells(own.values("accuracy")), *others]
 
-    title = f"{name}: accuracy in per cent, log loss and calibration error, {count_seeds(lines)}"
-    return table(title, ["method", "±", "loss", "cal."], methods, counts(lines), cells)
+    title = f"{name}: accuracy in per cent, log loss and calibration error, {lines.count_seeds()}"
+    return table(title, ["method", "±", "loss", "cal."], methods, lines.counts(), cells)
 
 
-def _many_labels(name: str, lines: list[Line]) -> ResultTable:
+def _many_labels(name: str, lines: Lines) -> ResultTable:
     """Return the scores of a data set with one split; ± is the standard error over its test texts."""
     rows = []
-    for method, (line, *_) in by(lines, "method").items():
+    for method, (line, *_) in lines.by("method").items():
         accuracy, n = line["result"]["accuracy"], line["result"]["test_rows"]
         error = np.sqrt(accuracy * (1 - accuracy) / n)
-        scores = [NUMBER.mean(values([line], score)) for score in ("log_loss", "calibration_error")]
+        scores = [NUMBER.mean(Lines([line]).values(score)) for score in ("log_loss", "calibration_error")]
         rows.append([method, PERCENT.cell(accuracy), PERCENT.cell(float(error)), *scores])
     header = ["method", "accuracy", "±", "log loss", "calibration error"]
     return ResultTable(f"{name}: {lines[0]['parameters']['labels']:,} labels", header, rows)
 
 
-def _many_classes(name: str, lines: list[Line]) -> ResultTable:
+def _many_classes(name: str, lines: Lines) -> ResultTable:
     """Return accuracy beside the mean top probability."""
     scores = {"accuracy": "accuracy", "mean top probability": "top_probability", "log loss": "log_loss"}
     title = f"{name}: {lines[0]['parameters']['labels']:,} labels"
-    methods = by(lines, "method")
+    methods = lines.by("method")
     return table(
-        title, ["method"], methods, scores, lambda row, score: [NUMBER.mean(values(methods[row], score))]
+        title, ["method"], methods, scores, lambda row, score: [NUMBER.mean(methods[row].values(score))]
     )
 
 
@@ -335,7 +330,7 @@ def _compared(groups: Groups) -> list[ResultTable]:
     if not groups:
         return []
     found = []
-    if where(_joined(groups), method=OURS_UNLABELED):
+    if _joined(groups).where(method=OURS_UNLABELED):
         everyone = [*LABELED_ONLY, *WITH_UNLABELED]
         found = [
             *(differences(score, groups, OURS_UNLABELED, everyone) for score in COMPARED),
@@ -353,9 +348,9 @@ def differences(
 
     ``kind`` says in the title which rivals are compared.
     """
-    shown, columns = SCORES[score], counts(_joined(groups))
+    shown, columns = SCORES[score], _joined(groups).counts()
     found = {
-        (name, count): _minus_best(score, where(group, labels=count), ours, rivals)
+        (name, count): _minus_best(score, group.where(labels=count), ours, rivals)
         for name, group in groups.items()
         for count in columns.values()
     }
@@ -369,9 +364,9 @@ def differences(
     return table(title, ["data", "±", "best rival"], groups, columns, cells)
 
 
-def _minus_best(score: str, lines: list[Line], ours: str, rivals: Sequence[str]) -> tuple[list[float], str]:
+def _minus_best(score: str, lines: Lines, ours: str, rivals: Sequence[str]) -> tuple[list[float], str]:
     """Return the differences from the rival with the best mean, of the seeds that both have, and its name."""
-    scores = {method: by_seed(own, score) for method, own in by(lines, "method").items()}
+    scores = {method: own.by_seed(score) for method, own in lines.by("method").items()}
     sign = 1.0 if SCORES[score].higher else -1.0
     others = {
         rival: sign * float(np.mean(list(scores[rival].values()))) for rival in rivals if scores.get(rival)
@@ -395,7 +390,7 @@ def _verdict(found: Sequence[Mean], shown: Score) -> str:
 def gains(score: str, groups: Groups, ours: str, without: str) -> ResultTable:
     """Return the score with unlabelled texts minus that without, by data set and number of labels."""
     found = {name: _gains(score, group, ours, without) for name, group in groups.items()}
-    columns = counts(_joined(groups))
+    columns = _joined(groups).counts()
     if len(groups) > 1:
         found["mean"] = {
             count: _mean_by_seed([found[name].get(count, {}) for name in groups])
@@ -411,11 +406,11 @@ def gains(score: str, groups: Groups, ours: str, without: str) -> ResultTable:
     )
 
 
-def _gains(score: str, lines: list[Line], ours: str, without: str) -> dict[int, dict[int, float]]:
+def _gains(score: str, lines: Lines, ours: str, without: str) -> dict[int, dict[int, float]]:
     """Return the differences on the same splits, by number of labels and by seed."""
     return {
-        count: paired(*(by_seed(where(group, method=name), score) for name in (ours, without)))
-        for count, group in sorted(by(lines, "labels").items())
+        count: paired(*(group.where(method=name).by_seed(score) for name in (ours, without)))
+        for count, group in sorted(lines.by("labels").items())
     }
 
 
@@ -504,30 +499,30 @@ class UnlabeledCurves:
         return ax.figure
 
 
-def unlabeled_curves(lines: list[Line], method: str, without: str | None, labels: int) -> UnlabeledCurves:
+def unlabeled_curves(lines: Lines, method: str, without: str | None, labels: int) -> UnlabeledCurves:
     """Return the curves of a method whose results without unlabelled texts are those of another."""
-    given, scores = where(lines, labels=labels), {}
-    for name, own in by(_with_some_unlabeled(where(given, method=method)), "data").items():
-        main = where(given, data=name, unlabeled=None)
-        groups = {0: where(main, method=without), **by(own, "unlabeled"), ALL: where(main, method=method)}
-        scores[name] = {count: by_seed(group, "accuracy") for count, group in groups.items() if group}
+    given, scores = lines.where(labels=labels), {}
+    for name, own in _with_some_unlabeled(given.where(method=method)).by("data").items():
+        main = given.where(data=name, unlabeled=None)
+        groups = {0: main.where(method=without), **own.by("unlabeled"), ALL: main.where(method=method)}
+        scores[name] = {count: group.by_seed("accuracy") for count, group in groups.items() if group}
     return UnlabeledCurves(method, labels, scores)
 
 
-def _all_curves(lines: list[Line]) -> list[UnlabeledCurves]:
+def _all_curves(lines: Lines) -> list[UnlabeledCurves]:
     """Return the curves that there are results of."""
     without = {OURS_UNLABELED: OURS}
     some = _with_some_unlabeled(lines)
     return [
         unlabeled_curves(lines, method, without.get(method), count)
         for method in reversed(CURVES)
-        for count in sorted(by(where(some, method=method), "labels"))
+        for count in sorted(some.where(method=method).by("labels"))
     ]
 
 
-def _with_some_unlabeled(lines: list[Line]) -> list[Line]:
+def _with_some_unlabeled(lines: Lines) -> Lines:
     """Return the lines that are not of the main comparison, where all unlabelled texts are used, or none."""
-    return [line for line in lines if "unlabeled" in line["parameters"]]
+    return Lines(line for line in lines if "unlabeled" in line["parameters"])
 
 
 def _heading(count: float) -> str:

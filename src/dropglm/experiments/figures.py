@@ -13,9 +13,9 @@ from scipy import sparse
 
 from dropglm.core.families import Logistic
 from dropglm.datasets import load_dataset
-from dropglm.experiments.experiment import Experiment, Fit, Line
+from dropglm.experiments.experiment import Experiment, Fit
 from dropglm.experiments.plain_lbfgs import train_with_plain_lbfgs
-from dropglm.experiments.results import draw_panels
+from dropglm.experiments.results import Line, Lines, draw_panels
 from dropglm.experiments.texts import Load
 from dropglm.linear import LogisticRegression
 from dropglm.plots import LossExpansionDisplay, PenaltyCurvesDisplay, PenaltyPathDisplay, RidgeContoursDisplay
@@ -56,11 +56,11 @@ class Figure(Experiment):
     def display(self, line: Line) -> Any:
         """Return the display of a line."""
 
-    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+    def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return a table for each line."""
         return [self.table(line) for line in lines]
 
-    def draw(self, lines: list[Line]) -> dict[str, list[Any]]:
+    def draw(self, lines: Lines) -> dict[str, list[Any]]:
         """Draw the panels of each line."""
         return {
             self.caption.format(line=line): draw_panels(self.display(line), self.panels) for line in lines

@@ -23,8 +23,8 @@ from dropglm.core.families import FAMILIES
 from dropglm.core.features import Features
 from dropglm.core.problem import Problem
 from dropglm.core.settings import noising_penalty
-from dropglm.experiments.experiment import Experiment, Fit, Line
-from dropglm.experiments.results import by
+from dropglm.experiments.experiment import Experiment, Fit
+from dropglm.experiments.results import Line, Lines
 from dropglm.plots.pages import ResultTable
 
 ROWS, FEATURES = 60, 6
@@ -156,15 +156,15 @@ class TableOfForms(Experiment):
             fits.append(Fit("normalised design", noise, 0, parameters | NOISES[noise], load, measure, 0.1))
         return fits
 
-    def tabulate(self, lines: list[Line]) -> list[ResultTable]:
+    def tabulate(self, lines: Lines) -> list[ResultTable]:
         """Return for each size the forms, and how close they are to the expectation."""
         tables = []
-        for size, of_size in by(lines, "size").items():
+        for size, of_size in lines.by("size").items():
             tables += [_forms(size, of_size), _true_penalties(size, of_size)]
         return tables
 
 
-def _forms(size: float, lines: list[Line]) -> ResultTable:
+def _forms(size: float, lines: Lines) -> ResultTable:
     ways = ("library", "formula")
     rows = [
         [_name(line), *(f"{line['result'][way]:.6f}" for way in ways), _gap(line["result"], *ways)]
@@ -174,7 +174,7 @@ def _forms(size: float, lines: list[Line]) -> ResultTable:
     return ResultTable(title, ["form", "library", "formula", "gap"], rows)
 
 
-def _true_penalties(size: float, lines: list[Line]) -> ResultTable:
+def _true_penalties(size: float, lines: Lines) -> ResultTable:
     """Table of the forms that approximate an expectation over noise."""
     rows = []
     for line in lines:

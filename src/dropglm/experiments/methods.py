@@ -28,8 +28,8 @@ from dropglm.baselines import (
     EntropyRegularizedLogisticRegression,
     SemiSupervisedNaiveBayes,
 )
-from dropglm.experiments.experiment import Fit, Line
-from dropglm.experiments.results import by
+from dropglm.experiments.experiment import Fit
+from dropglm.experiments.results import Lines
 from dropglm.experiments.texts import Split
 from dropglm.search import LogisticRegressionCV
 
@@ -259,13 +259,11 @@ class Tuning:
         return method.tune(split, list(cv.split(split.y, split.y)), self.scoring)
 
 
-def best_in_cross_validation(
-    lines: list[Line], methods: Mapping[str, Method], *, unlabeled: bool
-) -> list[Line]:
+def best_in_cross_validation(lines: Lines, methods: Mapping[str, Method], *, unlabeled: bool) -> Lines:
     """Return for each seed the line of these methods with the best cross-validation score."""
     names = [name for name, method in methods.items() if method.unlabeled == unlabeled]
-    seeds = by([line for line in lines if line["method"] in names], "seed").values()
-    return [max(split, key=lambda line: line["result"]["cv_score"]) for split in seeds]
+    seeds = lines.among(method=names).by("seed").values()
+    return Lines(max(split, key=lambda line: line["result"]["cv_score"]) for split in seeds)
 
 
 def score(tuned: TunedModel, split: Split) -> dict[str, Any]:
