@@ -48,8 +48,8 @@ def synthetic(name, *, n_labeled=None, n_test=None):
 
 
 CHEAP = {name: methods.METHODS[name] for name in ("tf-idf", "naive Bayes", "NB-SVM", methods.OURS)}
-UNTUNED = methods.Method(lambda y, seed: TextClassifier(tune=False), unlabeled=True)
-LSA = methods.Method(methods.lsa, {"Cs": 2, "components": 5}, unlabeled=True)
+UNTUNED = methods.TextMethod(lambda y, seed: TextClassifier(tune=False), unlabeled=True)
+LSA = methods.TextMethod(methods.lsa, {"Cs": 2, "components": 5}, unlabeled=True)
 SMALL = FewLabels(
     sets=("rt", "docs"),
     labels=(20, 40),

@@ -16,7 +16,7 @@ from dropglm.experiments.online import (
 )
 from tests.experiments.stored import page_without_fits, run_lines
 
-SIZE = online.Size(seeds=2, simulated=300, well_specified=400, cost=0.1)
+SIZE = online.OnlineSize(seeds=2, simulated=300, well_specified=400, cost=0.1)
 ONLINE = online.Online()
 SMALL = online.Online(quick=SIZE, simulated_test=100)
 

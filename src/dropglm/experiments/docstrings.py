@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 from sklearn.model_selection import GridSearchCV
 
 from dropglm.datasets import load_dataset
-from dropglm.experiments.experiment import Experiment, Fit
+from dropglm.experiments.experiment import Experiment, PlannedFit
 from dropglm.experiments.results import (
     PERCENT,
     Lines,
@@ -46,7 +46,7 @@ BETTER = {L2: (DROPOUT, UNLABELED), DROPOUT: (UNLABELED,)}  # the methods whose 
 STYLES = {"defaults": "--", "tuned": "-"}
 
 
-class Size(NamedTuple):
+class DocstringsSize(NamedTuple):
     """Size of a run; ``per_class`` counts the texts of each package, labelled or not."""
 
     labels: tuple[int, ...]
@@ -55,8 +55,8 @@ class Size(NamedTuple):
     test: int
 
 
-FULL = Size(labels=(60, 150, 300, 600), seeds=10, per_class=1000, test=1000)
-QUICK = Size(labels=(60, 300), seeds=2, per_class=300, test=500)
+FULL = DocstringsSize(labels=(60, 150, 300, 600), seeds=10, per_class=1000, test=1000)
+QUICK = DocstringsSize(labels=(60, 300), seeds=2, per_class=300, test=500)
 
 
 # Fits are ordered by seed and number of labels, so it is enough to keep one set of texts.
@@ -67,7 +67,7 @@ def encode_texts(load: Load, labels: int, per_class: int, test: int, seed: int) 
     return vectorize(official_split(data), [(str, NgramVectorizer(NGRAMS, min_df=MIN_DF))])
 
 
-class Method(NamedTuple):
+class MatrixMethod(NamedTuple):
     """A model with its settings or grid, and whether it is also fitted to the unlabelled texts."""
 
     build: Callable[..., Any]
@@ -91,21 +91,21 @@ def tuned_l2(**grid: Any) -> Any:
 
 
 # The library's defaults, then eight grid points for each, so that no method is tuned more than another.
-METHODS: dict[str, Method] = {
-    "L2, defaults": Method(l2, {"C": 1.0}),
-    "dropout, defaults": Method(LogisticRegression, {"dropout": 0.5, "l2": 1.0}),
-    "dropout + unlabelled, defaults": Method(
+METHODS: dict[str, MatrixMethod] = {
+    "L2, defaults": MatrixMethod(l2, {"C": 1.0}),
+    "dropout, defaults": MatrixMethod(LogisticRegression, {"dropout": 0.5, "l2": 1.0}),
+    "dropout + unlabelled, defaults": MatrixMethod(
         LogisticRegression, {"dropout": 0.5, "l2": 1.0, "discount": 0.1}, unlabeled=True
     ),
-    "L2, tuned": Method(tuned_l2, {"C": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]}),
-    "dropout, tuned": Method(TUNED_DROPOUT, {"dropout": [0.8, 0.5], "l2": [10.0, 3.0, 1.0, 0.3]}),
-    "dropout + unlabelled, tuned": Method(
+    "L2, tuned": MatrixMethod(tuned_l2, {"C": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]}),
+    "dropout, tuned": MatrixMethod(TUNED_DROPOUT, {"dropout": [0.8, 0.5], "l2": [10.0, 3.0, 1.0, 0.3]}),
+    "dropout + unlabelled, tuned": MatrixMethod(
         TUNED_DROPOUT, {"dropout": [0.8, 0.5], "l2": [3.0, 0.3], "discount": [0.5, 0.05]}, unlabeled=True
     ),
 }
 
 
-def fit_and_score(texts: Split, *, method: Method) -> dict[str, Any]:
+def score_on_docstrings(texts: Split, *, method: MatrixMethod) -> dict[str, Any]:
     """Return the accuracy on test texts, and the settings chosen by cross-validation."""
     model = method.fit(texts)
     chosen = getattr(model, "best_params_", {})
@@ -132,8 +132,8 @@ def source_versions() -> dict[str, str]:
 class Docstrings(Experiment):
     """The experiment."""
 
-    full: Size = FULL
-    quick: Size = QUICK
+    full: DocstringsSize = FULL
+    quick: DocstringsSize = QUICK
     load: Load = load_dataset
 
     title = "Docstrings: few labels and many unlabelled texts"
@@ -157,19 +157,19 @@ class Docstrings(Experiment):
             "and tuned with tuned. A quick run has fewer unlabelled texts."
         )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all methods, by seed and number of labels."""
         size = self.quick if quick else self.full
         texts = {"per_class": size.per_class, "test": size.test, "ngrams": list(NGRAMS), "min_df": MIN_DF}
         texts["of"] = source_versions()
         return [
-            Fit(
+            PlannedFit(
                 "docstrings",
                 name,
                 seed,
                 texts | {"labels": labels, "folds": FOLDS, "settings": method.settings},
                 partial(encode_texts, self.load, labels, size.per_class, size.test, seed),
-                partial(fit_and_score, method=method),
+                partial(score_on_docstrings, method=method),
                 (2.0 if "tuned" in name else 0.4) * (0.4 if quick else 1.0),
             )
             for seed in range(size.seeds)

@@ -17,7 +17,7 @@ import numpy as np
 from dropglm.datasets import load_dataset
 from dropglm.experiments import texts
 from dropglm.experiments.docstrings import source_versions
-from dropglm.experiments.experiment import Experiment, Fit
+from dropglm.experiments.experiment import Experiment, PlannedFit
 from dropglm.experiments.few_labels_methods import (
     LABELED_ONLY,
     METHODS,
@@ -27,8 +27,8 @@ from dropglm.experiments.few_labels_methods import (
     OURS_UNLABELED,
     TFIDF,
     WITH_UNLABELED,
-    Method,
-    fit_and_score,
+    TextMethod,
+    score_text_method,
 )
 from dropglm.experiments.results import (
     NUMBER,
@@ -99,8 +99,8 @@ class FewLabels(Experiment):
     labels: Sequence[int] = LABELS
     seeds: int = 5
     curve_labels: Sequence[int] = (100,)
-    methods: Mapping[str, Method] = field(default_factory=lambda: METHODS)
-    news_methods: Mapping[str, Method] = field(default_factory=lambda: NEWS_METHODS)
+    methods: Mapping[str, TextMethod] = field(default_factory=lambda: METHODS)
+    news_methods: Mapping[str, TextMethod] = field(default_factory=lambda: NEWS_METHODS)
     load: texts.Load = load_dataset
 
     title = "Few labels: our text classifier, with and without unlabelled texts, and its rivals"
@@ -143,7 +143,7 @@ class FewLabels(Experiment):
         f"{texts.TEXTS_PER_CLASS} labelled ones per class."
     )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all fits, split by split, then those of the two further data sets."""
         if quick:
             return self._splits((DOCSTRINGS,), QUICK_LABELS, QUICK_SEEDS, QUICK_METHODS)
@@ -156,7 +156,7 @@ class FewLabels(Experiment):
             *self._fits(MANY_CLASSES, texts.CLASSES * texts.TEXTS_PER_CLASS, 0, classes, many),
         ]
 
-    def _named(self, names: Iterable[str]) -> dict[str, Method]:
+    def _named(self, names: Iterable[str]) -> dict[str, TextMethod]:
         return {name: self.methods[name] for name in names if name in self.methods}
 
     def _splits(
@@ -167,7 +167,7 @@ class FewLabels(Experiment):
         methods: Iterable[str],
         *,
         some_unlabeled: bool = False,
-    ) -> list[Fit]:
+    ) -> list[PlannedFit]:
         """Return the fits by data set, seed and numbers of labels and of unlabelled texts, by default all."""
         named = self._named(methods)
         return [
@@ -187,21 +187,21 @@ class FewLabels(Experiment):
         labels: int,
         seed: int,
         load: Callable[[], texts.Texts],
-        methods: Mapping[str, Method],
+        methods: Mapping[str, TextMethod],
         unlabeled: int | None = None,
-    ) -> list[Fit]:
+    ) -> list[PlannedFit]:
         """Return the fits of methods to one split."""
         parameters: dict[str, Any] = {"labels": labels}
         parameters |= {} if unlabeled is None else {"unlabeled": unlabeled}
         parameters |= {"of": source_versions()} if data == DOCSTRINGS else {}
         return [
-            Fit(
+            PlannedFit(
                 data,
                 name,
                 seed,
                 parameters | {"settings": dict(method.settings)},
                 load,
-                partial(fit_and_score, method=method, seed=seed),
+                partial(score_text_method, method=method, seed=seed),
                 method.seconds(labels),
             )
             for name, method in methods.items()

@@ -37,11 +37,11 @@ WITHOUT_LABEL = -1
 MIN_DF = 2  # texts; words that occur in one text only link it to no other
 SUBLINEAR: dict[str, Any] = {"sublinear_tf": True, "min_df": MIN_DF}
 
-Rows = Any  # a dense or sparse matrix
+AnyMatrix = Any  # a dense or sparse matrix
 
 
 @dataclass(frozen=True)
-class Method:
+class TextMethod:
     """A text classifier.
 
     Attributes
@@ -100,7 +100,7 @@ def version_0_2(y: np.ndarray, seed: int, *, few: dict[str, Any], many: dict[str
     return TextClassifier(**shared, **grid)
 
 
-def as_it_comes(y: np.ndarray, seed: int, **settings: Any) -> Any:
+def current_defaults(y: np.ndarray, seed: int, **settings: Any) -> Any:
     """Return our classifier with today's defaults, which the settings record."""
     return TextClassifier()
 
@@ -116,7 +116,7 @@ class OnAllTexts:
         Takes the labelled rows, their class numbers and the unlabelled rows, and returns a fitted classifier.
     """
 
-    def __init__(self, features: Any, fit_rows: Callable[[Rows, np.ndarray, Rows], Any]) -> None:
+    def __init__(self, features: Any, fit_rows: Callable[[AnyMatrix, np.ndarray, AnyMatrix], Any]) -> None:
         self.features = features
         self.fit_rows = fit_rows
 
@@ -165,7 +165,7 @@ def _logistic_cv(y: np.ndarray, seed: int, Cs: int) -> Any:
     return tfidf_baseline(y, Cs=Cs, random_state=seed)[-1]
 
 
-def _train_itself(X: Rows, y: np.ndarray, U: Rows, *, seed: int, Cs: int, threshold: float) -> Any:
+def _train_itself(X: AnyMatrix, y: np.ndarray, U: AnyMatrix, *, seed: int, Cs: int, threshold: float) -> Any:
     """Fit self-training with the C that cross-validation on the labelled rows chooses."""
     C = float(np.ravel(_logistic_cv(y, seed, Cs).fit(X, y).C_)[0])
     model = SelfTrainingClassifier(SklearnLogisticRegression(C=C, max_iter=1000), threshold=threshold)
@@ -173,7 +173,9 @@ def _train_itself(X: Rows, y: np.ndarray, U: Rows, *, seed: int, Cs: int, thresh
     return model.fit(rows, np.concatenate([y, np.full(U.shape[0], WITHOUT_LABEL)]))
 
 
-def _tune_em(X: Rows, y: np.ndarray, U: Rows, *, seed: int, grid: Sequence[EMNaiveBayes]) -> EMNaiveBayes:
+def _tune_em(
+    X: AnyMatrix, y: np.ndarray, U: AnyMatrix, *, seed: int, grid: Sequence[EMNaiveBayes]
+) -> EMNaiveBayes:
     """Fit EM naive Bayes with the most accurate settings; of equal ones the first is chosen."""
     folds = list(stratified_folds(y, seed).split(X, y))
 
@@ -220,15 +222,15 @@ EM: dict[str, Any] = {"alpha": [0.1, 0.01, 1.0], "discount": [1.0, 0.1, 0.0]}
 #   still 9 and 11 below the presence of words with alpha = 0.1, -0.6 on imdb2k, -1.8 on subj.
 # - NB-SVM with bigrams, C and beta tuned: from -1.1 (subj, 100 labels) to +1.4 (docs, 100 labels); imdb2k
 #   at 300 labels was not tried.
-LABELED_ONLY: dict[str, Method] = {
-    TFIDF: Method(tfidf, {"Cs": 10, "ngrams": WORDS}, 3.0),
-    "naive Bayes": Method(naive_bayes, {"alpha": 1.0}, 0.6),
-    "naive Bayes, words": Method(naive_bayes, {"alpha": 0.1, "ngrams": WORDS, "binary": True}, 0.3),
-    "naive Bayes, tuned": Method(
+LABELED_ONLY: dict[str, TextMethod] = {
+    TFIDF: TextMethod(tfidf, {"Cs": 10, "ngrams": WORDS}, 3.0),
+    "naive Bayes": TextMethod(naive_bayes, {"alpha": 1.0}, 0.6),
+    "naive Bayes, words": TextMethod(naive_bayes, {"alpha": 0.1, "ngrams": WORDS, "binary": True}, 0.3),
+    "naive Bayes, tuned": TextMethod(
         naive_bayes_tuned, {"alpha": ALPHA, "scoring": "accuracy", "ngrams": WORDS}, 0.4
     ),
-    "NB-SVM": Method(nbsvm, {"C": 1.0, "beta": 0.25}, 0.8),
-    "NB-SVM, words": Method(nbsvm, {"C": 1.0, "beta": 0.25, "ngrams": WORDS}, 0.3),
+    "NB-SVM": TextMethod(nbsvm, {"C": 1.0, "beta": 0.25}, 0.8),
+    "NB-SVM, words": TextMethod(nbsvm, {"C": 1.0, "beta": 0.25, "ngrams": WORDS}, 0.3),
 }
 # The best settings of these rivals also depend on the data. Left out after trials with 100 labels and seed 0
 # on docs, imdb2k, news4, rt and subj, in points of accuracy, in this order. The trials also used words of a
@@ -248,22 +250,26 @@ LABELED_ONLY: dict[str, Method] = {
 #   most texts. On LSA with threshold 0.75, against 0.9: -1.1, -1.8, -1.1, 0, -0.5.
 # - Label spreading on LSA (20 neighbours, alpha = 0.2), against LSA: -0.7, -21.8, -4.1, +3.5, -4.3.
 # - tf-idf fitted to all texts, against tf-idf: -2.5, -5.7, -1.4, -0.6, +1.1.
-WITH_UNLABELED: dict[str, Method] = {
-    "LSA": Method(lsa, {"Cs": 10, "components": 100}, 4.0, unlabeled=True),
-    "EM naive Bayes, tf-idf": Method(em_naive_bayes, EM | {"tfidf": True, "tol": 1e-3}, 3.0, unlabeled=True),
-    "EM naive Bayes": Method(em_naive_bayes, EM | {"tfidf": False, "tol": 1e-2}, 5.0, unlabeled=True),
-    "self-training": Method(self_training, {"Cs": 10, "threshold": 0.75}, 12.0, unlabeled=True),
-    "self-training, LSA": Method(
+WITH_UNLABELED: dict[str, TextMethod] = {
+    "LSA": TextMethod(lsa, {"Cs": 10, "components": 100}, 4.0, unlabeled=True),
+    "EM naive Bayes, tf-idf": TextMethod(
+        em_naive_bayes, EM | {"tfidf": True, "tol": 1e-3}, 3.0, unlabeled=True
+    ),
+    "EM naive Bayes": TextMethod(em_naive_bayes, EM | {"tfidf": False, "tol": 1e-2}, 5.0, unlabeled=True),
+    "self-training": TextMethod(self_training, {"Cs": 10, "threshold": 0.75}, 12.0, unlabeled=True),
+    "self-training, LSA": TextMethod(
         self_training, {"Cs": 10, "threshold": 0.9, "components": 100}, 5.0, unlabeled=True
     ),
 }
 DEFAULTS = TextClassifier().get_params()
-METHODS: dict[str, Method] = {
+METHODS: dict[str, TextMethod] = {
     **LABELED_ONLY,
     **WITH_UNLABELED,
-    OLD: Method(version_0_2, VERSION_0_2, 2.0),
-    OURS: Method(as_it_comes, {"version": "0.3", "parameters": DEFAULTS}, 2.0),
-    OURS_UNLABELED: Method(as_it_comes, {"version": "0.4", "parameters": DEFAULTS}, 8.0, unlabeled=True),
+    OLD: TextMethod(version_0_2, VERSION_0_2, 2.0),
+    OURS: TextMethod(current_defaults, {"version": "0.3", "parameters": DEFAULTS}, 2.0),
+    OURS_UNLABELED: TextMethod(
+        current_defaults, {"version": "0.4", "parameters": DEFAULTS}, 8.0, unlabeled=True
+    ),
 }
 # LogisticRegressionCV has 80.8 per cent and log loss 0.694 here. With C fixed, chosen on the test texts, it
 # would be 81.8 and 0.744 (C = 21.5), or 81.5 and 0.657 (C = 167); with bigrams in two or more texts, at
@@ -271,7 +277,7 @@ METHODS: dict[str, Method] = {
 NEWS_METHODS = {name: METHODS[name] for name in (TFIDF, OLD, OURS)}
 
 
-def fit_and_score(texts: Texts, *, method: Method, seed: int) -> dict[str, Any]:
+def score_text_method(texts: Texts, *, method: TextMethod, seed: int) -> dict[str, Any]:
     """Fit a method and return its scores on the test texts and the seconds it took."""
     load_kernels()
     model = method.build(texts.y, seed, **method.settings)

@@ -23,8 +23,8 @@ from dropglm.core.families import FAMILIES
 from dropglm.core.features import Features
 from dropglm.core.problem import Problem
 from dropglm.core.settings import noising_penalty
-from dropglm.experiments.experiment import Experiment, Fit
-from dropglm.experiments.results import Line, Lines
+from dropglm.experiments.experiment import Experiment, PlannedFit
+from dropglm.experiments.results import Lines, ResultLine
 from dropglm.plots.pages import ResultTable
 
 ROWS, FEATURES = 60, 6
@@ -146,14 +146,16 @@ class TableOfForms(Experiment):
         "over noise. All gaps are relative."
     )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all entries for all sizes, the same for a quick run."""
         fits = []
         for size, noise, family in product(self.sizes, NOISES, A):
             parameters = {"rows": ROWS, "features": FEATURES, "size": size, "family": family, "nodes": NODES}
             measure = partial(compute_entry, family=family, noise=noise)
             load = partial(normalised_design, size, 0)
-            fits.append(Fit("normalised design", noise, 0, parameters | NOISES[noise], load, measure, 0.1))
+            fits.append(
+                PlannedFit("normalised design", noise, 0, parameters | NOISES[noise], load, measure, 0.1)
+            )
         return fits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:
@@ -186,7 +188,7 @@ def _true_penalties(size: float, lines: Lines) -> ResultTable:
     return ResultTable(title, ["form", "true", "gap to sum", "form / true"], rows)
 
 
-def _name(line: Line) -> str:
+def _name(line: ResultLine) -> str:
     method, family = line["method"], line["parameters"]["family"]
     return f"{method}, {family}: {FORMS[method, family][0]}"
 

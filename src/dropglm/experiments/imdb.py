@@ -22,7 +22,7 @@ from sklearn.naive_bayes import MultinomialNB
 from dropglm.baselines import NBSVM, SemiSupervisedNaiveBayes
 from dropglm.datasets import load_dataset
 from dropglm.experiments import texts
-from dropglm.experiments.experiment import Comparison, Experiment, Fit
+from dropglm.experiments.experiment import Comparison, Experiment, PlannedFit
 from dropglm.experiments.methods import (
     GAUSSIAN,
     METHODS,
@@ -128,7 +128,7 @@ class IMDB(Experiment):
         "published ones."
     )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all fits, matrix by matrix; there is no quick version because the data set is a file."""
         if quick:
             return []
@@ -306,7 +306,7 @@ class IMDBCurves(Experiment):
         "reviews outside the test set. ± is the standard error of the mean over seeds."
     )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all fits, seed by seed; there is no quick version because the data set is a file."""
         left = [(self.fixed_labeled, m) for m in self.unlabeled_counts]
         right = [(n, m) for n in self.labeled_counts for m in (0, self.fixed_unlabeled)]

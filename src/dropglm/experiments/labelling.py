@@ -19,7 +19,7 @@ import numpy as np
 
 from dropglm.datasets import load_dataset
 from dropglm.experiments.docstrings import source_versions
-from dropglm.experiments.experiment import Experiment, Fit
+from dropglm.experiments.experiment import Experiment, PlannedFit
 from dropglm.experiments.results import PERCENT, Groups, Lines, table
 from dropglm.experiments.texts import MAX_TEST, Load, all_texts, hold_out
 from dropglm.labelling import PoolModel, TextPool, choose_texts, estimate_accuracy
@@ -179,12 +179,12 @@ class Labelling(Experiment):
             "has fewer texts and labels."
         )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return one session per data set, seed and way of choosing."""
         sets = (DOCSTRINGS,) if quick else self.sets
         labels, most = (QUICK_LABELS, QUICK_TEXTS) if quick else (self.labels, None)
         return [
-            Fit(
+            PlannedFit(
                 name,
                 method,
                 seed,

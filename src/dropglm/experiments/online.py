@@ -16,7 +16,7 @@ from dropglm.core.families import Logistic
 from dropglm.core.online import RULES
 from dropglm.datasets import load_dataset
 from dropglm.datasets.simulation import ACTIVE_GROUPS, SIGNAL, USEFUL
-from dropglm.experiments.experiment import Experiment, Fit
+from dropglm.experiments.experiment import Experiment, PlannedFit
 from dropglm.experiments.results import NUMBER, PERCENT, Lines, draw_panels
 from dropglm.linear import OnlineLogisticRegression
 from dropglm.plots import FisherDisplay, ProgressiveCurvesDisplay
@@ -48,7 +48,7 @@ VALUE = np.tile([0.5, 1.0, 2.0, 1.0, 0.5], 2)  # v
 BETA_WORD = np.tile([1.5, -1.0, 0.75, -0.5, -1.0], 2)
 
 
-class Size(NamedTuple):
+class OnlineSize(NamedTuple):
     """Size of a run: seeds, training rows of both synthetic data sets, and seconds per fit with its data."""
 
     seeds: int
@@ -57,8 +57,8 @@ class Size(NamedTuple):
     cost: float
 
 
-FULL = Size(seeds=10, simulated=1 << 15, well_specified=1 << 20, cost=0.3)
-QUICK = Size(seeds=3, simulated=1 << 11, well_specified=1 << 15, cost=0.1)
+FULL = OnlineSize(seeds=10, simulated=1 << 15, well_specified=1 << 20, cost=0.3)
+QUICK = OnlineSize(seeds=3, simulated=1 << 11, well_specified=1 << 15, cost=0.1)
 
 
 class StreamData(NamedTuple):
@@ -197,8 +197,8 @@ def fisher_estimates(rows: StreamData, *, model: dict[str, Any]) -> dict[str, An
 class Online(Experiment):
     """The experiment; ``rate_factors`` multiply the default learning rate of each rule."""
 
-    full: Size = FULL
-    quick: Size = QUICK
+    full: OnlineSize = FULL
+    quick: OnlineSize = QUICK
     simulated_test: int = 5_000
     rate_factors: tuple[float, ...] = (0.25, 1.0, 4.0)
     load: Callable[..., Any] = load_dataset
@@ -227,7 +227,7 @@ class Online(Experiment):
             "Fisher information is computed by quadrature."
         )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all fits, ordered by seed so that the time left is known after the first."""
         size, fits = self.quick if quick else self.full, []
         for seed in range(size.seeds):
@@ -242,12 +242,12 @@ class Online(Experiment):
                     for factor in self.rate_factors if name != "arow" else (1.0,):
                         model, parameters = _parameters(name, factor, settings)
                         measure = partial(progressive_curves, model=model, seed=seed)
-                        fits.append(Fit(data, name, seed, parameters, load, measure, size.cost))
+                        fits.append(PlannedFit(data, name, seed, parameters, load, measure, size.cost))
             for name in ("adagrad", "dropout", "dropout, power ½"):
                 model, parameters = _parameters(name, 1.0, {"rows": size.well_specified})
                 load = partial(well_specified_rows, size.well_specified, seed)
                 measure = partial(fisher_estimates, model=model)
-                fits.append(Fit(WELL_SPECIFIED, name, seed, parameters, load, measure, size.cost))
+                fits.append(PlannedFit(WELL_SPECIFIED, name, seed, parameters, load, measure, size.cost))
         return fits
 
     def tabulate(self, lines: Lines) -> list[ResultTable]:

@@ -8,10 +8,10 @@ import numpy as np
 from dropglm.plots.pages import ResultTable, fresh_axes
 from dropglm.search.scoring import standard_error
 
-Line = dict[str, Any]  # the raw result of one fit, as stored in the file
+ResultLine = dict[str, Any]  # the raw result of one fit, as stored in the file
 
 
-class Lines(list[Line]):
+class Lines(list[ResultLine]):
     """Raw results that are selected, grouped and summarised.
 
     Examples
@@ -63,7 +63,7 @@ class Lines(list[Line]):
 Groups = Mapping[Any, Lines]
 
 
-def _field(line: Line, name: str) -> Any:
+def _field(line: ResultLine, name: str) -> Any:
     return line[name] if name in line else line["parameters"].get(name)
 
 

@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dropglm.core.families import Logistic
 from dropglm.datasets.simulation import ACTIVE_GROUPS, GROUPS, SIGNAL, USEFUL, simulated
-from dropglm.experiments.experiment import Comparison, Experiment, Fit
+from dropglm.experiments.experiment import Comparison, Experiment, PlannedFit
 from dropglm.experiments.plain_lbfgs import train_with_plain_lbfgs
 from dropglm.experiments.results import NUMBER, POINTS, Groups, Lines, mean_of, paired
 from dropglm.linear import LogisticRegression
@@ -91,7 +91,7 @@ def true_coefficients(rows: SimulatedRun) -> np.ndarray:
     return np.where(np.arange(rows.X.shape[1]) < ACTIVE_GROUPS * USEFUL, SIGNAL, 0.0)
 
 
-def fit_and_score(
+def score_on_simulation(
     rows: SimulatedRun, *, method: Callable[..., np.ndarray], settings: Mapping[str, Any]
 ) -> dict[str, float]:
     """Return accuracy and log loss on test rows, and the mean size of useful and nuisance coefficients."""
@@ -156,18 +156,18 @@ class Simulation(Experiment):
             TRUTH: (true_coefficients, {}),
         }
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all methods, run by run."""
         groups = {"groups": GROUPS, "active_groups": ACTIVE_GROUPS, "useful": USEFUL}
         rows = {"rows": TRAIN, "test_rows": TEST, "signal": SIGNAL} | groups
         return [
-            Fit(
+            PlannedFit(
                 "simulation",
                 name,
                 run,
                 rows | {"settings": settings},
                 partial(numbered_run, run),
-                partial(fit_and_score, method=method, settings=settings),
+                partial(score_on_simulation, method=method, settings=settings),
                 0.1,
             )
             for run in range(self.quick_runs if quick else self.runs)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dropglm.datasets import load_dataset
-from dropglm.experiments.experiment import Comparison, Experiment, Fit
+from dropglm.experiments.experiment import Comparison, Experiment, PlannedFit
 from dropglm.experiments.methods import (
     BASELINES,
     FEW_LABELS,
@@ -94,7 +94,7 @@ class Thirds(Experiment):
         "splits of the same texts, so their numbers may be optimistic."
     )
 
-    def fits(self, quick: bool) -> list[Fit]:
+    def fits(self, quick: bool) -> list[PlannedFit]:
         """Return all fits, split by split; there is no quick version because all data sets are files."""
         fits = []
         for name in () if quick else self.data:
