@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from dropglm import TextClassifier
 from dropglm.labelling import LabellingSession, TextPool
-from dropglm.labelling.panels import accuracy_curve, known_accuracy, progress, surest, suspects
+from dropglm.labelling.panels import accuracy_curve, known_accuracy, label_counts, surest, suspects
 from dropglm.labelling.session import ChangedError
 from tests.cli.command import texts
 
@@ -117,7 +117,7 @@ def test_a_bulk_answer_of_several_classes_is_one_action(path):
         session.answer_all({third: "bad", fourth: "good", second: "bad"})
         assert path.read_bytes().count(b"\n") == lines + 1
         assert session.current.number not in (first, second, third, fourth)
-        assert progress(session).classes == [("good", 2), ("bad", 2)]
+        assert label_counts(session).classes == [("good", 2), ("bad", 2)]
         session.undo()
         assert session.answers.labels() == {first: "good"}
         with pytest.raises(ValueError, match="no class “none”"):

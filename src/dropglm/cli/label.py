@@ -94,7 +94,7 @@ def label(
     from dropglm.labelling.compiling import compiling
 
     with compiling():
-        from dropglm.labelling.exports import Exports
+        from dropglm.labelling.output_files import Exports
         from dropglm.labelling.session import LabellingSession
         from dropglm.web.application import application
         from dropglm.web.label_page import LabelPage
@@ -205,7 +205,7 @@ def _class_names(given: str | None) -> list[str]:
 def texts_and_labels(table: Table, *, quiet: bool) -> tuple[list[str], dict[int, str], int]:
     """Return the texts, the labels that some of them have, and the number of rows without text."""
     from dropglm.base.progress import Progress
-    from dropglm.labelling.exports import has_text
+    from dropglm.labelling.output_files import has_text
 
     with Progress(f"Reading {table.name}", shown=not quiet):
         read = table.read()

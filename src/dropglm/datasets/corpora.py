@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from dropglm.datasets.dataset import Archive, DatasetError, Entry, Row, StoredTable
+from dropglm.datasets.dataset import Archive, DatasetEntry, DatasetError, Row, StoredTable
 
 # The files are Windows-1252 that was once read as Latin-1 (and in part written as UTF-8), so that dashes and
 # quotes became control characters. Five of the 32 have no character in Windows-1252 and stay as they are.
@@ -91,9 +91,9 @@ def build_imdb(frame: Any) -> dict[str, Any]:
 
 def _sentences_entry(
     summary: str, rows: int, classes: tuple[str, str], citation: str, file: str, archive: dict[str, Any]
-) -> Entry:
+) -> DatasetEntry:
     """Return a data set of sentences with one file per class."""
-    return Entry(
+    return DatasetEntry(
         summary=summary,
         rows=rows,
         classes=classes,
@@ -144,7 +144,7 @@ SUBJ = _sentences_entry(
         "pattern": r"subjectivity/((?P<one>quote)|plot)\.tok\.gt9\.5000",
     },
 )
-IMDB2K = Entry(
+IMDB2K = DatasetEntry(
     summary="2,000 film reviews, positive or negative",
     rows=2_000,
     classes=OPINIONS,
@@ -172,7 +172,7 @@ IMDB2K = Entry(
         ),
     ),
 )
-IMDB = Entry(
+IMDB = DatasetEntry(
     summary="IMDB reviews, positive or negative",
     rows=100_000,
     classes=OPINIONS,
@@ -285,7 +285,7 @@ NEWSGROUPS_TABLE = StoredTable(
 NO_LICENCE = "No licence stated."
 LANG = "Lang: NewsWeeder: Learning to Filter Netnews, ICML 1995."
 
-NEWSGROUPS = Entry(
+NEWSGROUPS = DatasetEntry(
     summary="messages of 20 newsgroups",
     rows=18_846,
     classes=GROUPS,
@@ -301,9 +301,9 @@ NEWSGROUPS = Entry(
 )
 
 
-def _pair(zero: str, one: str, rows: int) -> Entry:
+def _pair(zero: str, one: str, rows: int) -> DatasetEntry:
     """Return the data set of two groups, labelled 0 and 1, without message headers."""
-    return Entry(
+    return DatasetEntry(
         summary=f"newsgroups {one} and {zero}",
         rows=rows,
         classes=(zero, one),
@@ -321,7 +321,7 @@ def _pair(zero: str, one: str, rows: int) -> Entry:
 
 XGRAPH = _pair("comp.graphics", "comp.windows.x", 1_961)
 BBCRYPT = _pair("sci.crypt", "rec.sport.baseball", 1_985)
-ATHR = Entry(
+ATHR = DatasetEntry(
     summary="newsgroups alt.atheism and talk.religion.misc, binary unigrams",
     rows=ATHR_ROWS,
     classes=("talk.religion.misc", "alt.atheism"),

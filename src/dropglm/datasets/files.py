@@ -28,7 +28,7 @@ from typing import Any, Protocol
 from dropglm.base.extras import import_extra
 from dropglm.base.files import replacing
 from dropglm.base.progress import Progress
-from dropglm.datasets.dataset import Archive, DatasetError, Member, Row, StoredTable
+from dropglm.datasets.dataset import Archive, ArchiveMember, DatasetError, Row, StoredTable
 
 MEGABYTE = 1_000_000
 # Members without rows: folders, notes, lists. Our archives have at most about 50.
@@ -50,7 +50,7 @@ class WrongArchiveError(Exception):
     """The archive is not the expected one; the message is a clause that gives the reason."""
 
 
-def read_members(path: Path, archive: Archive) -> Iterator[Member]:
+def read_members(path: Path, archive: Archive) -> Iterator[ArchiveMember]:
     """Yield the members that contain rows, each with the match of its name.
 
     Raises
@@ -75,7 +75,7 @@ def read_members(path: Path, archive: Archive) -> Iterator[Member]:
         raise DatasetError(f"The archive from {archive.address} is damaged: {reason}.") from None
 
 
-def _tar_members(path: Path, archive: Archive) -> Iterator[Member]:
+def _tar_members(path: Path, archive: Archive) -> Iterator[ArchiveMember]:
     with gzip.open(path) as plain:
         stream: Any = LimitedStream(plain, archive.max_unpacked, "it unpacks")
         # Mode r| reads sequentially, without seeking, so that every byte is counted.
@@ -92,7 +92,7 @@ def _tar_members(path: Path, archive: Archive) -> Iterator[Member]:
                     yield match, _read_all(content, member.name, archive)
 
 
-def _zip_members(path: Path, archive: Archive) -> Iterator[Member]:
+def _zip_members(path: Path, archive: Archive) -> Iterator[ArchiveMember]:
     bytes_left = archive.max_unpacked * MEGABYTE
     with zipfile.ZipFile(path) as zip_file:
         for n, member in enumerate(zip_file.infolist()):
@@ -156,23 +156,23 @@ DAY = 86_400.0  # seconds
 CHUNK = 1 << 16
 
 
-def where(table: StoredTable, data_home: str | os.PathLike[str] | None = None) -> Path | None:
+def find_file(table: StoredTable, data_home: str | os.PathLike[str] | None = None) -> Path | None:
     """Return the file of the table, or None if there is none."""
     home = user_folder(data_home)
     if home is not None and (home / table.file).is_file():
         return home / table.file
     try:
-        path = cache_folder() / table.file
+        path = download_folder() / table.file
     except ImportError:  # without pooch there is no cache
         return None
     return path if path.is_file() else None
 
 
-def fetch(
+def find_or_download(
     table: StoredTable, data_home: str | os.PathLike[str] | None = None, *, download: bool, shown: bool
 ) -> Path:
     """Return the file of the table; download it if there is none."""
-    found = where(table, data_home)
+    found = find_file(table, data_home)
     if found is not None:
         return found
     by_hand = f"put {table.file} into a folder and set $DROPGLM_DATA to that folder"
@@ -184,7 +184,7 @@ def fetch(
     if not download:
         raise DatasetError(f"{table.file} was not found; allow the download, or {by_hand}.")
     _import("polars")  # if it is missing, fail before the download
-    cache = cache_folder()
+    cache = download_folder()
     with _os_errors_as_dataset_errors(table, cache):
         cache.mkdir(parents=True, exist_ok=True)
         _remove_leftovers(cache, table)
@@ -207,7 +207,7 @@ def user_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
     return Path(folder)
 
 
-def cache_folder() -> Path:
+def download_folder() -> Path:
     """Return the folder for downloads."""
     return Path(os.environ.get("DROPGLM_CACHE") or _import("pooch").os_cache("dropglm"))
 

@@ -14,19 +14,8 @@ from typing import ClassVar
 import numpy as np
 
 from dropglm.base.errors import InputError, InputTypeError
-from dropglm.labelling.journal import (
-    ClassAdded,
-    ClassRemoved,
-    ClassRenamed,
-    Entry,
-    Journal,
-    Kept,
-    Labelled,
-    LabelledTogether,
-    Skipped,
-    TextReference,
-    Undone,
-)
+from dropglm.labelling import journal
+from dropglm.labelling.journal import Journal, JournalEntry, TextReference
 from dropglm.tables import class_names
 from dropglm.text.labels import class_hints, similar_classes
 
@@ -148,7 +137,7 @@ def checked_name(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnswerAction:
     """Texts were labelled, skipped or kept; ``before`` is what was known of them."""
 
     before: "dict[int, Answer | None]"
@@ -184,7 +173,7 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class ClassChanged:
+class ClassAction:
     """A class was added, renamed or removed.
 
     ``old`` and ``new`` are its names before and after, None if there was no such class. A class that was
@@ -288,15 +277,16 @@ class Answers:
     --------
     >>> answers = Answers(TextNumbers(["a lovely film", "a dull film"]))
     >>> text = answers.numbers.reference(1)
-    >>> for entry in (ClassAdded("bad"), Labelled((text,), "bad"), ClassRenamed("bad", "poor")):
-    ...     answers.apply(entry)
+    >>> answers.apply(journal.ClassAdded("bad"), journal.Labeled((text,), "bad"))
+    >>> answers.apply(journal.ClassRenamed("bad", "poor"))
     >>> answers.labels()
     {1: 'poor'}
-    >>> answers.apply(Undone())
+    >>> answers.apply(journal.Undone())
     >>> answers.labels()
     {1: 'bad'}
-    >>> answers.apply(ClassAdded("good"), ClassRenamed("good", "fine"), ClassRemoved("bad"))
-    >>> answers.names, answers.find_class("good")  # a class that has labels is not removed
+    >>> answers.apply(journal.ClassAdded("good"), journal.ClassRenamed("good", "fine"))
+    >>> answers.apply(journal.ClassRemoved("bad"))  # a class that has labels is not removed
+    >>> answers.names, answers.find_class("good")
     ({0: 'bad', 1: 'fine'}, 1)
     """
 
@@ -307,7 +297,7 @@ class Answers:
         self.version = 0
         self._former: dict[str, int] = {}  # numbers of classes by the names that they had before
         self._n_classes = 0  # also of those that were removed
-        self._actions: list[Answered | ClassChanged] = []  # those that are not undone, nor undo others
+        self._actions: list[AnswerAction | ClassAction] = []  # those that are not undone, nor undo others
 
     @property
     def classes(self) -> list[str]:
@@ -340,7 +330,7 @@ class Answers:
         ]
 
     @property
-    def last(self) -> Answered | ClassChanged | None:
+    def last(self) -> AnswerAction | ClassAction | None:
         """The action that would be undone next; None if there is none."""
         return next((action for action in reversed(self._actions) if action.can_undo(self)), None)
 
@@ -382,56 +372,56 @@ class Answers:
         """Remove a class."""
         self._former[self.names.pop(number)] = number
 
-    def apply(self, *entries: Entry) -> None:
+    def apply(self, *entries: JournalEntry) -> None:
         """Change the state as entries say."""
         for entry in entries:
             self._apply(entry)
         self.version += len(entries)
 
-    def _apply(self, entry: Entry) -> None:
+    def _apply(self, entry: JournalEntry) -> None:
         before: dict[int, Answer | None] = {}
         match entry:
-            case Labelled():
+            case journal.Labeled():
                 label = self.add_class(entry.label)
                 guess = None if entry.guess is None else self.add_class(entry.guess)
                 before = self._answer(entry.texts, Answer(label, entry.source, guess, False, entry.time))
                 if entry.source == "imported":
                     before = {}  # nobody gave it on the page, and the table would bring it back
-            case LabelledTogether():
+            case journal.LabeledTogether():
                 for text, name in zip(entry.texts, entry.labels, strict=True):
                     answer = Answer(self.add_class(name), "bulk", time=entry.time)
                     before = self._answer((text,), answer) | before
-            case Skipped():
+            case journal.Skipped():
                 before = self._answer(entry.texts, Answer(None, time=entry.time))
-            case Kept():
+            case journal.Confirmed():
                 for number in map(self.numbers.number, entry.texts):
                     if number in self.by_text:
                         before.setdefault(number, self.by_text[number])
                         self.by_text[number] = replace(self.by_text[number], kept=True)
-            case Undone():
+            case journal.Undone():
                 action = self.last
                 if action is not None:
                     del self._actions[max(k for k, one in enumerate(self._actions) if one is action)]
                     action.undo(self)
-            case ClassAdded():
+            case journal.ClassAdded():
                 is_new = entry.name not in self.classes
                 number = self.add_class(entry.name)
                 if is_new and entry.is_undoable:
-                    self._actions.append(ClassChanged(number, None, entry.name))
-            case ClassRenamed():
+                    self._actions.append(ClassAction(number, None, entry.name))
+            case journal.ClassRenamed():
                 if entry.old in self.classes and entry.new not in self.classes:
                     number = self.add_class(entry.old)
                     self._former[entry.old] = number
                     self.names[number] = entry.new
-                    self._actions.append(ClassChanged(number, entry.old, entry.new))
-            case ClassRemoved():
+                    self._actions.append(ClassAction(number, entry.old, entry.new))
+            case journal.ClassRemoved():
                 removed = self.find_class(entry.name)
                 if removed is not None and entry.name in self.classes and not self.is_used(removed):
                     place = self.classes.index(entry.name)
                     self.remove_class(removed)
-                    self._actions.append(ClassChanged(removed, entry.name, None, place))
+                    self._actions.append(ClassAction(removed, entry.name, None, place))
         if before:
-            self._actions.append(Answered(before))
+            self._actions.append(AnswerAction(before))
 
     def _answer(self, texts: tuple[TextReference, ...], new: Answer) -> dict[int, Answer | None]:
         """Set the answers of texts, and return what was known of them."""
@@ -481,7 +471,7 @@ class StoredAnswers(Answers):
             self.journal.close()
             raise
 
-    def append(self, *entries: Entry) -> None:
+    def append(self, *entries: JournalEntry) -> None:
         """Store entries, then change the answers as they say."""
         if entries:
             self.journal.append(*entries)
@@ -565,7 +555,7 @@ class StoredAnswers(Answers):
         names = dict.fromkeys(map(checked_name, [*classes, *labels.values()]))
         # A class that was renamed is not added again under its old name.
         before, added = list(self.classes), [n for n in names if self.find_class(n) is None]
-        self.append(*map(ClassAdded, added))
+        self.append(*map(journal.ClassAdded, added))
         self._added = (before, added) if before and added else None
         found: dict[int, set[int]] = {}
         for number, label in labels.items():
@@ -574,7 +564,7 @@ class StoredAnswers(Answers):
         self._unclear = {number for number, given in found.items() if len(given) > 1}
         self.append(
             *(
-                Labelled((self.numbers.reference(number),), self.names[min(given)], "imported")
+                journal.Labeled((self.numbers.reference(number),), self.names[min(given)], "imported")
                 for number, given in found.items()
                 if number not in self._unclear
             )

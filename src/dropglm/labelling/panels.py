@@ -198,7 +198,7 @@ BEFORE = 50  # characters of an excerpt before the first word that was found
 PARTS = re.compile(r'[“”„"]([^“”„"]*)(?:[“”„"]|$)|([^\s“”„"]+)')  # keyboards of phones type curly marks
 
 
-class Progress(NamedTuple):
+class LabelCounts(NamedTuple):
     """Numbers of labels.
 
     Attributes
@@ -221,7 +221,7 @@ class Progress(NamedTuple):
     per_minute: float | None
 
 
-class Suspect(NamedTuple):
+class SuspiciousLabel(NamedTuple):
     """A text whose label may be wrong; ``label`` and ``predicted`` are names of classes."""
 
     number: int
@@ -230,7 +230,7 @@ class Suspect(NamedTuple):
     probability: float
 
 
-def progress(session: LabellingSession, now: float | None = None) -> Progress:
+def label_counts(session: LabellingSession, now: float | None = None) -> LabelCounts:
     """Return the numbers of labels, and the speed of labelling."""
     with session.lock:
         labels = session.answers.class_numbers()
@@ -243,7 +243,7 @@ def progress(session: LabellingSession, now: float | None = None) -> Progress:
     per_minute = None
     if len(recent) > 1 and recent[-1] > recent[0]:
         per_minute = 60.0 * (len(recent) - 1) / (recent[-1] - recent[0])
-    return Progress(
+    return LabelCounts(
         session.answers.numbers.n_different,
         len(labels),
         n_answered - len(labels),
@@ -297,7 +297,7 @@ def none_suspicious(session: LabellingSession) -> str:
     return f"No label looks wrong. {known_accuracy(session)}"
 
 
-def suspects(session: LabellingSession, k: int = 20) -> list[Suspect]:
+def suspects(session: LabellingSession, k: int = 20) -> list[SuspiciousLabel]:
     """Return the labels that look most wrong, as far as they were neither changed nor kept since.
 
     ``LabellingSession.look_for_suspects`` looks for them in the background.
@@ -305,7 +305,7 @@ def suspects(session: LabellingSession, k: int = 20) -> list[Suspect]:
     with session.lock:
         names, by_text = session.answers.names, session.answers.by_text
         return [
-            Suspect(one.row, names[int(one.label)], names[int(one.predicted)], one.probability)
+            SuspiciousLabel(one.row, names[int(one.label)], names[int(one.predicted)], one.probability)
             for one in (session.suspects.found if session.suspects is not None else [])
             if one.row in by_text and by_text[one.row].label == int(one.label) and not by_text[one.row].kept
             if int(one.predicted) in names
@@ -342,7 +342,7 @@ def surest(session: LabellingSession, name: str, k: int = 20) -> list[tuple[int,
     return found
 
 
-class SearchResult(NamedTuple):
+class FoundTexts(NamedTuple):
     """What a query finds.
 
     Attributes
@@ -372,7 +372,7 @@ class SearchResult(NamedTuple):
         return first.start() - BEFORE if first is not None and first.start() > 2 * BEFORE else 0
 
 
-def search(numbers: TextNumbers, query: str, k: int = FOUND) -> SearchResult:
+def search(numbers: TextNumbers, query: str, k: int = FOUND) -> FoundTexts:
     """Return the texts that contain all words of a query, in any order and in any case; of copies, the first.
 
     Parameters
@@ -389,15 +389,15 @@ def search(numbers: TextNumbers, query: str, k: int = FOUND) -> SearchResult:
     --------
     >>> texts = TextNumbers(["A great, great film", "a film that is not great", "great fun"])
     >>> search(texts, "film GREAT")
-    SearchResult(numbers=[0, 1], total=2, wanted=[['film'], ['great']])
+    FoundTexts(numbers=[0, 1], total=2, wanted=[['film'], ['great']])
     >>> search(texts, '"great film"')
-    SearchResult(numbers=[0], total=1, wanted=[['great', 'film']])
+    FoundTexts(numbers=[0], total=1, wanted=[['great', 'film']])
     """
     wanted = [words for parts in PARTS.findall(query) if (words := "".join(parts).casefold().split())]
     words = [part[0] for part in wanted if len(part) == 1]
     phrases = [re.compile(_pattern(part)) for part in wanted if len(part) > 1]
     if not wanted:
-        return SearchResult([], 0, [])
+        return FoundTexts([], 0, [])
     found = [
         number
         for number, text in enumerate(map(str.casefold, numbers.texts))
@@ -405,7 +405,7 @@ def search(numbers: TextNumbers, query: str, k: int = FOUND) -> SearchResult:
         and all(word in text for word in words)
         and all(phrase.search(text) for phrase in phrases)
     ]
-    return SearchResult(found[:k], len(found), wanted)
+    return FoundTexts(found[:k], len(found), wanted)
 
 
 def _pattern(words: list[str]) -> str:

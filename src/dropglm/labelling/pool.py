@@ -62,7 +62,7 @@ GROWTH = 2.0
 LATENT_POWER = (1.0,)  # of the inverse document frequency, beyond that in X
 
 
-class Settings(NamedTuple):
+class RefitSettings(NamedTuple):
     """The settings of a refit, and for what they were chosen.
 
     Attributes
@@ -111,7 +111,7 @@ class LabeledTexts(NamedTuple):
         return (self.y[:, None] == np.arange(len(self.classes))).astype(np.float64)
 
 
-class Predictor(NamedTuple):
+class PoolFit(NamedTuple):
     """A linear model of the pool and its predictors.
 
     Attributes
@@ -135,7 +135,7 @@ class Predictor(NamedTuple):
         return type(self)(blend(self.eta, nu), *blended(blend, (self.beta, self.intercept), ratios))
 
 
-def refit(pool: "TextPool", labeled: LabeledTexts, settings: Settings) -> Predictor:
+def refit(pool: "TextPool", labeled: LabeledTexts, settings: RefitSettings) -> PoolFit:
     """Fit the model with given settings; there are at least two classes."""
     model = LogisticRegression(l2=settings.l2, **_fixed_settings(pool, labeled))
     model.fit(pool.features[labeled.rows], labeled.y)
@@ -143,7 +143,7 @@ def refit(pool: "TextPool", labeled: LabeledTexts, settings: Settings) -> Predic
     eta = pool.design.dot(np.ascontiguousarray(ngrams)) + model.intercept_
     if len(latent):
         eta = eta + pool.features.blocks[1] @ latent
-    found = Predictor(eta, model.coef_.T, model.intercept_)
+    found = PoolFit(eta, model.coef_.T, model.intercept_)
 
     # Naive Bayes of the labelled texts.
     indicators, dtype = labeled.indicators, pool.X.dtype
@@ -160,12 +160,12 @@ def refit(pool: "TextPool", labeled: LabeledTexts, settings: Settings) -> Predic
     return found
 
 
-def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[Settings, np.ndarray | None]:
+def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[RefitSettings, np.ndarray | None]:
     """Choose the settings by cross-validation; also return the probabilities of held-out texts.
 
     If every class has a single text, none can be held out, and the settings are the means of the priors.
     """
-    settings = Settings(len(labeled.y), len(labeled.classes) > MANY_CLASSES)
+    settings = RefitSettings(len(labeled.y), len(labeled.classes) > MANY_CLASSES)
     if np.bincount(labeled.y).max() < 2:
         return settings, None
     search = LogisticRegressionCV(
@@ -295,9 +295,9 @@ class PoolModel(ExplainedTexts):
         The texts.
     classes : list of str
         The classes of the labels, sorted.
-    predictor : Predictor, optional
+    predictor : PoolFit, optional
         The fitted model; None with fewer than two classes.
-    settings : Settings, optional
+    settings : RefitSettings, optional
         The settings that cross-validation has chosen; None with fewer than two classes.
 
     Attributes
@@ -316,7 +316,7 @@ class PoolModel(ExplainedTexts):
         first asked for.
     coef : ndarray of shape (d, K)
         Coefficients of the n-grams; those of all classes sum to 0.
-    settings : Settings or None
+    settings : RefitSettings or None
         The settings that cross-validation has chosen; None with fewer than two classes.
 
     See Also
@@ -341,8 +341,8 @@ class PoolModel(ExplainedTexts):
         self,
         pool: "TextPool",
         classes: list[str],
-        predictor: Predictor | None = None,
-        settings: Settings | None = None,
+        predictor: PoolFit | None = None,
+        settings: RefitSettings | None = None,
     ) -> None:
         ones = np.ones((len(pool), len(classes)))
         p = ones if predictor is None else Multinomial.mean(all_classes(predictor.eta))

@@ -27,7 +27,7 @@ FEWEST_LABELS = 6  # with fewer, a model knows too little for its guesses to be 
 START_WORTH = 50  # the model to start from counts as much as this many labels
 
 
-class Lesson(NamedTuple):
+class LabelsToLearn(NamedTuple):
     """What there is to learn from: the labels, and the texts not to ask for again.
 
     The classes of the labels are numbers, as strings; those of the model to start from have their numbers.
@@ -127,7 +127,9 @@ class Snapshot:
         }
 
 
-def take_snapshot(lesson: Lesson, model: "PoolModel", start: "ExplainedTexts | None" = None) -> Snapshot:
+def take_snapshot(
+    lesson: LabelsToLearn, model: "PoolModel", start: "ExplainedTexts | None" = None
+) -> Snapshot:
     """Return the snapshot of a model, blended with the one to start from.
 
     The blend is w p + (1 - w) p', where p are the probabilities of the model to start from, p' those of the
@@ -151,7 +153,7 @@ def take_snapshot(lesson: Lesson, model: "PoolModel", start: "ExplainedTexts | N
     return Snapshot(lesson.version, n_labels, labelled, classes, p, model, names)
 
 
-class Learnt(NamedTuple):
+class ModelUpdate(NamedTuple):
     """What was learnt: a model, and the texts to show next."""
 
     snapshot: Snapshot
@@ -159,7 +161,7 @@ class Learnt(NamedTuple):
     random: list[Item]
 
 
-class Suspects(NamedTuple):
+class SuspiciousLabels(NamedTuple):
     """Labels that a model disagrees with; classes are numbers, as strings.
 
     If ``is_telling`` is False, the model is not good enough to tell wrong labels from right ones.
@@ -170,7 +172,7 @@ class Suspects(NamedTuple):
     is_telling: bool
 
 
-class Learner:
+class BackgroundTrainer:
     """Learns in the background; the newest labels win.
 
     Parameters
@@ -178,7 +180,7 @@ class Learner:
     texts : sequence of str
         All texts.
     tell : callable
-        Called with each ``Learnt`` and ``Suspects``, in the thread.
+        Called with each ``ModelUpdate`` and ``SuspiciousLabels``, in the thread.
     copy_of : sequence of int
         For each text, the number of the first equal one; only these are asked for.
     start_from : FittedTextModel, TextClassifier, OnlineTextClassifier or None
@@ -199,7 +201,7 @@ class Learner:
     def __init__(
         self,
         texts: Sequence[str],
-        tell: "Callable[[Learnt | Suspects], None]",
+        tell: "Callable[[ModelUpdate | SuspiciousLabels], None]",
         *,
         copy_of: Sequence[int],
         start_from: "AnyTextModel | None" = None,
@@ -212,8 +214,8 @@ class Learner:
         self._is_copy = np.asarray(copy_of) != np.arange(len(texts))
         self._rng = np.random.default_rng(seed)
         self._changed = threading.Condition()
-        self._lesson: Lesson | None = None
-        self._to_check: Lesson | None = None
+        self._lesson: LabelsToLearn | None = None
+        self._to_check: LabelsToLearn | None = None
         self._checked = -1  # version that was checked last, or is to be checked
         self._is_busy, self._is_closed = True, False
         self._model: PoolModel | None = None
@@ -228,14 +230,14 @@ class Learner:
         """Whether there is something that was not learnt yet."""
         return self._is_busy or self._lesson is not None or self._to_check is not None
 
-    def learn(self, lesson: Lesson) -> None:
+    def learn(self, lesson: LabelsToLearn) -> None:
         """Learn from these labels next, instead of from those that wait."""
         with self._changed:
             if not self._is_closed:  # nobody would learn from it
                 self._lesson = lesson
                 self._changed.notify_all()
 
-    def check(self, lesson: Lesson) -> None:
+    def check(self, lesson: LabelsToLearn) -> None:
         """Look for suspicious labels when there is nothing else to learn, once for each version of them."""
         with self._changed:
             if self._is_closed or lesson.version == self._checked:
@@ -288,7 +290,7 @@ class Learner:
             except Exception as error:  # labelling goes on, and the next label is another chance
                 self._say(error)
 
-    def _work(self, lesson: Lesson | None, to_check: Lesson | None) -> None:
+    def _work(self, lesson: LabelsToLearn | None, to_check: LabelsToLearn | None) -> None:
         if lesson is not None:
             self._tell(self._learnt(lesson))
             self.problem = None
@@ -330,7 +332,7 @@ class Learner:
         with contextlib.suppress(Exception):  # it says nothing about fits to real labels
             self._pool.fit({number: str(number % 2) for number in range(min(4, len(self._pool)))})
 
-    def _learnt(self, lesson: Lesson) -> Learnt:
+    def _learnt(self, lesson: LabelsToLearn) -> ModelUpdate:
         from dropglm.labelling.pool import choose_texts
 
         self._model = model = self._pool.fit(lesson.labels, self._model)
@@ -347,9 +349,9 @@ class Learner:
             [Item(number, source, snapshot.guess(number, WORDS)) for number in numbers.tolist()]
             for source, numbers in (("chosen", chosen), ("random", random))
         ]
-        return Learnt(snapshot, items[0], items[1])
+        return ModelUpdate(snapshot, items[0], items[1])
 
-    def _suspects(self, lesson: Lesson) -> Suspects:
+    def _suspects(self, lesson: LabelsToLearn) -> SuspiciousLabels:
         from dropglm.labelling.pool import look_for_suspicious
 
-        return Suspects(lesson.version, *look_for_suspicious(self._pool, lesson.labels))
+        return SuspiciousLabels(lesson.version, *look_for_suspicious(self._pool, lesson.labels))

@@ -8,7 +8,7 @@ import pytest
 from dropglm import tables
 from dropglm.cli.label import all_columns, texts_and_labels
 from dropglm.labelling import LabellingSession
-from dropglm.labelling.exports import Exports, train_model, write_labels, write_predictions
+from dropglm.labelling.output_files import Exports, train_model, write_labels, write_predictions
 from dropglm.text import load_model
 from tests.cli.command import dropglm, texts
 
