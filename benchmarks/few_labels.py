@@ -14,12 +14,13 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.markdown import ROOT, fill, table
 from dropglm.datasets import load_dataset
-from dropglm.experiments.few_labels import LABELS, SETS
-from dropglm.experiments.few_labels_methods import (
+from dropglm.experiments.few_labels import (
+    LABELS,
     METHODS,
     OLD,
     OURS,
     OURS_UNLABELED,
+    SETS,
     TFIDF,
     score_text_method,
 )

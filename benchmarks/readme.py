@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 from benchmarks import report
 from benchmarks.markdown import ROOT, fill, table
-from dropglm.experiments import few_labels_methods
-from dropglm.experiments.few_labels_methods import LABELED_ONLY, WITH_UNLABELED
+from dropglm.experiments.few_labels import LABELED_ONLY, OURS, OURS_UNLABELED, TFIDF, WITH_UNLABELED
 
 PAGES = ("README.md", "docs/training.md", "docs/mathematics.md", "docs/dask.md", "docs/exporting.md")
 PICTURE = "docs/accuracy.svg"
@@ -98,13 +97,13 @@ def few_labels(path: str = "docs/paper/few-labels.md") -> str:
     page, title = Page(path), "data sets: accuracy in per cent"
     header, rows = page.table(title)
     found = {row[0]: row[1::2] for row in rows}
-    ours, unlabeled = few_labels_methods.OURS, few_labels_methods.OURS_UNLABELED
+    ours, unlabeled = OURS, OURS_UNLABELED
     labels = [cell.removesuffix(" labels") for cell in header[1::2]]
     # A rival without results on some data set has no mean.
     rivals = {name: found[name] for name in RIVALS if "-" not in found.get(name, ["-"])}
     best = [max(rivals, key=lambda name: float(rivals[name][k])) for k in range(len(labels))]
     shown = [
-        ("tf-idf and logistic regression", *found[few_labels_methods.TFIDF]),
+        ("tf-idf and logistic regression", *found[TFIDF]),
         ("the best rival", *(f"{rivals[name][k]} ({name})" for k, name in enumerate(best))),
         ("`TextClassifier`, labelled texts only", *found[ours]),
         ("`TextClassifier` with unlabelled texts", *(f"**{cell}**" for cell in found[unlabeled])),

@@ -11,7 +11,7 @@ from sklearn.metrics import log_loss
 from sklearn.naive_bayes import MultinomialNB
 
 from dropglm import LogisticRegressionCV, NgramVectorizer, TextClassifier
-from dropglm.experiments import few_labels_methods as methods
+from dropglm.experiments import few_labels as methods
 from dropglm.experiments import texts
 from dropglm.experiments.few_labels import SETS, FewLabels
 from tests.experiments.stored import page_without_fits, run_lines
