@@ -20,15 +20,7 @@ from sklearn.model_selection import GridSearchCV
 
 from dropglm.datasets import load_dataset
 from dropglm.experiments.experiment import Experiment, PlannedFit
-from dropglm.experiments.results import (
-    PERCENT,
-    Lines,
-    draw_curve,
-    label_axis,
-    means_of,
-    paired,
-    table,
-)
+from dropglm.experiments.results import PERCENT, Lines, draw_curve, label_axis, means_of, paired, table
 from dropglm.experiments.texts import Load, Split, official_split, vectorize
 from dropglm.linear import LogisticRegression
 from dropglm.plots.pages import INK, ResultTable, colors_of, fresh_axes

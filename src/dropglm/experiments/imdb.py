@@ -35,13 +35,7 @@ from dropglm.experiments.methods import (
     best_in_cross_validation,
     score,
 )
-from dropglm.experiments.results import (
-    NUMBER,
-    PERCENT,
-    POINTS,
-    Lines,
-    table,
-)
+from dropglm.experiments.results import NUMBER, PERCENT, POINTS, Lines, Unit, table
 from dropglm.plots.pages import COLORS, ResultTable, colors_of, fresh_axes
 
 NGRAMS = {1: "unigrams", 2: "bigrams", 3: "trigrams"}
@@ -205,17 +199,16 @@ class IMDB(Experiment):
     def _all_methods(self, data: dict[str, Lines]) -> ResultTable:
         """Accuracy and log loss of every method."""
 
-        def cells(label: str, words: str) -> list[str]:
-            group = data.get(words, Lines()).where(method=label)
-            return [PERCENT.mean(group.values("accuracy")), NUMBER.mean(group.values("log_loss"))]
+        def cells(label: str, column: tuple[str, str, Unit]) -> list[str]:
+            words, score, unit = column
+            return [unit.mean(data.get(words, Lines()).where(method=label).values(score))]
 
-        header = ["method", *(name for words in NGRAMS.values() for name in (words, f"{words} log loss"))]
+        columns = {}
+        for words in NGRAMS.values():
+            columns[words] = words, "accuracy", PERCENT
+            columns[f"{words} log loss"] = words, "log_loss", NUMBER
         title = "Every method, tuned: test accuracy in per cent, and log loss"
-        rows = [
-            [label, *(cell for words in NGRAMS.values() for cell in cells(label, words))]
-            for label in self.methods
-        ]
-        return ResultTable(title, header, rows)
+        return table(title, ["method"], self.methods, columns, cells)
 
 
 def _paper_table(data: dict[str, Lines]) -> ResultTable:

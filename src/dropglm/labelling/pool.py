@@ -100,10 +100,9 @@ class LabeledTexts(NamedTuple):
     @classmethod
     def of(cls, labels: Mapping[int, str]) -> Self:
         """Return the texts in the order of their numbers, so that the order of labelling does not matter."""
-        classes = sorted(set(labels.values()))
-        place = {name: number for number, name in enumerate(classes)}
-        rows = np.array(sorted(labels), np.int64)
-        return cls(rows, np.array([place[labels[row]] for row in rows.tolist()], np.int64), classes)
+        rows = sorted(labels)
+        classes, y = np.unique(np.array([labels[row] for row in rows], object), return_inverse=True)
+        return cls(np.array(rows, np.int64), y.astype(np.int64), classes.tolist())
 
     @property
     def indicators(self) -> np.ndarray:
