@@ -168,12 +168,7 @@ def choose_settings(pool: "TextPool", labeled: LabeledTexts) -> tuple[RefitSetti
     if np.bincount(labeled.y).max() < 2:
         return settings, None
     search = LogisticRegressionCV(
-        l2=L2,
-        cv=FOLDS,
-        extend_l2=False,
-        naive_bayes=True,
-        rounds=ROUNDS,
-        **_fixed_settings(pool, labeled),
+        l2=L2, cv=FOLDS, extend_l2=False, naive_bayes=True, rounds=ROUNDS, **_fixed_settings(pool, labeled)
     )
     others = np.setdiff1d(pool.sample, labeled.rows)
     unlabeled = pool.features[others] if len(others) else None

@@ -186,11 +186,7 @@ class FisherDisplay:
     """
 
     def __init__(
-        self,
-        t: Any,
-        fisher: Any,
-        estimates: Mapping[str, Any],
-        colors: Mapping[str, str] | None = None,
+        self, t: Any, fisher: Any, estimates: Mapping[str, Any], colors: Mapping[str, str] | None = None
     ) -> None:
         self.t = np.asarray(t)
         self.fisher = np.asarray(fisher, float)

@@ -487,14 +487,7 @@ class RidgeContoursDisplay:
 
     @classmethod
     def from_predictions(
-        cls,
-        X: Any,
-        probabilities: Any,
-        coef: Any,
-        strength: float = 1.0,
-        *,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, X: Any, probabilities: Any, coef: Any, strength: float = 1.0, *, ax: Any = None, **kwargs: Any
     ) -> Self:
         """Plot the level curves for a logistic model's predictions.
 
